@@ -1,0 +1,1 @@
+//! An EVM chain inside the process, with JSON-RPC and living traffic.

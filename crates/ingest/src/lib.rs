@@ -1,0 +1,1 @@
+//! Follows a chain: fetch, decode, reorganise, commit.

@@ -1,0 +1,1 @@
+//! The default store: an index on the local disk, inside the process.

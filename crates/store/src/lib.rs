@@ -1,0 +1,1 @@
+//! What a store must do, and the suite that proves that one does.
