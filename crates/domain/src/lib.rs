@@ -1,1 +1,26 @@
-//! What the explorer speaks of: blocks, transactions, addresses, pages and the changes a block makes.
+//! What the explorer speaks of: blocks, transactions, addresses, pages, and the changes a block makes.
+//!
+//! Plain values only. Nothing here reads a clock, a socket or a disk, and nothing here knows how it is stored or shown.
+
+mod account;
+mod address;
+mod block;
+mod changes;
+mod filter;
+mod log;
+mod page;
+mod stats;
+mod sync;
+mod transaction;
+
+pub use account::{Account, Code};
+pub use address::{AddressFacts, Creation};
+pub use alloy_primitives::{Address, B256, U256};
+pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
+pub use changes::{BlockChanges, Involvement};
+pub use filter::{BlockRange, TransactionFilter};
+pub use log::{FetchedBlock, Log};
+pub use page::{Order, Page, PageRequest};
+pub use stats::Stats;
+pub use sync::{SyncPhase, SyncStatus};
+pub use transaction::{Selector, Transaction};

@@ -1,1 +1,10 @@
 //! What a store must do, and the suite that proves that one does.
+//!
+//! The traits speak domain types only, so that neither the API nor the ingest can tell one store from another.
+
+pub mod conformance;
+mod error;
+mod traits;
+
+pub use error::{BoxError, StoreError};
+pub use traits::{ChainReader, ChainWriter, KeptAccounts, Undo};

@@ -1,0 +1,22 @@
+use alloy_primitives::{Address, B256};
+
+/// What the index knows of an address. Balance, nonce and code are the node's to tell: see [`crate::Account`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressFacts {
+    pub address: Address,
+    /// Transactions from or to the address.
+    pub tx_count: u64,
+    /// Time of the first block in which the address took part, unix seconds.
+    pub first_seen: u64,
+    /// Time of the newest block in which the address took part, unix seconds.
+    pub last_seen: u64,
+    /// Set where a transaction of the index created a contract at this address.
+    pub creation: Option<Creation>,
+}
+
+/// Who made a contract, and by which transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Creation {
+    pub creator: Address,
+    pub tx_hash: B256,
+}

@@ -1,0 +1,14 @@
+use alloy_primitives::U256;
+
+use crate::BlockNumber;
+
+/// Figures of the whole chain, as far as it is indexed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// None before the first block is indexed.
+    pub latest_block: Option<BlockNumber>,
+    pub total_transactions: u64,
+    pub total_tokens: u64,
+    /// Mean over the transactions of the newest hundred blocks that have any, in wei, rounded down.
+    pub average_gas_price: U256,
+}

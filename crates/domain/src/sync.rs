@@ -1,0 +1,40 @@
+use crate::{BlockNumber, BlockRef};
+
+/// How far the index is, and how the node is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyncStatus {
+    pub phase: SyncPhase,
+    /// The newest indexed block.
+    pub tip: Option<BlockRef>,
+    /// The newest block the node has told of.
+    pub node_head: Option<BlockNumber>,
+    /// Whether the node answered when it was last asked.
+    pub node_reachable: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SyncPhase {
+    Starting,
+    /// Far behind the node's head: blocks come in batches.
+    Backfilling,
+    /// At the head: every block as it comes.
+    Following,
+    /// Stopped for a reason that a person must mend.
+    Halted {
+        reason: String,
+    },
+}
+
+impl SyncStatus {
+    #[must_use]
+    pub fn starting() -> Self {
+        Self { phase: SyncPhase::Starting, tip: None, node_head: None, node_reachable: false }
+    }
+
+    /// Blocks between the index and the node's head; None while either is unknown.
+    #[must_use]
+    pub fn lag(&self) -> Option<u64> {
+        let head = self.node_head?;
+        Some(self.tip.map_or(head + 1, |tip| head.saturating_sub(tip.number)))
+    }
+}

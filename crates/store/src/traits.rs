@@ -1,0 +1,68 @@
+use async_trait::async_trait;
+use domain::{
+    Account, Address, AddressFacts, B256, Block, BlockChanges, BlockId, BlockNumber, BlockRange, BlockRef, Page,
+    PageRequest, Stats, Transaction, TransactionFilter,
+};
+
+use crate::StoreError;
+
+/// Whether the blocks of a commit may have to be taken back one day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undo {
+    /// Keep what [`ChainWriter::revert_to`] needs.
+    Keep,
+    /// The blocks are final: nothing is kept, and no revert goes below them.
+    Discard,
+}
+
+/// The one writer of the index.
+///
+/// A commit and a revert each take effect wholly or not at all, and every reader sees either the state before or the
+/// state after. `revert_to(n)` gives exactly the state that stood when `n` was the tip.
+#[async_trait]
+pub trait ChainWriter: Send {
+    /// The newest indexed block.
+    async fn tip(&self) -> Result<Option<BlockRef>, StoreError>;
+
+    /// The hash of an indexed block, to find where two branches part.
+    async fn find_block_hash(&self, number: BlockNumber) -> Result<Option<B256>, StoreError>;
+
+    /// The lowest block that [`Self::revert_to`] can make the tip again.
+    async fn oldest_revertible(&self) -> Result<Option<BlockNumber>, StoreError>;
+
+    /// Appends blocks, each the child of the one before, in one atomic step.
+    async fn commit(&mut self, blocks: Vec<BlockChanges>, undo: Undo) -> Result<(), StoreError>;
+
+    /// Takes back every block above `number`, in one atomic step.
+    async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError>;
+}
+
+/// Everything the index can be asked. Each call sees one consistent state.
+#[async_trait]
+pub trait ChainReader: Send + Sync {
+    async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError>;
+
+    async fn stats(&self) -> Result<Stats, StoreError>;
+
+    async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError>;
+
+    async fn list_blocks(&self, range: BlockRange, page: PageRequest) -> Result<Page<Block>, StoreError>;
+
+    async fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError>;
+
+    async fn list_transactions(
+        &self,
+        filter: &TransactionFilter,
+        page: PageRequest,
+    ) -> Result<Page<Transaction>, StoreError>;
+
+    async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError>;
+}
+
+/// The last answers of the node about accounts, kept for the hours when it cannot be asked.
+#[async_trait]
+pub trait KeptAccounts: Send + Sync {
+    async fn find_account(&self, address: Address) -> Result<Option<Account>, StoreError>;
+
+    async fn keep_account(&self, address: Address, account: Account) -> Result<(), StoreError>;
+}
