@@ -1,1 +1,18 @@
 //! The client of an EVM node: JSON-RPC over HTTP, WebSocket and IPC, checked before it is believed.
+//!
+//! Nothing a node says leaves this crate unchecked: a block comes with the receipts of that very block or not at all.
+//! Callers issue as many calls at once as they like; the client admits what the node bears.
+
+mod client;
+mod config;
+mod endpoint;
+mod error;
+mod heads;
+mod status;
+
+pub use client::NodeClient;
+pub use config::{NodeConfig, PollBounds, RetryPolicy};
+pub use endpoint::{Endpoint, EndpointError};
+pub use error::NodeError;
+pub use heads::Heads;
+pub use status::NodeStatus;

@@ -1,0 +1,16 @@
+/// How the client gets on with its node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeStatus {
+    /// Whether the newest request was answered. False until the first one was.
+    pub reachable: bool,
+    /// The endpoint in use, without its secrets.
+    pub endpoint: String,
+    /// How many requests may be under way at that endpoint now.
+    pub concurrency_limit: usize,
+    /// Requests sent since the start, a batch counted once.
+    pub requests: u64,
+    /// Calls that had to be made again.
+    pub retries: u64,
+    /// Answers that did not stand the checks.
+    pub refused_answers: u64,
+}
