@@ -1,0 +1,175 @@
+//! From a parent and transactions to a sealed block.
+
+use alloy_consensus::{
+    Block, BlockBody, EMPTY_ROOT_HASH, Eip658Value, Header, Receipt, ReceiptEnvelope, Transaction, TxEnvelope,
+    TxReceipt, proofs, transaction::Recovered,
+};
+use alloy_eips::{eip1559::BaseFeeParams, eip4895::Withdrawals, eip7685::EMPTY_REQUESTS_HASH};
+use alloy_primitives::{Address, B256, Bloom, Bytes, Sealable};
+use alloy_rlp::Encodable;
+use revm::{
+    ExecuteCommitEvm,
+    context::result::{EVMError, ExecutionResult, InvalidTransaction},
+};
+
+use crate::{
+    block::{MinedBlock, MinedTransaction, ServedJson},
+    config::DevChainConfig,
+    evm::{self, AncestorHashes, ChainEvm, ExecutionState},
+    state::WorldState,
+};
+
+/// What is decided about a block before any transaction is in it.
+#[derive(Debug)]
+pub(crate) struct BlockPlan {
+    pub(crate) timestamp: u64,
+    pub(crate) beneficiary: Address,
+    pub(crate) randomness: B256,
+    pub(crate) extra_data: Bytes,
+}
+
+/// Why a transaction is not in the block.
+#[derive(Debug)]
+pub(crate) enum Rejection {
+    /// It can go into a later block: no room now, or the base fee is above its cap.
+    NotNow,
+    /// It cannot be executed on this state.
+    Invalid(InvalidTransaction),
+}
+
+/// A block under construction.
+pub(crate) struct BlockBuilder {
+    header: Header,
+    evm: ChainEvm,
+    transactions: Vec<MinedTransaction>,
+    logs: u64,
+}
+
+impl BlockBuilder {
+    pub(crate) fn on(
+        parent: &MinedBlock,
+        world: WorldState,
+        ancestors: AncestorHashes,
+        plan: BlockPlan,
+        config: &DevChainConfig,
+    ) -> Self {
+        let header = Header {
+            parent_hash: parent.hash(),
+            number: parent.number() + 1,
+            timestamp: plan.timestamp,
+            beneficiary: plan.beneficiary,
+            mix_hash: plan.randomness,
+            extra_data: plan.extra_data,
+            base_fee_per_gas: Some(next_base_fee(&parent.header, config)),
+            ..empty_header(config)
+        };
+        let state = ExecutionState { world, ancestors };
+        Self {
+            evm: evm::for_block(config.chain_id, evm::block_env(&header), state),
+            header,
+            transactions: Vec::new(),
+            logs: 0,
+        }
+    }
+
+    pub(crate) fn world(&self) -> &WorldState {
+        &self.evm.ctx.journaled_state.database.world
+    }
+
+    /// Executes a transaction as the next one of the block.
+    pub(crate) fn push(&mut self, transaction: &Recovered<TxEnvelope>) -> Result<(), Rejection> {
+        let room = self.header.gas_limit - self.header.gas_used;
+        let base_fee = self.header.base_fee_per_gas.unwrap_or_default();
+        if transaction.gas_limit() > room || transaction.max_fee_per_gas() < u128::from(base_fee) {
+            return Err(Rejection::NotNow);
+        }
+        let result = match self.evm.transact_commit(evm::tx_env(transaction)) {
+            Ok(result) => result,
+            Err(EVMError::Transaction(reason)) => return Err(Rejection::Invalid(reason)),
+            Err(other) => {
+                let reason = InvalidTransaction::Str(other.to_string().into());
+                return Err(Rejection::Invalid(reason));
+            }
+        };
+        self.record(transaction, result, base_fee);
+        Ok(())
+    }
+
+    fn record(&mut self, transaction: &Recovered<TxEnvelope>, result: ExecutionResult, base_fee: u64) {
+        let gas_used = result.gas().tx_gas_used();
+        self.header.gas_used += gas_used;
+        let succeeded = result.is_success();
+        let created = result.created_address();
+        let receipt = Receipt {
+            status: Eip658Value::Eip658(succeeded),
+            cumulative_gas_used: self.header.gas_used,
+            logs: if succeeded { result.into_logs() } else { Vec::new() },
+        };
+        let first_log_index = self.logs;
+        self.logs += receipt.logs.len() as u64;
+        self.transactions.push(MinedTransaction {
+            receipt: ReceiptEnvelope::from_typed(transaction.tx_type(), receipt),
+            gas_used,
+            effective_gas_price: transaction.effective_gas_price(Some(base_fee)),
+            created: created.or_else(|| failed_creation(transaction)),
+            first_log_index,
+            transaction: transaction.clone(),
+        });
+    }
+
+    /// Ends the block and gives it with the state after it.
+    pub(crate) fn seal(mut self) -> (MinedBlock, WorldState) {
+        let world = std::mem::take(&mut self.evm.ctx.journaled_state.database.world);
+        let receipts: Vec<&ReceiptEnvelope> = self.transactions.iter().map(|mined| &mined.receipt).collect();
+        let bodies: Vec<&TxEnvelope> = self.transactions.iter().map(|mined| mined.transaction.inner()).collect();
+        self.header.state_root = world.root();
+        self.header.transactions_root = proofs::calculate_transaction_root(&bodies);
+        self.header.receipts_root = proofs::calculate_receipt_root(&receipts);
+        self.header.logs_bloom = receipts.iter().fold(Bloom::ZERO, |bloom, receipt| bloom | receipt.bloom());
+        (sealed(self.header, self.transactions), world)
+    }
+}
+
+/// The first block, on which everything is built.
+pub(crate) fn genesis(config: &DevChainConfig, world: &WorldState) -> MinedBlock {
+    let header = Header {
+        timestamp: config.genesis_timestamp,
+        base_fee_per_gas: Some(config.base_fee.genesis),
+        state_root: world.root(),
+        ..empty_header(config)
+    };
+    sealed(header, Vec::new())
+}
+
+/// The base fee of the block after `header`.
+pub(crate) fn next_base_fee(header: &Header, config: &DevChainConfig) -> u64 {
+    header.next_block_base_fee(BaseFeeParams::ethereum()).unwrap_or(config.base_fee.genesis).max(config.base_fee.floor)
+}
+
+/// The fields that are the same in every block of this chain.
+fn empty_header(config: &DevChainConfig) -> Header {
+    Header {
+        gas_limit: config.block_gas_limit,
+        withdrawals_root: Some(EMPTY_ROOT_HASH),
+        blob_gas_used: Some(0),
+        excess_blob_gas: Some(0),
+        parent_beacon_block_root: Some(B256::ZERO),
+        requests_hash: Some(EMPTY_REQUESTS_HASH),
+        ..Header::default()
+    }
+}
+
+fn sealed(header: Header, transactions: Vec<MinedTransaction>) -> MinedBlock {
+    let body = BlockBody {
+        transactions: transactions.iter().map(|mined| mined.transaction.inner()).collect::<Vec<_>>(),
+        ommers: Vec::new(),
+        withdrawals: Some(Withdrawals::default()),
+    };
+    let size = Block::new(&header, body).length();
+    MinedBlock { header: header.seal_slow(), transactions, size, served: ServedJson::default() }
+}
+
+/// Nodes name the address of a creation in its receipt even where the creation failed.
+fn failed_creation(transaction: &Recovered<TxEnvelope>) -> Option<Address> {
+    transaction.is_create().then(|| transaction.signer().create(transaction.nonce()))
+}

@@ -1,0 +1,146 @@
+//! revm set up for this chain.
+
+use std::convert::Infallible;
+
+use alloy_consensus::{BlockHeader, Header, Transaction, TxEnvelope, Typed2718, transaction::Recovered};
+use alloy_primitives::{Address, B256, U256};
+use revm::{
+    Context, Database, DatabaseCommit, MainBuilder, MainContext, MainnetEvm,
+    bytecode::Bytecode,
+    context::{BlockEnv, CfgEnv, TxEnv},
+    context_interface::{block::BlobExcessGasAndPrice, either::Either},
+    handler::MainnetContext,
+    primitives::{AddressMap, eip4844::BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE, hardfork::SpecId},
+    state::{Account as ChangedAccount, AccountInfo},
+};
+
+use crate::state::WorldState;
+
+/// The fork whose rules the chain follows from its first block on.
+pub(crate) const FORK: SpecId = SpecId::PRAGUE;
+
+pub(crate) type ChainEvm = MainnetEvm<MainnetContext<ExecutionState>>;
+
+/// What BLOCKHASH can see: the hashes of the newest ancestors.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AncestorHashes {
+    first: u64,
+    hashes: Vec<B256>,
+}
+
+impl AncestorHashes {
+    pub(crate) const REACH: u64 = 256;
+
+    pub(crate) fn new(first: u64, hashes: Vec<B256>) -> Self {
+        Self { first, hashes }
+    }
+
+    fn get(&self, number: u64) -> B256 {
+        number
+            .checked_sub(self.first)
+            .and_then(|offset| usize::try_from(offset).ok())
+            .and_then(|offset| self.hashes.get(offset).copied())
+            .unwrap_or_default()
+    }
+}
+
+/// The state that an execution reads and then changes.
+#[derive(Debug)]
+pub(crate) struct ExecutionState {
+    pub(crate) world: WorldState,
+    pub(crate) ancestors: AncestorHashes,
+}
+
+impl Database for ExecutionState {
+    type Error = Infallible;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Infallible> {
+        Ok(self.world.account(address).map(|account| account.info()))
+    }
+
+    fn code_by_hash(&mut self, _: B256) -> Result<Bytecode, Infallible> {
+        // Accounts are handed out with their code, so only the empty code is ever asked for here.
+        Ok(Bytecode::default())
+    }
+
+    fn storage(&mut self, address: Address, slot: U256) -> Result<U256, Infallible> {
+        Ok(self.world.account(address).map(|account| account.storage(slot)).unwrap_or_default())
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, Infallible> {
+        Ok(self.ancestors.get(number))
+    }
+}
+
+impl DatabaseCommit for ExecutionState {
+    fn commit(&mut self, changes: AddressMap<ChangedAccount>) {
+        self.world.apply(changes);
+    }
+}
+
+/// An EVM for transactions: every rule holds.
+pub(crate) fn for_block(chain_id: u64, block: BlockEnv, state: ExecutionState) -> ChainEvm {
+    build(rules(chain_id), block, state)
+}
+
+/// An EVM for questions: anyone may ask, at no price and whatever the nonce.
+pub(crate) fn for_call(chain_id: u64, block: BlockEnv, state: ExecutionState) -> ChainEvm {
+    let mut rules = rules(chain_id);
+    rules.disable_nonce_check = true;
+    rules.disable_base_fee = true;
+    rules.disable_eip3607 = true;
+    rules.disable_block_gas_limit = true;
+    build(rules, block, state)
+}
+
+fn rules(chain_id: u64) -> CfgEnv {
+    CfgEnv::new_with_spec(FORK).with_chain_id(chain_id)
+}
+
+fn build(rules: CfgEnv, block: BlockEnv, state: ExecutionState) -> ChainEvm {
+    Context::mainnet().with_db(state).with_cfg(rules).with_block(block).build_mainnet()
+}
+
+/// The surroundings that a header gives to the transactions of its block.
+pub(crate) fn block_env(header: &Header) -> BlockEnv {
+    BlockEnv {
+        number: U256::from(header.number()),
+        beneficiary: header.beneficiary(),
+        timestamp: U256::from(header.timestamp()),
+        gas_limit: header.gas_limit(),
+        basefee: header.base_fee_per_gas().unwrap_or_default(),
+        difficulty: U256::ZERO,
+        prevrandao: header.mix_hash(),
+        blob_excess_gas_and_price: Some(BlobExcessGasAndPrice::new(
+            header.excess_blob_gas().unwrap_or_default(),
+            BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE,
+        )),
+        slot_num: 0,
+    }
+}
+
+/// A signed transaction as revm takes it.
+pub(crate) fn tx_env(transaction: &Recovered<TxEnvelope>) -> TxEnv {
+    TxEnv {
+        tx_type: transaction.ty(),
+        caller: transaction.signer(),
+        gas_limit: transaction.gas_limit(),
+        gas_price: transaction.max_fee_per_gas(),
+        kind: transaction.kind(),
+        value: transaction.value(),
+        data: transaction.input().clone(),
+        nonce: transaction.nonce(),
+        chain_id: transaction.chain_id(),
+        access_list: transaction.access_list().cloned().unwrap_or_default(),
+        gas_priority_fee: transaction.max_priority_fee_per_gas(),
+        blob_hashes: Vec::new(),
+        max_fee_per_blob_gas: 0,
+        authorization_list: transaction
+            .authorization_list()
+            .unwrap_or_default()
+            .iter()
+            .cloned()
+            .map(Either::Left)
+            .collect(),
+    }
+}

@@ -1,0 +1,47 @@
+//! Keys and addresses derived from the seed.
+
+use alloy_primitives::{Address, B256, keccak256};
+use alloy_signer_local::PrivateKeySigner;
+
+const COINBASES: u64 = 3;
+
+/// The `count` signers of a seed; the first ones do not depend on how many are asked for.
+pub(crate) fn signers(seed: u64, count: usize) -> Vec<PrivateKeySigner> {
+    (0_u64..)
+        .filter_map(|index| PrivateKeySigner::from_bytes(&derive(seed, "account", index)).ok())
+        .take(count)
+        .collect()
+}
+
+/// The addresses that take turns as the beneficiary of blocks.
+pub(crate) fn coinbases(seed: u64) -> Vec<Address> {
+    (0..COINBASES).map(|index| Address::from_word(derive(seed, "coinbase", index))).collect()
+}
+
+/// A word that only the seed, the purpose and the index decide.
+pub(crate) fn derive(seed: u64, purpose: &str, index: u64) -> B256 {
+    let mut preimage = Vec::with_capacity(16 + purpose.len());
+    preimage.extend_from_slice(&seed.to_be_bytes());
+    preimage.extend_from_slice(purpose.as_bytes());
+    preimage.extend_from_slice(&index.to_be_bytes());
+    keccak256(preimage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_signers_however_many_are_asked_for() {
+        let few: Vec<Address> = signers(7, 2).iter().map(PrivateKeySigner::address).collect();
+        let many: Vec<Address> = signers(7, 5).iter().map(PrivateKeySigner::address).collect();
+        assert_eq!(few, many[..2]);
+        assert_ne!(few[0], few[1]);
+    }
+
+    #[test]
+    fn another_seed_gives_other_keys() {
+        assert_ne!(signers(1, 1)[0].address(), signers(2, 1)[0].address());
+        assert_ne!(coinbases(1), coinbases(2));
+    }
+}
