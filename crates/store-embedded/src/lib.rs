@@ -1,1 +1,24 @@
 //! The default store: an index on the local disk, inside the process.
+//!
+//! Every transaction has a running number in chain order, and every list is a run of such numbers cut into chunks that
+//! carry the count of what came before them. So a total is read, a page is a seek whatever its depth, a range of blocks
+//! is two searches, and taking a block back cuts the ends off the lists it had grown.
+
+mod cache;
+mod codec;
+mod engine;
+mod fingerprint;
+mod keys;
+mod lists;
+mod meta;
+mod read;
+mod reader;
+mod rows;
+mod store;
+mod undo;
+mod write;
+mod writer;
+
+pub use reader::EmbeddedReader;
+pub use store::{EmbeddedStore, StoreOptions};
+pub use writer::EmbeddedWriter;

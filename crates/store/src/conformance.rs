@@ -1,1 +1,103 @@
+//! The suite that every store must pass: random chains with reorganisations, and every answer compared with a model
+//! that keeps everything in plain collections and counts by looking at all of it.
+//!
+//! A failed comparison panics, with the seed and the step in its message.
 
+mod chain;
+mod checks;
+mod model;
+
+use std::sync::Arc;
+
+pub use chain::RandomChain;
+use domain::{Address, BlockChanges, BlockNumber};
+pub use model::Model;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use crate::{ChainReader, ChainWriter, KeptAccounts, StoreError, Undo};
+
+/// An empty store, through its traits.
+#[expect(missing_debug_implementations, reason = "traits without Debug")]
+pub struct Subject {
+    pub writer: Box<dyn ChainWriter>,
+    pub reader: Arc<dyn ChainReader>,
+    pub accounts: Arc<dyn KeptAccounts>,
+}
+
+/// What to put a store through.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    pub seed: u64,
+    /// Blocks to commit in all, those taken back again included.
+    pub blocks: u64,
+    /// Commits and reverts between two full comparisons.
+    pub steps_between_checks: u32,
+}
+
+/// Undo is kept for this many blocks, so that the suite also meets blocks that can no longer be taken back.
+const UNDO_DEPTH: u64 = 64;
+
+/// Grows, cuts and regrows a random chain, comparing all the way.
+pub async fn run(mut subject: Subject, plan: Plan) {
+    let mut rng = StdRng::seed_from_u64(plan.seed);
+    let mut chain = RandomChain::new(plan.seed);
+    let mut model = Model::default();
+    checks::all(&subject, &model, &chain, &mut rng).await;
+
+    let (mut committed, mut step) = (0, 0);
+    while committed < plan.blocks {
+        step += 1;
+        if rng.random_ratio(1, 6) && model.tip().is_some() {
+            revert(&mut subject, &mut model, &mut rng).await;
+        } else {
+            committed += commit(&mut subject, &mut model, &mut chain, &mut rng).await;
+        }
+        assert_eq!(
+            subject.writer.tip().await.expect("tip"),
+            model.tip(),
+            "tip after step {step} of seed {}",
+            plan.seed
+        );
+        if step % plan.steps_between_checks == 0 {
+            checks::all(&subject, &model, &chain, &mut rng).await;
+            checks::refusals(&mut subject, &model, &mut chain).await;
+        }
+    }
+    checks::all(&subject, &model, &chain, &mut rng).await;
+    checks::kept_accounts(&subject, Address::repeat_byte(0x77)).await;
+}
+
+async fn commit(subject: &mut Subject, model: &mut Model, chain: &mut RandomChain, rng: &mut StdRng) -> u64 {
+    let count = if rng.random_ratio(1, 4) { rng.random_range(2..20) } else { 1 };
+    let mut blocks: Vec<BlockChanges> = Vec::new();
+    for _ in 0..count {
+        let parent = blocks.last().map(|changes| changes.block.clone()).or_else(|| model.newest_block());
+        blocks.push(chain.next_block(parent.as_ref()));
+    }
+    let last = blocks[blocks.len() - 1].block.number;
+    // Final blocks come first on a real chain; here they may come at any time, and cut the way back short.
+    let undo =
+        if rng.random_ratio(1, 40) { Undo::Discard } else { Undo::Keep { down_to: last.saturating_sub(UNDO_DEPTH) } };
+    subject.writer.commit(blocks.clone(), undo).await.expect("commit");
+    model.commit(blocks, undo);
+    count
+}
+
+async fn revert(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
+    let Some(tip) = model.tip() else { return };
+    let depth = if rng.random_ratio(1, 5) { rng.random_range(1..=UNDO_DEPTH + 4) } else { rng.random_range(1..=4) };
+    let target: BlockNumber = tip.number.saturating_sub(depth);
+    let oldest = model.oldest_revertible();
+    assert_eq!(subject.writer.oldest_revertible().await.expect("oldest"), oldest);
+    match subject.writer.revert_to(target).await {
+        Ok(()) => {
+            assert!(oldest.is_some_and(|oldest| target >= oldest), "went back to {target}, past {oldest:?}");
+            model.revert_to(target);
+        }
+        Err(StoreError::BeyondUndo { .. }) => {
+            assert!(oldest.is_none_or(|oldest| target < oldest), "would not go back to {target}, above {oldest:?}");
+        }
+        Err(other) => panic!("revert to {target}: {other}"),
+    }
+}

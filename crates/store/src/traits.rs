@@ -9,8 +9,8 @@ use crate::StoreError;
 /// Whether the blocks of a commit may have to be taken back one day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Undo {
-    /// Keep what [`ChainWriter::revert_to`] needs.
-    Keep,
+    /// Keep what [`ChainWriter::revert_to`] needs to go back to `down_to`, and nothing for older blocks.
+    Keep { down_to: BlockNumber },
     /// The blocks are final: nothing is kept, and no revert goes below them.
     Discard,
 }

@@ -1,0 +1,65 @@
+//! A bounded map that forgets what has not been used for a while.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Two generations: what is used moves to the young one; when that is full, the old one is forgotten and the young one
+/// grows old. No order is kept, so a look-up costs a hash and nothing else.
+#[derive(Debug)]
+pub(crate) struct AgedCache<K, V> {
+    young: HashMap<K, V>,
+    old: HashMap<K, V>,
+    generation_size: usize,
+}
+
+impl<K: Eq + Hash, V> AgedCache<K, V> {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { young: HashMap::new(), old: HashMap::new(), generation_size: (capacity / 2).max(1) }
+    }
+
+    pub(crate) fn insert(&mut self, key: K, value: V) {
+        if self.young.len() >= self.generation_size {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, value);
+    }
+
+    /// Takes an entry out, to be put back by whoever uses it.
+    pub(crate) fn take(&mut self, key: &K) -> Option<V> {
+        let old = self.old.remove(key);
+        self.young.remove(key).or(old)
+    }
+
+    pub(crate) fn retain(&mut self, keep: impl Fn(&K, &V) -> bool) {
+        self.young.retain(|key, value| keep(key, value));
+        self.old.retain(|key, value| keep(key, value));
+    }
+}
+
+impl<K: Eq + Hash + Clone, V: Copy> AgedCache<K, V> {
+    pub(crate) fn get(&mut self, key: &K) -> Option<V> {
+        if let Some(value) = self.young.get(key) {
+            return Some(*value);
+        }
+        let value = self.old.remove(key)?;
+        self.insert(key.clone(), value);
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_used_stays_and_what_is_not_goes() {
+        let mut cache = AgedCache::new(8);
+        cache.insert(0, "kept");
+        for key in 1..100 {
+            cache.insert(key, "passing");
+            assert_eq!(cache.get(&0), Some("kept"));
+            assert!(cache.young.len() + cache.old.len() <= 9);
+        }
+        assert_eq!(cache.get(&1), None);
+    }
+}

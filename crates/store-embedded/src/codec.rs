@@ -1,0 +1,152 @@
+//! How numbers and fields stand in a row: short ones short.
+
+use alloy_primitives::{Address, B256, U256};
+use store::StoreError;
+
+/// Appends fields to a row.
+#[derive(Debug, Default)]
+pub(crate) struct RowWriter(Vec<u8>);
+
+impl RowWriter {
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
+    }
+
+    pub(crate) fn byte(&mut self, byte: u8) {
+        self.0.push(byte);
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// Seven bits a byte, the lowest first; the high bit says that more follow.
+    pub(crate) fn varint(&mut self, number: impl Into<u128>) {
+        write_varint(&mut self.0, number.into());
+    }
+
+    /// A length, then the bytes without leading zeros.
+    pub(crate) fn amount(&mut self, amount: &U256) {
+        let bytes = amount.to_be_bytes_trimmed_vec();
+        self.0.push(u8::try_from(bytes.len()).unwrap_or(32));
+        self.0.extend_from_slice(&bytes);
+    }
+
+    pub(crate) fn finish(self) -> Vec<u8> {
+        self.0
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low seven bits are what is wanted")]
+pub(crate) fn write_varint(out: &mut Vec<u8>, mut number: u128) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Takes fields off a row, in the order in which they were written.
+#[derive(Debug, Clone)]
+pub(crate) struct RowReader<'a>(&'a [u8]);
+
+impl<'a> RowReader<'a> {
+    pub(crate) fn new(row: &'a [u8]) -> Self {
+        Self(row)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.0
+    }
+
+    pub(crate) fn byte(&mut self) -> Result<u8, StoreError> {
+        let (&byte, rest) = self.0.split_first().ok_or(SHORT)?;
+        self.0 = rest;
+        Ok(byte)
+    }
+
+    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], StoreError> {
+        let (bytes, rest) = self.0.split_at_checked(count).ok_or(SHORT)?;
+        self.0 = rest;
+        Ok(bytes)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], StoreError> {
+        self.bytes(N)?.try_into().map_err(|_| SHORT)
+    }
+
+    pub(crate) fn hash(&mut self) -> Result<B256, StoreError> {
+        self.array().map(B256::new)
+    }
+
+    pub(crate) fn address(&mut self) -> Result<Address, StoreError> {
+        self.array().map(Address::new)
+    }
+
+    pub(crate) fn wide_varint(&mut self) -> Result<u128, StoreError> {
+        let mut number = 0;
+        for shift in (0..128).step_by(7) {
+            let byte = self.byte()?;
+            number |= u128::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(StoreError::Corrupt("a number without an end"))
+    }
+
+    pub(crate) fn varint<T: TryFrom<u128>>(&mut self) -> Result<T, StoreError> {
+        // Nearly every number of a row fits in one or two bytes.
+        if let Some((&byte, rest)) = self.0.split_first()
+            && byte < 0x80
+        {
+            self.0 = rest;
+            return T::try_from(u128::from(byte)).map_err(|_| TOO_LARGE);
+        }
+        T::try_from(self.wide_varint()?).map_err(|_| TOO_LARGE)
+    }
+
+    pub(crate) fn amount(&mut self) -> Result<U256, StoreError> {
+        let length = usize::from(self.byte()?);
+        U256::try_from_be_slice(self.bytes(length)?).ok_or(TOO_LARGE)
+    }
+}
+
+const SHORT: StoreError = StoreError::Corrupt("a row that ends too early");
+const TOO_LARGE: StoreError = StoreError::Corrupt("a number too large for its field");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_number_comes_back_as_it_went_in(number: u128, other: u64, amount: [u8; 32]) {
+            let amount = U256::from_be_bytes(amount);
+            let mut row = RowWriter::default();
+            row.varint(number);
+            row.amount(&amount);
+            row.varint(other);
+            let row = row.finish();
+            let mut reader = RowReader::new(&row);
+            prop_assert_eq!(reader.wide_varint().unwrap(), number);
+            prop_assert_eq!(reader.amount().unwrap(), amount);
+            prop_assert_eq!(reader.varint::<u64>().unwrap(), other);
+            prop_assert!(reader.is_empty());
+        }
+
+        #[test]
+        fn arbitrary_bytes_are_an_error_and_never_a_panic(bytes: Vec<u8>) {
+            let mut reader = RowReader::new(&bytes);
+            let _ = reader.wide_varint();
+            let _ = reader.amount();
+            let _ = reader.varint::<u32>();
+            let _ = reader.hash();
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A run of entries of a list. The open chunk at a list's end and the full ones before it have the same form, so that
+//! filling one up moves bytes and decodes nothing.
+
+use store::StoreError;
+
+use crate::codec::{RowReader, RowWriter, write_varint};
+
+/// How an owner takes part in an entry of its list; both may hold (a transfer to oneself).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Roles {
+    pub(crate) from: bool,
+    pub(crate) to: bool,
+}
+
+impl Roles {
+    pub(crate) const NONE: Self = Self { from: false, to: false };
+
+    fn bits(self) -> u8 {
+        u8::from(self.from) | u8::from(self.to) << 1
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        Self { from: bits & 1 != 0, to: bits & 2 != 0 }
+    }
+}
+
+/// Which entries of a list are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Any,
+    From,
+    To,
+    /// From and to at once.
+    Both,
+}
+
+impl Role {
+    pub(crate) fn matches(self, roles: Roles) -> bool {
+        match self {
+            Self::Any => true,
+            Self::From => roles.from,
+            Self::To => roles.to,
+            Self::Both => roles.from && roles.to,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) id: u64,
+    pub(crate) roles: Roles,
+}
+
+/// How many entries of each role there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Counts {
+    any: u64,
+    from: u64,
+    to: u64,
+    both: u64,
+}
+
+impl Counts {
+    pub(crate) fn of(&self, role: Role) -> u64 {
+        match role {
+            Role::Any => self.any,
+            Role::From => self.from,
+            Role::To => self.to,
+            Role::Both => self.both,
+        }
+    }
+
+    fn add(&mut self, roles: Roles) {
+        self.any += 1;
+        self.from += u64::from(roles.from);
+        self.to += u64::from(roles.to);
+        self.both += u64::from(roles.from && roles.to);
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            any: self.any + other.any,
+            from: self.from + other.from,
+            to: self.to + other.to,
+            both: self.both + other.both,
+        }
+    }
+
+    /// The count of all entries is known from where the chunk stands, so only the others are written.
+    fn write(&self, row: &mut RowWriter) {
+        row.varint(self.from);
+        row.varint(self.to);
+        row.varint(self.both);
+    }
+
+    fn read(any: u64, row: &mut RowReader<'_>) -> Result<Self, StoreError> {
+        Ok(Self { any, from: row.varint()?, to: row.varint()?, both: row.varint()? })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Chunk {
+    number: u32,
+    /// In all chunks before this one.
+    before: Counts,
+    /// In this one.
+    within: Counts,
+    last: u64,
+    /// Each entry: the distance from the one before (the first: from 0) and the roles in the two low bits.
+    entries: Vec<u8>,
+}
+
+impl Chunk {
+    /// Entries of a full chunk.
+    pub(crate) const CAPACITY: u64 = 128;
+
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.within.any == Self::CAPACITY
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.within.any == 0
+    }
+
+    /// Entries of a role in the list before this chunk.
+    pub(crate) fn before(&self, role: Role) -> u64 {
+        self.before.of(role)
+    }
+
+    /// Entries of a role in the list up to the end of this chunk.
+    pub(crate) fn through(&self, role: Role) -> u64 {
+        self.before.of(role) + self.within.of(role)
+    }
+
+    pub(crate) fn push(&mut self, entry: Entry) {
+        debug_assert!(!self.is_full() && (self.is_empty() || entry.id > self.last));
+        let base = if self.is_empty() { 0 } else { self.last };
+        write_varint(&mut self.entries, u128::from(entry.id - base) << 2 | u128::from(entry.roles.bits()));
+        self.within.add(entry.roles);
+        self.last = entry.id;
+    }
+
+    /// The empty chunk that follows this one.
+    pub(crate) fn next(&self) -> Self {
+        Self { number: self.number + 1, before: self.before.plus(self.within), ..Self::default() }
+    }
+
+    /// Drops the entries from `cut` on.
+    pub(crate) fn truncate(&mut self, cut: u64) -> Result<(), StoreError> {
+        let kept = self.decode()?;
+        let mut shorter = Self { number: self.number, before: self.before, ..Self::default() };
+        kept.into_iter().filter(|entry| entry.id < cut).for_each(|entry| shorter.push(entry));
+        *self = shorter;
+        Ok(())
+    }
+
+    pub(crate) fn decode(&self) -> Result<Vec<Entry>, StoreError> {
+        let mut row = RowReader::new(&self.entries);
+        let mut entries = Vec::with_capacity(usize::try_from(self.within.any).unwrap_or_default());
+        let mut id = 0;
+        while !row.is_empty() {
+            let step: u64 = row.varint()?;
+            id += step >> 2;
+            entries.push(Entry { id, roles: Roles::from_bits(step) });
+        }
+        Ok(entries)
+    }
+
+    pub(crate) fn to_row(&self) -> Vec<u8> {
+        let mut row = RowWriter::with_capacity(self.entries.len() + 24);
+        row.varint(self.number);
+        row.varint(self.within.any);
+        self.within.write(&mut row);
+        self.before.write(&mut row);
+        row.varint(self.last);
+        row.bytes(&self.entries);
+        row.finish()
+    }
+
+    pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
+        let mut row = RowReader::new(row);
+        let number: u32 = row.varint()?;
+        let within = row.varint()?;
+        let within = Counts::read(within, &mut row)?;
+        let before = Counts::read(u64::from(number) * Self::CAPACITY, &mut row)?;
+        let last = row.varint()?;
+        Ok(Self { number, before, within, last, entries: row.rest().to_vec() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk_of(ids: std::ops::Range<u64>) -> Chunk {
+        let mut chunk = Chunk::default();
+        ids.map(|id| Entry { id: id * 3, roles: Roles::from_bits(id % 4) }).for_each(|entry| chunk.push(entry));
+        chunk
+    }
+
+    #[test]
+    fn a_chunk_survives_its_row() {
+        let chunk = chunk_of(5..100);
+        let read = Chunk::from_row(&chunk.to_row()).unwrap();
+        assert_eq!(read, chunk);
+        assert_eq!(read.decode().unwrap().len(), 95);
+        assert_eq!(read.through(Role::From), (5..100).filter(|id| id & 1 != 0).count() as u64);
+    }
+
+    #[test]
+    fn cutting_gives_the_chunk_that_stood_before() {
+        let mut chunk = chunk_of(0..100);
+        chunk.truncate(40 * 3).unwrap();
+        assert_eq!(chunk, chunk_of(0..40));
+        chunk.truncate(0).unwrap();
+        assert_eq!(chunk, Chunk::default());
+    }
+
+    #[test]
+    fn a_list_of_one_entry_takes_little_room() {
+        let mut chunk = Chunk::default();
+        chunk.push(Entry { id: 1_000_000_000, roles: Roles { from: true, to: false } });
+        assert!(chunk.to_row().len() <= 18, "{} bytes", chunk.to_row().len());
+    }
+}

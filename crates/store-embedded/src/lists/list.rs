@@ -1,0 +1,105 @@
+//! Reading a list: how many, which one stands at a rank, and where in the list a number would stand.
+
+use std::cell::RefCell;
+
+use store::StoreError;
+
+use super::chunk::{Chunk, Entry, Role};
+use crate::engine::View;
+use crate::keys::{Key, ListKey, Table};
+
+pub(crate) struct List<'a> {
+    view: &'a View,
+    key: ListKey,
+    tail: Chunk,
+    /// The chunk looked at last. Neighbouring ranks are asked for one after the other.
+    recent: RefCell<Option<Chunk>>,
+}
+
+impl<'a> List<'a> {
+    pub(crate) fn open(view: &'a View, key: ListKey) -> Result<Self, StoreError> {
+        let tail = match view.get(Table::Tail, &Key::list(key))? {
+            Some(row) => Chunk::from_row(&row)?,
+            None => Chunk::default(),
+        };
+        Ok(Self { view, key, tail, recent: RefCell::new(None) })
+    }
+
+    pub(crate) fn total(&self, role: Role) -> u64 {
+        self.tail.through(role)
+    }
+
+    /// The newest entry's number.
+    pub(crate) fn last(&self) -> Option<u64> {
+        (!self.tail.is_empty()).then(|| self.tail.last())
+    }
+
+    pub(crate) fn chunk_count(&self) -> u32 {
+        if self.tail.is_empty() { 0 } else { self.tail.number() + 1 }
+    }
+
+    pub(crate) fn chunk(&self, number: u32) -> Result<Chunk, StoreError> {
+        if number == self.tail.number() {
+            return Ok(self.tail.clone());
+        }
+        if let Some(recent) = self.recent.borrow().as_ref()
+            && recent.number() == number
+        {
+            return Ok(recent.clone());
+        }
+        let row = self.view.get(Table::Chunk, &Key::chunk(self.key, number))?;
+        let chunk = Chunk::from_row(&row.ok_or(StoreError::Corrupt("a list lacks a chunk"))?)?;
+        *self.recent.borrow_mut() = Some(chunk.clone());
+        Ok(chunk)
+    }
+
+    /// How many entries of a role have a number below `id`.
+    pub(crate) fn rank_of(&self, role: Role, id: u64) -> Result<u64, StoreError> {
+        let Some(number) = self.first_chunk(|chunk| chunk.last() >= id)? else {
+            return Ok(self.total(role));
+        };
+        let chunk = self.chunk(number)?;
+        let below = chunk.decode()?.into_iter().take_while(|entry| entry.id < id);
+        Ok(chunk.before(role) + below.filter(|entry| role.matches(entry.roles)).count() as u64)
+    }
+
+    /// The numbers at the given ranks among the entries of a role. The cost is that of the chunks they stand in.
+    pub(crate) fn at_ranks(&self, role: Role, ranks: impl Iterator<Item = u64>) -> Result<Vec<u64>, StoreError> {
+        let mut ids = Vec::new();
+        let mut open: Option<(Chunk, Vec<Entry>)> = None;
+        for rank in ranks {
+            let holds = |chunk: &Chunk| (chunk.before(role)..chunk.through(role)).contains(&rank);
+            if !open.as_ref().is_some_and(|(chunk, _)| holds(chunk)) {
+                let number = match role {
+                    Role::Any => u32::try_from(rank / Chunk::CAPACITY).ok(),
+                    _ => self.first_chunk(|chunk| chunk.through(role) > rank)?,
+                };
+                let chunk = self.chunk(number.ok_or(StoreError::Corrupt("a list is shorter than its count"))?)?;
+                let entries = chunk.decode()?.into_iter().filter(|entry| role.matches(entry.roles)).collect();
+                open = Some((chunk, entries));
+            }
+            if let Some((chunk, entries)) = &open {
+                let position = usize::try_from(rank - chunk.before(role)).unwrap_or(usize::MAX);
+                ids.push(entries.get(position).ok_or(StoreError::Corrupt("a chunk is shorter than its count"))?.id);
+            }
+        }
+        Ok(ids)
+    }
+
+    /// The first chunk for which a property holds that, once true along the list, stays true.
+    pub(crate) fn first_chunk(&self, holds: impl Fn(&Chunk) -> bool) -> Result<Option<u32>, StoreError> {
+        if !holds(&self.tail) {
+            return Ok(None);
+        }
+        let (mut low, mut high) = (0, self.tail.number());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if holds(&self.chunk(middle)?) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        Ok(Some(low))
+    }
+}

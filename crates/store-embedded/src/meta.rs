@@ -1,0 +1,74 @@
+//! What the store knows of itself: its schema, its chain, where it begins and where it ends.
+
+use domain::{BlockNumber, BlockRef, ChainIdentity};
+use store::StoreError;
+
+use crate::codec::{RowReader, RowWriter};
+use crate::engine::{Batch, View};
+use crate::keys::{Key, Table};
+use crate::rows::Totals;
+
+/// Raised by every change that an older version could not read.
+pub(crate) const SCHEMA: u32 = 1;
+
+const SCHEMA_KEY: &str = "schema";
+const CHAIN_KEY: &str = "chain";
+const TIP_KEY: &str = "tip";
+
+/// Which chain the data is of, and from which block on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Binding {
+    pub(crate) identity: ChainIdentity,
+    pub(crate) start_block: BlockNumber,
+}
+
+/// The newest block, and the totals up to and with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tip {
+    pub(crate) block: BlockRef,
+    /// The first block of the index: not always 0.
+    pub(crate) start_block: BlockNumber,
+    pub(crate) totals: Totals,
+}
+
+pub(crate) fn find_schema(view: &View) -> Result<Option<u32>, StoreError> {
+    let row = view.get(Table::Meta, &Key::name(SCHEMA_KEY))?;
+    row.map(|row| RowReader::new(&row).varint()).transpose()
+}
+
+pub(crate) fn put_schema(batch: &mut Batch) {
+    let mut row = RowWriter::default();
+    row.varint(SCHEMA);
+    batch.put(Table::Meta, &Key::name(SCHEMA_KEY), row.finish());
+}
+
+pub(crate) fn find_binding(view: &View) -> Result<Option<Binding>, StoreError> {
+    let Some(row) = view.get(Table::Meta, &Key::name(CHAIN_KEY))? else { return Ok(None) };
+    let mut row = RowReader::new(&row);
+    let identity = ChainIdentity { chain_id: row.varint()?, genesis_hash: row.hash()? };
+    Ok(Some(Binding { identity, start_block: row.varint()? }))
+}
+
+pub(crate) fn put_binding(batch: &mut Batch, binding: &Binding) {
+    let mut row = RowWriter::default();
+    row.varint(binding.identity.chain_id);
+    row.bytes(binding.identity.genesis_hash.as_slice());
+    row.varint(binding.start_block);
+    batch.put(Table::Meta, &Key::name(CHAIN_KEY), row.finish());
+}
+
+pub(crate) fn find_tip(view: &View) -> Result<Option<Tip>, StoreError> {
+    let Some(row) = view.get(Table::Meta, &Key::name(TIP_KEY))? else { return Ok(None) };
+    let mut row = RowReader::new(&row);
+    let block = BlockRef { number: row.varint()?, hash: row.hash()? };
+    Ok(Some(Tip { block, start_block: row.varint()?, totals: Totals::read(&mut row)? }))
+}
+
+pub(crate) fn put_tip(batch: &mut Batch, tip: &Tip) {
+    let mut row = RowWriter::default();
+    row.varint(tip.block.number);
+    row.bytes(tip.block.hash.as_slice());
+    row.varint(tip.start_block);
+    tip.totals.write(&mut row);
+    batch.put(Table::Meta, &Key::name(TIP_KEY), row.finish());
+}

@@ -1,0 +1,34 @@
+use domain::{Address, AddressFacts, Creation};
+use store::StoreError;
+
+use super::Reading;
+use crate::keys::{AddressId, Key, ListKind, Table, number_in_key};
+use crate::lists::{List, Role};
+
+impl Reading {
+    pub(crate) fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError> {
+        let Some(id) = self.address_id(&address)? else { return Ok(None) };
+        let transactions = List::open(&self.view, ListKind::Transactions.of(id))?;
+        let involved = List::open(&self.view, ListKind::Involved.of(id))?;
+        let mined = List::open(&self.view, ListKind::Mined.of(id))?;
+
+        let first_seen = self.address_row(id)?.first_seen;
+        let last_tx = transactions.last().max(involved.last());
+        let last_tx_block = last_tx.map(|tx| self.transaction_row(tx).map(|row| row.block_number)).transpose()?;
+        let last_seen = last_tx_block.max(mined.last()).unwrap_or(first_seen);
+
+        Ok(Some(AddressFacts {
+            address,
+            tx_count: transactions.total(Role::Any),
+            first_seen: self.block_row(first_seen)?.timestamp,
+            last_seen: self.block_row(last_seen)?.timestamp,
+            creation: self.find_creation(id)?,
+        }))
+    }
+
+    fn find_creation(&self, id: AddressId) -> Result<Option<Creation>, StoreError> {
+        let Some(row) = self.view.get(Table::Creation, &Key::id(id))? else { return Ok(None) };
+        let tx = self.transaction_row(number_in_key(&row, 0))?;
+        Ok(Some(Creation { creator: self.address(tx.from)?, tx_hash: tx.hash }))
+    }
+}

@@ -1,0 +1,59 @@
+use domain::{BlockNumber, Stats, U256};
+use store::StoreError;
+
+use super::Reading;
+use crate::meta::Tip;
+use crate::rows::Totals;
+
+/// Blocks with transactions that the average gas price looks at.
+const GAS_PRICE_BLOCKS: u64 = 100;
+
+impl Reading {
+    pub(crate) fn stats(&self) -> Result<Stats, StoreError> {
+        let Some(tip) = self.tip() else { return Ok(Stats::default()) };
+        Ok(Stats {
+            latest_block: Some(tip.block.number),
+            total_transactions: tip.totals.transactions,
+            total_tokens: 0,
+            average_gas_price: self.average_gas_price(tip)?,
+        })
+    }
+
+    fn average_gas_price(&self, tip: &Tip) -> Result<U256, StoreError> {
+        let before = self.totals_before_newest_filled(tip)?;
+        let count = tip.totals.transactions - before.transactions;
+        let sum = tip.totals.gas_prices - before.gas_prices;
+        Ok(sum.checked_div(U256::from(count)).unwrap_or_default())
+    }
+
+    /// The totals as they stood before the newest hundred blocks that have transactions. Block rows carry running
+    /// totals, so the place is searched for, and a thousand empty blocks cost ten looks.
+    fn totals_before_newest_filled(&self, tip: &Tip) -> Result<Totals, StoreError> {
+        let Some(wanted) = tip.totals.filled_blocks.checked_sub(GAS_PRICE_BLOCKS) else {
+            return Ok(Totals::default());
+        };
+        let filled_before =
+            |number: BlockNumber| -> Result<u64, StoreError> { Ok(self.block_row(number)?.totals.filled_blocks) };
+
+        // Leap back until the place lies above, then halve. Most chains fill most blocks, so it is near the tip.
+        let (mut low, mut high) = (tip.start_block, tip.block.number);
+        let mut leap = GAS_PRICE_BLOCKS;
+        while let Some(probe) = tip.block.number.checked_sub(leap).filter(|probe| *probe > low) {
+            if filled_before(probe)? <= wanted {
+                low = probe;
+                break;
+            }
+            high = probe;
+            leap *= 2;
+        }
+        while low < high {
+            let middle = high - (high - low) / 2;
+            if filled_before(middle)? <= wanted {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        Ok(self.block_row(low)?.totals)
+    }
+}

@@ -1,0 +1,93 @@
+use async_trait::async_trait;
+use domain::{
+    Account, Address, AddressFacts, B256, Block, BlockId, BlockRange, BlockRef, Page, PageRequest, Stats, Transaction,
+    TransactionFilter,
+};
+use store::{BoxError, ChainReader, KeptAccounts, StoreError};
+
+use crate::engine::Engine;
+use crate::keys::{Key, Table};
+use crate::read::Reading;
+use crate::rows::{account_from_row, account_to_row};
+
+/// Reads an embedded store. Cheap to clone, never in the way of the writer.
+#[derive(Debug, Clone)]
+pub struct EmbeddedReader {
+    engine: Engine,
+}
+
+impl EmbeddedReader {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { engine }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Runs one question against one state of the index, where waiting for the disk does no harm.
+    async fn read<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Reading) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let engine = self.engine.clone();
+        tokio::task::spawn_blocking(move || question(&Reading::open(engine.view())?))
+            .await
+            .map_err(|stopped| StoreError::Backend(BoxError::from(stopped)))?
+    }
+}
+
+#[async_trait]
+impl ChainReader for EmbeddedReader {
+    async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError> {
+        self.read(|index| Ok(index.tip().map(|tip| tip.block))).await
+    }
+
+    async fn stats(&self) -> Result<Stats, StoreError> {
+        self.read(Reading::stats).await
+    }
+
+    async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {
+        self.read(move |index| index.find_block(id)).await
+    }
+
+    async fn list_blocks(&self, range: BlockRange, page: PageRequest) -> Result<Page<Block>, StoreError> {
+        self.read(move |index| index.list_blocks(range, page)).await
+    }
+
+    async fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError> {
+        self.read(move |index| index.find_transaction(hash)).await
+    }
+
+    async fn list_transactions(
+        &self,
+        filter: &TransactionFilter,
+        page: PageRequest,
+    ) -> Result<Page<Transaction>, StoreError> {
+        let filter = *filter;
+        self.read(move |index| index.list_transactions(&filter, page)).await
+    }
+
+    async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError> {
+        self.read(move |index| index.find_address(address)).await
+    }
+}
+
+#[async_trait]
+impl KeptAccounts for EmbeddedReader {
+    async fn find_account(&self, address: Address) -> Result<Option<Account>, StoreError> {
+        self.read(move |index| {
+            let row = index.view().get(Table::Account, &Key::address(&address))?;
+            row.map(|row| account_from_row(&row)).transpose()
+        })
+        .await
+    }
+
+    async fn keep_account(&self, address: Address, account: Account) -> Result<(), StoreError> {
+        let mut batch = self.engine.batch();
+        batch.put(Table::Account, &Key::address(&address), account_to_row(&account));
+        tokio::task::spawn_blocking(move || batch.commit())
+            .await
+            .map_err(|stopped| StoreError::Backend(BoxError::from(stopped)))?
+    }
+}

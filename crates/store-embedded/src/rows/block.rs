@@ -1,0 +1,114 @@
+use alloy_primitives::{Address, B256, U256};
+use domain::{Block, BlockNumber};
+use store::StoreError;
+
+use crate::codec::{RowReader, RowWriter};
+use crate::keys::{AddressId, TxId};
+
+/// Everything that runs along the chain, as it stands between two blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Totals {
+    pub(crate) transactions: TxId,
+    pub(crate) addresses: AddressId,
+    /// Blocks that have a transaction.
+    pub(crate) filled_blocks: u64,
+    /// Sum of the gas prices of all transactions.
+    pub(crate) gas_prices: U256,
+}
+
+impl Totals {
+    pub(crate) fn write(&self, row: &mut RowWriter) {
+        row.varint(self.transactions);
+        row.varint(self.addresses);
+        row.varint(self.filled_blocks);
+        row.amount(&self.gas_prices);
+    }
+
+    pub(crate) fn read(row: &mut RowReader<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            transactions: row.varint()?,
+            addresses: row.varint()?,
+            filled_blocks: row.varint()?,
+            gas_prices: row.amount()?,
+        })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BlockRow {
+    /// Before this block.
+    pub(crate) totals: Totals,
+    pub(crate) hash: B256,
+    pub(crate) timestamp: u64,
+    pub(crate) tx_count: u32,
+    pub(crate) miner: AddressId,
+    parent_hash: B256,
+    gas_used: u64,
+    gas_limit: u64,
+    base_fee_per_gas: Option<u128>,
+    size: u64,
+}
+
+impl BlockRow {
+    pub(crate) fn new(block: &Block, miner: AddressId, totals: Totals) -> Self {
+        Self {
+            totals,
+            hash: block.hash,
+            timestamp: block.timestamp,
+            tx_count: block.tx_count,
+            miner,
+            parent_hash: block.parent_hash,
+            gas_used: block.gas_used,
+            gas_limit: block.gas_limit,
+            base_fee_per_gas: block.base_fee_per_gas,
+            size: block.size,
+        }
+    }
+
+    pub(crate) fn into_block(self, number: BlockNumber, miner: Address) -> Block {
+        Block {
+            number,
+            hash: self.hash,
+            parent_hash: self.parent_hash,
+            timestamp: self.timestamp,
+            miner,
+            tx_count: self.tx_count,
+            gas_used: self.gas_used,
+            gas_limit: self.gas_limit,
+            base_fee_per_gas: self.base_fee_per_gas,
+            size: self.size,
+        }
+    }
+
+    pub(crate) fn to_row(&self) -> Vec<u8> {
+        let mut row = RowWriter::with_capacity(128);
+        self.totals.write(&mut row);
+        row.bytes(self.hash.as_slice());
+        row.bytes(self.parent_hash.as_slice());
+        row.varint(self.timestamp);
+        row.varint(self.tx_count);
+        row.varint(self.miner);
+        row.varint(self.gas_used);
+        row.varint(self.gas_limit);
+        row.varint(self.size);
+        // Absent is 0, and a fee stands one higher.
+        row.varint(self.base_fee_per_gas.map_or(0, |fee| fee.saturating_add(1)));
+        row.finish()
+    }
+
+    pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
+        let mut row = RowReader::new(row);
+        Ok(Self {
+            totals: Totals::read(&mut row)?,
+            hash: row.hash()?,
+            parent_hash: row.hash()?,
+            timestamp: row.varint()?,
+            tx_count: row.varint()?,
+            miner: row.varint()?,
+            gas_used: row.varint()?,
+            gas_limit: row.varint()?,
+            size: row.varint()?,
+            base_fee_per_gas: row.wide_varint()?.checked_sub(1),
+        })
+    }
+}

@@ -1,0 +1,89 @@
+use alloy_primitives::{B256, U256};
+use domain::{BlockNumber, Selector, Transaction};
+use store::StoreError;
+
+use crate::codec::{RowReader, RowWriter};
+use crate::keys::AddressId;
+
+const SUCCEEDED: u8 = 1;
+const HAS_RECEIVER: u8 = 2;
+const CREATED: u8 = 4;
+const HAS_METHOD: u8 = 8;
+
+/// A transaction with addresses as ids. Its place in the block is its id less the block's first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TransactionRow {
+    pub(crate) hash: B256,
+    pub(crate) block_number: BlockNumber,
+    pub(crate) from: AddressId,
+    pub(crate) to: Option<AddressId>,
+    pub(crate) created: Option<AddressId>,
+    pub(crate) value: U256,
+    pub(crate) nonce: u64,
+    pub(crate) gas_used: u64,
+    pub(crate) gas_price: u128,
+    pub(crate) succeeded: bool,
+    pub(crate) method: Option<Selector>,
+}
+
+impl TransactionRow {
+    pub(crate) fn new(tx: &Transaction, from: AddressId, to: Option<AddressId>, created: Option<AddressId>) -> Self {
+        Self {
+            hash: tx.hash,
+            block_number: tx.block_number,
+            from,
+            to,
+            created,
+            value: tx.value,
+            nonce: tx.nonce,
+            gas_used: tx.gas_used,
+            gas_price: tx.gas_price,
+            succeeded: tx.succeeded,
+            method: tx.method,
+        }
+    }
+
+    pub(crate) fn to_row(&self) -> Vec<u8> {
+        let mut row = RowWriter::with_capacity(80);
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+        row.byte(
+            flag(self.succeeded, SUCCEEDED)
+                | flag(self.to.is_some(), HAS_RECEIVER)
+                | flag(self.created.is_some(), CREATED)
+                | flag(self.method.is_some(), HAS_METHOD),
+        );
+        row.bytes(self.hash.as_slice());
+        row.varint(self.block_number);
+        row.varint(self.from);
+        for id in [self.to, self.created].into_iter().flatten() {
+            row.varint(id);
+        }
+        if let Some(method) = self.method {
+            row.bytes(&method);
+        }
+        row.amount(&self.value);
+        row.varint(self.nonce);
+        row.varint(self.gas_used);
+        row.varint(self.gas_price);
+        row.finish()
+    }
+
+    pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
+        let mut row = RowReader::new(row);
+        let flags = row.byte()?;
+        let has = |flag: u8| flags & flag != 0;
+        Ok(Self {
+            succeeded: has(SUCCEEDED),
+            hash: row.hash()?,
+            block_number: row.varint()?,
+            from: row.varint()?,
+            to: has(HAS_RECEIVER).then(|| row.varint()).transpose()?,
+            created: has(CREATED).then(|| row.varint()).transpose()?,
+            method: has(HAS_METHOD).then(|| row.array()).transpose()?,
+            value: row.amount()?,
+            nonce: row.varint()?,
+            gas_used: row.varint()?,
+            gas_price: row.wide_varint()?,
+        })
+    }
+}

@@ -1,0 +1,142 @@
+use std::path::{Path, PathBuf};
+
+use domain::{BlockNumber, ChainIdentity};
+use store::StoreError;
+
+use crate::engine::Engine;
+use crate::meta::{self, Binding, SCHEMA};
+use crate::reader::EmbeddedReader;
+use crate::writer::EmbeddedWriter;
+
+/// How much memory the store may use.
+#[derive(Debug, Clone, Copy)]
+pub struct StoreOptions {
+    /// Bytes of recently read data to keep.
+    pub cache_bytes: u64,
+    /// Ends of lists, and as many address ids, that the writer keeps at hand.
+    pub writer_cache_entries: usize,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self { cache_bytes: 128 << 20, writer_cache_entries: 400_000 }
+    }
+}
+
+/// An open data folder. One process at a time may have it open.
+#[derive(Debug)]
+pub struct EmbeddedStore {
+    engine: Engine,
+    options: StoreOptions,
+}
+
+impl EmbeddedStore {
+    /// Opens a data folder, or makes a new one.
+    ///
+    /// # Errors
+    /// When another process has it open, when it is of another schema, or when the disk fails.
+    pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
+        let engine = Engine::open(&index_folder(path), options.cache_bytes)?;
+        match meta::find_schema(&engine.view())? {
+            Some(stored) if stored > SCHEMA => return Err(StoreError::NewerSchema { stored, known: SCHEMA }),
+            Some(stored) if stored < SCHEMA => return Err(StoreError::OlderSchema { stored, known: SCHEMA }),
+            Some(_) => {}
+            None => {
+                let mut batch = engine.batch();
+                meta::put_schema(&mut batch);
+                batch.commit()?;
+            }
+        }
+        Ok(Self { engine, options })
+    }
+
+    /// The chain that the data is of; None while nothing was indexed yet.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn identity(&self) -> Result<Option<ChainIdentity>, StoreError> {
+        Ok(meta::find_binding(&self.engine.view())?.map(|binding| binding.identity))
+    }
+
+    /// Ties the data to a chain for good, or checks that it is tied to this one. Gives the first block to index.
+    ///
+    /// # Errors
+    /// When the data is of another chain or was begun at another block.
+    pub fn bind(&self, identity: ChainIdentity, start_block: Option<BlockNumber>) -> Result<BlockNumber, StoreError> {
+        let Some(stored) = meta::find_binding(&self.engine.view())? else {
+            let binding = Binding { identity, start_block: start_block.unwrap_or(0) };
+            let mut batch = self.engine.batch();
+            meta::put_binding(&mut batch, &binding);
+            batch.commit()?;
+            self.engine.sync()?;
+            return Ok(binding.start_block);
+        };
+        if stored.identity != identity {
+            return Err(StoreError::OtherChain { stored: stored.identity, asked: identity });
+        }
+        match start_block {
+            Some(asked) if asked != stored.start_block => {
+                Err(StoreError::OtherStart { stored: stored.start_block, asked })
+            }
+            _ => Ok(stored.start_block),
+        }
+    }
+
+    /// The writer. There must be only one.
+    #[must_use]
+    pub fn writer(&self) -> EmbeddedWriter {
+        EmbeddedWriter::new(self.engine.clone(), self.options.writer_cache_entries)
+    }
+
+    #[must_use]
+    pub fn reader(&self) -> EmbeddedReader {
+        EmbeddedReader::new(self.engine.clone())
+    }
+
+    /// Returns once everything committed so far would survive a loss of power.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.engine.sync()
+    }
+
+    /// Merges the tables fully and gives the bytes they take. Slow: for measurements.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn compacted_bytes(&self) -> Result<u64, StoreError> {
+        self.engine.compact()?;
+        Ok(self.engine.table_bytes())
+    }
+}
+
+/// The engine owns a folder of its own, so that other things may stand beside it.
+fn index_folder(path: &Path) -> PathBuf {
+    path.join("index")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::RowWriter;
+    use crate::keys::{Key, Table};
+
+    #[test]
+    fn data_of_a_newer_schema_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        {
+            let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
+            let mut row = RowWriter::default();
+            row.varint(SCHEMA + 1);
+            let mut batch = store.engine.batch();
+            batch.put(Table::Meta, &Key::name("schema"), row.finish());
+            batch.commit().unwrap();
+        }
+        for _ in 0..2 {
+            let opened = EmbeddedStore::open(folder.path(), StoreOptions::default());
+            let Err(StoreError::NewerSchema { stored, known }) = opened else { panic!("{opened:?}") };
+            assert_eq!((stored, known), (SCHEMA + 1, SCHEMA));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+use std::collections::HashMap;
+
+use domain::{Address, BlockNumber};
+use store::StoreError;
+
+use crate::cache::AgedCache;
+use crate::engine::{Batch, View};
+use crate::keys::{AddressId, Key, Table, number_in_key};
+use crate::rows::AddressRow;
+
+/// Gives addresses their ids, in the order in which the chain shows them.
+#[derive(Debug)]
+pub(crate) struct AddressIds {
+    settled: AgedCache<Address, AddressId>,
+    /// First seen in the batch in hand.
+    new: HashMap<Address, AddressId>,
+}
+
+impl AddressIds {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { settled: AgedCache::new(capacity), new: HashMap::new() }
+    }
+
+    /// The id of an address; a new one takes `next`, which then moves on.
+    pub(crate) fn resolve(
+        &mut self,
+        view: &View,
+        batch: &mut Batch,
+        address: Address,
+        block: BlockNumber,
+        next: &mut AddressId,
+    ) -> Result<AddressId, StoreError> {
+        if let Some(&id) = self.new.get(&address) {
+            return Ok(id);
+        }
+        if let Some(id) = self.settled.get(&address) {
+            return Ok(id);
+        }
+        if let Some(row) = view.get(Table::AddressId, &Key::address(&address))? {
+            let id = number_in_key(&row, 0);
+            self.settled.insert(address, id);
+            return Ok(id);
+        }
+        let id = *next;
+        *next += 1;
+        batch.put(Table::AddressId, &Key::address(&address), Key::id(id).as_slice());
+        batch.put(Table::Address, &Key::id(id), AddressRow { address, first_seen: block }.to_row());
+        self.new.insert(address, id);
+        Ok(id)
+    }
+
+    pub(crate) fn settle(&mut self) {
+        for (address, id) in self.new.drain() {
+            self.settled.insert(address, id);
+        }
+    }
+
+    pub(crate) fn forget_changes(&mut self) {
+        self.new.clear();
+    }
+
+    /// The ids from `first` on are free again.
+    pub(crate) fn forget_from(&mut self, first: AddressId) {
+        self.settled.retain(|_, id| *id < first);
+    }
+}

@@ -1,0 +1,154 @@
+use domain::{Address, BlockChanges, BlockNumber};
+use store::{StoreError, Undo};
+
+use super::WriteState;
+use crate::engine::{Batch, Engine, View};
+use crate::keys::{AddressId, Key, ListKey, ListKind, Table, TxId};
+use crate::lists::{Entry, Roles};
+use crate::meta::{self, Tip};
+use crate::rows::{BlockRow, Totals, TransactionRow};
+use crate::undo::{self, UndoRecord};
+
+impl WriteState {
+    /// Appends blocks in one atomic step.
+    pub(crate) fn commit(&mut self, engine: &Engine, blocks: &[BlockChanges], undo: Undo) -> Result<(), StoreError> {
+        let result = self.try_commit(engine, blocks, undo);
+        if result.is_err() {
+            self.tails.forget_changes();
+            self.addresses.forget_changes();
+        }
+        result
+    }
+
+    fn try_commit(&mut self, engine: &Engine, blocks: &[BlockChanges], undo: Undo) -> Result<(), StoreError> {
+        let view = engine.view();
+        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(()) };
+        let tip = meta::find_tip(&view)?;
+        check_order(&view, tip.as_ref(), blocks)?;
+
+        let mut step = Step {
+            state: self,
+            view: &view,
+            batch: engine.batch(),
+            totals: tip.map(|tip| tip.totals).unwrap_or_default(),
+        };
+        for block in blocks {
+            let record = step.add_block(block)?;
+            if matches!(undo, Undo::Keep { .. }) {
+                step.batch.put(Table::Undo, &Key::block(block.block.number), record.to_row());
+            }
+        }
+        let Step { mut batch, totals, .. } = step;
+        let start_block = tip.map_or(first.block.number, |tip| tip.start_block);
+        meta::put_tip(&mut batch, &Tip { block: last.block.id(), start_block, totals });
+        forget_undo(&view, &mut batch, undo, last.block.number)?;
+        self.tails.write(&mut batch);
+        batch.commit()?;
+        self.tails.settle();
+        self.addresses.settle();
+        Ok(())
+    }
+}
+
+/// The first block follows the tip (or begins the index), and each further one is the child of the one before.
+fn check_order(view: &View, tip: Option<&Tip>, blocks: &[BlockChanges]) -> Result<(), StoreError> {
+    let mut parent = tip.map(|tip| tip.block);
+    if parent.is_none()
+        && let (Some(binding), Some(first)) = (meta::find_binding(view)?, blocks.first())
+        && first.block.number != binding.start_block
+    {
+        return Err(StoreError::NotNextBlock { number: first.block.number, tip: None });
+    }
+    for BlockChanges { block, .. } in blocks {
+        if let Some(parent) = parent {
+            if block.number != parent.number + 1 {
+                return Err(StoreError::NotNextBlock { number: block.number, tip: Some(parent.number) });
+            }
+            if block.parent_hash != parent.hash {
+                return Err(StoreError::NotChildOfTip { number: block.number });
+            }
+        }
+        parent = Some(block.id());
+    }
+    Ok(())
+}
+
+/// Drops the undo records that no revert will ask for.
+fn forget_undo(view: &View, batch: &mut Batch, undo: Undo, tip: BlockNumber) -> Result<(), StoreError> {
+    let last = match undo {
+        Undo::Keep { down_to } => down_to,
+        // What is final cannot be taken back, and so neither can anything below it.
+        Undo::Discard => tip,
+    };
+    for number in undo::undo_numbers(view, last)? {
+        batch.delete(Table::Undo, &Key::block(number));
+    }
+    Ok(())
+}
+
+/// One batch in the making.
+struct Step<'a> {
+    state: &'a mut WriteState,
+    view: &'a View,
+    batch: Batch,
+    totals: Totals,
+}
+
+impl Step<'_> {
+    fn add_block(&mut self, changes: &BlockChanges) -> Result<UndoRecord, StoreError> {
+        let mut record = UndoRecord::default();
+        let block = &changes.block;
+        let totals_before = self.totals;
+        let miner = self.address_id(block.miner, block.number)?;
+        self.batch.put(Table::Block, &Key::block(block.number), BlockRow::new(block, miner, totals_before).to_row());
+        self.batch.put(Table::BlockByHash, &Key::block_by_hash(&block.hash, block.number), []);
+        self.append(&mut record, ListKind::Mined.of(miner), Entry { id: block.number, roles: Roles::NONE })?;
+
+        let mut involved = changes.involved.iter().peekable();
+        for tx in &changes.transactions {
+            let id = self.totals.transactions;
+            self.add_transaction(&mut record, id, tx)?;
+            while let Some(involvement) = involved.next_if(|involvement| involvement.tx_index == tx.index) {
+                let owner = self.address_id(involvement.address, block.number)?;
+                self.append(&mut record, ListKind::Involved.of(owner), Entry { id, roles: Roles::NONE })?;
+            }
+        }
+        self.totals.filled_blocks += u64::from(!changes.transactions.is_empty());
+        Ok(record)
+    }
+
+    fn add_transaction(
+        &mut self,
+        record: &mut UndoRecord,
+        id: TxId,
+        tx: &domain::Transaction,
+    ) -> Result<(), StoreError> {
+        let from = self.address_id(tx.from, tx.block_number)?;
+        let to = tx.to.map(|to| self.address_id(to, tx.block_number)).transpose()?;
+        let created = tx.created.map(|created| self.address_id(created, tx.block_number)).transpose()?;
+
+        self.batch.put(Table::Transaction, &Key::id(id), TransactionRow::new(tx, from, to, created).to_row());
+        self.batch.put(Table::TransactionByHash, &Key::transaction_by_hash(&tx.hash, id), []);
+        if let Some(created) = created {
+            self.batch.put(Table::Creation, &Key::id(created), Key::id(id).as_slice());
+        }
+        let roles = Roles { from: true, to: to == Some(from) };
+        self.append(record, ListKind::Transactions.of(from), Entry { id, roles })?;
+        if let Some(to) = to.filter(|to| *to != from) {
+            let roles = Roles { from: false, to: true };
+            self.append(record, ListKind::Transactions.of(to), Entry { id, roles })?;
+        }
+        self.totals.transactions += 1;
+        self.totals.gas_prices += domain::U256::from(tx.gas_price);
+        Ok(())
+    }
+
+    fn append(&mut self, record: &mut UndoRecord, list: ListKey, entry: Entry) -> Result<(), StoreError> {
+        record.grown_lists.insert(list);
+        self.state.tails.append(self.view, &mut self.batch, list, entry)
+    }
+
+    fn address_id(&mut self, address: Address, block: BlockNumber) -> Result<AddressId, StoreError> {
+        self.state.addresses.resolve(self.view, &mut self.batch, address, block, &mut self.totals.addresses)
+    }
+}

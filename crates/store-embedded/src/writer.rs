@@ -1,0 +1,66 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use domain::{B256, BlockChanges, BlockNumber, BlockRef};
+use store::{BoxError, ChainWriter, StoreError, Undo};
+
+use crate::engine::Engine;
+use crate::keys::{Key, Table};
+use crate::rows::BlockRow;
+use crate::write::WriteState;
+use crate::{meta, undo};
+
+/// The one writer of an embedded store.
+#[derive(Debug)]
+pub struct EmbeddedWriter {
+    engine: Engine,
+    /// Locked by this writer's own background work alone, hence never waited for.
+    state: Arc<Mutex<WriteState>>,
+}
+
+impl EmbeddedWriter {
+    pub(crate) fn new(engine: Engine, cache_entries: usize) -> Self {
+        Self { engine, state: Arc::new(Mutex::new(WriteState::new(cache_entries))) }
+    }
+
+    /// Commits are long and touch the disk: they run where blocking does no harm.
+    async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Engine, &mut WriteState) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (engine, state) = (self.engine.clone(), Arc::clone(&self.state));
+        tokio::task::spawn_blocking(move || {
+            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            work(&engine, &mut state)
+        })
+        .await
+        .map_err(|stopped| StoreError::Backend(BoxError::from(stopped)))?
+    }
+}
+
+#[async_trait]
+impl ChainWriter for EmbeddedWriter {
+    async fn tip(&self) -> Result<Option<BlockRef>, StoreError> {
+        Ok(meta::find_tip(&self.engine.view())?.map(|tip| tip.block))
+    }
+
+    async fn find_block_hash(&self, number: BlockNumber) -> Result<Option<B256>, StoreError> {
+        let row = self.engine.view().get(Table::Block, &Key::block(number))?;
+        row.map(|row| BlockRow::from_row(&row).map(|row| row.hash)).transpose()
+    }
+
+    async fn oldest_revertible(&self) -> Result<Option<BlockNumber>, StoreError> {
+        let view = self.engine.view();
+        let Some(tip) = meta::find_tip(&view)? else { return Ok(None) };
+        let oldest = undo::oldest_undo(&view)?.map_or(tip.block.number, |oldest| oldest.saturating_sub(1));
+        Ok(Some(oldest.max(tip.start_block)))
+    }
+
+    async fn commit(&mut self, blocks: Vec<BlockChanges>, undo: Undo) -> Result<(), StoreError> {
+        self.work(move |engine, state| state.commit(engine, &blocks, undo)).await
+    }
+
+    async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError> {
+        self.work(move |engine, state| state.revert_to(engine, number)).await
+    }
+}

@@ -1,0 +1,35 @@
+//! The suite of the `store` crate, on the embedded store.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use store::conformance::{Plan, Subject, run};
+use store_embedded::{EmbeddedStore, StoreOptions};
+
+async fn run_on_a_new_store(plan: Plan, options: StoreOptions) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(folder.path(), options).unwrap();
+    let reader = Arc::new(store.reader());
+    run(Subject { writer: Box::new(store.writer()), reader: reader.clone(), accounts: reader }, plan).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn thousands_of_random_blocks_with_reorgs_answer_as_the_model_does() {
+    let plan = Plan { seed: 1, blocks: 3_000, steps_between_checks: 150 };
+    run_on_a_new_store(plan, StoreOptions::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_short_chains_answer_as_the_model_does() {
+    for seed in 2..26 {
+        let plan = Plan { seed, blocks: 120, steps_between_checks: 5 };
+        run_on_a_new_store(plan, StoreOptions::default()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_that_remembers_next_to_nothing_answers_as_the_model_does() {
+    let plan = Plan { seed: 99, blocks: 800, steps_between_checks: 60 };
+    run_on_a_new_store(plan, StoreOptions { writer_cache_entries: 4, ..StoreOptions::default() }).await;
+}

@@ -1,0 +1,162 @@
+use domain::{Account, Address, B256, BlockId, BlockRange, Code, Order, PageRequest, TransactionFilter, U256};
+use rand::Rng;
+use rand::rngs::StdRng;
+
+use super::{Model, RandomChain, Subject};
+use crate::{StoreError, Undo};
+
+const ORDERS: [Order; 2] = [Order::NewestFirst, Order::OldestFirst];
+
+/// Compares every kind of answer.
+pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
+    assert_eq!(subject.reader.find_tip().await.expect("tip"), model.tip());
+    assert_eq!(subject.reader.stats().await.expect("stats"), model.stats());
+    blocks(subject, model, rng).await;
+    single_transactions(subject, model, rng).await;
+    transactions(subject, model, chain, rng).await;
+    whole_lists(subject, model, chain).await;
+    addresses(subject, model, chain).await;
+}
+
+async fn blocks(subject: &Subject, model: &Model, rng: &mut StdRng) {
+    let height = model.tip().map_or(0, |tip| tip.number);
+    for _ in 0..12 {
+        let number = rng.random_range(0..height + 3);
+        let expected = model.find_block(BlockId::Number(number));
+        assert_eq!(subject.reader.find_block(BlockId::Number(number)).await.expect("block"), expected);
+        if let Some(block) = expected {
+            assert_eq!(subject.reader.find_block(BlockId::Hash(block.hash)).await.expect("block"), Some(block));
+        }
+        let (range, page) = (range(rng, height), page(rng, height + 1));
+        let found = subject.reader.list_blocks(range, page).await.expect("blocks");
+        assert_eq!(found, model.list_blocks(range, page), "blocks {range:?} {page:?}");
+    }
+    assert_eq!(subject.reader.find_block(BlockId::Hash(B256::repeat_byte(1))).await.expect("block"), None);
+}
+
+async fn single_transactions(subject: &Subject, model: &Model, rng: &mut StdRng) {
+    let known: Vec<B256> = model.transactions().map(|tx| tx.hash).collect();
+    for _ in 0..12.min(known.len()) {
+        let hash = known[rng.random_range(0..known.len())];
+        let found = subject.reader.find_transaction(hash).await.expect("transaction");
+        assert_eq!(found, model.find_transaction(hash));
+        // One that only begins like a known one is another one.
+        let mut twin = hash;
+        twin[31] ^= 1;
+        assert_eq!(subject.reader.find_transaction(twin).await.expect("transaction"), None);
+    }
+}
+
+async fn transactions(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
+    let height = model.tip().map_or(0, |tip| tip.number);
+    let count = model.stats().total_transactions;
+    let someone = |rng: &mut StdRng| match rng.random_range(0..10) {
+        0 => Address::repeat_byte(0xee),
+        1..4 => chain.people()[rng.random_range(0..chain.people().len())],
+        _ => chain.people()[rng.random_range(0..6.min(chain.people().len()))],
+    };
+    for conditions in 0..8_u8 {
+        for _ in 0..6 {
+            let mut filter = TransactionFilter {
+                address: (conditions & 1 != 0).then(|| someone(rng)),
+                from: (conditions & 2 != 0).then(|| someone(rng)),
+                to: (conditions & 4 != 0).then(|| someone(rng)),
+                blocks: range(rng, height),
+            };
+            if rng.random_ratio(1, 4) {
+                filter.address = filter.address.and(filter.from.or(filter.to));
+                filter.to = filter.to.and(filter.from);
+            }
+            let page = page(rng, count);
+            let found = subject.reader.list_transactions(&filter, page).await.expect("transactions");
+            assert_eq!(found, model.list_transactions(&filter, page), "transactions {filter:?} {page:?}");
+        }
+    }
+}
+
+/// Walks the busiest lists from end to end, page by page, in both directions.
+async fn whole_lists(subject: &Subject, model: &Model, chain: &RandomChain) {
+    let busiest = chain.people()[0];
+    let next = chain.people()[1];
+    let filters = [
+        TransactionFilter::default(),
+        TransactionFilter::touching(busiest),
+        TransactionFilter { from: Some(busiest), ..TransactionFilter::default() },
+        TransactionFilter { to: Some(next), ..TransactionFilter::default() },
+        TransactionFilter { from: Some(busiest), to: Some(next), ..TransactionFilter::default() },
+    ];
+    for (filter, order) in filters.iter().flat_map(|filter| ORDERS.map(|order| (filter, order))) {
+        let everything = PageRequest { offset: 0, limit: u32::MAX, order };
+        let expected = model.list_transactions(filter, everything);
+        let mut walked = Vec::new();
+        while (walked.len() as u64) < expected.total {
+            let page = PageRequest { offset: walked.len() as u64, limit: 97, order };
+            let found = subject.reader.list_transactions(filter, page).await.expect("transactions");
+            assert_eq!(found.total, expected.total, "total of {filter:?}");
+            assert!(!found.items.is_empty(), "a page of {filter:?} before its end is empty");
+            walked.extend(found.items);
+        }
+        assert_eq!(walked, expected.items, "walk of {filter:?} {order:?}");
+    }
+}
+
+async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
+    let sample = chain.people().iter().take(20).chain(chain.people().iter().rev().take(20));
+    for address in sample.chain([&Address::repeat_byte(0xee)]) {
+        let found = subject.reader.find_address(*address).await.expect("address");
+        assert_eq!(found, model.find_address(*address));
+    }
+}
+
+/// Blocks that do not fit are refused, and leave no trace.
+pub(super) async fn refusals(subject: &mut Subject, model: &Model, chain: &mut RandomChain) {
+    let Some(tip) = model.newest_block() else { return };
+    let keep = Undo::Keep { down_to: 0 };
+
+    let mut orphan = chain.next_block(Some(&tip));
+    orphan.block.parent_hash = B256::repeat_byte(0xbb);
+    let refused = subject.writer.commit(vec![orphan], keep).await;
+    assert!(matches!(refused, Err(StoreError::NotChildOfTip { .. })), "{refused:?}");
+
+    let child = chain.next_block(Some(&tip));
+    let mut grandchild = chain.next_block(Some(&child.block));
+    grandchild.block.number += 1;
+    let refused = subject.writer.commit(vec![child, grandchild], keep).await;
+    assert!(matches!(refused, Err(StoreError::NotNextBlock { .. })), "{refused:?}");
+
+    assert_eq!(subject.reader.find_tip().await.expect("tip"), model.tip());
+    assert_eq!(subject.reader.stats().await.expect("stats"), model.stats());
+}
+
+pub(super) async fn kept_accounts(subject: &Subject, address: Address) {
+    assert_eq!(subject.accounts.find_account(address).await.expect("account"), None);
+    let codes = [
+        Code::None,
+        Code::Contract { hash: B256::repeat_byte(3) },
+        Code::Delegation { target: Address::repeat_byte(4) },
+    ];
+    for (nonce, code) in (0..).zip(codes) {
+        let account = Account { balance: U256::MAX - U256::from(nonce), nonce, code, block: 7 + nonce };
+        subject.accounts.keep_account(address, account).await.expect("keep");
+        assert_eq!(subject.accounts.find_account(address).await.expect("account"), Some(account));
+    }
+}
+
+fn range(rng: &mut StdRng, height: u64) -> BlockRange {
+    let end = |rng: &mut StdRng| rng.random_bool(0.4).then(|| rng.random_range(0..height + 3));
+    match rng.random_range(0..8) {
+        0 => BlockRange::only(rng.random_range(0..=height)),
+        1 => BlockRange { from: Some(u64::MAX), to: None },
+        2 => BlockRange { from: None, to: Some(u64::MAX) },
+        _ => BlockRange { from: end(rng), to: end(rng) },
+    }
+}
+
+fn page(rng: &mut StdRng, total: u64) -> PageRequest {
+    let offset = match rng.random_range(0..6) {
+        0 | 1 => 0,
+        2 => u64::MAX - rng.random_range(0..3),
+        _ => rng.random_range(0..total + 10),
+    };
+    PageRequest { offset, limit: rng.random_range(1..100), order: ORDERS[rng.random_range(0..2)] }
+}
