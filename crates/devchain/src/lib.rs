@@ -14,7 +14,7 @@ mod keys;
 mod ledger;
 mod pool;
 mod reorg;
-
+mod rpc;
 mod send;
 mod state;
 
@@ -25,6 +25,5 @@ pub use config::{BaseFee, DevChainConfig};
 pub use ledger::StateUnavailable;
 pub use pool::SubmitError;
 pub use reorg::{ReorgError, ReorgedTransactions};
-
+pub use rpc::RpcServer;
 pub use send::{Draft, SendError, TransactionForm};
-

@@ -1,0 +1,127 @@
+//! The chain as a node: JSON-RPC over HTTP and WebSocket on one port.
+
+mod blocks;
+mod control;
+mod dispatch;
+mod error;
+mod execution;
+mod fees;
+mod logs;
+mod network;
+mod params;
+mod protocol;
+mod state;
+mod subscriptions;
+mod transactions;
+mod wire;
+
+use std::{io, net::SocketAddr};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::post,
+    serve::ListenerExt,
+};
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+use tower_http::cors::CorsLayer;
+
+use crate::DevChain;
+
+/// A running JSON-RPC server; it ends when this is dropped.
+#[derive(Debug)]
+pub struct RpcServer {
+    address: SocketAddr,
+    stop: CancellationToken,
+    task: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl RpcServer {
+    /// The address for JSON-RPC over HTTP.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The address for JSON-RPC over WebSocket, with subscriptions.
+    pub fn ws_url(&self) -> String {
+        format!("ws://{}", self.address)
+    }
+
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops listening and waits until what is under way has ended.
+    pub async fn shutdown(mut self) {
+        self.stop.cancel();
+        if let Some(task) = self.task.take()
+            && let Err(error) = task.await
+        {
+            tracing::warn!(%error, "the JSON-RPC server did not end cleanly");
+        }
+    }
+}
+
+impl Drop for RpcServer {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Node {
+    chain: DevChain,
+    stop: CancellationToken,
+}
+
+impl DevChain {
+    /// Serves JSON-RPC; with port 0 the system chooses one.
+    pub async fn serve(&self, listen: SocketAddr) -> io::Result<RpcServer> {
+        let listener = TcpListener::bind(listen).await?;
+        let address = listener.local_addr()?;
+        let stop = CancellationToken::new();
+        let node = Node {
+            chain: self.clone(),
+            stop: stop.clone(),
+        };
+        let router = Router::new()
+            .route("/", post(answer_http).get(subscriptions::open_socket))
+            // Wallets in a browser come from any origin.
+            .layer(CorsLayer::permissive())
+            .with_state(node);
+        // Answers are single small writes; waiting to fill a packet only delays them.
+        let listener = listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "cannot set TCP_NODELAY");
+            }
+        });
+        let server = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
+        Ok(RpcServer {
+            address,
+            stop,
+            task: Some(tokio::spawn(server.into_future())),
+        })
+    }
+}
+
+async fn answer_http(State(node): State<Node>, body: Bytes) -> Response {
+    // A call may execute for a while, so none runs on the threads that serve sockets.
+    let answer = tokio::task::spawn_blocking(move || {
+        protocol::answer(&body, |method, params| {
+            dispatch::dispatch(&node.chain, method, params)
+        })
+    })
+    .await;
+    match answer {
+        Ok(Some(json)) => ([(header::CONTENT_TYPE, "application/json")], json).into_response(),
+        Ok(None) => StatusCode::NO_CONTENT.into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a JSON-RPC request ended the task that answered it");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
