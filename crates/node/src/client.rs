@@ -1,65 +1,171 @@
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
 use domain::{Account, Address, BlockNumber, BlockRef, ChainIdentity, FetchedBlock};
 
-use crate::{Heads, NodeConfig, NodeError, NodeStatus};
+use crate::{
+    Heads, NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy, account::fetch_account, blocks::fetch_block,
+    error::Remedy, failover::Failover, rpc_error::RpcErrorKind, status::Counters, upstream::Upstream,
+};
 
 /// Speaks with the node. Cheap to clone; all clones share connections, limits and counters.
 #[derive(Debug, Clone)]
-pub struct NodeClient {}
+pub struct NodeClient {
+    failover: Arc<Failover>,
+    counters: Arc<Counters>,
+    retry: RetryPolicy,
+    poll: PollBounds,
+}
 
-#[allow(unused_variables)]
 impl NodeClient {
     /// Opens nothing yet: the node may be down.
     pub fn new(config: NodeConfig) -> Result<Self, NodeError> {
-        Ok(Self {})
+        if config.endpoints.is_empty() {
+            return Err(NodeError::NoEndpoint);
+        }
+        // Fails where the process has chosen its cryptography already, and then that one is used.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let counters = Arc::new(Counters::default());
+        let upstream = |endpoint| Upstream::new(endpoint, &config, Arc::clone(&counters));
+        let upstreams = config.endpoints.iter().map(upstream).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            failover: Arc::new(Failover::new(upstreams, config.probe_interval)),
+            counters,
+            retry: config.retry,
+            poll: config.poll,
+        })
     }
 
     /// Which chain the node serves.
     pub async fn identity(&self) -> Result<ChainIdentity, NodeError> {
-        Err(NodeError::NoEndpoint)
+        let failover = &self.failover;
+        self.persist(self.retry.tries, |index, _| async move { failover.identity(index).await }).await
     }
 
     /// The node's newest block.
     pub async fn head(&self) -> Result<BlockRef, NodeError> {
-        Err(NodeError::NoEndpoint)
+        self.persist(self.retry.tries, |_, upstream| async move { upstream.head().await }).await
+    }
+
+    /// The node's newest block, asked for once: who polls comes again anyway.
+    pub(crate) async fn head_once(&self) -> Result<BlockRef, NodeError> {
+        self.persist(1, |_, upstream| async move { upstream.head().await }).await
     }
 
     /// The newest block that the node holds for final; None where it knows of no such thing.
     pub async fn finalized(&self) -> Result<Option<BlockNumber>, NodeError> {
-        Err(NodeError::NoEndpoint)
+        let ask = |_, upstream: Arc<Upstream>| async move {
+            match upstream.header("finalized").await {
+                Ok(block) => Ok(block.map(|block| block.number)),
+                // The tag is not known, or nothing is final yet: nodes have many words for it.
+                Err(NodeError::Rpc { code, message, method }) => {
+                    let error = NodeError::Rpc { code, message, method };
+                    if error.rpc_kind() == Some(RpcErrorKind::Passing) && code == -32603 {
+                        Err(error)
+                    } else {
+                        Ok(None)
+                    }
+                }
+                Err(error) => Err(error),
+            }
+        };
+        self.persist(self.retry.tries, ask).await
     }
 
     /// The block at a height, by its header alone; None where the node does not have it (yet).
     pub async fn find_block_ref(&self, number: BlockNumber) -> Result<Option<BlockRef>, NodeError> {
-        Err(NodeError::NoEndpoint)
+        let ask = |_, upstream: Arc<Upstream>| async move {
+            let found = upstream.header(&format!("{number:#x}")).await?;
+            match found {
+                Some(block) if block.number != number => Err(NodeError::bad_answer(
+                    "eth_getBlockByNumber",
+                    format_args!("asked for block {number}, got block {}", block.number),
+                )),
+                found => Ok(found),
+            }
+        };
+        self.persist(self.retry.tries, ask).await
     }
 
     /// The block at a height with transactions, receipts and logs, all checked; None where the node does not have it
     /// (yet).
     pub async fn find_block(&self, number: BlockNumber) -> Result<Option<FetchedBlock>, NodeError> {
-        Err(NodeError::NoEndpoint)
+        self.persist(self.retry.tries, |_, upstream| async move { fetch_block(&upstream, number).await }).await
     }
 
-    /// Balance, nonce and code of an account at a block. Where the node no longer has the state of that block, at the
+    /// Balance, nonce and code of an account at a block. Where the node does not have the state of that block, at the
     /// node's head: [`Account::block`] tells.
     pub async fn account(&self, address: Address, at: BlockRef) -> Result<Account, NodeError> {
-        Err(NodeError::NoEndpoint)
+        self.persist(self.retry.tries, |_, upstream| async move { fetch_account(&upstream, address, at).await }).await
     }
 
     /// New heads from now on, beginning with the present one.
     #[must_use]
     pub fn heads(&self) -> Heads {
-        Heads::new(self.clone())
+        Heads::new(self.clone(), self.poll)
     }
 
     #[must_use]
     pub fn status(&self) -> NodeStatus {
+        let upstream = self.failover.upstream(self.failover.current());
         NodeStatus {
-            reachable: false,
-            endpoint: String::new(),
-            concurrency_limit: 0,
-            requests: 0,
-            retries: 0,
-            refused_answers: 0,
+            reachable: self.counters.reachable.load(Ordering::Relaxed),
+            endpoint: upstream.name().to_owned(),
+            concurrency_limit: upstream.concurrency_limit(),
+            requests: self.counters.requests.load(Ordering::Relaxed),
+            retries: self.counters.retries.load(Ordering::Relaxed),
+            refused_answers: self.counters.refused_answers.load(Ordering::Relaxed),
         }
+    }
+
+    pub(crate) fn failover(&self) -> &Failover {
+        &self.failover
+    }
+
+    /// Asks, and asks again as long as that may help: elsewhere at once where there is another endpoint, here after a
+    /// pause.
+    async fn persist<T, F, Answer>(&self, tries: u32, ask: F) -> Result<T, NodeError>
+    where
+        F: Fn(usize, Arc<Upstream>) -> Answer,
+        Answer: Future<Output = Result<T, NodeError>>,
+    {
+        let mut asked = Vec::new();
+        let mut failed = None;
+        for tried in 1.. {
+            self.failover.probe_rested();
+            let index = self.failover.pick(failed);
+            asked.push(index);
+            let outcome = match self.failover.admit(index).await {
+                Ok(()) => ask(index, Arc::clone(self.failover.upstream(index))).await,
+                Err(error) => Err(error),
+            };
+            let error = match outcome {
+                Ok(answer) => {
+                    self.failover.succeeded(index);
+                    return Ok(answer);
+                }
+                Err(error) => error,
+            };
+            self.failover.failed(index, &error);
+            if matches!(error, NodeError::BadAnswer { .. }) {
+                Counters::count(&self.counters.refused_answers);
+                tracing::warn!(endpoint = self.failover.upstream(index).name(), %error, "an answer is refused");
+            }
+            failed = Some(index);
+            let elsewhere = !asked.contains(&self.failover.pick(failed));
+            let pause = match error.remedy() {
+                _ if tried >= tries => return Err(error),
+                Remedy::GiveUp => return Err(error),
+                Remedy::AskElsewhere if !elsewhere => return Err(error),
+                _ if elsewhere => Duration::ZERO,
+                _ => self.retry.pause_after(tried, &error),
+            };
+            Counters::count(&self.counters.retries);
+            tracing::debug!(%error, tried, ?pause, "asking the node again");
+            tokio::time::sleep(pause).await;
+        }
+        Err(NodeError::NoEndpoint)
     }
 }

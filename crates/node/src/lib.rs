@@ -3,12 +3,22 @@
 //! Nothing a node says leaves this crate unchecked: a block comes with the receipts of that very block or not at all.
 //! Callers issue as many calls at once as they like; the client admits what the node bears.
 
+mod account;
+mod blocks;
+mod check;
 mod client;
 mod config;
+mod decode;
 mod endpoint;
 mod error;
+mod failover;
 mod heads;
+mod limiter;
+mod retry;
+mod rpc_error;
 mod status;
+mod transport;
+mod upstream;
 
 pub use client::NodeClient;
 pub use config::{NodeConfig, PollBounds, RetryPolicy};

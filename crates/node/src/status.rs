@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
 /// How the client gets on with its node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeStatus {
@@ -13,4 +15,19 @@ pub struct NodeStatus {
     pub retries: u64,
     /// Answers that did not stand the checks.
     pub refused_answers: u64,
+}
+
+/// What is counted while the client works.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) reachable: AtomicBool,
+    pub(crate) requests: AtomicU64,
+    pub(crate) retries: AtomicU64,
+    pub(crate) refused_answers: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn count(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
 }

@@ -1,0 +1,60 @@
+//! The state of one account, as of a block or as near to it as the node can tell.
+
+use std::sync::atomic::Ordering;
+
+use domain::{Account, Address, BlockRef, Code};
+
+use crate::{
+    NodeError,
+    decode::{HexBytes, Quantity, Wide},
+    rpc_error::RpcErrorKind,
+    upstream::{Call, Upstream},
+};
+
+const METHODS: [&str; 3] = ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"];
+
+pub(crate) async fn fetch_account(upstream: &Upstream, address: Address, at: BlockRef) -> Result<Account, NodeError> {
+    match account_at(upstream, address, at).await {
+        // A node that prunes, while the index is far behind; or one that is behind the index.
+        Err(error) if error.rpc_kind() == Some(RpcErrorKind::StateGone) => {
+            let head = upstream.head().await?;
+            account_at(upstream, address, head).await
+        }
+        outcome => outcome,
+    }
+}
+
+/// By hash (EIP-1898), so that the three answers are of one branch; by number where the node does not take a hash.
+async fn account_at(upstream: &Upstream, address: Address, at: BlockRef) -> Result<Account, NodeError> {
+    let lacks_state_by_hash = &upstream.abilities().lacks_state_by_hash;
+    if !lacks_state_by_hash.load(Ordering::Relaxed) {
+        let by_hash = format!(r#"{{"blockHash":"{}"}}"#, at.hash);
+        match ask(upstream, address, at, &by_hash).await {
+            Err(error) if error.rpc_kind() == Some(RpcErrorKind::InvalidParams) => {
+                tracing::info!(endpoint = upstream.name(), %error, "the node tells states by block number only");
+                lacks_state_by_hash.store(true, Ordering::Relaxed);
+            }
+            outcome => return outcome,
+        }
+    }
+    ask(upstream, address, at, &format!(r#""{:#x}""#, at.number)).await
+}
+
+async fn ask(upstream: &Upstream, address: Address, at: BlockRef, block: &str) -> Result<Account, NodeError> {
+    let calls = METHODS.map(|method| Call::new(method, format!(r#"["{address:#x}",{block}]"#)));
+    let mut answers = upstream.call_many::<String>(&calls).await?.into_iter().zip(METHODS);
+    let mut next = || {
+        let missing = |method| NodeError::bad_answer(method, "no result");
+        let (answer, method) = answers.next().ok_or_else(|| missing(METHODS[0]))?;
+        Ok::<_, NodeError>((answer?.ok_or_else(|| missing(method))?, method))
+    };
+    let balance: Wide = read(next()?)?;
+    let nonce: Quantity = read(next()?)?;
+    let code: HexBytes = read(next()?)?;
+    Ok(Account { balance: balance.0, nonce: nonce.0, code: Code::from_bytes(&code.0), block: at.number })
+}
+
+fn read<T: serde::de::DeserializeOwned>((answer, method): (String, &'static str)) -> Result<T, NodeError> {
+    let text = serde::de::value::StringDeserializer::<serde::de::value::Error>::new(answer);
+    T::deserialize(text).map_err(|error| NodeError::bad_answer(method, error))
+}

@@ -1,0 +1,88 @@
+//! A block with all that belongs to it, in as few round trips as the node allows.
+
+use std::sync::atomic::Ordering;
+
+use alloy_primitives::B256;
+use domain::{BlockNumber, FetchedBlock};
+
+use crate::{
+    NodeError,
+    check::{Doubt, check_block, join_receipts},
+    decode::{RawBlock, RawReceipt},
+    rpc_error::RpcErrorKind,
+    upstream::{Call, Upstream},
+};
+
+const BLOCK: &str = "eth_getBlockByNumber";
+const BLOCK_RECEIPTS: &str = "eth_getBlockReceipts";
+const RECEIPT: &str = "eth_getTransactionReceipt";
+
+/// None: the node does not have the block (yet).
+pub(crate) async fn fetch_block(upstream: &Upstream, number: BlockNumber) -> Result<Option<FetchedBlock>, NodeError> {
+    if upstream.abilities().lacks_block_receipts.load(Ordering::Relaxed) {
+        let Some(block) = block(upstream, number).await? else { return Ok(None) };
+        return with_receipts_one_by_one(upstream, block).await.map(Some);
+    }
+    let by_number = format!(r#"["{number:#x}"]"#);
+    let (block, receipts) = tokio::join!(block(upstream, number), block_receipts(upstream, by_number));
+    let Some(block) = block? else { return Ok(None) };
+    match receipts {
+        Err(error) if lacks_method(&error) => {
+            upstream.abilities().lacks_block_receipts.store(true, Ordering::Relaxed);
+            tracing::warn!(endpoint = upstream.name(), %error, "the node gives receipts one by one only");
+            with_receipts_one_by_one(upstream, block).await.map(Some)
+        }
+        Err(error) => Err(error),
+        Ok(Some(receipts)) if belong_together(&block, &receipts) => join(block, receipts, BLOCK_RECEIPTS).map(Some),
+        Ok(None) if block.transactions.is_empty() => join(block, Vec::new(), BLOCK_RECEIPTS).map(Some),
+        Ok(_) => with_receipts_by_hash(upstream, block).await.map(Some),
+    }
+}
+
+async fn block(upstream: &Upstream, number: BlockNumber) -> Result<Option<RawBlock>, NodeError> {
+    let call = Call::new(BLOCK, format!(r#"["{number:#x}",true]"#));
+    let Some(block) = upstream.call::<RawBlock>(&call).await? else { return Ok(None) };
+    check_block(number, &block).map_err(|doubt| NodeError::bad_answer(BLOCK, doubt))?;
+    Ok(Some(block))
+}
+
+async fn block_receipts(upstream: &Upstream, params: String) -> Result<Option<Vec<RawReceipt>>, NodeError> {
+    upstream.call(&Call::new(BLOCK_RECEIPTS, params)).await
+}
+
+/// Whether the receipts are of this block at all. Asked for by number at the same moment as the block, they may be of
+/// another branch, or of a block that the node got in between.
+fn belong_together(block: &RawBlock, receipts: &[RawReceipt]) -> bool {
+    receipts.len() == block.transactions.len() && receipts.iter().all(|receipt| receipt.block_hash == block.hash)
+}
+
+async fn with_receipts_by_hash(upstream: &Upstream, block: RawBlock) -> Result<FetchedBlock, NodeError> {
+    let hash = block.hash.0;
+    match block_receipts(upstream, format!(r#"["{hash}"]"#)).await? {
+        Some(receipts) => join(block, receipts, BLOCK_RECEIPTS),
+        None => Err(NodeError::bad_answer(BLOCK_RECEIPTS, format_args!("no receipts of block {hash}"))),
+    }
+}
+
+async fn with_receipts_one_by_one(upstream: &Upstream, block: RawBlock) -> Result<FetchedBlock, NodeError> {
+    let call = |hash: B256| Call::new(RECEIPT, format!(r#"["{hash}"]"#));
+    let calls: Vec<Call> = block.transactions.iter().map(|tx| call(tx.hash.0)).collect();
+    let mut receipts = Vec::with_capacity(calls.len());
+    for (receipt, tx) in upstream.call_many::<RawReceipt>(&calls).await?.into_iter().zip(&block.transactions) {
+        let missing = || NodeError::bad_answer(RECEIPT, format_args!("no receipt of transaction {}", tx.hash.0));
+        receipts.push(receipt?.ok_or_else(missing)?);
+    }
+    join(block, receipts, RECEIPT)
+}
+
+/// `method` is the one that gave the receipts: it is to blame where they are in doubt.
+fn join(block: RawBlock, receipts: Vec<RawReceipt>, method: &'static str) -> Result<FetchedBlock, NodeError> {
+    join_receipts(block, receipts).map_err(|doubt| match doubt {
+        Doubt::NoMiner => NodeError::bad_answer(BLOCK, doubt),
+        doubt => NodeError::bad_answer(method, doubt),
+    })
+}
+
+fn lacks_method(error: &NodeError) -> bool {
+    matches!(error.rpc_kind(), Some(RpcErrorKind::MethodMissing | RpcErrorKind::InvalidParams))
+}

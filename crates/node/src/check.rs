@@ -1,0 +1,157 @@
+//! Puts a block and its receipts together, and refuses what does not belong together.
+
+use alloy_primitives::B256;
+use domain::{Block, BlockNumber, FetchedBlock, Log, Transaction};
+
+use crate::decode::{RawBlock, RawReceipt, RawTransaction};
+
+/// Why an answer is not believed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Doubt {
+    #[error("asked for block {asked}, got block {got}")]
+    OtherNumber { asked: BlockNumber, got: BlockNumber },
+    #[error("the header names no miner")]
+    NoMiner,
+    #[error("transaction {index} is of another block")]
+    StrayTransaction { index: usize },
+    #[error("{transactions} transactions, but {receipts} receipts")]
+    ReceiptCount { transactions: usize, receipts: usize },
+    #[error("receipt {index} is of another block")]
+    StrayReceipt { index: usize },
+    #[error("receipt {index} is of another transaction")]
+    MismatchedReceipt { index: usize },
+    #[error("receipt {index} has neither a status nor a state root")]
+    NoStatus { index: usize },
+    #[error("a log of transaction {index} is of another block or transaction")]
+    StrayLog { index: usize },
+    #[error("a log of transaction {index} is marked as removed")]
+    RemovedLog { index: usize },
+    #[error("log {found} comes after log {before}")]
+    LogOrder { before: u64, found: u64 },
+    #[error("a position is too big to be one")]
+    Position,
+}
+
+/// Checks what can be checked of a block without its receipts.
+pub(crate) fn check_block(asked: BlockNumber, block: &RawBlock) -> Result<(), Doubt> {
+    if block.number.0 != asked {
+        return Err(Doubt::OtherNumber { asked, got: block.number.0 });
+    }
+    for (index, tx) in block.transactions.iter().enumerate() {
+        let at_home = tx.block_hash == Some(block.hash)
+            && tx.block_number.is_none_or(|number| number.0 == asked)
+            && tx.transaction_index.is_none_or(|position| usize::try_from(position.0) == Ok(index));
+        if !at_home {
+            return Err(Doubt::StrayTransaction { index });
+        }
+    }
+    Ok(())
+}
+
+/// Joins a block that [`check_block`] let pass with its receipts.
+pub(crate) fn join_receipts(block: RawBlock, mut receipts: Vec<RawReceipt>) -> Result<FetchedBlock, Doubt> {
+    if receipts.len() != block.transactions.len() {
+        return Err(Doubt::ReceiptCount { transactions: block.transactions.len(), receipts: receipts.len() });
+    }
+    receipts.sort_by_key(|receipt| receipt.transaction_index);
+    let header = header(&block)?;
+    let mut transactions = Vec::with_capacity(receipts.len());
+    let mut logs = Logs::with_capacity(receipts.iter().map(|receipt| receipt.logs.len()).sum());
+    for (index, (tx, receipt)) in block.transactions.iter().zip(receipts).enumerate() {
+        check_receipt(index, tx, &receipt, header.hash)?;
+        transactions.push(transaction(index, tx, &receipt, &header)?);
+        logs.take(index, receipt)?;
+    }
+    Ok(FetchedBlock { block: header, transactions, logs: logs.list })
+}
+
+fn header(block: &RawBlock) -> Result<Block, Doubt> {
+    Ok(Block {
+        number: block.number.0,
+        hash: block.hash.0,
+        parent_hash: block.parent_hash.0,
+        timestamp: block.timestamp.0,
+        miner: block.miner.or(block.author).ok_or(Doubt::NoMiner)?.0,
+        tx_count: position(block.transactions.len())?,
+        gas_used: block.gas_used.0,
+        gas_limit: block.gas_limit.0,
+        base_fee_per_gas: block.base_fee_per_gas.map(|fee| fee.0),
+        size: block.size.unwrap_or_default().0,
+    })
+}
+
+fn check_receipt(index: usize, tx: &RawTransaction, receipt: &RawReceipt, block_hash: B256) -> Result<(), Doubt> {
+    if receipt.block_hash.0 != block_hash {
+        return Err(Doubt::StrayReceipt { index });
+    }
+    if receipt.transaction_hash != tx.hash || usize::try_from(receipt.transaction_index.0) != Ok(index) {
+        return Err(Doubt::MismatchedReceipt { index });
+    }
+    Ok(())
+}
+
+fn transaction(index: usize, tx: &RawTransaction, receipt: &RawReceipt, block: &Block) -> Result<Transaction, Doubt> {
+    let succeeded = receipt.succeeded().ok_or(Doubt::NoStatus { index })?;
+    let to = tx.to.map(|to| to.0);
+    // Nodes name the address of a failed creation too, where nothing was created.
+    let created = receipt.contract_address.filter(|_| to.is_none() && succeeded).map(|address| address.0);
+    Ok(Transaction {
+        hash: tx.hash.0,
+        block_number: block.number,
+        block_hash: block.hash,
+        index: position(index)?,
+        timestamp: block.timestamp,
+        from: tx.from.0,
+        to,
+        created,
+        value: tx.value.unwrap_or_default().0,
+        nonce: tx.nonce.unwrap_or_default().0,
+        gas_used: receipt.gas_used.0,
+        gas_price: receipt.effective_gas_price.map_or_else(|| tx.price_at(block.base_fee_per_gas), |price| price.0),
+        succeeded,
+        method: to.and(tx.input.or(tx.data)).and_then(|input| input.0),
+    })
+}
+
+/// The logs of a block so far, in order.
+struct Logs {
+    list: Vec<Log>,
+    last: Option<u64>,
+}
+
+impl Logs {
+    fn with_capacity(capacity: usize) -> Self {
+        Self { list: Vec::with_capacity(capacity), last: None }
+    }
+
+    /// Holes between the numbers are let pass: some chains number logs that they do not serve.
+    fn take(&mut self, index: usize, receipt: RawReceipt) -> Result<(), Doubt> {
+        for log in receipt.logs {
+            let at_home = log.block_hash.is_none_or(|hash| hash == receipt.block_hash)
+                && log.transaction_hash.is_none_or(|hash| hash == receipt.transaction_hash);
+            if !at_home {
+                return Err(Doubt::StrayLog { index });
+            }
+            if log.removed == Some(true) {
+                return Err(Doubt::RemovedLog { index });
+            }
+            let found = log.log_index.0;
+            if let Some(before) = self.last.filter(|before| *before >= found) {
+                return Err(Doubt::LogOrder { before, found });
+            }
+            self.last = Some(found);
+            self.list.push(Log {
+                tx_index: position(index)?,
+                log_index: u32::try_from(found).map_err(|_| Doubt::Position)?,
+                address: log.address.0,
+                topics: log.topics.into_iter().map(|topic| topic.0).collect(),
+                data: log.data.0,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn position(index: usize) -> Result<u32, Doubt> {
+    u32::try_from(index).map_err(|_| Doubt::Position)
+}

@@ -1,0 +1,142 @@
+use serde::{Deserialize, Deserializer};
+use sonic_rs::LazyValue;
+
+/// One JSON-RPC answer.
+#[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
+struct Envelope<T> {
+    #[serde(default = "Option::default")]
+    error: Option<ErrorObject>,
+    /// None: the field is missing. Some(None): it is null, which for a block means that the node does not have it.
+    #[serde(default = "Option::default", deserialize_with = "even_null")]
+    result: Option<Option<T>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct ErrorObject {
+    #[serde(default)]
+    pub(crate) code: i64,
+    #[serde(default)]
+    pub(crate) message: String,
+}
+
+/// Why an answer gives no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AnswerError {
+    /// The node says so itself.
+    Rpc(ErrorObject),
+    /// It cannot be read as an answer.
+    Unreadable(String),
+}
+
+fn even_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+impl<T> Envelope<T> {
+    fn into_result(self) -> Result<Option<T>, AnswerError> {
+        match (self.error, self.result) {
+            (Some(error), _) => Err(AnswerError::Rpc(error)),
+            (None, Some(result)) => Ok(result),
+            (None, None) => Err(AnswerError::Unreadable("neither a result nor an error".to_owned())),
+        }
+    }
+}
+
+/// Reads an answer; None where the result is null.
+pub(crate) fn decode<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<Option<T>, AnswerError> {
+    let envelope: Envelope<T> = sonic_rs::from_slice(answer).map_err(unreadable)?;
+    envelope.into_result()
+}
+
+/// What a batch's answer holds for one of its calls.
+pub(crate) type BatchItem = Result<String, ErrorObject>;
+
+#[derive(Deserialize)]
+struct BatchAnswer<'a> {
+    id: Option<u64>,
+    #[serde(borrow)]
+    result: Option<LazyValue<'a>>,
+    error: Option<ErrorObject>,
+}
+
+/// Sorts the answers of a batch into the order of its calls, whose ids run from `first_id`. A result stays JSON text.
+pub(crate) fn split_batch(answer: &[u8], first_id: u64, calls: usize) -> Result<Vec<BatchItem>, AnswerError> {
+    if let Ok(Envelope::<LazyValue<'_>> { error: Some(error), .. }) = sonic_rs::from_slice(answer) {
+        return Err(AnswerError::Rpc(error));
+    }
+    let answers: Vec<BatchAnswer<'_>> = sonic_rs::from_slice(answer).map_err(unreadable)?;
+    let mut items: Vec<Option<BatchItem>> = vec![None; calls];
+    for answer in answers {
+        let item = match answer.error {
+            Some(error) => Err(error),
+            None => Ok(answer.result.map_or_else(|| "null".to_owned(), |result| result.as_raw_str().to_owned())),
+        };
+        let place = answer.id.and_then(|id| id.checked_sub(first_id)).and_then(|place| usize::try_from(place).ok());
+        match (place.and_then(|place| items.get_mut(place)), &item) {
+            (Some(slot), _) => *slot = Some(item),
+            // Some nodes refuse a whole batch by one error without an id.
+            (None, Err(error)) => return Err(AnswerError::Rpc(error.clone())),
+            (None, Ok(_)) => return Err(AnswerError::Unreadable("an id that was not asked for".to_owned())),
+        }
+    }
+    let items: Option<Vec<BatchItem>> = items.into_iter().collect();
+    items.ok_or_else(|| AnswerError::Unreadable("an answer is missing from the batch".to_owned()))
+}
+
+/// The parser's own words quote the answer, at length and with line breaks; the first line does.
+fn unreadable(error: sonic_rs::Error) -> AnswerError {
+    AnswerError::Unreadable(error.to_string().lines().next().unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::Quantity;
+
+    fn error(code: i64, message: &str) -> ErrorObject {
+        ErrorObject { code, message: message.to_owned() }
+    }
+
+    #[test]
+    fn null_is_an_answer_and_nothing_is_none() {
+        assert_eq!(decode::<Quantity>(br#"{"jsonrpc":"2.0","id":1,"result":null}"#), Ok(None));
+        assert_eq!(decode(br#"{"id":1,"result":"0x2a"}"#), Ok(Some(Quantity(42))));
+        assert!(matches!(decode::<Quantity>(br#"{"id":1}"#), Err(AnswerError::Unreadable(_))));
+        assert!(matches!(decode::<Quantity>(b"<html>"), Err(AnswerError::Unreadable(_))));
+    }
+
+    #[test]
+    fn an_error_counts_more_than_a_null_result() {
+        let answer = br#"{"id":1,"result":null,"error":{"code":-32000,"message":"no","data":{"x":1}}}"#;
+        assert_eq!(decode::<Quantity>(answer), Err(AnswerError::Rpc(error(-32000, "no"))));
+        assert_eq!(decode(br#"{"id":1,"error":null,"result":"0x1"}"#), Ok(Some(Quantity(1))));
+    }
+
+    #[test]
+    fn a_batch_is_put_in_order_by_id() {
+        let answer =
+            br#"[{"id":8,"error":{"code":1,"message":"no"}},{"id":7,"result":{"a":[1]}},{"id":9,"result":null}]"#;
+        let items = split_batch(answer, 7, 3).unwrap();
+        assert_eq!(items, [Ok(r#"{"a":[1]}"#.to_owned()), Err(error(1, "no")), Ok("null".to_owned())]);
+    }
+
+    #[test]
+    fn a_batch_with_a_hole_or_a_stranger_is_unreadable() {
+        for answer in
+            [r#"[{"id":7,"result":1}]"#, r#"[{"id":7,"result":1},{"id":3,"result":1}]"#, "7", r#"{"id":7,"result":1}"#]
+        {
+            assert!(matches!(split_batch(answer.as_bytes(), 7, 2), Err(AnswerError::Unreadable(_))), "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_batch_refused_as_a_whole_is_told_apart() {
+        for answer in [
+            r#"{"id":null,"error":{"code":-32600,"message":"no"}}"#,
+            r#"[{"id":null,"error":{"code":-32600,"message":"no"}}]"#,
+        ] {
+            assert_eq!(split_batch(answer.as_bytes(), 7, 2), Err(AnswerError::Rpc(error(-32600, "no"))), "{answer}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+use std::fmt;
+
+use alloy_primitives::{Address, B256, Bytes, U256, hex};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, Visitor},
+};
+
+/// A number of at most 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Quantity(pub(crate) u64);
+
+/// A number of at most 128 bits: gas prices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Price(pub(crate) u128);
+
+/// A number of at most 256 bits: values, balances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Wide(pub(crate) U256);
+
+/// 32 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hash(pub(crate) B256);
+
+/// 20 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Account20(pub(crate) Address);
+
+/// Bytes of any length.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct HexBytes(pub(crate) Bytes);
+
+/// The first four bytes of call data; the rest, which may be long, is not even decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct SelectorOf(pub(crate) Option<[u8; 4]>);
+
+/// That something is there, whatever it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Present;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+enum HexError {
+    #[error("no 0x in front")]
+    NoPrefix,
+    #[error("a character that is no hex digit")]
+    Digit,
+    #[error("a wrong number of hex digits")]
+    Length,
+    #[error("a number too big for its field")]
+    TooBig,
+}
+
+fn digits(text: &str) -> Result<&[u8], HexError> {
+    let text = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).ok_or(HexError::NoPrefix)?;
+    Ok(text.as_bytes())
+}
+
+/// Leading zeros, which the standard forbids and nodes send, are passed over; so is `0x` alone, which stands for zero.
+fn significant(text: &str) -> Result<&[u8], HexError> {
+    let digits = digits(text)?;
+    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+    Ok(&digits[zeros..])
+}
+
+fn nibble(digit: u8) -> Result<u8, HexError> {
+    match digit {
+        b'0'..=b'9' => Ok(digit - b'0'),
+        b'a'..=b'f' => Ok(digit - b'a' + 10),
+        b'A'..=b'F' => Ok(digit - b'A' + 10),
+        _ => Err(HexError::Digit),
+    }
+}
+
+fn parse_u128(text: &str, most_digits: usize) -> Result<u128, HexError> {
+    let digits = significant(text)?;
+    if digits.len() > most_digits {
+        return Err(HexError::TooBig);
+    }
+    digits.iter().try_fold(0, |number, digit| Ok((number << 4) | u128::from(nibble(*digit)?)))
+}
+
+fn parse_u64(text: &str) -> Result<u64, HexError> {
+    u64::try_from(parse_u128(text, 16)?).map_err(|_| HexError::TooBig)
+}
+
+fn parse_u256(text: &str) -> Result<U256, HexError> {
+    let digits = significant(text)?;
+    if digits.len() > 64 {
+        return Err(HexError::TooBig);
+    }
+    let (high, low) = digits.split_at(digits.len().saturating_sub(32));
+    let half =
+        |part: &[u8]| part.iter().try_fold(0u128, |number, digit| Ok((number << 4) | u128::from(nibble(*digit)?)));
+    Ok((U256::from(half(high)?) << 128) | U256::from(half(low)?))
+}
+
+fn parse_fixed<const N: usize>(text: &str) -> Result<[u8; N], HexError> {
+    let digits = digits(text)?;
+    if digits.len() != 2 * N {
+        return Err(HexError::Length);
+    }
+    let mut bytes = [0; N];
+    hex::decode_to_slice(digits, &mut bytes).map_err(|_| HexError::Digit)?;
+    Ok(bytes)
+}
+
+fn parse_bytes(text: &str) -> Result<Bytes, HexError> {
+    let digits = digits(text)?;
+    if digits.len() % 2 != 0 {
+        return Err(HexError::Length);
+    }
+    hex::decode(digits).map(Bytes::from).map_err(|_| HexError::Digit)
+}
+
+fn parse_selector(text: &str) -> Result<Option<[u8; 4]>, HexError> {
+    let digits = digits(text)?;
+    let Some(first) = digits.get(..8) else { return Ok(None) };
+    let mut bytes = [0; 4];
+    hex::decode_to_slice(first, &mut bytes).map_err(|_| HexError::Digit)?;
+    Ok(Some(bytes))
+}
+
+/// Reads a hex string, and, where the type is a number, a JSON number too: a few nodes send those.
+macro_rules! from_hex {
+    ($type:ident, $what:literal, $parse:expr $(, $number:expr)?) => {
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Hex;
+                impl Visitor<'_> for Hex {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($what)
+                    }
+                    fn visit_str<E: Error>(self, text: &str) -> Result<$type, E> {
+                        $parse(text).map($type).map_err(|error| E::custom(format_args!("{error} in {}", $what)))
+                    }
+                    $(fn visit_u64<E: Error>(self, number: u64) -> Result<$type, E> {
+                        Ok($type($number(number)))
+                    })?
+                }
+                deserializer.deserialize_any(Hex)
+            }
+        }
+    };
+}
+
+from_hex!(Quantity, "a quantity", parse_u64, std::convert::identity);
+from_hex!(Price, "a price", |text| parse_u128(text, 32), u128::from);
+from_hex!(Wide, "a big quantity", parse_u256, U256::from);
+from_hex!(Hash, "a hash", |text| parse_fixed(text).map(B256::new));
+from_hex!(Account20, "an address", |text| parse_fixed(text).map(Address::new));
+from_hex!(HexBytes, "bytes", parse_bytes);
+from_hex!(SelectorOf, "call data", parse_selector);
+
+impl<'de> Deserialize<'de> for Present {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leading_zeros_and_a_bare_prefix_are_numbers() {
+        assert_eq!(parse_u64("0x000000000000000000000000002a"), Ok(42));
+        assert_eq!(parse_u64("0x"), Ok(0));
+        assert_eq!(parse_u64("0x0"), Ok(0));
+        assert_eq!(parse_u64("0xffffffffffffffff"), Ok(u64::MAX));
+        assert_eq!(parse_u256(&format!("0x{}", "f".repeat(64))), Ok(U256::MAX));
+        assert_eq!(parse_u256("0x1000000000000000000000000000000ff"), Ok((U256::from(1) << 128) + U256::from(255)));
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_are_refused_not_cut() {
+        assert_eq!(parse_u64("0x10000000000000000"), Err(HexError::TooBig));
+        assert_eq!(parse_u256(&format!("0x1{}", "0".repeat(64))), Err(HexError::TooBig));
+    }
+
+    #[test]
+    fn what_is_no_hex_is_refused() {
+        assert_eq!(parse_u64("12"), Err(HexError::NoPrefix));
+        assert_eq!(parse_u64("0x1g"), Err(HexError::Digit));
+        assert_eq!(parse_fixed::<2>("0x123"), Err(HexError::Length));
+        assert_eq!(parse_bytes("0x123"), Err(HexError::Length));
+        assert_eq!(parse_bytes("0xzz"), Err(HexError::Digit));
+    }
+
+    #[test]
+    fn a_selector_wants_four_bytes() {
+        assert_eq!(parse_selector("0xa9059cbb0000"), Ok(Some([0xa9, 0x05, 0x9c, 0xbb])));
+        assert_eq!(parse_selector("0xa9059c"), Ok(None));
+        assert_eq!(parse_selector("0x"), Ok(None));
+    }
+}

@@ -1,0 +1,42 @@
+use serde::Deserialize;
+
+use super::quantity::{Account20, Hash, HexBytes, Present, Price, Quantity};
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RawReceipt {
+    pub(crate) transaction_hash: Hash,
+    pub(crate) transaction_index: Quantity,
+    pub(crate) block_hash: Hash,
+    pub(crate) gas_used: Quantity,
+    pub(crate) effective_gas_price: Option<Price>,
+    pub(crate) status: Option<Quantity>,
+    /// The state root that stood in receipts before there was a status.
+    pub(crate) root: Option<Present>,
+    pub(crate) contract_address: Option<Account20>,
+    pub(crate) logs: Vec<RawLog>,
+}
+
+impl RawReceipt {
+    /// None: the receipt does not tell.
+    pub(crate) fn succeeded(&self) -> Option<bool> {
+        match (self.status, self.root) {
+            (Some(status), _) => Some(status.0 != 0),
+            (None, Some(Present)) => Some(true),
+            (None, None) => None,
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RawLog {
+    pub(crate) address: Account20,
+    pub(crate) topics: Vec<Hash>,
+    pub(crate) data: HexBytes,
+    pub(crate) log_index: Quantity,
+    pub(crate) block_hash: Option<Hash>,
+    pub(crate) transaction_hash: Option<Hash>,
+    #[serde(default)]
+    pub(crate) removed: Option<bool>,
+}

@@ -1,0 +1,109 @@
+//! What a node means by an error. The codes are hardly standardised: the texts tell more.
+
+use crate::decode::ErrorObject;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RpcErrorKind {
+    /// Too much was asked for: less, or later.
+    Limited,
+    /// A batch with too many calls or too long an answer, or no batches at all.
+    BatchRefused,
+    /// The node does not know the method.
+    MethodMissing,
+    /// The node no longer has, or does not have yet, the block or its state.
+    StateGone,
+    InvalidParams,
+    /// Asking again would not help.
+    Final,
+    /// The node's own trouble, which may pass.
+    Passing,
+}
+
+const BATCH: [&str; 3] = ["batch", "response size", "response too large"];
+const LIMITED: [&str; 12] = [
+    "limit exceeded",
+    "rate limit",
+    "rate-limit",
+    "ratelimit",
+    "too many requests",
+    "request limit",
+    "limit reached",
+    "exceeded its",
+    "capacity",
+    "compute units",
+    "throttl",
+    "quota",
+];
+const STATE_GONE: [&str; 14] = [
+    "missing trie node",
+    "state not available",
+    "state is not available",
+    "state unavailable",
+    "historical state",
+    "no state available",
+    "state not found",
+    "pruned",
+    "header not found",
+    "block not found",
+    "unknown block",
+    "header for hash not found",
+    "proof window",
+    "outofrange",
+];
+const METHOD_MISSING: [&str; 8] = [
+    "method not found",
+    "does not exist",
+    "not supported",
+    "unsupported",
+    "not available",
+    "not implemented",
+    "unknown method",
+    "not whitelisted",
+];
+const INVALID: [&str; 4] = ["invalid argument", "invalid param", "cannot unmarshal", "invalid type"];
+
+pub(crate) fn kind_of(error: &ErrorObject) -> RpcErrorKind {
+    let message = error.message.to_ascii_lowercase();
+    let says = |texts: &[&str]| texts.iter().any(|text| message.contains(text));
+    match error.code {
+        _ if says(&BATCH) => RpcErrorKind::BatchRefused,
+        -32005 | 429 | -32029 => RpcErrorKind::Limited,
+        _ if says(&LIMITED) => RpcErrorKind::Limited,
+        _ if says(&STATE_GONE) => RpcErrorKind::StateGone,
+        -32601 | -32004 => RpcErrorKind::MethodMissing,
+        -32602 => RpcErrorKind::InvalidParams,
+        _ if says(&INVALID) => RpcErrorKind::InvalidParams,
+        _ if says(&METHOD_MISSING) => RpcErrorKind::MethodMissing,
+        3 | -32600 | -32700 => RpcErrorKind::Final,
+        _ if says(&["revert", "execution"]) => RpcErrorKind::Final,
+        _ => RpcErrorKind::Passing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_known_nodes_are_understood() {
+        let cases = [
+            (-32601, "the method eth_getBlockReceipts does not exist/is not available", RpcErrorKind::MethodMissing),
+            (-32000, "Method eth_getBlockReceipts is not supported", RpcErrorKind::MethodMissing),
+            (-32005, "daily request count exceeded, request rate limited", RpcErrorKind::Limited),
+            (-32000, "Too Many Requests", RpcErrorKind::Limited),
+            (-32600, "batch too large", RpcErrorKind::BatchRefused),
+            (-32003, "response size exceeded", RpcErrorKind::BatchRefused),
+            (-32000, "missing trie node 00ab (path ) state 0x00 is not available", RpcErrorKind::StateGone),
+            (-32000, "header not found", RpcErrorKind::StateGone),
+            (-32001, "Unknown block", RpcErrorKind::StateGone),
+            (-32000, "required historical state unavailable (reexec=128)", RpcErrorKind::StateGone),
+            (-32602, "invalid argument 1: json: cannot unmarshal object into Go value", RpcErrorKind::InvalidParams),
+            (3, "execution reverted", RpcErrorKind::Final),
+            (-32603, "internal error", RpcErrorKind::Passing),
+            (-32002, "request timed out", RpcErrorKind::Passing),
+        ];
+        for (code, message, kind) in cases {
+            assert_eq!(kind_of(&ErrorObject { code, message: message.to_owned() }), kind, "{message}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+use std::time::Duration;
+
+use alloy_primitives::bytes::Bytes;
+use reqwest::{
+    Client,
+    header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER},
+};
+use url::Url;
+
+use super::TransportError;
+use crate::{Endpoint, NodeConfig, NodeError};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// An answer's announced length is believed up to here; beyond, memory is taken as the bytes come.
+const BELIEVED_LENGTH: usize = 8 << 20;
+
+#[derive(Debug)]
+pub(crate) struct Http {
+    client: Client,
+    url: Url,
+    max_answer_bytes: usize,
+}
+
+impl Http {
+    pub(super) fn new(url: Url, endpoint: &Endpoint, config: &NodeConfig) -> Result<Self, NodeError> {
+        let mut builder = Client::builder()
+            .http1_only()
+            .tcp_nodelay(true)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_max_idle_per_host(config.max_concurrency)
+            .redirect(reqwest::redirect::Policy::none());
+        if endpoint.is_local() {
+            // On one machine packing costs more than it saves, and a proxy has no business there.
+            builder = builder.no_proxy().gzip(false);
+        }
+        let client = builder
+            .build()
+            .map_err(|error| NodeError::Setup { endpoint: endpoint.to_string(), source: error.without_url().into() })?;
+        Ok(Self { client, url, max_answer_bytes: config.max_answer_bytes })
+    }
+
+    pub(super) async fn send(&self, request: String) -> Result<Bytes, TransportError> {
+        let response = self
+            .client
+            .post(self.url.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .body(request)
+            .send()
+            .await
+            .map_err(unreachable_because)?;
+        let status = response.status();
+        let retry_after = retry_after(response.headers());
+        let body = self.read(response).await?;
+        if status.is_success() {
+            Ok(body)
+        } else {
+            Err(TransportError::Status { status: status.as_u16(), retry_after, body })
+        }
+    }
+
+    async fn read(&self, mut response: reqwest::Response) -> Result<Bytes, TransportError> {
+        let announced = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+        if announced > self.max_answer_bytes {
+            return Err(TransportError::TooLong);
+        }
+        let mut body = Vec::with_capacity(announced.min(BELIEVED_LENGTH));
+        while let Some(chunk) = response.chunk().await.map_err(unreachable_because)? {
+            if body.len() + chunk.len() > self.max_answer_bytes {
+                return Err(TransportError::TooLong);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Bytes::from(body))
+    }
+}
+
+/// The cause at the bottom says what happened ("connection refused"); the URL, which may hold a key, is left out.
+fn unreachable_because(error: reqwest::Error) -> TransportError {
+    TransportError::Unreachable(error.without_url().into())
+}
+
+/// Only the form in seconds: nodes do not send dates.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds: f64 = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}

@@ -1,0 +1,173 @@
+//! One open connection to a node that carries many requests at once.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use alloy_primitives::bytes::Bytes;
+use domain::BlockRef;
+use futures::{Sink, SinkExt, Stream, StreamExt};
+use serde::Deserialize;
+use tokio::sync::{OnceCell, mpsc, oneshot, watch};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::TransportError;
+use crate::{
+    decode::{RawHeader, decode},
+    error::BoxError,
+};
+
+const OUTGOING: usize = 256;
+
+#[derive(Debug)]
+pub(super) struct Link {
+    outgoing: mpsc::Sender<String>,
+    waiting: Arc<Waiting>,
+    heads: watch::Receiver<Option<BlockRef>>,
+    subscribed: OnceCell<()>,
+    closed: CancellationToken,
+    _close_on_drop: DropGuard,
+}
+
+/// Who waits for which answer.
+#[derive(Debug, Default)]
+struct Waiting(Mutex<HashMap<u64, oneshot::Sender<Bytes>>>);
+
+#[derive(Debug, thiserror::Error)]
+#[error("the connection was closed")]
+struct Closed;
+
+#[derive(Debug, thiserror::Error)]
+#[error("new heads cannot be subscribed to")]
+struct NoSubscription;
+
+#[derive(Deserialize)]
+struct Announcement {
+    params: AnnouncementParams,
+}
+
+#[derive(Deserialize)]
+struct AnnouncementParams {
+    result: RawHeader,
+}
+
+impl Link {
+    /// Takes over an open connection.
+    pub(super) fn over<I, O>(mut incoming: I, mut outgoing: O) -> Self
+    where
+        I: Stream<Item = Result<Bytes, BoxError>> + Send + Unpin + 'static,
+        O: Sink<String, Error = BoxError> + Send + Unpin + 'static,
+    {
+        let waiting = Arc::new(Waiting::default());
+        let (requests, mut requested) = mpsc::channel::<String>(OUTGOING);
+        let (announce, heads) = watch::channel(None);
+        let closed = CancellationToken::new();
+
+        let end = closed.clone();
+        tokio::spawn(async move {
+            let write = async {
+                while let Some(request) = requested.recv().await {
+                    if let Err(error) = outgoing.send(request).await {
+                        tracing::debug!(%error, "writing to the node failed");
+                        break;
+                    }
+                }
+            };
+            end.run_until_cancelled(write).await;
+            end.cancel();
+        });
+
+        let end = closed.clone();
+        let answered = Arc::clone(&waiting);
+        tokio::spawn(async move {
+            let read = async {
+                while let Some(message) = incoming.next().await {
+                    match message {
+                        Ok(message) => answered.route(message, &announce),
+                        Err(error) => {
+                            tracing::debug!(%error, "reading from the node failed");
+                            break;
+                        }
+                    }
+                }
+            };
+            end.run_until_cancelled(read).await;
+            end.cancel();
+            answered.forget_all();
+        });
+
+        let close_on_drop = closed.clone().drop_guard();
+        Self { outgoing: requests, waiting, heads, subscribed: OnceCell::new(), closed, _close_on_drop: close_on_drop }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        !self.closed.is_cancelled()
+    }
+
+    pub(super) async fn send(&self, id: u64, request: String) -> Result<Bytes, TransportError> {
+        let (answer, answered) = oneshot::channel();
+        self.waiting.lock().insert(id, answer);
+        // Also when this future is dropped: an answer that nobody waits for must not be kept a place for.
+        let _forget = Forget { waiting: &self.waiting, id };
+        self.outgoing.send(request).await.map_err(|_| closed())?;
+        tokio::select! {
+            answer = answered => answer.map_err(|_| closed()),
+            () = self.closed.cancelled() => Err(closed()),
+        }
+    }
+
+    /// Subscribes to new heads, once per connection.
+    pub(super) async fn announced_heads(&self, id: u64) -> Result<watch::Receiver<Option<BlockRef>>, TransportError> {
+        self.subscribed
+            .get_or_try_init(|| async {
+                let request =
+                    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"eth_subscribe","params":["newHeads"]}}"#);
+                let answer = self.send(id, request).await?;
+                match decode::<serde::de::IgnoredAny>(&answer) {
+                    Ok(Some(_)) => Ok(()),
+                    _ => Err(TransportError::Unreachable(NoSubscription.into())),
+                }
+            })
+            .await?;
+        Ok(self.heads.clone())
+    }
+}
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<Bytes>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn forget_all(&self) {
+        self.lock().clear();
+    }
+
+    fn route(&self, message: Bytes, announce: &watch::Sender<Option<BlockRef>>) {
+        // Stops at the id, which nodes write in front of the result: the answer itself is read only once, by who asked.
+        let id = sonic_rs::get_from_slice(&message, ["id"]).ok().and_then(|id| id.as_raw_str().parse::<u64>().ok());
+        let asker = id.and_then(|id| self.lock().remove(&id));
+        if let Some(asker) = asker {
+            let _ = asker.send(message);
+        } else if let Ok(Announcement { params }) = sonic_rs::from_slice(&message) {
+            announce.send_replace(Some(BlockRef { number: params.result.number.0, hash: params.result.hash.0 }));
+        } else {
+            tracing::debug!(bytes = message.len(), "a message from the node that nobody waits for");
+        }
+    }
+}
+
+struct Forget<'a> {
+    waiting: &'a Waiting,
+    id: u64,
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.waiting.lock().remove(&self.id);
+    }
+}
+
+fn closed() -> TransportError {
+    TransportError::Unreachable(Closed.into())
+}

@@ -1,0 +1,71 @@
+//! How a request gets to the node and its answer back, whatever it says.
+
+mod http;
+mod ipc;
+mod link;
+mod socket;
+mod ws;
+
+use std::time::Duration;
+
+use alloy_primitives::bytes::Bytes;
+use domain::BlockRef;
+use tokio::sync::watch;
+
+use crate::{Endpoint, NodeConfig, NodeError, error::BoxError};
+use http::Http;
+use socket::Socket;
+
+#[derive(Debug)]
+pub(crate) enum Transport {
+    Http(Http),
+    /// WebSocket and IPC: one connection that carries all requests at once, and announcements.
+    Socket(Socket),
+}
+
+/// Why no answer came.
+#[derive(Debug)]
+pub(crate) enum TransportError {
+    Unreachable(BoxError),
+    /// An answer longer than allowed.
+    TooLong,
+    /// An HTTP status other than success.
+    Status {
+        status: u16,
+        retry_after: Option<Duration>,
+        body: Bytes,
+    },
+}
+
+impl Transport {
+    pub(crate) fn new(endpoint: &Endpoint, config: &NodeConfig) -> Result<Self, NodeError> {
+        match endpoint {
+            Endpoint::Http(url) => Http::new(url.clone(), endpoint, config).map(Self::Http),
+            Endpoint::WebSocket(_) | Endpoint::Ipc(_) => Ok(Self::Socket(Socket::new(endpoint.clone(), config))),
+        }
+    }
+
+    /// Sends one request, or one batch where [`Self::takes_batches`].
+    pub(crate) async fn send(&self, id: u64, request: String) -> Result<Bytes, TransportError> {
+        match self {
+            Self::Http(http) => http.send(request).await,
+            Self::Socket(socket) => socket.send(id, request).await,
+        }
+    }
+
+    /// A batch saves round trips over HTTP. On a socket many requests share a round trip anyway.
+    pub(crate) fn takes_batches(&self) -> bool {
+        matches!(self, Self::Http(_))
+    }
+
+    /// New heads as the node announces them, until the connection ends. None over HTTP.
+    pub(crate) async fn announced_heads(
+        &self,
+        id: u64,
+    ) -> Option<Result<watch::Receiver<Option<BlockRef>>, TransportError>> {
+        match self {
+            Self::Http(_) => None,
+            Self::Socket(socket) => Some(socket.announced_heads(id).await),
+        }
+    }
+}
