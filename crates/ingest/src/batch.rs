@@ -1,0 +1,37 @@
+//! Blocks that wait for the next commit.
+
+use std::time::Instant;
+
+use domain::{BlockChanges, BlockRef};
+
+use crate::IngestConfig;
+
+#[derive(Default)]
+pub(crate) struct Batch {
+    blocks: Vec<BlockChanges>,
+    transactions: usize,
+    begun: Option<Instant>,
+}
+
+impl Batch {
+    pub(crate) fn push(&mut self, changes: BlockChanges, now: Instant) {
+        self.begun.get_or_insert(now);
+        self.transactions += changes.transactions.len();
+        self.blocks.push(changes);
+    }
+
+    pub(crate) fn last(&self) -> Option<BlockRef> {
+        self.blocks.last().map(|changes| changes.block.id())
+    }
+
+    pub(crate) fn is_due(&self, config: &IngestConfig, now: Instant) -> bool {
+        self.transactions >= config.batch_transactions
+            || self.blocks.len() >= config.batch_blocks
+            || self.begun.is_some_and(|begun| now.duration_since(begun) >= config.batch_age)
+    }
+
+    pub(crate) fn take(&mut self) -> (Vec<BlockChanges>, u64) {
+        let batch = std::mem::take(self);
+        (batch.blocks, batch.transactions as u64)
+    }
+}

@@ -1,0 +1,50 @@
+use std::time::Duration;
+
+use domain::BlockNumber;
+
+/// How the chain is followed. The defaults suit every chain; tests shorten the waits.
+#[derive(Debug, Clone, Copy)]
+pub struct IngestConfig {
+    /// The first block of the index.
+    pub start_block: BlockNumber,
+    /// Blocks that can be taken back at least, whatever the node calls final.
+    pub undo_depth: u64,
+    /// Blocks that can be taken back at most, on chains that never call anything final.
+    pub longest_undo_depth: u64,
+    /// Blocks under way at once at most.
+    pub window: usize,
+    /// Bytes of fetched blocks that wait for the writer, about.
+    pub window_bytes: usize,
+    /// A commit is made when this many transactions wait ...
+    pub batch_transactions: usize,
+    /// ... or this many blocks ...
+    pub batch_blocks: usize,
+    /// ... or when the oldest has waited this long.
+    pub batch_age: Duration,
+    /// How long a node must insist on a head below ours, on our own branch, before our blocks above it are taken back:
+    /// a node behind a load balancer may merely be late.
+    pub shorter_head_patience: Duration,
+    /// The longest pause between two looks at the head, should the node stay silent.
+    pub idle_check: Duration,
+    /// The pause after the node failed.
+    pub trouble_pause: Duration,
+}
+
+impl IngestConfig {
+    #[must_use]
+    pub fn from_block(start_block: BlockNumber) -> Self {
+        Self {
+            start_block,
+            undo_depth: 256,
+            longest_undo_depth: 10_000,
+            window: 512,
+            window_bytes: 128 << 20,
+            batch_transactions: 50_000,
+            batch_blocks: 10_000,
+            batch_age: Duration::from_millis(500),
+            shorter_head_patience: Duration::from_secs(3),
+            idle_check: Duration::from_secs(2),
+            trouble_pause: Duration::from_secs(1),
+        }
+    }
+}
