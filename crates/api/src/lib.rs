@@ -1,1 +1,23 @@
-//! The public REST API under /api/v1.
+//! The public REST API under `/api/v1`, and the health of the service.
+//!
+//! A request passes the [layers], its parameters are read by [params], a handler of [routes] makes one call to the
+//! store, and the answer leaves as a type of [wire]. Errors become problem documents in one place, [error].
+
+mod accounts;
+mod answer;
+mod document;
+mod error;
+mod labels;
+mod layers;
+mod params;
+mod router;
+mod routes;
+mod serve;
+mod state;
+pub mod wire;
+
+pub use labels::{LabelFault, Labels, LabelsError};
+pub use params::Paging;
+pub use router::router;
+pub use serve::serve;
+pub use state::ApiState;

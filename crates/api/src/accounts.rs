@@ -1,0 +1,70 @@
+use std::{sync::Arc, time::Duration};
+
+use domain::{Account, Address, B256, BlockRef};
+use node::NodeClient;
+use quick_cache::sync::Cache;
+use store::KeptAccounts;
+use tokio::time::timeout;
+
+use crate::error::{AccountUnknown, ApiError};
+
+/// Accounts remembered at once: a few megabytes. Those of past tips fall out by themselves.
+const REMEMBERED: usize = 10_000;
+/// A person waits for the answer, and an older one is at hand.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Balances, nonces and code: asked of the node, remembered for as long as the tip stands, kept for when the node is
+/// away.
+pub(crate) struct Accounts {
+    node: NodeClient,
+    kept: Arc<dyn KeptAccounts>,
+    /// Keyed by the tip too, so that nothing has to be cleared when a block comes or goes.
+    remembered: Cache<(Address, B256), Account>,
+}
+
+impl Accounts {
+    pub(crate) fn new(node: NodeClient, kept: Arc<dyn KeptAccounts>) -> Self {
+        Self { node, kept, remembered: Cache::new(REMEMBERED) }
+    }
+
+    /// The account at the tip; where the node does not tell, the last one it told.
+    pub(crate) async fn at(&self, tip: BlockRef, address: Address) -> Result<Account, ApiError> {
+        match self.ask_once(tip, address).await {
+            Ok(account) => Ok(account),
+            Err(cause) => match self.kept.find_account(address).await? {
+                Some(account) => {
+                    let error: &dyn std::error::Error = &cause;
+                    tracing::debug!(error, %address, block = account.block, "answered with the account last kept");
+                    Ok(account)
+                }
+                None => Err(ApiError::NodeUnavailable(cause)),
+            },
+        }
+    }
+
+    /// Those who ask for the same account at once wait for one answer.
+    async fn ask_once(&self, tip: BlockRef, address: Address) -> Result<Account, AccountUnknown> {
+        let key = (address, tip.hash);
+        let answer = self.remembered.get_or_insert_async(&key, self.ask(tip, address));
+        timeout(PATIENCE, answer).await.unwrap_or(Err(AccountUnknown::TooSlow))
+    }
+
+    async fn ask(&self, tip: BlockRef, address: Address) -> Result<Account, AccountUnknown> {
+        let account = self.node.account(address, tip).await?;
+        self.keep(address, account).await;
+        Ok(account)
+    }
+
+    /// A failure to keep does not spoil the answer that is at hand.
+    async fn keep(&self, address: Address, account: Account) {
+        let kept = match self.kept.find_account(address).await {
+            Ok(Some(before)) if before == account => return,
+            Ok(_) => self.kept.keep_account(address, account).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = kept {
+            let error: &dyn std::error::Error = &error;
+            tracing::warn!(error, %address, "account not kept");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+use std::borrow::Cow;
+
+use axum::{
+    http::{
+        HeaderValue, StatusCode,
+        header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+    },
+    response::{IntoResponse, Response},
+};
+use node::NodeError;
+use store::StoreError;
+
+use crate::wire::{Problem, ProblemCode};
+
+/// Seconds a client should wait before it asks again. A store or a node that is away is seldom back within one.
+const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
+
+/// Why a request was not answered as asked.
+///
+/// Status, code and text are chosen here and nowhere else; the cause of a 5xx is logged here, once, and never shown.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApiError {
+    #[error("{field} {rule}")]
+    InvalidParameter { field: &'static str, rule: &'static str },
+    #[error("{field} is given more than once")]
+    RepeatedParameter { field: &'static str },
+    #[error("the URL is not properly percent-encoded UTF-8")]
+    MalformedUrl { field: Option<String> },
+    #[error("there is nothing at this path")]
+    RouteNotFound,
+    #[error("no such block is indexed")]
+    BlockNotFound,
+    #[error("no such transaction is indexed")]
+    TransactionNotFound,
+    #[error("the address took no part in any indexed block")]
+    AddressNotFound,
+    #[error("this path does not answer to the method of the request; see the Allow header")]
+    MethodNotAllowed,
+    #[error("the URL is longer than 8192 bytes")]
+    UriTooLong,
+    #[error("a handler panicked: {message}")]
+    Panicked { message: String },
+    #[error("an answer could not be written")]
+    Unwritable(#[from] serde_json::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the index has addresses but no tip")]
+    NoTip,
+    #[error("the node did not tell of an account, and no earlier answer is kept")]
+    NodeUnavailable(#[source] AccountUnknown),
+    #[error("the answer was not ready in time")]
+    DeadlineExceeded,
+}
+
+/// Why the node's word on an account is missing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AccountUnknown {
+    #[error("the node failed")]
+    Node(#[from] NodeError),
+    #[error("the node took too long")]
+    TooSlow,
+}
+
+impl ApiError {
+    pub(crate) fn code(&self) -> ProblemCode {
+        match self {
+            Self::InvalidParameter { .. } => ProblemCode::InvalidParameter,
+            Self::RepeatedParameter { .. } => ProblemCode::RepeatedParameter,
+            Self::MalformedUrl { .. } => ProblemCode::MalformedUrl,
+            Self::RouteNotFound => ProblemCode::RouteNotFound,
+            Self::BlockNotFound => ProblemCode::BlockNotFound,
+            Self::TransactionNotFound => ProblemCode::TransactionNotFound,
+            Self::AddressNotFound => ProblemCode::AddressNotFound,
+            Self::MethodNotAllowed => ProblemCode::MethodNotAllowed,
+            Self::UriTooLong => ProblemCode::UriTooLong,
+            Self::Panicked { .. } | Self::Unwritable(_) => ProblemCode::InternalError,
+            Self::Store(_) | Self::NoTip => ProblemCode::StoreUnavailable,
+            Self::NodeUnavailable(_) => ProblemCode::NodeUnavailable,
+            Self::DeadlineExceeded => ProblemCode::DeadlineExceeded,
+        }
+    }
+
+    pub(crate) fn problem(&self) -> Problem {
+        let code = self.code();
+        Problem {
+            kind: format!("urn:explorer:problem:{}", code.text()),
+            title: code.title(),
+            status: code.status().as_u16(),
+            detail: self.detail(),
+            code,
+            field: self.field(),
+        }
+    }
+
+    fn detail(&self) -> Cow<'static, str> {
+        match self.code() {
+            ProblemCode::InternalError => "The service made a mistake. It has been noted.".into(),
+            ProblemCode::StoreUnavailable => "The index cannot answer now. Ask again shortly.".into(),
+            ProblemCode::NodeUnavailable => "The node cannot be asked for this account now. Ask again shortly.".into(),
+            ProblemCode::DeadlineExceeded => "The answer was not ready in time. Ask again shortly.".into(),
+            _ => self.to_string().into(),
+        }
+    }
+
+    fn field(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::InvalidParameter { field, .. } | Self::RepeatedParameter { field } => Some((*field).into()),
+            Self::MalformedUrl { field } => field.clone().map(Cow::from),
+            _ => None,
+        }
+    }
+
+    fn log(&self) {
+        let status = self.code().status();
+        if status.is_server_error() {
+            let error: &dyn std::error::Error = self;
+            tracing::error!(error, status = status.as_u16(), "request failed");
+        }
+    }
+}
+
+impl ProblemCode {
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Self::InvalidParameter | Self::RepeatedParameter | Self::MalformedUrl => StatusCode::BAD_REQUEST,
+            Self::RouteNotFound | Self::BlockNotFound | Self::TransactionNotFound | Self::AddressNotFound => {
+                StatusCode::NOT_FOUND
+            }
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::UriTooLong => StatusCode::URI_TOO_LONG,
+            Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::StoreUnavailable | Self::NodeUnavailable | Self::DeadlineExceeded => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::InvalidParameter => "Invalid parameter",
+            Self::RepeatedParameter => "Repeated parameter",
+            Self::MalformedUrl => "Malformed URL",
+            Self::RouteNotFound => "Path not found",
+            Self::BlockNotFound => "Block not found",
+            Self::TransactionNotFound => "Transaction not found",
+            Self::AddressNotFound => "Address not found",
+            Self::MethodNotAllowed => "Method not allowed",
+            Self::UriTooLong => "URL too long",
+            Self::InternalError => "Internal error",
+            Self::StoreUnavailable => "Index unavailable",
+            Self::NodeUnavailable => "Node unavailable",
+            Self::DeadlineExceeded => "Deadline exceeded",
+        }
+    }
+
+    /// The code as clients see it.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::InvalidParameter => "invalid_parameter",
+            Self::RepeatedParameter => "repeated_parameter",
+            Self::MalformedUrl => "malformed_url",
+            Self::RouteNotFound => "route_not_found",
+            Self::BlockNotFound => "block_not_found",
+            Self::TransactionNotFound => "transaction_not_found",
+            Self::AddressNotFound => "address_not_found",
+            Self::MethodNotAllowed => "method_not_allowed",
+            Self::UriTooLong => "uri_too_long",
+            Self::InternalError => "internal_error",
+            Self::StoreUnavailable => "store_unavailable",
+            Self::NodeUnavailable => "node_unavailable",
+            Self::DeadlineExceeded => "deadline_exceeded",
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        self.log();
+        let status = self.code().status();
+        let body = serde_json::to_vec(&self.problem()).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        // What is missing now may be there with the next block.
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) const CODES: [ProblemCode; 13] = [
+        ProblemCode::InvalidParameter,
+        ProblemCode::RepeatedParameter,
+        ProblemCode::MalformedUrl,
+        ProblemCode::RouteNotFound,
+        ProblemCode::BlockNotFound,
+        ProblemCode::TransactionNotFound,
+        ProblemCode::AddressNotFound,
+        ProblemCode::MethodNotAllowed,
+        ProblemCode::UriTooLong,
+        ProblemCode::InternalError,
+        ProblemCode::StoreUnavailable,
+        ProblemCode::NodeUnavailable,
+        ProblemCode::DeadlineExceeded,
+    ];
+
+    #[test]
+    fn the_code_in_the_type_is_the_code_in_the_body() {
+        for code in CODES {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.text());
+        }
+    }
+
+    #[test]
+    fn a_problem_names_the_field_at_fault() {
+        let error = ApiError::InvalidParameter { field: "page", rule: "must be a whole number of at least 1" };
+        insta::assert_json_snapshot!(error.problem(), @r#"
+        {
+          "type": "urn:explorer:problem:invalid_parameter",
+          "title": "Invalid parameter",
+          "status": 400,
+          "detail": "page must be a whole number of at least 1",
+          "code": "invalid_parameter",
+          "field": "page"
+        }
+        "#);
+    }
+
+    #[test]
+    fn the_cause_of_a_failure_stays_inside() {
+        let cause = StoreError::Backend("disk /secret is full".into());
+        let response = ApiError::Store(cause).into_response();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[RETRY_AFTER], "5");
+
+        for error in
+            [ApiError::Store(StoreError::Backend("secret".into())), ApiError::Panicked { message: "secret".to_owned() }]
+        {
+            let shown = serde_json::to_string(&error.problem()).unwrap();
+            assert!(!shown.contains("secret"), "{shown}");
+            assert!(!shown.contains("field"), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+use alloy_primitives::hex;
+use domain::Address;
+
+use super::{Query, path::FromPathSegment};
+use crate::error::ApiError;
+
+const FIELD: &str = "address";
+
+/// Reads `0x` and 40 hex digits in any letter case. A checksum in the case is not held against the caller.
+fn parse_address(text: &str) -> Result<Address, ApiError> {
+    parse_bytes(text)
+        .map(Address::new)
+        .ok_or(ApiError::InvalidParameter { field: FIELD, rule: "must be 0x and 40 hexadecimal digits" })
+}
+
+/// Reads `0x` and exactly the digits of `N` bytes.
+pub(super) fn parse_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+    hex::decode_to_array(text.strip_prefix("0x").filter(|digits| digits.len() == 2 * N)?).ok()
+}
+
+impl FromPathSegment for Address {
+    fn from_segment(segment: &str) -> Result<Self, ApiError> {
+        parse_address(segment)
+    }
+}
+
+impl Query {
+    pub(crate) fn find_address(&self) -> Result<Option<Address>, ApiError> {
+        self.find(FIELD)?.map(parse_address).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_letter_case_is_one_and_the_same_address() {
+        let lower = parse_address("0xd8da6bf26964af9d7eed9e03e53415d37aa96045").unwrap();
+        let checksummed = parse_address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045").unwrap();
+        let badly_checksummed = parse_address("0xD8dA6BF26964aF9D7eEd9e03E53415D37aA96045").unwrap();
+        let upper = parse_address("0xD8DA6BF26964AF9D7EED9E03E53415D37AA96045").unwrap();
+        assert!([checksummed, badly_checksummed, upper].iter().all(|address| *address == lower));
+    }
+
+    #[test]
+    fn what_is_not_0x_and_40_hex_digits_is_refused_by_name() {
+        let digits = "d8da6bf26964af9d7eed9e03e53415d37aa96045";
+        for text in [
+            "",
+            "0x",
+            digits,
+            &format!("0X{digits}"),
+            &format!("0x{digits}0"),
+            &format!("0x{}", &digits[1..]),
+            &format!("0x{}g", &digits[1..]),
+            &format!("0x0x{}", &digits[2..]),
+            &format!(" 0x{digits}"),
+            &format!("0x{}\u{e9}", &digits[2..]),
+        ] {
+            let problem = parse_address(text).unwrap_err().problem();
+            assert_eq!((problem.status, problem.field.as_deref()), (400, Some("address")), "{text:?}");
+        }
+    }
+}

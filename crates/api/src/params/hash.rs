@@ -1,0 +1,33 @@
+use domain::B256;
+
+use super::{address::parse_bytes, path::FromPathSegment};
+use crate::error::ApiError;
+
+pub(super) fn parse_hash(text: &str) -> Option<B256> {
+    parse_bytes(text).map(B256::new)
+}
+
+impl FromPathSegment for B256 {
+    fn from_segment(segment: &str) -> Result<Self, ApiError> {
+        parse_hash(segment)
+            .ok_or(ApiError::InvalidParameter { field: "hash", rule: "must be 0x and 64 hexadecimal digits" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_read_in_any_letter_case() {
+        assert_eq!(B256::from_segment(&format!("0x{}", "aB".repeat(32))).unwrap(), B256::repeat_byte(0xab));
+    }
+
+    #[test]
+    fn what_is_not_0x_and_64_hex_digits_is_refused_by_name() {
+        for text in ["", "17", "ab", &"ab".repeat(32), &format!("0x{}", "ab".repeat(31)), "0x"] {
+            let problem = B256::from_segment(text).unwrap_err().problem();
+            assert_eq!((problem.status, problem.field.as_deref()), (400, Some("hash")), "{text:?}");
+        }
+    }
+}

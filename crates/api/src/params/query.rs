@@ -1,0 +1,105 @@
+use axum::{extract::FromRequestParts, http::request::Parts};
+
+use crate::error::ApiError;
+
+/// The query string, decoded. Names that a route does not know are ignored.
+#[derive(Debug)]
+pub(crate) struct Query {
+    pairs: Vec<(String, String)>,
+}
+
+impl Query {
+    pub(crate) fn parse(raw: &str) -> Result<Self, ApiError> {
+        let pairs = raw.split('&').filter(|pair| !pair.is_empty()).map(parse_pair).collect::<Result<_, _>>()?;
+        Ok(Self { pairs })
+    }
+
+    /// The value of a parameter. Given twice it would be read one way here and another way by a proxy: refused.
+    pub(crate) fn find(&self, field: &'static str) -> Result<Option<&str>, ApiError> {
+        let mut values = self.pairs.iter().filter(|(name, _)| name == field).map(|(_, value)| value.as_str());
+        match (values.next(), values.next()) {
+            (_, Some(_)) => Err(ApiError::RepeatedParameter { field }),
+            (value, None) => Ok(value),
+        }
+    }
+}
+
+fn parse_pair(pair: &str) -> Result<(String, String), ApiError> {
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    let name = decode(name).ok_or(ApiError::MalformedUrl { field: None })?;
+    match decode(value) {
+        Some(value) => Ok((name, value)),
+        None => Err(ApiError::MalformedUrl { field: Some(name) }),
+    }
+}
+
+/// Undoes form encoding; None where a percent sign has not two hex digits after it, or where the result is not UTF-8.
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'+' => b' ',
+            b'%' => hex_digit(bytes.next()?)? << 4 | hex_digit(bytes.next()?)?,
+            other => other,
+        });
+    }
+    String::from_utf8(decoded).ok()
+}
+
+fn hex_digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
+}
+
+/// Parameters that know how to read themselves from a query string.
+pub(crate) trait FromQuery: Sized {
+    fn from_query(query: &Query) -> Result<Self, ApiError>;
+}
+
+/// Extracts a route's query parameters.
+#[derive(Debug)]
+pub(crate) struct ValidQuery<T>(pub(crate) T);
+
+impl<S: Sync, T: FromQuery> FromRequestParts<S> for ValidQuery<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let query = Query::parse(parts.uri.query().unwrap_or_default())?;
+        T::from_query(&query).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_values_are_decoded() {
+        let query = Query::parse("&a=1%202&%70age=+%c3%A9&flag&").unwrap();
+        assert_eq!(query.find("a").unwrap(), Some("1 2"));
+        assert_eq!(query.find("page").unwrap(), Some(" \u{e9}"));
+        assert_eq!(query.find("flag").unwrap(), Some(""));
+        assert_eq!(query.find("other").unwrap(), None);
+    }
+
+    #[test]
+    fn a_broken_encoding_is_refused_and_its_field_named() {
+        for raw in ["page=%", "page=%4", "page=%zz", "page=1%+2", "page=%ff", "page=%c3%28"] {
+            let problem = Query::parse(raw).unwrap_err().problem();
+            assert_eq!((problem.status, problem.field.as_deref()), (400, Some("page")), "{raw}");
+        }
+        assert_eq!(Query::parse("%=1").unwrap_err().problem().status, 400);
+    }
+
+    #[test]
+    fn only_a_parameter_that_is_asked_for_must_not_repeat() {
+        let query = Query::parse("utm=1&utm=2&page=1&p%61ge=2").unwrap();
+        assert!(query.find("page").is_err());
+        assert_eq!(query.find("limit").unwrap(), None);
+    }
+}

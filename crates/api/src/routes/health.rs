@@ -1,0 +1,58 @@
+use axum::{extract::State, http::StatusCode};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::App;
+use crate::{
+    answer::{Answer, Freshness},
+    wire::Health,
+};
+
+pub(super) fn router() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(get_health)).routes(routes!(get_health_live)).routes(routes!(get_health_ready))
+}
+
+/// How the service is doing
+#[utoipa::path(
+    get,
+    path = "/health",
+    tag = "health",
+    responses((status = 200, description = "The process is alive; the body tells the rest", body = Health))
+)]
+async fn get_health(State(app): State<App>) -> Answer<Health> {
+    answer(health_of(&app))
+}
+
+/// Whether the process answers at all
+#[utoipa::path(
+    get,
+    path = "/health/live",
+    tag = "health",
+    responses((status = 200, description = "The process is alive", body = Health))
+)]
+async fn get_health_live(State(app): State<App>) -> Answer<Health> {
+    answer(health_of(&app))
+}
+
+/// Whether the index is complete enough to serve
+#[utoipa::path(
+    get,
+    path = "/health/ready",
+    tag = "health",
+    responses(
+        (status = 200, description = "Ready", body = Health),
+        (status = 503, description = "Not ready", body = Health)
+    )
+)]
+async fn get_health_ready(State(app): State<App>) -> (StatusCode, Answer<Health>) {
+    let health = health_of(&app);
+    let status = if health.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, answer(health))
+}
+
+fn health_of(app: &App) -> Health {
+    Health::from(&*app.sync.borrow())
+}
+
+fn answer(health: Health) -> Answer<Health> {
+    Answer::new(health, Freshness::Momentary)
+}

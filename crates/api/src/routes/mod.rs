@@ -1,0 +1,30 @@
+//! The tree of the URL: one file for each resource, each with its `router()`.
+
+mod addresses;
+mod blocks;
+mod health;
+mod openapi;
+mod stats;
+mod transactions;
+
+use std::sync::Arc;
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::{ApiState, document};
+
+pub(crate) use openapi::OpenApiDocument;
+
+/// What every handler of the API shares.
+type App = Arc<ApiState>;
+
+/// Every route, each described where it is handled.
+pub(crate) fn router() -> OpenApiRouter<App> {
+    let v1 = OpenApiRouter::new()
+        .merge(stats::router())
+        .merge(blocks::router())
+        .merge(transactions::router())
+        .merge(addresses::router())
+        .merge(openapi::router());
+    OpenApiRouter::with_openapi(document::introduction()).nest("/api/v1", v1).merge(health::router())
+}

@@ -1,0 +1,87 @@
+mod stall;
+
+use std::{io, net::SocketAddr, pin::pin, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{ConnectInfo, Request},
+};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    time::{sleep, timeout},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::ServiceExt;
+
+use stall::CutWhenStalled;
+
+/// For the head of a request to arrive whole, from the opening of the connection or the end of the answer before.
+const HEAD_PATIENCE: Duration = Duration::from_secs(15);
+/// For requests under way when the service stops.
+const GRACE: Duration = Duration::from_secs(1);
+/// Before the next try to accept where the process has run out of something, descriptors most likely.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves until cancelled; then takes no more connections, gives requests under way a moment to end, and returns.
+///
+/// Handlers find the peer's address as [`ConnectInfo`]. Clients that are slow to ask or to listen are cut off.
+pub async fn serve(listener: TcpListener, router: Router, cancel: CancellationToken) -> io::Result<()> {
+    let connections = TaskTracker::new();
+    while let Some(accepted) = cancel.run_until_cancelled(listener.accept()).await {
+        match accepted {
+            Ok((stream, peer)) => {
+                connections.spawn(serve_connection(stream, peer, router.clone(), cancel.clone()));
+            }
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(error) => {
+                tracing::warn!(%error, "connection not accepted");
+                cancel.run_until_cancelled(sleep(ACCEPT_PAUSE)).await;
+            }
+        }
+    }
+    drop(listener);
+    connections.close();
+    connections.wait().await;
+    Ok(())
+}
+
+async fn serve_connection(stream: TcpStream, peer: SocketAddr, router: Router, cancel: CancellationToken) {
+    // Answers are written whole: waiting to fill a packet would only delay them.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, %peer, "connection lost before its first request");
+        return;
+    }
+    let answer = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(peer));
+        router.clone().oneshot(request.map(Body::new))
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_PATIENCE)
+        .serve_connection(TokioIo::new(CutWhenStalled::new(stream)), answer);
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = cancel.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            timeout(GRACE, connection).await.unwrap_or(Ok(()))
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, %peer, "connection ended early");
+    }
+}
+
+/// Some errors of `accept` tell of the connection that was to be accepted, not of the listener.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+use std::time::{Duration, Instant};
+
+use axum::{Router, extract::ConnectInfo, routing::get};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{GRACE, serve};
+
+struct Server {
+    address: std::net::SocketAddr,
+    cancel: CancellationToken,
+    ended: JoinHandle<std::io::Result<()>>,
+}
+
+impl Server {
+    async fn start() -> Self {
+        let router = Router::new()
+            .route("/peer", get(async |ConnectInfo(peer): ConnectInfo<std::net::SocketAddr>| peer.ip().to_string()))
+            .route("/soon", get(async || sleep(GRACE / 4).await))
+            .route("/never", get(async || std::future::pending::<()>().await));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let cancel = CancellationToken::new();
+        let ended = tokio::spawn(serve(listener, router, cancel.clone()));
+        Self { address, cancel, ended }
+    }
+
+    async fn ask(&self, path: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream
+    }
+}
+
+async fn read_to_end(mut stream: TcpStream) -> String {
+    let mut answer = Vec::new();
+    // A cut connection may end with a reset: what came before it is what counts.
+    let _ = timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await.expect("the connection stays open");
+    String::from_utf8(answer).unwrap()
+}
+
+#[tokio::test]
+async fn handlers_are_told_the_peer() {
+    let server = Server::start().await;
+    let stream = server.ask("/peer").await;
+    sleep(Duration::from_millis(100)).await;
+    server.cancel.cancel();
+    let answer = read_to_end(stream).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.ends_with("127.0.0.1"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_answered_before_the_service_stops() {
+    let server = Server::start().await;
+    let stream = server.ask("/soon").await;
+    sleep(Duration::from_millis(50)).await;
+    server.cancel.cancel();
+    assert!(read_to_end(stream).await.starts_with("HTTP/1.1 200"));
+    server.ended.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_request_that_does_not_end_holds_the_service_for_a_moment_only() {
+    let server = Server::start().await;
+    let stream = server.ask("/never").await;
+    sleep(Duration::from_millis(50)).await;
+    let started = Instant::now();
+    server.cancel.cancel();
+    server.ended.await.unwrap().unwrap();
+    assert!(started.elapsed() < 2 * GRACE);
+    assert_eq!(read_to_end(stream).await, "");
+}
+
+#[tokio::test]
+async fn idle_connections_do_not_hold_the_service_at_all() {
+    let server = Server::start().await;
+    let mut stream = server.ask("/peer").await;
+    let mut byte = [0; 1];
+    stream.read_exact(&mut byte).await.unwrap();
+    let started = Instant::now();
+    server.cancel.cancel();
+    server.ended.await.unwrap().unwrap();
+    assert!(started.elapsed() < GRACE);
+}
+
+#[tokio::test]
+async fn a_stopped_service_takes_no_connections() {
+    let server = Server::start().await;
+    server.cancel.cancel();
+    server.ended.await.unwrap().unwrap();
+    assert!(TcpStream::connect(server.address).await.is_err());
+}

@@ -1,0 +1,130 @@
+use domain::{Account, AddressFacts, Code};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Address, Decimal, Hash, Timestamp, Token, Transaction};
+
+/// What is known of an address.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AddressDetail {
+    pub address: Address,
+    /// In wei, at `balanceBlock`.
+    pub balance: Decimal,
+    /// Transactions from or to the address.
+    #[schema(example = 12)]
+    pub tx_count: u64,
+    pub is_contract: bool,
+    /// The operator's name for the address, or null.
+    #[schema(example = "Treasury")]
+    pub label: Option<String>,
+    pub first_seen: Timestamp,
+    pub last_seen: Timestamp,
+    /// The newest 25 transactions from or to the address.
+    pub recent_txs: Vec<Transaction>,
+    #[schema(example = 7)]
+    pub nonce: u64,
+    /// The block of `balance`, `nonce` and `isContract`: the latest indexed one, or an older one while the node cannot
+    /// be asked.
+    #[schema(example = 21_000_000)]
+    pub balance_block: u64,
+    /// Null where the address has no code of its own.
+    pub contract: Option<Contract>,
+    /// Null where the address is no token.
+    pub token: Option<Token>,
+}
+
+/// What is known of the contract at an address.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Contract {
+    /// Null where no indexed transaction created the contract.
+    pub creator: Option<Address>,
+    /// Null where no indexed transaction created the contract.
+    pub creation_tx_hash: Option<Hash>,
+    /// Whether source code that gives this bytecode is known.
+    pub verified: bool,
+    /// The name in the verified source code, or null.
+    pub name: Option<String>,
+    /// Keccak-256 of the code.
+    pub code_hash: Hash,
+}
+
+impl AddressDetail {
+    #[must_use]
+    pub fn new(facts: &AddressFacts, account: &Account, label: Option<&str>, recent: Vec<domain::Transaction>) -> Self {
+        Self {
+            address: facts.address.into(),
+            balance: account.balance.into(),
+            tx_count: facts.tx_count,
+            is_contract: account.code.is_contract(),
+            label: label.map(str::to_owned),
+            first_seen: Timestamp::from_unix_seconds(facts.first_seen),
+            last_seen: Timestamp::from_unix_seconds(facts.last_seen),
+            recent_txs: recent.into_iter().map(Transaction::from).collect(),
+            nonce: account.nonce,
+            balance_block: account.block,
+            contract: Contract::of(facts, account.code),
+            token: None,
+        }
+    }
+}
+
+impl Contract {
+    fn of(facts: &AddressFacts, code: Code) -> Option<Self> {
+        match code {
+            Code::Contract { hash } if code.is_contract() => Some(Self {
+                creator: facts.creation.map(|creation| creation.creator.into()),
+                creation_tx_hash: facts.creation.map(|creation| creation.tx_hash.into()),
+                verified: false,
+                name: None,
+                code_hash: hash.into(),
+            }),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Address, B256, Creation, U256};
+
+    use super::super::transaction::tests::call;
+    use super::*;
+
+    fn facts() -> AddressFacts {
+        AddressFacts {
+            address: Address::repeat_byte(0xdd),
+            tx_count: 1,
+            first_seen: 1_794_700_800,
+            last_seen: 1_794_787_199,
+            creation: None,
+        }
+    }
+
+    fn account(code: Code) -> Account {
+        Account { balance: U256::MAX, nonce: 4, code, block: 17 }
+    }
+
+    #[test]
+    fn a_contract_tells_who_made_it() {
+        let creation = Creation { creator: Address::repeat_byte(1), tx_hash: B256::repeat_byte(2) };
+        let facts = AddressFacts { creation: Some(creation), ..facts() };
+        let account = account(Code::Contract { hash: B256::repeat_byte(3) });
+        insta::assert_json_snapshot!(AddressDetail::new(&facts, &account, Some("Treasury"), vec![call()]));
+    }
+
+    #[test]
+    fn a_person_has_no_contract_even_when_delegating() {
+        let target = Address::repeat_byte(9);
+        let detail = AddressDetail::new(&facts(), &account(Code::Delegation { target }), None, vec![]);
+        insta::assert_json_snapshot!(detail);
+    }
+
+    #[test]
+    fn a_contract_of_unknown_origin_has_null_for_its_maker() {
+        let account = account(Code::Contract { hash: B256::repeat_byte(3) });
+        let contract = AddressDetail::new(&facts(), &account, None, vec![]).contract.unwrap();
+        assert_eq!((contract.creator, contract.creation_tx_hash), (None, None));
+    }
+}
