@@ -1,1 +1,44 @@
-fn main() {}
+//! A block explorer for EVM chains in one binary: this crate reads the configuration, wires the parts together and
+//! stops them in order.
+
+mod cli;
+mod config;
+mod demo;
+mod logging;
+mod progress;
+mod run;
+mod service;
+mod shutdown;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+/// For background work that does not end by itself once everything has been told to stop.
+const LAST_PATIENCE: Duration = Duration::from_millis(300);
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match start(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            logging::complain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start(cli: Cli) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(async {
+        match cli.command {
+            Command::Run(options) => run::run(options).await,
+            Command::Demo(options) => demo::run(options).await,
+        }
+    });
+    runtime.shutdown_timeout(LAST_PATIENCE);
+    result
+}

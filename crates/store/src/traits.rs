@@ -20,7 +20,7 @@ pub enum Undo {
 /// A commit and a revert each take effect wholly or not at all, and every reader sees either the state before or the
 /// state after. `revert_to(n)` gives exactly the state that stood when `n` was the tip.
 #[async_trait]
-pub trait ChainWriter: Send {
+pub trait ChainWriter: Send + Sync {
     /// The newest indexed block.
     async fn tip(&self) -> Result<Option<BlockRef>, StoreError>;
 

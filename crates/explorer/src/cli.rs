@@ -1,0 +1,190 @@
+//! The command line. Every option of `run` can also stand in the environment or in the configuration file.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use node::Endpoint;
+use serde::Deserialize;
+use serde::de::Error as _;
+
+use crate::logging::LogFormat;
+
+const AFTER_HELP: &str = "\
+Examples:
+  explorer demo                                  a living chain and its explorer, nothing else needed
+  explorer run --rpc http://127.0.0.1:8545       explore the chain of a local node
+  explorer run --rpc wss://a.example --rpc https://b.example --data /srv/explorer";
+
+/// A block explorer for EVM chains: index, REST API and store in one process.
+#[derive(Debug, Parser)]
+#[command(name = "explorer", version, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Follow a node and serve its chain
+    Run(RunOptions),
+    /// Show everything on a chain of its own, with traffic: no node needed
+    Demo(DemoOptions),
+}
+
+/// Options of `run`, as one source gives them: the command line with the environment, or the file.
+#[derive(Debug, Default, Args, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RunOptions {
+    /// The node: an http(s):// or ws(s):// URL or the path of an IPC socket. Give several, and the next one takes over
+    /// when one fails
+    #[arg(long, env = "EXPLORER_RPC", value_name = "URL", value_delimiter = ',')]
+    #[serde(deserialize_with = "endpoints")]
+    pub(crate) rpc: Vec<Endpoint>,
+
+    /// Where the index is kept [default: explorer in your data folder]
+    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// Where the API listens [default: 127.0.0.1:3000]
+    #[arg(long, env = "EXPLORER_LISTEN", value_name = "ADDR")]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// The first block to index; fixed once the index has been begun [default: 0]
+    #[arg(long, env = "EXPLORER_START_BLOCK", value_name = "N")]
+    pub(crate) start_block: Option<u64>,
+
+    /// A file of names for addresses, one `0xaddress,name` a line
+    #[arg(long, env = "EXPLORER_LABELS", value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+
+    /// Requests under way at the node at once, at most [default: 128]
+    #[arg(long, env = "EXPLORER_RPC_CONCURRENCY", value_name = "N")]
+    pub(crate) rpc_concurrency: Option<usize>,
+
+    /// Seconds to wait for one answer of the node [default: 20]
+    #[arg(long, env = "EXPLORER_RPC_TIMEOUT", value_name = "SECONDS")]
+    pub(crate) rpc_timeout: Option<u64>,
+
+    /// Megabytes of memory for recently read data [default: 128]
+    #[arg(long, env = "EXPLORER_CACHE", value_name = "MB")]
+    pub(crate) cache: Option<u64>,
+
+    /// What to log, such as `info` or `ingest=debug,warn` [default: info]
+    #[arg(long, env = "EXPLORER_LOG", value_name = "FILTER")]
+    pub(crate) log: Option<String>,
+
+    /// How to log [default: text]
+    #[arg(long, env = "EXPLORER_LOG_FORMAT", value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
+
+    /// A TOML file with any of these options, without the dashes in front [default: explorer/config.toml in your
+    /// configuration folder, if it is there]
+    #[arg(long, env = "EXPLORER_CONFIG", value_name = "FILE")]
+    #[serde(skip)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+impl RunOptions {
+    /// Takes what is missing here from there.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            rpc: if self.rpc.is_empty() { other.rpc } else { self.rpc },
+            data: self.data.or(other.data),
+            listen: self.listen.or(other.listen),
+            start_block: self.start_block.or(other.start_block),
+            labels: self.labels.or(other.labels),
+            rpc_concurrency: self.rpc_concurrency.or(other.rpc_concurrency),
+            rpc_timeout: self.rpc_timeout.or(other.rpc_timeout),
+            cache: self.cache.or(other.cache),
+            log: self.log.or(other.log),
+            log_format: self.log_format.or(other.log_format),
+            config: self.config.or(other.config),
+        }
+    }
+}
+
+/// In the file, one address may stand alone, several in a list.
+fn endpoints<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Endpoint>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a URL or a list of URLs")]
+    enum OneOrMany {
+        One(String),
+        Many(Vec<String>),
+    }
+    let texts = match OneOrMany::deserialize(deserializer)? {
+        OneOrMany::One(text) => vec![text],
+        OneOrMany::Many(texts) => texts,
+    };
+    texts.iter().map(|text| text.parse().map_err(D::Error::custom)).collect()
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoOptions {
+    /// Where the API listens
+    #[arg(long, env = "EXPLORER_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:3000")]
+    pub(crate) listen: SocketAddr,
+
+    /// Where the demo chain answers JSON-RPC; a free port is taken if this one is not
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8545")]
+    pub(crate) rpc_listen: SocketAddr,
+
+    /// Transactions of history to begin with
+    #[arg(long, value_name = "N", default_value_t = 3_000)]
+    pub(crate) transactions: u64,
+
+    /// Seconds between blocks
+    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) block_time: u64,
+
+    /// The same seed gives the same accounts, contracts and history
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// What to log
+    #[arg(long, env = "EXPLORER_LOG", value_name = "FILTER", default_value = "warn")]
+    pub(crate) log: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_command_line_goes_before_the_file() {
+        let file: RunOptions = toml::from_str("rpc = 'http://file:1'\nlisten = '127.0.0.1:1'\ncache = 5").unwrap();
+        let cli = Cli::try_parse_from(["explorer", "run", "--rpc", "http://line:2,ws://line:3", "--cache", "9"]);
+        let Command::Run(line) = cli.unwrap().command else { panic!("not run") };
+        let both = line.or(file);
+        assert_eq!(both.rpc, ["http://line:2".parse().unwrap(), "ws://line:3".parse().unwrap()]);
+        assert_eq!(both.cache, Some(9));
+        assert_eq!(both.listen, Some("127.0.0.1:1".parse().unwrap()));
+    }
+
+    #[test]
+    fn every_option_of_run_can_stand_in_the_environment_and_in_the_file() {
+        let command = Cli::command();
+        let run = command.find_subcommand("run").unwrap();
+        let options: Vec<_> = run.get_arguments().filter(|argument| argument.get_id() != "config").collect();
+        assert!(options.len() >= 10);
+        for option in options {
+            assert!(option.get_env().is_some(), "{} has no variable", option.get_id());
+            let name = option.get_long().unwrap();
+            let unknown = toml::from_str::<RunOptions>(&format!("{name} = {{}}")).unwrap_err().to_string();
+            assert!(!unknown.contains("unknown field"), "{name} cannot stand in the file");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_option_in_the_file_is_refused() {
+        let error = toml::from_str::<RunOptions>("lisen = '127.0.0.1:1'").unwrap_err().to_string();
+        assert!(error.contains("lisen") && error.contains("listen"), "{error}");
+    }
+}

@@ -1,0 +1,97 @@
+//! From options to settled configuration: read once, checked once.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use api::Labels;
+use domain::BlockNumber;
+use node::NodeConfig;
+use store_embedded::StoreOptions;
+
+use crate::cli::RunOptions;
+use crate::logging::LogFormat;
+
+const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3000);
+const MEGABYTE: u64 = 1 << 20;
+
+/// All that the service needs to know.
+#[derive(Debug)]
+pub(crate) struct ServiceConfig {
+    pub(crate) node: NodeConfig,
+    pub(crate) data: PathBuf,
+    pub(crate) listen: SocketAddr,
+    pub(crate) start_block: Option<BlockNumber>,
+    pub(crate) labels: Labels,
+    pub(crate) store: StoreOptions,
+}
+
+#[derive(Debug)]
+pub(crate) struct LogConfig {
+    pub(crate) filter: String,
+    pub(crate) format: LogFormat,
+}
+
+/// Fills the options up from the configuration file, if there is one.
+pub(crate) fn with_file(options: RunOptions) -> anyhow::Result<RunOptions> {
+    let file = match &options.config {
+        Some(path) => Some(path.clone()),
+        None => dirs::config_dir().map(|folder| folder.join("explorer/config.toml")).filter(|path| path.is_file()),
+    };
+    match file {
+        Some(path) => Ok(options.or(read_file(&path)?)),
+        None => Ok(options),
+    }
+}
+
+fn read_file(path: &Path) -> anyhow::Result<RunOptions> {
+    let text = read_text(path)?;
+    toml::from_str(&text).with_context(|| format!("the configuration file {} is not right", path.display()))
+}
+
+fn read_text(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+pub(crate) fn log_config(options: &RunOptions) -> LogConfig {
+    LogConfig {
+        filter: options.log.clone().unwrap_or_else(|| "info".to_owned()),
+        format: options.log_format.unwrap_or_default(),
+    }
+}
+
+pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfig> {
+    if options.rpc.is_empty() {
+        bail!(
+            "no node to follow: give one with --rpc, such as --rpc http://127.0.0.1:8545 (or try `explorer demo`, which needs none)"
+        );
+    }
+    let mut node = NodeConfig::new(options.rpc);
+    node.max_concurrency = options.rpc_concurrency.unwrap_or(node.max_concurrency);
+    node.request_timeout = options.rpc_timeout.map_or(node.request_timeout, Duration::from_secs);
+    if node.max_concurrency == 0 || node.request_timeout.is_zero() {
+        bail!("--rpc-concurrency and --rpc-timeout must be at least 1");
+    }
+    let mut store = StoreOptions::default();
+    store.cache_bytes = options.cache.map_or(store.cache_bytes, |megabytes| megabytes.saturating_mul(MEGABYTE));
+    let labels = match &options.labels {
+        Some(path) => Labels::parse(&read_text(path)?)
+            .with_context(|| format!("the labels file {} is not right", path.display()))?,
+        None => Labels::default(),
+    };
+    let data = match options.data {
+        Some(data) => data,
+        None => {
+            dirs::data_dir().context("no data folder is known for this user: give one with --data")?.join("explorer")
+        }
+    };
+    Ok(ServiceConfig {
+        node,
+        data,
+        listen: options.listen.unwrap_or(DEFAULT_LISTEN),
+        start_block: options.start_block,
+        labels,
+        store,
+    })
+}

@@ -1,0 +1,116 @@
+//! Everything at once, on a chain of its own.
+
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use devchain::traffic::{HistoryPlan, Traffic};
+use devchain::{DevChain, DevChainConfig, RpcServer};
+use node::NodeConfig;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::DemoOptions;
+use crate::config::{LogConfig, ServiceConfig};
+use crate::logging::{self, LogFormat};
+use crate::service::Service;
+use crate::shutdown;
+
+/// People on the demo chain.
+const ACCOUNTS: usize = 40;
+
+pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
+    logging::start(&LogConfig { filter: options.log.clone(), format: LogFormat::Text })?;
+    let cancel = shutdown::on_signal()?;
+    logging::say(&format!("Making a chain with {} transactions ...\n", options.transactions));
+    let (chain, traffic) = make_chain(&options).await?;
+    let rpc = serve_chain(&chain, options.rpc_listen).await?;
+
+    // The chain lives in memory and ends with the process, and so does its index.
+    let data = tempfile::tempdir().context("no temporary folder can be made for the demo's index")?;
+    let config = ServiceConfig {
+        node: NodeConfig::new(vec![rpc.url().parse()?]),
+        data: data.path().to_owned(),
+        listen: options.listen,
+        start_block: None,
+        labels: api::Labels::default(),
+        store: store_embedded::StoreOptions::default(),
+    };
+    let service = Service::start(config, cancel.clone()).await?;
+    let block_time = Duration::from_secs(options.block_time);
+    let living = tokio::spawn(devchain::traffic::run(traffic, block_time, cancel.clone()));
+    wait_until_level(&service, &chain, &cancel).await;
+    if !cancel.is_cancelled() {
+        logging::say(&banner(service.local_addr(), &rpc, &chain, options.block_time));
+    }
+    let result = service.finish().await;
+    living.abort();
+    rpc.shutdown().await;
+    result
+}
+
+async fn make_chain(options: &DemoOptions) -> anyhow::Result<(DevChain, Traffic)> {
+    let plan =
+        HistoryPlan { transactions: options.transactions, end: seconds_now(), block_seconds: options.block_time };
+    let config = DevChainConfig {
+        seed: options.seed,
+        genesis_timestamp: plan.genesis_timestamp(),
+        block_seconds: options.block_time,
+        accounts: ACCOUNTS,
+        ..DevChainConfig::default()
+    };
+    let seed = options.seed;
+    tokio::task::spawn_blocking(move || {
+        let chain = DevChain::new(config);
+        let mut traffic = Traffic::new(chain.clone(), seed);
+        traffic.deploy()?;
+        traffic.history(&plan)?;
+        Ok((chain, traffic))
+    })
+    .await?
+}
+
+async fn serve_chain(chain: &DevChain, listen: SocketAddr) -> anyhow::Result<RpcServer> {
+    match chain.serve(listen).await {
+        Ok(server) => Ok(server),
+        // A node of the user's own may well stand on the usual port.
+        Err(_) => chain.serve(SocketAddr::new(listen.ip(), 0)).await.context("the demo chain cannot be served"),
+    }
+}
+
+async fn wait_until_level(service: &Service, chain: &DevChain, cancel: &CancellationToken) {
+    let head = chain.head().number;
+    let mut sync = service.sync();
+    let level = sync.wait_for(|status| status.tip.is_some_and(|tip| tip.number >= head));
+    let _ = cancel.run_until_cancelled(level).await;
+}
+
+fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, block_time: u64) -> String {
+    let base = format!("http://{address}");
+    let someone =
+        chain.accounts().first().map(|signer| signer.address().to_string().to_lowercase()).unwrap_or_default();
+    format!(
+        "
+  Explorer is up: a chain of its own, a block every {block_time} s, indexed as it grows.
+
+  Open   {base}/api/v1/stats
+         {base}/health
+         {base}/api/v1/openapi.json     what else there is
+
+  Try    curl {base}/api/v1/blocks
+         curl '{base}/api/v1/transactions?limit=5'
+         curl '{base}/api/v1/transactions?address={someone}'
+         curl {base}/api/v1/addresses/{someone}
+
+  Chain  {rpc}   JSON-RPC for wallets and cast, chain id {chain_id}
+
+  Ctrl-C ends it; nothing is kept.
+
+",
+        rpc = rpc.url(),
+        chain_id = chain.chain_id(),
+    )
+}
+
+fn seconds_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map(|elapsed| elapsed.as_secs()).unwrap_or_default()
+}

@@ -1,0 +1,46 @@
+use std::io::{IsTerminal, Write};
+
+use anyhow::Context;
+use clap::ValueEnum;
+use serde::Deserialize;
+use tracing_subscriber::EnvFilter;
+
+use crate::config::LogConfig;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
+
+/// Logs go to the standard error; the standard output is for what was asked for.
+pub(crate) fn start(config: &LogConfig) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(&config.filter).with_context(|| format!("`{}` is no log filter", config.filter))?;
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    match config.format {
+        LogFormat::Text => logs.init(),
+        LogFormat::Json => logs.json().init(),
+    }
+    Ok(())
+}
+
+/// Says what went wrong, cause by cause, to a person.
+pub(crate) fn complain(error: &anyhow::Error) {
+    let mut text = format!("error: {error}\n");
+    for cause in error.chain().skip(1) {
+        text.push_str(&format!("  because: {cause}\n"));
+    }
+    // Nothing is left to be done where even that fails.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Writes to the standard output; a reader that went away is no error.
+pub(crate) fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

@@ -1,0 +1,18 @@
+use crate::cli::RunOptions;
+use crate::service::Service;
+use crate::{config, logging, progress, shutdown};
+
+/// Follows a node and serves its chain until told to stop.
+pub(crate) async fn run(options: RunOptions) -> anyhow::Result<()> {
+    let options = config::with_file(options)?;
+    logging::start(&config::log_config(&options))?;
+    let config = config::service_config(options)?;
+    let cancel = shutdown::on_signal()?;
+
+    let service = Service::start(config, cancel.clone()).await?;
+    logging::say(&format!("Listening on http://{}\n", service.local_addr()));
+    let progress = tokio::spawn(progress::show(service.sync(), service.progress(), cancel));
+    let result = service.finish().await;
+    progress.abort();
+    result
+}

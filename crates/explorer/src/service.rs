@@ -1,0 +1,189 @@
+//! The parts, wired: node -> ingest -> store -> API.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use api::ApiState;
+use domain::{BlockNumber, SyncStatus};
+use ingest::{Follower, IngestConfig, Progress};
+use node::NodeClient;
+use store::StoreError;
+use store_embedded::EmbeddedStore;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::ServiceConfig;
+
+/// For the parts to end once they are told to. Together with what comes after it stays below two seconds.
+const PATIENCE: Duration = Duration::from_millis(1_400);
+/// Between two tries to learn which chain the node is on.
+const NODE_RETRY: Duration = Duration::from_secs(1);
+
+/// A running explorer.
+#[derive(Debug)]
+pub(crate) struct Service {
+    local_addr: SocketAddr,
+    sync: watch::Receiver<SyncStatus>,
+    progress: Arc<Progress>,
+    store: Arc<EmbeddedStore>,
+    following: JoinHandle<anyhow::Result<()>>,
+    serving: JoinHandle<anyhow::Result<()>>,
+    cancel: CancellationToken,
+}
+
+impl Service {
+    /// Opens the store, then serves what it holds and follows the node. The node may be down: then it is waited for.
+    pub(crate) async fn start(config: ServiceConfig, cancel: CancellationToken) -> anyhow::Result<Self> {
+        let store = Arc::new(
+            EmbeddedStore::open(&config.data, config.store).map_err(|error| explain_open(error, &config.data))?,
+        );
+        let listener = TcpListener::bind(config.listen).await.with_context(|| {
+            format!(
+                "cannot listen on {}: choose another address with --listen, or end what uses this one",
+                config.listen
+            )
+        })?;
+        let local_addr = listener.local_addr()?;
+        let node = NodeClient::new(config.node)?;
+        let (status, sync) = watch::channel(SyncStatus::starting());
+        let progress = Arc::new(Progress::default());
+
+        let reader = Arc::new(store.reader());
+        let state = ApiState::new(reader.clone(), reader, node.clone(), sync.clone(), config.labels);
+        let router = api::router(state);
+        let serving_cancel = cancel.clone();
+        let serving = tokio::spawn(async move {
+            api::serve(listener, router, serving_cancel).await.context("the API stopped serving")
+        });
+
+        let following = Following {
+            node,
+            store: Arc::clone(&store),
+            data: config.data,
+            start_block: config.start_block,
+            status,
+            progress: Arc::clone(&progress),
+        };
+        let following = tokio::spawn(following.run(cancel.clone()));
+        Ok(Self { local_addr, sync, progress, store, following, serving, cancel })
+    }
+
+    pub(crate) fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    pub(crate) fn sync(&self) -> watch::Receiver<SyncStatus> {
+        self.sync.clone()
+    }
+
+    pub(crate) fn progress(&self) -> Arc<Progress> {
+        Arc::clone(&self.progress)
+    }
+
+    /// Waits for the end: asked for, or because data and node do not belong together. A store that can no longer be
+    /// written stops the following alone: what is indexed goes on being served.
+    pub(crate) async fn finish(mut self) -> anyhow::Result<()> {
+        let ended = tokio::select! {
+            () = self.cancel.cancelled() => Ok(()),
+            ended = &mut self.serving => ended.map_err(anyhow::Error::from).flatten(),
+            ended = &mut self.following => match ended.map_err(anyhow::Error::from).flatten() {
+                Ok(()) => {
+                    self.cancel.cancelled().await;
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            },
+        };
+        self.cancel.cancel();
+        let parts = async {
+            if !self.following.is_finished() {
+                let _ = (&mut self.following).await;
+            }
+            if !self.serving.is_finished() {
+                let _ = (&mut self.serving).await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, parts).await.is_err() {
+            tracing::warn!("some work did not end in time and is cut off; nothing committed is lost");
+        }
+        self.store.sync().context("the last writes could not be made durable")?;
+        ended
+    }
+}
+
+struct Following {
+    node: NodeClient,
+    store: Arc<EmbeddedStore>,
+    data: std::path::PathBuf,
+    start_block: Option<BlockNumber>,
+    status: watch::Sender<SyncStatus>,
+    progress: Arc<Progress>,
+}
+
+impl Following {
+    async fn run(self, cancel: CancellationToken) -> anyhow::Result<()> {
+        let Some(start_block) = cancel.run_until_cancelled(self.bind()).await.transpose()? else { return Ok(()) };
+        let config = IngestConfig::from_block(start_block);
+        let writer = Box::new(self.store.writer());
+        let follower = Follower::new(self.node, writer, config, self.status, self.progress);
+        // A failure has been logged and shows in the status; reading goes on.
+        let _ = follower.run(cancel).await;
+        Ok(())
+    }
+
+    /// Waits until the node tells its chain, and ties the data to it.
+    async fn bind(&self) -> anyhow::Result<BlockNumber> {
+        loop {
+            match self.node.identity().await {
+                Ok(identity) => {
+                    return self
+                        .store
+                        .bind(identity, self.start_block)
+                        .map_err(|error| explain_binding(error, &self.data));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "waiting for the node");
+                    tokio::time::sleep(NODE_RETRY).await;
+                }
+            }
+        }
+    }
+}
+
+fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
+    let data = data.display();
+    let advice = match &error {
+        StoreError::InUse => {
+            format!("another explorer has {data} open: end it, or give this one a folder of its own with --data")
+        }
+        StoreError::NewerSchema { .. } => {
+            format!("{data} was written by a newer explorer: use that one, or another folder with --data")
+        }
+        StoreError::OlderSchema { .. } => {
+            format!("{data} was written by an older explorer: index anew in another folder with --data")
+        }
+        _ => format!("cannot open the data folder {data}"),
+    };
+    anyhow!(error).context(advice)
+}
+
+fn explain_binding(error: StoreError, data: &Path) -> anyhow::Error {
+    let data = data.display();
+    let advice = match &error {
+        StoreError::OtherChain { .. } => {
+            format!(
+                "{data} holds another chain than the node's: point --rpc at the right node, or use another folder with --data"
+            )
+        }
+        StoreError::OtherStart { stored, .. } => {
+            format!("{data} begins at block {stored}: leave --start-block out, or use another folder with --data")
+        }
+        _ => format!("cannot use the data folder {data}"),
+    };
+    anyhow!(error).context(advice)
+}
