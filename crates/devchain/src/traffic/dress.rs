@@ -1,0 +1,55 @@
+//! The form and the price that an intent goes out with.
+
+use alloy_eips::eip2930::{AccessList, AccessListItem};
+use alloy_primitives::{Address, B256, U256};
+use rand::{Rng, rngs::StdRng};
+
+use super::{
+    amount::spread,
+    intent::{Intent, Outcome},
+};
+use crate::{DevChain, SendError, TransactionForm};
+
+/// An access list entry costs gas before anything runs.
+const ACCESS_LIST_GAS: u64 = 5_000;
+
+const HIGHEST_TIP: u64 = 5_000_000_000;
+
+/// A transaction that waits in the pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    pub hash: B256,
+    /// What it is meant to come to.
+    pub outcome: Outcome,
+}
+
+/// Signs an intent in a drawn form, at a drawn price, and submits it.
+pub(super) fn send(chain: &DevChain, intent: Intent, rng: &mut StdRng) -> Result<Sent, SendError> {
+    let (form, extra_gas) = match rng.random_range(0..100) {
+        0..60 => (TransactionForm::DynamicFee, 0),
+        60..85 => (TransactionForm::Legacy, 0),
+        _ => (TransactionForm::AccessList(access_list(intent.to)), ACCESS_LIST_GAS),
+    };
+    let hash = chain
+        .draft(intent.from.0)?
+        .kind(intent.to.into())
+        .value(intent.value)
+        .data(intent.input)
+        .gas_limit(intent.gas + extra_gas)
+        .form(form)
+        .tip(spread(U256::from(HIGHEST_TIP), rng).saturating_to())
+        .submit()?;
+    Ok(Sent {
+        hash,
+        outcome: intent.outcome,
+    })
+}
+
+/// The recipient and its first slot; nothing for a creation.
+fn access_list(to: Option<Address>) -> AccessList {
+    let item = |address| AccessListItem {
+        address,
+        storage_keys: vec![B256::ZERO],
+    };
+    AccessList(to.map(item).into_iter().collect())
+}

@@ -1,0 +1,140 @@
+//! Who takes part: a few accounts do most of what happens, many are seen once.
+
+use alloy_primitives::{Address, B256};
+use rand::{Rng, RngCore, rngs::StdRng};
+
+use super::intent::Actor;
+use crate::keys::derive;
+
+/// Addresses that receive again and again and never send.
+const REGULAR_RECEIVERS: u64 = 200;
+
+/// Those who act, and those who are only paid.
+#[derive(Debug)]
+pub(super) struct People {
+    actors: Vec<Address>,
+    regulars: Vec<Address>,
+    acting: Zipf,
+    receiving: Zipf,
+}
+
+impl People {
+    /// `accounts` are those of the chain; the first is the treasury and acts for itself only.
+    pub(super) fn new(accounts: &[Address], seed: u64) -> Self {
+        let regulars: Vec<Address> = (0..REGULAR_RECEIVERS)
+            .map(|index| Address::from_word(derive(seed, "regular receiver", index)))
+            .collect();
+        Self {
+            actors: accounts.to_vec(),
+            acting: Zipf::new(accounts.len().saturating_sub(1)),
+            receiving: Zipf::new(regulars.len()),
+            regulars,
+        }
+    }
+
+    pub(super) fn address(&self, actor: Actor) -> Address {
+        self.actors[actor.0]
+    }
+
+    pub(super) fn actor(&self, rng: &mut StdRng) -> Actor {
+        Actor(1 + self.acting.sample(rng))
+    }
+
+    /// An actor other than the given one.
+    pub(super) fn another(&self, than: Actor, rng: &mut StdRng) -> Actor {
+        let drawn = self.actor(rng);
+        if drawn != than {
+            return drawn;
+        }
+        self.next_after(than)
+    }
+
+    /// The neighbour in the ring of actors: whom an actor trusts with an allowance.
+    pub(super) fn next_after(&self, actor: Actor) -> Actor {
+        Actor(1 + actor.0 % (self.actors.len() - 1))
+    }
+
+    pub(super) fn all_actors(&self) -> impl Iterator<Item = Actor> + use<> {
+        (1..self.actors.len()).map(Actor)
+    }
+
+    /// Anyone: mostly another actor, often a regular receiver, at times an address never seen.
+    pub(super) fn receiver(&self, from: Actor, rng: &mut StdRng) -> Address {
+        match rng.random_range(0..100) {
+            0..55 => self.address(self.another(from, rng)),
+            55..90 => self.regular(rng),
+            _ => newcomer(rng),
+        }
+    }
+
+    pub(super) fn regular(&self, rng: &mut StdRng) -> Address {
+        self.regulars[self.receiving.sample(rng)]
+    }
+}
+
+/// An address that nobody has seen before.
+pub(super) fn newcomer(rng: &mut StdRng) -> Address {
+    let mut word = B256::ZERO;
+    rng.fill_bytes(word.as_mut_slice());
+    Address::from_word(word)
+}
+
+/// Ranks drawn so that the k-th is about k times rarer than the first.
+#[derive(Debug)]
+struct Zipf {
+    cumulative: Vec<f64>,
+}
+
+impl Zipf {
+    fn new(ranks: usize) -> Self {
+        let mut sum = 0.0;
+        let cumulative = (1..=ranks)
+            .map(|rank| {
+                // Exact: ranks are far below the 2^52 that a float holds.
+                sum += 1.0 / u32::try_from(rank).map_or(f64::INFINITY, f64::from);
+                sum
+            })
+            .collect();
+        Self { cumulative }
+    }
+
+    fn sample(&self, rng: &mut StdRng) -> usize {
+        let total = self.cumulative.last().copied().unwrap_or_default();
+        let drawn = rng.random::<f64>() * total;
+        self.cumulative.partition_point(|&sum| sum <= drawn).min(self.cumulative.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    #[test]
+    fn the_first_rank_is_about_ten_times_busier_than_the_tenth() {
+        let zipf = Zipf::new(20);
+        let mut rng = StdRng::seed_from_u64(1);
+        let mut counts = [0_u32; 20];
+        for _ in 0..100_000 {
+            counts[zipf.sample(&mut rng)] += 1;
+        }
+        let ratio = f64::from(counts[0]) / f64::from(counts[9]);
+        assert!((8.0..12.0).contains(&ratio), "{ratio}");
+        assert!(counts.iter().all(|&count| count > 0));
+    }
+
+    #[test]
+    fn another_is_never_the_same() {
+        let accounts: Vec<Address> = (0..4).map(Address::with_last_byte).collect();
+        let people = People::new(&accounts, 1);
+        let mut rng = StdRng::seed_from_u64(1);
+        for actor in people.all_actors() {
+            for _ in 0..100 {
+                let other = people.another(actor, &mut rng);
+                assert_ne!(other, actor);
+                assert_ne!(other, Actor::TREASURY);
+            }
+        }
+    }
+}
