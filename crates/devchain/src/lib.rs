@@ -17,6 +17,7 @@ mod reorg;
 mod rpc;
 mod send;
 mod state;
+pub mod traffic;
 
 pub use block::{BlockSummary, Inclusion, MinedBlock, MinedTransaction};
 pub use call::{Call, CallError};
