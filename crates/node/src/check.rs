@@ -155,3 +155,84 @@ impl Logs {
 fn position(index: usize) -> Result<u32, Doubt> {
     u32::try_from(index).map_err(|_| Doubt::Position)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::decode;
+
+    const BLOCK: &str = include_str!("../fixtures/mainnet.block.json");
+    const RECEIPTS: &str = include_str!("../fixtures/mainnet.receipts.json");
+
+    fn block(json: &str) -> RawBlock {
+        decode(json.as_bytes()).unwrap().unwrap()
+    }
+
+    fn receipts() -> Vec<RawReceipt> {
+        decode(RECEIPTS.as_bytes()).unwrap().unwrap()
+    }
+
+    fn doubt(spoil: impl FnOnce(&mut Vec<RawReceipt>)) -> Doubt {
+        let mut receipts = receipts();
+        spoil(&mut receipts);
+        join_receipts(block(BLOCK), receipts).unwrap_err()
+    }
+
+    #[test]
+    fn a_block_of_another_height_is_refused() {
+        let (asked, got) = (18_500_001, 18_500_000);
+        assert_eq!(check_block(asked, &block(BLOCK)), Err(Doubt::OtherNumber { asked, got }));
+        assert_eq!(check_block(got, &block(BLOCK)), Ok(()));
+    }
+
+    #[test]
+    fn a_transaction_of_another_block_is_refused() {
+        let mut spoilt = block(BLOCK);
+        spoilt.transactions[3].block_hash = Some(spoilt.parent_hash);
+        assert_eq!(check_block(18_500_000, &spoilt), Err(Doubt::StrayTransaction { index: 3 }));
+        let mut pending = block(BLOCK);
+        pending.transactions[2].block_hash = None;
+        assert_eq!(check_block(18_500_000, &pending), Err(Doubt::StrayTransaction { index: 2 }));
+        let mut moved = block(BLOCK);
+        moved.transactions.swap(0, 1);
+        assert_eq!(check_block(18_500_000, &moved), Err(Doubt::StrayTransaction { index: 0 }));
+    }
+
+    #[test]
+    fn receipts_that_are_not_those_of_the_block_are_refused() {
+        let parent = block(BLOCK).parent_hash;
+        let count = Doubt::ReceiptCount { transactions: 7, receipts: 6 };
+        assert_eq!(doubt(|receipts| drop(receipts.pop())), count);
+        assert_eq!(doubt(|receipts| receipts[4].block_hash = parent), Doubt::StrayReceipt { index: 4 });
+        assert_eq!(doubt(|receipts| receipts[1].transaction_hash = parent), Doubt::MismatchedReceipt { index: 1 });
+        assert_eq!(
+            doubt(|receipts| receipts[2].transaction_index = receipts[1].transaction_index),
+            Doubt::MismatchedReceipt { index: 2 }
+        );
+        assert_eq!(doubt(|receipts| receipts[0].status = None), Doubt::NoStatus { index: 0 });
+    }
+
+    #[test]
+    fn logs_that_are_not_those_of_the_receipt_are_refused() {
+        let parent = block(BLOCK).parent_hash;
+        assert_eq!(doubt(|receipts| receipts[1].logs[0].block_hash = Some(parent)), Doubt::StrayLog { index: 1 });
+        assert_eq!(doubt(|receipts| receipts[2].logs[1].transaction_hash = Some(parent)), Doubt::StrayLog { index: 2 });
+        assert_eq!(doubt(|receipts| receipts[5].logs[0].removed = Some(true)), Doubt::RemovedLog { index: 5 });
+        assert_eq!(doubt(|receipts| receipts[2].logs.swap(0, 1)), Doubt::LogOrder { before: 3, found: 1 });
+    }
+
+    #[test]
+    fn receipts_in_another_order_are_put_in_theirs() {
+        let mut turned = receipts();
+        turned.reverse();
+        assert_eq!(join_receipts(block(BLOCK), turned), join_receipts(block(BLOCK), receipts()));
+    }
+
+    #[test]
+    fn a_header_without_parent_or_hash_is_unreadable() {
+        for field in ["parentHash", "hash", "number", "transactions"] {
+            let without = BLOCK.replacen(&format!("\"{field}\""), "\"other\"", 1);
+            assert!(decode::<RawBlock>(without.as_bytes()).is_err(), "{field}");
+        }
+    }
+}

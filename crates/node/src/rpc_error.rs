@@ -70,6 +70,8 @@ pub(crate) fn kind_of(error: &ErrorObject) -> RpcErrorKind {
         -32005 | 429 | -32029 => RpcErrorKind::Limited,
         _ if says(&LIMITED) => RpcErrorKind::Limited,
         _ if says(&STATE_GONE) => RpcErrorKind::StateGone,
+        // EIP-1474 has a code of its own for what is not there.
+        -32001 => RpcErrorKind::StateGone,
         -32601 | -32004 => RpcErrorKind::MethodMissing,
         -32602 => RpcErrorKind::InvalidParams,
         _ if says(&INVALID) => RpcErrorKind::InvalidParams,
@@ -95,7 +97,8 @@ mod tests {
             (-32003, "response size exceeded", RpcErrorKind::BatchRefused),
             (-32000, "missing trie node 00ab (path ) state 0x00 is not available", RpcErrorKind::StateGone),
             (-32000, "header not found", RpcErrorKind::StateGone),
-            (-32001, "Unknown block", RpcErrorKind::StateGone),
+            (-32001, "Resource not found", RpcErrorKind::StateGone),
+            (-39001, "Unknown block", RpcErrorKind::StateGone),
             (-32000, "required historical state unavailable (reexec=128)", RpcErrorKind::StateGone),
             (-32602, "invalid argument 1: json: cannot unmarshal object into Go value", RpcErrorKind::InvalidParams),
             (3, "execution reverted", RpcErrorKind::Final),

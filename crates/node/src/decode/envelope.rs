@@ -45,8 +45,16 @@ impl<T> Envelope<T> {
 
 /// Reads an answer; None where the result is null.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<Option<T>, AnswerError> {
+    if !is_object(answer) {
+        return Err(AnswerError::Unreadable("not an object".to_owned()));
+    }
     let envelope: Envelope<T> = sonic_rs::from_slice(answer).map_err(unreadable)?;
     envelope.into_result()
+}
+
+/// Asked before a struct is read: serde would read one from an array too, field by field.
+fn is_object(json: &[u8]) -> bool {
+    json.trim_ascii_start().first() == Some(&b'{')
 }
 
 /// What a batch's answer holds for one of its calls.
@@ -62,8 +70,9 @@ struct BatchAnswer<'a> {
 
 /// Sorts the answers of a batch into the order of its calls, whose ids run from `first_id`. A result stays JSON text.
 pub(crate) fn split_batch(answer: &[u8], first_id: u64, calls: usize) -> Result<Vec<BatchItem>, AnswerError> {
-    if let Ok(Envelope::<LazyValue<'_>> { error: Some(error), .. }) = sonic_rs::from_slice(answer) {
-        return Err(AnswerError::Rpc(error));
+    if is_object(answer) {
+        let single = decode::<serde::de::IgnoredAny>(answer);
+        return Err(single.err().unwrap_or_else(|| AnswerError::Unreadable("one answer to a batch".to_owned())));
     }
     let answers: Vec<BatchAnswer<'_>> = sonic_rs::from_slice(answer).map_err(unreadable)?;
     let mut items: Vec<Option<BatchItem>> = vec![None; calls];
@@ -104,6 +113,7 @@ mod tests {
         assert_eq!(decode(br#"{"id":1,"result":"0x2a"}"#), Ok(Some(Quantity(42))));
         assert!(matches!(decode::<Quantity>(br#"{"id":1}"#), Err(AnswerError::Unreadable(_))));
         assert!(matches!(decode::<Quantity>(b"<html>"), Err(AnswerError::Unreadable(_))));
+        assert!(matches!(decode::<Quantity>(br#"[null,"0x1"]"#), Err(AnswerError::Unreadable(_))));
     }
 
     #[test]

@@ -4,10 +4,10 @@ mod block;
 mod envelope;
 mod quantity;
 mod receipt;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use block::{RawBlock, RawHeader, RawTransaction};
 pub(crate) use envelope::{AnswerError, ErrorObject, decode, split_batch};
 pub(crate) use quantity::{HexBytes, Quantity, Wide};
-#[cfg(test)]
-pub(crate) use receipt::RawLog;
 pub(crate) use receipt::RawReceipt;

@@ -1,0 +1,61 @@
+//! Balance, nonce and code from nodes that keep more or less of the past.
+
+use crate::support::{Chain, FakeNode, Reply};
+use domain::{Address, BlockRef, Code, U256};
+
+fn at(chain: &Chain, number: u64) -> BlockRef {
+    BlockRef { number, hash: chain.hash(number) }
+}
+
+#[tokio::test]
+async fn an_account_comes_in_one_request_by_block_hash() {
+    let chain = Chain::new(10);
+    let node = FakeNode::start(chain.clone()).await;
+    node.behave(|method, params| {
+        let by_number = method == "eth_getBalance" && params[1].is_string();
+        by_number.then_some(Reply::Error(-32000, "by number"))
+    });
+    let client = node.client();
+    client.head().await.unwrap();
+    let before = node.requests().len();
+    let account = client.account(Address::repeat_byte(1), at(&chain, 7)).await.unwrap();
+    assert_eq!(node.requests().split_off(before), [3]);
+    assert_eq!((account.balance, account.nonce), (U256::from(10u64.pow(18)), 7));
+    assert!(matches!(account.code, Code::Contract { .. }));
+    assert_eq!(account.block, 7);
+}
+
+#[tokio::test]
+async fn a_node_that_takes_no_hash_is_asked_by_number_from_then_on() {
+    let chain = Chain::new(10);
+    let node = FakeNode::start(chain.clone()).await;
+    node.behave(|_, params| {
+        params[1].is_object().then_some(Reply::Error(-32602, "invalid argument 1: json: cannot unmarshal object"))
+    });
+    let client = node.client();
+    assert_eq!(client.account(Address::repeat_byte(1), at(&chain, 7)).await.unwrap().block, 7);
+    let before = node.asked("eth_getBalance");
+    assert_eq!(client.account(Address::repeat_byte(1), at(&chain, 8)).await.unwrap().block, 8);
+    assert_eq!(node.asked("eth_getBalance") - before, 1);
+}
+
+#[tokio::test]
+async fn where_the_state_is_gone_the_head_answers_and_says_so() {
+    let chain = Chain::new(10);
+    let node = FakeNode::start(chain.clone()).await;
+    let old = chain.hash(3).to_string();
+    node.behave(move |_, params| {
+        (params[1]["blockHash"] == old.as_str()).then_some(Reply::Error(-32000, "missing trie node 12ab (path )"))
+    });
+    assert_eq!(node.client().account(Address::repeat_byte(1), at(&chain, 3)).await.unwrap().block, 10);
+    // A block that the node does not have yet, or has no longer after a reorganisation.
+    assert_eq!(node.client().account(Address::repeat_byte(1), at(&chain, 11)).await.unwrap().block, 10);
+}
+
+#[tokio::test]
+async fn a_node_without_batches_tells_accounts_too() {
+    let chain = Chain::new(10);
+    let node = FakeNode::start(chain.clone()).await;
+    node.take_batches_up_to(0);
+    assert_eq!(node.client().account(Address::repeat_byte(1), at(&chain, 7)).await.unwrap().nonce, 7);
+}

@@ -1,0 +1,98 @@
+//! Several endpoints, some of them dead, lying or of another chain.
+
+use crate::support::{Chain, FakeNode, Reply, client, dead_endpoint, eventually};
+use node::NodeError;
+use serde_json::json;
+
+#[tokio::test]
+async fn a_dead_first_endpoint_is_passed_over_and_preferred_again_when_it_is_back() {
+    let second = FakeNode::start(Chain::new(10)).await;
+    let first = FakeNode::start(Chain::new(10)).await;
+    let (first_endpoint, second_endpoint) = (first.endpoint(), second.endpoint());
+    let client = client([first_endpoint.clone(), second_endpoint.clone()]);
+    client.head().await.unwrap();
+    assert_eq!(client.status().endpoint, first_endpoint.to_string());
+
+    let address = first.stop().await;
+    for _ in 0..3 {
+        client.find_block(7).await.unwrap().unwrap();
+    }
+    assert_eq!(client.status().endpoint, second_endpoint.to_string());
+    assert!(client.status().reachable);
+
+    let _first = FakeNode::start_at(address, Chain::new(10)).await;
+    eventually("the first endpoint is used again", async || {
+        client.head().await.unwrap();
+        client.status().endpoint == first_endpoint.to_string()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_endpoint_that_was_never_up_costs_nothing_but_a_try() {
+    let second = FakeNode::start(Chain::new(10)).await;
+    let client = client([dead_endpoint().await, second.endpoint()]);
+    assert_eq!(client.head().await.unwrap().number, 10);
+    assert_eq!(client.status().retries, 1);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_believed_is_asked_for_elsewhere() {
+    let liar = FakeNode::start(Chain::new(10)).await;
+    let honest = FakeNode::start(Chain::new(10)).await;
+    liar.behave(|method, _| (method == "eth_getBlockReceipts").then_some(Reply::Result(json!([]))));
+    let client = client([liar.endpoint(), honest.endpoint()]);
+    assert_eq!(client.find_block(7).await.unwrap().unwrap().transactions.len(), 3);
+    assert_eq!(honest.asked("eth_getBlockReceipts"), 1);
+    assert_eq!(client.status().endpoint, liar.endpoint().to_string(), "one bad answer does not make it leave");
+}
+
+#[tokio::test]
+async fn an_endpoint_of_another_chain_is_never_used() {
+    let first = FakeNode::start(Chain::new(10)).await;
+    let foreign = FakeNode::start(Chain { id: 5, ..Chain::new(99) }).await;
+    let client = client([first.endpoint(), foreign.endpoint()]);
+    assert_eq!(client.head().await.unwrap().number, 10);
+    first.behave(|_, _| Some(Reply::Status(500)));
+    let error = client.head().await.unwrap_err();
+    assert!(!matches!(error, NodeError::Rpc { .. }), "{error}");
+    assert_eq!(foreign.asked("eth_getBlockReceipts"), 0);
+    first.behave(|_, _| None);
+    eventually("the first endpoint is used again", async || client.head().await.is_ok_and(|head| head.number == 10))
+        .await;
+}
+
+#[tokio::test]
+async fn a_node_that_comes_back_as_another_chain_is_refused() {
+    let node = FakeNode::start(Chain::new(10)).await;
+    let client = node.client();
+    let identity = client.identity().await.unwrap();
+    let address = node.stop().await;
+    assert!(matches!(client.head().await, Err(NodeError::Unreachable { .. })));
+    assert!(!client.status().reachable);
+
+    let node = FakeNode::start_at(address, Chain { id: 5, ..Chain::new(10) }).await;
+    let error = client.find_block(7).await.unwrap_err();
+    assert!(matches!(&error, NodeError::WrongChain { expected, .. } if *expected == identity), "{error}");
+    node.serve(Chain::new(12));
+    eventually("the right chain is taken again", async || client.head().await.is_ok_and(|head| head.number == 12))
+        .await;
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_behind_does_not_have_the_block() {
+    let behind = FakeNode::start(Chain::new(5)).await;
+    let ahead = FakeNode::start(Chain::new(10)).await;
+    let client = client([behind.endpoint(), ahead.endpoint()]);
+    assert_eq!(client.find_block(7).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn rights_that_are_missing_at_one_endpoint_are_tried_at_another() {
+    let locked = FakeNode::start(Chain::new(10)).await;
+    locked.behave(|_, _| Some(Reply::Status(401)));
+    let open = FakeNode::start(Chain::new(10)).await;
+    assert_eq!(client([locked.endpoint(), open.endpoint()]).head().await.unwrap().number, 10);
+    let error = locked.client().head().await.unwrap_err();
+    assert!(matches!(error, NodeError::HttpStatus { status: 401, .. }) && !error.is_transient(), "{error}");
+}
