@@ -42,8 +42,8 @@ pub enum SubmitError {
     TipAboveFeeCap,
     #[error("max initcode size exceeded: code size {given}, limit {MAX_INITCODE_SIZE}")]
     InitCodeTooLong { given: usize },
-    #[error("set code transaction without an authorization or without a recipient")]
-    IncompleteSetCode,
+    #[error("set code transaction without an authorization")]
+    NoAuthorization,
     #[error("sender not an eoa: {0}")]
     SenderIsContract(Address),
     #[error("insufficient funds for gas * price + value: balance {balance}, tx cost {cost}")]
@@ -227,7 +227,7 @@ fn check_form(transaction: &Recovered<TxEnvelope>, config: &DevChainConfig) -> R
         return Err(SubmitError::InitCodeTooLong { given });
     }
     if transaction.is_eip7702() && transaction.authorization_list().is_none_or(<[_]>::is_empty) {
-        return Err(SubmitError::IncompleteSetCode);
+        return Err(SubmitError::NoAuthorization);
     }
     let intrinsic = calculate_initial_tx_gas_for_tx(evm::tx_env(transaction), evm::FORK, None);
     let needed = intrinsic.initial_regular_gas.max(intrinsic.floor_gas);

@@ -84,10 +84,7 @@ impl DevChain {
         let listener = TcpListener::bind(listen).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
-        let node = Node {
-            chain: self.clone(),
-            stop: stop.clone(),
-        };
+        let node = Node { chain: self.clone(), stop: stop.clone() };
         let router = Router::new()
             .route("/", post(answer_http).get(subscriptions::open_socket))
             // Wallets in a browser come from any origin.
@@ -100,20 +97,14 @@ impl DevChain {
             }
         });
         let server = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
-        Ok(RpcServer {
-            address,
-            stop,
-            task: Some(tokio::spawn(server.into_future())),
-        })
+        Ok(RpcServer { address, stop, task: Some(tokio::spawn(server.into_future())) })
     }
 }
 
 async fn answer_http(State(node): State<Node>, body: Bytes) -> Response {
     // A call may execute for a while, so none runs on the threads that serve sockets.
     let answer = tokio::task::spawn_blocking(move || {
-        protocol::answer(&body, |method, params| {
-            dispatch::dispatch(&node.chain, method, params)
-        })
+        protocol::answer(&body, |method, params| dispatch::dispatch(&node.chain, method, params))
     })
     .await;
     match answer {

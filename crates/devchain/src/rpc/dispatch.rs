@@ -29,9 +29,7 @@ static METHODS: LazyLock<Methods> = LazyLock::new(|| {
 });
 
 /// Turns a function with a typed answer into a handler.
-pub(super) fn typed<T: serde::Serialize>(
-    method: fn(&DevChain, Params) -> Result<T, RpcError>,
-) -> Handler
+pub(super) fn typed<T: serde::Serialize>(method: fn(&DevChain, Params) -> Result<T, RpcError>) -> Handler
 where
     T: 'static,
 {
@@ -39,8 +37,6 @@ where
 }
 
 pub(super) fn dispatch(chain: &DevChain, method: &str, params: Params) -> Result<Reply, RpcError> {
-    let handler = METHODS
-        .get(method)
-        .ok_or_else(|| RpcError::method_not_found(method))?;
+    let handler = METHODS.get(method).ok_or_else(|| RpcError::method_not_found(method))?;
     handler(chain, params)
 }

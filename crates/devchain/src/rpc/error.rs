@@ -1,6 +1,7 @@
 //! JSON-RPC errors and where they come from.
 
 use alloy_primitives::Bytes;
+use alloy_sol_types::decode_revert_reason;
 use serde::Serialize;
 
 use crate::{CallError, ReorgError, StateUnavailable, SubmitError};
@@ -38,27 +39,19 @@ impl RpcError {
     }
 
     fn new(code: i64, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            data: None,
-        }
+        Self { code, message: message.into(), data: None }
     }
 
     /// The form in which wallets look for the reason of a revert.
     fn reverted(output: Bytes) -> Self {
-        let message = match alloy_sol_types::decode_revert_reason(&output) {
-            Some(reason) => {
-                let reason = reason.trim_start_matches("revert: ");
+        let message = match decode_revert_reason(&output) {
+            Some(reason) if !output.is_empty() => {
+                let reason = reason.strip_prefix("revert: ").unwrap_or(&reason);
                 format!("execution reverted: {reason}")
             }
-            None => "execution reverted".to_owned(),
+            _ => "execution reverted".to_owned(),
         };
-        Self {
-            code: 3,
-            message,
-            data: Some(output),
-        }
+        Self { code: 3, message, data: Some(output) }
     }
 }
 

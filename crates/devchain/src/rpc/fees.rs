@@ -36,16 +36,11 @@ fn fee_history(chain: &DevChain, mut params: Params) -> Result<FeeHistory, RpcEr
     let newest: BlockNumberOrTag = params.required(1, "newest block")?;
     let percentiles: Option<Vec<f64>> = params.optional(2, "reward percentiles")?;
     check_percentiles(percentiles.as_deref().unwrap_or_default())?;
-    let newest = chain
-        .block(newest)
-        .ok_or_else(|| RpcError::server("request beyond head block"))?;
+    let newest = chain.block(newest).ok_or_else(|| RpcError::server("request beyond head block"))?;
     let count = count.to::<u64>().min(LONGEST_HISTORY).min(newest.number() + 1);
     let oldest = newest.number() + 1 - count;
-    let mut history = FeeHistory {
-        oldest_block: oldest,
-        reward: percentiles.as_ref().map(|_| Vec::new()),
-        ..FeeHistory::default()
-    };
+    let mut history =
+        FeeHistory { oldest_block: oldest, reward: percentiles.as_ref().map(|_| Vec::new()), ..FeeHistory::default() };
     let blocks = (oldest..=newest.number()).filter_map(|number| chain.block(number));
     for block in blocks {
         let base_fee = block.header.base_fee_per_gas.unwrap_or_default();

@@ -36,11 +36,7 @@ fn get_logs(chain: &DevChain, mut params: Params) -> Result<Vec<Log>, RpcError> 
 }
 
 /// The blocks of an inclusive range, as far as the chain reaches.
-fn range(
-    chain: &DevChain,
-    from: BlockNumberOrTag,
-    to: BlockNumberOrTag,
-) -> Result<Vec<Arc<MinedBlock>>, RpcError> {
+fn range(chain: &DevChain, from: BlockNumberOrTag, to: BlockNumberOrTag) -> Result<Vec<Arc<MinedBlock>>, RpcError> {
     let number = |tag: BlockNumberOrTag| match tag {
         BlockNumberOrTag::Number(number) => number,
         tag => chain.block(tag).map(|block| block.number()).unwrap_or_default(),

@@ -20,26 +20,18 @@ impl Params {
         }
     }
 
-    pub(super) fn required<T: DeserializeOwned>(
-        &mut self,
-        index: usize,
-        name: &str,
-    ) -> Result<T, RpcError> {
+    pub(super) fn required<T: DeserializeOwned>(&mut self, index: usize, name: &str) -> Result<T, RpcError> {
         self.optional(index, name)?
             .ok_or_else(|| RpcError::invalid_params(format!("missing value for required argument {index}: {name}")))
     }
 
     /// `None` where the parameter is left out or null.
-    pub(super) fn optional<T: DeserializeOwned>(
-        &mut self,
-        index: usize,
-        name: &str,
-    ) -> Result<Option<T>, RpcError> {
+    pub(super) fn optional<T: DeserializeOwned>(&mut self, index: usize, name: &str) -> Result<Option<T>, RpcError> {
         match self.0.get_mut(index).map(Value::take) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => serde_json::from_value(value).map(Some).map_err(|error| {
-                RpcError::invalid_params(format!("invalid argument {index}, {name}: {error}"))
-            }),
+            Some(value) => serde_json::from_value(value)
+                .map(Some)
+                .map_err(|error| RpcError::invalid_params(format!("invalid argument {index}, {name}: {error}"))),
         }
     }
 }

@@ -65,10 +65,7 @@ impl<'a> Answer<'a> {
 }
 
 /// Answers a body that holds a request or a batch; `None` where it holds only notifications.
-pub(super) fn answer(
-    body: &[u8],
-    mut run: impl FnMut(&str, Params) -> Result<Reply, RpcError>,
-) -> Option<Vec<u8>> {
+pub(super) fn answer(body: &[u8], mut run: impl FnMut(&str, Params) -> Result<Reply, RpcError>) -> Option<Vec<u8>> {
     let Ok(body) = serde_json::from_slice::<&RawValue>(body) else {
         return written(&Answer::refusal(RpcError::parse()));
     };
@@ -82,10 +79,7 @@ pub(super) fn answer(
         let message = format!("a batch holds 1 to {MOST_IN_BATCH} requests");
         return written(&Answer::refusal(RpcError::invalid_request(message)));
     }
-    let answers: Vec<Answer<'_>> = batch
-        .into_iter()
-        .filter_map(|request| answer_one(request, &mut run))
-        .collect();
+    let answers: Vec<Answer<'_>> = batch.into_iter().filter_map(|request| answer_one(request, &mut run)).collect();
     if answers.is_empty() {
         return None;
     }

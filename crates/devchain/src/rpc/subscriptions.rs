@@ -75,12 +75,7 @@ async fn converse(mut socket: WebSocket, node: Node) {
 }
 
 impl Subscriptions {
-    fn dispatch(
-        &mut self,
-        chain: &DevChain,
-        method: &str,
-        params: Params,
-    ) -> Result<Reply, RpcError> {
+    fn dispatch(&mut self, chain: &DevChain, method: &str, params: Params) -> Result<Reply, RpcError> {
         match method {
             "eth_subscribe" => self.subscribe(params),
             "eth_unsubscribe" => self.unsubscribe(params),

@@ -24,10 +24,7 @@ fn send_raw_transaction(chain: &DevChain, mut params: Params) -> Result<B256, Rp
     Ok(chain.submit_raw(&bytes)?)
 }
 
-fn get_transaction_by_hash(
-    chain: &DevChain,
-    mut params: Params,
-) -> Result<Option<wire::Transaction>, RpcError> {
+fn get_transaction_by_hash(chain: &DevChain, mut params: Params) -> Result<Option<wire::Transaction>, RpcError> {
     let hash: B256 = params.required(0, "transaction hash")?;
     if let Some(found) = chain.receipt(hash) {
         return Ok(Some(wire::transaction(&found.block, found.index)));
@@ -35,28 +32,19 @@ fn get_transaction_by_hash(
     Ok(chain.pending(hash).map(wire::pending_transaction))
 }
 
-fn get_transaction_receipt(
-    chain: &DevChain,
-    mut params: Params,
-) -> Result<Option<wire::Receipt>, RpcError> {
+fn get_transaction_receipt(chain: &DevChain, mut params: Params) -> Result<Option<wire::Receipt>, RpcError> {
     let hash: B256 = params.required(0, "transaction hash")?;
     let found = chain.receipt(hash);
     Ok(found.map(|found| wire::receipt(&found.block, found.index)))
 }
 
-fn get_by_number_and_index(
-    chain: &DevChain,
-    mut params: Params,
-) -> Result<Option<wire::Transaction>, RpcError> {
+fn get_by_number_and_index(chain: &DevChain, mut params: Params) -> Result<Option<wire::Transaction>, RpcError> {
     let tag: BlockNumberOrTag = params.required(0, "block number")?;
     let index: U64 = params.required(1, "transaction index")?;
     Ok(at(chain, tag, index))
 }
 
-fn get_by_hash_and_index(
-    chain: &DevChain,
-    mut params: Params,
-) -> Result<Option<wire::Transaction>, RpcError> {
+fn get_by_hash_and_index(chain: &DevChain, mut params: Params) -> Result<Option<wire::Transaction>, RpcError> {
     let hash: B256 = params.required(0, "block hash")?;
     let index: U64 = params.required(1, "transaction index")?;
     Ok(at(chain, hash, index))

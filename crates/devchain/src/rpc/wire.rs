@@ -11,17 +11,11 @@ pub(super) type Receipt = rpc::TransactionReceipt;
 pub(super) type Transaction = rpc::Transaction;
 
 pub(super) fn header(block: &MinedBlock) -> rpc::Header<Header> {
-    rpc::Header::from_consensus(
-        block.header.clone(),
-        Some(U256::ZERO),
-        Some(U256::from(block.size)),
-    )
+    rpc::Header::from_consensus(block.header.clone(), Some(U256::ZERO), Some(U256::from(block.size)))
 }
 
 pub(super) fn full_block(block: &MinedBlock) -> Block {
-    let transactions = (0..block.transactions.len())
-        .map(|index| transaction(block, index))
-        .collect();
+    let transactions = (0..block.transactions.len()).map(|index| transaction(block, index)).collect();
     assembled(block, rpc::BlockTransactions::Full(transactions))
 }
 
@@ -63,9 +57,7 @@ pub(super) fn pending_transaction(transaction: Recovered<TxEnvelope>) -> Transac
 }
 
 pub(super) fn receipts(block: &MinedBlock) -> Vec<Receipt> {
-    (0..block.transactions.len())
-        .map(|index| receipt(block, index))
-        .collect()
+    (0..block.transactions.len()).map(|index| receipt(block, index)).collect()
 }
 
 pub(super) fn receipt(block: &MinedBlock, index: usize) -> Receipt {
@@ -95,12 +87,7 @@ pub(super) fn receipt(block: &MinedBlock, index: usize) -> Receipt {
 }
 
 /// A log of the transaction at `index` with its place in the block.
-pub(super) fn log(
-    block: &MinedBlock,
-    index: usize,
-    log_index: u64,
-    inner: alloy_primitives::Log,
-) -> rpc::Log {
+pub(super) fn log(block: &MinedBlock, index: usize, log_index: u64, inner: alloy_primitives::Log) -> rpc::Log {
     rpc::Log {
         inner,
         block_hash: Some(block.hash()),

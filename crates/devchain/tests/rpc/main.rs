@@ -1,0 +1,14 @@
+//! The chain as its clients see it: real JSON-RPC over HTTP and WebSocket.
+
+mod blocks;
+mod determinism;
+mod execution;
+mod fees;
+mod logs;
+mod node;
+mod pool;
+mod protocol;
+mod reorgs;
+mod states;
+mod subscriptions;
+mod transactions;
