@@ -1,7 +1,7 @@
 //! The public REST API under `/api/v1`, and the health of the service.
 //!
-//! A request passes the [layers], its parameters are read by [params], a handler of [routes] makes one call to the
-//! store, and the answer leaves as a type of [wire]. Errors become problem documents in one place, [error].
+//! A request passes the `layers`, its parameters are read by `params`, a handler of `routes` makes one call to the
+//! store, and the answer leaves as a type of [`wire`]. Errors become problem documents in one place, `error`.
 
 mod accounts;
 mod answer;

@@ -19,7 +19,7 @@ use utoipa::{
 use crate::wire::{Problem, ProblemCode};
 
 pub(crate) use responses::{
-    BadParameter, NoSuchAddress, NoSuchBlock, NoSuchTransaction, NodeOrIndexUnavailable, NotModified,
+    BadParameter, NoSuchAddress, NoSuchBlock, NoSuchTransaction, NodeOrIndexUnavailable, NotModified, Unavailable,
 };
 
 const DESCRIPTION: &str = "\
@@ -54,7 +54,7 @@ pub(crate) fn introduction() -> OpenApi {
         .build()
 }
 
-/// Adds what holds for every operation: the problems that any may meet, and the headers that the layers set.
+/// Adds what holds for every operation: the problems that any may meet, whatever it does, and the headers that the layers set.
 pub(crate) fn complete(document: &mut OpenApi) {
     let components = document.components.get_or_insert_with(Components::new);
     components.schemas.insert("Problem".to_owned(), Problem::schema());
@@ -77,8 +77,7 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
 }
 
 fn add_common_problems(responses: &mut Responses) {
-    let common =
-        [responses::UrlTooLong::responses(), responses::Failed::responses(), responses::Unavailable::responses()];
+    let common = [responses::UrlTooLong::responses(), responses::Failed::responses()];
     for (status, response) in common.into_iter().flatten() {
         responses.responses.entry(status).or_insert(response);
     }
@@ -107,8 +106,10 @@ fn add_response_headers(responses: &mut Responses) {
         let RefOr::T(response) = response else { continue };
         let mut add = |name: &str, header: Header| response.headers.insert(name.to_owned(), header.into());
         add("X-Request-Id", header("The name of the request, the client's own or a new one", "trace-1"));
-        add("Cache-Control", header("What a cache may do with the answer", "no-cache"));
-        if tagged && matches!(status.as_str(), "200" | "304") {
+        let keepable = tagged && matches!(status.as_str(), "200" | "304");
+        let caching = if keepable { "no-cache" } else { "no-store" };
+        add("Cache-Control", header("What a cache may do with the answer", caching));
+        if keepable {
             add("ETag", header("Changes when the answer does", "W/\"99aa06d3014798d86001c324468d497f\""));
         }
     }

@@ -19,6 +19,8 @@ pub(super) fn parse_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
 }
 
 impl FromPathSegment for Address {
+    const FIELD: &'static str = FIELD;
+
     fn from_segment(segment: &str) -> Result<Self, ApiError> {
         parse_address(segment)
     }

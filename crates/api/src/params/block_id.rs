@@ -4,11 +4,13 @@ use super::{hash::parse_hash, path::FromPathSegment, whole_number::parse_whole_n
 use crate::error::ApiError;
 
 impl FromPathSegment for BlockId {
+    const FIELD: &'static str = "numberOrHash";
+
     fn from_segment(segment: &str) -> Result<Self, ApiError> {
         // A number beyond 64 bits is read as the largest one, which no chain has reached: not found, as it should be.
         parse_whole_number(segment).map(Self::Number).or_else(|| parse_hash(segment).map(Self::Hash)).ok_or(
             ApiError::InvalidParameter {
-                field: "numberOrHash",
+                field: Self::FIELD,
                 rule: "must be a block number, or 0x and 64 hexadecimal digits",
             },
         )

@@ -8,9 +8,11 @@ pub(super) fn parse_hash(text: &str) -> Option<B256> {
 }
 
 impl FromPathSegment for B256 {
+    const FIELD: &'static str = "hash";
+
     fn from_segment(segment: &str) -> Result<Self, ApiError> {
         parse_hash(segment)
-            .ok_or(ApiError::InvalidParameter { field: "hash", rule: "must be 0x and 64 hexadecimal digits" })
+            .ok_or(ApiError::InvalidParameter { field: Self::FIELD, rule: "must be 0x and 64 hexadecimal digits" })
     }
 }
 

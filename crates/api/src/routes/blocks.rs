@@ -5,7 +5,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     answer::{Answer, Freshness},
-    document::{BadParameter, NoSuchBlock, NotModified},
+    document::{BadParameter, NoSuchBlock, NotModified, Unavailable},
     error::ApiError,
     params::{Paging, ValidPath, ValidQuery},
     wire,
@@ -21,7 +21,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     path = "/blocks",
     tag = "chain",
     params(Paging),
-    responses((status = 200, description = "A page of blocks", body = wire::BlockList), NotModified, BadParameter)
+    responses((status = 200, description = "A page of blocks", body = wire::BlockList), NotModified, BadParameter, Unavailable)
 )]
 async fn list_blocks(
     State(app): State<App>,
@@ -47,7 +47,8 @@ async fn list_blocks(
         (status = 200, description = "The block", body = wire::Block),
         NotModified,
         BadParameter,
-        NoSuchBlock
+        NoSuchBlock,
+        Unavailable
     )
 )]
 async fn get_block(State(app): State<App>, ValidPath(id): ValidPath<BlockId>) -> Result<Answer<wire::Block>, ApiError> {

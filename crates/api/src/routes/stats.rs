@@ -4,7 +4,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     answer::{Answer, Freshness},
-    document::NotModified,
+    document::{NotModified, Unavailable},
     error::ApiError,
     wire,
 };
@@ -18,7 +18,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     get,
     path = "/stats",
     tag = "chain",
-    responses((status = 200, description = "The figures as of the newest indexed block", body = wire::Stats), NotModified)
+    responses((status = 200, description = "The figures as of the newest indexed block", body = wire::Stats), NotModified, Unavailable)
 )]
 async fn get_stats(State(app): State<App>) -> Result<Answer<wire::Stats>, ApiError> {
     let stats = app.chain.stats().await?;

@@ -6,7 +6,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     answer::{Answer, Freshness},
-    document::{BadParameter, NoSuchTransaction, NotModified},
+    document::{BadParameter, NoSuchTransaction, NotModified, Unavailable},
     error::ApiError,
     params::{FromQuery, Paging, Query, ValidPath, ValidQuery},
     wire,
@@ -52,7 +52,8 @@ impl ListTransactionsParams {
     responses(
         (status = 200, description = "A page of transactions", body = wire::TransactionList),
         NotModified,
-        BadParameter
+        BadParameter,
+        Unavailable
     )
 )]
 async fn list_transactions(
@@ -79,7 +80,8 @@ async fn list_transactions(
         (status = 200, description = "The transaction", body = wire::Transaction),
         NotModified,
         BadParameter,
-        NoSuchTransaction
+        NoSuchTransaction,
+        Unavailable
     )
 )]
 async fn get_transaction(

@@ -6,6 +6,8 @@ use axum::{
     Router,
     body::Body,
     extract::{ConnectInfo, Request},
+    http::{StatusCode, header::CONTENT_LENGTH},
+    response::Response,
 };
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,6 +22,8 @@ use stall::CutWhenStalled;
 
 /// For the head of a request to arrive whole, from the opening of the connection or the end of the answer before.
 const HEAD_PATIENCE: Duration = Duration::from_secs(15);
+/// The head of a request may be this long; the URL's own bound lies well below.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// For requests under way when the service stops.
 const GRACE: Duration = Duration::from_secs(1);
 /// Before the next try to accept where the process has run out of something, descriptors most likely.
@@ -56,11 +60,13 @@ async fn serve_connection(stream: TcpStream, peer: SocketAddr, router: Router, c
     }
     let answer = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
-        router.clone().oneshot(request.map(Body::new))
+        let answered = router.clone().oneshot(request.map(Body::new));
+        async { answered.await.map(without_false_length) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_PATIENCE)
+        .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(TokioIo::new(CutWhenStalled::new(stream)), answer);
     let mut connection = pin!(connection);
     let ended = tokio::select! {
@@ -73,6 +79,14 @@ async fn serve_connection(stream: TcpStream, peer: SocketAddr, router: Router, c
     if let Err(error) = ended {
         tracing::debug!(%error, %peer, "connection ended early");
     }
+}
+
+/// The router gives every empty body a length of nought, but on a 304 a length speaks of the body that is spared.
+fn without_false_length(mut response: Response) -> Response {
+    if response.status() == StatusCode::NOT_MODIFIED {
+        response.headers_mut().remove(CONTENT_LENGTH);
+    }
+    response
 }
 
 /// Some errors of `accept` tell of the connection that was to be accepted, not of the listener.

@@ -9,7 +9,11 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{GRACE, serve};
+use super::{GRACE, MAX_HEAD_BYTES, serve};
+use crate::{
+    answer::{Answer, Freshness},
+    layers,
+};
 
 struct Server {
     address: std::net::SocketAddr,
@@ -19,10 +23,10 @@ struct Server {
 
 impl Server {
     async fn start() -> Self {
-        let router = Router::new()
-            .route("/peer", get(async |ConnectInfo(peer): ConnectInfo<std::net::SocketAddr>| peer.ip().to_string()))
-            .route("/soon", get(async || sleep(GRACE / 4).await))
-            .route("/never", get(async || std::future::pending::<()>().await));
+        Self::start_with(trivial_router()).await
+    }
+
+    async fn start_with(router: Router) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let cancel = CancellationToken::new();
@@ -36,6 +40,13 @@ impl Server {
         stream.write_all(head.as_bytes()).await.unwrap();
         stream
     }
+}
+
+fn trivial_router() -> Router {
+    Router::new()
+        .route("/peer", get(async |ConnectInfo(peer): ConnectInfo<std::net::SocketAddr>| peer.ip().to_string()))
+        .route("/soon", get(async || sleep(GRACE / 4).await))
+        .route("/never", get(async || std::future::pending::<()>().await))
 }
 
 async fn read_to_end(mut stream: TcpStream) -> String {
@@ -96,4 +107,28 @@ async fn a_stopped_service_takes_no_connections() {
     server.cancel.cancel();
     server.ended.await.unwrap().unwrap();
     assert!(TcpStream::connect(server.address).await.is_err());
+}
+
+#[tokio::test]
+async fn a_304_says_nothing_of_a_length_it_does_not_have() {
+    let router = Router::new().route("/", get(async || Answer::new([1; 32], Freshness::UntilNextBlock)));
+    let server = Server::start_with(layers::wrap(router)).await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let head = "GET / HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: *\r\nConnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let answer = read_to_end(stream).await;
+    assert!(answer.starts_with("HTTP/1.1 304"), "{answer}");
+    assert!(answer.ends_with("\r\n\r\n"), "{answer}");
+    assert!(!answer.contains("content-length"), "{answer}");
+    assert!(!answer.contains("transfer-encoding"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_long_is_refused_and_the_connection_closed() {
+    let server = Server::start().await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let head = format!("GET /peer HTTP/1.1\r\nHost: localhost\r\nX-Long: {}", "a".repeat(2 * MAX_HEAD_BYTES));
+    // The refusal may come before all is sent.
+    let _ = stream.write_all(head.as_bytes()).await;
+    assert!(!read_to_end(stream).await.contains("200 OK"));
 }

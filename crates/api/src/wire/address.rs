@@ -16,7 +16,7 @@ pub struct AddressDetail {
     pub tx_count: u64,
     pub is_contract: bool,
     /// The operator's name for the address, or null.
-    #[schema(example = "Treasury")]
+    #[schema(required = true, example = "Treasury")]
     pub label: Option<String>,
     pub first_seen: Timestamp,
     pub last_seen: Timestamp,
@@ -29,8 +29,10 @@ pub struct AddressDetail {
     #[schema(example = 21_000_000)]
     pub balance_block: u64,
     /// Null where the address has no code of its own.
+    #[schema(required = true)]
     pub contract: Option<Contract>,
     /// Null where the address is no token.
+    #[schema(required = true)]
     pub token: Option<Token>,
 }
 
@@ -39,12 +41,15 @@ pub struct AddressDetail {
 #[serde(rename_all = "camelCase")]
 pub struct Contract {
     /// Null where no indexed transaction created the contract.
+    #[schema(required = true)]
     pub creator: Option<Address>,
     /// Null where no indexed transaction created the contract.
+    #[schema(required = true)]
     pub creation_tx_hash: Option<Hash>,
     /// Whether source code that gives this bytecode is known.
     pub verified: bool,
     /// The name in the verified source code, or null.
+    #[schema(required = true)]
     pub name: Option<String>,
     /// Keccak-256 of the code.
     pub code_hash: Hash,

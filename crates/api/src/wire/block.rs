@@ -19,6 +19,7 @@ pub struct Block {
     pub gas_limit: Decimal,
     pub parent_hash: Hash,
     /// Null before EIP-1559.
+    #[schema(required = true)]
     pub base_fee_per_gas: Option<Decimal>,
     /// Bytes of the encoded block.
     #[schema(example = 77_012)]

@@ -19,12 +19,13 @@ pub struct Health {
     pub ready: bool,
     pub phase: Phase,
     /// The newest indexed block, or null.
+    #[schema(required = true)]
     pub tip: Option<BlockTip>,
     /// The newest block the node has told of, or null.
-    #[schema(example = 21_000_001)]
+    #[schema(required = true, example = 21_000_001)]
     pub node_head: Option<u64>,
     /// Blocks between the two; null while either end is unknown.
-    #[schema(example = 1)]
+    #[schema(required = true, example = 1)]
     pub lag: Option<u64>,
     /// Whether the node answered when it was last asked.
     pub node_reachable: bool,

@@ -22,7 +22,7 @@ pub struct Problem {
     pub code: ProblemCode,
     /// The input at fault, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "limit")]
+    #[schema(nullable = false, example = "limit")]
     pub field: Option<Cow<'static, str>>,
 }
 

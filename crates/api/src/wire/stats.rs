@@ -15,7 +15,6 @@ pub struct Stats {
     #[schema(example = 1_200_000)]
     pub total_tokens: u64,
     /// Mean effective gas price, in wei, over the transactions of the newest 100 blocks that have any.
-    #[schema(inline, example = "3000000000")]
     pub avg_gas_price: Decimal,
 }
 

@@ -29,8 +29,10 @@ pub struct Transaction {
     #[schema(example = 12)]
     pub nonce: u64,
     /// The function that is called; null where there is none.
+    #[schema(required = true)]
     pub method: Option<Selector>,
     /// The contract that the transaction created; null elsewhere.
+    #[schema(required = true)]
     pub contract_address: Option<Address>,
 }
 
