@@ -57,10 +57,7 @@ pub enum TrafficError {
     #[error("a transaction was not taken")]
     NotSent(#[from] SendError),
     #[error("{function} of {contract} reverted")]
-    QuestionReverted {
-        contract: Address,
-        function: &'static str,
-    },
+    QuestionReverted { contract: Address, function: &'static str },
     #[error("{contract} could not be asked")]
     Question {
         contract: Address,
@@ -88,12 +85,7 @@ pub struct Traffic {
 impl Traffic {
     pub fn new(chain: DevChain, seed: u64) -> Self {
         let accounts: Vec<Address> = chain.accounts().iter().map(|signer| signer.address()).collect();
-        Self {
-            people: People::new(&accounts, seed),
-            rng: StdRng::seed_from_u64(seed),
-            stage: None,
-            chain,
-        }
+        Self { people: People::new(&accounts, seed), rng: StdRng::seed_from_u64(seed), stage: None, chain }
     }
 
     /// Puts all contracts on chain and fills the pools, in a few blocks.

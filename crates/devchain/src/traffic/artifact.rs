@@ -132,11 +132,7 @@ mod tests {
     #[test]
     fn the_artefacts_were_built_from_the_sources_as_they_are_now() {
         let src = contracts().join("src");
-        assert_eq!(
-            manifest().sources,
-            source_hashes(&src, &src),
-            "a source changed: run contracts/build"
-        );
+        assert_eq!(manifest().sources, source_hashes(&src, &src), "a source changed: run contracts/build");
     }
 
     #[test]

@@ -19,11 +19,7 @@ const TRIES: usize = 16;
 pub(super) fn mint(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficError> {
     let from = turn.actor();
     let to = turn.people.address(turn.actor());
-    Ok(vec![Intent::call(
-        from,
-        turn.stage.collectible,
-        &Collectible::mintCall { to },
-    )])
+    Ok(vec![Intent::call(from, turn.stage.collectible, &Collectible::mintCall { to })])
 }
 
 pub(super) fn transfer(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficError> {
@@ -38,24 +34,8 @@ pub(super) fn transfer(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficError>
         false => turn.people.regular(turn.rng),
     };
     Ok(vec![match turn.rng.random_bool(0.5) {
-        true => Intent::call(
-            holder,
-            contract,
-            &Collectible::safeTransferFromCall {
-                from,
-                to,
-                tokenId: token_id,
-            },
-        ),
-        false => Intent::call(
-            holder,
-            contract,
-            &Collectible::transferFromCall {
-                from,
-                to,
-                tokenId: token_id,
-            },
-        ),
+        true => Intent::call(holder, contract, &Collectible::safeTransferFromCall { from, to, tokenId: token_id }),
+        false => Intent::call(holder, contract, &Collectible::transferFromCall { from, to, tokenId: token_id }),
     }])
 }
 
@@ -72,10 +52,7 @@ pub(super) fn approve(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficError> 
     let Some((holder, token_id)) = find_movable(turn)? else {
         return mint(turn);
     };
-    let call = Collectible::approveCall {
-        approved: turn.people.regular(turn.rng),
-        tokenId: token_id,
-    };
+    let call = Collectible::approveCall { approved: turn.people.regular(turn.rng), tokenId: token_id };
     Ok(vec![Intent::call(holder, contract, &call)])
 }
 
@@ -121,9 +98,7 @@ pub(super) fn burn_items(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficErro
 /// A living collectible that an actor holds and that does not move in this block yet.
 fn find_movable(turn: &mut Turn<'_>) -> Result<Option<(Actor, U256)>, TrafficError> {
     let contract = turn.stage.collectible;
-    let last: u64 = turn
-        .read(contract, &Collectible::lastIdCall {})?
-        .saturating_to();
+    let last: u64 = turn.read(contract, &Collectible::lastIdCall {})?.saturating_to();
     if last == 0 {
         return Ok(None);
     }
@@ -152,11 +127,7 @@ fn draw_ids(turn: &mut Turn<'_>) -> Vec<U256> {
 }
 
 /// A few of each id, if the actor has them all.
-fn take_all(
-    turn: &mut Turn<'_>,
-    actor: Actor,
-    ids: &[U256],
-) -> Result<Option<Vec<U256>>, TrafficError> {
+fn take_all(turn: &mut Turn<'_>, actor: Actor, ids: &[U256]) -> Result<Option<Vec<U256>>, TrafficError> {
     let mut values = Vec::with_capacity(ids.len());
     for &id in ids {
         let value = U256::from(turn.rng.random_range(1..=3));
@@ -178,38 +149,13 @@ fn mint_to(turn: &mut Turn<'_>, actor: Actor, ids: Vec<U256>) -> Intent {
     }
 }
 
-fn move_items(
-    turn: &Turn<'_>,
-    actor: Actor,
-    from: Address,
-    to: Address,
-    ids: Vec<U256>,
-    values: Vec<U256>,
-) -> Intent {
+fn move_items(turn: &Turn<'_>, actor: Actor, from: Address, to: Address, ids: Vec<U256>, values: Vec<U256>) -> Intent {
     let contract = turn.stage.items;
     let data = Bytes::new();
     match (ids.as_slice(), values.as_slice()) {
-        (&[id], &[value]) => Intent::call(
-            actor,
-            contract,
-            &GameItems::safeTransferFromCall {
-                from,
-                to,
-                id,
-                value,
-                data,
-            },
-        ),
-        _ => Intent::call(
-            actor,
-            contract,
-            &GameItems::safeBatchTransferFromCall {
-                from,
-                to,
-                ids,
-                values,
-                data,
-            },
-        ),
+        (&[id], &[value]) => {
+            Intent::call(actor, contract, &GameItems::safeTransferFromCall { from, to, id, value, data })
+        }
+        _ => Intent::call(actor, contract, &GameItems::safeBatchTransferFromCall { from, to, ids, values, data }),
     }
 }

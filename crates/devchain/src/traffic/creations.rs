@@ -52,10 +52,7 @@ fn launch_token(turn: &mut Turn<'_>, from: Actor) -> Vec<Intent> {
     let code = Contract::PlainToken.creation_with(&(name, symbol, U256::from(decimals)));
     let launcher = turn.people.address(from);
     let token = launcher.create(turn.reader.next_nonce(launcher));
-    let mint = Bep20::mintCall {
-        to: launcher,
-        value: units(1_000_000, decimals),
-    };
+    let mint = Bep20::mintCall { to: launcher, value: units(1_000_000, decimals) };
     vec![Intent::creation(from, code), Intent::call(from, token, &mint)]
 }
 

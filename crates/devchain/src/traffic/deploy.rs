@@ -36,19 +36,15 @@ const LIQUIDITY_GAS: u64 = 500_000;
 
 pub(super) fn deploy(chain: &DevChain, people: &People) -> Result<Stage, TrafficError> {
     let deployment = Deployment { chain, people };
-    let [dollar, orchard, lantern, bytes32, no_decimals, silent_fee, wrapped] =
-        deployment.create_tokens()?;
+    let [dollar, orchard, lantern, bytes32, no_decimals, silent_fee, wrapped] = deployment.create_tokens()?;
 
-    let router = |factory: Address| {
-        Contract::V2Router.creation_with(&(factory, wrapped.address))
-    };
+    let router = |factory: Address| Contract::V2Router.creation_with(&(factory, wrapped.address));
     let [v2_factory, v3_factory, v2_router, collectible, items, look_alike, nursery, failing, counter, vault] =
         deployment.create([
             Contract::V2Factory.creation_code(),
             Contract::V3Factory.creation_code(),
             router(deployment.next_creation()),
-            Contract::Collectible
-                .creation_with(&("Paper Boats".to_owned(), "BOAT".to_owned())),
+            Contract::Collectible.creation_with(&("Paper Boats".to_owned(), "BOAT".to_owned())),
             Contract::GameItems.creation_code(),
             Contract::LookAlikeSwap.creation_code(),
             Contract::Nursery.creation_code(),
@@ -59,23 +55,14 @@ pub(super) fn deploy(chain: &DevChain, people: &People) -> Result<Stage, Traffic
 
     let coins = chain.balance(people.address(Actor::TREASURY)) / U256::from(POOL_SHARE);
     let orchards = units(POOL_ORCHARDS, orchard.decimals);
-    let against_dollar = [
-        (wrapped, coins),
-        (dollar, coins * U256::from(DOLLARS_PER_COIN) / units(1, 18 - dollar.decimals)),
-    ];
+    let against_dollar =
+        [(wrapped, coins), (dollar, coins * U256::from(DOLLARS_PER_COIN) / units(1, 18 - dollar.decimals))];
     let against_orchard = [(orchard, orchards), (wrapped, coins)];
-    let without_coins = [
-        (orchard, orchards),
-        (lantern, orchards * U256::from(LANTERNS_PER_ORCHARD)),
-    ];
+    let without_coins = [(orchard, orchards), (lantern, orchards * U256::from(LANTERNS_PER_ORCHARD))];
     let v2_sides = [against_dollar, against_orchard, without_coins];
     let v3_sides = [against_dollar, without_coins];
 
-    let exchanges = Exchanges {
-        v2_factory,
-        v2_router,
-        v3_factory,
-    };
+    let exchanges = Exchanges { v2_factory, v2_router, v3_factory };
     deployment.prepare_pools(&exchanges, wrapped, [dollar, orchard, lantern], &v2_sides, &v3_sides)?;
     let v2_pairs = deployment.find_pairs(v2_factory, &v2_sides)?;
     let v3_pools = deployment.find_pools(v3_factory, &v3_sides)?;
@@ -136,10 +123,7 @@ impl Deployment<'_> {
         ];
         let decimals = tokens.each_ref().map(|(_, decimals)| *decimals);
         let addresses = self.create(tokens.map(|(code, _)| code))?;
-        Ok(std::array::from_fn(|index| Token {
-            address: addresses[index],
-            decimals: decimals[index],
-        }))
+        Ok(std::array::from_fn(|index| Token { address: addresses[index], decimals: decimals[index] }))
     }
 
     /// Pairs and pools without liquidity, and a treasury that can fill them.
@@ -158,25 +142,17 @@ impl Deployment<'_> {
             .flatten()
             .filter(|(token, _)| *token == wrapped)
             .fold(U256::ZERO, |sum, (_, amount)| sum + amount);
-        let mut intents =
-            vec![treasury(wrapped.address, &WrappedCoin::depositCall {}).with_value(coins)];
+        let mut intents = vec![treasury(wrapped.address, &WrappedCoin::depositCall {}).with_value(coins)];
         intents.extend(minted.map(|token| {
             let value = units(TREASURY_TOKENS, token.decimals);
             treasury(token.address, &Bep20::mintCall { to, value })
         }));
         intents.extend(v2_sides.iter().map(|[(a, _), (b, _)]| {
-            let create = V2Factory::createPairCall {
-                tokenA: a.address,
-                tokenB: b.address,
-            };
+            let create = V2Factory::createPairCall { tokenA: a.address, tokenB: b.address };
             treasury(exchanges.v2_factory, &create).with_gas(POOL_CREATION_GAS)
         }));
         intents.extend(v3_sides.iter().zip(V3_FEES).map(|([(a, _), (b, _)], fee)| {
-            let create = V3Factory::createPoolCall {
-                tokenA: a.address,
-                tokenB: b.address,
-                fee: U24::from(fee),
-            };
+            let create = V3Factory::createPoolCall { tokenA: a.address, tokenB: b.address, fee: U24::from(fee) };
             treasury(exchanges.v3_factory, &create).with_gas(POOL_CREATION_GAS)
         }));
         self.mine(&intents)
@@ -206,22 +182,13 @@ impl Deployment<'_> {
             intents.push(treasury(exchanges.v2_router, &add).with_gas(LIQUIDITY_GAS));
         }
         for (pool, &[(a, amount_a), (b, amount_b)]) in v3_pools.iter().zip(v3_sides) {
-            let (amount0, amount1) = if a == pool.token0 {
-                (amount_a, amount_b)
-            } else {
-                (amount_b, amount_a)
-            };
+            let (amount0, amount1) = if a == pool.token0 { (amount_a, amount_b) } else { (amount_b, amount_a) };
             intents.extend(approvals(pool.address, [a, b]));
-            let initialize = V3Pool::initializeCall {
-                sqrtPriceX96: U160::from(sqrt_price(amount0, amount1)),
-            };
+            let initialize = V3Pool::initializeCall { sqrtPriceX96: U160::from(sqrt_price(amount0, amount1)) };
             intents.push(treasury(pool.address, &initialize));
             // Rounded up, the pool would ask for a wei more than there is: a little less is asked for.
             let liquidity = (amount0 * amount1).root(2) * U256::from(999) / U256::from(1_000);
-            let mint = V3Pool::mintCall {
-                owner: to,
-                amount: liquidity.saturating_to(),
-            };
+            let mint = V3Pool::mintCall { owner: to, amount: liquidity.saturating_to() };
             intents.push(treasury(pool.address, &mint).with_gas(LIQUIDITY_GAS));
         }
         self.mine(&intents)
@@ -229,10 +196,7 @@ impl Deployment<'_> {
 
     fn find_pairs(&self, factory: Address, sides: &[Sides]) -> Result<Vec<Pool>, TrafficError> {
         let find = |&[(a, _), (b, _)]: &Sides| {
-            let call = V2Factory::getPairCall {
-                tokenA: a.address,
-                tokenB: b.address,
-            };
+            let call = V2Factory::getPairCall { tokenA: a.address, tokenB: b.address };
             Ok(Pool::of(Reader::new(self.chain).read(factory, &call)?, a, b))
         };
         sides.iter().map(find).collect()
@@ -240,11 +204,7 @@ impl Deployment<'_> {
 
     fn find_pools(&self, factory: Address, sides: &[Sides]) -> Result<Vec<Pool>, TrafficError> {
         let find = |(&[(a, _), (b, _)], fee): (&Sides, u32)| {
-            let call = V3Factory::getPoolCall {
-                tokenA: a.address,
-                tokenB: b.address,
-                fee: U24::from(fee),
-            };
+            let call = V3Factory::getPoolCall { tokenA: a.address, tokenB: b.address, fee: U24::from(fee) };
             Ok(Pool::of(Reader::new(self.chain).read(factory, &call)?, a, b))
         };
         sides.iter().zip(V3_FEES).map(find).collect()

@@ -34,14 +34,12 @@ pub(super) fn swap_tokens(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficErr
     if turn.rng.random_bool(0.5) {
         route.reverse();
     }
-    sell(turn, &route, |sale| {
-        V2Router::swapExactTokensForTokensCall {
-            amountIn: sale.amount,
-            amountOutMin: sale.least,
-            path: sale.path,
-            to: sale.to,
-            deadline: sale.deadline,
-        }
+    sell(turn, &route, |sale| V2Router::swapExactTokensForTokensCall {
+        amountIn: sale.amount,
+        amountOutMin: sale.least,
+        path: sale.path,
+        to: sale.to,
+        deadline: sale.deadline,
     })
 }
 
@@ -62,7 +60,7 @@ pub(super) fn sell_for_coins(turn: &mut Turn<'_>) -> Result<Vec<Intent>, Traffic
 pub(super) fn buy_with_coins(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficError> {
     let from = turn.actor();
     let route = coin_route(turn);
-    let value = COIN / U256::from(1_000) + spread(COIN, turn.rng);
+    let value = draw_swap(turn, pair_of(turn, route[0], route[1]), route[0])?;
     if !turn.take_coins(from, value) {
         return top_up(turn, from);
     }
@@ -88,11 +86,7 @@ pub(super) fn swap_v3(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficError> 
     if !turn.take_tokens(token.address, from, amount)? {
         return supply(turn, token, from, amount);
     }
-    let swap = V3Pool::swapCall {
-        recipient: recipient(turn, from),
-        zeroForOne: zero_for_one,
-        amountIn: amount,
-    };
+    let swap = V3Pool::swapCall { recipient: recipient(turn, from), zeroForOne: zero_for_one, amountIn: amount };
     let mut intents = turn.approval_for(token.address, from, pool.address, amount)?;
     intents.push(Intent::call(from, pool.address, &swap).with_gas(SWAP_GAS));
     Ok(intents)
@@ -164,10 +158,7 @@ pub(super) fn add_liquidity_v3(turn: &mut Turn<'_>) -> Result<Vec<Intent>, Traff
         }
         intents.extend(turn.approval_for(token.address, from, pool.address, most)?);
     }
-    let mint = V3Pool::mintCall {
-        owner: turn.people.address(from),
-        amount: liquidity / part,
-    };
+    let mint = V3Pool::mintCall { owner: turn.people.address(from), amount: liquidity / part };
     intents.push(Intent::call(from, pool.address, &mint).with_gas(SWAP_GAS));
     Ok(intents)
 }
@@ -229,10 +220,7 @@ fn coin_route(turn: &mut Turn<'_>) -> Vec<Token> {
 
 /// Four fifths of the quote: others may trade before in the same block.
 fn least_out(turn: &Turn<'_>, amount: U256, path: &[Address]) -> Result<U256, TrafficError> {
-    let quote = V2Router::getAmountsOutCall {
-        amountIn: amount,
-        path: path.to_vec(),
-    };
+    let quote = V2Router::getAmountsOutCall { amountIn: amount, path: path.to_vec() };
     let amounts = turn.read(turn.stage.v2_router, &quote)?;
     let out = amounts.last().copied().unwrap_or_default();
     Ok(out * U256::from(4) / U256::from(5))

@@ -39,17 +39,11 @@ pub(super) fn send(chain: &DevChain, intent: Intent, rng: &mut StdRng) -> Result
         .form(form)
         .tip(spread(U256::from(HIGHEST_TIP), rng).saturating_to())
         .submit()?;
-    Ok(Sent {
-        hash,
-        outcome: intent.outcome,
-    })
+    Ok(Sent { hash, outcome: intent.outcome })
 }
 
 /// The recipient and its first slot; nothing for a creation.
 fn access_list(to: Option<Address>) -> AccessList {
-    let item = |address| AccessListItem {
-        address,
-        storage_keys: vec![B256::ZERO],
-    };
+    let item = |address| AccessListItem { address, storage_keys: vec![B256::ZERO] };
     AccessList(to.map(item).into_iter().collect())
 }

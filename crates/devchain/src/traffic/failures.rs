@@ -51,8 +51,7 @@ fn run_out_of_gas(turn: &mut Turn<'_>, from: Actor) -> Intent {
     }
     let to = turn.people.receiver(from, turn.rng);
     let value = U256::from(1);
-    Intent::call(from, turn.stage.orchard.address, &Bep20::transferCall { to, value })
-        .with_gas(SCANT_GAS)
+    Intent::call(from, turn.stage.orchard.address, &Bep20::transferCall { to, value }).with_gas(SCANT_GAS)
 }
 
 /// A creation that reverts, or that cannot pay for the code it leaves.
@@ -75,11 +74,8 @@ fn misuse_token(turn: &mut Turn<'_>, from: Actor) -> Intent {
         0 | 1 => Intent::call(from, token, &Bep20::transferCall { to, value }),
         2 => Intent::call(from, token, &Bep20::mintCall { to, value }),
         _ => {
-            let from_treasury = Bep20::transferFromCall {
-                from: turn.people.address(Actor::TREASURY),
-                to,
-                value: U256::from(1),
-            };
+            let from_treasury =
+                Bep20::transferFromCall { from: turn.people.address(Actor::TREASURY), to, value: U256::from(1) };
             Intent::call(from, token, &from_treasury)
         }
     }
@@ -107,9 +103,7 @@ fn misuse_others(turn: &mut Turn<'_>, from: Actor) -> Intent {
         0 => Intent::payment(from, turn.stage.counter, U256::from(1)).with_gas(60_000),
         1 => Intent::call(from, turn.stage.failing, &Failing::withoutReasonCall {}),
         _ => {
-            let burn = Collectible::burnCall {
-                tokenId: U256::MAX,
-            };
+            let burn = Collectible::burnCall { tokenId: U256::MAX };
             Intent::call(from, turn.stage.collectible, &burn)
         }
     }

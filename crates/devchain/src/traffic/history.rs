@@ -29,9 +29,7 @@ impl HistoryPlan {
 
     /// The time of each block, oldest first.
     pub(super) fn timestamps(&self) -> impl Iterator<Item = u64> + use<> {
-        let Self {
-            end, block_seconds, ..
-        } = *self;
+        let Self { end, block_seconds, .. } = *self;
         (0..self.blocks()).rev().map(move |left| end.saturating_sub(left * block_seconds))
     }
 }
@@ -42,11 +40,7 @@ mod tests {
 
     #[test]
     fn the_blocks_are_evenly_spaced_and_the_last_is_at_the_end() {
-        let plan = HistoryPlan {
-            transactions: 20,
-            end: 1_000,
-            block_seconds: 3,
-        };
+        let plan = HistoryPlan { transactions: 20, end: 1_000, block_seconds: 3 };
         assert_eq!(plan.timestamps().collect::<Vec<_>>(), [994, 997, 1_000]);
         assert_eq!(plan.genesis_timestamp(), 994 - 3 - 4 * 3);
     }

@@ -35,14 +35,7 @@ pub(super) struct Intent {
 
 impl Intent {
     pub(super) fn payment(from: Actor, to: Address, value: U256) -> Self {
-        Self {
-            from,
-            to: Some(to),
-            value,
-            input: Bytes::new(),
-            gas: 21_000,
-            outcome: Outcome::Succeeds,
-        }
+        Self { from, to: Some(to), value, input: Bytes::new(), gas: 21_000, outcome: Outcome::Succeeds }
     }
 
     pub(super) fn call(from: Actor, to: Address, call: &impl SolCall) -> Self {
@@ -59,14 +52,7 @@ impl Intent {
     pub(super) fn creation(from: Actor, code: Bytes) -> Self {
         // 200 gas for each byte kept, the price of calldata, and room for a constructor that stores.
         let gas = 250_000 + 250 * u64::try_from(code.len()).unwrap_or(u64::MAX / 250);
-        Self {
-            from,
-            to: None,
-            value: U256::ZERO,
-            input: code,
-            gas,
-            outcome: Outcome::Succeeds,
-        }
+        Self { from, to: None, value: U256::ZERO, input: code, gas, outcome: Outcome::Succeeds }
     }
 
     pub(super) fn with_value(self, value: U256) -> Self {
@@ -78,9 +64,6 @@ impl Intent {
     }
 
     pub(super) fn meant_to_fail(self) -> Self {
-        Self {
-            outcome: Outcome::Fails,
-            ..self
-        }
+        Self { outcome: Outcome::Fails, ..self }
     }
 }

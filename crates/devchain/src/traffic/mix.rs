@@ -2,9 +2,7 @@
 
 use rand::{Rng, rngs::StdRng};
 
-use super::{
-    TrafficError, collectibles, creations, dex, failures, intent::Intent, native, tokens, turn::Turn,
-};
+use super::{TrafficError, collectibles, creations, dex, failures, intent::Intent, native, tokens, turn::Turn};
 
 type Draw = fn(&mut Turn<'_>) -> Result<Vec<Intent>, TrafficError>;
 

@@ -56,11 +56,7 @@ pub(super) fn pay_oneself(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficErr
 
 pub(super) fn count(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficError> {
     let from = turn.actor();
-    Ok(vec![Intent::call(
-        from,
-        turn.stage.counter,
-        &Counter::incrementCall {},
-    )])
+    Ok(vec![Intent::call(from, turn.stage.counter, &Counter::incrementCall {})])
 }
 
 /// Coins into the vault, or out of it again by a payment inside a call.
@@ -75,9 +71,7 @@ pub(super) fn use_vault(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficError
     if !turn.take_coins(from, amount) {
         return top_up(turn, from);
     }
-    Ok(vec![
-        Intent::call(from, vault, &Vault::storeCall {}).with_value(amount),
-    ])
+    Ok(vec![Intent::call(from, vault, &Vault::storeCall {}).with_value(amount)])
 }
 
 /// Half of what the richest actor can give to one who has too little left.

@@ -21,9 +21,8 @@ pub(super) struct People {
 impl People {
     /// `accounts` are those of the chain; the first is the treasury and acts for itself only.
     pub(super) fn new(accounts: &[Address], seed: u64) -> Self {
-        let regulars: Vec<Address> = (0..REGULAR_RECEIVERS)
-            .map(|index| Address::from_word(derive(seed, "regular receiver", index)))
-            .collect();
+        let regulars: Vec<Address> =
+            (0..REGULAR_RECEIVERS).map(|index| Address::from_word(derive(seed, "regular receiver", index))).collect();
         Self {
             actors: accounts.to_vec(),
             acting: Zipf::new(accounts.len().saturating_sub(1)),

@@ -29,16 +29,9 @@ impl<'a> Reader<'a> {
         self.chain.next_nonce(address)
     }
 
-    pub(super) fn read<C: SolCall>(
-        &self,
-        contract: Address,
-        call: &C,
-    ) -> Result<C::Return, TrafficError> {
+    pub(super) fn read<C: SolCall>(&self, contract: Address, call: &C) -> Result<C::Return, TrafficError> {
         self.read_unless_reverted(contract, call)?
-            .ok_or(TrafficError::QuestionReverted {
-                contract,
-                function: C::SIGNATURE,
-            })
+            .ok_or(TrafficError::QuestionReverted { contract, function: C::SIGNATURE })
     }
 
     /// The answer, or None where the contract refuses to give one.
@@ -52,12 +45,10 @@ impl<'a> Reader<'a> {
             Err(CallError::Reverted(_)) => return Ok(None),
             Err(source) => return Err(TrafficError::Question { contract, source }),
         };
-        C::abi_decode_returns(&output)
-            .map(Some)
-            .map_err(|source| TrafficError::Answer {
-                contract,
-                function: C::SIGNATURE,
-                source,
-            })
+        C::abi_decode_returns(&output).map(Some).map_err(|source| TrafficError::Answer {
+            contract,
+            function: C::SIGNATURE,
+            source,
+        })
     }
 }

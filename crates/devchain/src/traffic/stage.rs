@@ -53,10 +53,6 @@ pub struct Stage {
 impl Pool {
     pub(super) fn of(address: Address, a: Token, b: Token) -> Self {
         let (token0, token1) = if a.address < b.address { (a, b) } else { (b, a) };
-        Self {
-            address,
-            token0,
-            token1,
-        }
+        Self { address, token0, token1 }
     }
 }

@@ -7,7 +7,6 @@ mod variety;
 
 use std::sync::LazyLock;
 
-use alloy_consensus::TxReceipt;
 use alloy_primitives::{Address, B256, Log, U256};
 use alloy_sol_types::SolCall;
 
@@ -40,18 +39,12 @@ impl Past {
         let mut traffic = Traffic::new(chain.clone(), seed);
         let stage = traffic.deploy().unwrap().clone();
         let sent = traffic.history(&plan).unwrap();
-        Self {
-            chain,
-            traffic,
-            stage,
-            sent,
-        }
+        Self { chain, traffic, stage, sent }
     }
 
     /// Every mined transaction, the deployment's included.
     fn mined(&self) -> impl Iterator<Item = MinedTransaction> {
-        (1..=self.chain.head().number)
-            .flat_map(|number| self.chain.block(number).unwrap().transactions.clone())
+        (1..=self.chain.head().number).flat_map(|number| self.chain.block(number).unwrap().transactions.clone())
     }
 
     fn logs(&self) -> impl Iterator<Item = Log> {
@@ -64,11 +57,7 @@ impl Past {
 }
 
 fn plan(transactions: u64) -> HistoryPlan {
-    HistoryPlan {
-        transactions,
-        end: END,
-        block_seconds: BLOCK_SECONDS,
-    }
+    HistoryPlan { transactions, end: END, block_seconds: BLOCK_SECONDS }
 }
 
 fn ask<C: SolCall>(chain: &DevChain, contract: Address, call: &C) -> C::Return {

@@ -6,10 +6,10 @@ use rand::{Rng, seq::IndexedRandom};
 use super::{
     TrafficError,
     amount::{COIN, spread, units},
-    stage::Token,
     intent::{Actor, Intent},
     interfaces::{Bep20, WrappedCoin},
     native::top_up,
+    stage::Token,
     turn::Turn,
 };
 
@@ -22,11 +22,7 @@ pub(super) fn transfer(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficError>
     if !turn.take_tokens(token.address, from, value)? {
         return supply(turn, token, from, value);
     }
-    Ok(vec![Intent::call(
-        from,
-        token.address,
-        &Bep20::transferCall { to, value },
-    )])
+    Ok(vec![Intent::call(from, token.address, &Bep20::transferCall { to, value })])
 }
 
 /// An allowance for someone who never uses it.
@@ -38,11 +34,7 @@ pub(super) fn approve(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficError> 
         1 => U256::ZERO,
         _ => value,
     };
-    Ok(vec![Intent::call(
-        from,
-        token.address,
-        &Bep20::approveCall { spender, value },
-    )])
+    Ok(vec![Intent::call(from, token.address, &Bep20::approveCall { spender, value })])
 }
 
 /// A neighbour takes tokens by allowance; where there is none yet, it is given first.
@@ -55,10 +47,7 @@ pub(super) fn transfer_from(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficE
     }
     if !turn.take_allowance(token.address, owner, spending, value)? {
         let value = units(20 * MOST, token.decimals);
-        let approve = Bep20::approveCall {
-            spender: spending,
-            value,
-        };
+        let approve = Bep20::approveCall { spender: spending, value };
         return Ok(vec![Intent::call(owner, token.address, &approve)]);
     }
     let transfer = Bep20::transferFromCall {
@@ -102,21 +91,13 @@ pub(super) fn unwrap(turn: &mut Turn<'_>) -> Result<Vec<Intent>, TrafficError> {
 }
 
 /// Gives an actor of a token: minted by the treasury, or wrapped by the actor.
-pub(super) fn supply(
-    turn: &mut Turn<'_>,
-    token: Token,
-    to: Actor,
-    least: U256,
-) -> Result<Vec<Intent>, TrafficError> {
+pub(super) fn supply(turn: &mut Turn<'_>, token: Token, to: Actor, least: U256) -> Result<Vec<Intent>, TrafficError> {
     if token.address == turn.stage.wrapped.address {
         return deposit(turn, to, least);
     }
     // More than is needed now, so that minting does not drown everything else.
     let value = least + units(10 * MOST, token.decimals);
-    let mint = Bep20::mintCall {
-        to: turn.people.address(to),
-        value,
-    };
+    let mint = Bep20::mintCall { to: turn.people.address(to), value };
     Ok(vec![Intent::call(Actor::TREASURY, token.address, &mint)])
 }
 

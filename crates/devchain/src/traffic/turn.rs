@@ -8,12 +8,12 @@ use rand::rngs::StdRng;
 
 use super::{
     TrafficError,
-    stage::Stage,
     intent::{Actor, Intent},
     interfaces::{Bep20, GameItems, Vault},
     native::RESERVE,
     people::People,
     reader::Reader,
+    stage::Stage,
 };
 
 /// What an activity may look at and draw from.
@@ -41,31 +41,15 @@ enum Promise {
 }
 
 impl<'a> Turn<'a> {
-    pub(super) fn new(
-        reader: Reader<'a>,
-        stage: &'a Stage,
-        people: &'a People,
-        rng: &'a mut StdRng,
-    ) -> Self {
-        Self {
-            reader,
-            stage,
-            people,
-            rng,
-            promised: BTreeMap::new(),
-            moved: BTreeSet::new(),
-        }
+    pub(super) fn new(reader: Reader<'a>, stage: &'a Stage, people: &'a People, rng: &'a mut StdRng) -> Self {
+        Self { reader, stage, people, rng, promised: BTreeMap::new(), moved: BTreeSet::new() }
     }
 
     pub(super) fn actor(&mut self) -> Actor {
         self.people.actor(self.rng)
     }
 
-    pub(super) fn read<C: SolCall>(
-        &self,
-        contract: Address,
-        call: &C,
-    ) -> Result<C::Return, TrafficError> {
+    pub(super) fn read<C: SolCall>(&self, contract: Address, call: &C) -> Result<C::Return, TrafficError> {
         self.reader.read(contract, call)
     }
 
@@ -81,12 +65,7 @@ impl<'a> Turn<'a> {
         self.take(Promise::Coins(actor), held.saturating_sub(RESERVE), amount)
     }
 
-    pub(super) fn take_tokens(
-        &mut self,
-        token: Address,
-        actor: Actor,
-        amount: U256,
-    ) -> Result<bool, TrafficError> {
+    pub(super) fn take_tokens(&mut self, token: Address, actor: Actor, amount: U256) -> Result<bool, TrafficError> {
         let holder = self.people.address(actor);
         let held = self.read(token, &Bep20::balanceOfCall { holder })?;
         Ok(self.take(Promise::Tokens(token, actor), held, amount))
@@ -104,12 +83,7 @@ impl<'a> Turn<'a> {
         Ok(self.take(Promise::Allowance(token, actor, spender), allowed, amount))
     }
 
-    pub(super) fn take_items(
-        &mut self,
-        actor: Actor,
-        id: U256,
-        amount: U256,
-    ) -> Result<bool, TrafficError> {
+    pub(super) fn take_items(&mut self, actor: Actor, id: U256, amount: U256) -> Result<bool, TrafficError> {
         let holder = self.people.address(actor);
         let call = GameItems::balanceOfCall { holder, id };
         let held = self.read(self.stage.items, &call)?;
@@ -118,10 +92,7 @@ impl<'a> Turn<'a> {
 
     pub(super) fn take_stored(&mut self, actor: Actor, amount: U256) -> Result<bool, TrafficError> {
         let owner = self.people.address(actor);
-        let held = self.read(
-            self.stage.vault,
-            &Vault::storedCall { owner },
-        )?;
+        let held = self.read(self.stage.vault, &Vault::storedCall { owner })?;
         Ok(self.take(Promise::Stored(actor), held, amount))
     }
 

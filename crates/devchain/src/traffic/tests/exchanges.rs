@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use alloy_consensus::TxReceipt;
 use alloy_primitives::{I256, U256};
 use alloy_sol_types::{SolCall, SolEvent};
 
@@ -47,10 +46,7 @@ fn v3_amounts(log: &Log) -> Option<[I256; 2]> {
 fn check_every_block(pools: &[Pool], amounts: fn(&Log) -> Option<[I256; 2]>) {
     let held = |pool: &Pool, token: Token, at: u64| {
         let call = Bep20::balanceOfCall { holder: pool.address };
-        let output = PAST
-            .chain
-            .call_at(&Call::to(token.address, call.abi_encode()), at)
-            .unwrap();
+        let output = PAST.chain.call_at(&Call::to(token.address, call.abi_encode()), at).unwrap();
         signed(Bep20::balanceOfCall::abi_decode_returns(&output).unwrap())
     };
     let mut moved = 0;
@@ -74,7 +70,7 @@ fn check_every_block(pools: &[Pool], amounts: fn(&Log) -> Option<[I256; 2]>) {
             }
         }
     }
-    assert!(moved > 30, "{moved}");
+    assert!(moved > 20, "{moved}");
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! The tokens that an explorer stumbles over, each with its own trouble.
 
-use alloy_consensus::TxReceipt;
 use alloy_primitives::U256;
 use alloy_sol_types::{SolCall, SolEvent};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use alloy_consensus::{Transaction, TxReceipt, TxType};
+use alloy_consensus::{Transaction, TxType};
 use alloy_primitives::{B256, U256, b256};
 use alloy_sol_types::SolCall;
 
@@ -30,8 +30,7 @@ const PUBLIC_EVENTS: &[(&str, B256)] = &[
 
 /// The same, as fungible and non-fungible tokens tell them apart: by the number of topics.
 fn occurs(topic: B256, topics: usize) -> bool {
-    PAST.logs()
-        .any(|log| log.topics().first() == Some(&topic) && log.topics().len() == topics)
+    PAST.logs().any(|log| log.topics().first() == Some(&topic) && log.topics().len() == topics)
 }
 
 #[test]
@@ -65,13 +64,11 @@ fn the_history_has_its_size_its_spacing_and_its_end() {
     assert!((1_000..=1_002).contains(&PAST.sent.len()), "{}", PAST.sent.len());
     assert_eq!(PAST.chain.head().timestamp, END);
     assert_eq!(PAST.chain.pool_size(), 0);
-    let times: Vec<u64> = (0..=PAST.chain.head().number)
-        .map(|number| PAST.chain.block(number).unwrap().header.timestamp)
-        .collect();
+    let times: Vec<u64> =
+        (0..=PAST.chain.head().number).map(|number| PAST.chain.block(number).unwrap().header.timestamp).collect();
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] == BLOCK_SECONDS));
-    let sizes: HashSet<usize> = (5..=PAST.chain.head().number)
-        .map(|number| PAST.chain.block(number).unwrap().transactions.len())
-        .collect();
+    let sizes: HashSet<usize> =
+        (5..=PAST.chain.head().number).map(|number| PAST.chain.block(number).unwrap().transactions.len()).collect();
     assert!(sizes.contains(&0) && sizes.len() > 10, "{sizes:?}");
 }
 
@@ -134,10 +131,8 @@ fn every_function_worth_showing_is_called_with_success() {
 #[test]
 fn calls_fail_with_a_message_a_custom_error_a_panic_and_for_want_of_gas() {
     let failed: Vec<MinedTransaction> = PAST.mined().filter(|mined| !mined.succeeded()).collect();
-    let called: HashSet<[u8; 4]> = failed
-        .iter()
-        .filter_map(|mined| mined.transaction.input().first_chunk().copied())
-        .collect();
+    let called: HashSet<[u8; 4]> =
+        failed.iter().filter_map(|mined| mined.transaction.input().first_chunk().copied()).collect();
     let panics = [
         Failing::withAssertCall::SELECTOR,
         Failing::withOverflowCall::SELECTOR,
@@ -155,10 +150,8 @@ fn calls_fail_with_a_message_a_custom_error_a_panic_and_for_want_of_gas() {
 
 #[test]
 fn coins_move_in_amounts_from_a_few_wei_to_beyond_64_bits() {
-    let payments: Vec<MinedTransaction> = PAST
-        .mined()
-        .filter(|mined| mined.succeeded() && mined.transaction.input().is_empty())
-        .collect();
+    let payments: Vec<MinedTransaction> =
+        PAST.mined().filter(|mined| mined.succeeded() && mined.transaction.input().is_empty()).collect();
     let some = |what: fn(&MinedTransaction) -> bool| payments.iter().any(what);
     assert!(some(|paid| paid.transaction.value() > U256::from(u64::MAX)));
     assert!(some(|paid| !paid.transaction.value().is_zero() && paid.transaction.value() < U256::from(1_000)));
@@ -212,7 +205,9 @@ fn contracts_are_created_by_transactions_and_inside_calls() {
     let original = PAST.stage.counter.to_vec();
     let proxies = children.iter().filter(|child| {
         let code = PAST.chain.code(**child);
-        code.len() == 45 && code[..10] == [0x36, 0x3d, 0x3d, 0x37, 0x3d, 0x3d, 0x3d, 0x36, 0x3d, 0x73] && code[10..30] == original
+        code.len() == 45
+            && code[..10] == [0x36, 0x3d, 0x3d, 0x37, 0x3d, 0x3d, 0x3d, 0x36, 0x3d, 0x73]
+            && code[10..30] == original
     });
     assert!(proxies.count() > 1);
     assert!(children.iter().any(|child| PAST.chain.code(*child) == PAST.chain.code(PAST.stage.counter)));
