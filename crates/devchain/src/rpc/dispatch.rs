@@ -29,10 +29,7 @@ static METHODS: LazyLock<Methods> = LazyLock::new(|| {
 });
 
 /// Turns a function with a typed answer into a handler.
-pub(super) fn typed<T: serde::Serialize>(method: fn(&DevChain, Params) -> Result<T, RpcError>) -> Handler
-where
-    T: 'static,
-{
+pub(super) fn typed<T: serde::Serialize + 'static>(method: fn(&DevChain, Params) -> Result<T, RpcError>) -> Handler {
     Box::new(move |chain, params| reply(&method(chain, params)?))
 }
 

@@ -1,5 +1,8 @@
 //! The chain as its clients see it: real JSON-RPC over HTTP and WebSocket.
 
+// All of this is test code, also where clippy cannot tell.
+#![allow(clippy::unwrap_used)]
+
 mod blocks;
 mod determinism;
 mod execution;
