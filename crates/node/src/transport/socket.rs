@@ -11,7 +11,8 @@ use super::{TransportError, ipc, link::Link, ws};
 use crate::{Endpoint, NodeConfig, error::BoxError};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// Short beside the pauses of the callers: a call outlasts several attempts.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connection that is opened when it is first needed, and opened again when it was lost.
