@@ -1,6 +1,6 @@
 use alloy_primitives::Address;
 
-use crate::{Block, Transaction};
+use crate::{Block, Pool, TradeEvent, Transaction, TransferEvent};
 
 /// All that one block adds to the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +10,12 @@ pub struct BlockChanges {
     pub transactions: Vec<Transaction>,
     /// Who took part in a transaction without sending or receiving it, ordered by transaction, each once.
     pub involved: Vec<Involvement>,
+    /// In the order of the block's logs.
+    pub transfers: Vec<TransferEvent>,
+    /// In the order of the block's logs; each names a pool that stands in `pools` or in an earlier block's.
+    pub trades: Vec<TradeEvent>,
+    /// Pools that trade in this block. One that the index knows already does no harm.
+    pub pools: Vec<Pool>,
 }
 
 /// An address that a transaction reached without being its sender or receiver: a contract it created, a contract that

@@ -11,7 +11,10 @@ mod log;
 mod page;
 mod stats;
 mod sync;
+mod token;
+mod trade;
 mod transaction;
+mod transfer;
 
 pub use account::{Account, Code};
 pub use address::{AddressFacts, Creation};
@@ -23,4 +26,7 @@ pub use log::{FetchedBlock, Log};
 pub use page::{Order, Page, PageRequest};
 pub use stats::Stats;
 pub use sync::{SyncPhase, SyncStatus};
+pub use token::{BalanceSource, Token, TokenFacts, TokenKind, TokenQuestion};
+pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
 pub use transaction::{Selector, Transaction};
+pub use transfer::{Transfer, TransferEvent, TransferFilter};

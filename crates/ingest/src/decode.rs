@@ -16,7 +16,7 @@ pub fn decode_block(fetched: FetchedBlock) -> BlockChanges {
         .collect();
     involved.sort_unstable();
     involved.dedup();
-    BlockChanges { block, transactions, involved }
+    BlockChanges { block, transactions, involved, transfers: Vec::new(), trades: Vec::new(), pools: Vec::new() }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, B256, Block, BlockChanges, BlockId, BlockNumber, BlockRange, BlockRef, Page,
-    PageRequest, Stats, Transaction, TransactionFilter,
+    PageRequest, Pool, Stats, Token, TokenFacts, TokenQuestion, Trade, TradeFilter, Transaction, TransactionFilter,
+    Transfer, TransferFilter,
 };
 
 use crate::StoreError;
@@ -35,6 +36,12 @@ pub trait ChainWriter: Send + Sync {
 
     /// Takes back every block above `number`, in one atomic step.
     async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError>;
+
+    /// Tokens of which something must be asked: new ones, and those whose supply may have changed.
+    async fn list_token_questions(&self, limit: usize) -> Result<Vec<TokenQuestion>, StoreError>;
+
+    /// Keeps what tokens say of themselves, and takes their questions off the list.
+    async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError>;
 }
 
 /// Everything the index can be asked. Each call sees one consistent state.
@@ -57,6 +64,17 @@ pub trait ChainReader: Send + Sync {
     ) -> Result<Page<Transaction>, StoreError>;
 
     async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError>;
+
+    /// By holders, most first, then by address; the order of the request turns it round.
+    async fn list_tokens(&self, page: PageRequest) -> Result<Page<Token>, StoreError>;
+
+    async fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError>;
+
+    async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError>;
+
+    async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError>;
+
+    async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError>;
 }
 
 /// The last answers of the node about accounts, kept for the hours when it cannot be asked.

@@ -47,7 +47,7 @@ impl RandomChain {
         let mut involved: Vec<_> = transactions.iter().flat_map(|tx| self.involved(tx)).collect();
         involved.sort_unstable();
         involved.dedup();
-        BlockChanges { block, transactions, involved }
+        BlockChanges { block, transactions, involved, transfers: Vec::new(), trades: Vec::new(), pools: Vec::new() }
     }
 
     fn transaction(&mut self, block: &Block, index: u32) -> Transaction {

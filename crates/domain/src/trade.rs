@@ -1,0 +1,80 @@
+use alloy_primitives::{Address, B256, U256};
+
+use crate::{BlockNumber, BlockRange};
+
+/// The manner in which a pool trades and tells of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PoolStyle {
+    /// Two reserves and their product (Uniswap v2 and its kin).
+    V2,
+    /// Liquidity by price (Uniswap v3, PancakeSwap v3 and their kin).
+    V3,
+}
+
+/// A pool that its factory vouches for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pool {
+    pub address: Address,
+    pub style: PoolStyle,
+    pub factory: Address,
+    pub token0: Address,
+    pub token1: Address,
+}
+
+/// What a pool took in and gave out, as a block's logs tell it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TradeEvent {
+    /// Position of the transaction in its block.
+    pub tx_index: u32,
+    /// Position of the log in its block.
+    pub log_index: u32,
+    pub pool: Address,
+    pub direction: TradeDirection,
+    pub amount_in: U256,
+    pub amount_out: U256,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TradeDirection {
+    /// The maker gave token0.
+    ZeroForOne,
+    /// The maker gave token1.
+    OneForZero,
+}
+
+/// A trade with what a reader wants to know beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trade {
+    pub event: TradeEvent,
+    pub pool: Pool,
+    /// The sender of the transaction.
+    pub maker: Address,
+    pub tx_hash: B256,
+    pub block_number: BlockNumber,
+    /// Unix seconds.
+    pub timestamp: u64,
+    pub token_in: TradedToken,
+    pub token_out: TradedToken,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TradedToken {
+    pub address: Address,
+    pub symbol: String,
+    pub decimals: u8,
+}
+
+/// An exchange: one factory, one style.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Exchange {
+    pub style: PoolStyle,
+    pub factory: Address,
+}
+
+/// Which trades are wanted: all conditions that are set must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TradeFilter {
+    pub maker: Option<Address>,
+    pub exchange: Option<Exchange>,
+    pub blocks: BlockRange,
+}

@@ -1,0 +1,58 @@
+use alloy_primitives::{Address, B256, U256};
+
+use crate::{BlockNumber, BlockRange, TokenKind};
+
+/// A movement of a token, as a block's logs tell it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransferEvent {
+    /// Position of the transaction in its block.
+    pub tx_index: u32,
+    /// Position of the log in its block.
+    pub log_index: u32,
+    /// Position among the ids of one batch; 0 for every other transfer.
+    pub batch_index: u32,
+    pub token: Address,
+    pub kind: TokenKind,
+    pub from: Address,
+    pub to: Address,
+    /// The amount; 1 for a single piece.
+    pub value: U256,
+    /// None for amounts that are alike.
+    pub token_id: Option<U256>,
+}
+
+/// A transfer with what a reader wants to know beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfer {
+    pub event: TransferEvent,
+    pub tx_hash: B256,
+    pub block_number: BlockNumber,
+    /// Unix seconds.
+    pub timestamp: u64,
+    pub token_name: String,
+    pub token_symbol: String,
+    pub token_decimals: u8,
+}
+
+/// Which transfers are wanted: all conditions that are set must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TransferFilter {
+    /// Giver or receiver.
+    pub address: Option<Address>,
+    pub from: Option<Address>,
+    pub to: Option<Address>,
+    pub token: Option<Address>,
+    pub blocks: BlockRange,
+}
+
+impl TransferFilter {
+    /// The meaning of the filter, for one transfer of one block. Stores answer the same by index.
+    #[must_use]
+    pub fn matches(&self, event: &TransferEvent, block: BlockNumber) -> bool {
+        self.address.is_none_or(|address| event.from == address || event.to == address)
+            && self.from.is_none_or(|from| event.from == from)
+            && self.to.is_none_or(|to| event.to == to)
+            && self.token.is_none_or(|token| event.token == token)
+            && self.blocks.contains(block)
+    }
+}
