@@ -1,6 +1,6 @@
 //! How numbers and fields stand in a row: short ones short.
 
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256, Uint};
 use store::StoreError;
 
 /// Appends fields to a row.
@@ -26,10 +26,16 @@ impl RowWriter {
     }
 
     /// A length, then the bytes without leading zeros.
-    pub(crate) fn amount(&mut self, amount: &U256) {
+    pub(crate) fn amount<const BITS: usize, const LIMBS: usize>(&mut self, amount: &Uint<BITS, LIMBS>) {
         let bytes = amount.to_be_bytes_trimmed_vec();
-        self.0.push(u8::try_from(bytes.len()).unwrap_or(32));
+        self.0.push(u8::try_from(bytes.len()).unwrap_or(u8::MAX));
         self.0.extend_from_slice(&bytes);
+    }
+
+    /// A length, then the bytes of the text.
+    pub(crate) fn text(&mut self, text: &str) {
+        self.varint(text.len() as u64);
+        self.bytes(text.as_bytes());
     }
 
     pub(crate) fn finish(self) -> Vec<u8> {
@@ -110,9 +116,16 @@ impl<'a> RowReader<'a> {
         T::try_from(self.wide_varint()?).map_err(|_| TOO_LARGE)
     }
 
-    pub(crate) fn amount(&mut self) -> Result<U256, StoreError> {
+    pub(crate) fn amount<const BITS: usize, const LIMBS: usize>(&mut self) -> Result<Uint<BITS, LIMBS>, StoreError> {
         let length = usize::from(self.byte()?);
-        U256::try_from_be_slice(self.bytes(length)?).ok_or(TOO_LARGE)
+        Uint::try_from_be_slice(self.bytes(length)?).ok_or(TOO_LARGE)
+    }
+}
+
+impl RowReader<'_> {
+    pub(crate) fn text(&mut self) -> Result<String, StoreError> {
+        let length = self.varint()?;
+        String::from_utf8(self.bytes(length)?.to_vec()).map_err(|_| StoreError::Corrupt("a text that is no text"))
     }
 }
 
@@ -121,8 +134,10 @@ const TOO_LARGE: StoreError = StoreError::Corrupt("a number too large for its fi
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use alloy_primitives::U256;
     use proptest::prelude::*;
+
+    use super::*;
 
     proptest! {
         #[test]
@@ -135,7 +150,7 @@ mod tests {
             let row = row.finish();
             let mut reader = RowReader::new(&row);
             prop_assert_eq!(reader.wide_varint().unwrap(), number);
-            prop_assert_eq!(reader.amount().unwrap(), amount);
+            prop_assert_eq!(reader.amount::<256, 4>().unwrap(), amount);
             prop_assert_eq!(reader.varint::<u64>().unwrap(), other);
             prop_assert!(reader.is_empty());
         }
@@ -144,7 +159,7 @@ mod tests {
         fn arbitrary_bytes_are_an_error_and_never_a_panic(bytes: Vec<u8>) {
             let mut reader = RowReader::new(&bytes);
             let _ = reader.wide_varint();
-            let _ = reader.amount();
+            let _ = reader.amount::<256, 4>();
             let _ = reader.varint::<u32>();
             let _ = reader.hash();
         }

@@ -7,6 +7,10 @@ use crate::engine::Group;
 
 /// The running number of a transaction, in chain order, from 0.
 pub(crate) type TxId = u64;
+/// The running number of a transfer, in chain order, from 0.
+pub(crate) type TransferId = u64;
+/// The running number of a trade, in chain order, from 0.
+pub(crate) type TradeId = u64;
 /// The running number of an address, in the order in which they were first seen, from 0.
 pub(crate) type AddressId = u64;
 
@@ -14,7 +18,7 @@ pub(crate) type AddressId = u64;
 const ID_BYTES: usize = 5;
 /// Bytes of a hash that stand in a key; the row behind it tells two hashes apart that begin alike.
 const HASH_BYTES: usize = 8;
-const LONGEST_KEY: usize = 24;
+const LONGEST_KEY: usize = 48;
 
 /// The number of a table is its mark on disk: it never changes, and is never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +30,10 @@ pub(crate) enum Table {
     Transaction = 0x11,
     /// address id -> address, first seen.
     Address = 0x12,
+    /// transfer id -> row.
+    Transfer = 0x13,
+    /// trade id -> row.
+    Trade = 0x14,
     /// start of hash, number -> nothing.
     BlockByHash = 0x20,
     /// start of hash, transaction id -> nothing.
@@ -34,6 +42,8 @@ pub(crate) enum Table {
     AddressId = 0x22,
     /// address id -> id of the transaction that created a contract there.
     Creation = 0x23,
+    /// address id -> the pool that stands there.
+    Pool = 0x24,
     /// list -> its open chunk.
     Tail = 0x30,
     /// list, chunk number -> a full chunk.
@@ -44,10 +54,22 @@ pub(crate) enum Table {
     Undo = 0x41,
     /// address -> the node's last answer about the account.
     Account = 0x42,
+    /// address id -> what the transfers say of the token there.
+    Token = 0x43,
+    /// address id -> what the token's contract says of itself.
+    TokenFacts = 0x44,
+    /// address id -> since which block something must be asked about the token there.
+    TokenQuestion = 0x45,
+    /// token, holder -> balance.
+    Balance = 0x46,
+    /// ranked set, sort key -> nothing.
+    Ranked = 0x47,
+    /// ranked set, length and start of a sort key -> how many members begin so.
+    RankCount = 0x48,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 21] = [
         Self::Block,
         Self::Transaction,
         Self::Address,
@@ -60,20 +82,38 @@ impl Table {
         Self::Meta,
         Self::Undo,
         Self::Account,
+        Self::Transfer,
+        Self::Trade,
+        Self::Pool,
+        Self::Token,
+        Self::TokenFacts,
+        Self::TokenQuestion,
+        Self::Balance,
+        Self::Ranked,
+        Self::RankCount,
     ];
+
+    pub(crate) fn from_mark(mark: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|table| *table as u8 == mark)
+    }
 
     pub(crate) fn group(self) -> Group {
         match self {
-            Self::Block | Self::Transaction | Self::Address => Group::Dense,
-            Self::BlockByHash | Self::TransactionByHash | Self::AddressId | Self::Creation => Group::Lookup,
+            Self::Block | Self::Transaction | Self::Address | Self::Transfer | Self::Trade => Group::Dense,
+            Self::BlockByHash | Self::TransactionByHash | Self::AddressId | Self::Creation | Self::Pool => {
+                Group::Lookup
+            }
             Self::Tail | Self::Chunk => Group::Lists,
             Self::Meta | Self::Undo | Self::Account => Group::State,
+            Self::Token | Self::TokenFacts | Self::TokenQuestion | Self::Balance | Self::Ranked | Self::RankCount => {
+                Group::State
+            }
         }
     }
 }
 
 /// A key without the mark of its table. Short enough to live on the stack.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     bytes: [u8; LONGEST_KEY],
     len: usize,
@@ -128,6 +168,20 @@ impl Key {
         Self::of(&[&[list.kind as u8], &id_bytes(list.owner), &number.to_be_bytes()])
     }
 
+    pub(crate) fn balance(token: AddressId, holder: AddressId) -> Self {
+        Self::of(&[&id_bytes(token), &id_bytes(holder)])
+    }
+
+    /// A key as the engine gave it; None where it is longer than any key.
+    pub(crate) fn from_slice(bytes: &[u8]) -> Option<Self> {
+        (bytes.len() <= LONGEST_KEY).then(|| Self::of(&[bytes]))
+    }
+
+    /// This key with more behind it.
+    pub(crate) fn then(&self, more: &[u8]) -> Self {
+        Self::of(&[self.as_slice(), more])
+    }
+
     pub(crate) fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
@@ -163,6 +217,11 @@ pub(crate) fn number_after_hash(key: &[u8]) -> u64 {
     number_in_key(key, HASH_BYTES)
 }
 
+/// The token whose balance a key names.
+pub(crate) fn token_of_balance(key: &Key) -> AddressId {
+    number_in_key(key.as_slice().get(..ID_BYTES).unwrap_or_default(), 0)
+}
+
 fn id_bytes(id: u64) -> [u8; ID_BYTES] {
     let [_, _, _, bytes @ ..] = id.to_be_bytes();
     bytes
@@ -184,11 +243,32 @@ pub(crate) enum ListKind {
     Involved = 1,
     /// Blocks that an address produced: numbers, not transaction ids.
     Mined = 2,
+    /// Transfers that an address gave or received.
+    Transfers = 3,
+    /// Transfers of the token at an address.
+    TokenTransfers = 4,
+    /// Trades that an address made.
+    MakerTrades = 5,
+    /// Trades in the v2 pools of the factory at an address.
+    V2Trades = 6,
+    /// Trades in the v3 pools of the factory at an address.
+    V3Trades = 7,
 }
 
 impl ListKind {
+    const ALL: [Self; 8] = [
+        Self::Transactions,
+        Self::Involved,
+        Self::Mined,
+        Self::Transfers,
+        Self::TokenTransfers,
+        Self::MakerTrades,
+        Self::V2Trades,
+        Self::V3Trades,
+    ];
+
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {
-        [Self::Transactions, Self::Involved, Self::Mined].into_iter().find(|kind| *kind as u8 == byte)
+        Self::ALL.into_iter().find(|kind| *kind as u8 == byte)
     }
 
     pub(crate) fn of(self, owner: AddressId) -> ListKey {
@@ -217,6 +297,7 @@ mod tests {
     #[test]
     fn no_two_tables_share_a_mark() {
         let mut marks = Table::ALL.map(|table| table as u8).to_vec();
+        marks.sort_unstable();
         marks.dedup();
         assert_eq!(marks.len(), Table::ALL.len());
     }

@@ -11,6 +11,7 @@ mod fingerprint;
 mod keys;
 mod lists;
 mod meta;
+mod ranked;
 mod read;
 mod reader;
 mod rows;

@@ -2,32 +2,43 @@
 
 mod addresses;
 mod blocks;
+mod select;
 mod stats;
+mod tokens;
+mod trades;
 mod transactions;
+mod transfers;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use domain::{Address, BlockNumber, BlockRange};
+use domain::{Address, BlockNumber, BlockRange, TokenFacts};
 use store::StoreError;
 
 use crate::engine::View;
-use crate::keys::{AddressId, Key, Table, TxId, number_in_key};
+use crate::keys::{AddressId, Key, Table, number_in_key};
 use crate::meta::{self, Tip};
-use crate::rows::{AddressRow, BlockRow};
+use crate::rows::{AddressRow, BlockRow, Totals};
 
-/// One question's look at the index. Remembers the addresses and blocks it has met, since a page repeats them.
+/// One question's look at the index. Remembers the addresses, blocks and tokens it has met, since a page repeats them.
 pub(crate) struct Reading {
     view: View,
     tip: Option<Tip>,
     addresses: RefCell<HashMap<AddressId, Address>>,
     blocks: RefCell<HashMap<BlockNumber, BlockRow>>,
+    token_facts: RefCell<HashMap<AddressId, TokenFacts>>,
 }
 
 impl Reading {
     pub(crate) fn open(view: View) -> Result<Self, StoreError> {
         let tip = meta::find_tip(&view)?;
-        Ok(Self { view, tip, addresses: RefCell::default(), blocks: RefCell::default() })
+        Ok(Self {
+            view,
+            tip,
+            addresses: RefCell::default(),
+            blocks: RefCell::default(),
+            token_facts: RefCell::default(),
+        })
     }
 
     pub(crate) fn view(&self) -> &View {
@@ -79,19 +90,21 @@ impl Reading {
         first..end.max(first)
     }
 
-    /// The transactions of a range of blocks, as a half-open span of ids.
-    fn transaction_span(&self, range: BlockRange) -> Result<std::ops::Range<TxId>, StoreError> {
+    /// What runs along the chain, as it stood before a block. Past the tip, as it stands now.
+    fn totals_before(&self, number: BlockNumber) -> Result<Totals, StoreError> {
+        match self.tip {
+            Some(tip) if number > tip.block.number => Ok(tip.totals),
+            Some(tip) if number > tip.start_block => Ok(self.block_row(number)?.totals),
+            _ => Ok(Totals::default()),
+        }
+    }
+
+    /// The running numbers that a range of blocks gave out, as a half-open span.
+    fn id_span(&self, range: BlockRange, id: impl Fn(&Totals) -> u64) -> Result<std::ops::Range<u64>, StoreError> {
         let blocks = self.block_span(range);
-        let Some(tip) = self.tip.filter(|_| !blocks.is_empty()) else { return Ok(0..0) };
-        let first_id = |number: BlockNumber| -> Result<TxId, StoreError> {
-            if number > tip.block.number {
-                Ok(tip.totals.transactions)
-            } else if number <= tip.start_block {
-                Ok(0)
-            } else {
-                Ok(self.block_row(number)?.totals.transactions)
-            }
-        };
-        Ok(first_id(blocks.start)?..first_id(blocks.end)?)
+        if blocks.is_empty() {
+            return Ok(0..0);
+        }
+        Ok(id(&self.totals_before(blocks.start)?)..id(&self.totals_before(blocks.end)?))
     }
 }

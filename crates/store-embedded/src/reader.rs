@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, B256, Block, BlockId, BlockRange, BlockRef, Page, PageRequest, Stats, Transaction,
-    TransactionFilter,
+    Account, Address, AddressFacts, B256, Block, BlockId, BlockRange, BlockRef, Page, PageRequest, Pool, Stats, Token,
+    Trade, TradeFilter, Transaction, TransactionFilter, Transfer, TransferFilter,
 };
 use store::{BoxError, ChainReader, KeptAccounts, StoreError};
 
@@ -70,6 +70,28 @@ impl ChainReader for EmbeddedReader {
 
     async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError> {
         self.read(move |index| index.find_address(address)).await
+    }
+
+    async fn list_tokens(&self, page: PageRequest) -> Result<Page<Token>, StoreError> {
+        self.read(move |index| index.list_tokens(page)).await
+    }
+
+    async fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError> {
+        self.read(move |index| index.find_token(address)).await
+    }
+
+    async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError> {
+        let filter = *filter;
+        self.read(move |index| index.list_transfers(&filter, page)).await
+    }
+
+    async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
+        let filter = *filter;
+        self.read(move |index| index.list_trades(&filter, page)).await
+    }
+
+    async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {
+        self.read(move |index| index.find_pool(address)).await
     }
 }
 

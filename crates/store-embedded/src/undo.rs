@@ -1,4 +1,5 @@
-//! What taking a block back needs beyond the block's own rows: which lists it had grown.
+//! What taking a block back needs beyond the block's own rows: which lists it had grown, and what stood where it wrote
+//! over something.
 
 use std::collections::BTreeSet;
 
@@ -12,26 +13,54 @@ use crate::keys::{Key, ListKey, ListKind, Table, number_in_key};
 #[derive(Debug, Default)]
 pub(crate) struct UndoRecord {
     pub(crate) grown_lists: BTreeSet<ListKey>,
+    pub(crate) overwritten: Vec<Overwritten>,
+}
+
+/// A row as it stood before the block; None: it was not there.
+#[derive(Debug)]
+pub(crate) struct Overwritten {
+    pub(crate) table: Table,
+    pub(crate) key: Key,
+    pub(crate) row: Option<Vec<u8>>,
 }
 
 impl UndoRecord {
     pub(crate) fn to_row(&self) -> Vec<u8> {
-        let mut row = RowWriter::with_capacity(self.grown_lists.len() * 6);
+        let mut row = RowWriter::with_capacity(self.grown_lists.len() * 6 + self.overwritten.len() * 24);
+        row.varint(self.grown_lists.len() as u64);
         for list in &self.grown_lists {
             row.byte(list.kind as u8);
             row.varint(list.owner);
+        }
+        for Overwritten { table, key, row: old } in &self.overwritten {
+            row.byte(*table as u8);
+            row.varint(key.as_slice().len() as u64);
+            row.bytes(key.as_slice());
+            // Absent is 0, and a length stands one higher.
+            row.varint(old.as_ref().map_or(0, |old| old.len() as u64 + 1));
+            row.bytes(old.as_deref().unwrap_or_default());
         }
         row.finish()
     }
 
     pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
-        let mut grown_lists = BTreeSet::new();
-        while !row.is_empty() {
+        let mut record = Self::default();
+        for _ in 0..row.varint::<u64>()? {
             let kind = ListKind::from_byte(row.byte()?).ok_or(StoreError::Corrupt("a list of an unknown kind"))?;
-            grown_lists.insert(kind.of(row.varint()?));
+            record.grown_lists.insert(kind.of(row.varint()?));
         }
-        Ok(Self { grown_lists })
+        while !row.is_empty() {
+            let table = Table::from_mark(row.byte()?).ok_or(StoreError::Corrupt("an unknown table"))?;
+            let length = row.varint()?;
+            let key = Key::from_slice(row.bytes(length)?).ok_or(StoreError::Corrupt("an overlong key"))?;
+            let old = match row.varint::<usize>()?.checked_sub(1) {
+                Some(length) => Some(row.bytes(length)?.to_vec()),
+                None => None,
+            };
+            record.overwritten.push(Overwritten { table, key, row: old });
+        }
+        Ok(record)
     }
 }
 

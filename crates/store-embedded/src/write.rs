@@ -2,7 +2,11 @@
 
 mod addresses;
 mod commit;
+mod facts;
+mod overwrite;
 mod revert;
+mod tokens;
+mod trades;
 
 use crate::lists::Tails;
 use addresses::AddressIds;

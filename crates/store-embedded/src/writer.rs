@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use domain::{B256, BlockChanges, BlockNumber, BlockRef};
+use domain::{Address, B256, BlockChanges, BlockNumber, BlockRef, TokenFacts, TokenQuestion};
 use store::{BoxError, ChainWriter, StoreError, Undo};
 
 use crate::engine::Engine;
@@ -62,5 +62,13 @@ impl ChainWriter for EmbeddedWriter {
 
     async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError> {
         self.work(move |engine, state| state.revert_to(engine, number)).await
+    }
+
+    async fn list_token_questions(&self, limit: usize) -> Result<Vec<TokenQuestion>, StoreError> {
+        self.work(move |engine, _| WriteState::list_token_questions(engine, limit)).await
+    }
+
+    async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError> {
+        self.work(move |engine, _| WriteState::keep_token_facts(engine, &facts)).await
     }
 }

@@ -10,7 +10,7 @@ mod model;
 use std::sync::Arc;
 
 pub use chain::RandomChain;
-use domain::{Address, BlockChanges, BlockNumber};
+use domain::{Address, BlockChanges, BlockNumber, TokenFacts, U256};
 pub use model::Model;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -53,6 +53,9 @@ pub async fn run(mut subject: Subject, plan: Plan) {
         } else {
             committed += commit(&mut subject, &mut model, &mut chain, &mut rng).await;
         }
+        if rng.random_ratio(1, 5) {
+            answer_token_questions(&mut subject, &mut model, &mut rng).await;
+        }
         assert_eq!(
             subject.writer.tip().await.expect("tip"),
             model.tip(),
@@ -66,6 +69,31 @@ pub async fn run(mut subject: Subject, plan: Plan) {
     }
     checks::all(&subject, &model, &chain, &mut rng).await;
     checks::kept_accounts(&subject, Address::repeat_byte(0x77)).await;
+}
+
+/// Answers some of the questions that the store has about tokens, as a node would.
+async fn answer_token_questions(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
+    let Some(tip) = model.tip() else { return };
+    let tokens = model.tokens();
+    let questions = subject.writer.list_token_questions(rng.random_range(1..20)).await.expect("questions");
+    let mut answers = Vec::new();
+    for question in questions {
+        let token = tokens.iter().find(|token| token.address == question.token).expect("a question is about a token");
+        assert_eq!(question.kind, token.kind);
+        let facts = TokenFacts {
+            name: format!("Token {}", rng.random::<u16>()),
+            symbol: "TKN".to_owned(),
+            decimals: rng.random(),
+            total_supply: U256::from_limbs(rng.random()),
+            asked_at: Some(tip.number),
+        };
+        model.keep_token_facts(question.token, facts.clone());
+        answers.push((question.token, facts));
+    }
+    let answered: Vec<Address> = answers.iter().map(|(token, _)| *token).collect();
+    subject.writer.keep_token_facts(answers).await.expect("facts");
+    let open = subject.writer.list_token_questions(usize::MAX).await.expect("questions");
+    assert!(open.iter().all(|question| !answered.contains(&question.token)), "an answered question stays open");
 }
 
 async fn commit(subject: &mut Subject, model: &mut Model, chain: &mut RandomChain, rng: &mut StdRng) -> u64 {

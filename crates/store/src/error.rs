@@ -1,4 +1,4 @@
-use domain::{BlockNumber, ChainIdentity};
+use domain::{Address, BlockNumber, ChainIdentity};
 
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -9,6 +9,8 @@ pub enum StoreError {
     NotNextBlock { number: BlockNumber, tip: Option<BlockNumber> },
     #[error("block {number} is not a child of the indexed block before it")]
     NotChildOfTip { number: BlockNumber },
+    #[error("a trade names {pool}, which no block has shown to be a pool")]
+    UnknownPool { pool: Address },
     #[error("cannot go back to block {target}: the store can undo no further than block {oldest}")]
     BeyondUndo { target: BlockNumber, oldest: BlockNumber },
     #[error(

@@ -13,7 +13,9 @@ impl Reading {
         let mined = List::open(&self.view, ListKind::Mined.of(id))?;
 
         let first_seen = self.address_row(id)?.first_seen;
-        let last_tx = transactions.last().max(involved.last());
+        let transfers = List::open(&self.view, ListKind::Transfers.of(id))?;
+        let last_transfer_tx = transfers.last().map(|id| self.transfer_row(id).map(|row| row.tx)).transpose()?;
+        let last_tx = transactions.last().max(involved.last()).max(last_transfer_tx);
         let last_tx_block = last_tx.map(|tx| self.transaction_row(tx).map(|row| row.block_number)).transpose()?;
         let last_seen = last_tx_block.max(mined.last()).unwrap_or(first_seen);
 

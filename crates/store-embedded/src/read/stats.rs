@@ -14,7 +14,7 @@ impl Reading {
         Ok(Stats {
             latest_block: Some(tip.block.number),
             total_transactions: tip.totals.transactions,
-            total_tokens: 0,
+            total_tokens: tip.totals.tokens,
             average_gas_price: self.average_gas_price(tip)?,
         })
     }

@@ -3,13 +3,16 @@ use domain::{Block, BlockNumber};
 use store::StoreError;
 
 use crate::codec::{RowReader, RowWriter};
-use crate::keys::{AddressId, TxId};
+use crate::keys::{AddressId, TradeId, TransferId, TxId};
 
 /// Everything that runs along the chain, as it stands between two blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Totals {
     pub(crate) transactions: TxId,
     pub(crate) addresses: AddressId,
+    pub(crate) transfers: TransferId,
+    pub(crate) trades: TradeId,
+    pub(crate) tokens: u64,
     /// Blocks that have a transaction.
     pub(crate) filled_blocks: u64,
     /// Sum of the gas prices of all transactions.
@@ -20,6 +23,9 @@ impl Totals {
     pub(crate) fn write(&self, row: &mut RowWriter) {
         row.varint(self.transactions);
         row.varint(self.addresses);
+        row.varint(self.transfers);
+        row.varint(self.trades);
+        row.varint(self.tokens);
         row.varint(self.filled_blocks);
         row.amount(&self.gas_prices);
     }
@@ -28,6 +34,9 @@ impl Totals {
         Ok(Self {
             transactions: row.varint()?,
             addresses: row.varint()?,
+            transfers: row.varint()?,
+            trades: row.varint()?,
+            tokens: row.varint()?,
             filled_blocks: row.varint()?,
             gas_prices: row.amount()?,
         })

@@ -14,11 +14,13 @@ pub(crate) struct AddressIds {
     settled: AgedCache<Address, AddressId>,
     /// First seen in the batch in hand.
     new: HashMap<Address, AddressId>,
+    /// The same, in the order of their ids.
+    new_in_order: Vec<(AddressId, Address)>,
 }
 
 impl AddressIds {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { settled: AgedCache::new(capacity), new: HashMap::new() }
+        Self { settled: AgedCache::new(capacity), new: HashMap::new(), new_in_order: Vec::new() }
     }
 
     /// The id of an address; a new one takes `next`, which then moves on.
@@ -46,17 +48,28 @@ impl AddressIds {
         batch.put(Table::AddressId, &Key::address(&address), Key::id(id).as_slice());
         batch.put(Table::Address, &Key::id(id), AddressRow { address, first_seen: block }.to_row());
         self.new.insert(address, id);
+        self.new_in_order.push((id, address));
         Ok(id)
+    }
+
+    /// The address behind an id, also one of the batch in hand.
+    pub(crate) fn find(&self, view: &View, id: AddressId) -> Result<Address, StoreError> {
+        match self.new_in_order.binary_search_by_key(&id, |(id, _)| *id) {
+            Ok(position) => Ok(self.new_in_order[position].1),
+            Err(_) => super::tokens::stored_address(view, id),
+        }
     }
 
     pub(crate) fn settle(&mut self) {
         for (address, id) in self.new.drain() {
             self.settled.insert(address, id);
         }
+        self.new_in_order.clear();
     }
 
     pub(crate) fn forget_changes(&mut self) {
         self.new.clear();
+        self.new_in_order.clear();
     }
 
     /// The ids from `first` on are free again.

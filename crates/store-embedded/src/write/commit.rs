@@ -1,7 +1,8 @@
 use domain::{Address, BlockChanges, BlockNumber};
 use store::{StoreError, Undo};
 
-use super::WriteState;
+use super::overwrite::Overwrites;
+use super::{WriteState, tokens};
 use crate::engine::{Batch, Engine, View};
 use crate::keys::{AddressId, Key, ListKey, ListKind, Table, TxId};
 use crate::lists::{Entry, Roles};
@@ -31,6 +32,7 @@ impl WriteState {
             view: &view,
             batch: engine.batch(),
             totals: tip.map(|tip| tip.totals).unwrap_or_default(),
+            overwrites: Overwrites::new(&view),
         };
         for block in blocks {
             let record = step.add_block(block)?;
@@ -38,7 +40,10 @@ impl WriteState {
                 step.batch.put(Table::Undo, &Key::block(block.block.number), record.to_row());
             }
         }
-        let Step { mut batch, totals, .. } = step;
+        let Step { mut batch, totals, overwrites, .. } = step;
+        overwrites.write(&mut batch);
+        let addresses = &self.addresses;
+        tokens::rerank(&overwrites, &view, &mut batch, &|id| addresses.find(&view, id))?;
         let start_block = tip.map_or(first.block.number, |tip| tip.start_block);
         meta::put_tip(&mut batch, &Tip { block: last.block.id(), start_block, totals });
         forget_undo(&view, &mut batch, undo, last.block.number)?;
@@ -87,14 +92,15 @@ fn forget_undo(view: &View, batch: &mut Batch, undo: Undo, tip: BlockNumber) -> 
 }
 
 /// One batch in the making.
-struct Step<'a> {
-    state: &'a mut WriteState,
-    view: &'a View,
-    batch: Batch,
-    totals: Totals,
+pub(super) struct Step<'state, 'view> {
+    state: &'state mut WriteState,
+    view: &'view View,
+    pub(super) batch: Batch,
+    pub(super) totals: Totals,
+    pub(super) overwrites: Overwrites<'view>,
 }
 
-impl Step<'_> {
+impl Step<'_, '_> {
     fn add_block(&mut self, changes: &BlockChanges) -> Result<UndoRecord, StoreError> {
         let mut record = UndoRecord::default();
         let block = &changes.block;
@@ -104,25 +110,38 @@ impl Step<'_> {
         self.batch.put(Table::BlockByHash, &Key::block_by_hash(&block.hash, block.number), []);
         self.append(&mut record, ListKind::Mined.of(miner), Entry { id: block.number, roles: Roles::NONE })?;
 
+        for pool in &changes.pools {
+            self.add_pool(pool, block.number)?;
+        }
         let mut involved = changes.involved.iter().peekable();
+        let mut transfers = changes.transfers.iter().peekable();
+        let mut trades = changes.trades.iter().peekable();
         for tx in &changes.transactions {
             let id = self.totals.transactions;
-            self.add_transaction(&mut record, id, tx)?;
+            let maker = self.add_transaction(&mut record, id, tx)?;
             while let Some(involvement) = involved.next_if(|involvement| involvement.tx_index == tx.index) {
                 let owner = self.address_id(involvement.address, block.number)?;
                 self.append(&mut record, ListKind::Involved.of(owner), Entry { id, roles: Roles::NONE })?;
             }
+            while let Some(transfer) = transfers.next_if(|transfer| transfer.tx_index == tx.index) {
+                self.add_transfer(&mut record, id, transfer, block.number)?;
+            }
+            while let Some(trade) = trades.next_if(|trade| trade.tx_index == tx.index) {
+                self.add_trade(&mut record, id, maker, trade, block.number)?;
+            }
         }
         self.totals.filled_blocks += u64::from(!changes.transactions.is_empty());
+        record.overwritten = self.overwrites.end_block();
         Ok(record)
     }
 
+    /// Gives the sender.
     fn add_transaction(
         &mut self,
         record: &mut UndoRecord,
         id: TxId,
         tx: &domain::Transaction,
-    ) -> Result<(), StoreError> {
+    ) -> Result<AddressId, StoreError> {
         let from = self.address_id(tx.from, tx.block_number)?;
         let to = tx.to.map(|to| self.address_id(to, tx.block_number)).transpose()?;
         let created = tx.created.map(|created| self.address_id(created, tx.block_number)).transpose()?;
@@ -140,15 +159,15 @@ impl Step<'_> {
         }
         self.totals.transactions += 1;
         self.totals.gas_prices += domain::U256::from(tx.gas_price);
-        Ok(())
+        Ok(from)
     }
 
-    fn append(&mut self, record: &mut UndoRecord, list: ListKey, entry: Entry) -> Result<(), StoreError> {
+    pub(super) fn append(&mut self, record: &mut UndoRecord, list: ListKey, entry: Entry) -> Result<(), StoreError> {
         record.grown_lists.insert(list);
         self.state.tails.append(self.view, &mut self.batch, list, entry)
     }
 
-    fn address_id(&mut self, address: Address, block: BlockNumber) -> Result<AddressId, StoreError> {
+    pub(super) fn address_id(&mut self, address: Address, block: BlockNumber) -> Result<AddressId, StoreError> {
         self.state.addresses.resolve(self.view, &mut self.batch, address, block, &mut self.totals.addresses)
     }
 }

@@ -3,12 +3,13 @@ use std::collections::BTreeSet;
 use domain::{BlockNumber, BlockRef};
 use store::StoreError;
 
-use super::WriteState;
+use super::overwrite::Overwrites;
+use super::{WriteState, tokens};
 use crate::engine::{Batch, Engine, View};
-use crate::keys::{Key, ListKind, Table};
+use crate::keys::{Key, ListKind, Table, token_of_balance};
 use crate::meta::{self, Tip};
 use crate::rows::{AddressRow, BlockRow, Totals, TransactionRow};
-use crate::undo::UndoRecord;
+use crate::undo::{Overwritten, UndoRecord};
 
 impl WriteState {
     /// Takes back every block above `number` in one atomic step.
@@ -33,22 +34,35 @@ impl WriteState {
         let mut batch = engine.batch();
 
         let mut grown = BTreeSet::new();
-        for above in number + 1..=tip.block.number {
+        let mut overwrites = Overwrites::new(&view);
+        for above in (number + 1..=tip.block.number).rev() {
             let key = Key::block(above);
             let row = view.get(Table::Undo, &key)?;
             let row = row.ok_or(StoreError::BeyondUndo { target: number, oldest: above })?;
-            grown.extend(UndoRecord::from_row(&row)?.grown_lists);
+            let record = UndoRecord::from_row(&row)?;
+            grown.extend(record.grown_lists);
+            // The newest block first: what an older one wrote over stands in the end.
+            for Overwritten { table, key, row } in record.overwritten {
+                overwrites.put(table, &key, row)?;
+            }
             batch.delete(Table::Undo, &key);
         }
+        overwrites.write(&mut batch);
+        tokens::rerank(&overwrites, &view, &mut batch, &|id| tokens::stored_address(&view, id))?;
+        ask_again(&overwrites, &mut batch, number);
         for list in grown {
             let cut = match list.kind {
                 ListKind::Transactions | ListKind::Involved => kept.transactions,
                 ListKind::Mined => number + 1,
+                ListKind::Transfers | ListKind::TokenTransfers => kept.transfers,
+                ListKind::MakerTrades | ListKind::V2Trades | ListKind::V3Trades => kept.trades,
             };
             self.tails.truncate(&view, &mut batch, list, cut)?;
         }
         drop_blocks(&view, &mut batch, number + 1..tip.block.number + 1)?;
         drop_transactions(&view, &mut batch, &kept, &tip.totals)?;
+        drop_rows(&mut batch, Table::Transfer, kept.transfers..tip.totals.transfers);
+        drop_rows(&mut batch, Table::Trade, kept.trades..tip.totals.trades);
         drop_addresses(&view, &mut batch, &kept, &tip.totals)?;
 
         let block = BlockRef { number, hash: block.hash };
@@ -65,6 +79,23 @@ const MISSING_BLOCK: StoreError = StoreError::Corrupt("a block is missing below 
 
 fn find_block(view: &View, number: BlockNumber) -> Result<Option<BlockRow>, StoreError> {
     view.get(Table::Block, &Key::block(number))?.map(|row| BlockRow::from_row(&row)).transpose()
+}
+
+/// What a touched token says of itself may be another thing now; one that is no token any more is not asked.
+fn ask_again(overwrites: &Overwrites<'_>, batch: &mut Batch, tip: BlockNumber) {
+    for token in overwrites.changes(Table::Balance).map(|(key, _)| token_of_balance(key)).collect::<BTreeSet<_>>() {
+        tokens::ask_about(batch, token, tip);
+    }
+    for (key, _) in overwrites.changes(Table::Token).filter(|(_, change)| change.now.is_none()) {
+        batch.delete(Table::TokenQuestion, key);
+        batch.delete(Table::TokenFacts, key);
+    }
+}
+
+fn drop_rows(batch: &mut Batch, table: Table, ids: std::ops::Range<u64>) {
+    for id in ids {
+        batch.delete(table, &Key::id(id));
+    }
 }
 
 fn drop_blocks(view: &View, batch: &mut Batch, numbers: std::ops::Range<BlockNumber>) -> Result<(), StoreError> {

@@ -1,21 +1,50 @@
-use domain::{Address, B256, Block, BlockChanges, Involvement, Transaction, U256};
+use domain::{
+    Address, B256, Block, BlockChanges, Involvement, Pool, PoolStyle, TokenKind, TradeDirection, TradeEvent,
+    Transaction, TransferEvent, U256,
+};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 /// Makes blocks that no node made, with the traits that trip an index up: a few very busy addresses, many quiet ones,
-/// transfers to oneself, creations, empty blocks, blocks of the same second.
+/// transfers to oneself, creations, empty blocks, blocks of the same second, tokens whose events do not add up.
 #[derive(Debug)]
 pub struct RandomChain {
     rng: StdRng,
     people: Vec<Address>,
+    tokens: Vec<(Address, TokenKind)>,
+    pools: Vec<Pool>,
 }
 
 impl RandomChain {
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed ^ 0x0005_eed0_fb10_c4e5);
-        let people = (0..40).map(|_| Address::new(rng.random())).collect();
-        Self { rng, people }
+        let people: Vec<Address> = (0..40).map(|_| Address::new(rng.random())).collect();
+        let kinds = [TokenKind::Bep20, TokenKind::Bep721, TokenKind::Bep1155];
+        // One token is also someone who sends and receives.
+        let addresses = std::iter::once(people[5]).chain((0..30).map(|_| Address::new(rng.random())));
+        let tokens: Vec<_> = addresses.zip(kinds.into_iter().cycle()).collect();
+        let factories = [Address::new(rng.random()), people[7]];
+        let pools = (0..6).map(|number| Pool {
+            address: Address::new(rng.random()),
+            style: if number % 3 == 0 { PoolStyle::V3 } else { PoolStyle::V2 },
+            factory: factories[number % 2],
+            token0: tokens[number].0,
+            token1: Address::new(rng.random()),
+        });
+        let pools = pools.collect();
+        Self { rng, people, tokens, pools }
+    }
+
+    /// Every token that may have moved.
+    pub fn tokens(&self) -> impl Iterator<Item = Address> {
+        self.tokens.iter().map(|(address, _)| *address)
+    }
+
+    /// Every pool that may have traded.
+    #[must_use]
+    pub fn pools(&self) -> &[Pool] {
+        &self.pools
     }
 
     /// Every address that may have been used so far, the busiest first.
@@ -47,7 +76,20 @@ impl RandomChain {
         let mut involved: Vec<_> = transactions.iter().flat_map(|tx| self.involved(tx)).collect();
         involved.sort_unstable();
         involved.dedup();
-        BlockChanges { block, transactions, involved, transfers: Vec::new(), trades: Vec::new(), pools: Vec::new() }
+        let (mut transfers, mut trades, mut pools, mut log_index) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        for tx in transactions.iter().filter(|tx| tx.succeeded) {
+            for _ in 0..self.rng.random_range(0..4) {
+                transfers.extend(self.transfer(tx.index, log_index));
+                log_index += 1;
+            }
+            if self.rng.random_ratio(1, 5) {
+                let (pool, trade) = self.trade(tx.index, log_index);
+                pools.push(pool);
+                trades.push(trade);
+                log_index += 1;
+            }
+        }
+        BlockChanges { block, transactions, involved, transfers, trades, pools }
     }
 
     fn transaction(&mut self, block: &Block, index: u32) -> Transaction {
@@ -86,6 +128,50 @@ impl RandomChain {
             .filter(|address| !tx.touches(address))
             .map(|address| Involvement { tx_index: tx.index, address })
             .collect()
+    }
+
+    /// One log's worth: a batch moves several ids at once.
+    fn transfer(&mut self, tx_index: u32, log_index: u32) -> Vec<TransferEvent> {
+        let skewed = self.rng.random_range(0..self.tokens.len()).min(self.rng.random_range(0..self.tokens.len()));
+        let (token, kind) = self.tokens[skewed];
+        let mint = self.rng.random_ratio(1, 2);
+        let from = if mint { Address::ZERO } else { self.person() };
+        let to = match self.rng.random_range(0..12) {
+            0 => from,
+            1 => Address::ZERO,
+            _ => self.person(),
+        };
+        let ids = if kind == TokenKind::Bep1155 { self.rng.random_range(0..4) } else { 1 };
+        (0..ids)
+            .map(|batch_index| TransferEvent {
+                tx_index,
+                log_index,
+                batch_index,
+                token,
+                kind,
+                from,
+                to,
+                value: self.amount(kind),
+                token_id: (kind != TokenKind::Bep20).then(|| U256::from(self.rng.random::<u128>())),
+            })
+            .collect()
+    }
+
+    /// Mostly small, so that balances often come back to nothing; at times as large as can be.
+    fn amount(&mut self, kind: TokenKind) -> U256 {
+        match self.rng.random_range(0..40) {
+            _ if kind == TokenKind::Bep721 => U256::from(1),
+            0 => U256::MAX,
+            1 => U256::ZERO,
+            _ => U256::from(self.rng.random_range(1..4_u8)),
+        }
+    }
+
+    fn trade(&mut self, tx_index: u32, log_index: u32) -> (Pool, TradeEvent) {
+        let pool = self.pools[self.rng.random_range(0..self.pools.len())];
+        let direction = if self.rng.random_bool(0.5) { TradeDirection::ZeroForOne } else { TradeDirection::OneForZero };
+        let (amount_in, amount_out) = (U256::from(self.rng.random::<u128>()), U256::from(self.rng.random::<u64>()));
+        (pool, TradeEvent { tx_index, log_index, pool: pool.address, direction, amount_in, amount_out })
     }
 
     /// The first ones come up far more often than the last.

@@ -1,4 +1,7 @@
-use domain::{Account, Address, B256, BlockId, BlockRange, Code, Order, PageRequest, TransactionFilter, U256};
+use domain::{
+    Account, Address, B256, BlockId, BlockRange, Code, Exchange, Order, PageRequest, PoolStyle, TradeFilter,
+    TransactionFilter, TransferFilter, U256,
+};
 use rand::Rng;
 use rand::rngs::StdRng;
 
@@ -16,6 +19,83 @@ pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, r
     transactions(subject, model, chain, rng).await;
     whole_lists(subject, model, chain).await;
     addresses(subject, model, chain).await;
+    tokens(subject, model, chain).await;
+    transfers(subject, model, chain, rng).await;
+    trades(subject, model, chain, rng).await;
+}
+
+/// Walks the whole list in both directions, and looks at each token by itself.
+async fn tokens(subject: &Subject, model: &Model, chain: &RandomChain) {
+    for order in ORDERS {
+        let expected = model.list_tokens(PageRequest { offset: 0, limit: u32::MAX, order });
+        let mut walked = Vec::new();
+        loop {
+            let page = PageRequest { offset: walked.len() as u64, limit: 7, order };
+            let found = subject.reader.list_tokens(page).await.expect("tokens");
+            assert_eq!(found.total, expected.total, "total of tokens");
+            if found.items.is_empty() {
+                break;
+            }
+            walked.extend(found.items);
+        }
+        assert_eq!(walked, expected.items, "tokens {order:?}");
+    }
+    let known = model.tokens();
+    for address in chain.tokens().chain([Address::repeat_byte(0xee)]) {
+        let expected = known.iter().find(|token| token.address == address).cloned();
+        assert_eq!(subject.reader.find_token(address).await.expect("token"), expected);
+    }
+}
+
+async fn transfers(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
+    let height = model.tip().map_or(0, |tip| tip.number);
+    let tokens: Vec<Address> = chain.tokens().collect();
+    let count = model.list_transfers(&TransferFilter::default(), PageRequest::newest(1)).total;
+    for conditions in 0..16_u8 {
+        for _ in 0..4 {
+            let filter = TransferFilter {
+                address: (conditions & 1 != 0).then(|| someone(chain, rng)),
+                from: (conditions & 2 != 0).then(|| someone(chain, rng)),
+                to: (conditions & 4 != 0).then(|| someone(chain, rng)),
+                token: (conditions & 8 != 0).then(|| tokens[rng.random_range(0..tokens.len())]),
+                blocks: range(rng, height),
+            };
+            let page = page(rng, count);
+            let found = subject.reader.list_transfers(&filter, page).await.expect("transfers");
+            assert_eq!(found, model.list_transfers(&filter, page), "transfers {filter:?} {page:?}");
+        }
+    }
+}
+
+async fn trades(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
+    let height = model.tip().map_or(0, |tip| tip.number);
+    let count = model.list_trades(&TradeFilter::default(), PageRequest::newest(1)).total;
+    for pool in chain.pools() {
+        assert_eq!(subject.reader.find_pool(pool.address).await.expect("pool"), model.find_pool(pool.address));
+    }
+    for conditions in 0..4_u8 {
+        for _ in 0..6 {
+            let factory = chain.pools()[rng.random_range(0..2)].factory;
+            let style = if rng.random_bool(0.5) { PoolStyle::V2 } else { PoolStyle::V3 };
+            let filter = TradeFilter {
+                maker: (conditions & 1 != 0).then(|| someone(chain, rng)),
+                exchange: (conditions & 2 != 0).then_some(Exchange { style, factory }),
+                blocks: range(rng, height),
+            };
+            let page = page(rng, count);
+            let found = subject.reader.list_trades(&filter, page).await.expect("trades");
+            assert_eq!(found, model.list_trades(&filter, page), "trades {filter:?} {page:?}");
+        }
+    }
+}
+
+/// Mostly one of the busiest, at times anyone, at times nobody.
+fn someone(chain: &RandomChain, rng: &mut StdRng) -> Address {
+    match rng.random_range(0..10) {
+        0 => Address::repeat_byte(0xee),
+        1..4 => chain.people()[rng.random_range(0..chain.people().len())],
+        _ => chain.people()[rng.random_range(0..6.min(chain.people().len()))],
+    }
 }
 
 async fn blocks(subject: &Subject, model: &Model, rng: &mut StdRng) {
@@ -50,17 +130,12 @@ async fn single_transactions(subject: &Subject, model: &Model, rng: &mut StdRng)
 async fn transactions(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
     let height = model.tip().map_or(0, |tip| tip.number);
     let count = model.stats().total_transactions;
-    let someone = |rng: &mut StdRng| match rng.random_range(0..10) {
-        0 => Address::repeat_byte(0xee),
-        1..4 => chain.people()[rng.random_range(0..chain.people().len())],
-        _ => chain.people()[rng.random_range(0..6.min(chain.people().len()))],
-    };
     for conditions in 0..8_u8 {
         for _ in 0..6 {
             let mut filter = TransactionFilter {
-                address: (conditions & 1 != 0).then(|| someone(rng)),
-                from: (conditions & 2 != 0).then(|| someone(rng)),
-                to: (conditions & 4 != 0).then(|| someone(rng)),
+                address: (conditions & 1 != 0).then(|| someone(chain, rng)),
+                from: (conditions & 2 != 0).then(|| someone(chain, rng)),
+                to: (conditions & 4 != 0).then(|| someone(chain, rng)),
                 blocks: range(rng, height),
             };
             if rng.random_ratio(1, 4) {

@@ -1,0 +1,63 @@
+use domain::{Page, PageRequest, Transfer, TransferEvent, TransferFilter};
+use store::StoreError;
+
+use super::Reading;
+use super::select::Parties;
+use crate::keys::{Key, ListKind, Table, TransferId};
+use crate::lists::Role;
+use crate::rows::TransferRow;
+
+impl Reading {
+    pub(crate) fn list_transfers(
+        &self,
+        filter: &TransferFilter,
+        page: PageRequest,
+    ) -> Result<Page<Transfer>, StoreError> {
+        let span = self.id_span(filter.blocks, |totals| totals.transfers)?;
+        let parties = Parties::of(filter.address, filter.from, filter.to);
+        let Some(mut conditions) = self.conditions(parties, ListKind::Transfers)? else { return Ok(Page::empty(0)) };
+        if let Some(token) = filter.token {
+            match self.condition(token, ListKind::TokenTransfers, Role::Any)? {
+                Some(condition) => conditions.push(condition),
+                None => return Ok(Page::empty(0)),
+            }
+        }
+        let Page { items, total } = if conditions.is_empty() {
+            let total = span.end - span.start;
+            Page { items: page.ranks(total).map(|rank| span.start + rank).collect(), total }
+        } else {
+            self.select(&conditions, span, page)?
+        };
+        let items = items.into_iter().map(|id| self.hydrate_transfer(self.transfer_row(id)?));
+        Ok(Page { items: items.collect::<Result<_, _>>()?, total })
+    }
+
+    pub(super) fn transfer_row(&self, id: TransferId) -> Result<TransferRow, StoreError> {
+        let row = self.view.get(Table::Transfer, &Key::id(id))?;
+        TransferRow::from_row(&row.ok_or(StoreError::Corrupt("a transfer is missing"))?)
+    }
+
+    fn hydrate_transfer(&self, row: TransferRow) -> Result<Transfer, StoreError> {
+        let place = self.place_of(row.tx)?;
+        let facts = self.token_facts(row.token)?;
+        Ok(Transfer {
+            event: TransferEvent {
+                tx_index: place.tx_index,
+                log_index: row.log_index,
+                batch_index: row.batch_index,
+                token: self.address(row.token)?,
+                kind: row.kind,
+                from: self.address(row.from)?,
+                to: self.address(row.to)?,
+                value: row.value,
+                token_id: row.token_id,
+            },
+            tx_hash: place.tx_hash,
+            block_number: place.block_number,
+            timestamp: place.timestamp,
+            token_name: facts.name,
+            token_symbol: facts.symbol,
+            token_decimals: facts.decimals,
+        })
+    }
+}

@@ -1,0 +1,45 @@
+use domain::PoolStyle;
+use store::StoreError;
+
+use crate::codec::{RowReader, RowWriter};
+use crate::keys::{AddressId, ListKind};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PoolRow {
+    pub(crate) style: PoolStyle,
+    pub(crate) factory: AddressId,
+    pub(crate) token0: AddressId,
+    pub(crate) token1: AddressId,
+}
+
+impl PoolRow {
+    pub(crate) fn to_row(self) -> Vec<u8> {
+        let mut row = RowWriter::with_capacity(16);
+        row.byte(match self.style {
+            PoolStyle::V2 => 2,
+            PoolStyle::V3 => 3,
+        });
+        row.varint(self.factory);
+        row.varint(self.token0);
+        row.varint(self.token1);
+        row.finish()
+    }
+
+    pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
+        let mut row = RowReader::new(row);
+        let style = match row.byte()? {
+            2 => PoolStyle::V2,
+            3 => PoolStyle::V3,
+            _ => return Err(StoreError::Corrupt("a pool of an unknown style")),
+        };
+        Ok(Self { style, factory: row.varint()?, token0: row.varint()?, token1: row.varint()? })
+    }
+}
+
+/// The list that holds the trades of a factory's pools.
+pub(crate) fn exchange_list(style: PoolStyle) -> ListKind {
+    match style {
+        PoolStyle::V2 => ListKind::V2Trades,
+        PoolStyle::V3 => ListKind::V3Trades,
+    }
+}

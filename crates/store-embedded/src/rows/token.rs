@@ -1,0 +1,85 @@
+use alloy_primitives::Uint;
+use domain::{BalanceSource, TokenFacts, TokenKind};
+use store::StoreError;
+
+use crate::codec::{RowReader, RowWriter};
+
+/// Wide enough for the sum of many ids' amounts, each of which may fill 256 bits.
+pub(crate) type Balance = Uint<320, 5>;
+
+/// What a token's transfers say of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TokenRow {
+    pub(crate) kind: TokenKind,
+    pub(crate) balance_source: BalanceSource,
+    pub(crate) holder_count: u64,
+}
+
+impl TokenRow {
+    pub(crate) fn new(kind: TokenKind) -> Self {
+        Self { kind, balance_source: BalanceSource::Events, holder_count: 0 }
+    }
+
+    pub(crate) fn to_row(self) -> Vec<u8> {
+        let mut row = RowWriter::with_capacity(8);
+        row.byte(kind_to_byte(self.kind) | u8::from(self.balance_source == BalanceSource::Calls) << 4);
+        row.varint(self.holder_count);
+        row.finish()
+    }
+
+    pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
+        let mut row = RowReader::new(row);
+        let head = row.byte()?;
+        let balance_source = if head >> 4 == 0 { BalanceSource::Events } else { BalanceSource::Calls };
+        Ok(Self { kind: kind_from_byte(head & 0x0f)?, balance_source, holder_count: row.varint()? })
+    }
+}
+
+pub(super) fn kind_to_byte(kind: TokenKind) -> u8 {
+    match kind {
+        TokenKind::Bep20 => 0,
+        TokenKind::Bep721 => 1,
+        TokenKind::Bep1155 => 2,
+    }
+}
+
+pub(super) fn kind_from_byte(byte: u8) -> Result<TokenKind, StoreError> {
+    match byte {
+        0 => Ok(TokenKind::Bep20),
+        1 => Ok(TokenKind::Bep721),
+        2 => Ok(TokenKind::Bep1155),
+        _ => Err(StoreError::Corrupt("a token of an unknown kind")),
+    }
+}
+
+pub(crate) fn facts_to_row(facts: &TokenFacts) -> Vec<u8> {
+    let mut row = RowWriter::with_capacity(64);
+    row.text(&facts.name);
+    row.text(&facts.symbol);
+    row.byte(facts.decimals);
+    row.amount(&facts.total_supply);
+    // Never asked is 0, and a block stands one higher.
+    row.varint(facts.asked_at.map_or(0, |block| block.saturating_add(1)));
+    row.finish()
+}
+
+pub(crate) fn facts_from_row(row: &[u8]) -> Result<TokenFacts, StoreError> {
+    let mut row = RowReader::new(row);
+    Ok(TokenFacts {
+        name: row.text()?,
+        symbol: row.text()?,
+        decimals: row.byte()?,
+        total_supply: row.amount()?,
+        asked_at: row.varint::<u64>()?.checked_sub(1),
+    })
+}
+
+pub(crate) fn balance_to_row(balance: &Balance) -> Vec<u8> {
+    let mut row = RowWriter::with_capacity(12);
+    row.amount(balance);
+    row.finish()
+}
+
+pub(crate) fn balance_from_row(row: &[u8]) -> Result<Balance, StoreError> {
+    RowReader::new(row).amount()
+}

@@ -1,0 +1,53 @@
+use alloy_primitives::U256;
+use domain::{TradeDirection, TradeEvent};
+use store::StoreError;
+
+use crate::codec::{RowReader, RowWriter};
+use crate::keys::{AddressId, TxId};
+
+/// A trade with its pool as an id. Maker and block are those of its transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TradeRow {
+    pub(crate) tx: TxId,
+    pub(crate) log_index: u32,
+    pub(crate) pool: AddressId,
+    pub(crate) direction: TradeDirection,
+    pub(crate) amount_in: U256,
+    pub(crate) amount_out: U256,
+}
+
+impl TradeRow {
+    pub(crate) fn new(event: &TradeEvent, tx: TxId, pool: AddressId) -> Self {
+        Self {
+            tx,
+            log_index: event.log_index,
+            pool,
+            direction: event.direction,
+            amount_in: event.amount_in,
+            amount_out: event.amount_out,
+        }
+    }
+
+    pub(crate) fn to_row(&self) -> Vec<u8> {
+        let mut row = RowWriter::with_capacity(48);
+        row.byte(u8::from(self.direction == TradeDirection::OneForZero));
+        row.varint(self.tx);
+        row.varint(self.log_index);
+        row.varint(self.pool);
+        row.amount(&self.amount_in);
+        row.amount(&self.amount_out);
+        row.finish()
+    }
+
+    pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
+        let mut row = RowReader::new(row);
+        Ok(Self {
+            direction: if row.byte()? == 0 { TradeDirection::ZeroForOne } else { TradeDirection::OneForZero },
+            tx: row.varint()?,
+            log_index: row.varint()?,
+            pool: row.varint()?,
+            amount_in: row.amount()?,
+            amount_out: row.amount()?,
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! Rows that a block may write over, with what stood there before.
+
+use std::collections::HashMap;
+
+use store::StoreError;
+
+use crate::engine::{Batch, View};
+use crate::keys::{Key, Table};
+use crate::undo::Overwritten;
+
+/// The rows of one batch that are changed in place. Later blocks of the batch see what earlier ones wrote; each row
+/// goes to disk once.
+pub(crate) struct Overwrites<'a> {
+    view: &'a View,
+    rows: HashMap<(Table, Key), Change>,
+    /// Rows as they stood before the block in hand.
+    before_block: HashMap<(Table, Key), Option<Vec<u8>>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Change {
+    /// Before the batch.
+    pub(crate) before: Option<Vec<u8>>,
+    pub(crate) now: Option<Vec<u8>>,
+}
+
+impl<'a> Overwrites<'a> {
+    pub(crate) fn new(view: &'a View) -> Self {
+        Self { view, rows: HashMap::new(), before_block: HashMap::new() }
+    }
+
+    pub(crate) fn get(&mut self, table: Table, key: &Key) -> Result<Option<&[u8]>, StoreError> {
+        Ok(self.open(table, key)?.now.as_deref())
+    }
+
+    pub(crate) fn put(&mut self, table: Table, key: &Key, row: Option<Vec<u8>>) -> Result<(), StoreError> {
+        let change = self.open(table, key)?;
+        if change.now == row {
+            return Ok(());
+        }
+        let old = std::mem::replace(&mut change.now, row);
+        self.before_block.entry((table, *key)).or_insert(old);
+        Ok(())
+    }
+
+    fn open(&mut self, table: Table, key: &Key) -> Result<&mut Change, StoreError> {
+        use std::collections::hash_map::Entry;
+        match self.rows.entry((table, *key)) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => {
+                let row = self.view.get(table, key)?.map(|row| row.to_vec());
+                Ok(entry.insert(Change { before: row.clone(), now: row }))
+            }
+        }
+    }
+
+    /// Ends a block: gives what it wrote over.
+    pub(crate) fn end_block(&mut self) -> Vec<Overwritten> {
+        let mut overwritten: Vec<Overwritten> =
+            self.before_block.drain().map(|((table, key), row)| Overwritten { table, key, row }).collect();
+        // In the order of the keys, so that the same block always leaves the same record.
+        overwritten.sort_unstable_by(|a, b| (a.table as u8, a.key.as_slice()).cmp(&(b.table as u8, b.key.as_slice())));
+        overwritten
+    }
+
+    /// The rows of one table that differ from what they were before the batch.
+    pub(crate) fn changes(&self, wanted: Table) -> impl Iterator<Item = (&Key, &Change)> {
+        self.rows
+            .iter()
+            .filter(move |((table, _), change)| *table == wanted && change.before != change.now)
+            .map(|((_, key), change)| (key, change))
+    }
+
+    pub(crate) fn write(&self, batch: &mut Batch) {
+        for ((table, key), change) in self.rows.iter().filter(|(_, change)| change.before != change.now) {
+            match &change.now {
+                Some(row) => batch.put(*table, key, row.clone()),
+                None => batch.delete(*table, key),
+            }
+        }
+    }
+}
