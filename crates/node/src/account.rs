@@ -1,13 +1,12 @@
 //! The state of one account, as of a block or as near to it as the node can tell.
 
-use std::sync::atomic::Ordering;
-
 use domain::{Account, Address, BlockRef, Code};
 
 use crate::{
     NodeError,
     decode::{HexBytes, Quantity, Wide},
     rpc_error::RpcErrorKind,
+    state::at_state,
     upstream::{Call, Upstream},
 };
 
@@ -24,20 +23,8 @@ pub(crate) async fn fetch_account(upstream: &Upstream, address: Address, at: Blo
     }
 }
 
-/// By hash (EIP-1898), so that the three answers are of one branch; by number where the node does not take a hash.
 async fn account_at(upstream: &Upstream, address: Address, at: BlockRef) -> Result<Account, NodeError> {
-    let lacks_state_by_hash = &upstream.abilities().lacks_state_by_hash;
-    if !lacks_state_by_hash.load(Ordering::Relaxed) {
-        let by_hash = format!(r#"{{"blockHash":"{}"}}"#, at.hash);
-        match ask(upstream, address, at, &by_hash).await {
-            Err(error) if error.rpc_kind() == Some(RpcErrorKind::InvalidParams) => {
-                tracing::info!(endpoint = upstream.name(), %error, "the node tells states by block number only");
-                lacks_state_by_hash.store(true, Ordering::Relaxed);
-            }
-            outcome => return outcome,
-        }
-    }
-    ask(upstream, address, at, &format!(r#""{:#x}""#, at.number)).await
+    at_state(upstream, at, async |block| ask(upstream, address, at, &block).await).await
 }
 
 async fn ask(upstream: &Upstream, address: Address, at: BlockRef, block: &str) -> Result<Account, NodeError> {

@@ -6,8 +6,9 @@ use std::{
 use domain::{Account, Address, BlockNumber, BlockRef, ChainIdentity, FetchedBlock};
 
 use crate::{
-    Heads, NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy, account::fetch_account, blocks::fetch_block,
-    error::Remedy, failover::Failover, rpc_error::RpcErrorKind, status::Counters, upstream::Upstream,
+    CallBlock, ContractAnswers, ContractCall, Heads, NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy,
+    account::fetch_account, blocks::fetch_block, calls::call_contracts, error::Remedy, failover::Failover,
+    rpc_error::RpcErrorKind, status::Counters, upstream::Upstream,
 };
 
 /// Speaks with the node. Cheap to clone; all clones share connections, limits and counters.
@@ -93,6 +94,13 @@ impl NodeClient {
     /// (yet).
     pub async fn find_block(&self, number: BlockNumber) -> Result<Option<FetchedBlock>, NodeError> {
         self.persist(self.retry.tries, |_, upstream| async move { fetch_block(&upstream, number).await }).await
+    }
+
+    /// Calls many contracts without leaving a trace, all at one state. Where the node does not have the state that is
+    /// asked for, at the node's head, if that is not older: [`ContractAnswers::block`] tells.
+    pub async fn calls(&self, calls: Vec<ContractCall>, at: CallBlock) -> Result<ContractAnswers, NodeError> {
+        let calls = &calls;
+        self.persist(self.retry.tries, |_, upstream| async move { call_contracts(&upstream, calls, at).await }).await
     }
 
     /// Balance, nonce and code of an account at a block. Where the node does not have the state of that block, at the

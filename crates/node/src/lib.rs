@@ -5,6 +5,7 @@
 
 mod account;
 mod blocks;
+mod calls;
 mod check;
 mod client;
 mod config;
@@ -16,10 +17,12 @@ mod heads;
 mod limiter;
 mod retry;
 mod rpc_error;
+mod state;
 mod status;
 mod transport;
 mod upstream;
 
+pub use calls::{CallBlock, ContractAnswer, ContractAnswers, ContractCall};
 pub use client::NodeClient;
 pub use config::{NodeConfig, PollBounds, RetryPolicy};
 pub use endpoint::{Endpoint, EndpointError};

@@ -13,12 +13,36 @@ pub(crate) enum RpcErrorKind {
     /// The node no longer has, or does not have yet, the block or its state.
     StateGone,
     InvalidParams,
+    /// What was executed failed, not the node: it reverted, ran out of gas, met an invalid instruction.
+    Execution,
     /// Asking again would not help.
     Final,
     /// The node's own trouble, which may pass.
     Passing,
 }
 
+const EXECUTION: [&str; 20] = [
+    "revert",
+    "vm exception",
+    "vm execution error",
+    "evm error",
+    "out of gas",
+    "outofgas",
+    "opcode",
+    "bad instruction",
+    "bad jump",
+    "invalid jump",
+    "stack underflow",
+    "stack overflow",
+    "stack limit",
+    "write protection",
+    "static call",
+    "out of bounds",
+    "max call depth",
+    "gas required exceeds",
+    "gas uint64 overflow",
+    "initcode",
+];
 const BATCH: [&str; 3] = ["batch", "response size", "response too large"];
 const LIMITED: [&str; 12] = [
     "limit exceeded",
@@ -66,6 +90,9 @@ pub(crate) fn kind_of(error: &ErrorObject) -> RpcErrorKind {
     let message = error.message.to_ascii_lowercase();
     let says = |texts: &[&str]| texts.iter().any(|text| message.contains(text));
     match error.code {
+        // First of all: why a contract reverts is in the contract's own words, and those may be any of the words below.
+        3 | -32015 => RpcErrorKind::Execution,
+        _ if says(&EXECUTION) => RpcErrorKind::Execution,
         _ if says(&BATCH) => RpcErrorKind::BatchRefused,
         -32005 | 429 | -32029 => RpcErrorKind::Limited,
         _ if says(&LIMITED) => RpcErrorKind::Limited,
@@ -76,8 +103,7 @@ pub(crate) fn kind_of(error: &ErrorObject) -> RpcErrorKind {
         -32602 => RpcErrorKind::InvalidParams,
         _ if says(&INVALID) => RpcErrorKind::InvalidParams,
         _ if says(&METHOD_MISSING) => RpcErrorKind::MethodMissing,
-        3 | -32600 | -32700 => RpcErrorKind::Final,
-        _ if says(&["revert", "execution"]) => RpcErrorKind::Final,
+        -32600 | -32700 => RpcErrorKind::Final,
         _ => RpcErrorKind::Passing,
     }
 }
@@ -101,7 +127,17 @@ mod tests {
             (-39001, "Unknown block", RpcErrorKind::StateGone),
             (-32000, "required historical state unavailable (reexec=128)", RpcErrorKind::StateGone),
             (-32602, "invalid argument 1: json: cannot unmarshal object into Go value", RpcErrorKind::InvalidParams),
-            (3, "execution reverted", RpcErrorKind::Final),
+            (3, "execution reverted", RpcErrorKind::Execution),
+            (3, "execution reverted: rate limit exceeded", RpcErrorKind::Execution),
+            (-32000, "execution reverted: batch too large, header not found", RpcErrorKind::Execution),
+            (-32603, "VM Exception while processing: revert too many requests", RpcErrorKind::Execution),
+            (-32015, "VM execution error.", RpcErrorKind::Execution),
+            (-32000, "out of gas", RpcErrorKind::Execution),
+            (-32000, "invalid opcode: INVALID", RpcErrorKind::Execution),
+            (-32000, "stack limit reached 1024 (1023)", RpcErrorKind::Execution),
+            (-32000, "EVM error: InvalidFEOpcode", RpcErrorKind::Execution),
+            (-32600, "invalid request", RpcErrorKind::Final),
+            (-32000, "execution aborted (timeout = 5s)", RpcErrorKind::Passing),
             (-32603, "internal error", RpcErrorKind::Passing),
             (-32002, "request timed out", RpcErrorKind::Passing),
         ];

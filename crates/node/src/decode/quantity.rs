@@ -30,6 +30,17 @@ pub(crate) struct Account20(pub(crate) Address);
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct HexBytes(pub(crate) Bytes);
 
+/// Bytes that a contract made up. More than [`CappedBytes::MOST`] are passed over undecoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CappedBytes {
+    Bytes(Bytes),
+    TooMany,
+}
+
+impl CappedBytes {
+    pub(crate) const MOST: usize = 64 << 10;
+}
+
 /// The first four bytes of call data; the rest, which may be long, is not even decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SelectorOf(pub(crate) Option<[u8; 4]>);
@@ -112,6 +123,13 @@ fn parse_bytes(text: &str) -> Result<Bytes, HexError> {
     hex::decode(digits).map(Bytes::from).map_err(|_| HexError::Digit)
 }
 
+fn parse_capped(text: &str) -> Result<CappedBytes, HexError> {
+    if digits(text)?.len() > 2 * CappedBytes::MOST {
+        return Ok(CappedBytes::TooMany);
+    }
+    parse_bytes(text).map(CappedBytes::Bytes)
+}
+
 fn parse_selector(text: &str) -> Result<Option<[u8; 4]>, HexError> {
     let digits = digits(text)?;
     let Some(first) = digits.get(..8) else { return Ok(None) };
@@ -123,6 +141,9 @@ fn parse_selector(text: &str) -> Result<Option<[u8; 4]>, HexError> {
 /// Reads a hex string, and, where the type is a number, a JSON number too: a few nodes send those.
 macro_rules! from_hex {
     ($type:ident, $what:literal, $parse:expr $(, $number:expr)?) => {
+        from_hex!($type as $type, $what, $parse $(, $number)?);
+    };
+    ($type:ident as $make:expr, $what:literal, $parse:expr $(, $number:expr)?) => {
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct Hex;
@@ -132,7 +153,7 @@ macro_rules! from_hex {
                         f.write_str($what)
                     }
                     fn visit_str<E: Error>(self, text: &str) -> Result<$type, E> {
-                        $parse(text).map($type).map_err(|error| E::custom(format_args!("{error} in {}", $what)))
+                        $parse(text).map($make).map_err(|error| E::custom(format_args!("{error} in {}", $what)))
                     }
                     $(fn visit_u64<E: Error>(self, number: u64) -> Result<$type, E> {
                         Ok($type($number(number)))
@@ -150,6 +171,7 @@ from_hex!(Wide, "a big quantity", parse_u256, U256::from);
 from_hex!(Hash, "a hash", |text| parse_fixed(text).map(B256::new));
 from_hex!(Account20, "an address", |text| parse_fixed(text).map(Address::new));
 from_hex!(HexBytes, "bytes", parse_bytes);
+from_hex!(CappedBytes as std::convert::identity, "a contract's answer", parse_capped);
 from_hex!(SelectorOf, "call data", parse_selector);
 
 impl<'de> Deserialize<'de> for Present {
@@ -185,6 +207,15 @@ mod tests {
         assert_eq!(parse_fixed::<2>("0x123"), Err(HexError::Length));
         assert_eq!(parse_bytes("0x123"), Err(HexError::Length));
         assert_eq!(parse_bytes("0xzz"), Err(HexError::Digit));
+    }
+
+    #[test]
+    fn bytes_beyond_the_cap_are_not_kept() {
+        let hex = |bytes: usize| format!("0x{}", "ab".repeat(bytes));
+        let most = CappedBytes::MOST;
+        assert_eq!(parse_capped(&hex(most)), Ok(CappedBytes::Bytes(vec![0xab; most].into())));
+        assert_eq!(parse_capped(&hex(most + 1)), Ok(CappedBytes::TooMany));
+        assert_eq!(parse_capped("0x"), Ok(CappedBytes::Bytes(Bytes::new())));
     }
 
     #[test]

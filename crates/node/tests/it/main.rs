@@ -3,6 +3,7 @@
 
 mod accounts;
 mod blocks;
+mod calls;
 mod failover;
 mod sockets;
 mod support;
