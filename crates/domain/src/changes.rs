@@ -12,6 +12,8 @@ pub struct BlockChanges {
     pub involved: Vec<Involvement>,
     /// In the order of the block's logs.
     pub transfers: Vec<TransferEvent>,
+    /// Whose balance of a token changed by an event that is no transfer, such as a deposit of the wrapped coin.
+    pub touched_holders: Vec<TouchedHolder>,
     /// In the order of the block's logs; each names a pool that stands in `pools` or in an earlier block's.
     pub trades: Vec<TradeEvent>,
     /// Pools that trade in this block. One that the index knows already does no harm.
@@ -24,4 +26,11 @@ pub struct BlockChanges {
 pub struct Involvement {
     pub tx_index: u32,
     pub address: Address,
+}
+
+/// A sign that a balance changed, whatever the amount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TouchedHolder {
+    pub token: Address,
+    pub holder: Address,
 }

@@ -20,13 +20,16 @@ pub use account::{Account, Code};
 pub use address::{AddressFacts, Creation};
 pub use alloy_primitives::{Address, B256, U256};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
-pub use changes::{BlockChanges, Involvement};
+pub use changes::{BlockChanges, Involvement, TouchedHolder};
 pub use filter::{BlockRange, TransactionFilter};
 pub use log::{FetchedBlock, Log};
 pub use page::{Order, Page, PageRequest};
 pub use stats::Stats;
 pub use sync::{SyncPhase, SyncStatus};
-pub use token::{BalanceSource, Token, TokenFacts, TokenKind, TokenQuestion};
+pub use token::{
+    AuditSample, AuditVerdict, Balance, BalanceQuestion, BalanceSource, Holder, Token, TokenBalance, TokenFacts,
+    TokenKind, TokenQuestion,
+};
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
 pub use transaction::{Selector, Transaction};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};

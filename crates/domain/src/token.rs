@@ -1,4 +1,4 @@
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, U256, Uint};
 
 use crate::BlockNumber;
 
@@ -13,6 +13,9 @@ pub enum TokenKind {
     Bep1155,
 }
 
+/// An amount of a token. Wide enough for the sum of many ids' amounts, each of which may fill 256 bits.
+pub type Balance = Uint<320, 5>;
+
 /// A token as the index and the node together know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
@@ -24,6 +27,8 @@ pub struct Token {
     /// Transfers of this token.
     pub transfer_count: u64,
     pub balance_source: BalanceSource,
+    /// The newest block at which balances were compared with what the contract says.
+    pub audited_block: Option<BlockNumber>,
 }
 
 /// What a token's contract says of itself. Whatever it does not say sensibly is empty or zero.
@@ -51,4 +56,39 @@ pub enum BalanceSource {
 pub struct TokenQuestion {
     pub token: Address,
     pub kind: TokenKind,
+}
+
+/// Who holds how much of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    pub address: Address,
+    pub balance: Balance,
+}
+
+/// How much of a token someone holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenBalance {
+    pub token: Token,
+    pub balance: Balance,
+}
+
+/// A holder of a token whose balance events do not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BalanceQuestion {
+    pub token: Address,
+    pub holder: Address,
+}
+
+/// Balances of a token as its events add up to, to be compared with what its contract says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditSample {
+    pub token: Address,
+    pub holders: Vec<Holder>,
+}
+
+/// How a comparison came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditVerdict {
+    AddsUp,
+    DoesNotAddUp,
 }

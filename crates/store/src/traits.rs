@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, B256, Block, BlockChanges, BlockId, BlockNumber, BlockRange, BlockRef, Page,
-    PageRequest, Pool, Stats, Token, TokenFacts, TokenQuestion, Trade, TradeFilter, Transaction, TransactionFilter,
-    Transfer, TransferFilter,
+    Account, Address, AddressFacts, AuditSample, AuditVerdict, B256, BalanceQuestion, Block, BlockChanges, BlockId,
+    BlockNumber, BlockRange, BlockRef, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, TokenFacts,
+    TokenQuestion, Trade, TradeFilter, Transaction, TransactionFilter, Transfer, TransferFilter, U256,
 };
 
 use crate::StoreError;
@@ -42,6 +42,23 @@ pub trait ChainWriter: Send + Sync {
 
     /// Keeps what tokens say of themselves, and takes their questions off the list.
     async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError>;
+
+    /// Tokens whose balances are due for a comparison with the contract's word, with the newest and the first holders
+    /// that transfers touched, as they stand at the tip.
+    async fn list_audits(&self, limit: usize) -> Result<Vec<AuditSample>, StoreError>;
+
+    /// Keeps how comparisons at the tip came out. A token that does not add up has its balances asked from then on.
+    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditVerdict)>) -> Result<(), StoreError>;
+
+    /// Balances to ask of contracts whose events do not tell them.
+    async fn list_balance_questions(&mut self, limit: usize) -> Result<Vec<BalanceQuestion>, StoreError>;
+
+    /// Keeps balances that contracts gave at the tip, and takes their questions off the list.
+    async fn keep_balances(&mut self, balances: Vec<(BalanceQuestion, U256)>) -> Result<(), StoreError>;
+
+    /// Brings the order of some holders up to date with their balances; gives how many were looked at. When it gives 0,
+    /// every list of holders is that of the tip.
+    async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError>;
 }
 
 /// Everything the index can be asked. Each call sees one consistent state.
@@ -75,6 +92,12 @@ pub trait ChainReader: Send + Sync {
     async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError>;
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError>;
+
+    /// Who holds a token, the largest balance first; None where there is no such token. Follows a moment behind the tip.
+    async fn list_holders(&self, token: Address, page: PageRequest) -> Result<Option<Page<Holder>>, StoreError>;
+
+    /// Which tokens an address holds, in the order in which they were first seen. Follows a moment behind the tip.
+    async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError>;
 }
 
 /// The last answers of the node about accounts, kept for the hours when it cannot be asked.
