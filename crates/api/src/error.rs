@@ -10,7 +10,10 @@ use axum::{
 use node::NodeError;
 use store::StoreError;
 
-use crate::wire::{Problem, ProblemCode};
+use crate::{
+    params::BodyFault,
+    wire::{Problem, ProblemCode},
+};
 
 /// Seconds a client should wait before it asks again. A store or a node that is away is seldom back within one.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
@@ -26,6 +29,8 @@ pub(crate) enum ApiError {
     RepeatedParameter { field: &'static str },
     #[error("the URL is not properly percent-encoded UTF-8")]
     MalformedUrl { field: Option<String> },
+    #[error(transparent)]
+    Body(#[from] BodyFault),
     #[error("there is nothing at this path")]
     RouteNotFound,
     #[error("no such block is indexed")]
@@ -34,6 +39,8 @@ pub(crate) enum ApiError {
     TransactionNotFound,
     #[error("the address took no part in any indexed block")]
     AddressNotFound,
+    #[error("no transfer of such a token is indexed")]
+    TokenNotFound,
     #[error("this path does not answer to the method of the request; see the Allow header")]
     MethodNotAllowed,
     #[error("the URL is longer than 8192 bytes")]
@@ -67,10 +74,12 @@ impl ApiError {
             Self::InvalidParameter { .. } => ProblemCode::InvalidParameter,
             Self::RepeatedParameter { .. } => ProblemCode::RepeatedParameter,
             Self::MalformedUrl { .. } => ProblemCode::MalformedUrl,
+            Self::Body(fault) => fault.code(),
             Self::RouteNotFound => ProblemCode::RouteNotFound,
             Self::BlockNotFound => ProblemCode::BlockNotFound,
             Self::TransactionNotFound => ProblemCode::TransactionNotFound,
             Self::AddressNotFound => ProblemCode::AddressNotFound,
+            Self::TokenNotFound => ProblemCode::TokenNotFound,
             Self::MethodNotAllowed => ProblemCode::MethodNotAllowed,
             Self::UriTooLong => ProblemCode::UriTooLong,
             Self::Panicked { .. } | Self::Unwritable(_) => ProblemCode::InternalError,
@@ -106,6 +115,7 @@ impl ApiError {
         match self {
             Self::InvalidParameter { field, .. } | Self::RepeatedParameter { field } => Some((*field).into()),
             Self::MalformedUrl { field } => field.clone().map(Cow::from),
+            Self::Body(fault) => fault.field(),
             _ => None,
         }
     }
@@ -123,10 +133,14 @@ impl ProblemCode {
     pub(crate) fn status(self) -> StatusCode {
         match self {
             Self::InvalidParameter | Self::RepeatedParameter | Self::MalformedUrl => StatusCode::BAD_REQUEST,
+            Self::MalformedBody | Self::UnknownField | Self::FilterNotOffered => StatusCode::BAD_REQUEST,
             Self::RouteNotFound | Self::BlockNotFound | Self::TransactionNotFound | Self::AddressNotFound => {
                 StatusCode::NOT_FOUND
             }
+            Self::TokenNotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::UriTooLong => StatusCode::URI_TOO_LONG,
             Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
             Self::StoreUnavailable | Self::NodeUnavailable | Self::DeadlineExceeded => StatusCode::SERVICE_UNAVAILABLE,
@@ -138,11 +152,17 @@ impl ProblemCode {
             Self::InvalidParameter => "Invalid parameter",
             Self::RepeatedParameter => "Repeated parameter",
             Self::MalformedUrl => "Malformed URL",
+            Self::MalformedBody => "Malformed body",
+            Self::UnknownField => "Unknown field",
+            Self::FilterNotOffered => "Filter not offered",
             Self::RouteNotFound => "Path not found",
             Self::BlockNotFound => "Block not found",
             Self::TransactionNotFound => "Transaction not found",
             Self::AddressNotFound => "Address not found",
+            Self::TokenNotFound => "Token not found",
             Self::MethodNotAllowed => "Method not allowed",
+            Self::BodyTooLarge => "Body too large",
+            Self::UnsupportedMediaType => "Unsupported media type",
             Self::UriTooLong => "URL too long",
             Self::InternalError => "Internal error",
             Self::StoreUnavailable => "Index unavailable",
@@ -157,11 +177,17 @@ impl ProblemCode {
             Self::InvalidParameter => "invalid_parameter",
             Self::RepeatedParameter => "repeated_parameter",
             Self::MalformedUrl => "malformed_url",
+            Self::MalformedBody => "malformed_body",
+            Self::UnknownField => "unknown_field",
+            Self::FilterNotOffered => "filter_not_offered",
             Self::RouteNotFound => "route_not_found",
             Self::BlockNotFound => "block_not_found",
             Self::TransactionNotFound => "transaction_not_found",
             Self::AddressNotFound => "address_not_found",
+            Self::TokenNotFound => "token_not_found",
             Self::MethodNotAllowed => "method_not_allowed",
+            Self::BodyTooLarge => "body_too_large",
+            Self::UnsupportedMediaType => "unsupported_media_type",
             Self::UriTooLong => "uri_too_long",
             Self::InternalError => "internal_error",
             Self::StoreUnavailable => "store_unavailable",
@@ -192,15 +218,21 @@ impl IntoResponse for ApiError {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) const CODES: [ProblemCode; 13] = [
+    pub(crate) const CODES: [ProblemCode; 19] = [
         ProblemCode::InvalidParameter,
         ProblemCode::RepeatedParameter,
         ProblemCode::MalformedUrl,
+        ProblemCode::MalformedBody,
+        ProblemCode::UnknownField,
+        ProblemCode::FilterNotOffered,
         ProblemCode::RouteNotFound,
         ProblemCode::BlockNotFound,
         ProblemCode::TransactionNotFound,
         ProblemCode::AddressNotFound,
+        ProblemCode::TokenNotFound,
         ProblemCode::MethodNotAllowed,
+        ProblemCode::BodyTooLarge,
+        ProblemCode::UnsupportedMediaType,
         ProblemCode::UriTooLong,
         ProblemCode::InternalError,
         ProblemCode::StoreUnavailable,

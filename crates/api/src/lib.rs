@@ -5,6 +5,7 @@
 
 mod accounts;
 mod answer;
+mod dexes;
 mod document;
 mod error;
 mod labels;
@@ -14,10 +15,13 @@ mod router;
 mod routes;
 mod serve;
 mod state;
+mod token_prefix;
 pub mod wire;
 
+pub use dexes::{DexEntry, Dexes, DexesError};
 pub use labels::{LabelFault, Labels, LabelsError};
 pub use params::Paging;
 pub use router::router;
 pub use serve::serve;
 pub use state::ApiState;
+pub use token_prefix::{TokenPrefix, UnknownTokenPrefix};

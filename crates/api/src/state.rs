@@ -5,7 +5,7 @@ use node::NodeClient;
 use store::{ChainReader, KeptAccounts};
 use tokio::sync::watch;
 
-use crate::{Labels, accounts::Accounts, answer::Freshness};
+use crate::{Dexes, Labels, TokenPrefix, accounts::Accounts, answer::Freshness};
 
 /// Blocks under the tip that a reorganisation may still take back: as many as a store can undo.
 const UNSETTLED_BLOCKS: u64 = 256;
@@ -16,6 +16,8 @@ pub struct ApiState {
     pub(crate) accounts: Accounts,
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) labels: Labels,
+    pub(crate) token_prefix: TokenPrefix,
+    pub(crate) dexes: Dexes,
 }
 
 impl ApiState {
@@ -27,7 +29,26 @@ impl ApiState {
         sync: watch::Receiver<SyncStatus>,
         labels: Labels,
     ) -> Self {
-        Self { chain, accounts: Accounts::new(node, accounts), sync, labels }
+        Self {
+            chain,
+            accounts: Accounts::new(node, accounts),
+            sync,
+            labels,
+            token_prefix: TokenPrefix::default(),
+            dexes: Dexes::default(),
+        }
+    }
+
+    /// Calls token standards as the chain's people do.
+    #[must_use]
+    pub fn with_token_prefix(self, token_prefix: TokenPrefix) -> Self {
+        Self { token_prefix, ..self }
+    }
+
+    /// Calls exchanges by these names.
+    #[must_use]
+    pub fn with_dexes(self, dexes: Dexes) -> Self {
+        Self { dexes, ..self }
     }
 
     /// How long an answer about one block stays true.

@@ -19,14 +19,15 @@ use utoipa::{
 use crate::wire::{Problem, ProblemCode};
 
 pub(crate) use responses::{
-    BadParameter, NoSuchAddress, NoSuchBlock, NoSuchTransaction, NodeOrIndexUnavailable, NotModified, Unavailable,
+    BadBody, BadParameter, BodyTooLarge, NoSuchAddress, NoSuchBlock, NoSuchToken, NoSuchTransaction,
+    NodeOrIndexUnavailable, NotDeclaredJson, NotModified, Unavailable,
 };
 
 const DESCRIPTION: &str = "\
-Blocks, transactions and addresses of an EVM chain.
+Blocks, transactions, tokens, transfers, trades and addresses of an EVM chain.
 
 Addresses and hashes are taken in any letter case and given in lower case. Numbers that may exceed what JSON carries \
-safely are decimal strings. Times are UTC. Lists are newest first; unknown query parameters are ignored. HEAD is \
+safely are decimal strings. Times are UTC. Lists are newest first, tokens by holders; unknown query parameters are ignored. HEAD is \
 answered wherever GET is.
 
 Errors are problem documents (RFC 9457): `code` is stable, `field` names the input at fault. A path that is not listed \

@@ -8,7 +8,10 @@ use utoipa::{
 };
 
 use super::header;
-use crate::error::{AccountUnknown, ApiError};
+use crate::{
+    error::{AccountUnknown, ApiError},
+    params::BodyFault,
+};
 
 type Responses = BTreeMap<String, RefOr<Response>>;
 
@@ -33,8 +36,25 @@ problem_answers! {
         ApiError::RepeatedParameter { field: "page" },
         ApiError::MalformedUrl { field: Some("page".to_owned()) },
     ];
+    BadBody: "The body cannot be read; `field` names the member at fault", [
+        ApiError::Body(BodyFault::invalid("orderBy", "must be asc or desc")),
+        ApiError::Body(BodyFault::Repeated { field: "limit".to_owned() }),
+        ApiError::Body(BodyFault::NotAnObject),
+        ApiError::Body(BodyFault::Unknown {
+            field: "order".to_owned(),
+            allowed: "entity, filter, orderBy, limit, offset".to_owned(),
+        }),
+        ApiError::Body(BodyFault::NotOffered {
+            field: "filter.blockNumber".to_owned(),
+            entity: "blocks",
+            offered: "blockFrom, blockTo".to_owned(),
+        }),
+    ];
+    BodyTooLarge: "The body is larger than 65536 bytes", [ApiError::Body(BodyFault::TooLarge)];
+    NotDeclaredJson: "The body is not declared as JSON", [ApiError::Body(BodyFault::NotDeclaredJson)];
     NoSuchBlock: "No such block is indexed", [ApiError::BlockNotFound];
     NoSuchTransaction: "No such transaction is indexed", [ApiError::TransactionNotFound];
+    NoSuchToken: "No transfer of such a token is indexed", [ApiError::TokenNotFound];
     NoSuchAddress: "The address was never seen on the chain", [ApiError::AddressNotFound];
     UrlTooLong: "The URL is longer than 8192 bytes", [ApiError::UriTooLong];
     Failed: "A fault of the service", [ApiError::Panicked { message: String::new() }];

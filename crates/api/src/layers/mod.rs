@@ -47,7 +47,7 @@ pub(crate) fn wrap(router: Router) -> Router {
 fn open_to_browsers() -> CorsLayer {
     CorsLayer::new()
         .allow_origin(Any)
-        .allow_methods([Method::GET, Method::HEAD, Method::OPTIONS])
+        .allow_methods([Method::GET, Method::HEAD, Method::OPTIONS, Method::POST])
         .allow_headers(Any)
         .expose_headers([header::ETAG, header::RETRY_AFTER, request_id::HEADER])
         .max_age(PREFLIGHT_MAX_AGE)

@@ -166,6 +166,20 @@ async fn a_browser_page_of_any_origin_may_ask() {
 }
 
 #[tokio::test]
+async fn a_browser_page_of_any_origin_may_send_json() {
+    let preflight = request("OPTIONS", "/numbers")
+        .header("origin", "https://example.org")
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "content-type")
+        .body(Body::empty())
+        .unwrap();
+    let reply = send(preflight).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    assert!(reply.header("access-control-allow-methods").split(',').any(|method| method == "POST"));
+    assert_eq!(reply.header("access-control-allow-headers"), "*");
+}
+
+#[tokio::test]
 async fn a_body_on_a_get_is_ignored() {
     let reply = send(request("GET", "/numbers").body(Body::from("{\"page\": 7}")).unwrap()).await;
     assert_eq!(reply.status, StatusCode::OK);

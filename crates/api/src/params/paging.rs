@@ -4,8 +4,8 @@ use utoipa::IntoParams;
 use super::{FromQuery, Query, whole_number::parse_whole_number};
 use crate::error::ApiError;
 
-const DEFAULT_LIMIT: u32 = 25;
-const MAX_LIMIT: u32 = 100;
+pub(super) const DEFAULT_LIMIT: u32 = 25;
+pub(super) const MAX_LIMIT: u32 = 100;
 /// The largest whole number that every JSON reader keeps exactly. A page beyond is served as this one: empty all the
 /// same.
 const MAX_PAGE: u64 = (1 << 53) - 1;

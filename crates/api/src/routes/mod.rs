@@ -4,7 +4,9 @@ mod addresses;
 mod blocks;
 mod health;
 mod openapi;
+mod query;
 mod stats;
+mod tokens;
 mod transactions;
 
 use std::sync::Arc;
@@ -24,7 +26,9 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(stats::router())
         .merge(blocks::router())
         .merge(transactions::router())
+        .merge(tokens::router())
         .merge(addresses::router())
+        .merge(query::router())
         .merge(openapi::router());
     OpenApiRouter::with_openapi(document::introduction()).nest("/api/v1", v1).merge(health::router())
 }

@@ -15,7 +15,7 @@ pub struct AddressDetail {
     #[schema(example = 12)]
     pub tx_count: u64,
     pub is_contract: bool,
-    /// The operator's name for the address, or null.
+    /// The operator's name for the address, else the token's name, else null.
     #[schema(required = true, example = "Treasury")]
     pub label: Option<String>,
     pub first_seen: Timestamp,
@@ -57,20 +57,27 @@ pub struct Contract {
 
 impl AddressDetail {
     #[must_use]
-    pub fn new(facts: &AddressFacts, account: &Account, label: Option<&str>, recent: Vec<domain::Transaction>) -> Self {
+    pub fn new(
+        facts: &AddressFacts,
+        account: &Account,
+        label: Option<&str>,
+        recent: Vec<domain::Transaction>,
+        token: Option<Token>,
+    ) -> Self {
+        let token_name = token.as_ref().map(|token| token.name.as_str()).filter(|name| !name.is_empty());
         Self {
             address: facts.address.into(),
             balance: account.balance.into(),
             tx_count: facts.tx_count,
             is_contract: account.code.is_contract(),
-            label: label.map(str::to_owned),
+            label: label.or(token_name).map(str::to_owned),
             first_seen: Timestamp::from_unix_seconds(facts.first_seen),
             last_seen: Timestamp::from_unix_seconds(facts.last_seen),
             recent_txs: recent.into_iter().map(Transaction::from).collect(),
             nonce: account.nonce,
             balance_block: account.block,
             contract: Contract::of(facts, account.code),
-            token: None,
+            token,
         }
     }
 }
@@ -94,8 +101,9 @@ impl Contract {
 mod tests {
     use domain::{Address, B256, Creation, U256};
 
-    use super::super::transaction::tests::call;
+    use super::super::{token::tests::coin, transaction::tests::call};
     use super::*;
+    use crate::TokenPrefix;
 
     fn facts() -> AddressFacts {
         AddressFacts {
@@ -116,20 +124,34 @@ mod tests {
         let creation = Creation { creator: Address::repeat_byte(1), tx_hash: B256::repeat_byte(2) };
         let facts = AddressFacts { creation: Some(creation), ..facts() };
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
-        insta::assert_json_snapshot!(AddressDetail::new(&facts, &account, Some("Treasury"), vec![call()]));
+        insta::assert_json_snapshot!(AddressDetail::new(&facts, &account, Some("Treasury"), vec![call()], None));
     }
 
     #[test]
     fn a_person_has_no_contract_even_when_delegating() {
         let target = Address::repeat_byte(9);
-        let detail = AddressDetail::new(&facts(), &account(Code::Delegation { target }), None, vec![]);
+        let detail = AddressDetail::new(&facts(), &account(Code::Delegation { target }), None, vec![], None);
         insta::assert_json_snapshot!(detail);
+    }
+
+    #[test]
+    fn a_token_is_shown_and_lends_its_name_where_the_operator_gives_none() {
+        let detail = |label, name: &str| {
+            let mut token = coin();
+            token.facts.name = name.to_owned();
+            let account = account(Code::Contract { hash: B256::repeat_byte(3) });
+            AddressDetail::new(&facts(), &account, label, vec![], Some(Token::new(token, TokenPrefix::Bep)))
+        };
+        assert_eq!(detail(None, "Coin").label.as_deref(), Some("Coin"));
+        assert_eq!(detail(Some("Treasury"), "Coin").label.as_deref(), Some("Treasury"));
+        assert_eq!(detail(None, "").label, None);
+        insta::assert_json_snapshot!(detail(None, "Coin"));
     }
 
     #[test]
     fn a_contract_of_unknown_origin_has_null_for_its_maker() {
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
-        let contract = AddressDetail::new(&facts(), &account, None, vec![]).contract.unwrap();
+        let contract = AddressDetail::new(&facts(), &account, None, vec![], None).contract.unwrap();
         assert_eq!((contract.creator, contract.creation_tx_hash), (None, None));
     }
 }

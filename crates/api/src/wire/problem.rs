@@ -32,10 +32,16 @@ pub struct Problem {
 pub enum ProblemCode {
     /// A parameter has a value that it cannot have.
     InvalidParameter,
-    /// A query parameter is given more than once.
+    /// A parameter or a member of the body is given more than once.
     RepeatedParameter,
     /// The URL is not properly percent-encoded UTF-8.
     MalformedUrl,
+    /// The body is not a JSON object.
+    MalformedBody,
+    /// The body has a member that nobody knows.
+    UnknownField,
+    /// The entity cannot be filtered by this.
+    FilterNotOffered,
     /// No such path.
     RouteNotFound,
     /// No such block is indexed.
@@ -44,8 +50,14 @@ pub enum ProblemCode {
     TransactionNotFound,
     /// The address took no part in any indexed block.
     AddressNotFound,
+    /// No transfer of such a token is indexed.
+    TokenNotFound,
     /// The path is known, but not with this method.
     MethodNotAllowed,
+    /// The body is larger than 65536 bytes.
+    BodyTooLarge,
+    /// The body is not declared as JSON.
+    UnsupportedMediaType,
     /// The URL is longer than 8192 bytes.
     UriTooLong,
     /// A fault of the service.

@@ -1,5 +1,5 @@
 use alloy_primitives::hex;
-use domain::{B256, U256};
+use domain::{B256, Balance, U256};
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
@@ -81,23 +81,29 @@ impl Serialize for Selector {
 /// A whole number as a decimal string, since it may exceed what a JSON number carries safely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(value_type = String, pattern = "^(0|[1-9][0-9]*)$", example = "1000000000000000000")]
-pub struct Decimal(U256);
+pub struct Decimal(Balance);
 
 impl From<U256> for Decimal {
     fn from(number: U256) -> Self {
+        Self(Balance::from(number))
+    }
+}
+
+impl From<Balance> for Decimal {
+    fn from(number: Balance) -> Self {
         Self(number)
     }
 }
 
 impl From<u64> for Decimal {
     fn from(number: u64) -> Self {
-        Self(U256::from(number))
+        Self(Balance::from(number))
     }
 }
 
 impl From<u128> for Decimal {
     fn from(number: u128) -> Self {
-        Self(U256::from(number))
+        Self(Balance::from(number))
     }
 }
 
@@ -133,7 +139,7 @@ mod tests {
     #[test]
     fn the_largest_number_is_a_decimal_string_in_full() {
         assert_eq!(
-            to_value(Decimal(U256::MAX)).unwrap(),
+            to_value(Decimal::from(U256::MAX)).unwrap(),
             json!("115792089237316195423570985008687907853269984665640564039457584007913129639935")
         );
         assert_eq!(to_value(Decimal::from(0_u64)).unwrap(), json!("0"));

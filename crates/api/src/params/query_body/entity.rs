@@ -1,0 +1,44 @@
+use super::filter::FilterKey::{self, Address, BlockFrom, BlockNumber, BlockTo, Dex, From, To, TokenAddress};
+
+/// What can be queried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Entity {
+    Transactions,
+    Blocks,
+    Tokens,
+    TokenTransfers,
+    DexTrades,
+}
+
+impl Entity {
+    const ALL: [Self; 5] = [Self::Transactions, Self::Blocks, Self::Tokens, Self::TokenTransfers, Self::DexTrades];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Transactions => "transactions",
+            Self::Blocks => "blocks",
+            Self::Tokens => "tokens",
+            Self::TokenTransfers => "token_transfers",
+            Self::DexTrades => "dex_trades",
+        }
+    }
+
+    /// The filters that it offers.
+    pub(super) fn filters(self) -> &'static [FilterKey] {
+        match self {
+            Self::Transactions => &[Address, From, To, BlockNumber, BlockFrom, BlockTo],
+            Self::Blocks => &[BlockFrom, BlockTo],
+            Self::Tokens => &[],
+            Self::TokenTransfers => &[Address, From, To, TokenAddress, BlockFrom, BlockTo],
+            Self::DexTrades => &[Address, Dex, BlockFrom, BlockTo],
+        }
+    }
+
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|entity| entity.name() == name)
+    }
+
+    pub(super) fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+}

@@ -1,0 +1,340 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+const ALICE: &str = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045";
+const BOB: &str = "0x00000000219AB540356CBB839CBE05303D7705FA";
+
+fn address(text: &str) -> Address {
+    text.parse().unwrap()
+}
+
+fn read(text: &str) -> Result<QueryBody, BodyFault> {
+    QueryBody::from_json(&JsonObject::parse(text)?)
+}
+
+fn selection(body: Value) -> Selection {
+    read(&body.to_string()).unwrap_or_else(|fault| panic!("{body}: {fault}")).selection
+}
+
+fn window(body: Value) -> PageRequest {
+    read(&body.to_string()).unwrap_or_else(|fault| panic!("{body}: {fault}")).window
+}
+
+/// The field at fault and the whole sentence.
+fn fault(text: &str) -> (Option<String>, String) {
+    let fault = match read(text) {
+        Err(fault) => fault,
+        Ok(body) => panic!("{text} is read as {body:?}"),
+    };
+    assert_eq!(fault.code().status(), 400, "{text}");
+    (fault.field().map(std::borrow::Cow::into_owned), fault.to_string())
+}
+
+fn field_at_fault(body: Value) -> String {
+    fault(&body.to_string()).0.unwrap_or_else(|| panic!("{body} has no field"))
+}
+
+#[test]
+fn an_entity_alone_means_the_newest_25_of_it() {
+    for (entity, all) in [
+        ("transactions", Selection::Transactions(TransactionFilter::default())),
+        ("blocks", Selection::Blocks(BlockRange::ALL)),
+        ("tokens", Selection::Tokens),
+        ("token_transfers", Selection::TokenTransfers(TransferFilter::default())),
+        ("dex_trades", Selection::DexTrades(TradeSelection::default())),
+    ] {
+        let body = read(&json!({ "entity": entity }).to_string()).unwrap();
+        assert_eq!(body, QueryBody { selection: all, window: PageRequest::newest(25) });
+        assert_eq!(body.selection.entity().name(), entity);
+    }
+}
+
+#[test]
+fn every_filter_of_transactions_is_read() {
+    let body = json!({
+        "entity": "transactions",
+        "filter": { "address": ALICE, "from": BOB, "to": ALICE, "blockFrom": 5, "blockTo": "9" },
+    });
+    let filter = TransactionFilter {
+        address: Some(address(ALICE)),
+        from: Some(address(BOB)),
+        to: Some(address(ALICE)),
+        blocks: BlockRange { from: Some(5), to: Some(9) },
+    };
+    assert_eq!(selection(body), Selection::Transactions(filter));
+}
+
+#[test]
+fn every_filter_of_blocks_transfers_and_trades_is_read() {
+    let blocks = BlockRange { from: Some(5), to: Some(9) };
+    assert_eq!(
+        selection(json!({ "entity": "blocks", "filter": { "blockFrom": 5, "blockTo": 9 } })),
+        Selection::Blocks(blocks)
+    );
+    assert_eq!(
+        selection(json!({
+            "entity": "token_transfers",
+            "filter": { "address": ALICE, "from": BOB, "to": ALICE, "tokenAddress": BOB, "blockFrom": 5, "blockTo": 9 },
+        })),
+        Selection::TokenTransfers(TransferFilter {
+            address: Some(address(ALICE)),
+            from: Some(address(BOB)),
+            to: Some(address(ALICE)),
+            token: Some(address(BOB)),
+            blocks,
+        })
+    );
+    assert_eq!(
+        selection(json!({
+            "entity": "dex_trades",
+            "filter": { "address": ALICE, "dex": "PancakeSwap v2", "blockFrom": 5, "blockTo": 9 },
+        })),
+        Selection::DexTrades(TradeSelection {
+            maker: Some(address(ALICE)),
+            dex: Some("PancakeSwap v2".to_owned()),
+            blocks,
+        })
+    );
+}
+
+#[test]
+fn a_block_number_and_a_range_both_hold() {
+    let blocks = |filter: Value| match selection(json!({ "entity": "transactions", "filter": filter })) {
+        Selection::Transactions(filter) => filter.blocks,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(blocks(json!({ "blockNumber": 7 })), BlockRange::only(7));
+    assert_eq!(blocks(json!({ "blockNumber": 7, "blockFrom": 5, "blockTo": 9 })), BlockRange::only(7));
+    assert_eq!(blocks(json!({ "blockNumber": 7, "blockFrom": 5 })), BlockRange::only(7));
+    for empty in [
+        json!({ "blockNumber": 7, "blockFrom": 8 }),
+        json!({ "blockNumber": 7, "blockTo": 6 }),
+        json!({ "blockNumber": 7, "blockFrom": 1, "blockTo": 6 }),
+        json!({ "blockFrom": 9, "blockTo": 5 }),
+    ] {
+        let range = blocks(empty.clone());
+        assert!(!(0..20).any(|number| range.contains(number)), "{empty}");
+    }
+}
+
+#[test]
+fn a_block_number_may_be_a_number_or_its_digits() {
+    for (written, number) in [
+        (json!(0), 0),
+        (json!("0"), 0),
+        (json!("0017"), 17),
+        (json!(17.0), 17),
+        (json!(u64::MAX), u64::MAX),
+        (json!("18446744073709551616"), u64::MAX),
+    ] {
+        let body = json!({ "entity": "blocks", "filter": { "blockFrom": written } });
+        assert_eq!(selection(body), Selection::Blocks(BlockRange { from: Some(number), to: None }), "{written}");
+    }
+}
+
+#[test]
+fn null_says_the_same_as_leaving_out() {
+    let body = json!({
+        "entity": "tokens",
+        "filter": { "address": null, "dex": null, "blockFrom": null },
+        "orderBy": null,
+        "limit": null,
+        "offset": null,
+    });
+    assert_eq!(
+        read(&body.to_string()).unwrap(),
+        QueryBody { selection: Selection::Tokens, window: PageRequest::newest(25) }
+    );
+    assert_eq!(selection(json!({ "entity": "tokens", "filter": null })), Selection::Tokens);
+    assert_eq!(selection(json!({ "entity": "tokens", "filter": {} })), Selection::Tokens);
+}
+
+#[test]
+fn the_window_is_as_asked_within_bounds() {
+    let read = |limit: Value, offset: Value| {
+        window(json!({ "entity": "blocks", "limit": limit, "offset": offset, "orderBy": "asc" }))
+    };
+    let window = |limit, offset| PageRequest { offset, limit, order: Order::OldestFirst };
+    assert_eq!(read(json!(1), json!(0)), window(1, 0));
+    assert_eq!(read(json!(100), json!(7)), window(100, 7));
+    assert_eq!(read(json!(101), json!(1_000_000_000_u64)), window(100, 1_000_000_000));
+    assert_eq!(read(json!(4_294_967_296_u64), json!(u64::MAX)), window(100, 9_007_199_254_740_991));
+    assert_eq!(self::window(json!({ "entity": "blocks", "orderBy": "desc" })).order, Order::NewestFirst);
+}
+
+#[test]
+fn a_number_of_any_length_is_past_the_end() {
+    for offset in ["18446744073709551616", "1e30", "1e999", &"9".repeat(1000)] {
+        let body = read(&format!("{{\"entity\":\"blocks\",\"limit\":{offset},\"offset\":{offset}}}")).unwrap();
+        assert_eq!((body.window.limit, body.window.offset), (100, 9_007_199_254_740_991), "{offset}");
+    }
+}
+
+#[test]
+fn an_entity_that_is_missing_or_unknown_is_refused_with_those_there_are() {
+    for body in [
+        json!({}),
+        json!({ "entity": null }),
+        json!({ "entity": "" }),
+        json!({ "entity": "Blocks" }),
+        json!({ "entity": "blocks " }),
+        json!({ "entity": "tokenTransfers" }),
+        json!({ "entity": 1 }),
+        json!({ "entity": ["blocks"] }),
+        json!({ "entity": { "blocks": {} } }),
+    ] {
+        let (field, detail) = fault(&body.to_string());
+        assert_eq!(field.as_deref(), Some("entity"), "{body}");
+        assert_eq!(detail, "entity must be one of transactions, blocks, tokens, token_transfers, dex_trades", "{body}");
+    }
+}
+
+#[test]
+fn an_unknown_field_is_refused_with_those_there_are() {
+    let (field, detail) = fault(r#"{"entity":"blocks","order":"asc"}"#);
+    assert_eq!(field.as_deref(), Some("order"));
+    assert_eq!(detail, "order is not known; allowed are entity, filter, orderBy, limit, offset");
+    for name in ["Entity", "page", "", "filter.address", "__proto__"] {
+        assert_eq!(field_at_fault(json!({ "entity": "blocks", name: null })), name);
+    }
+}
+
+#[test]
+fn an_unknown_filter_is_refused_with_those_there_are() {
+    let (field, detail) = fault(r#"{"entity":"blocks","filter":{"miner":"0x"}}"#);
+    assert_eq!(field.as_deref(), Some("filter.miner"));
+    assert_eq!(
+        detail,
+        "filter.miner is not known; allowed are address, from, to, blockNumber, blockFrom, blockTo, tokenAddress, dex"
+    );
+    assert_eq!(field_at_fault(json!({ "entity": "blocks", "filter": { "Address": null } })), "filter.Address");
+}
+
+#[test]
+fn a_filter_that_the_entity_does_not_offer_is_refused_with_those_it_offers() {
+    let (field, detail) = fault(r#"{"entity":"blocks","filter":{"blockNumber":1}}"#);
+    assert_eq!(field.as_deref(), Some("filter.blockNumber"));
+    assert_eq!(detail, "filter.blockNumber is not offered for blocks; offered are blockFrom, blockTo");
+    let (_, detail) = fault(r#"{"entity":"tokens","filter":{"address":"0x"}}"#);
+    assert_eq!(detail, "filter.address is not offered for tokens; offered are none");
+
+    let all = ["address", "from", "to", "blockNumber", "blockFrom", "blockTo", "tokenAddress", "dex"];
+    for (entity, offered) in [
+        ("transactions", &["address", "from", "to", "blockNumber", "blockFrom", "blockTo"][..]),
+        ("blocks", &["blockFrom", "blockTo"]),
+        ("tokens", &[]),
+        ("token_transfers", &["address", "from", "to", "tokenAddress", "blockFrom", "blockTo"]),
+        ("dex_trades", &["address", "dex", "blockFrom", "blockTo"]),
+    ] {
+        for key in all {
+            let value = if key.starts_with("block") { json!(1) } else { json!(ALICE) };
+            let body = json!({ "entity": entity, "filter": { key: value } });
+            match offered.contains(&key) {
+                true => assert!(read(&body.to_string()).is_ok(), "{body}"),
+                false => assert_eq!(field_at_fault(body), format!("filter.{key}")),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_filter_that_is_no_object_is_refused() {
+    for filter in [json!([]), json!([{ "blockFrom": 1 }]), json!("{}"), json!(1), json!(true)] {
+        let (field, detail) = fault(&json!({ "entity": "blocks", "filter": filter }).to_string());
+        assert_eq!((field.as_deref(), detail.as_str()), (Some("filter"), "filter must be an object"), "{filter}");
+    }
+}
+
+#[test]
+fn a_filter_of_a_wrong_kind_is_refused_by_name() {
+    for key in ["address", "from", "to", "tokenAddress"] {
+        for value in [
+            json!(""),
+            json!("0x"),
+            json!(&ALICE[2..]),
+            json!(format!("{ALICE}0")),
+            json!(1),
+            json!([ALICE]),
+            json!({ "eq": ALICE }),
+            json!(true),
+        ] {
+            let body = json!({ "entity": "token_transfers", "filter": { key: value } });
+            let (field, detail) = fault(&body.to_string());
+            assert_eq!(field, Some(format!("filter.{key}")));
+            assert_eq!(detail, format!("filter.{key} must be 0x and 40 hexadecimal digits"), "{value}");
+        }
+    }
+    for key in ["blockNumber", "blockFrom", "blockTo"] {
+        for value in [
+            json!(-1),
+            json!(1.5),
+            json!("-1"),
+            json!(""),
+            json!("1.5"),
+            json!("0x10"),
+            json!(" 1"),
+            json!("latest"),
+            json!([1]),
+            json!({}),
+            json!(false),
+        ] {
+            let body = json!({ "entity": "transactions", "filter": { key: value } });
+            let (field, detail) = fault(&body.to_string());
+            assert_eq!(field, Some(format!("filter.{key}")));
+            assert_eq!(detail, format!("filter.{key} must be a whole number of at least 0"), "{value}");
+        }
+    }
+    for value in [json!(""), json!("  "), json!(2), json!(["Biswap"])] {
+        let body = json!({ "entity": "dex_trades", "filter": { "dex": value } });
+        assert_eq!(fault(&body.to_string()).1, "filter.dex must be the name of an exchange", "{value}");
+    }
+}
+
+#[test]
+fn an_order_other_than_asc_or_desc_is_refused() {
+    for order in [json!("DESC "), json!("DESC"), json!("Asc"), json!(" asc"), json!(""), json!(1), json!(["asc"])] {
+        let (field, detail) = fault(&json!({ "entity": "blocks", "orderBy": order }).to_string());
+        assert_eq!((field.as_deref(), detail.as_str()), (Some("orderBy"), "orderBy must be asc or desc"), "{order}");
+    }
+}
+
+#[test]
+fn a_limit_or_an_offset_that_is_no_such_number_is_refused() {
+    for value in [json!(-1), json!(1.5), json!("10"), json!(""), json!([1]), json!({}), json!(true)] {
+        let (field, detail) = fault(&json!({ "entity": "blocks", "limit": value }).to_string());
+        assert_eq!(field.as_deref(), Some("limit"));
+        assert_eq!(detail, "limit must be a whole number of at least 1", "{value}");
+        let (field, detail) = fault(&json!({ "entity": "blocks", "offset": value }).to_string());
+        assert_eq!(field.as_deref(), Some("offset"));
+        assert_eq!(detail, "offset must be a whole number of at least 0", "{value}");
+    }
+    assert_eq!(field_at_fault(json!({ "entity": "blocks", "limit": 0 })), "limit");
+}
+
+#[test]
+fn what_is_given_twice_is_refused_by_name() {
+    for (body, field) in [
+        (r#"{"entity":"blocks","entity":"tokens"}"#, "entity"),
+        (r#"{"entity":"blocks","limit":1,"limit":1}"#, "limit"),
+        (r#"{"entity":"blocks","filter":{"blockTo":1,"blockTo":2}}"#, "filter.blockTo"),
+    ] {
+        let (at_fault, detail) = fault(body);
+        assert_eq!(at_fault.as_deref(), Some(field));
+        assert_eq!(detail, format!("{field} is given more than once"));
+    }
+}
+
+#[test]
+fn deep_nesting_is_refused_where_it_stands() {
+    let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
+    for (body, field) in [
+        (format!("{{\"entity\":{deep}}}"), "entity"),
+        (format!("{{\"entity\":\"blocks\",\"filter\":{deep}}}"), "filter"),
+        (format!("{{\"entity\":\"blocks\",\"filter\":{{\"blockTo\":{deep}}}}}"), "filter.blockTo"),
+        (format!("{{\"entity\":\"blocks\",\"more\":{deep}}}"), "more"),
+    ] {
+        assert_eq!(fault(&body).0.as_deref(), Some(field));
+    }
+    assert_eq!(fault(&deep), (None, "the body must be a JSON object".to_owned()));
+}

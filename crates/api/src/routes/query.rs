@@ -1,0 +1,102 @@
+use axum::extract::State;
+use domain::{Page, PageRequest, Trade, TradeFilter};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::App;
+use crate::{
+    answer::{Answer, Freshness},
+    document::{BadBody, BodyTooLarge, NotDeclaredJson, Unavailable},
+    error::ApiError,
+    params::{QueryBody, Selection, TradeSelection, ValidBody},
+    wire::{self, Records, records},
+};
+
+pub(super) fn router() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(run_query))
+}
+
+/// Any list, filtered
+#[utoipa::path(
+    post,
+    path = "/query",
+    tag = "chain",
+    request_body(
+        content = wire::QueryRequest,
+        description = "An entity, conditions on it, and which part of what matches. At most 64 KiB",
+        examples(
+            ("transfers" = (summary = "What an address did with a token", value = json!({
+                "entity": "token_transfers",
+                "filter": {
+                    "address": "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5",
+                    "tokenAddress": "0x55d398326f99059ff775485246999027b3197955",
+                    "blockFrom": 20_999_000
+                },
+                "limit": 50
+            }))),
+            ("trades" = (summary = "Trades at one exchange, oldest first", value = json!({
+                "entity": "dex_trades",
+                "filter": { "dex": "PancakeSwap v2", "blockFrom": 20_999_000, "blockTo": 21_000_000 },
+                "orderBy": "asc"
+            }))),
+            ("tokens" = (summary = "Tokens with most holders", value = json!({ "entity": "tokens", "limit": 10 })))
+        )
+    ),
+    responses(
+        (status = 200, description = "What matches", body = wire::QueryAnswer),
+        BadBody,
+        BodyTooLarge,
+        NotDeclaredJson,
+        Unavailable
+    )
+)]
+async fn run_query(
+    State(app): State<App>,
+    ValidBody(QueryBody { selection, window }): ValidBody<QueryBody>,
+) -> Result<Answer<wire::QueryAnswer>, ApiError> {
+    let entity = selection.entity().name();
+    let (data, total) = select(&app, selection, window).await?;
+    Ok(Answer::new(wire::QueryAnswer::new(entity, data, total, window), Freshness::Momentary))
+}
+
+async fn select(app: &App, selection: Selection, window: PageRequest) -> Result<(Records, u64), ApiError> {
+    let (chain, prefix) = (&app.chain, app.token_prefix);
+    Ok(match selection {
+        Selection::Transactions(filter) => {
+            let page = chain.list_transactions(&filter, window).await?;
+            records(page, Records::Transactions, wire::Transaction::from)
+        }
+        Selection::Blocks(range) => {
+            let page = chain.list_blocks(range, window).await?;
+            records(page, Records::Blocks, wire::Block::from)
+        }
+        Selection::Tokens => {
+            let page = chain.list_tokens(window).await?;
+            records(page, Records::Tokens, |token| wire::Token::new(token, prefix))
+        }
+        Selection::TokenTransfers(filter) => {
+            let page = chain.list_transfers(&filter, window).await?;
+            records(page, Records::TokenTransfers, |transfer| wire::TokenTransfer::new(transfer, prefix))
+        }
+        Selection::DexTrades(selection) => {
+            let page = list_trades(app, &selection, window).await?;
+            records(page, Records::DexTrades, |trade| wire::DexTrade::new(trade, &app.dexes))
+        }
+    })
+}
+
+/// A name may stand for one exchange on each of several chains: the one that has trades is the one of this chain.
+async fn list_trades(app: &App, selection: &TradeSelection, window: PageRequest) -> Result<Page<Trade>, ApiError> {
+    let TradeSelection { maker, dex, blocks } = selection;
+    let (maker, blocks) = (*maker, *blocks);
+    let Some(dex) = dex else {
+        return Ok(app.chain.list_trades(&TradeFilter { maker, exchange: None, blocks }, window).await?);
+    };
+    for exchange in app.dexes.exchanges(dex) {
+        let filter = TradeFilter { maker, exchange: Some(exchange), blocks };
+        let page = app.chain.list_trades(&filter, window).await?;
+        if page.total > 0 {
+            return Ok(page);
+        }
+    }
+    Ok(Page::empty(0))
+}

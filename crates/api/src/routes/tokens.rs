@@ -1,0 +1,94 @@
+use axum::extract::State;
+use domain::Address;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::App;
+use crate::{
+    answer::{Answer, Freshness},
+    document::{BadParameter, NoSuchToken, NotModified, Unavailable},
+    error::ApiError,
+    params::{Paging, ValidPath, ValidQuery},
+    wire,
+};
+
+pub(super) fn router() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list_tokens)).routes(routes!(get_token)).routes(routes!(list_holders))
+}
+
+/// Tokens, those with most holders first
+#[utoipa::path(
+    get,
+    path = "/tokens",
+    tag = "chain",
+    params(Paging),
+    responses((status = 200, description = "A page of tokens", body = wire::TokenList), NotModified, BadParameter, Unavailable)
+)]
+async fn list_tokens(
+    State(app): State<App>,
+    ValidQuery(paging): ValidQuery<Paging>,
+) -> Result<Answer<wire::TokenList>, ApiError> {
+    let page = app.chain.list_tokens(paging.newest_first()).await?;
+    Ok(Answer::new(wire::TokenList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock))
+}
+
+/// One token
+#[utoipa::path(
+    get,
+    path = "/tokens/{address}",
+    tag = "chain",
+    params((
+        "address" = String,
+        Path,
+        description = "The token's address in any letter case",
+        pattern = "^0x[0-9a-fA-F]{40}$",
+        example = "0x55d398326f99059ff775485246999027b3197955",
+    )),
+    responses(
+        (status = 200, description = "The token", body = wire::Token),
+        NotModified,
+        BadParameter,
+        NoSuchToken,
+        Unavailable
+    )
+)]
+async fn get_token(
+    State(app): State<App>,
+    ValidPath(address): ValidPath<Address>,
+) -> Result<Answer<wire::Token>, ApiError> {
+    let token = app.chain.find_token(address).await?.ok_or(ApiError::TokenNotFound)?;
+    Ok(Answer::new(wire::Token::new(token, app.token_prefix), Freshness::UntilNextBlock))
+}
+
+/// Who holds a token, the largest balance first
+///
+/// Follows a moment behind the newest block.
+#[utoipa::path(
+    get,
+    path = "/tokens/{address}/holders",
+    tag = "chain",
+    params(
+        (
+            "address" = String,
+            Path,
+            description = "The token's address in any letter case",
+            pattern = "^0x[0-9a-fA-F]{40}$",
+            example = "0x55d398326f99059ff775485246999027b3197955",
+        ),
+        Paging
+    ),
+    responses(
+        (status = 200, description = "A page of holders", body = wire::HolderList),
+        NotModified,
+        BadParameter,
+        NoSuchToken,
+        Unavailable
+    )
+)]
+async fn list_holders(
+    State(app): State<App>,
+    ValidPath(token): ValidPath<Address>,
+    ValidQuery(paging): ValidQuery<Paging>,
+) -> Result<Answer<wire::HolderList>, ApiError> {
+    let page = app.chain.list_holders(token, paging.newest_first()).await?.ok_or(ApiError::TokenNotFound)?;
+    Ok(Answer::new(wire::HolderList::new(page, paging), Freshness::UntilNextBlock))
+}

@@ -1,0 +1,42 @@
+use std::str::FromStr;
+
+use domain::TokenKind;
+use serde::Deserialize;
+
+/// What the chain's people put before the number of a token standard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum TokenPrefix {
+    #[default]
+    Bep,
+    Erc,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected BEP or ERC")]
+pub struct UnknownTokenPrefix;
+
+impl TokenPrefix {
+    pub(crate) fn name(self, kind: TokenKind) -> &'static str {
+        match (self, kind) {
+            (Self::Bep, TokenKind::Bep20) => "BEP20",
+            (Self::Bep, TokenKind::Bep721) => "BEP721",
+            (Self::Bep, TokenKind::Bep1155) => "BEP1155",
+            (Self::Erc, TokenKind::Bep20) => "ERC20",
+            (Self::Erc, TokenKind::Bep721) => "ERC721",
+            (Self::Erc, TokenKind::Bep1155) => "ERC1155",
+        }
+    }
+}
+
+impl FromStr for TokenPrefix {
+    type Err = UnknownTokenPrefix;
+
+    fn from_str(text: &str) -> Result<Self, UnknownTokenPrefix> {
+        match text {
+            "BEP" => Ok(Self::Bep),
+            "ERC" => Ok(Self::Erc),
+            _ => Err(UnknownTokenPrefix),
+        }
+    }
+}

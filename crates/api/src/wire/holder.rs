@@ -1,0 +1,115 @@
+use domain::Page;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Address, Decimal, Token};
+use crate::{TokenPrefix, params::Paging};
+
+/// Who holds how much of a token.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Holder {
+    pub address: Address,
+    /// In the token's smallest unit; of a BEP1155 token, all ids together.
+    pub balance: Decimal,
+}
+
+impl From<domain::Holder> for Holder {
+    fn from(holder: domain::Holder) -> Self {
+        Self { address: holder.address.into(), balance: holder.balance.into() }
+    }
+}
+
+/// A page of holders: the largest balance first.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HolderList {
+    pub holders: Vec<Holder>,
+    /// How many addresses hold the token.
+    #[schema(example = 5_120)]
+    pub total: u64,
+    /// The page that was served.
+    #[schema(example = 1)]
+    pub page: u64,
+    /// The page size that was used.
+    #[schema(example = 25)]
+    pub limit: u32,
+}
+
+impl HolderList {
+    #[must_use]
+    pub fn new(holders: Page<domain::Holder>, paging: Paging) -> Self {
+        Self {
+            holders: holders.items.into_iter().map(Holder::from).collect(),
+            total: holders.total,
+            page: paging.page(),
+            limit: paging.limit(),
+        }
+    }
+}
+
+/// How much of a token an address holds.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenBalance {
+    pub token: Token,
+    /// In the token's smallest unit; of a BEP1155 token, all ids together.
+    pub balance: Decimal,
+}
+
+impl TokenBalance {
+    #[must_use]
+    pub fn new(held: domain::TokenBalance, prefix: TokenPrefix) -> Self {
+        Self { token: Token::new(held.token, prefix), balance: held.balance.into() }
+    }
+}
+
+/// A page of the tokens that an address holds.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenBalanceList {
+    pub tokens: Vec<TokenBalance>,
+    /// How many tokens the address holds.
+    #[schema(example = 12)]
+    pub total: u64,
+    /// The page that was served.
+    #[schema(example = 1)]
+    pub page: u64,
+    /// The page size that was used.
+    #[schema(example = 25)]
+    pub limit: u32,
+}
+
+impl TokenBalanceList {
+    #[must_use]
+    pub fn new(held: Page<domain::TokenBalance>, prefix: TokenPrefix, paging: Paging) -> Self {
+        Self {
+            tokens: held.items.into_iter().map(|held| TokenBalance::new(held, prefix)).collect(),
+            total: held.total,
+            page: paging.page(),
+            limit: paging.limit(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Address, Balance};
+
+    use super::super::token::tests::coin;
+    use super::*;
+
+    #[test]
+    fn a_page_of_holders_has_the_documented_names_and_types() {
+        // More than 256 bits: many ids of one token, each with all that one id can hold.
+        let holder = domain::Holder { address: Address::repeat_byte(0xaa), balance: Balance::MAX };
+        insta::assert_json_snapshot!(HolderList::new(Page { items: vec![holder], total: 7 }, Paging::default()));
+    }
+
+    #[test]
+    fn a_page_of_balances_has_the_documented_names_and_types() {
+        let held = domain::TokenBalance { token: coin(), balance: Balance::from(5_u64) };
+        let page = Page { items: vec![held], total: 1 };
+        insta::assert_json_snapshot!(TokenBalanceList::new(page, TokenPrefix::Bep, Paging::default()));
+    }
+}

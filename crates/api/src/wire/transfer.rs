@@ -1,0 +1,110 @@
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Address, Decimal, Hash, Timestamp, TokenType};
+use crate::TokenPrefix;
+
+/// A movement of a token.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenTransfer {
+    pub tx_hash: Hash,
+    /// Position of the log in its block.
+    #[schema(example = 41)]
+    pub log_index: u32,
+    #[schema(example = 21_000_000)]
+    pub block_number: u64,
+    /// The block's time.
+    pub timestamp: Timestamp,
+    pub token_address: Address,
+    pub token_type: TokenType,
+    /// The zero address where the token was made.
+    pub from_address: Address,
+    /// The zero address where the token was destroyed.
+    pub to_address: Address,
+    /// The amount, in the token's smallest unit; 1 for a single piece.
+    pub value: Decimal,
+    /// Null for amounts that are alike.
+    #[schema(required = true)]
+    pub token_id: Option<Decimal>,
+    /// Position among the ids of one batch; 0 for every other transfer.
+    #[schema(example = 0)]
+    pub batch_index: u32,
+    #[schema(example = "Tether USD")]
+    pub token_name: String,
+    #[schema(example = "USDT")]
+    pub token_symbol: String,
+    #[schema(example = 18)]
+    pub token_decimals: u8,
+}
+
+impl TokenTransfer {
+    #[must_use]
+    pub fn new(transfer: domain::Transfer, prefix: TokenPrefix) -> Self {
+        let event = transfer.event;
+        Self {
+            tx_hash: transfer.tx_hash.into(),
+            log_index: event.log_index,
+            block_number: transfer.block_number,
+            timestamp: Timestamp::from_unix_seconds(transfer.timestamp),
+            token_address: event.token.into(),
+            token_type: TokenType::new(event.kind, prefix),
+            from_address: event.from.into(),
+            to_address: event.to.into(),
+            value: event.value.into(),
+            token_id: event.token_id.map(Decimal::from),
+            batch_index: event.batch_index,
+            token_name: transfer.token_name,
+            token_symbol: transfer.token_symbol,
+            token_decimals: transfer.token_decimals,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use domain::{Address, B256, TokenKind, TransferEvent, U256};
+
+    use super::*;
+
+    pub(in crate::wire) fn payment() -> domain::Transfer {
+        domain::Transfer {
+            event: TransferEvent {
+                tx_index: 2,
+                log_index: 41,
+                batch_index: 0,
+                token: Address::repeat_byte(0xdd),
+                kind: TokenKind::Bep20,
+                from: Address::repeat_byte(0xaa),
+                to: Address::repeat_byte(0xbb),
+                value: U256::MAX,
+                token_id: None,
+            },
+            tx_hash: B256::repeat_byte(0xcc),
+            block_number: 17,
+            timestamp: 1_794_700_800,
+            token_name: "Coin".to_owned(),
+            token_symbol: "COIN".to_owned(),
+            token_decimals: 18,
+        }
+    }
+
+    #[test]
+    fn a_payment_has_the_documented_names_and_types() {
+        insta::assert_json_snapshot!(TokenTransfer::new(payment(), TokenPrefix::Bep));
+    }
+
+    #[test]
+    fn one_id_of_a_batch_has_its_id_and_its_place() {
+        let mut minted = payment();
+        minted.event.kind = TokenKind::Bep1155;
+        minted.event.from = Address::ZERO;
+        minted.event.batch_index = 3;
+        minted.event.token_id = Some(U256::MAX);
+        minted.event.value = U256::ZERO;
+        minted.token_name = String::new();
+        minted.token_symbol = String::new();
+        minted.token_decimals = 0;
+        insta::assert_json_snapshot!(TokenTransfer::new(minted, TokenPrefix::Erc));
+    }
+}
