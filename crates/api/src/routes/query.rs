@@ -8,7 +8,7 @@ use crate::{
     document::{BadBody, BodyTooLarge, NotDeclaredJson, Unavailable},
     error::ApiError,
     params::{QueryBody, Selection, TradeSelection, ValidBody},
-    wire::{self, Records, records},
+    wire::{self, QueryRecord},
 };
 
 pub(super) fn router() -> OpenApiRouter<App> {
@@ -16,6 +16,16 @@ pub(super) fn router() -> OpenApiRouter<App> {
 }
 
 /// Any list, filtered
+///
+/// Each entity offers its own filters, and all that are given must hold:
+///
+/// | entity | filters |
+/// |---|---|
+/// | transactions | address, from, to, blockNumber, blockFrom, blockTo |
+/// | blocks | blockFrom, blockTo |
+/// | tokens | none |
+/// | token_transfers | address, from, to, tokenAddress, blockFrom, blockTo |
+/// | dex_trades | address, dex, blockFrom, blockTo |
 #[utoipa::path(
     post,
     path = "/query",
@@ -54,34 +64,38 @@ async fn run_query(
     ValidBody(QueryBody { selection, window }): ValidBody<QueryBody>,
 ) -> Result<Answer<wire::QueryAnswer>, ApiError> {
     let entity = selection.entity().name();
-    let (data, total) = select(&app, selection, window).await?;
-    Ok(Answer::new(wire::QueryAnswer::new(entity, data, total, window), Freshness::Momentary))
+    let found = select(&app, selection, window).await?;
+    Ok(Answer::new(wire::QueryAnswer::new(entity, found, window), Freshness::Momentary))
 }
 
-async fn select(app: &App, selection: Selection, window: PageRequest) -> Result<(Records, u64), ApiError> {
+async fn select(app: &App, selection: Selection, window: PageRequest) -> Result<Page<QueryRecord>, ApiError> {
     let (chain, prefix) = (&app.chain, app.token_prefix);
     Ok(match selection {
         Selection::Transactions(filter) => {
             let page = chain.list_transactions(&filter, window).await?;
-            records(page, Records::Transactions, wire::Transaction::from)
+            records(page, |transaction| QueryRecord::Transaction(transaction.into()))
         }
         Selection::Blocks(range) => {
             let page = chain.list_blocks(range, window).await?;
-            records(page, Records::Blocks, wire::Block::from)
+            records(page, |block| QueryRecord::Block(block.into()))
         }
         Selection::Tokens => {
             let page = chain.list_tokens(window).await?;
-            records(page, Records::Tokens, |token| wire::Token::new(token, prefix))
+            records(page, |token| QueryRecord::Token(wire::Token::new(token, prefix)))
         }
         Selection::TokenTransfers(filter) => {
             let page = chain.list_transfers(&filter, window).await?;
-            records(page, Records::TokenTransfers, |transfer| wire::TokenTransfer::new(transfer, prefix))
+            records(page, |transfer| QueryRecord::TokenTransfer(wire::TokenTransfer::new(transfer, prefix)))
         }
         Selection::DexTrades(selection) => {
             let page = list_trades(app, &selection, window).await?;
-            records(page, Records::DexTrades, |trade| wire::DexTrade::new(trade, &app.dexes))
+            records(page, |trade| QueryRecord::DexTrade(wire::DexTrade::new(trade, &app.dexes)))
         }
     })
+}
+
+fn records<T>(page: Page<T>, record: impl FnMut(T) -> QueryRecord) -> Page<QueryRecord> {
+    Page { items: page.items.into_iter().map(record).collect(), total: page.total }
 }
 
 /// A name may stand for one exchange on each of several chains: the one that has trades is the one of this chain.

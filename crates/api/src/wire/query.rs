@@ -27,15 +27,10 @@ pub struct QueryRequest {
 #[derive(Debug, Clone, Copy, ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum QueryEntity {
-    /// Filters: address, from, to, blockNumber, blockFrom, blockTo.
     Transactions,
-    /// Filters: blockFrom, blockTo.
     Blocks,
-    /// No filters.
     Tokens,
-    /// Filters: address, from, to, tokenAddress, blockFrom, blockTo.
     TokenTransfers,
-    /// Filters: address, dex, blockFrom, blockTo.
     DexTrades,
 }
 
@@ -87,7 +82,7 @@ pub struct QueryAnswer {
     /// How many entries `data` has.
     #[schema(example = 25)]
     pub count: usize,
-    pub data: Records,
+    pub data: Vec<QueryRecord>,
     /// How many match in all.
     #[schema(example = 1_204)]
     pub total: u64,
@@ -99,43 +94,29 @@ pub struct QueryAnswer {
     pub offset: u64,
 }
 
-/// Entries of one kind: that of the entity.
+/// An entry: of the kind of the entity that was asked for.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
-pub enum Records {
-    Transactions(Vec<Transaction>),
-    Blocks(Vec<Block>),
-    Tokens(Vec<Token>),
-    TokenTransfers(Vec<TokenTransfer>),
-    DexTrades(Vec<DexTrade>),
-}
-
-impl Records {
-    fn len(&self) -> usize {
-        match self {
-            Self::Transactions(records) => records.len(),
-            Self::Blocks(records) => records.len(),
-            Self::Tokens(records) => records.len(),
-            Self::TokenTransfers(records) => records.len(),
-            Self::DexTrades(records) => records.len(),
-        }
-    }
+pub enum QueryRecord {
+    Transaction(Transaction),
+    Block(Block),
+    Token(Token),
+    TokenTransfer(TokenTransfer),
+    DexTrade(DexTrade),
 }
 
 impl QueryAnswer {
     #[must_use]
-    pub fn new(entity: &'static str, data: Records, total: u64, window: PageRequest) -> Self {
-        Self { entity, count: data.len(), data, total, limit: window.limit, offset: window.offset }
+    pub fn new(entity: &'static str, found: Page<QueryRecord>, window: PageRequest) -> Self {
+        Self {
+            entity,
+            count: found.items.len(),
+            data: found.items,
+            total: found.total,
+            limit: window.limit,
+            offset: window.offset,
+        }
     }
-}
-
-/// Turns what the store found into records, and keeps how many there are in all.
-pub(crate) fn records<T, W>(
-    page: Page<T>,
-    kind: impl FnOnce(Vec<W>) -> Records,
-    convert: impl FnMut(T) -> W,
-) -> (Records, u64) {
-    (kind(page.items.into_iter().map(convert).collect()), page.total)
 }
 
 #[cfg(test)]
@@ -144,20 +125,21 @@ mod tests {
     use super::*;
     use crate::TokenPrefix;
 
+    fn transfer() -> QueryRecord {
+        QueryRecord::TokenTransfer(TokenTransfer::new(payment(), TokenPrefix::Bep))
+    }
+
     #[test]
     fn an_answer_tells_how_many_there_are_here_and_in_all() {
-        let page = Page { items: vec![payment()], total: 9 };
-        let (data, total) =
-            records(page, Records::TokenTransfers, |transfer| TokenTransfer::new(transfer, TokenPrefix::Bep));
+        let found = Page { items: vec![transfer()], total: 9 };
         let window = PageRequest { offset: 8, ..PageRequest::newest(100) };
-        insta::assert_json_snapshot!(QueryAnswer::new("token_transfers", data, total, window));
+        insta::assert_json_snapshot!(QueryAnswer::new("token_transfers", found, window));
     }
 
     #[test]
     fn nothing_found_is_an_empty_list() {
-        let (data, total) = records(Page::empty(1), Records::Tokens, |token| Token::new(token, TokenPrefix::Bep));
         let window = PageRequest { offset: 5, ..PageRequest::newest(25) };
-        insta::assert_json_snapshot!(QueryAnswer::new("tokens", data, total, window), @r#"
+        insta::assert_json_snapshot!(QueryAnswer::new("tokens", Page::empty(1), window), @r#"
         {
           "entity": "tokens",
           "count": 0,
@@ -170,11 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_a_query_are_those_of_the_list() {
-        let (data, _) = records(Page { items: vec![coin()], total: 1 }, Records::Tokens, |token| {
-            Token::new(token, TokenPrefix::Bep)
-        });
-        let listed = serde_json::to_value([Token::new(coin(), TokenPrefix::Bep)]).unwrap();
-        assert_eq!(serde_json::to_value(data).unwrap(), listed);
+    fn a_token_of_a_query_is_that_of_the_list() {
+        let listed = Token::new(coin(), TokenPrefix::Bep);
+        let queried = serde_json::to_value(QueryRecord::Token(listed.clone())).unwrap();
+        assert_eq!(queried, serde_json::to_value(listed).unwrap());
     }
 }
