@@ -64,7 +64,7 @@ impl TokenBalance {
     }
 }
 
-/// A page of the tokens that an address holds.
+/// A page of the tokens that an address holds, in the order in which the chain saw them first.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenBalanceList {
