@@ -115,9 +115,23 @@ impl View {
         Rows(self.snapshot.range(self.engine.keyspace(table), bounds))
     }
 
+    /// The rows from a key on, as long as keys begin like the second one, in ascending order.
+    pub(crate) fn range_from(&self, table: Table, from: &Key, within: &Key) -> Rows {
+        let from = Bound::Included(from.in_table(table));
+        let end = within.in_table(table).after_all_that_begin_so();
+        let end = end.map_or(Bound::Unbounded, Bound::Excluded);
+        Rows(self.snapshot.range(self.engine.keyspace(table), (from, end)))
+    }
+
     /// Every row whose key begins so, in ascending order.
     pub(crate) fn prefix(&self, table: Table, prefix: &Key) -> Rows {
         Rows(self.snapshot.prefix(self.engine.keyspace(table), prefix.in_table(table)))
+    }
+}
+
+impl crate::standing::Rows for &View {
+    fn row(&mut self, table: Table, key: &Key) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.get(table, key)?.map(|row| row.to_vec()))
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) type AddressId = u64;
 const ID_BYTES: usize = 5;
 /// Bytes of a hash that stand in a key; the row behind it tells two hashes apart that begin alike.
 const HASH_BYTES: usize = 8;
-const LONGEST_KEY: usize = 48;
+const LONGEST_KEY: usize = 56;
 
 /// The number of a table is its mark on disk: it never changes, and is never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,10 +66,28 @@ pub(crate) enum Table {
     Ranked = 0x47,
     /// ranked set, length and start of a sort key -> how many members begin so.
     RankCount = 0x48,
+    /// token, holder -> nothing: the place among the holders may be out of date.
+    Unranked = 0x60,
+    /// token, holder -> the balance by which the holder is ranked.
+    RankedBalance = 0x61,
+    /// token, holder -> nothing: the contract must be asked for the balance.
+    Unasked = 0x62,
+    /// token, holder -> the balance that the contract gave.
+    CallBalance = 0x63,
+    /// token -> how many balances the contract gave, and how many of them are above zero.
+    CallHolders = 0x64,
+    /// token, holder -> the newest block in which an event that is no transfer touched the balance.
+    TouchedHolder = 0x65,
+    /// token -> how far its holders have been put on the lists of what is to be done, after its balances changed source.
+    Sweep = 0x66,
+    /// token -> how the last comparison with the contract's word came out.
+    Audit = 0x67,
+    /// token -> nothing: a comparison is due.
+    Unaudited = 0x68,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 30] = [
         Self::Block,
         Self::Transaction,
         Self::Address,
@@ -91,6 +109,15 @@ impl Table {
         Self::Balance,
         Self::Ranked,
         Self::RankCount,
+        Self::Unranked,
+        Self::RankedBalance,
+        Self::Unasked,
+        Self::CallBalance,
+        Self::CallHolders,
+        Self::TouchedHolder,
+        Self::Sweep,
+        Self::Audit,
+        Self::Unaudited,
     ];
 
     pub(crate) fn from_mark(mark: u8) -> Option<Self> {
@@ -104,11 +131,28 @@ impl Table {
                 Group::Lookup
             }
             Self::Tail | Self::Chunk => Group::Lists,
-            Self::Meta | Self::Undo | Self::Account => Group::State,
-            Self::Token | Self::TokenFacts | Self::TokenQuestion | Self::Balance | Self::Ranked | Self::RankCount => {
-                Group::State
-            }
+            _ => Group::State,
         }
+    }
+
+    /// Whether the rows follow from the blocks alone, and at once. The others hold what the node was or is to be asked,
+    /// what is made up behind the tip, and what a revert needs.
+    pub(crate) fn is_of_the_chain(self) -> bool {
+        !matches!(
+            self,
+            Self::Undo
+                | Self::Account
+                | Self::TokenFacts
+                | Self::TokenQuestion
+                | Self::Unranked
+                | Self::RankedBalance
+                | Self::Unasked
+                | Self::CallBalance
+                | Self::CallHolders
+                | Self::Sweep
+                | Self::Audit
+                | Self::Unaudited
+        )
     }
 }
 
@@ -168,8 +212,8 @@ impl Key {
         Self::of(&[&[list.kind as u8], &id_bytes(list.owner), &number.to_be_bytes()])
     }
 
-    pub(crate) fn balance(token: AddressId, holder: AddressId) -> Self {
-        Self::of(&[&id_bytes(token), &id_bytes(holder)])
+    pub(crate) fn balance(pair: Pair) -> Self {
+        Self::of(&[&id_bytes(pair.token), &id_bytes(pair.holder)])
     }
 
     /// A key as the engine gave it; None where it is longer than any key.
@@ -201,6 +245,20 @@ pub(crate) struct EngineKey {
     len: usize,
 }
 
+impl EngineKey {
+    /// The first key that sorts after every key that begins like this one; None where there is none.
+    pub(crate) fn after_all_that_begin_so(mut self) -> Option<Self> {
+        while self.len > 0 {
+            if let Some(next) = self.bytes[self.len - 1].checked_add(1) {
+                self.bytes[self.len - 1] = next;
+                return Some(self);
+            }
+            self.len -= 1;
+        }
+        None
+    }
+}
+
 impl AsRef<[u8]> for EngineKey {
     fn as_ref(&self) -> &[u8] {
         &self.bytes[..self.len]
@@ -217,12 +275,21 @@ pub(crate) fn number_after_hash(key: &[u8]) -> u64 {
     number_in_key(key, HASH_BYTES)
 }
 
-/// The token whose balance a key names.
-pub(crate) fn token_of_balance(key: &Key) -> AddressId {
-    number_in_key(key.as_slice().get(..ID_BYTES).unwrap_or_default(), 0)
+/// A token and someone who holds it, or did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Pair {
+    pub(crate) token: AddressId,
+    pub(crate) holder: AddressId,
 }
 
-fn id_bytes(id: u64) -> [u8; ID_BYTES] {
+impl Pair {
+    pub(crate) fn from_key(key: &[u8]) -> Self {
+        let (token, holder) = key.split_at_checked(ID_BYTES).unwrap_or_default();
+        Self { token: number_in_key(token, 0), holder: number_in_key(holder, 0) }
+    }
+}
+
+pub(crate) fn id_bytes(id: u64) -> [u8; ID_BYTES] {
     let [_, _, _, bytes @ ..] = id.to_be_bytes();
     bytes
 }

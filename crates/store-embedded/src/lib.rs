@@ -15,6 +15,7 @@ mod ranked;
 mod read;
 mod reader;
 mod rows;
+mod standing;
 mod store;
 mod undo;
 mod write;

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, B256, Block, BlockId, BlockRange, BlockRef, Page, PageRequest, Pool, Stats, Token,
-    Trade, TradeFilter, Transaction, TransactionFilter, Transfer, TransferFilter,
+    Account, Address, AddressFacts, B256, Block, BlockId, BlockRange, BlockRef, Holder, Page, PageRequest, Pool, Stats,
+    Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionFilter, Transfer, TransferFilter,
 };
 use store::{BoxError, ChainReader, KeptAccounts, StoreError};
 
@@ -92,6 +92,14 @@ impl ChainReader for EmbeddedReader {
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {
         self.read(move |index| index.find_pool(address)).await
+    }
+
+    async fn list_holders(&self, token: Address, page: PageRequest) -> Result<Option<Page<Holder>>, StoreError> {
+        self.read(move |index| index.list_holders(token, page)).await
+    }
+
+    async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError> {
+        self.read(move |index| index.list_address_tokens(address, page)).await
     }
 }
 

@@ -13,7 +13,9 @@ pub(crate) use account::{account_from_row, account_to_row};
 pub(crate) use address::AddressRow;
 pub(crate) use block::{BlockRow, Totals};
 pub(crate) use pool::{PoolRow, exchange_list};
-pub(crate) use token::{Balance, TokenRow, balance_from_row, balance_to_row, facts_from_row, facts_to_row};
+pub(crate) use token::{
+    AuditRow, CallHolders, TokenRow, balance_from_row, balance_to_row, facts_from_row, facts_to_row,
+};
 pub(crate) use trade::TradeRow;
 pub(crate) use transaction::TransactionRow;
 pub(crate) use transfer::{TransferParties, TransferRow};

@@ -3,7 +3,9 @@
 mod addresses;
 mod commit;
 mod facts;
+mod holders;
 mod overwrite;
+mod ranks;
 mod revert;
 mod tokens;
 mod trades;

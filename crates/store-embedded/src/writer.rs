@@ -1,7 +1,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use domain::{Address, B256, BlockChanges, BlockNumber, BlockRef, TokenFacts, TokenQuestion};
+use domain::{
+    Address, AuditSample, AuditVerdict, B256, BalanceQuestion, BlockChanges, BlockNumber, BlockRef, TokenFacts,
+    TokenQuestion, U256,
+};
 use store::{BoxError, ChainWriter, StoreError, Undo};
 
 use crate::engine::Engine;
@@ -70,5 +73,25 @@ impl ChainWriter for EmbeddedWriter {
 
     async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError> {
         self.work(move |engine, _| WriteState::keep_token_facts(engine, &facts)).await
+    }
+
+    async fn list_audits(&self, limit: usize) -> Result<Vec<AuditSample>, StoreError> {
+        self.work(move |engine, _| WriteState::list_audits(engine, limit)).await
+    }
+
+    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditVerdict)>) -> Result<(), StoreError> {
+        self.work(move |engine, _| WriteState::keep_audits(engine, &verdicts)).await
+    }
+
+    async fn list_balance_questions(&mut self, limit: usize) -> Result<Vec<BalanceQuestion>, StoreError> {
+        self.work(move |engine, _| WriteState::list_balance_questions(engine, limit)).await
+    }
+
+    async fn keep_balances(&mut self, balances: Vec<(BalanceQuestion, U256)>) -> Result<(), StoreError> {
+        self.work(move |engine, _| WriteState::keep_balances(engine, &balances)).await
+    }
+
+    async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError> {
+        self.work(move |engine, _| WriteState::rank_holders(engine, limit)).await
     }
 }

@@ -10,7 +10,7 @@ mod model;
 use std::sync::Arc;
 
 pub use chain::RandomChain;
-use domain::{Address, BlockChanges, BlockNumber, TokenFacts, U256};
+use domain::{Address, AuditVerdict, BlockChanges, BlockNumber, TokenFacts, U256};
 pub use model::Model;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -56,6 +56,14 @@ pub async fn run(mut subject: Subject, plan: Plan) {
         if rng.random_ratio(1, 5) {
             answer_token_questions(&mut subject, &mut model, &mut rng).await;
         }
+        if rng.random_ratio(1, 5) {
+            audit_some(&mut subject, &mut model, &mut rng).await;
+        }
+        if rng.random_ratio(1, 3) {
+            let limit = rng.random_range(1..30);
+            ask_some_balances(&mut subject, &mut model, &mut rng, limit).await;
+            subject.writer.rank_holders(limit).await.expect("rank");
+        }
         assert_eq!(
             subject.writer.tip().await.expect("tip"),
             model.tip(),
@@ -65,6 +73,8 @@ pub async fn run(mut subject: Subject, plan: Plan) {
         if step % plan.steps_between_checks == 0 {
             checks::all(&subject, &model, &chain, &mut rng).await;
             checks::refusals(&mut subject, &model, &mut chain).await;
+            settle(&mut subject, &mut model, &mut rng).await;
+            checks::holders(&subject, &model, &chain).await;
         }
     }
     checks::all(&subject, &model, &chain, &mut rng).await;
@@ -94,6 +104,43 @@ async fn answer_token_questions(subject: &mut Subject, model: &mut Model, rng: &
     subject.writer.keep_token_facts(answers).await.expect("facts");
     let open = subject.writer.list_token_questions(usize::MAX).await.expect("questions");
     assert!(open.iter().all(|question| !answered.contains(&question.token)), "an answered question stays open");
+}
+
+/// Compares some balances with what a contract might say.
+async fn audit_some(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
+    let samples = subject.writer.list_audits(rng.random_range(1..6)).await.expect("audits");
+    let mut verdicts = Vec::new();
+    for sample in samples {
+        let derived = model.derived_balances(sample.token);
+        for holder in &sample.holders {
+            assert_ne!(holder.address, Address::ZERO);
+            assert_eq!(derived.get(&holder.address).copied().unwrap_or_default(), holder.balance, "a sampled balance");
+        }
+        let verdict = if rng.random_ratio(1, 8) { AuditVerdict::DoesNotAddUp } else { AuditVerdict::AddsUp };
+        model.keep_audit(sample.token, verdict);
+        verdicts.push((sample.token, verdict));
+    }
+    subject.writer.keep_audits(verdicts).await.expect("verdicts");
+}
+
+/// Answers some questions about balances; gives how many there were.
+async fn ask_some_balances(subject: &mut Subject, model: &mut Model, rng: &mut StdRng, limit: usize) -> usize {
+    let questions = subject.writer.list_balance_questions(limit).await.expect("questions");
+    let answers: Vec<_> =
+        questions.into_iter().map(|question| (question, U256::from(rng.random_range(0..4_u8)))).collect();
+    for (question, balance) in &answers {
+        assert_ne!(question.holder, Address::ZERO);
+        model.keep_balance(*question, *balance);
+    }
+    let count = answers.len();
+    subject.writer.keep_balances(answers).await.expect("balances");
+    count
+}
+
+/// Works off everything that is to be done behind the tip.
+async fn settle(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
+    while ask_some_balances(subject, model, rng, 50).await + subject.writer.rank_holders(50).await.expect("rank") > 0 {}
+    assert_eq!(model.missing_balances(), [], "balances that nobody asked for");
 }
 
 async fn commit(subject: &mut Subject, model: &mut Model, chain: &mut RandomChain, rng: &mut StdRng) -> u64 {

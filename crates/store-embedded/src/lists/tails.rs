@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use store::StoreError;
 
-use super::chunk::{Chunk, Entry};
+use super::chunk::{Chunk, Entry, Role};
 use crate::cache::AgedCache;
 use crate::engine::{Batch, View};
 use crate::keys::{Key, ListKey, Table};
@@ -57,6 +57,11 @@ impl Tails {
             tail.truncate(cut)?;
         }
         Ok(())
+    }
+
+    /// How many entries a list has, the batch in hand included.
+    pub(crate) fn total(&mut self, view: &View, list: ListKey) -> Result<u64, StoreError> {
+        Ok(self.open(view, list)?.through(Role::Any))
     }
 
     fn open(&mut self, view: &View, list: ListKey) -> Result<&mut Chunk, StoreError> {

@@ -1,48 +1,91 @@
-use domain::{Address, Order, Page, PageRequest, Token, TokenFacts};
+use domain::{Address, Holder, Order, Page, PageRequest, Token, TokenBalance, TokenFacts};
 use store::StoreError;
 
 use super::Reading;
-use crate::keys::{AddressId, Key, ListKind, Table};
+use crate::keys::{AddressId, Key, ListKind, Pair, Table, number_in_key};
 use crate::lists::{List, Role};
-use crate::ranked::{RankedSet, SortKey, members_from};
-use crate::rows::{TokenRow, facts_from_row};
+use crate::ranked::{RankedSet, SortKey, member_count, members_from};
+use crate::rows::{balance_from_row, facts_from_row};
+use crate::standing::find_standing;
 
 impl Reading {
     pub(crate) fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError> {
-        let Some(id) = self.address_id(&address)? else { return Ok(None) };
-        let Some(row) = self.view.get(Table::Token, &Key::id(id))? else { return Ok(None) };
-        let row = TokenRow::from_row(&row)?;
+        match self.address_id(&address)? {
+            Some(id) => self.token(id, address),
+            None => Ok(None),
+        }
+    }
+
+    fn token(&self, id: AddressId, address: Address) -> Result<Option<Token>, StoreError> {
+        let Some(standing) = find_standing(&mut &self.view, id)? else { return Ok(None) };
         Ok(Some(Token {
             address,
-            kind: row.kind,
+            kind: standing.row.kind,
             facts: self.token_facts(id)?,
-            holder_count: row.holder_count,
+            holder_count: standing.holder_count,
             transfer_count: List::open(&self.view, ListKind::TokenTransfers.of(id))?.total(Role::Any),
-            balance_source: row.balance_source,
+            balance_source: standing.balance_source,
+            audited_block: standing.audit.map(|audit| audit.block),
         }))
     }
 
     pub(crate) fn list_tokens(&self, page: PageRequest) -> Result<Page<Token>, StoreError> {
         let total = self.tip().map_or(0, |tip| tip.totals.tokens);
-        // The set stands most held first; its other end is reached by counting from there.
-        let turned = PageRequest { order: Order::OldestFirst, ..page };
-        let mut places: Vec<u64> = turned.ranks(total).collect();
+        let items = self.ranked_page(RankedSet::Tokens, total, page)?.into_iter().map(|sort_key| {
+            let (_, address) = SortKey::parts(&sort_key).ok_or(BAD_SORT_KEY)?;
+            let address = Address::try_from(address).map_err(|_| BAD_SORT_KEY)?;
+            self.find_token(address)?.ok_or(StoreError::Corrupt("a ranked token that is none"))
+        });
+        Ok(Page { items: items.collect::<Result<_, _>>()?, total })
+    }
+
+    pub(crate) fn list_holders(&self, token: Address, page: PageRequest) -> Result<Option<Page<Holder>>, StoreError> {
+        let Some(token) = self.address_id(&token)? else { return Ok(None) };
+        if self.view.get(Table::Token, &Key::id(token))?.is_none() {
+            return Ok(None);
+        }
+        let set = RankedSet::Holders { token };
+        let total = member_count(&self.view, set)?;
+        let items = self.ranked_page(set, total, page)?.into_iter().map(|sort_key| {
+            let (balance, holder) = SortKey::parts(&sort_key).ok_or(BAD_SORT_KEY)?;
+            Ok(Holder { address: self.address(number_in_key(holder, 0))?, balance })
+        });
+        Ok(Some(Page { items: items.collect::<Result<_, StoreError>>()?, total }))
+    }
+
+    pub(crate) fn list_address_tokens(
+        &self,
+        address: Address,
+        page: PageRequest,
+    ) -> Result<Page<TokenBalance>, StoreError> {
+        let Some(holder) = self.address_id(&address)? else { return Ok(Page::empty(0)) };
+        let set = RankedSet::HeldTokens { holder };
+        let total = member_count(&self.view, set)?;
+        let items = self.ranked_page(set, total, page)?.into_iter().map(|sort_key| {
+            let (_, token) = SortKey::parts(&sort_key).ok_or(BAD_SORT_KEY)?;
+            let id = number_in_key(token, 0);
+            let balance = self.view.get(Table::RankedBalance, &Key::balance(Pair { token: id, holder }))?;
+            Ok(TokenBalance {
+                token: self.token(id, self.address(id)?)?.ok_or(StoreError::Corrupt("a held token that is none"))?,
+                balance: balance_from_row(&balance.ok_or(StoreError::Corrupt("a held token without a balance"))?)?,
+            })
+        });
+        Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
+    }
+
+    /// The sort keys on a page. A ranked set stands in its own order first; the other order begins at its other end.
+    fn ranked_page(&self, set: RankedSet, total: u64, page: PageRequest) -> Result<Vec<Vec<u8>>, StoreError> {
+        let own_order = PageRequest { order: Order::OldestFirst, ..page };
+        let mut places: Vec<u64> = own_order.ranks(total).collect();
         if page.order == Order::OldestFirst {
             places.iter_mut().for_each(|place| *place = total - 1 - *place);
         }
-        let Some(&first) = places.iter().min() else { return Ok(Page::empty(total)) };
-        let mut items = members_from(&self.view, RankedSet::Tokens, first, places.len())?
-            .into_iter()
-            .map(|sort_key| {
-                let address = Address::try_from(SortKey::tie(&sort_key));
-                let address = address.map_err(|_| StoreError::Corrupt("a ranked token without an address"))?;
-                self.find_token(address)?.ok_or(StoreError::Corrupt("a ranked token that is none"))
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let Some(&first) = places.iter().min() else { return Ok(Vec::new()) };
+        let mut keys = members_from(&self.view, set, first, places.len())?;
         if page.order == Order::OldestFirst {
-            items.reverse();
+            keys.reverse();
         }
-        Ok(Page { items, total })
+        Ok(keys)
     }
 
     /// What the token says of itself; nothing as long as it was not asked.
@@ -58,3 +101,5 @@ impl Reading {
         Ok(facts)
     }
 }
+
+const BAD_SORT_KEY: StoreError = StoreError::Corrupt("a ranked set with an odd sort key");

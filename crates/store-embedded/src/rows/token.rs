@@ -1,11 +1,7 @@
-use alloy_primitives::Uint;
-use domain::{BalanceSource, TokenFacts, TokenKind};
+use domain::{AuditVerdict, Balance, BalanceSource, BlockNumber, TokenFacts, TokenKind};
 use store::StoreError;
 
 use crate::codec::{RowReader, RowWriter};
-
-/// Wide enough for the sum of many ids' amounts, each of which may fill 256 bits.
-pub(crate) type Balance = Uint<320, 5>;
 
 /// What a token's transfers say of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +68,66 @@ pub(crate) fn facts_from_row(row: &[u8]) -> Result<TokenFacts, StoreError> {
         total_supply: row.amount()?,
         asked_at: row.varint::<u64>()?.checked_sub(1),
     })
+}
+
+/// How the last comparison of a token's balances with its contract's word came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AuditRow {
+    pub(crate) verdict: AuditVerdict,
+    pub(crate) block: BlockNumber,
+    /// Transfers of the token at that time.
+    pub(crate) transfers: u64,
+}
+
+impl AuditRow {
+    pub(crate) fn to_row(self) -> Vec<u8> {
+        let mut row = RowWriter::with_capacity(12);
+        row.byte(u8::from(self.verdict == AuditVerdict::DoesNotAddUp));
+        row.varint(self.block);
+        row.varint(self.transfers);
+        row.finish()
+    }
+
+    pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
+        let mut row = RowReader::new(row);
+        let verdict = if row.byte()? == 0 { AuditVerdict::AddsUp } else { AuditVerdict::DoesNotAddUp };
+        Ok(Self { verdict, block: row.varint()?, transfers: row.varint()? })
+    }
+}
+
+/// How many balances of a token its contract was asked for, and how many of them are above zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct CallHolders {
+    asked: u64,
+    pub(crate) holding: u64,
+}
+
+impl CallHolders {
+    /// Takes one balance out of the count and another in.
+    pub(crate) fn replace(&mut self, old: Option<Balance>, new: Option<Balance>) -> Result<(), StoreError> {
+        let holds = |balance: Option<Balance>| u64::from(balance.is_some_and(|balance| !balance.is_zero()));
+        let change = |count: u64, old: u64, new: u64| {
+            (count + new).checked_sub(old).ok_or(StoreError::Corrupt("fewer asked holders than none"))
+        };
+        self.asked = change(self.asked, u64::from(old.is_some()), u64::from(new.is_some()))?;
+        self.holding = change(self.holding, holds(old), holds(new))?;
+        Ok(())
+    }
+
+    /// None where nothing was asked: then there is no row.
+    pub(crate) fn to_row(self) -> Option<Vec<u8>> {
+        (self.asked > 0).then(|| {
+            let mut row = RowWriter::with_capacity(8);
+            row.varint(self.asked);
+            row.varint(self.holding);
+            row.finish()
+        })
+    }
+
+    pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
+        let mut row = RowReader::new(row);
+        Ok(Self { asked: row.varint()?, holding: row.varint()? })
+    }
 }
 
 pub(crate) fn balance_to_row(balance: &Balance) -> Vec<u8> {

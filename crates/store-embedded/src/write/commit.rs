@@ -1,13 +1,17 @@
-use domain::{Address, BlockChanges, BlockNumber};
+use std::collections::BTreeSet;
+
+use domain::{Address, BalanceSource, BlockChanges, BlockNumber};
 use store::{StoreError, Undo};
 
 use super::overwrite::Overwrites;
-use super::{WriteState, tokens};
+use super::ranks::rerank_tokens;
+use super::{WriteState, holders};
 use crate::engine::{Batch, Engine, View};
-use crate::keys::{AddressId, Key, ListKey, ListKind, Table, TxId};
+use crate::keys::{AddressId, Key, ListKey, ListKind, Pair, Table, TxId, number_in_key};
 use crate::lists::{Entry, Roles};
 use crate::meta::{self, Tip};
-use crate::rows::{BlockRow, Totals, TransactionRow};
+use crate::rows::{BlockRow, TokenRow, Totals, TransactionRow};
+use crate::standing::find_standing;
 use crate::undo::{self, UndoRecord};
 
 impl WriteState {
@@ -33,6 +37,8 @@ impl WriteState {
             batch: engine.batch(),
             totals: tip.map(|tip| tip.totals).unwrap_or_default(),
             overwrites: Overwrites::new(&view),
+            moved_tokens: BTreeSet::new(),
+            moved_pairs: BTreeSet::new(),
         };
         for block in blocks {
             let record = step.add_block(block)?;
@@ -40,10 +46,24 @@ impl WriteState {
                 step.batch.put(Table::Undo, &Key::block(block.block.number), record.to_row());
             }
         }
-        let Step { mut batch, totals, overwrites, .. } = step;
-        overwrites.write(&mut batch);
+        let Step { mut batch, totals, mut overwrites, moved_tokens, moved_pairs, .. } = step;
+        for pair in moved_pairs {
+            let key = Key::balance(pair);
+            batch.put(Table::Unranked, &key, []);
+            if find_standing(&mut overwrites, pair.token)?
+                .is_some_and(|standing| standing.balance_source == BalanceSource::Calls)
+            {
+                batch.put(Table::Unasked, &key, []);
+            }
+        }
+        for token in &moved_tokens {
+            let transfers = self.tails.total(&view, ListKind::TokenTransfers.of(*token))?;
+            holders::note_audit(&mut overwrites, &mut batch, *token, transfers, last.block.number)?;
+        }
+        sweep_where_source_changed(&overwrites, &mut batch)?;
         let addresses = &self.addresses;
-        tokens::rerank(&overwrites, &view, &mut batch, &|id| addresses.find(&view, id))?;
+        rerank_tokens(&moved_tokens, &mut overwrites, &view, &mut batch, |id| addresses.find(&view, id))?;
+        overwrites.write(&mut batch);
         let start_block = tip.map_or(first.block.number, |tip| tip.start_block);
         meta::put_tip(&mut batch, &Tip { block: last.block.id(), start_block, totals });
         forget_undo(&view, &mut batch, undo, last.block.number)?;
@@ -91,6 +111,21 @@ fn forget_undo(view: &View, batch: &mut Batch, undo: Undo, tip: BlockNumber) -> 
     Ok(())
 }
 
+/// Tokens whose events turned out not to tell their balances, or to tell them after all.
+pub(super) fn sweep_where_source_changed(overwrites: &Overwrites<'_>, batch: &mut Batch) -> Result<(), StoreError> {
+    for (key, change) in overwrites.changes(Table::Token) {
+        let source = |row: &Option<Vec<u8>>| -> Result<Option<BalanceSource>, StoreError> {
+            row.as_ref().map(|row| TokenRow::from_row(row).map(|row| row.balance_source)).transpose()
+        };
+        // A new token has nobody to look at again, but for those whom other events had touched before.
+        let before = source(&change.before)?.unwrap_or(BalanceSource::Events);
+        if source(&change.now)?.is_some_and(|now| now != before) {
+            holders::begin_sweep(batch, number_in_key(key.as_slice(), 0));
+        }
+    }
+    Ok(())
+}
+
 /// One batch in the making.
 pub(super) struct Step<'state, 'view> {
     state: &'state mut WriteState,
@@ -98,6 +133,10 @@ pub(super) struct Step<'state, 'view> {
     pub(super) batch: Batch,
     pub(super) totals: Totals,
     pub(super) overwrites: Overwrites<'view>,
+    /// Tokens that had a transfer.
+    pub(super) moved_tokens: BTreeSet<AddressId>,
+    /// Whose balance of which token may have changed.
+    pub(super) moved_pairs: BTreeSet<Pair>,
 }
 
 impl Step<'_, '_> {
@@ -110,6 +149,9 @@ impl Step<'_, '_> {
         self.batch.put(Table::BlockByHash, &Key::block_by_hash(&block.hash, block.number), []);
         self.append(&mut record, ListKind::Mined.of(miner), Entry { id: block.number, roles: Roles::NONE })?;
 
+        for touched in &changes.touched_holders {
+            self.add_touched_holder(touched, block.number)?;
+        }
         for pool in &changes.pools {
             self.add_pool(pool, block.number)?;
         }

@@ -6,6 +6,7 @@ use store::StoreError;
 
 use crate::engine::{Batch, View};
 use crate::keys::{Key, Table};
+use crate::standing::Rows;
 use crate::undo::Overwritten;
 
 /// The rows of one batch that are changed in place. Later blocks of the batch see what earlier ones wrote; each row
@@ -22,6 +23,12 @@ pub(crate) struct Change {
     /// Before the batch.
     pub(crate) before: Option<Vec<u8>>,
     pub(crate) now: Option<Vec<u8>>,
+}
+
+impl Rows for Overwrites<'_> {
+    fn row(&mut self, table: Table, key: &Key) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.get(table, key)?.map(<[u8]>::to_vec))
+    }
 }
 
 impl<'a> Overwrites<'a> {

@@ -1,14 +1,18 @@
 use std::collections::BTreeSet;
 
-use domain::{BlockNumber, BlockRef};
+use domain::{Address, Balance, BlockNumber, BlockRef};
 use store::StoreError;
 
+use super::commit::sweep_where_source_changed;
+use super::holders::change_call_balance;
 use super::overwrite::Overwrites;
+use super::ranks::{place_holder, rerank_tokens};
 use super::{WriteState, tokens};
 use crate::engine::{Batch, Engine, View};
-use crate::keys::{Key, ListKind, Table, token_of_balance};
+use crate::keys::{AddressId, Key, ListKind, Pair, Table, number_in_key};
 use crate::meta::{self, Tip};
-use crate::rows::{AddressRow, BlockRow, Totals, TransactionRow};
+use crate::ranked::RankMoves;
+use crate::rows::{AddressRow, BlockRow, Totals, TransactionRow, TransferRow};
 use crate::undo::{Overwritten, UndoRecord};
 
 impl WriteState {
@@ -47,9 +51,31 @@ impl WriteState {
             }
             batch.delete(Table::Undo, &key);
         }
+        let mut moved = moved_since(&view, &overwrites, &kept, &tip.totals)?;
+        let touched: BTreeSet<AddressId> = moved.iter().map(|pair| pair.token).collect();
+        complete_moved(&view, &mut overwrites, &mut moved)?;
+        let mut moves = RankMoves::default();
+        for pair in &moved {
+            let key = Key::balance(*pair);
+            let token_stays = overwrites.get(Table::Token, &Key::id(pair.token))?.is_some();
+            let was_touched_before = overwrites.get(Table::Balance, &key)?.is_some()
+                || overwrites.get(Table::TouchedHolder, &key)?.is_some();
+            if token_stays && was_touched_before {
+                batch.put(Table::Unranked, &key, []);
+                batch.put(Table::Unasked, &key, []);
+            } else {
+                // The two have nothing to do with each other any more: what was made up about them goes.
+                place_holder(&view, &mut batch, &mut moves, *pair, Balance::ZERO)?;
+                change_call_balance(&mut overwrites, *pair, None)?;
+                batch.delete(Table::Unranked, &key);
+                batch.delete(Table::Unasked, &key);
+            }
+        }
+        moves.write(&view, &mut batch)?;
+        ask_again(&mut overwrites, &mut batch, &touched, number)?;
+        sweep_where_source_changed(&overwrites, &mut batch)?;
+        rerank_tokens(&touched, &mut overwrites, &view, &mut batch, |id| tokens::stored_address(&view, id))?;
         overwrites.write(&mut batch);
-        tokens::rerank(&overwrites, &view, &mut batch, &|id| tokens::stored_address(&view, id))?;
-        ask_again(&overwrites, &mut batch, number);
         for list in grown {
             let cut = match list.kind {
                 ListKind::Transactions | ListKind::Involved => kept.transactions,
@@ -81,15 +107,58 @@ fn find_block(view: &View, number: BlockNumber) -> Result<Option<BlockRow>, Stor
     view.get(Table::Block, &Key::block(number))?.map(|row| BlockRow::from_row(&row)).transpose()
 }
 
+/// Whose balance of which token the blocks that are taken back may have changed.
+fn moved_since(
+    view: &View,
+    overwrites: &Overwrites<'_>,
+    kept: &Totals,
+    all: &Totals,
+) -> Result<BTreeSet<Pair>, StoreError> {
+    let mut moved: BTreeSet<Pair> =
+        overwrites.changes(Table::TouchedHolder).map(|(key, _)| Pair::from_key(key.as_slice())).collect();
+    for row in view.range(Table::Transfer, &Key::id(kept.transfers), &Key::id(all.transfers)) {
+        let row = TransferRow::from_row(&row?.1)?;
+        moved.extend([row.from, row.to].map(|holder| Pair { token: row.token, holder }));
+    }
+    Ok(moved)
+}
+
+fn complete_moved(view: &View, overwrites: &mut Overwrites<'_>, moved: &mut BTreeSet<Pair>) -> Result<(), StoreError> {
+    // Other events may have touched holders before the contract was known for a token, and it may be none again.
+    for token in moved.iter().map(|pair| pair.token).collect::<BTreeSet<_>>() {
+        let key = Key::id(token);
+        if overwrites.get(Table::Token, &key)?.is_none() {
+            for row in view.prefix(Table::TouchedHolder, &key) {
+                moved.insert(Pair::from_key(&row?.0));
+            }
+        }
+    }
+    // What goes to nobody is held by nobody.
+    let nobody = view.get(Table::AddressId, &Key::address(&Address::ZERO))?.map(|row| number_in_key(&row, 0));
+    moved.retain(|pair| Some(pair.holder) != nobody);
+    Ok(())
+}
+
 /// What a touched token says of itself may be another thing now; one that is no token any more is not asked.
-fn ask_again(overwrites: &Overwrites<'_>, batch: &mut Batch, tip: BlockNumber) {
-    for token in overwrites.changes(Table::Balance).map(|(key, _)| token_of_balance(key)).collect::<BTreeSet<_>>() {
-        tokens::ask_about(batch, token, tip);
+fn ask_again(
+    overwrites: &mut Overwrites<'_>,
+    batch: &mut Batch,
+    touched: &BTreeSet<AddressId>,
+    tip: BlockNumber,
+) -> Result<(), StoreError> {
+    for token in touched {
+        let key = Key::id(*token);
+        if overwrites.get(Table::Token, &key)?.is_some() {
+            tokens::ask_about(batch, *token, tip);
+            continue;
+        }
+        for table in [Table::TokenQuestion, Table::TokenFacts, Table::Unaudited, Table::Sweep] {
+            batch.delete(table, &key);
+        }
+        overwrites.put(Table::Audit, &key, None)?;
+        overwrites.put(Table::CallHolders, &key, None)?;
     }
-    for (key, _) in overwrites.changes(Table::Token).filter(|(_, change)| change.now.is_none()) {
-        batch.delete(Table::TokenQuestion, key);
-        batch.delete(Table::TokenFacts, key);
-    }
+    Ok(())
 }
 
 fn drop_rows(batch: &mut Batch, table: Table, ids: std::ops::Range<u64>) {

@@ -1,6 +1,6 @@
 use domain::{
-    Address, B256, Block, BlockChanges, Involvement, Pool, PoolStyle, TokenKind, TradeDirection, TradeEvent,
-    Transaction, TransferEvent, U256,
+    Address, B256, Block, BlockChanges, Involvement, Pool, PoolStyle, TokenKind, TouchedHolder, TradeDirection,
+    TradeEvent, Transaction, TransferEvent, U256,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -89,7 +89,9 @@ impl RandomChain {
                 log_index += 1;
             }
         }
-        BlockChanges { block, transactions, involved, transfers, trades, pools }
+        let touches = if count == 0 { 0 } else { self.rng.random_range(0..3) };
+        let touched_holders = (0..touches).map(|_| self.touched_holder()).collect();
+        BlockChanges { block, transactions, involved, transfers, touched_holders, trades, pools }
     }
 
     fn transaction(&mut self, block: &Block, index: u32) -> Transaction {
@@ -155,6 +157,16 @@ impl RandomChain {
                 token_id: (kind != TokenKind::Bep20).then(|| U256::from(self.rng.random::<u128>())),
             })
             .collect()
+    }
+
+    /// Of a token, or of a contract that is none.
+    fn touched_holder(&mut self) -> TouchedHolder {
+        let token = match self.rng.random_range(0..4) {
+            0 => self.people[8],
+            _ => self.tokens[self.rng.random_range(0..self.tokens.len())].0,
+        };
+        let holder = if self.rng.random_ratio(1, 8) { self.newcomer() } else { self.person() };
+        TouchedHolder { token, holder }
     }
 
     /// Mostly small, so that balances often come back to nothing; at times as large as can be.

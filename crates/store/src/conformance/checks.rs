@@ -38,12 +38,50 @@ async fn tokens(subject: &Subject, model: &Model, chain: &RandomChain) {
             }
             walked.extend(found.items);
         }
-        assert_eq!(walked, expected.items, "tokens {order:?}");
+        for (found, expected) in walked.iter().zip(&expected.items) {
+            assert_eq!(found, expected, "tokens {order:?}");
+        }
+        assert_eq!(walked.len(), expected.items.len(), "tokens {order:?}");
     }
     let known = model.tokens();
     for address in chain.tokens().chain([Address::repeat_byte(0xee)]) {
         let expected = known.iter().find(|token| token.address == address).cloned();
         assert_eq!(subject.reader.find_token(address).await.expect("token"), expected);
+    }
+}
+
+/// Walks holders and held tokens page by page. Nothing may be left to do behind the tip.
+pub(super) async fn holders(subject: &Subject, model: &Model, chain: &RandomChain) {
+    let (holders, held_tokens) = (model.holders(), model.held_tokens());
+    for token in chain.tokens().chain([Address::repeat_byte(0xee)]) {
+        let expected = holders.get(&token).cloned();
+        let mut walked = Vec::new();
+        loop {
+            let page = PageRequest { offset: walked.len() as u64, limit: 9, order: Order::NewestFirst };
+            let found = subject.reader.list_holders(token, page).await.expect("holders");
+            assert_eq!(found.is_some(), expected.is_some(), "whether {token} is a token");
+            let Some(found) = found else { break };
+            if found.items.is_empty() {
+                break;
+            }
+            walked.extend(found.items);
+        }
+        assert!(walked.is_sorted_by_key(|holder| std::cmp::Reverse(holder.balance)), "holders of {token} in order");
+        walked.sort_by_key(|holder| (std::cmp::Reverse(holder.balance), holder.address));
+        let known = model.tokens().into_iter().find(|known| known.address == token);
+        assert_eq!(walked, expected.unwrap_or_default(), "holders of {known:?}");
+    }
+    for address in chain.people().iter().take(12) {
+        let page = PageRequest::newest(u32::MAX);
+        let found = subject.reader.list_address_tokens(*address, page).await.expect("held tokens");
+        assert_eq!(found.total, found.items.len() as u64);
+        let mut held = found.items.clone();
+        held.sort_by_key(|held| held.token.address);
+        assert_eq!(held, held_tokens.get(address).cloned().unwrap_or_default(), "tokens of {address}");
+        let turned = PageRequest { offset: 1, limit: 2, order: Order::OldestFirst };
+        let turned = subject.reader.list_address_tokens(*address, turned).await.expect("held tokens");
+        let expected: Vec<_> = found.items.iter().rev().skip(1).take(2).cloned().collect();
+        assert_eq!(turned.items, expected);
     }
 }
 

@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use alloy_primitives::Uint;
 use domain::{
-    Address, AddressFacts, B256, BalanceSource, Block, BlockChanges, BlockId, BlockNumber, BlockRange, BlockRef,
-    Creation, Exchange, Order, Page, PageRequest, Pool, Stats, Token, TokenFacts, Trade, TradeDirection, TradeFilter,
-    TradedToken, Transaction, TransactionFilter, Transfer, TransferFilter, U256,
+    Address, AddressFacts, AuditVerdict, B256, Balance, BalanceQuestion, BalanceSource, Block, BlockChanges, BlockId,
+    BlockNumber, BlockRange, BlockRef, Creation, Exchange, Holder, Order, Page, PageRequest, Pool, Stats, Token,
+    TokenBalance, TokenFacts, Trade, TradeDirection, TradeFilter, TradedToken, Transaction, TransactionFilter,
+    Transfer, TransferFilter, U256,
 };
 
 use crate::Undo;
@@ -15,6 +15,15 @@ pub struct Model {
     blocks: Vec<BlockChanges>,
     undo: BTreeSet<BlockNumber>,
     facts: BTreeMap<Address, TokenFacts>,
+    audits: BTreeMap<Address, (AuditVerdict, BlockNumber)>,
+    /// What contracts gave when they were asked, and at which block; None: of a block that was taken back since.
+    asked: BTreeMap<BalanceQuestion, (U256, Option<BlockNumber>)>,
+}
+
+/// A token with everyone whom its events ever touched, and what they come down to.
+struct Ledger {
+    token: Token,
+    balances: BTreeMap<Address, Balance>,
 }
 
 impl Model {
@@ -32,14 +41,75 @@ impl Model {
     }
 
     pub fn revert_to(&mut self, number: BlockNumber) {
+        let last_touched = self.last_touched();
         self.blocks.retain(|changes| changes.block.number <= number);
         self.undo.retain(|above| *above <= number);
+        for (question, (_, asked_at)) in &mut self.asked {
+            // What no block above had touched stands as it stood.
+            let touched_above = last_touched.get(question).is_some_and(|block| *block > number);
+            *asked_at = asked_at.filter(|_| !touched_above).map(|block| block.min(number));
+        }
         let left: BTreeSet<Address> = self.tokens().into_iter().map(|token| token.address).collect();
         self.facts.retain(|token, _| left.contains(token));
+        self.audits.retain(|token, _| left.contains(token));
+        let mut asked = std::mem::take(&mut self.asked);
+        let touched = self.last_touched();
+        asked.retain(|question, _| left.contains(&question.token) && touched.contains_key(question));
+        self.asked = asked;
     }
 
     pub fn keep_token_facts(&mut self, token: Address, facts: TokenFacts) {
         self.facts.insert(token, facts);
+    }
+
+    pub fn keep_audit(&mut self, token: Address, verdict: AuditVerdict) {
+        let Some(tip) = self.tip() else { return };
+        let failed = self.audits.get(&token).is_some_and(|(known, _)| *known == AuditVerdict::DoesNotAddUp);
+        let verdict = if failed { AuditVerdict::DoesNotAddUp } else { verdict };
+        self.audits.insert(token, (verdict, tip.number));
+    }
+
+    pub fn keep_balance(&mut self, question: BalanceQuestion, balance: U256) {
+        let asked_at = self.tip().map(|tip| tip.number);
+        self.asked.insert(question, (balance, asked_at));
+    }
+
+    /// Balances that should have been asked for since they last changed, and were not.
+    #[must_use]
+    pub fn missing_balances(&self) -> Vec<BalanceQuestion> {
+        let by_calls: BTreeSet<Address> = self
+            .tokens()
+            .into_iter()
+            .filter_map(|token| (token.balance_source == BalanceSource::Calls).then_some(token.address))
+            .collect();
+        self.last_touched()
+            .into_iter()
+            .filter(|(question, _)| by_calls.contains(&question.token))
+            .filter(|(question, block)| {
+                !self
+                    .asked
+                    .get(question)
+                    .is_some_and(|(_, asked_at)| asked_at.is_some_and(|asked_at| asked_at >= *block))
+            })
+            .map(|(question, _)| question)
+            .collect()
+    }
+
+    /// The newest block that touched each balance.
+    fn last_touched(&self) -> BTreeMap<BalanceQuestion, BlockNumber> {
+        let mut touched: BTreeMap<BalanceQuestion, BlockNumber> = BTreeMap::new();
+        for changes in &self.blocks {
+            let transfers = changes
+                .transfers
+                .iter()
+                .flat_map(|event| [event.from, event.to].map(|holder| BalanceQuestion { token: event.token, holder }));
+            let others = changes.touched_holders.iter();
+            let others = others.map(|touched| BalanceQuestion { token: touched.token, holder: touched.holder });
+            for question in transfers.chain(others).filter(|question| question.holder != Address::ZERO) {
+                touched.insert(question, changes.block.number);
+            }
+        }
+        touched
     }
 
     #[must_use]
@@ -108,6 +178,7 @@ impl Model {
                 || changes.transactions.iter().any(|tx| tx.touches(&address) || tx.created == Some(address))
                 || changes.involved.iter().any(|involvement| involvement.address == address)
                 || changes.transfers.iter().any(|event| [event.token, event.from, event.to].contains(&address))
+                || changes.touched_holders.iter().any(|touched| [touched.token, touched.holder].contains(&address))
                 || self
                     .pools_first_seen_in(changes)
                     .any(|pool| [pool.address, pool.factory, pool.token0, pool.token1].contains(&address))
@@ -147,24 +218,35 @@ impl Model {
         self.blocks.iter().flat_map(|changes| &changes.pools).find(|pool| pool.address == address).copied()
     }
 
-    /// Every token, most held first, by following every transfer from the first on.
+    /// Every token, most held first.
     #[must_use]
     pub fn tokens(&self) -> Vec<Token> {
-        let mut tokens: BTreeMap<Address, (Token, BTreeMap<Address, Uint<320, 5>>)> = BTreeMap::new();
+        let mut tokens: Vec<Token> = self.ledgers().into_iter().map(|ledger| ledger.token).collect();
+        tokens.sort_by_key(|token| (std::cmp::Reverse(token.holder_count), token.address));
+        tokens
+    }
+
+    fn ledgers(&self) -> Vec<Ledger> {
+        self.derived_ledgers().into_values().map(|ledger| self.finish(ledger)).collect()
+    }
+
+    /// Follows every transfer from the first on.
+    fn derived_ledgers(&self) -> BTreeMap<Address, Ledger> {
+        let mut ledgers: BTreeMap<Address, Ledger> = BTreeMap::new();
         for event in self.blocks.iter().flat_map(|changes| &changes.transfers) {
-            let (token, balances) =
-                tokens.entry(event.token).or_insert_with(|| (self.new_token(event), BTreeMap::new()));
+            let new = || Ledger { token: self.new_token(event), balances: BTreeMap::new() };
+            let Ledger { token, balances } = ledgers.entry(event.token).or_insert_with(new);
             token.transfer_count += 1;
             if event.from == event.to {
                 continue;
             }
-            let value = Uint::from(event.value);
+            let value = Balance::from(event.value);
             if event.from != Address::ZERO {
                 let balance = balances.entry(event.from).or_default();
                 match balance.checked_sub(value) {
                     Some(less) => *balance = less,
                     None => {
-                        *balance = Uint::ZERO;
+                        *balance = Balance::ZERO;
                         token.balance_source = BalanceSource::Calls;
                     }
                 }
@@ -173,15 +255,63 @@ impl Model {
                 *balances.entry(event.to).or_default() += value;
             }
         }
-        let mut tokens: Vec<Token> = tokens
-            .into_values()
-            .map(|(token, balances)| {
-                let holder_count = balances.values().filter(|balance| !balance.is_zero()).count() as u64;
-                Token { holder_count, ..token }
-            })
+        ledgers
+    }
+
+    /// Puts in place what was asked.
+    fn finish(&self, Ledger { mut token, mut balances }: Ledger) -> Ledger {
+        if let Some((verdict, block)) = self.audits.get(&token.address) {
+            token.audited_block = Some(*block);
+            if *verdict == AuditVerdict::DoesNotAddUp {
+                token.balance_source = BalanceSource::Calls;
+            }
+        }
+        let mut counted = &balances;
+        let asked: BTreeMap<Address, Balance> = self
+            .asked
+            .iter()
+            .filter(|(question, _)| question.token == token.address)
+            .map(|(question, (balance, _))| (question.holder, Balance::from(*balance)))
             .collect();
-        tokens.sort_by_key(|token| (std::cmp::Reverse(token.holder_count), token.address));
-        tokens
+        if token.balance_source == BalanceSource::Calls && !asked.is_empty() {
+            counted = &asked;
+        }
+        token.holder_count = counted.values().filter(|balance| !balance.is_zero()).count() as u64;
+        if token.balance_source == BalanceSource::Calls {
+            balances = asked;
+        }
+        Ledger { token, balances }
+    }
+
+    /// What events alone come down to.
+    #[must_use]
+    pub fn derived_balances(&self, token: Address) -> BTreeMap<Address, Balance> {
+        let found = self.derived_ledgers().into_values().find(|ledger| ledger.token.address == token);
+        found.map(|ledger| ledger.balances).unwrap_or_default()
+    }
+
+    /// Who holds each token, the largest balance first, then by address.
+    #[must_use]
+    pub fn holders(&self) -> BTreeMap<Address, Vec<Holder>> {
+        let ledgers = self.ledgers().into_iter().map(|ledger| {
+            let held = ledger.balances.into_iter().filter(|(_, balance)| !balance.is_zero());
+            let mut holders: Vec<Holder> = held.map(|(address, balance)| Holder { address, balance }).collect();
+            holders.sort_by_key(|holder| (std::cmp::Reverse(holder.balance), holder.address));
+            (ledger.token.address, holders)
+        });
+        ledgers.collect()
+    }
+
+    /// Which tokens someone holds, by address of the token.
+    #[must_use]
+    pub fn held_tokens(&self) -> BTreeMap<Address, Vec<TokenBalance>> {
+        let mut held: BTreeMap<Address, Vec<TokenBalance>> = BTreeMap::new();
+        for Ledger { token, balances } in self.ledgers() {
+            for (holder, balance) in balances.into_iter().filter(|(_, balance)| !balance.is_zero()) {
+                held.entry(holder).or_default().push(TokenBalance { token: token.clone(), balance });
+            }
+        }
+        held
     }
 
     fn new_token(&self, event: &domain::TransferEvent) -> Token {
@@ -192,6 +322,7 @@ impl Model {
             holder_count: 0,
             transfer_count: 0,
             balance_source: BalanceSource::Events,
+            audited_block: None,
         }
     }
 

@@ -1,0 +1,214 @@
+//! Balances that events do not tell: found by comparison, then asked of the contract.
+
+use std::collections::BTreeSet;
+
+use domain::{Address, AuditSample, AuditVerdict, Balance, BalanceQuestion, BalanceSource, Holder, TokenKind, U256};
+use store::StoreError;
+
+use super::WriteState;
+use super::overwrite::Overwrites;
+use super::ranks::rerank_tokens;
+use super::tokens::stored_address;
+use crate::engine::{Batch, Engine, View};
+use crate::keys::{AddressId, Key, ListKind, Pair, Table, id_bytes, number_in_key};
+use crate::lists::{List, Role};
+use crate::meta;
+use crate::rows::{AuditRow, CallHolders, TransferRow, balance_from_row, balance_to_row};
+use crate::standing::find_standing;
+
+/// Transfers whose parties are compared: these many of the newest ...
+const NEWEST_TRANSFERS: u64 = 4;
+/// ... and these many of the oldest.
+const OLDEST_TRANSFERS: u64 = 2;
+/// Beside each doubling of its transfers, a token is compared at one in so many of the blocks that move it.
+const SPOT_CHECK: u64 = 64;
+
+impl WriteState {
+    pub(crate) fn list_audits(engine: &Engine, limit: usize) -> Result<Vec<AuditSample>, StoreError> {
+        let view = engine.view();
+        view.prefix(Table::Unaudited, &Key::EMPTY)
+            .take(limit)
+            .map(|row| {
+                let token = number_in_key(&row?.0, 0);
+                Ok(AuditSample { token: stored_address(&view, token)?, holders: sample_holders(&view, token)? })
+            })
+            .collect()
+    }
+
+    pub(crate) fn keep_audits(engine: &Engine, verdicts: &[(Address, AuditVerdict)]) -> Result<(), StoreError> {
+        let view = engine.view();
+        let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
+        let (mut batch, mut overwrites, mut changed) = (engine.batch(), Overwrites::new(&view), BTreeSet::new());
+        for (address, verdict) in verdicts {
+            let Some(token) = find_id(&view, address)? else { continue };
+            let Some(standing) = find_standing(&mut &view, token)? else { continue };
+            let transfers = List::open(&view, ListKind::TokenTransfers.of(token))?.total(Role::Any);
+            // Once found not to add up, always: a later sample may just happen to fit.
+            let known = standing.audit.map(|audit| audit.verdict);
+            let verdict = if known == Some(AuditVerdict::DoesNotAddUp) { AuditVerdict::DoesNotAddUp } else { *verdict };
+            let audit = AuditRow { verdict, block: tip.block.number, transfers };
+            overwrites.put(Table::Audit, &Key::id(token), Some(audit.to_row()))?;
+            batch.delete(Table::Unaudited, &Key::id(token));
+            if verdict == AuditVerdict::DoesNotAddUp && standing.balance_source == BalanceSource::Events {
+                begin_sweep(&mut batch, token);
+                changed.insert(token);
+            }
+        }
+        rerank_tokens(&changed, &mut overwrites, &view, &mut batch, |id| stored_address(&view, id))?;
+        overwrites.write(&mut batch);
+        batch.commit()
+    }
+
+    pub(crate) fn list_balance_questions(engine: &Engine, limit: usize) -> Result<Vec<BalanceQuestion>, StoreError> {
+        advance_sweep(engine, limit)?;
+        let view = engine.view();
+        let (mut batch, mut questions) = (engine.batch(), Vec::new());
+        let mut unasked = view.prefix(Table::Unasked, &Key::EMPTY);
+        while questions.len() < limit
+            && let Some(row) = unasked.next()
+        {
+            let (key, _) = row?;
+            let pair = Pair::from_key(&key);
+            match find_standing(&mut &view, pair.token)? {
+                Some(standing) if standing.balance_source == BalanceSource::Calls => questions.push(BalanceQuestion {
+                    token: stored_address(&view, pair.token)?,
+                    holder: stored_address(&view, pair.holder)?,
+                }),
+                // Its events tell its balances after all: the block that said otherwise was taken back.
+                _ => batch.delete(Table::Unasked, &Key::balance(pair)),
+            }
+        }
+        batch.commit()?;
+        Ok(questions)
+    }
+
+    pub(crate) fn keep_balances(engine: &Engine, balances: &[(BalanceQuestion, U256)]) -> Result<(), StoreError> {
+        let view = engine.view();
+        let (mut batch, mut overwrites, mut changed) = (engine.batch(), Overwrites::new(&view), BTreeSet::new());
+        for (question, balance) in balances {
+            let (Some(token), Some(holder)) = (find_id(&view, &question.token)?, find_id(&view, &question.holder)?)
+            else {
+                continue;
+            };
+            let pair = Pair { token, holder };
+            batch.delete(Table::Unasked, &Key::balance(pair));
+            batch.put(Table::Unranked, &Key::balance(pair), []);
+            change_call_balance(&mut overwrites, pair, Some(Balance::from(*balance)))?;
+            changed.insert(token);
+        }
+        rerank_tokens(&changed, &mut overwrites, &view, &mut batch, |id| stored_address(&view, id))?;
+        overwrites.write(&mut batch);
+        batch.commit()
+    }
+}
+
+/// Keeps or forgets a balance that a contract gave, and counts the holders anew.
+pub(super) fn change_call_balance(
+    overwrites: &mut Overwrites<'_>,
+    pair: Pair,
+    balance: Option<Balance>,
+) -> Result<(), StoreError> {
+    let (key, token) = (Key::balance(pair), Key::id(pair.token));
+    let old = overwrites.get(Table::CallBalance, &key)?.map(balance_from_row).transpose()?;
+    let mut holders =
+        overwrites.get(Table::CallHolders, &token)?.map_or(Ok(CallHolders::default()), CallHolders::from_row)?;
+    holders.replace(old, balance)?;
+    overwrites.put(Table::CallBalance, &key, balance.map(|balance| balance_to_row(&balance)))?;
+    overwrites.put(Table::CallHolders, &token, holders.to_row())
+}
+
+/// The parties of the newest and the first transfers, with what events say they hold.
+fn sample_holders(view: &View, token: AddressId) -> Result<Vec<Holder>, StoreError> {
+    let list = List::open(view, ListKind::TokenTransfers.of(token))?;
+    let total = list.total(Role::Any);
+    let newest = total.saturating_sub(NEWEST_TRANSFERS)..total;
+    let ranks: BTreeSet<u64> = (0..OLDEST_TRANSFERS.min(total)).chain(newest).collect();
+    let mut parties = BTreeSet::new();
+    for id in list.at_ranks(Role::Any, ranks.into_iter())? {
+        let row = view.get(Table::Transfer, &Key::id(id))?.ok_or(StoreError::Corrupt("a transfer is missing"))?;
+        let row = TransferRow::from_row(&row)?;
+        parties.extend([row.from, row.to]);
+    }
+    let mut holders = Vec::new();
+    for holder in parties {
+        let address = stored_address(view, holder)?;
+        if address != Address::ZERO {
+            let row = view.get(Table::Balance, &Key::balance(Pair { token, holder }))?;
+            let balance = row.map_or(Ok(Balance::ZERO), |row| balance_from_row(&row))?;
+            holders.push(Holder { address, balance });
+        }
+    }
+    Ok(holders)
+}
+
+/// Notes that a token that moved is due for a comparison: each time its transfers have doubled, and now and then.
+pub(super) fn note_audit(
+    overwrites: &mut Overwrites<'_>,
+    batch: &mut Batch,
+    token: AddressId,
+    transfers: u64,
+    block: u64,
+) -> Result<(), StoreError> {
+    let Some(standing) = find_standing(overwrites, token)? else { return Ok(()) };
+    // The balance of many ids at once cannot be asked for.
+    let comparable = standing.row.kind != TokenKind::Bep1155 && standing.balance_source == BalanceSource::Events;
+    let doubled = standing.audit.is_none_or(|audit| transfers >= audit.transfers.saturating_mul(2));
+    let spot_check = (token ^ block).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (SPOT_CHECK - 1) == 0;
+    if comparable && (doubled || spot_check) {
+        batch.put(Table::Unaudited, &Key::id(token), []);
+    }
+    Ok(())
+}
+
+/// The source of a token's balances changed: every holder known so far is to be looked at again.
+pub(super) fn begin_sweep(batch: &mut Batch, token: AddressId) {
+    batch.put(Table::Sweep, &Key::id(token), id_bytes(0).as_slice());
+}
+
+/// Puts some holders of tokens that are being swept on the lists of what is to be asked and ranked. Gives how many; 0
+/// when no sweep is left.
+pub(super) fn advance_sweep(engine: &Engine, limit: usize) -> Result<usize, StoreError> {
+    loop {
+        let view = engine.view();
+        let Some((key, cursor)) = view.prefix(Table::Sweep, &Key::EMPTY).next().transpose()? else { return Ok(0) };
+        let swept = sweep_some(engine, &view, number_in_key(&key, 0), number_in_key(&cursor, 0), limit)?;
+        if swept > 0 {
+            return Ok(swept);
+        }
+    }
+}
+
+fn sweep_some(
+    engine: &Engine,
+    view: &View,
+    token: AddressId,
+    first: AddressId,
+    limit: usize,
+) -> Result<usize, StoreError> {
+    let token_key = Key::id(token);
+    let mut holders = BTreeSet::new();
+    for table in [Table::Balance, Table::TouchedHolder] {
+        let from = Key::balance(Pair { token, holder: first });
+        for row in view.range_from(table, &from, &token_key).take(limit) {
+            holders.insert(Pair::from_key(&row?.0).holder);
+        }
+    }
+    let mut batch = engine.batch();
+    // Each table gave its lowest, so the lowest of both together are complete.
+    let step: Vec<AddressId> = holders.into_iter().take(limit).collect();
+    for holder in &step {
+        let key = Key::balance(Pair { token, holder: *holder });
+        batch.put(Table::Unranked, &key, []);
+        batch.put(Table::Unasked, &key, []);
+    }
+    match step.last() {
+        Some(last) if step.len() >= limit => batch.put(Table::Sweep, &token_key, id_bytes(last + 1).as_slice()),
+        _ => batch.delete(Table::Sweep, &token_key),
+    }
+    batch.commit()?;
+    Ok(step.len())
+}
+
+fn find_id(view: &View, address: &Address) -> Result<Option<AddressId>, StoreError> {
+    Ok(view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0)))
+}

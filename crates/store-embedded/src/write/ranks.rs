@@ -1,0 +1,99 @@
+//! Where tokens stand among each other, and holders of a token among each other.
+
+use std::collections::BTreeSet;
+
+use domain::{Address, Balance};
+use store::StoreError;
+
+use super::WriteState;
+use super::holders::advance_sweep;
+use super::overwrite::Overwrites;
+use crate::engine::{Batch, Engine, View};
+use crate::keys::{AddressId, Key, Pair, Table, id_bytes};
+use crate::ranked::{RankMoves, RankedSet, SortKey};
+use crate::rows::{balance_from_row, balance_to_row};
+use crate::standing::{Standing, find_balance, find_standing};
+
+/// Moves tokens to their new places. `address` finds the address behind an id, also one that the batch brings.
+pub(super) fn rerank_tokens(
+    tokens: &BTreeSet<AddressId>,
+    overwrites: &mut Overwrites<'_>,
+    view: &View,
+    batch: &mut Batch,
+    address: impl Fn(AddressId) -> Result<Address, StoreError>,
+) -> Result<(), StoreError> {
+    let mut moves = RankMoves::default();
+    for token in tokens {
+        let address = address(*token)?;
+        let place = |standing: Option<Standing>| {
+            standing.map(|standing| SortKey::descending(&Balance::from(standing.holder_count), address.as_slice()))
+        };
+        let before = place(find_standing(&mut &*view, *token)?);
+        let now = place(find_standing(overwrites, *token)?);
+        if before == now {
+            continue;
+        }
+        if let Some(before) = before {
+            moves.remove(batch, RankedSet::Tokens, &before);
+        }
+        if let Some(now) = now {
+            moves.insert(batch, RankedSet::Tokens, &now);
+        }
+    }
+    moves.write(view, batch)
+}
+
+impl WriteState {
+    /// Brings some holders to the places that their balances give them.
+    pub(crate) fn rank_holders(engine: &Engine, limit: usize) -> Result<usize, StoreError> {
+        let swept = advance_sweep(engine, limit)?;
+        let view = engine.view();
+        let (mut batch, mut moves, mut looked_at) = (engine.batch(), RankMoves::default(), 0);
+        for row in view.prefix(Table::Unranked, &Key::EMPTY).take(limit) {
+            let (key, _) = row?;
+            let pair = Pair::from_key(&key);
+            let now = find_balance(&mut &view, pair)?;
+            place_holder(&view, &mut batch, &mut moves, pair, now)?;
+            batch.delete(Table::Unranked, &Key::balance(pair));
+            looked_at += 1;
+        }
+        moves.write(&view, &mut batch)?;
+        batch.commit()?;
+        Ok(looked_at + swept)
+    }
+}
+
+/// Ranks a holder by a balance, wherever it was ranked before. Nothing held: nowhere.
+pub(super) fn place_holder(
+    view: &View,
+    batch: &mut Batch,
+    moves: &mut RankMoves,
+    pair: Pair,
+    now: Balance,
+) -> Result<(), StoreError> {
+    let row_key = Key::balance(pair);
+    let before = match view.get(Table::RankedBalance, &row_key)? {
+        Some(row) => balance_from_row(&row)?,
+        None => Balance::ZERO,
+    };
+    if before == now {
+        return Ok(());
+    }
+    let holders = RankedSet::Holders { token: pair.token };
+    let held = RankedSet::HeldTokens { holder: pair.holder };
+    let held_key = SortKey::descending(&Balance::ZERO, &id_bytes(pair.token));
+    let place = |balance: &Balance| SortKey::descending(balance, &id_bytes(pair.holder));
+    if before.is_zero() {
+        moves.insert(batch, held, &held_key);
+    } else {
+        moves.remove(batch, holders, &place(&before));
+    }
+    if now.is_zero() {
+        moves.remove(batch, held, &held_key);
+        batch.delete(Table::RankedBalance, &row_key);
+    } else {
+        moves.insert(batch, holders, &place(&now));
+        batch.put(Table::RankedBalance, &row_key, balance_to_row(&now));
+    }
+    Ok(())
+}
