@@ -70,7 +70,7 @@ pub(crate) enum Table {
     Unranked = 0x60,
     /// token, holder -> the balance by which the holder is ranked.
     RankedBalance = 0x61,
-    /// token, holder -> nothing: the contract must be asked for the balance.
+    /// token, holder -> since which block the contract must be asked for the balance.
     Unasked = 0x62,
     /// token, holder -> the balance that the contract gave.
     CallBalance = 0x63,

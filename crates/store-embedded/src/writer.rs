@@ -79,16 +79,20 @@ impl ChainWriter for EmbeddedWriter {
         self.work(move |engine, _| WriteState::list_audits(engine, limit)).await
     }
 
-    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditVerdict)>) -> Result<(), StoreError> {
-        self.work(move |engine, _| WriteState::keep_audits(engine, &verdicts)).await
+    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditVerdict)>, at: BlockNumber) -> Result<(), StoreError> {
+        self.work(move |engine, _| WriteState::keep_audits(engine, &verdicts, at)).await
     }
 
     async fn list_balance_questions(&mut self, limit: usize) -> Result<Vec<BalanceQuestion>, StoreError> {
         self.work(move |engine, _| WriteState::list_balance_questions(engine, limit)).await
     }
 
-    async fn keep_balances(&mut self, balances: Vec<(BalanceQuestion, U256)>) -> Result<(), StoreError> {
-        self.work(move |engine, _| WriteState::keep_balances(engine, &balances)).await
+    async fn keep_balances(
+        &mut self,
+        balances: Vec<(BalanceQuestion, U256)>,
+        at: BlockNumber,
+    ) -> Result<(), StoreError> {
+        self.work(move |engine, _| WriteState::keep_balances(engine, &balances, at)).await
     }
 
     async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError> {

@@ -120,7 +120,8 @@ async fn audit_some(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) 
         model.keep_audit(sample.token, verdict);
         verdicts.push((sample.token, verdict));
     }
-    subject.writer.keep_audits(verdicts).await.expect("verdicts");
+    let Some(tip) = model.tip() else { return };
+    subject.writer.keep_audits(verdicts, tip.number).await.expect("verdicts");
 }
 
 /// Answers some questions about balances; gives how many there were.
@@ -133,7 +134,9 @@ async fn ask_some_balances(subject: &mut Subject, model: &mut Model, rng: &mut S
         model.keep_balance(*question, *balance);
     }
     let count = answers.len();
-    subject.writer.keep_balances(answers).await.expect("balances");
+    if let Some(tip) = model.tip() {
+        subject.writer.keep_balances(answers, tip.number).await.expect("balances");
+    }
     count
 }
 

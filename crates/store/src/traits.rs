@@ -47,14 +47,20 @@ pub trait ChainWriter: Send + Sync {
     /// that transfers touched, as they stand at the tip.
     async fn list_audits(&self, limit: usize) -> Result<Vec<AuditSample>, StoreError>;
 
-    /// Keeps how comparisons at the tip came out. A token that does not add up has its balances asked from then on.
-    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditVerdict)>) -> Result<(), StoreError>;
+    /// Keeps how comparisons came out that were made at a block, the tip of then. A token that does not add up has its
+    /// balances asked from then on.
+    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditVerdict)>, at: BlockNumber) -> Result<(), StoreError>;
 
     /// Balances to ask of contracts whose events do not tell them.
     async fn list_balance_questions(&mut self, limit: usize) -> Result<Vec<BalanceQuestion>, StoreError>;
 
-    /// Keeps balances that contracts gave at the tip, and takes their questions off the list.
-    async fn keep_balances(&mut self, balances: Vec<(BalanceQuestion, U256)>) -> Result<(), StoreError>;
+    /// Keeps balances that contracts gave at a block, and takes their questions off the list, but for those that a later
+    /// block has raised again.
+    async fn keep_balances(
+        &mut self,
+        balances: Vec<(BalanceQuestion, U256)>,
+        at: BlockNumber,
+    ) -> Result<(), StoreError>;
 
     /// Brings the order of some holders up to date with their balances; gives how many were looked at. When it gives 0,
     /// every list of holders is that of the tip.

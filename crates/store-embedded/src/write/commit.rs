@@ -53,7 +53,7 @@ impl WriteState {
             if find_standing(&mut overwrites, pair.token)?
                 .is_some_and(|standing| standing.balance_source == BalanceSource::Calls)
             {
-                batch.put(Table::Unasked, &key, []);
+                holders::ask_balance(&mut batch, &key, last.block.number);
             }
         }
         for token in &moved_tokens {

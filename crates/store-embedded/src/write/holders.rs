@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use domain::{Address, AuditSample, AuditVerdict, Balance, BalanceQuestion, BalanceSource, Holder, TokenKind, U256};
+use domain::{
+    Address, AuditSample, AuditVerdict, Balance, BalanceQuestion, BalanceSource, BlockNumber, Holder, TokenKind, U256,
+};
 use store::StoreError;
 
 use super::WriteState;
@@ -35,9 +37,12 @@ impl WriteState {
             .collect()
     }
 
-    pub(crate) fn keep_audits(engine: &Engine, verdicts: &[(Address, AuditVerdict)]) -> Result<(), StoreError> {
+    pub(crate) fn keep_audits(
+        engine: &Engine,
+        verdicts: &[(Address, AuditVerdict)],
+        at: BlockNumber,
+    ) -> Result<(), StoreError> {
         let view = engine.view();
-        let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
         let (mut batch, mut overwrites, mut changed) = (engine.batch(), Overwrites::new(&view), BTreeSet::new());
         for (address, verdict) in verdicts {
             let Some(token) = find_id(&view, address)? else { continue };
@@ -46,7 +51,7 @@ impl WriteState {
             // Once found not to add up, always: a later sample may just happen to fit.
             let known = standing.audit.map(|audit| audit.verdict);
             let verdict = if known == Some(AuditVerdict::DoesNotAddUp) { AuditVerdict::DoesNotAddUp } else { *verdict };
-            let audit = AuditRow { verdict, block: tip.block.number, transfers };
+            let audit = AuditRow { verdict, block: at, transfers };
             overwrites.put(Table::Audit, &Key::id(token), Some(audit.to_row()))?;
             batch.delete(Table::Unaudited, &Key::id(token));
             if verdict == AuditVerdict::DoesNotAddUp && standing.balance_source == BalanceSource::Events {
@@ -82,8 +87,13 @@ impl WriteState {
         Ok(questions)
     }
 
-    pub(crate) fn keep_balances(engine: &Engine, balances: &[(BalanceQuestion, U256)]) -> Result<(), StoreError> {
+    pub(crate) fn keep_balances(
+        engine: &Engine,
+        balances: &[(BalanceQuestion, U256)],
+        at: BlockNumber,
+    ) -> Result<(), StoreError> {
         let view = engine.view();
+        let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
         let (mut batch, mut overwrites, mut changed) = (engine.batch(), Overwrites::new(&view), BTreeSet::new());
         for (question, balance) in balances {
             let (Some(token), Some(holder)) = (find_id(&view, &question.token)?, find_id(&view, &question.holder)?)
@@ -91,7 +101,11 @@ impl WriteState {
                 continue;
             };
             let pair = Pair { token, holder };
-            batch.delete(Table::Unasked, &Key::balance(pair));
+            // An answer to a question that was taken back says nothing about what the chain is now.
+            let Some(raised) = view.get(Table::Unasked, &Key::balance(pair))? else { continue };
+            if at >= number_in_key(&raised, 0).min(tip.block.number) {
+                batch.delete(Table::Unasked, &Key::balance(pair));
+            }
             batch.put(Table::Unranked, &Key::balance(pair), []);
             change_call_balance(&mut overwrites, pair, Some(Balance::from(*balance)))?;
             changed.insert(token);
@@ -160,6 +174,11 @@ pub(super) fn note_audit(
     Ok(())
 }
 
+/// Notes that a contract must be asked for a balance as it stands at a block or later.
+pub(super) fn ask_balance(batch: &mut Batch, pair: &Key, since: BlockNumber) {
+    batch.put(Table::Unasked, pair, Key::block(since).as_slice());
+}
+
 /// The source of a token's balances changed: every holder known so far is to be looked at again.
 pub(super) fn begin_sweep(batch: &mut Batch, token: AddressId) {
     batch.put(Table::Sweep, &Key::id(token), id_bytes(0).as_slice());
@@ -186,6 +205,7 @@ fn sweep_some(
     limit: usize,
 ) -> Result<usize, StoreError> {
     let token_key = Key::id(token);
+    let tip = meta::find_tip(view)?.ok_or(StoreError::Corrupt("a sweep without a tip"))?;
     let mut holders = BTreeSet::new();
     for table in [Table::Balance, Table::TouchedHolder] {
         let from = Key::balance(Pair { token, holder: first });
@@ -199,7 +219,7 @@ fn sweep_some(
     for holder in &step {
         let key = Key::balance(Pair { token, holder: *holder });
         batch.put(Table::Unranked, &key, []);
-        batch.put(Table::Unasked, &key, []);
+        ask_balance(&mut batch, &key, tip.block.number);
     }
     match step.last() {
         Some(last) if step.len() >= limit => batch.put(Table::Sweep, &token_key, id_bytes(last + 1).as_slice()),

@@ -4,7 +4,7 @@ use domain::{Address, Balance, BlockNumber, BlockRef};
 use store::StoreError;
 
 use super::commit::sweep_where_source_changed;
-use super::holders::change_call_balance;
+use super::holders::{ask_balance, change_call_balance};
 use super::overwrite::Overwrites;
 use super::ranks::{place_holder, rerank_tokens};
 use super::{WriteState, tokens};
@@ -62,7 +62,7 @@ impl WriteState {
                 || overwrites.get(Table::TouchedHolder, &key)?.is_some();
             if token_stays && was_touched_before {
                 batch.put(Table::Unranked, &key, []);
-                batch.put(Table::Unasked, &key, []);
+                ask_balance(&mut batch, &key, number);
             } else {
                 // The two have nothing to do with each other any more: what was made up about them goes.
                 place_holder(&view, &mut batch, &mut moves, *pair, Balance::ZERO)?;
