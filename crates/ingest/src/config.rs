@@ -28,6 +28,8 @@ pub struct IngestConfig {
     pub idle_check: Duration,
     /// The pause after the node failed.
     pub trouble_pause: Duration,
+    /// While far behind, tokens are asked for their names this often at most: blocks come first.
+    pub settle_interval: Duration,
 }
 
 impl IngestConfig {
@@ -45,6 +47,7 @@ impl IngestConfig {
             shorter_head_patience: Duration::from_secs(3),
             idle_check: Duration::from_secs(2),
             trouble_pause: Duration::from_secs(1),
+            settle_interval: Duration::from_secs(1),
         }
     }
 }

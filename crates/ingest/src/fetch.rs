@@ -1,14 +1,17 @@
-//! Blocks in order, fetched and decoded many at a time.
+//! Blocks in order, fetched, decoded and resolved many at a time.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use domain::{BlockChanges, BlockNumber};
-use node::{NodeClient, NodeError};
+use node::NodeClient;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::IngestConfig;
 use crate::decode::decode_block;
+use crate::resolve::Resolver;
+use crate::setback::Setback;
 
 pub(crate) struct Fetched {
     pub(crate) changes: BlockChanges,
@@ -16,11 +19,12 @@ pub(crate) struct Fetched {
     pub(crate) weight: usize,
 }
 
-type Task = AbortOnDropHandle<Result<Option<Fetched>, NodeError>>;
+type Task = AbortOnDropHandle<Result<Option<Fetched>, Setback>>;
 
 /// A run of blocks on its way. Dropping it stops what is under way.
 pub(crate) struct BlockRun {
     node: NodeClient,
+    resolver: Arc<Resolver>,
     under_way: VecDeque<Task>,
     next: BlockNumber,
     last: BlockNumber,
@@ -31,9 +35,15 @@ pub(crate) struct BlockRun {
 }
 
 impl BlockRun {
-    pub(crate) fn start(node: &NodeClient, numbers: RangeInclusive<BlockNumber>, config: &IngestConfig) -> Self {
+    pub(crate) fn start(
+        node: &NodeClient,
+        resolver: &Arc<Resolver>,
+        numbers: RangeInclusive<BlockNumber>,
+        config: &IngestConfig,
+    ) -> Self {
         Self {
             node: node.clone(),
+            resolver: Arc::clone(resolver),
             under_way: VecDeque::new(),
             next: *numbers.start(),
             last: *numbers.end(),
@@ -44,7 +54,7 @@ impl BlockRun {
     }
 
     /// The next block, or None at the end of the run. `Ok(None)`: the node does not have it.
-    pub(crate) async fn next(&mut self) -> Option<Result<Option<Fetched>, NodeError>> {
+    pub(crate) async fn next(&mut self) -> Option<Result<Option<Fetched>, Setback>> {
         self.fill();
         let task = self.under_way.pop_front()?;
         let result = match task.await {
@@ -62,11 +72,12 @@ impl BlockRun {
     fn fill(&mut self) {
         let affordable = self.budget / self.usual_weight.max(1);
         while self.next <= self.last && self.under_way.len() < affordable.clamp(1, self.most_at_once) {
-            let (node, number) = (self.node.clone(), self.next);
+            let (node, resolver, number) = (self.node.clone(), Arc::clone(&self.resolver), self.next);
             let task = tokio::spawn(async move {
                 let Some(fetched) = node.find_block(number).await? else { return Ok(None) };
                 let weight = fetched.weight();
-                Ok(Some(Fetched { changes: decode_block(fetched), weight }))
+                let changes = resolver.resolve(decode_block(fetched)).await?;
+                Ok(Some(Fetched { changes, weight }))
             });
             self.under_way.push_back(AbortOnDropHandle::new(task));
             self.next += 1;

@@ -1,18 +1,22 @@
 //! The loop that keeps the index at the node's head.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use domain::{BlockNumber, BlockRef, SyncPhase, SyncStatus};
-use node::{NodeClient, NodeError};
-use store::{ChainWriter, StoreError, Undo};
+use node::{Heads, NodeClient};
+use store::{ChainReader, ChainWriter, StoreError, Undo};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::batch::Batch;
 use crate::fetch::BlockRun;
-use crate::fork::{ForkError, ForkPoint, find_fork_point};
+use crate::fork::{ForkPoint, find_fork_point};
+use crate::resolve::Resolver;
+use crate::setback::Setback;
+use crate::settle::{Pace, Settler};
 use crate::{IngestConfig, IngestError, Progress};
 
 /// Further behind than this, the index is backfilling.
@@ -27,9 +31,12 @@ const HALTED_PAUSE: Duration = Duration::from_secs(10);
 pub struct Follower {
     node: NodeClient,
     writer: Box<dyn ChainWriter>,
+    reader: Arc<dyn ChainReader>,
     config: IngestConfig,
     status: watch::Sender<SyncStatus>,
     progress: Arc<Progress>,
+    resolver: Arc<Resolver>,
+    settler: Settler,
     /// Since when the node has been showing a head below ours on our own branch.
     shorter_since: Option<Instant>,
 }
@@ -44,43 +51,20 @@ enum Outcome {
     Moved,
 }
 
-/// Why a pass was given up. Only a store that fails is final.
-enum Setback {
-    Node(NodeError),
-    Store(StoreError),
-}
-
-impl From<NodeError> for Setback {
-    fn from(error: NodeError) -> Self {
-        Self::Node(error)
-    }
-}
-
-impl From<StoreError> for Setback {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<ForkError> for Setback {
-    fn from(error: ForkError) -> Self {
-        match error {
-            ForkError::Node(error) => Self::Node(error),
-            ForkError::Store(error) => Self::Store(error),
-        }
-    }
-}
-
 impl Follower {
+    /// The reader must see what the writer commits.
     #[must_use]
     pub fn new(
         node: NodeClient,
         writer: Box<dyn ChainWriter>,
+        reader: Arc<dyn ChainReader>,
         config: IngestConfig,
         status: watch::Sender<SyncStatus>,
         progress: Arc<Progress>,
     ) -> Self {
-        Self { node, writer, config, status, progress, shorter_since: None }
+        let resolver = Arc::new(Resolver::new(node.clone(), Arc::clone(&reader)));
+        let settler = Settler::new(node.clone(), config.settle_interval, config.trouble_pause);
+        Self { node, writer, reader, config, status, progress, resolver, settler, shorter_since: None }
     }
 
     /// Follows the chain until told to stop.
@@ -88,35 +72,48 @@ impl Follower {
     /// # Errors
     /// When the store fails. A node that fails is waited for.
     pub async fn run(mut self, cancel: CancellationToken) -> Result<(), IngestError> {
+        let Err(failure) = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(()),
+            ended = self.follow() => ended,
+        };
+        error!(error = %failure, "the index cannot be written: following stops");
+        let reason = format!("the index cannot be written: {failure}");
+        self.status.send_modify(|status| status.phase = SyncPhase::Halted { reason });
+        Err(failure.into())
+    }
+
+    async fn follow(&mut self) -> Result<Infallible, StoreError> {
         let tip = self.writer.tip().await?;
         self.status.send_modify(|status| status.tip = tip);
         let mut heads = self.node.heads();
         loop {
-            let pause = tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Ok(()),
-                outcome = self.pass() => match outcome {
-                    Ok(Outcome::Moved) => continue,
-                    Ok(Outcome::Again(pause)) => pause,
-                    Ok(Outcome::Level) => self.config.idle_check,
-                    Err(Setback::Node(trouble)) => {
-                        warn!(error = %trouble, "the node cannot be followed for now");
-                        self.status.send_modify(|status| status.node_reachable = false);
-                        self.config.trouble_pause
-                    }
-                    Err(Setback::Store(failure)) => {
-                        error!(error = %failure, "the index cannot be written: following stops");
-                        let reason = format!("the index cannot be written: {failure}");
-                        self.status.send_modify(|status| status.phase = SyncPhase::Halted { reason });
-                        return Err(failure.into());
-                    }
-                },
+            let outcome = self.pass().await;
+            self.settler.step(self.writer.as_mut(), Pace::Brisk).await?;
+            let pause = match outcome {
+                Ok(Outcome::Moved) => continue,
+                Ok(Outcome::Again(pause)) => pause,
+                Ok(Outcome::Level) => self.config.idle_check,
+                Err(Setback::Node(trouble)) => {
+                    warn!(error = %trouble, "the node cannot be followed for now");
+                    self.status.send_modify(|status| status.node_reachable = false);
+                    self.config.trouble_pause
+                }
+                Err(Setback::Store(failure)) => return Err(failure),
             };
+            self.wait(&mut heads, pause).await?;
+        }
+    }
+
+    /// Until the node shows another head, or so long; what tokens answer in the meantime is kept at once.
+    async fn wait(&mut self, heads: &mut Heads, pause: Duration) -> Result<(), StoreError> {
+        let until = tokio::time::Instant::now() + pause;
+        loop {
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ok(()),
-                _ = heads.next() => {}
-                () = tokio::time::sleep(pause) => {}
+                _ = heads.next() => return Ok(()),
+                () = tokio::time::sleep_until(until) => return Ok(()),
+                () = self.settler.answers() => self.settler.step(self.writer.as_mut(), Pace::Brisk).await?,
             }
         }
     }
@@ -158,7 +155,7 @@ impl Follower {
         let horizon = self.horizon(head.number).await;
         let first = tip.map_or(self.config.start_block, |tip| tip.number + 1);
         let last = head.number.min(first.saturating_add(PASS_BLOCKS));
-        let mut run = BlockRun::start(&self.node, first..=last, &self.config);
+        let mut run = BlockRun::start(&self.node, &self.resolver, first..=last, &self.config);
         let (mut batch, mut parent) = (Batch::default(), tip);
         while let Some(fetched) = run.next().await {
             let Some(fetched) = fetched? else {
@@ -168,7 +165,8 @@ impl Follower {
             };
             let block = fetched.changes.block.id();
             if parent.is_some_and(|parent| parent.hash != fetched.changes.block.parent_hash) {
-                // What waits in the batch may be of the branch that was left.
+                // What is under way and what waits in the batch may be of the branch that was left.
+                drop(run);
                 return match tip {
                     Some(tip) => self.go_back(tip.number).await,
                     None => Ok(Outcome::Again(self.config.trouble_pause / 4)),
@@ -201,6 +199,7 @@ impl Follower {
         self.writer.commit(blocks, undo).await?;
         self.progress.committed(count, transactions);
         self.move_tip(last);
+        self.settler.step(self.writer.as_mut(), Pace::Gentle).await?;
         Ok(())
     }
 
@@ -214,6 +213,7 @@ impl Follower {
                 warn!(depth, fork = number, tip = tip.number, "the chain was reorganised");
                 self.writer.revert_to(number).await?;
                 self.progress.reverted(depth);
+                self.leave_branch();
                 self.shorter_since = None;
                 if let Some(tip) = self.writer.tip().await? {
                     self.move_tip(tip);
@@ -231,6 +231,12 @@ impl Follower {
                 Ok(Outcome::Again(HALTED_PAUSE))
             }
         }
+    }
+
+    /// What contracts said on a branch is not believed on another. Whoever still asks there has the old resolver.
+    fn leave_branch(&mut self) {
+        self.resolver = Arc::new(Resolver::new(self.node.clone(), Arc::clone(&self.reader)));
+        self.settler.forget();
     }
 
     fn see_head(&self, head: BlockRef, tip: Option<BlockRef>) {

@@ -1,8 +1,10 @@
 //! Where the index and the node's chain part.
 
 use domain::BlockNumber;
-use node::{NodeClient, NodeError};
-use store::{ChainWriter, StoreError};
+use node::NodeClient;
+use store::ChainWriter;
+
+use crate::setback::Setback;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ForkPoint {
@@ -12,21 +14,13 @@ pub(crate) enum ForkPoint {
     TooDeep { oldest: BlockNumber },
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ForkError {
-    #[error(transparent)]
-    Node(#[from] NodeError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 /// Searches downwards from `highest`. Two chains that share a block share all below it, so after a few leaps back the
 /// rest is halving: a fork 200 blocks deep takes some sixteen questions.
 pub(crate) async fn find_fork_point(
     node: &NodeClient,
     writer: &dyn ChainWriter,
     highest: BlockNumber,
-) -> Result<ForkPoint, ForkError> {
+) -> Result<ForkPoint, Setback> {
     let Some(oldest) = writer.oldest_revertible().await? else { return Ok(ForkPoint::TooDeep { oldest: 0 }) };
     let (mut shared, mut parted) = (None, highest + 1);
     let mut leap = 1;
@@ -51,7 +45,7 @@ pub(crate) async fn find_fork_point(
     Ok(ForkPoint::At(shared))
 }
 
-async fn is_shared(node: &NodeClient, writer: &dyn ChainWriter, number: BlockNumber) -> Result<bool, ForkError> {
+async fn is_shared(node: &NodeClient, writer: &dyn ChainWriter, number: BlockNumber) -> Result<bool, Setback> {
     let theirs = node.find_block_ref(number).await?.map(|block| block.hash);
     Ok(theirs.is_some() && theirs == writer.find_block_hash(number).await?)
 }

@@ -1,9 +1,14 @@
-//! Follows a chain: fetch, decode, reorganise, commit.
+//! Follows a chain: fetch, decode, resolve, reorganise, commit; and behind the tip, settle.
 //!
 //! The index is always a prefix of some branch that the node has shown. A pass looks at the node's head, goes back to
 //! where the two agree if they part, and commits forward from there; whatever goes wrong, the next pass starts from
 //! what the store holds.
+//!
+//! What a block's logs say is decoded purely. What they leave open (is the emitter of a swap a pool, of which standard
+//! is a token) is resolved with its contracts before the block is committed, since it decides what the block holds.
+//! What only decorates (a token's name and supply) is settled behind the tip and never holds it.
 
+mod abi;
 mod batch;
 mod config;
 mod decode;
@@ -11,10 +16,16 @@ mod error;
 mod fetch;
 mod follow;
 mod fork;
+mod pools;
 mod progress;
+mod resolve;
+mod setback;
+mod settle;
+mod standards;
+#[cfg(test)]
+mod test_node;
 
 pub use config::IngestConfig;
-pub use decode::decode_block;
 pub use error::IngestError;
 pub use follow::Follower;
 pub use progress::Progress;

@@ -6,7 +6,7 @@ use crate::{
     NodeError,
     decode::{HexBytes, Quantity, Wide},
     rpc_error::RpcErrorKind,
-    state::at_state,
+    state::StateName,
     upstream::{Call, Upstream},
 };
 
@@ -24,10 +24,15 @@ pub(crate) async fn fetch_account(upstream: &Upstream, address: Address, at: Blo
 }
 
 async fn account_at(upstream: &Upstream, address: Address, at: BlockRef) -> Result<Account, NodeError> {
-    at_state(upstream, at, async |block| ask(upstream, address, at, &block).await).await
+    let state = StateName::of(upstream, at);
+    let outcome = ask(upstream, address, at, &state).await;
+    match outcome.as_ref().err().and_then(|error| state.instead(upstream, error)) {
+        Some(other) => ask(upstream, address, at, &other).await,
+        None => outcome,
+    }
 }
 
-async fn ask(upstream: &Upstream, address: Address, at: BlockRef, block: &str) -> Result<Account, NodeError> {
+async fn ask(upstream: &Upstream, address: Address, at: BlockRef, block: &StateName) -> Result<Account, NodeError> {
     let calls = METHODS.map(|method| Call::new(method, format!(r#"["{address:#x}",{block}]"#)));
     let mut answers = upstream.call_many::<String>(&calls).await?.into_iter().zip(METHODS);
     let mut next = || {

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use alloy_primitives::Bytes;
 use domain::{Address, BlockNumber, BlockRef};
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::future::try_join_all;
 
 use crate::{
     NodeError,
     decode::CappedBytes,
     rpc_error::RpcErrorKind,
-    state::at_state,
+    state::StateName,
     upstream::{Call, Upstream},
 };
 
@@ -18,8 +18,8 @@ const METHOD: &str = "eth_call";
 /// Far more than a question to a contract needs. It bounds the node's work, and with it the length of an answer:
 /// memory has its price in gas, this much buys about 1.6 MB.
 const GAS: u64 = 5_000_000;
-/// Calls of one request at most; how many more at once, [`AT_ONCE`] tells. Contracts that answer at length on purpose
-/// are held in memory only so many at a time.
+/// Calls of one request at most, and requests at once: only so many answers that are long on purpose are in memory at a
+/// time.
 const GROUP: usize = 25;
 const AT_ONCE: usize = 2;
 /// How often a call that fails in words nobody knows is asked beside one that cannot fail.
@@ -69,7 +69,7 @@ pub(crate) async fn call_contracts(
         }
         CallBlock::At(block) => block,
     };
-    match at_state(upstream, at, async |block| ask_all(upstream, calls, &block).await).await {
+    match call_at(upstream, calls, at).await {
         Ok(answers) => Ok(ContractAnswers { answers, block: Some(at.number) }),
         // A node that prunes, while the index is far behind.
         Err(error) if error.rpc_kind() == Some(RpcErrorKind::StateGone) => {
@@ -78,19 +78,30 @@ pub(crate) async fn call_contracts(
                 // One that is behind the index does not know yet which contracts there are.
                 return Err(error);
             }
-            let answers = at_state(upstream, head, async |block| ask_all(upstream, calls, &block).await).await?;
+            let answers = call_at(upstream, calls, head).await?;
             Ok(ContractAnswers { answers, block: Some(head.number) })
         }
         Err(error) => Err(error),
     }
 }
 
+async fn call_at(upstream: &Upstream, calls: &[ContractCall], at: BlockRef) -> Result<Vec<ContractAnswer>, NodeError> {
+    let state = StateName::of(upstream, at);
+    let outcome = ask_all(upstream, calls, &state.to_string()).await;
+    match outcome.as_ref().err().and_then(|error| state.instead(upstream, error)) {
+        Some(other) => ask_all(upstream, calls, &other.to_string()).await,
+        None => outcome,
+    }
+}
+
 async fn ask_all(upstream: &Upstream, calls: &[ContractCall], block: &str) -> Result<Vec<ContractAnswer>, NodeError> {
     let requests: Vec<Call> = calls.iter().map(|call| request(call, block)).collect();
-    let groups: Vec<&[Call]> = requests.chunks(GROUP).collect();
-    let answers: Vec<Vec<ContractAnswer>> =
-        stream::iter(groups).map(|group| ask_group(upstream, group, block)).buffered(AT_ONCE).try_collect().await?;
-    Ok(answers.into_iter().flatten().collect())
+    let mut answers = Vec::with_capacity(requests.len());
+    for together in requests.chunks(GROUP * AT_ONCE) {
+        let groups = together.chunks(GROUP).map(|group| ask_group(upstream, group, block));
+        answers.extend(try_join_all(groups).await?.into_iter().flatten());
+    }
+    Ok(answers)
 }
 
 async fn ask_group(upstream: &Upstream, group: &[Call], block: &str) -> Result<Vec<ContractAnswer>, NodeError> {

@@ -1,0 +1,46 @@
+use domain::{Address, Involvement, Log, Transaction};
+
+/// Who took part in each transaction without sending or receiving it.
+pub(super) fn involvements(transactions: &[Transaction], logs: &[Log]) -> Vec<Involvement> {
+    let created = transactions.iter().filter_map(|tx| Some((tx.index, tx.created?)));
+    let emitters = logs.iter().map(|log| (log.tx_index, log.address));
+    let takes_part_otherwise = |tx_index: u32, address: &Address| {
+        usize::try_from(tx_index).ok().and_then(|index| transactions.get(index)).is_some_and(|tx| !tx.touches(address))
+    };
+    let mut involved: Vec<Involvement> = created
+        .chain(emitters)
+        .filter(|(tx_index, address)| takes_part_otherwise(*tx_index, address))
+        .map(|(tx_index, address)| Involvement { tx_index, address })
+        .collect();
+    involved.sort_unstable();
+    involved.dedup();
+    involved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::samples::{ROUTER, TOKEN, log, transaction};
+
+    const MADE: Address = Address::repeat_byte(4);
+
+    #[test]
+    fn an_emitter_is_involved_once_a_transaction_and_the_receiver_never() {
+        let mut logs = [TOKEN, ROUTER, TOKEN, TOKEN].map(|emitter| log(emitter, [], []));
+        logs[3].tx_index = 1;
+        let transactions = [transaction(0, Some(ROUTER), None), transaction(1, Some(ROUTER), None)];
+        let expected = [0, 1].map(|tx_index| Involvement { tx_index, address: TOKEN });
+        assert_eq!(involvements(&transactions, &logs), expected);
+    }
+
+    #[test]
+    fn a_created_contract_is_involved_in_its_creation() {
+        let involved = involvements(&[transaction(0, None, Some(MADE))], &[log(MADE, [], [])]);
+        assert_eq!(involved, [Involvement { tx_index: 0, address: MADE }]);
+    }
+
+    #[test]
+    fn a_log_of_no_known_transaction_involves_nobody() {
+        assert!(involvements(&[], &[log(TOKEN, [], [])]).is_empty());
+    }
+}

@@ -1,0 +1,108 @@
+//! What a block's logs say, as far as they tell it alone. Pure: the same block always gives the same.
+
+mod events;
+mod involvement;
+#[cfg(test)]
+pub(crate) mod samples;
+mod swaps;
+mod touches;
+mod transfers;
+
+use domain::{Block, FetchedBlock, Involvement, TouchedHolder, Transaction};
+
+use involvement::involvements;
+#[cfg(test)]
+pub(crate) use swaps::Exchanged;
+pub(crate) use swaps::SwapCandidate;
+use swaps::swap;
+use touches::touched_holder;
+pub(crate) use transfers::Transfers;
+
+/// A block as its logs tell it. What only contracts can tell is still open: which emitters of swaps are pools, and of
+/// which standard the ambiguous transfers are.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DecodedBlock {
+    pub(crate) block: Block,
+    pub(crate) transactions: Vec<Transaction>,
+    pub(crate) involved: Vec<Involvement>,
+    pub(crate) transfers: Transfers,
+    /// Each once.
+    pub(crate) touched_holders: Vec<TouchedHolder>,
+    /// In the order of the logs.
+    pub(crate) swaps: Vec<SwapCandidate>,
+}
+
+#[must_use]
+pub(crate) fn decode_block(fetched: FetchedBlock) -> DecodedBlock {
+    let FetchedBlock { block, transactions, logs } = fetched;
+    let involved = involvements(&transactions, &logs);
+    let mut transfers = Transfers::default();
+    let mut touched_holders = Vec::new();
+    let mut swaps = Vec::new();
+    let of_the_block = |tx_index: u32| usize::try_from(tx_index).is_ok_and(|index| index < transactions.len());
+    for log in logs.iter().filter(|log| of_the_block(log.tx_index)) {
+        transfers.take(log);
+        touched_holders.extend(touched_holder(log));
+        swaps.extend(swap(log));
+    }
+    touched_holders.sort_unstable();
+    touched_holders.dedup();
+    DecodedBlock { block, transactions, involved, transfers, touched_holders, swaps }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::{Address, B256};
+    use domain::Log;
+    use proptest::prelude::*;
+
+    use super::events::{SWAP_V2, SWAP_V3, SWAP_V3_WITH_FEES, TRANSFER, TRANSFER_BATCH, TRANSFER_SINGLE};
+    use super::samples::{address_topic, fetched, uint};
+    use super::*;
+
+    fn topic() -> impl Strategy<Value = B256> {
+        let event =
+            prop::sample::select(vec![TRANSFER, TRANSFER_SINGLE, TRANSFER_BATCH, SWAP_V2, SWAP_V3, SWAP_V3_WITH_FEES]);
+        let address = any::<u8>().prop_map(|byte| address_topic(Address::repeat_byte(byte)));
+        prop_oneof![3 => event, 3 => address, 1 => any::<[u8; 32]>().prop_map(B256::new)]
+    }
+
+    /// Words that look like offsets, lengths and amounts, then some bytes that fit nothing.
+    fn data() -> impl Strategy<Value = Vec<u8>> {
+        let word = prop_oneof![
+            4 => (0u64..12).prop_map(|words| uint(words * 32)),
+            4 => (0u64..4).prop_map(uint),
+            1 => any::<[u8; 32]>(),
+            1 => Just([0xff; 32]),
+        ];
+        (prop::collection::vec(word, 0..12), prop::collection::vec(any::<u8>(), 0..3))
+            .prop_map(|(words, rest)| [words.concat(), rest].concat())
+    }
+
+    fn any_log() -> impl Strategy<Value = Log> {
+        (0u32..3, any::<u8>(), prop::collection::vec(topic(), 0..6), data()).prop_map(
+            |(tx_index, emitter, topics, data)| Log {
+                tx_index,
+                log_index: 0,
+                address: Address::repeat_byte(emitter),
+                topics,
+                data: data.into(),
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_logs_say_decoding_keeps_their_order_and_bounds(logs in prop::collection::vec(any_log(), 0..40)) {
+            let words: usize = logs.iter().map(|log| log.data.len() / 32 + 1).sum();
+            let decoded = decode_block(fetched(logs));
+            let transfers = &decoded.transfers.events;
+            prop_assert!(transfers.len() <= words);
+            let place = |index: usize| (transfers[index].log_index, transfers[index].batch_index);
+            prop_assert!((1..transfers.len()).all(|index| place(index - 1) < place(index)));
+            prop_assert!(decoded.swaps.windows(2).all(|pair| pair[0].log_index < pair[1].log_index));
+            prop_assert!(transfers.iter().all(|transfer| transfer.tx_index == 0));
+            prop_assert!(decoded.transfers.ambiguous.iter().all(|index| *index < transfers.len()));
+        }
+    }
+}

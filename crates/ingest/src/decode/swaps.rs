@@ -1,0 +1,202 @@
+//! Logs that say a pool has traded. Whether the one who says so is a pool is not theirs to tell.
+
+use alloy_primitives::{Address, U256};
+use domain::{Log, PoolStyle, TradeDirection, TradeEvent};
+
+use super::events::{SWAP_V2, SWAP_V3, SWAP_V3_WITH_FEES};
+use crate::abi::{Word, address, number, words};
+
+/// A trade, if its emitter is a pool of that style.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SwapCandidate {
+    pub(crate) tx_index: u32,
+    pub(crate) log_index: u32,
+    pub(crate) emitter: Address,
+    pub(crate) style: PoolStyle,
+    pub(crate) exchanged: Exchanged,
+}
+
+/// What went into a pool and what came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exchanged {
+    pub(crate) direction: TradeDirection,
+    pub(crate) amount_in: U256,
+    pub(crate) amount_out: U256,
+}
+
+impl SwapCandidate {
+    pub(crate) fn into_trade(self) -> TradeEvent {
+        TradeEvent {
+            tx_index: self.tx_index,
+            log_index: self.log_index,
+            pool: self.emitter,
+            direction: self.exchanged.direction,
+            amount_in: self.exchanged.amount_in,
+            amount_out: self.exchanged.amount_out,
+        }
+    }
+}
+
+/// None where the log is no swap, or one in which nothing was exchanged.
+pub(super) fn swap(log: &Log) -> Option<SwapCandidate> {
+    let [event, sender, receiver] = log.topics.as_slice() else { return None };
+    let (style, exchanged) = match *event {
+        SWAP_V2 => (PoolStyle::V2, by_reserves(words(&log.data)?)),
+        SWAP_V3 => {
+            let [amount0, amount1, _price, _liquidity, _tick] = words(&log.data)?;
+            (PoolStyle::V3, by_price(&amount0, &amount1))
+        }
+        SWAP_V3_WITH_FEES => {
+            let [amount0, amount1, _price, _liquidity, _tick, _fee0, _fee1] = words(&log.data)?;
+            (PoolStyle::V3, by_price(&amount0, &amount1))
+        }
+        _ => return None,
+    };
+    address(sender)?;
+    address(receiver)?;
+    let Log { tx_index, log_index, address: emitter, .. } = *log;
+    Some(SwapCandidate { tx_index, log_index, emitter, style, exchanged: exchanged? })
+}
+
+/// In the v2 style a pool tells what it took in and gave out of each token, and may do both with both.
+///
+/// The net of each token counts: where the pool gained one and lost the other, that was the trade. Where it lost none
+/// and gained at least one (a token lent out and paid back within the swap, a gift on top), the nets show no exchange;
+/// then a token that came in and the other that went out are one, in full amounts, and of two such exchanges the one
+/// with the larger amount in, token0 first where they are equal. All else is no trade: a pool that gained nothing, or
+/// in which just one token moved.
+fn by_reserves(amounts: [Word; 4]) -> Option<Exchanged> {
+    use TradeDirection::{OneForZero, ZeroForOne};
+    let [in0, in1, out0, out1] = amounts.map(|word| number(&word));
+    let exchanged = |direction, amount_in, amount_out| Some(Exchanged { direction, amount_in, amount_out });
+    let (gained0, gained1) = (in0 > out0, in1 > out1);
+    if gained0 && in1 < out1 {
+        return exchanged(ZeroForOne, in0 - out0, out1 - in1);
+    }
+    if gained1 && in0 < out0 {
+        return exchanged(OneForZero, in1 - out1, out0 - in0);
+    }
+    if !gained0 && !gained1 {
+        return None;
+    }
+    let (zero_for_one, one_for_zero) = (!in0.is_zero() && !out1.is_zero(), !in1.is_zero() && !out0.is_zero());
+    match (zero_for_one, one_for_zero) {
+        (true, false) => exchanged(ZeroForOne, in0, out1),
+        (false, true) => exchanged(OneForZero, in1, out0),
+        (true, true) if in0 >= in1 => exchanged(ZeroForOne, in0, out1),
+        (true, true) => exchanged(OneForZero, in1, out0),
+        (false, false) => None,
+    }
+}
+
+/// In the v3 style what goes into the pool is positive and what comes out is negative.
+fn by_price(amount0: &Word, amount1: &Word) -> Option<Exchanged> {
+    let is_negative = |word: &Word| word[0] & 0x80 != 0;
+    let is_positive = |word: &Word| !is_negative(word) && *word != [0; 32];
+    let size = |word: &Word| number(word).wrapping_neg();
+    if is_positive(amount0) && is_negative(amount1) {
+        let direction = TradeDirection::ZeroForOne;
+        return Some(Exchanged { direction, amount_in: number(amount0), amount_out: size(amount1) });
+    }
+    if is_positive(amount1) && is_negative(amount0) {
+        let direction = TradeDirection::OneForZero;
+        return Some(Exchanged { direction, amount_in: number(amount1), amount_out: size(amount0) });
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::I256;
+    use domain::B256;
+
+    use super::*;
+    use crate::decode::samples::{POOL, ROUTER, address_topic, log, uint};
+    use TradeDirection::{OneForZero, ZeroForOne};
+
+    fn swap_log(event: B256, data: Vec<u8>) -> Log {
+        log(POOL, [event, address_topic(ROUTER), address_topic(ROUTER)], data)
+    }
+
+    fn told(log: &Log) -> Option<(TradeDirection, u64, u64)> {
+        let Exchanged { direction, amount_in, amount_out } = swap(log)?.exchanged;
+        Some((direction, amount_in.to(), amount_out.to()))
+    }
+
+    fn v2(amounts: [u64; 4]) -> Option<(TradeDirection, u64, u64)> {
+        told(&swap_log(SWAP_V2, amounts.into_iter().flat_map(uint).collect()))
+    }
+
+    fn v3_data(amount0: i64, amount1: i64, more: usize) -> Vec<u8> {
+        let amounts = [amount0, amount1].map(|amount| I256::unchecked_from(amount).to_be_bytes::<32>());
+        [amounts.concat(), vec![0xff; more * 32]].concat()
+    }
+
+    #[test]
+    fn a_plain_swap_has_one_token_in_and_the_other_out() {
+        assert_eq!(v2([100, 0, 0, 50]), Some((ZeroForOne, 100, 50)));
+        assert_eq!(v2([0, 100, 50, 0]), Some((OneForZero, 100, 50)));
+    }
+
+    #[test]
+    fn with_both_tokens_in_the_nets_decide() {
+        assert_eq!(v2([1, 1_000, 500, 0]), Some((OneForZero, 1_000, 499)));
+        assert_eq!(v2([110, 3, 10, 53]), Some((ZeroForOne, 100, 50)));
+    }
+
+    #[test]
+    fn a_pool_that_gained_both_traded_the_larger_flow_in_full() {
+        assert_eq!(v2([100, 10, 0, 5]), Some((ZeroForOne, 100, 5)));
+        assert_eq!(v2([10, 100, 5, 0]), Some((OneForZero, 100, 5)));
+        assert_eq!(v2([100, 90, 80, 70]), Some((ZeroForOne, 100, 70)));
+        assert_eq!(v2([90, 100, 80, 70]), Some((OneForZero, 100, 80)));
+        assert_eq!(v2([100, 100, 80, 70]), Some((ZeroForOne, 100, 70)));
+        assert_eq!(v2([100, 5, 0, 5]), Some((ZeroForOne, 100, 5)));
+    }
+
+    #[test]
+    fn where_nothing_was_exchanged_there_is_no_trade() {
+        for amounts in [
+            [0, 0, 0, 0],
+            [100, 0, 0, 0],
+            [0, 100, 0, 0],
+            [0, 0, 100, 0],
+            [0, 0, 5, 5],
+            [101, 0, 100, 0],
+            [100, 100, 0, 0],
+            [5, 5, 5, 5],
+            [5, 5, 6, 5],
+        ] {
+            assert_eq!(v2(amounts), None, "{amounts:?}");
+        }
+    }
+
+    #[test]
+    fn the_sign_tells_the_direction_in_both_forms_of_the_v3_event() {
+        for (event, more) in [(SWAP_V3, 3), (SWAP_V3_WITH_FEES, 5)] {
+            assert_eq!(told(&swap_log(event, v3_data(100, -50, more))), Some((ZeroForOne, 100, 50)));
+            assert_eq!(told(&swap_log(event, v3_data(-50, 100, more))), Some((OneForZero, 100, 50)));
+            for (amount0, amount1) in [(1, 1), (-1, -1), (0, 0), (0, 1), (1, 0), (0, -1), (-1, 0)] {
+                assert_eq!(told(&swap_log(event, v3_data(amount0, amount1, more))), None);
+            }
+            assert_eq!(told(&swap_log(event, v3_data(100, -50, more + 1))), None);
+            assert_eq!(told(&swap_log(event, v3_data(100, -50, more - 1))), None);
+        }
+    }
+
+    #[test]
+    fn the_lowest_number_has_a_size() {
+        let lowest = I256::MIN.to_be_bytes::<32>();
+        let exchanged = by_price(&uint(1), &lowest).unwrap();
+        assert_eq!(exchanged.amount_out, U256::ONE << 255);
+    }
+
+    #[test]
+    fn a_log_of_another_form_is_no_swap() {
+        let data: Vec<u8> = [100, 0, 0, 50].into_iter().flat_map(uint).collect();
+        assert!(swap(&swap_log(SWAP_V2, data.clone())).is_some());
+        assert!(swap(&swap_log(SWAP_V2, data[1..].to_vec())).is_none());
+        assert!(swap(&log(POOL, [SWAP_V2, address_topic(ROUTER)], data.clone())).is_none());
+        assert!(swap(&log(POOL, [SWAP_V2, address_topic(ROUTER), B256::repeat_byte(1)], data)).is_none());
+    }
+}

@@ -1,0 +1,130 @@
+//! What a block's logs leave open, answered by the contracts themselves.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use alloy_primitives::U256;
+use domain::{Address, BlockChanges, BlockRef, Pool, PoolStyle, TokenKind, TradeEvent, TransferEvent};
+use futures::future::try_join_all;
+use node::NodeClient;
+use store::ChainReader;
+
+use crate::decode::{DecodedBlock, SwapCandidate, Transfers};
+use crate::pools::PoolDirectory;
+use crate::setback::Setback;
+use crate::standards::Standards;
+
+/// Completes decoded blocks, many at a time. What it remembers holds for one branch of the chain: after a
+/// reorganisation there may be another contract at the same address.
+pub(crate) struct Resolver {
+    pools: PoolDirectory,
+    standards: Standards,
+}
+
+impl Resolver {
+    pub(crate) fn new(node: NodeClient, reader: Arc<dyn ChainReader>) -> Self {
+        Self { pools: PoolDirectory::new(node.clone(), reader), standards: Standards::new(node) }
+    }
+
+    pub(crate) async fn resolve(&self, decoded: DecodedBlock) -> Result<BlockChanges, Setback> {
+        let DecodedBlock { block, transactions, involved, transfers, touched_holders, swaps } = decoded;
+        let transfers = self.settle_standards(transfers, block.id()).await?;
+        let (trades, pools) = self.find_trades(swaps, block.id()).await?;
+        Ok(BlockChanges { block, transactions, involved, transfers, touched_holders, trades, pools })
+    }
+
+    async fn settle_standards(&self, transfers: Transfers, block: BlockRef) -> Result<Vec<TransferEvent>, Setback> {
+        let tokens = distinct(transfers.ambiguous.iter().map(|index| transfers.events[*index].token));
+        let kinds = try_join_all(tokens.iter().map(|token| self.standards.find(*token, block))).await?;
+        Ok(apply_standards(transfers, &tokens.into_iter().zip(kinds).collect()))
+    }
+
+    async fn find_trades(
+        &self,
+        swaps: Vec<SwapCandidate>,
+        block: BlockRef,
+    ) -> Result<(Vec<TradeEvent>, Vec<Pool>), Setback> {
+        let emitters = distinct(swaps.iter().map(|swap| swap.emitter));
+        let pools = try_join_all(emitters.iter().map(|emitter| self.pools.find(*emitter, block))).await?;
+        Ok(trades_of_pools(swaps, pools.into_iter().flatten().collect()))
+    }
+}
+
+fn apply_standards(transfers: Transfers, kinds: &HashMap<Address, TokenKind>) -> Vec<TransferEvent> {
+    let Transfers { mut events, ambiguous } = transfers;
+    for index in ambiguous {
+        let event = &mut events[index];
+        if kinds.get(&event.token) == Some(&TokenKind::Bep721) {
+            event.kind = TokenKind::Bep721;
+            event.token_id = Some(event.value);
+            event.value = U256::ONE;
+        }
+    }
+    events
+}
+
+/// The swaps that are trades, and the pools that trade. A pool has one style: in another it only pretends.
+fn trades_of_pools(swaps: Vec<SwapCandidate>, mut pools: Vec<Pool>) -> (Vec<TradeEvent>, Vec<Pool>) {
+    let styles: HashMap<Address, PoolStyle> = pools.iter().map(|pool| (pool.address, pool.style)).collect();
+    let of_its_style = |swap: &SwapCandidate| styles.get(&swap.emitter) == Some(&swap.style);
+    let trades: Vec<TradeEvent> = swaps.into_iter().filter(of_its_style).map(SwapCandidate::into_trade).collect();
+    let trading: HashSet<Address> = trades.iter().map(|trade| trade.pool).collect();
+    pools.retain(|pool| trading.contains(&pool.address));
+    (trades, pools)
+}
+
+/// Each once, in the order of their first appearance.
+fn distinct(all: impl Iterator<Item = Address>) -> Vec<Address> {
+    let mut seen = HashSet::new();
+    all.filter(|address| seen.insert(*address)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::TradeDirection;
+
+    use super::*;
+    use crate::decode::Exchanged;
+    use crate::decode::samples::{POOL, ROUTER, TOKEN};
+
+    fn swap(log_index: u32, emitter: Address, style: PoolStyle) -> SwapCandidate {
+        let (amount_in, amount_out) = (U256::from(100), U256::from(50));
+        let exchanged = Exchanged { direction: TradeDirection::ZeroForOne, amount_in, amount_out };
+        SwapCandidate { tx_index: 0, log_index, emitter, style, exchanged }
+    }
+
+    fn pool(address: Address, style: PoolStyle) -> Pool {
+        Pool { address, style, factory: Address::ZERO, token0: TOKEN, token1: ROUTER }
+    }
+
+    fn unindexed(log_index: u32, token: Address) -> TransferEvent {
+        let kind = TokenKind::Bep20;
+        let (from, to, value) = (ROUTER, POOL, U256::from(9));
+        TransferEvent { tx_index: 0, log_index, batch_index: 0, token, kind, from, to, value, token_id: None }
+    }
+
+    #[test]
+    fn only_pools_trade_and_only_in_their_style() {
+        let swaps = [(POOL, PoolStyle::V2), (ROUTER, PoolStyle::V2), (POOL, PoolStyle::V3), (POOL, PoolStyle::V2)];
+        let swaps = (0..).zip(swaps).map(|(log_index, (emitter, style))| swap(log_index, emitter, style)).collect();
+        let pretender = pool(TOKEN, PoolStyle::V3);
+        let (trades, pools) = trades_of_pools(swaps, vec![pool(POOL, PoolStyle::V2), pretender]);
+        assert_eq!(trades.iter().map(|trade| trade.log_index).collect::<Vec<_>>(), [0, 3]);
+        assert_eq!(trades[0], swap(0, POOL, PoolStyle::V2).into_trade());
+        assert_eq!(pools, [pool(POOL, PoolStyle::V2)]);
+    }
+
+    #[test]
+    fn the_old_form_becomes_a_piece_where_the_contract_says_so_and_keeps_its_place() {
+        let events = vec![unindexed(0, TOKEN), unindexed(1, POOL), unindexed(2, TOKEN)];
+        let transfers = Transfers { events: events.clone(), ambiguous: vec![0, 1] };
+        let kinds = HashMap::from([(TOKEN, TokenKind::Bep721), (POOL, TokenKind::Bep20)]);
+        let kitty = TransferEvent {
+            kind: TokenKind::Bep721,
+            value: U256::ONE,
+            token_id: Some(U256::from(9)),
+            ..unindexed(0, TOKEN)
+        };
+        assert_eq!(apply_standards(transfers, &kinds), [kitty, events[1], events[2]]);
+    }
+}

@@ -1,0 +1,109 @@
+//! What is asked of a token, and what its answers mean. A token may answer anything; it is data, never an error.
+
+use domain::{Address, Selector, TokenFacts, TokenKind, U256};
+use node::{ContractAnswer, ContractCall};
+
+use super::text::read_text;
+use crate::abi::{call_data, number, word_at};
+
+/// `name()`, `symbol()`, `decimals()`, `totalSupply()`
+pub(super) const QUESTIONS: [Selector; 4] =
+    [[0x06, 0xfd, 0xde, 0x03], [0x95, 0xd8, 0x9b, 0x41], [0x31, 0x3c, 0xe5, 0x67], [0x18, 0x16, 0x0d, 0xdd]];
+
+pub(super) fn questions_to(token: Address) -> [ContractCall; QUESTIONS.len()] {
+    QUESTIONS.map(|question| ContractCall { to: token, data: call_data(question, &[]) })
+}
+
+/// The answers to [`QUESTIONS`], read. What makes no sense is empty or zero.
+pub(super) fn read_facts(kind: TokenKind, answers: &[ContractAnswer; QUESTIONS.len()]) -> TokenFacts {
+    let [name, symbol, decimals, total_supply] = answers;
+    TokenFacts {
+        name: read_text(bytes(name)),
+        symbol: read_text(bytes(symbol)),
+        // Pieces have no parts, whatever their contract says.
+        decimals: if kind == TokenKind::Bep20 { read_decimals(decimals) } else { 0 },
+        total_supply: read_number(total_supply).unwrap_or_default(),
+        asked_at: None,
+    }
+}
+
+fn bytes(answer: &ContractAnswer) -> &[u8] {
+    match answer {
+        ContractAnswer::Returned(bytes) => bytes,
+        ContractAnswer::Reverted => &[],
+    }
+}
+
+fn read_number(answer: &ContractAnswer) -> Option<U256> {
+    word_at(bytes(answer), 0).as_ref().map(number)
+}
+
+fn read_decimals(answer: &ContractAnswer) -> u8 {
+    read_number(answer).and_then(|number| u8::try_from(number).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::keccak256;
+
+    use super::*;
+    use crate::decode::samples::uint;
+
+    fn returned(bytes: impl Into<Vec<u8>>) -> ContractAnswer {
+        ContractAnswer::Returned(bytes.into().into())
+    }
+
+    fn text(text: &str) -> ContractAnswer {
+        let mut bytes = [uint(32), uint(text.len() as u64)].concat();
+        bytes.extend(text.as_bytes());
+        bytes.resize(bytes.len().next_multiple_of(32), 0);
+        returned(bytes)
+    }
+
+    #[test]
+    fn each_question_is_the_hash_of_its_signature() {
+        for (selector, signature) in QUESTIONS.iter().zip(["name()", "symbol()", "decimals()", "totalSupply()"]) {
+            assert_eq!(*selector, keccak256(signature)[..4], "{signature}");
+        }
+    }
+
+    #[test]
+    fn a_well_behaved_token_tells_all() {
+        let answers = [text("Wrapped BNB"), text("WBNB"), returned(uint(18)), returned(uint(1_000))];
+        let facts = read_facts(TokenKind::Bep20, &answers);
+        assert_eq!((facts.name.as_str(), facts.symbol.as_str(), facts.decimals), ("Wrapped BNB", "WBNB", 18));
+        assert_eq!((facts.total_supply, facts.asked_at), (U256::from(1_000), None));
+    }
+
+    #[test]
+    fn a_token_that_reverts_or_has_no_code_is_empty() {
+        for nothing in [ContractAnswer::Reverted, returned([])] {
+            let answers = [const { ContractAnswer::Reverted }; 4].map(|_| nothing.clone());
+            assert_eq!(read_facts(TokenKind::Bep20, &answers), TokenFacts::default());
+        }
+    }
+
+    #[test]
+    fn decimals_are_a_byte_or_zero() {
+        for (answer, decimals) in [
+            (returned(uint(0)), 0),
+            (returned(uint(255)), 255),
+            (returned(uint(256)), 0),
+            (returned([0xff; 32]), 0),
+            (returned([18]), 0),
+            (returned([uint(6), uint(9)].concat()), 6),
+            (ContractAnswer::Reverted, 0),
+        ] {
+            assert_eq!(read_decimals(&answer), decimals, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn collectibles_have_no_decimals_and_the_highest_supply_fits() {
+        let answers = [text("Kitties"), text("KT"), returned(uint(18)), returned([0xff; 32])];
+        for kind in [TokenKind::Bep721, TokenKind::Bep1155] {
+            let facts = read_facts(kind, &answers);
+            assert_eq!((facts.decimals, facts.total_supply), (0, U256::MAX));
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Names and symbols, which anyone may write into a contract as they like.
+
+use crate::abi::{WORD, position, word_at};
+
+const MOST_CHARACTERS: usize = 256;
+
+/// Reads an answer as a string or, in the manner of early tokens, as 32 bytes filled up with NULs. What is neither is
+/// empty. Bytes that are no UTF-8 are left out, and so are characters that a reader does not see but that change what
+/// he sees; beyond 256 characters it is cut off.
+pub(super) fn read_text(answer: &[u8]) -> String {
+    let bytes = if answer.len() == WORD { answer } else { string(answer).unwrap_or_default() };
+    let characters = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
+    let shown: String = characters
+        .filter(|character| !is_hidden(*character))
+        .skip_while(|character| character.is_whitespace())
+        .take(MOST_CHARACTERS)
+        .collect();
+    shown.trim_end().to_owned()
+}
+
+/// The bytes of a string, wherever its offset puts them, but wholly inside the answer.
+fn string(answer: &[u8]) -> Option<&[u8]> {
+    let offset = position(&word_at(answer, 0)?)?;
+    let length = position(&word_at(answer, offset)?)?;
+    let start = offset.checked_add(WORD)?;
+    answer.get(start..start.checked_add(length)?)
+}
+
+/// Controls, line and paragraph separators, and whatever turns the direction of writing: by it a name could be made to
+/// read as another.
+fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::decode::samples::uint;
+
+    fn abi(bytes: &[u8]) -> Vec<u8> {
+        let mut answer = [uint(32), uint(bytes.len() as u64)].concat();
+        answer.extend(bytes);
+        answer.resize(answer.len().next_multiple_of(32), 0);
+        answer
+    }
+
+    fn padded(bytes: &[u8]) -> Vec<u8> {
+        let mut word = bytes.to_vec();
+        word.resize(32, 0);
+        word
+    }
+
+    #[test]
+    fn what_tokens_really_answer_is_read() {
+        for (answer, text) in [
+            (abi(b"Tether USD"), "Tether USD"),
+            (abi("Ünïcødé 🥞".as_bytes()), "Ünïcødé 🥞"),
+            (abi(b""), ""),
+            (padded(b"Maker"), "Maker"),
+            (padded(&[b'x'; 32]), "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"),
+            (vec![0; 32], ""),
+            (vec![], ""),
+            // Not filled up to whole words, as some compilers had it.
+            ([uint(32).to_vec(), uint(3).to_vec(), b"abc".to_vec()].concat(), "abc"),
+            // With something between the offset and the string.
+            ([uint(64).to_vec(), uint(7).to_vec(), uint(3).to_vec(), padded(b"abc")].concat(), "abc"),
+        ] {
+            assert_eq!(read_text(&answer), text, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn lies_about_offset_or_length_are_empty() {
+        for lie in [
+            [uint(4096), uint(3), uint(0)].concat(),
+            [[0xff; 32], uint(3), uint(0)].concat(),
+            [uint(32), uint(4096), uint(0)].concat(),
+            [uint(32), [0xff; 32], uint(0)].concat(),
+            [uint(u64::MAX), uint(u64::MAX)].concat(),
+            vec![b'a'; 31],
+            vec![b'a'; 33],
+            vec![b'a'; 5],
+        ] {
+            assert_eq!(read_text(&lie), "", "{lie:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_left_out_and_the_rest_stays() {
+        for (bytes, text) in [
+            (&b"a\0b\nc\x7fd\x1b[31m"[..], "abcd[31m"),
+            (b"a\xff\xfeb\xc3", "ab"),
+            ("a\u{202e}b\u{2066}c\u{200f}d\u{2028}e\u{9f}f".as_bytes(), "abcdef"),
+            (b"  spaced out \0 ", "spaced out"),
+        ] {
+            assert_eq!(read_text(&abi(bytes)), text, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn the_longest_names_are_cut_by_characters() {
+        assert_eq!(read_text(&abi(&vec![b'x'; 1 << 20])), "x".repeat(256));
+        assert_eq!(read_text(&abi("é".repeat(300).as_bytes())), "é".repeat(256));
+    }
+
+    proptest! {
+        #[test]
+        fn any_answer_gives_a_short_visible_text(
+            head in prop::collection::vec(prop_oneof![(0u64..200).prop_map(uint), any::<[u8; 32]>()], 0..3),
+            rest in prop::collection::vec(any::<u8>(), 0..400),
+        ) {
+            let text = read_text(&[head.concat(), rest].concat());
+            prop_assert!(text.chars().count() <= 256);
+            prop_assert!(!text.chars().any(is_hidden));
+            prop_assert_eq!(text.trim(), &text);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A node for tests: an endless chain of which only the head matters, and contracts that are a function.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::{Json, Router, extract::State, routing::post};
+use domain::{Address, B256, BlockRef};
+use node::{NodeClient, NodeConfig};
+use serde_json::{Value, json};
+use tokio_util::task::AbortOnDropHandle;
+
+const HEAD: u64 = 100;
+
+/// What a call gives.
+pub(crate) enum CallReply {
+    Return(Vec<u8>),
+    Revert,
+    /// The node is in trouble, not the contract.
+    Fail,
+}
+
+type Contracts = dyn Fn(Address, &[u8]) -> CallReply + Send + Sync;
+
+struct Served {
+    contracts: Box<Contracts>,
+    calls: AtomicUsize,
+}
+
+pub(crate) struct TestNode {
+    url: String,
+    served: Arc<Served>,
+    _server: AbortOnDropHandle<()>,
+}
+
+impl TestNode {
+    pub(crate) async fn start(contracts: impl Fn(Address, &[u8]) -> CallReply + Send + Sync + 'static) -> Self {
+        let served = Arc::new(Served { contracts: Box::new(contracts), calls: AtomicUsize::new(0) });
+        let app = Router::new().route("/", post(answer)).with_state(Arc::clone(&served));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        Self { url, served, _server: AbortOnDropHandle::new(server) }
+    }
+
+    /// One that does not try again.
+    pub(crate) fn client(&self) -> NodeClient {
+        let mut config = NodeConfig::new(vec![self.url.parse().unwrap()]);
+        config.retry.tries = 1;
+        NodeClient::new(config).unwrap()
+    }
+
+    pub(crate) fn head(&self) -> BlockRef {
+        BlockRef { number: HEAD, hash: hash(HEAD) }
+    }
+
+    /// Calls of contracts so far.
+    pub(crate) fn calls(&self) -> usize {
+        self.served.calls.load(Ordering::SeqCst)
+    }
+}
+
+fn hash(number: u64) -> B256 {
+    B256::with_last_byte(u8::try_from(number).unwrap() + 1)
+}
+
+async fn answer(State(served): State<Arc<Served>>, Json(request): Json<Value>) -> Json<Value> {
+    Json(match &request {
+        Value::Array(calls) => calls.iter().map(|call| answer_one(&served, call)).collect(),
+        call => answer_one(&served, call),
+    })
+}
+
+fn answer_one(served: &Served, call: &Value) -> Value {
+    let params = &call["params"];
+    let outcome = match call["method"].as_str().unwrap() {
+        "eth_chainId" => Ok(json!("0x539")),
+        "eth_getBlockByNumber" => {
+            let number = if params[0] == "0x0" { 0 } else { HEAD };
+            Ok(json!({ "number": format!("{number:#x}"), "hash": hash(number).to_string() }))
+        }
+        "eth_call" => {
+            assert_eq!(params[1]["blockHash"], json!(hash(HEAD).to_string()), "contracts are asked at the block");
+            served.calls.fetch_add(1, Ordering::SeqCst);
+            let to: Address = params[0]["to"].as_str().unwrap().parse().unwrap();
+            let data = alloy_primitives::hex::decode(params[0]["data"].as_str().unwrap()).unwrap();
+            match (served.contracts)(to, &data) {
+                CallReply::Return(bytes) => Ok(json!(alloy_primitives::hex::encode_prefixed(bytes))),
+                CallReply::Revert => Err(json!({ "code": 3, "message": "execution reverted" })),
+                CallReply::Fail => Err(json!({ "code": -32603, "message": "the node is overloaded" })),
+            }
+        }
+        other => panic!("{other} was not expected"),
+    };
+    match outcome {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": call["id"], "result": result }),
+        Err(error) => json!({ "jsonrpc": "2.0", "id": call["id"], "error": error }),
+    }
+}
