@@ -129,8 +129,8 @@ impl Following {
     async fn run(self, cancel: CancellationToken) -> anyhow::Result<()> {
         let Some(start_block) = cancel.run_until_cancelled(self.bind()).await.transpose()? else { return Ok(()) };
         let config = IngestConfig::from_block(start_block);
-        let writer = Box::new(self.store.writer());
-        let follower = Follower::new(self.node, writer, config, self.status, self.progress);
+        let (writer, reader) = (Box::new(self.store.writer()), Arc::new(self.store.reader()));
+        let follower = Follower::new(self.node, writer, reader, config, self.status, self.progress);
         // A failure has been logged and shows in the status; reading goes on.
         let _ = follower.run(cancel).await;
         Ok(())
