@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use api::{DexEntry, TokenPrefix};
 use clap::{Args, Parser, Subcommand};
 use node::Endpoint;
 use serde::Deserialize;
@@ -58,6 +59,10 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_LABELS", value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
 
+    /// What token types are called on this chain: BEP20 and so on, or ERC20 and so on [default: BEP]
+    #[arg(long, env = "EXPLORER_TOKEN_PREFIX", value_name = "BEP|ERC")]
+    pub(crate) token_prefix: Option<TokenPrefix>,
+
     /// Requests under way at the node at once, at most [default: 128]
     #[arg(long, env = "EXPLORER_RPC_CONCURRENCY", value_name = "N")]
     pub(crate) rpc_concurrency: Option<usize>,
@@ -78,6 +83,10 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_LOG_FORMAT", value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
+    /// Names of exchanges by their factories: in the file only, as `[[dex]]` with `name` and `factory`
+    #[arg(skip)]
+    pub(crate) dex: Vec<DexEntry>,
+
     /// A TOML file with any of these options, without the dashes in front [default: explorer/config.toml in your
     /// configuration folder, if it is there]
     #[arg(long, env = "EXPLORER_CONFIG", value_name = "FILE")]
@@ -94,6 +103,8 @@ impl RunOptions {
             listen: self.listen.or(other.listen),
             start_block: self.start_block.or(other.start_block),
             labels: self.labels.or(other.labels),
+            token_prefix: self.token_prefix.or(other.token_prefix),
+            dex: if self.dex.is_empty() { other.dex } else { self.dex },
             rpc_concurrency: self.rpc_concurrency.or(other.rpc_concurrency),
             rpc_timeout: self.rpc_timeout.or(other.rpc_timeout),
             cache: self.cache.or(other.cache),
@@ -180,6 +191,25 @@ mod tests {
             let unknown = toml::from_str::<RunOptions>(&format!("{name} = {{}}")).unwrap_err().to_string();
             assert!(!unknown.contains("unknown field"), "{name} cannot stand in the file");
         }
+    }
+
+    #[test]
+    fn tokens_and_exchanges_are_called_as_the_operator_says() {
+        let text =
+            "token-prefix = 'ERC'\n[[dex]]\nname = 'House'\nfactory = '0x12'\n[[dex]]\nname = 'B'\nfactory = '0x'";
+        let file: RunOptions = toml::from_str(text).unwrap();
+        assert_eq!(file.token_prefix, Some(TokenPrefix::Erc));
+        assert_eq!(file.dex.iter().map(|dex| dex.name.as_str()).collect::<Vec<_>>(), ["House", "B"]);
+
+        let cli = Cli::try_parse_from(["explorer", "run", "--token-prefix", "BEP"]);
+        let Command::Run(line) = cli.unwrap().command else { panic!("not run") };
+        let both = line.or(file);
+        assert_eq!((both.token_prefix, both.dex.len()), (Some(TokenPrefix::Bep), 2));
+
+        let error = Cli::try_parse_from(["explorer", "run", "--token-prefix", "TRC"]).unwrap_err().to_string();
+        assert!(error.contains("expected BEP or ERC"), "{error}");
+        let error = toml::from_str::<RunOptions>("[[dex]]\nname = 'House'\nfactry = '0x12'").unwrap_err().to_string();
+        assert!(error.contains("factry") && error.contains("factory"), "{error}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use api::Labels;
+use api::{Dexes, Labels, TokenPrefix};
 use domain::BlockNumber;
 use node::NodeConfig;
 use store_embedded::StoreOptions;
@@ -24,6 +24,8 @@ pub(crate) struct ServiceConfig {
     pub(crate) listen: SocketAddr,
     pub(crate) start_block: Option<BlockNumber>,
     pub(crate) labels: Labels,
+    pub(crate) token_prefix: TokenPrefix,
+    pub(crate) dexes: Dexes,
     pub(crate) store: StoreOptions,
 }
 
@@ -80,6 +82,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
             .with_context(|| format!("the labels file {} is not right", path.display()))?,
         None => Labels::default(),
     };
+    let dexes = Dexes::with(&options.dex).context("the names of exchanges in the configuration file are not right")?;
     let data = match options.data {
         Some(data) => data,
         None => {
@@ -92,6 +95,8 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         listen: options.listen.unwrap_or(DEFAULT_LISTEN),
         start_block: options.start_block,
         labels,
+        token_prefix: options.token_prefix.unwrap_or_default(),
+        dexes,
         store,
     })
 }

@@ -33,6 +33,8 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         listen: options.listen,
         start_block: None,
         labels: api::Labels::default(),
+        token_prefix: api::TokenPrefix::default(),
+        dexes: api::Dexes::default(),
         store: store_embedded::StoreOptions::default(),
     };
     let service = Service::start(config, cancel.clone()).await?;

@@ -54,7 +54,9 @@ impl Service {
         let progress = Arc::new(Progress::default());
 
         let reader = Arc::new(store.reader());
-        let state = ApiState::new(reader.clone(), reader, node.clone(), sync.clone(), config.labels);
+        let state = ApiState::new(reader.clone(), reader, node.clone(), sync.clone(), config.labels)
+            .with_token_prefix(config.token_prefix)
+            .with_dexes(config.dexes);
         let router = api::router(state);
         let serving_cancel = cancel.clone();
         let serving = tokio::spawn(async move {
