@@ -34,7 +34,7 @@ fn bytes(answer: &ContractAnswer) -> &[u8] {
     }
 }
 
-fn read_number(answer: &ContractAnswer) -> Option<U256> {
+pub(super) fn read_number(answer: &ContractAnswer) -> Option<U256> {
     word_at(bytes(answer), 0).as_ref().map(number)
 }
 

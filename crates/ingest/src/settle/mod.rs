@@ -1,22 +1,31 @@
-//! What tokens say of themselves, asked behind the tip.
+//! What is settled behind the tip: what tokens say of themselves, whether their events add up, who holds what where they
+//! do not, and in which order holders stand.
 
+mod balances;
 mod facts;
 mod text;
 
 use std::time::{Duration, Instant};
 
-use domain::{Address, BlockRef, TokenFacts, TokenQuestion};
+use domain::{
+    Address, AuditSample, AuditVerdict, BalanceQuestion, BlockNumber, BlockRef, TokenFacts, TokenQuestion, U256,
+};
 use node::{CallBlock, NodeClient, NodeError};
 use store::{ChainWriter, StoreError};
 use tokio_util::task::AbortOnDropHandle;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
+use balances::{audit_calls, balance_call, judge, read_balance};
 use facts::{QUESTIONS, questions_to, read_facts};
 
-/// Tokens asked about at once: some hundred calls.
+/// Of one round: some hundred calls each.
 const TOKENS_AT_ONCE: usize = 100;
-
-type Facts = Vec<(Address, TokenFacts)>;
+const AUDITS_AT_ONCE: usize = 50;
+const BALANCES_AT_ONCE: usize = 500;
+/// Holders that are ranked in one write.
+const RANKS_AT_ONCE: usize = 2_000;
+/// How long ranking may keep a block waiting.
+const RANKING_TIME: Duration = Duration::from_millis(100);
 
 /// How much of the node the questions may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +36,35 @@ pub(crate) enum Pace {
     Brisk,
 }
 
+/// What the store wants to know.
+#[derive(Debug, Default)]
+struct Questions {
+    tokens: Vec<TokenQuestion>,
+    audits: Vec<AuditSample>,
+    balances: Vec<BalanceQuestion>,
+}
+
+impl Questions {
+    fn is_empty(&self) -> bool {
+        self.tokens.is_empty() && self.audits.is_empty() && self.balances.is_empty()
+    }
+}
+
+/// What the node said, and at which block.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Answers {
+    facts: Vec<(Address, TokenFacts)>,
+    verdicts: Vec<(Address, AuditVerdict)>,
+    balances: Vec<(BalanceQuestion, U256)>,
+    at: BlockNumber,
+}
+
 /// Asks the node what the store wants to know of tokens. The asking goes on beside the following, which only hands the
 /// questions over and the answers in: no block waits for a token's name.
 pub(crate) struct Settler {
     node: NodeClient,
-    under_way: Option<AbortOnDropHandle<Result<Facts, NodeError>>>,
-    answered: Option<Result<Facts, NodeError>>,
+    under_way: Option<AbortOnDropHandle<Result<Answers, NodeError>>>,
+    answered: Option<Result<Answers, NodeError>>,
     last_round: Option<Instant>,
     resting_until: Option<Instant>,
     gentle_interval: Duration,
@@ -45,16 +77,21 @@ impl Settler {
         Self { node, under_way: None, answered: None, last_round: None, resting_until: None, gentle_interval, rest }
     }
 
-    /// Keeps the answers that have come, and asks more if it is time. Does not wait for the node.
+    /// Keeps the answers that have come, asks more if it is time, and ranks. Does not wait for the node.
     pub(crate) async fn step(&mut self, writer: &mut dyn ChainWriter, pace: Pace) -> Result<(), StoreError> {
-        if let Some(facts) = self.take_answers().await {
-            writer.keep_token_facts(facts).await?;
+        if let Some(answers) = self.take_answers().await {
+            keep(writer, answers).await?;
         }
         if self.is_time(pace, Instant::now())
             && let Some(tip) = writer.tip().await?
         {
-            let tokens = writer.list_token_questions(TOKENS_AT_ONCE).await?;
-            self.ask(tokens, tip, Instant::now());
+            let questions = Questions {
+                tokens: writer.list_token_questions(TOKENS_AT_ONCE).await?,
+                audits: writer.list_audits(AUDITS_AT_ONCE).await?,
+                balances: writer.list_balance_questions(BALANCES_AT_ONCE).await?,
+            };
+            self.ask(questions, tip, Instant::now());
+            rank(writer, pace).await?;
         }
         Ok(())
     }
@@ -80,14 +117,19 @@ impl Settler {
     }
 
     /// None: no answers yet, or a node that failed and is asked again later.
-    async fn take_answers(&mut self) -> Option<Facts> {
+    async fn take_answers(&mut self) -> Option<Answers> {
         if self.under_way.as_ref().is_some_and(AbortOnDropHandle::is_finished) {
             self.answers().await;
         }
         match self.answered.take()? {
-            Ok(facts) => {
-                debug!(tokens = facts.len(), "tokens have told their names and supplies");
-                Some(facts)
+            Ok(answers) => {
+                debug!(
+                    tokens = answers.facts.len(),
+                    audits = answers.verdicts.len(),
+                    balances = answers.balances.len(),
+                    "tokens have answered"
+                );
+                Some(answers)
             }
             Err(error) => {
                 warn!(%error, "tokens cannot be asked for now");
@@ -106,38 +148,79 @@ impl Settler {
         self.under_way.is_none() && rested && due
     }
 
-    fn ask(&mut self, tokens: Vec<TokenQuestion>, tip: BlockRef, now: Instant) {
+    fn ask(&mut self, questions: Questions, tip: BlockRef, now: Instant) {
         self.last_round = Some(now);
-        if !tokens.is_empty() {
-            let asking = ask_tokens(self.node.clone(), tokens, tip);
+        if !questions.is_empty() {
+            let asking = ask_node(self.node.clone(), questions, tip);
             self.under_way = Some(AbortOnDropHandle::new(tokio::spawn(asking)));
         }
     }
 }
 
-async fn ask_tokens(node: NodeClient, tokens: Vec<TokenQuestion>, tip: BlockRef) -> Result<Facts, NodeError> {
-    let calls = tokens.iter().flat_map(|question| questions_to(question.token)).collect();
-    let answered = node.calls(calls, CallBlock::At(tip)).await?;
-    let (answers, _) = answered.answers.as_chunks::<{ QUESTIONS.len() }>();
+async fn keep(writer: &mut dyn ChainWriter, answers: Answers) -> Result<(), StoreError> {
+    let Answers { facts, verdicts, balances, at } = answers;
+    for (token, _) in verdicts.iter().filter(|(_, verdict)| *verdict == AuditVerdict::DoesNotAddUp) {
+        info!(%token, block = at, "the events of a token do not tell its balances: its contract is asked from now on");
+    }
+    writer.keep_token_facts(facts).await?;
+    writer.keep_audits(verdicts, at).await?;
+    writer.keep_balances(balances, at).await
+}
+
+/// Brings holders into order, for a moment or until all are.
+async fn rank(writer: &mut dyn ChainWriter, pace: Pace) -> Result<(), StoreError> {
+    let begun = Instant::now();
+    while writer.rank_holders(RANKS_AT_ONCE).await? > 0 && pace == Pace::Brisk && begun.elapsed() < RANKING_TIME {}
+    Ok(())
+}
+
+async fn ask_node(node: NodeClient, questions: Questions, tip: BlockRef) -> Result<Answers, NodeError> {
+    let Questions { tokens, audits, balances } = questions;
+    let facts = tokens.iter().flat_map(|question| questions_to(question.token));
+    let samples = audits.iter().flat_map(audit_calls);
+    let holders = balances.iter().map(|question| balance_call(question.token, question.holder));
+    let answered = node.calls(facts.chain(samples).chain(holders).collect(), CallBlock::At(tip)).await?;
+    let at = answered.block.unwrap_or(tip.number);
+
+    let mut rest = answered.answers.as_slice();
+    let mut take = |count: usize| {
+        let (taken, left) = rest.split_at(count.min(rest.len()));
+        rest = left;
+        taken
+    };
+    let (answers, _) = take(tokens.len() * QUESTIONS.len()).as_chunks::<{ QUESTIONS.len() }>();
     let facts = tokens.into_iter().zip(answers).map(|(question, answers)| {
-        let facts = TokenFacts { asked_at: answered.block, ..read_facts(question.kind, answers) };
-        (question.token, facts)
+        (question.token, TokenFacts { asked_at: Some(at), ..read_facts(question.kind, answers) })
     });
-    Ok(facts.collect())
+    let facts = facts.collect();
+    let verdicts = audits.iter().map(|sample| (sample.token, judge(sample, take(sample.holders.len()))));
+    let verdicts: Vec<_> = verdicts.collect();
+    let answers = take(balances.len());
+    let balances = balances.into_iter().zip(answers).map(|(question, answer)| read_balance(question, answer));
+    let balances = balances.collect();
+    // A comparison holds at the block whose balances were sampled, and at no other.
+    let verdicts = if at == tip.number { verdicts } else { Vec::new() };
+    Ok(Answers { facts, verdicts, balances, at })
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::{TokenKind, U256};
+    use domain::{Balance, Holder, TokenKind};
 
     use super::*;
-    use crate::decode::samples::{TOKEN, uint};
+    use crate::decode::samples::{SENDER, TOKEN, uint};
     use crate::test_node::{CallReply, TestNode};
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn questions() -> Vec<TokenQuestion> {
-        [TOKEN, Address::ZERO].map(|token| TokenQuestion { token, kind: TokenKind::Bep20 }).into()
+    fn questions() -> Questions {
+        let tokens = [TOKEN, Address::ZERO].map(|token| TokenQuestion { token, kind: TokenKind::Bep20 });
+        let holders = vec![Holder { address: SENDER, balance: Balance::from(9) }];
+        Questions {
+            tokens: tokens.into(),
+            audits: vec![AuditSample { token: TOKEN, holders }],
+            balances: vec![BalanceQuestion { token: TOKEN, holder: SENDER }],
+        }
     }
 
     /// A token with a short name, and nobody at all other addresses.
@@ -148,7 +231,7 @@ mod tests {
             Some(0 | 1) => CallReply::Return([uint(32).to_vec(), uint(3).to_vec(), b"abc".to_vec()].concat()),
             Some(2) => CallReply::Return(uint(18).to_vec()),
             Some(_) => CallReply::Return(uint(1_000).to_vec()),
-            None => CallReply::Revert,
+            None => CallReply::Return(uint(8).to_vec()),
         }
     }
 
@@ -159,7 +242,7 @@ mod tests {
         settler.ask(questions(), node.head(), Instant::now());
         assert!(!settler.is_time(Pace::Brisk, Instant::now()), "one round at a time");
         settler.answers().await;
-        let facts = settler.take_answers().await.unwrap();
+        let answers = settler.take_answers().await.unwrap();
         let known = TokenFacts {
             name: "abc".to_owned(),
             symbol: "abc".to_owned(),
@@ -168,7 +251,13 @@ mod tests {
             asked_at: Some(node.head().number),
         };
         let unknown = TokenFacts { asked_at: Some(node.head().number), ..TokenFacts::default() };
-        assert_eq!(facts, [(TOKEN, known), (Address::ZERO, unknown)]);
+        let expected = Answers {
+            facts: vec![(TOKEN, known), (Address::ZERO, unknown)],
+            verdicts: vec![(TOKEN, AuditVerdict::DoesNotAddUp)],
+            balances: vec![(BalanceQuestion { token: TOKEN, holder: SENDER }, U256::from(8))],
+            at: node.head().number,
+        };
+        assert_eq!(answers, expected);
         assert!(settler.take_answers().await.is_none(), "each answer is given out once");
     }
 
@@ -199,7 +288,7 @@ mod tests {
         let node = TestNode::start(one_token).await;
         let mut settler = Settler::new(node.client(), SECOND, SECOND);
         let now = Instant::now();
-        settler.ask(Vec::new(), node.head(), now);
+        settler.ask(Questions::default(), node.head(), now);
         assert!(!settler.is_time(Pace::Gentle, now) && settler.is_time(Pace::Brisk, now));
         assert!(settler.is_time(Pace::Gentle, now + SECOND));
     }

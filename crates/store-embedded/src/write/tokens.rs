@@ -1,6 +1,6 @@
 //! What transfers do to tokens: who holds how much, and how many hold any.
 
-use domain::{Address, Balance, BalanceSource, BlockNumber, TransferEvent};
+use domain::{Address, Balance, BalanceSource, BlockNumber, TokenKind, TransferEvent};
 use store::StoreError;
 
 use super::commit::Step;
@@ -63,8 +63,9 @@ impl Step<'_, '_> {
             } else {
                 let (old, new) = self.change_balance(pair, |old| old.checked_sub(value))?;
                 token.holder_count -= u64::from(!old.is_zero() && new.is_none_or(|new| new.is_zero()));
-                if new.is_none() {
-                    // More went out than ever came in by events: they do not tell this token's balances.
+                if new.is_none() && token.kind != TokenKind::Bep1155 {
+                    // More went out than ever came in by events: they do not tell this token's balances. Of many ids at
+                    // once a contract cannot be asked, so there events are the best there is.
                     token.balance_source = BalanceSource::Calls;
                 }
             }

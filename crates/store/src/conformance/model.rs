@@ -3,8 +3,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::{
     Address, AddressFacts, AuditVerdict, B256, Balance, BalanceQuestion, BalanceSource, Block, BlockChanges, BlockId,
     BlockNumber, BlockRange, BlockRef, Creation, Exchange, Holder, Order, Page, PageRequest, Pool, Stats, Token,
-    TokenBalance, TokenFacts, Trade, TradeDirection, TradeFilter, TradedToken, Transaction, TransactionFilter,
-    Transfer, TransferFilter, U256,
+    TokenBalance, TokenFacts, TokenKind, Trade, TradeDirection, TradeFilter, TradedToken, Transaction,
+    TransactionFilter, Transfer, TransferFilter, U256,
 };
 
 use crate::Undo;
@@ -247,7 +247,9 @@ impl Model {
                     Some(less) => *balance = less,
                     None => {
                         *balance = Balance::ZERO;
-                        token.balance_source = BalanceSource::Calls;
+                        if token.kind != TokenKind::Bep1155 {
+                            token.balance_source = BalanceSource::Calls;
+                        }
                     }
                 }
             }

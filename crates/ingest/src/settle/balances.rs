@@ -1,0 +1,71 @@
+//! What someone holds by the contract's own word, to compare with what events say or to stand in their place.
+
+use domain::{Address, AuditSample, AuditVerdict, Balance, BalanceQuestion, Selector, U256};
+use node::{ContractAnswer, ContractCall};
+
+use super::facts::read_number;
+use crate::abi::{address_word, call_data};
+
+/// `balanceOf(address)`
+const BALANCE_OF: Selector = [0x70, 0xa0, 0x82, 0x31];
+
+pub(super) fn balance_call(token: Address, holder: Address) -> ContractCall {
+    ContractCall { to: token, data: call_data(BALANCE_OF, &[address_word(holder)]) }
+}
+
+/// One call for each holder of a sample.
+pub(super) fn audit_calls(sample: &AuditSample) -> impl Iterator<Item = ContractCall> + '_ {
+    sample.holders.iter().map(|holder| balance_call(sample.token, holder.address))
+}
+
+/// Whether a contract's answers bear its events out. What it does not answer says nothing against them.
+pub(super) fn judge(sample: &AuditSample, answers: &[ContractAnswer]) -> AuditVerdict {
+    let contradicts =
+        sample.holders.iter().zip(answers).any(|(holder, answer)| {
+            read_number(answer).is_some_and(|balance| Balance::from(balance) != holder.balance)
+        });
+    if contradicts { AuditVerdict::DoesNotAddUp } else { AuditVerdict::AddsUp }
+}
+
+/// A contract that does not answer holds nothing for anyone.
+pub(super) fn read_balance(question: BalanceQuestion, answer: &ContractAnswer) -> (BalanceQuestion, U256) {
+    (question, read_number(answer).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Holder;
+
+    use super::*;
+    use crate::decode::samples::{TOKEN, uint};
+
+    fn sample(balances: &[u64]) -> AuditSample {
+        let holders = balances.iter().map(|balance| Holder { address: TOKEN, balance: Balance::from(*balance) });
+        AuditSample { token: TOKEN, holders: holders.collect() }
+    }
+
+    fn returned(number: u64) -> ContractAnswer {
+        ContractAnswer::Returned(uint(number).to_vec().into())
+    }
+
+    #[test]
+    fn one_balance_that_differs_is_enough() {
+        assert_eq!(judge(&sample(&[5, 7]), &[returned(5), returned(7)]), AuditVerdict::AddsUp);
+        assert_eq!(judge(&sample(&[5, 7]), &[returned(5), returned(6)]), AuditVerdict::DoesNotAddUp);
+    }
+
+    #[test]
+    fn silence_says_nothing_against_the_events() {
+        assert_eq!(judge(&sample(&[5]), &[ContractAnswer::Reverted]), AuditVerdict::AddsUp);
+        assert_eq!(judge(&sample(&[5]), &[ContractAnswer::Returned(Default::default())]), AuditVerdict::AddsUp);
+    }
+
+    #[test]
+    fn a_sum_beyond_256_bits_is_no_ones_balance() {
+        let wide = AuditSample {
+            token: TOKEN,
+            holders: vec![Holder { address: TOKEN, balance: Balance::from(U256::MAX) + Balance::from(1) }],
+        };
+        assert_eq!(judge(&wide, &[returned(0)]), AuditVerdict::DoesNotAddUp);
+    }
+}
