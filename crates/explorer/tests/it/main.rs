@@ -1,0 +1,7 @@
+//! The service through its front door: the real binary as a process, real chains behind it, HTTP in front.
+
+// All of this is test code, also where clippy cannot tell.
+#![allow(clippy::unwrap_used)]
+
+mod routes;
+mod support;
