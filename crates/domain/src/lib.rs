@@ -4,6 +4,7 @@
 
 mod account;
 mod address;
+mod api_key;
 mod block;
 mod changes;
 mod filter;
@@ -16,6 +17,7 @@ mod transaction;
 pub use account::{Account, Code};
 pub use address::{AddressFacts, Creation};
 pub use alloy_primitives::{Address, B256, U256};
+pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, Involvement};
 pub use filter::{BlockRange, TransactionFilter};

@@ -7,14 +7,15 @@ use crate::keys::{Key, Table};
 use crate::reader::EmbeddedReader;
 
 impl EmbeddedReader {
-    /// Digests every row of the index. Undo records and kept accounts stay out: they are not part of what the chain says.
+    /// Digests every row of the index. Undo records, kept accounts and what users leave stay out: they are not part of
+    /// what the chain says.
     ///
     /// # Errors
     /// When the disk fails.
     pub fn fingerprint(&self) -> Result<B256, StoreError> {
         let view = self.engine().view();
         let mut digest = Keccak256::new();
-        for table in Table::ALL.into_iter().filter(|table| !matches!(table, Table::Undo | Table::Account)) {
+        for table in Table::ALL.into_iter().filter(|table| is_of_the_chain(*table)) {
             for row in view.prefix(table, &Key::EMPTY) {
                 let (key, value) = row?;
                 digest.update([table as u8]);
@@ -26,4 +27,17 @@ impl EmbeddedReader {
         }
         Ok(digest.finalize())
     }
+}
+
+fn is_of_the_chain(table: Table) -> bool {
+    !matches!(
+        table,
+        Table::Undo
+            | Table::Account
+            | Table::ApiKey
+            | Table::ApiKeyByDigest
+            | Table::ApiKeyByOwner
+            | Table::ActiveApiKeys
+            | Table::ApiKeyProof
+    )
 }

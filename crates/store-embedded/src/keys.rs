@@ -1,7 +1,7 @@
 //! The tables and their keys. Numbers stand big-endian, so that keys sort as numbers do.
 
 use alloy_primitives::{Address, B256};
-use domain::BlockNumber;
+use domain::{ApiKeyId, BlockNumber, KeyDigest, UnixMillis};
 
 use crate::engine::Group;
 
@@ -14,7 +14,7 @@ pub(crate) type AddressId = u64;
 const ID_BYTES: usize = 5;
 /// Bytes of a hash that stand in a key; the row behind it tells two hashes apart that begin alike.
 const HASH_BYTES: usize = 8;
-const LONGEST_KEY: usize = 24;
+const LONGEST_KEY: usize = 32;
 
 /// The number of a table is its mark on disk: it never changes, and is never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,10 +44,20 @@ pub(crate) enum Table {
     Undo = 0x41,
     /// address -> the node's last answer about the account.
     Account = 0x42,
+    /// id -> an API key's record.
+    ApiKey = 0x50,
+    /// start of digest, id -> nothing.
+    ApiKeyByDigest = 0x51,
+    /// owner, id -> nothing.
+    ApiKeyByOwner = 0x52,
+    /// owner -> ids of the keys in use.
+    ActiveApiKeys = 0x53,
+    /// owner, time signed -> nothing.
+    ApiKeyProof = 0x54,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Block,
         Self::Transaction,
         Self::Address,
@@ -60,6 +70,11 @@ impl Table {
         Self::Meta,
         Self::Undo,
         Self::Account,
+        Self::ApiKey,
+        Self::ApiKeyByDigest,
+        Self::ApiKeyByOwner,
+        Self::ActiveApiKeys,
+        Self::ApiKeyProof,
     ];
 
     pub(crate) fn group(self) -> Group {
@@ -68,6 +83,10 @@ impl Table {
             Self::BlockByHash | Self::TransactionByHash | Self::AddressId | Self::Creation => Group::Lookup,
             Self::Tail | Self::Chunk => Group::Lists,
             Self::Meta | Self::Undo | Self::Account => Group::State,
+            // Too little and too seldom written for a keyspace of their own.
+            Self::ApiKey | Self::ApiKeyByDigest | Self::ApiKeyByOwner | Self::ActiveApiKeys | Self::ApiKeyProof => {
+                Group::State
+            }
         }
     }
 }
@@ -118,6 +137,22 @@ impl Key {
 
     pub(crate) fn transaction_by_hash(hash: &B256, id: TxId) -> Self {
         Self::of(&[&hash[..HASH_BYTES], &id_bytes(id)])
+    }
+
+    pub(crate) fn digest_prefix(digest: &KeyDigest) -> Self {
+        Self::of(&[&digest.as_bytes()[..HASH_BYTES]])
+    }
+
+    pub(crate) fn api_key_by_digest(digest: &KeyDigest, id: ApiKeyId) -> Self {
+        Self::of(&[&digest.as_bytes()[..HASH_BYTES], &id_bytes(id)])
+    }
+
+    pub(crate) fn api_key_by_owner(owner: &Address, id: ApiKeyId) -> Self {
+        Self::of(&[owner.as_slice(), &id_bytes(id)])
+    }
+
+    pub(crate) fn api_key_proof(owner: &Address, signed_at: UnixMillis) -> Self {
+        Self::of(&[owner.as_slice(), &signed_at.to_be_bytes()])
     }
 
     pub(crate) fn list(list: ListKey) -> Self {

@@ -16,9 +16,11 @@ mod reader;
 mod rows;
 mod store;
 mod undo;
+mod user_records;
 mod write;
 mod writer;
 
 pub use reader::EmbeddedReader;
 pub use store::{EmbeddedStore, StoreOptions};
+pub use user_records::EmbeddedUserRecords;
 pub use writer::EmbeddedWriter;
