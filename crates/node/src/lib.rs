@@ -5,6 +5,7 @@
 
 mod account;
 mod blocks;
+mod call;
 mod check;
 mod client;
 mod config;
@@ -20,6 +21,7 @@ mod status;
 mod transport;
 mod upstream;
 
+pub use call::{CallOutcome, CallRequest};
 pub use client::NodeClient;
 pub use config::{NodeConfig, PollBounds, RetryPolicy};
 pub use endpoint::{Endpoint, EndpointError};
