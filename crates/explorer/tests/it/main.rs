@@ -5,3 +5,4 @@
 
 mod routes;
 mod support;
+mod whole_chain;

@@ -4,45 +4,21 @@ use std::{
     sync::Arc,
 };
 
-use reqwest::header::HeaderMap;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
+    client::{Answer, Client},
     eventually,
     process::{Ended, Process, Signal},
-    rpc::http_client,
 };
 
 /// The real binary, running as a process of its own.
 #[derive(Debug)]
 pub(crate) struct TestExplorer {
     process: Process,
-    base: String,
+    client: Client,
     data: Arc<Folder>,
-    http: reqwest::Client,
-}
-
-/// An answer of the API.
-#[derive(Debug, Clone)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
-    /// Null where the body is no JSON.
-    pub(crate) json: Value,
-}
-
-impl Answer {
-    pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
-    }
-
-    /// The body, which must come with a 200.
-    #[track_caller]
-    pub(crate) fn ok(self) -> Value {
-        assert_eq!(self.status, 200, "{}", self.json);
-        self.json
-    }
 }
 
 /// A data folder; one made for the test goes with it.
@@ -82,15 +58,6 @@ impl TestExplorer {
         Launch::run(rpc).on(data).start().await
     }
 
-    pub(crate) fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base)
-    }
-
-    /// The address the API listens on, as `host:port`.
-    pub(crate) fn host(&self) -> &str {
-        self.base.trim_start_matches("http://")
-    }
-
     pub(crate) fn data(&self) -> &Path {
         self.data.path()
     }
@@ -99,27 +66,17 @@ impl TestExplorer {
         self.process.stderr()
     }
 
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Answer {
-        self.send(self.http.get(self.url(path))).await
+        self.client.get(path).await
     }
 
     /// The body of a GET, which must come with a 200.
     pub(crate) async fn json(&self, path: &str) -> Value {
-        let answer = self.get(path).await;
-        assert_eq!(answer.status, 200, "{path}: {}", answer.json);
-        answer.json
-    }
-
-    /// Any request, for instance `explorer.send(explorer.request("POST", "/api/v1/keys").body(..))`.
-    pub(crate) fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
-        self.http.request(method.parse().unwrap(), self.url(path))
-    }
-
-    pub(crate) async fn send(&self, request: reqwest::RequestBuilder) -> Answer {
-        let response = request.send().await.unwrap();
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let body = response.bytes().await.unwrap();
-        Answer { status, headers, json: serde_json::from_slice(&body).unwrap_or_default() }
+        self.client.json(path).await
     }
 
     /// Waits until this very block is the tip of the index.
@@ -208,7 +165,7 @@ impl Launch {
         let data = Arc::clone(&self.data);
         let mut process = self.spawn();
         let base = process.printed("Listening on ").await;
-        TestExplorer { process, base, data, http: http_client() }
+        TestExplorer { process, client: Client::new(base), data }
     }
 
     /// Starts it and waits until it gives up; tells how, and what it said.

@@ -1,13 +1,7 @@
 use reqwest::Client;
 use serde_json::{Value, json};
 
-/// For tests that share an explorer and have a runtime each: a connection must not outlive the runtime it was made on,
-/// so none is kept.
-pub(crate) fn http_client() -> Client {
-    // Another test of this process may have been first.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder().pool_max_idle_per_host(0).no_proxy().build().unwrap()
-}
+use super::client::http_client;
 
 /// A node's JSON-RPC, to compare the explorer with and to drive the chain.
 #[derive(Debug, Clone)]
@@ -18,7 +12,7 @@ pub(crate) struct Rpc {
 
 impl Rpc {
     pub(crate) fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), http: http_client() }
+        Self { url: url.into(), http: http_client().pool_max_idle_per_host(0).build().unwrap() }
     }
 
     pub(crate) fn url(&self) -> &str {
