@@ -3,6 +3,15 @@
 // All of this is test code, also where clippy cannot tell.
 #![allow(clippy::unwrap_used)]
 
+mod architecture;
+mod bad_input;
+mod concurrency;
+mod configuration;
+mod crash;
+mod data_folder;
+mod demo;
+mod node_trouble;
+mod reorgs;
 mod routes;
 mod support;
 mod whole_chain;

@@ -2,7 +2,7 @@ use std::{path::PathBuf, process::Command};
 
 use serde_json::{Value, json};
 
-use super::{Rpc, TestExplorer, process::Process, rpc::quantity};
+use super::{Rpc, TestExplorer, eventually, process::Process, rpc::quantity};
 
 /// A real anvil, with its ten unlocked accounts.
 #[derive(Debug)]
@@ -37,8 +37,23 @@ impl Anvil {
         accounts.as_array().unwrap().iter().map(|account| account.as_str().unwrap().to_lowercase()).collect()
     }
 
-    /// Sends from an unlocked account and gives the hash; with automine on it is in a block then.
-    pub(crate) async fn send(&self, transaction: Value) -> String {
+    /// Sends from an unlocked account, waits for the block and gives the receipt.
+    pub(crate) async fn send(&self, transaction: Value) -> Value {
+        let hash = self.submit(transaction).await;
+        self.receipt(&hash).await
+    }
+
+    /// Waits for the block with this transaction.
+    pub(crate) async fn receipt(&self, hash: &str) -> Value {
+        eventually("the receipt", async || {
+            let receipt = self.rpc.call("eth_getTransactionReceipt", json!([hash])).await;
+            (!receipt.is_null()).then_some(receipt)
+        })
+        .await
+    }
+
+    /// Puts a transaction of an unlocked account into the pool and gives its hash.
+    pub(crate) async fn submit(&self, transaction: Value) -> String {
         self.rpc.call("eth_sendTransaction", json!([transaction])).await.as_str().unwrap().to_owned()
     }
 

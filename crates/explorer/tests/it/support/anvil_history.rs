@@ -1,5 +1,5 @@
 use devchain::traffic::Contract;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Anvil, picture::text};
 
@@ -30,7 +30,7 @@ pub(crate) async fn every_kind_of_transaction(anvil: &Anvil) {
     anvil.send(json!({"from": bob, "to": logger, "data": "0xabcdef", "gas": "0x186a0"})).await;
     anvil.send(json!({"from": bob, "to": alice, "data": "0xabcdef12"})).await;
     anvil.send(json!({"from": bob, "to": logger, "gas": "0x186a0"})).await;
-    anvil.send(json!({"from": bob, "to": logger, "data": word, "gas": "0x5300"})).await;
+    anvil.send(json!({"from": bob, "to": logger, "data": word, "gas": "0x5800"})).await;
     anvil.send(json!({"from": alice, "data": "0x60006000fd", "gas": "0x186a0"})).await;
     anvil.send(json!({"from": alice, "data": "0x00", "gas": "0x186a0"})).await;
     created(anvil, carol, &Contract::Counter.creation_code().to_string()).await;
@@ -38,7 +38,7 @@ pub(crate) async fn every_kind_of_transaction(anvil: &Anvil) {
     // Several in one block, of one sender and of many.
     anvil.rpc.call("evm_setAutomine", json!([false])).await;
     for (sender, receiver) in [(alice, bob), (alice, carol), (bob, alice), (carol, &logger), (alice, alice)] {
-        anvil.send(json!({"from": sender, "to": receiver, "data": word, "gas": "0x186a0"})).await;
+        anvil.submit(json!({"from": sender, "to": receiver, "data": word, "gas": "0x186a0"})).await;
     }
     anvil.mine(2).await;
     anvil.rpc.call("evm_setAutomine", json!([true])).await;
@@ -53,8 +53,7 @@ pub(crate) async fn every_kind_of_transaction(anvil: &Anvil) {
 }
 
 async fn created(anvil: &Anvil, from: &str, code: &str) -> String {
-    let hash = anvil.send(json!({"from": from, "data": code, "gas": "0x4c4b40"})).await;
-    let receipt: Value = anvil.rpc.call("eth_getTransactionReceipt", json!([hash])).await;
+    let receipt = anvil.send(json!({"from": from, "data": code, "gas": "0x4c4b40"})).await;
     assert_eq!(receipt["status"], "0x1", "{receipt}");
     text(&receipt["contractAddress"]).to_lowercase()
 }
@@ -62,5 +61,7 @@ async fn created(anvil: &Anvil, from: &str, code: &str) -> String {
 async fn cast_send(anvil: &Anvil, account: u32, arguments: &[&str]) {
     let index = account.to_string();
     let wallet = ["--mnemonic", MNEMONIC, "--mnemonic-index", &index];
-    anvil.cast(&[&["send"], arguments, &wallet].concat()).await;
+    // Not waited for by cast itself, which looks for the receipt at long intervals.
+    let hash = anvil.cast(&[&["send", "--async"], arguments, &wallet].concat()).await;
+    anvil.receipt(hash.trim()).await;
 }

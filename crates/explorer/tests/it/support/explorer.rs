@@ -18,22 +18,40 @@ use super::{
 pub(crate) struct TestExplorer {
     process: Process,
     client: Client,
-    data: Arc<Folder>,
+    data: DataFolder,
 }
 
-/// A data folder; one made for the test goes with it.
-#[derive(Debug)]
-enum Folder {
-    Temporary(TempDir),
-    Given(PathBuf),
+/// A folder for an index.
+#[derive(Debug, Clone)]
+pub(crate) enum DataFolder {
+    /// Goes with the last one who holds it.
+    Temporary(Arc<TempDir>),
+    /// Kept by someone else.
+    Elsewhere(PathBuf),
 }
 
-impl Folder {
-    fn path(&self) -> &Path {
+impl DataFolder {
+    fn new() -> Self {
+        Self::Temporary(Arc::new(tempfile::tempdir().unwrap()))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Temporary(folder) => folder.path(),
-            Self::Given(path) => path,
+            Self::Elsewhere(path) => path,
         }
+    }
+}
+
+impl From<&DataFolder> for DataFolder {
+    fn from(folder: &DataFolder) -> Self {
+        folder.clone()
+    }
+}
+
+impl From<&Path> for DataFolder {
+    fn from(path: &Path) -> Self {
+        Self::Elsewhere(path.to_owned())
     }
 }
 
@@ -42,7 +60,7 @@ impl Folder {
 pub(crate) struct Launch {
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
-    data: Arc<Folder>,
+    data: DataFolder,
     /// Stands in for the user's home, so that no configuration of whoever runs the tests has a say.
     home: TempDir,
 }
@@ -54,12 +72,12 @@ impl TestExplorer {
     }
 
     /// Follows the node at this address, in this data folder.
-    pub(crate) async fn start_on(rpc: &str, data: &Path) -> Self {
+    pub(crate) async fn start_on(rpc: &str, data: impl Into<DataFolder>) -> Self {
         Launch::run(rpc).on(data).start().await
     }
 
-    pub(crate) fn data(&self) -> &Path {
-        self.data.path()
+    pub(crate) fn data(&self) -> &DataFolder {
+        &self.data
     }
 
     pub(crate) fn log(&self) -> String {
@@ -88,44 +106,20 @@ impl TestExplorer {
         .await;
     }
 
-    /// Waits until the index is at least this far.
-    pub(crate) async fn wait_for_block(&self, number: u64) {
-        eventually(&format!("block {number} indexed"), async || {
-            self.json("/health").await["tip"]["number"].as_u64().filter(|tip| *tip >= number)
-        })
-        .await;
-    }
-
     pub(crate) async fn wait_for_log(&self, text: &str) {
         eventually(&format!("{text:?} in the log"), async || self.log().contains(text).then_some(())).await;
     }
 
-    /// SIGKILL, as a crash would be. The data folder stays for as long as the answer is held.
-    pub(crate) fn kill(mut self) -> KeptFolder {
+    /// SIGKILL, as a crash would be.
+    pub(crate) fn kill(mut self) -> DataFolder {
         self.process.kill();
-        KeptFolder(Arc::clone(&self.data))
+        self.data.clone()
     }
 
     /// SIGTERM.
-    pub(crate) async fn stop(mut self) -> (Ended, KeptFolder) {
+    pub(crate) async fn stop(mut self) -> (Ended, DataFolder) {
         let ended = self.process.stop(Signal::Terminate).await;
-        (ended, KeptFolder(Arc::clone(&self.data)))
-    }
-
-    /// Waits for the process to end by itself.
-    pub(crate) async fn ended(mut self) -> (ExitStatus, String) {
-        let status = self.process.ended().await;
-        (status, self.process.stderr())
-    }
-}
-
-/// The data of an explorer that is gone.
-#[derive(Debug, Clone)]
-pub(crate) struct KeptFolder(Arc<Folder>);
-
-impl KeptFolder {
-    pub(crate) fn path(&self) -> &Path {
-        self.0.path()
+        (ended, self.data.clone())
     }
 }
 
@@ -135,18 +129,18 @@ impl Launch {
         Self::bare(["run", "--rpc", rpc, "--listen", "127.0.0.1:0"])
     }
 
-    /// With these arguments and no others; only `--data` is added, through the environment.
+    /// With these arguments; the data folder is told through the environment.
     pub(crate) fn bare<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
             arguments: arguments.into_iter().map(str::to_owned).collect(),
             variables: Vec::new(),
-            data: Arc::new(Folder::Temporary(tempfile::tempdir().unwrap())),
+            data: DataFolder::new(),
             home: tempfile::tempdir().unwrap(),
         }
     }
 
-    pub(crate) fn on(mut self, data: &Path) -> Self {
-        self.data = Arc::new(Folder::Given(data.to_owned()));
+    pub(crate) fn on(mut self, data: impl Into<DataFolder>) -> Self {
+        self.data = data.into();
         self
     }
 
@@ -162,7 +156,7 @@ impl Launch {
 
     /// Starts it and waits until it listens.
     pub(crate) async fn start(self) -> TestExplorer {
-        let data = Arc::clone(&self.data);
+        let data = self.data.clone();
         let mut process = self.spawn();
         let base = process.printed("Listening on ").await;
         TestExplorer { process, client: Client::new(base), data }
@@ -183,6 +177,8 @@ impl Launch {
         for folder in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
             command.env(folder, self.home.path());
         }
+        // Tests ask more often than a stranger may; those of the limit set one.
+        command.env("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", "0");
         command.env("EXPLORER_DATA", self.data.path()).envs(self.variables).args(self.arguments);
         Process::spawn(&mut command)
     }

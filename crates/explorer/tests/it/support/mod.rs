@@ -11,6 +11,7 @@ pub(crate) mod picture;
 pub(crate) mod process;
 pub(crate) mod proxy;
 pub(crate) mod rpc;
+pub(crate) mod stage;
 pub(crate) mod walk;
 
 pub(crate) use anvil::Anvil;
@@ -19,4 +20,5 @@ pub(crate) use dev_node::DevNode;
 pub(crate) use explorer::{Launch, TestExplorer};
 pub(crate) use oracle::ask_node;
 pub(crate) use rpc::Rpc;
+pub(crate) use stage::Stage;
 pub(crate) use walk::walk;

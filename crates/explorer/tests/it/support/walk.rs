@@ -61,3 +61,8 @@ pub(crate) async fn walk_list(client: &Client, path: &str, name: &str) -> Vec<Va
     }
     found
 }
+
+/// One field of every entry.
+pub(crate) fn field(entries: &[Value], name: &str) -> Vec<Value> {
+    entries.iter().map(|entry| entry[name].clone()).collect()
+}
