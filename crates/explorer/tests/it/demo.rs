@@ -22,18 +22,22 @@ async fn the_demo_comes_up_alive_and_keeps_what_its_banner_promises() {
     demo.printed("Ctrl-C ends it").await;
     let banner = demo.stdout();
 
-    let words = banner.split_whitespace().map(|word| word.trim_matches('\''));
-    let urls: Vec<&str> = words.filter(|word| word.starts_with("http://")).collect();
-    assert_eq!(banner.matches("curl ").count(), 4, "{banner}");
-    let (rpc, pages) = urls.split_last().unwrap();
-    assert_eq!(pages.len(), 7, "{banner}");
+    let urls_in = |line: &str| -> Vec<String> {
+        let words = line.split_whitespace().map(|word| word.trim_matches('\''));
+        words.filter(|word| word.starts_with("http://")).map(str::to_owned).collect()
+    };
+    let (chain, pages): (Vec<&str>, Vec<&str>) =
+        banner.lines().partition(|line| line.trim_start().starts_with("Chain"));
+    let pages: Vec<String> = pages.into_iter().flat_map(urls_in).collect();
+    let [rpc] = &chain.into_iter().flat_map(urls_in).collect::<Vec<_>>()[..] else { panic!("one chain: {banner}") };
+    assert!(pages.len() >= 7 && banner.matches("curl ").count() >= 4, "{banner}");
     let client = Client::new("");
-    for url in pages {
+    for url in &pages {
         assert_eq!(client.get(url).await.status, 200, "{url}");
     }
-    assert!(Rpc::new(*rpc).call("eth_chainId", json!([])).await.is_string());
+    assert!(Rpc::new(rpc).call("eth_chainId", json!([])).await.is_string());
 
-    let base = pages[0].strip_suffix("/api/v1/stats").unwrap();
+    let base = pages.iter().find_map(|page| page.strip_suffix("/api/v1/stats")).unwrap();
     let api = Client::new(base);
     let stats = api.json("/api/v1/stats").await;
     assert!(stats["totalTransactions"].as_u64().unwrap() >= 300, "{stats}");
