@@ -1,14 +1,17 @@
 //! The public REST API under `/api/v1`, and the health of the service.
 //!
-//! A request passes the `layers`, its parameters are read by `params`, a handler of `routes` makes one call to the
+//! A request passes the `layers`, where its caller is identified (`keys`) and counted (`limits`); its parameters are read by `params`, a handler of `routes` makes one call to the
 //! store, and the answer leaves as a type of [`wire`]. Errors become problem documents in one place, `error`.
 
 mod accounts;
 mod answer;
+mod clock;
 mod document;
 mod error;
+mod keys;
 mod labels;
 mod layers;
+mod limits;
 mod params;
 mod router;
 mod routes;
@@ -16,8 +19,10 @@ mod serve;
 mod state;
 pub mod wire;
 
+pub use keys::{IssuedKey, KeyText, KeyUses, OwnerAccess, issue_key};
 pub use labels::{LabelFault, Labels, LabelsError};
+pub use limits::{LimitConfig, TrustedProxies};
 pub use params::Paging;
 pub use router::router;
 pub use serve::serve;
-pub use state::ApiState;
+pub use state::{ApiParts, ApiState};

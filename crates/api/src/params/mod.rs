@@ -2,12 +2,19 @@
 
 mod address;
 mod block_id;
+mod body;
+mod fields;
 mod hash;
+mod key_id;
 mod paging;
 mod path;
 mod query;
 mod whole_number;
 
+pub(crate) use address::parse_address;
+pub(crate) use body::{FromBody, ValidBody};
+pub(crate) use fields::Fields;
+pub(crate) use key_id::KeyIdParam;
 pub(crate) use path::ValidPath;
 pub(crate) use query::{FromQuery, Query, ValidQuery};
 

@@ -2,7 +2,9 @@
 
 mod addresses;
 mod blocks;
+mod docs;
 mod health;
+mod keys;
 mod openapi;
 mod stats;
 mod transactions;
@@ -13,6 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::{ApiState, document};
 
+pub(crate) use docs::router as docs_router;
 pub(crate) use openapi::OpenApiDocument;
 
 /// What every handler of the API shares.
@@ -25,6 +28,7 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(blocks::router())
         .merge(transactions::router())
         .merge(addresses::router())
+        .merge(keys::router())
         .merge(openapi::router());
     OpenApiRouter::with_openapi(document::introduction()).nest("/api/v1", v1).merge(health::router())
 }

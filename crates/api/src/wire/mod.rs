@@ -1,6 +1,7 @@
 //! What goes over the wire: the JSON bodies of the API, each the face of a domain type.
 
 mod address;
+mod api_key;
 mod block;
 mod health;
 mod problem;
@@ -11,6 +12,7 @@ mod token;
 mod transaction;
 
 pub use address::{AddressDetail, Contract};
+pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
 pub use block::{Block, BlockList};
 pub use health::{BlockTip, Health, HealthStatus, Phase};
 pub use problem::{Problem, ProblemCode};

@@ -6,6 +6,7 @@ pub(crate) mod client;
 pub(crate) mod deadline;
 pub(crate) mod dev_node;
 pub(crate) mod explorer;
+pub(crate) mod key_request;
 pub(crate) mod oracle;
 pub(crate) mod picture;
 pub(crate) mod process;
@@ -13,6 +14,7 @@ pub(crate) mod proxy;
 pub(crate) mod rpc;
 pub(crate) mod stage;
 pub(crate) mod walk;
+pub(crate) mod wallet_clients;
 
 pub(crate) use anvil::Anvil;
 pub(crate) use deadline::eventually;
