@@ -68,7 +68,7 @@ pub(crate) fn json_response(body: Bytes, freshness: Freshness) -> Response {
 }
 
 /// Weak, since the same body may leave compressed in one of several ways.
-fn entity_tag(body: &[u8]) -> String {
+pub(crate) fn entity_tag(body: &[u8]) -> String {
     format!("W/\"{:032x}\"", xxh3_128(body))
 }
 

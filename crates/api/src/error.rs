@@ -3,20 +3,23 @@ use std::borrow::Cow;
 use axum::{
     http::{
         HeaderValue, StatusCode,
-        header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+        header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
     },
     response::{IntoResponse, Response},
 };
 use node::NodeError;
-use store::StoreError;
+use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError};
 
 use crate::{
+    keys::ProofFault,
     params::BodyFault,
     wire::{Problem, ProblemCode},
 };
 
 /// Seconds a client should wait before it asks again. A store or a node that is away is seldom back within one.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
+/// How one shows who one is: the scheme has no registered name.
+const CHALLENGE: HeaderValue = HeaderValue::from_static("ApiKey header=\"X-API-Key\"");
 
 /// Why a request was not answered as asked.
 ///
@@ -31,6 +34,42 @@ pub(crate) enum ApiError {
     MalformedUrl { field: Option<String> },
     #[error(transparent)]
     Body(#[from] BodyFault),
+    #[error("{field} is missing")]
+    MissingField { field: &'static str },
+    #[error("{field} is not a field of this request; it takes {}", known.join(", "))]
+    UnknownField { field: String, known: Vec<&'static str> },
+    #[error("{field} is given more than once")]
+    RepeatedField { field: String },
+    #[error("{what}")]
+    MalformedBody { what: String },
+    #[error("the body must be JSON, sent with Content-Type: application/json")]
+    UnsupportedMediaType,
+    #[error("the body is longer than {max} bytes")]
+    BodyTooLarge { max: usize },
+    #[error("the body did not arrive within 10 seconds")]
+    BodyTooSlow,
+    #[error(transparent)]
+    Proof(#[from] ProofFault),
+    #[error("this proof was used before: sign a message with a new timestamp")]
+    ProofUsed,
+    #[error(
+        "the owner has {ACTIVE_KEYS_PER_OWNER} active keys already: revoke one first, with DELETE /api/v1/keys/{{id}}"
+    )]
+    KeyQuotaReached,
+    #[error(
+        "an API key of the owner must be sent in X-API-Key; to get one, sign a message with the owner's wallet and send it to POST /api/v1/keys"
+    )]
+    KeyRequired,
+    #[error("the value of X-API-Key is not a key of this service")]
+    InvalidKey,
+    #[error("the key in X-API-Key has been revoked")]
+    RevokedKey,
+    #[error("the key in X-API-Key belongs to another owner")]
+    NotOwner,
+    #[error("the owner has no such key")]
+    KeyNotFound,
+    #[error("too many requests: ask again in {retry_after} s{advice}")]
+    RateLimited { retry_after: u64, advice: &'static str },
     #[error("there is nothing at this path")]
     RouteNotFound,
     #[error("no such block is indexed")]
@@ -55,6 +94,8 @@ pub(crate) enum ApiError {
     NoTip,
     #[error("the node did not tell of an account, and no earlier answer is kept")]
     NodeUnavailable(#[source] AccountUnknown),
+    #[error("the node did not tell whether there is a contract at the owner's address that accepts the signature")]
+    WalletUnknown(#[source] NodeError),
     #[error("the answer was not ready in time")]
     DeadlineExceeded,
 }
@@ -75,6 +116,22 @@ impl ApiError {
             Self::RepeatedParameter { .. } => ProblemCode::RepeatedParameter,
             Self::MalformedUrl { .. } => ProblemCode::MalformedUrl,
             Self::Body(fault) => fault.code(),
+            Self::MissingField { .. } => ProblemCode::MissingField,
+            Self::UnknownField { .. } => ProblemCode::UnknownField,
+            Self::RepeatedField { .. } => ProblemCode::RepeatedParameter,
+            Self::MalformedBody { .. } => ProblemCode::MalformedBody,
+            Self::UnsupportedMediaType => ProblemCode::UnsupportedMediaType,
+            Self::BodyTooLarge { .. } => ProblemCode::BodyTooLarge,
+            Self::BodyTooSlow => ProblemCode::BodyTooSlow,
+            Self::Proof(fault) => proof_code(*fault),
+            Self::ProofUsed => ProblemCode::ProofUsed,
+            Self::KeyQuotaReached => ProblemCode::KeyQuotaReached,
+            Self::KeyRequired => ProblemCode::KeyRequired,
+            Self::InvalidKey => ProblemCode::InvalidKey,
+            Self::RevokedKey => ProblemCode::RevokedKey,
+            Self::NotOwner => ProblemCode::NotOwner,
+            Self::KeyNotFound => ProblemCode::KeyNotFound,
+            Self::RateLimited { .. } => ProblemCode::RateLimited,
             Self::RouteNotFound => ProblemCode::RouteNotFound,
             Self::BlockNotFound => ProblemCode::BlockNotFound,
             Self::TransactionNotFound => ProblemCode::TransactionNotFound,
@@ -84,7 +141,7 @@ impl ApiError {
             Self::UriTooLong => ProblemCode::UriTooLong,
             Self::Panicked { .. } | Self::Unwritable(_) => ProblemCode::InternalError,
             Self::Store(_) | Self::NoTip => ProblemCode::StoreUnavailable,
-            Self::NodeUnavailable(_) => ProblemCode::NodeUnavailable,
+            Self::NodeUnavailable(_) | Self::WalletUnknown(_) => ProblemCode::NodeUnavailable,
             Self::DeadlineExceeded => ProblemCode::DeadlineExceeded,
         }
     }
@@ -105,7 +162,9 @@ impl ApiError {
         match self.code() {
             ProblemCode::InternalError => "The service made a mistake. It has been noted.".into(),
             ProblemCode::StoreUnavailable => "The index cannot answer now. Ask again shortly.".into(),
-            ProblemCode::NodeUnavailable => "The node cannot be asked for this account now. Ask again shortly.".into(),
+            ProblemCode::NodeUnavailable => {
+                "The node cannot be asked about this account now. Ask again shortly.".into()
+            }
             ProblemCode::DeadlineExceeded => "The answer was not ready in time. Ask again shortly.".into(),
             _ => self.to_string().into(),
         }
@@ -113,7 +172,15 @@ impl ApiError {
 
     fn field(&self) -> Option<Cow<'static, str>> {
         match self {
-            Self::InvalidParameter { field, .. } | Self::RepeatedParameter { field } => Some((*field).into()),
+            Self::InvalidParameter { field, .. } | Self::RepeatedParameter { field } | Self::MissingField { field } => {
+                Some((*field).into())
+            }
+            Self::UnknownField { field, .. } | Self::RepeatedField { field } => Some(field.clone().into()),
+            Self::Proof(ProofFault::Seconds | ProofFault::Expired | ProofFault::FromTheFuture) | Self::ProofUsed => {
+                Some("timestamp".into())
+            }
+            Self::Proof(_) => Some("signature".into()),
+            Self::KeyRequired | Self::InvalidKey | Self::RevokedKey => Some("X-API-Key".into()),
             Self::MalformedUrl { field } => field.clone().map(Cow::from),
             Self::Body(fault) => fault.field(),
             _ => None,
@@ -129,18 +196,63 @@ impl ApiError {
     }
 }
 
+fn proof_code(fault: ProofFault) -> ProblemCode {
+    match fault {
+        ProofFault::Seconds => ProblemCode::InvalidParameter,
+        ProofFault::Expired => ProblemCode::ProofExpired,
+        ProofFault::FromTheFuture => ProblemCode::ProofNotYetValid,
+        ProofFault::NotHex
+        | ProofFault::TooLong { .. }
+        | ProofFault::Length { .. }
+        | ProofFault::RecoveryByte(_)
+        | ProofFault::Scalars => ProblemCode::InvalidSignature,
+        ProofFault::HighS => ProblemCode::SignatureNotCanonical,
+        ProofFault::OtherSigner { .. }
+        | ProofFault::OtherText(_)
+        | ProofFault::RefusedByContract
+        | ProofFault::NotDeployable => ProblemCode::SignatureMismatch,
+    }
+}
+
+impl From<AddKeyError> for ApiError {
+    fn from(error: AddKeyError) -> Self {
+        match error {
+            AddKeyError::ProofUsed => Self::ProofUsed,
+            AddKeyError::QuotaReached => Self::KeyQuotaReached,
+            AddKeyError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
 impl ProblemCode {
     pub(crate) fn status(self) -> StatusCode {
         match self {
             Self::InvalidParameter | Self::RepeatedParameter | Self::MalformedUrl => StatusCode::BAD_REQUEST,
-            Self::MalformedBody | Self::UnknownField | Self::FilterNotOffered => StatusCode::BAD_REQUEST,
+            Self::FilterNotOffered => StatusCode::BAD_REQUEST,
             Self::RouteNotFound | Self::BlockNotFound | Self::TransactionNotFound | Self::AddressNotFound => {
                 StatusCode::NOT_FOUND
             }
             Self::TokenNotFound => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::MissingField => StatusCode::BAD_REQUEST,
+            Self::UnknownField => StatusCode::BAD_REQUEST,
+            Self::MalformedBody => StatusCode::BAD_REQUEST,
+            Self::InvalidSignature => StatusCode::BAD_REQUEST,
+            Self::SignatureMismatch => StatusCode::UNAUTHORIZED,
+            Self::SignatureNotCanonical => StatusCode::UNAUTHORIZED,
+            Self::ProofExpired => StatusCode::UNAUTHORIZED,
+            Self::ProofNotYetValid => StatusCode::UNAUTHORIZED,
+            Self::KeyRequired => StatusCode::UNAUTHORIZED,
+            Self::InvalidKey => StatusCode::UNAUTHORIZED,
+            Self::RevokedKey => StatusCode::UNAUTHORIZED,
+            Self::NotOwner => StatusCode::FORBIDDEN,
+            Self::KeyNotFound => StatusCode::NOT_FOUND,
+            Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::ProofUsed => StatusCode::CONFLICT,
+            Self::KeyQuotaReached => StatusCode::CONFLICT,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::UriTooLong => StatusCode::URI_TOO_LONG,
             Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
             Self::StoreUnavailable | Self::NodeUnavailable | Self::DeadlineExceeded => StatusCode::SERVICE_UNAVAILABLE,
@@ -160,9 +272,24 @@ impl ProblemCode {
             Self::TransactionNotFound => "Transaction not found",
             Self::AddressNotFound => "Address not found",
             Self::TokenNotFound => "Token not found",
-            Self::MethodNotAllowed => "Method not allowed",
+            Self::MissingField => "Missing field",
+            Self::InvalidSignature => "Invalid signature",
+            Self::SignatureMismatch => "Signature does not match",
+            Self::SignatureNotCanonical => "Signature not canonical",
+            Self::ProofExpired => "Proof expired",
+            Self::ProofNotYetValid => "Proof not yet valid",
+            Self::KeyRequired => "API key required",
+            Self::InvalidKey => "Invalid API key",
+            Self::RevokedKey => "API key revoked",
+            Self::NotOwner => "Not yours",
+            Self::KeyNotFound => "API key not found",
+            Self::BodyTooSlow => "Body too slow",
+            Self::ProofUsed => "Proof already used",
+            Self::KeyQuotaReached => "Too many API keys",
             Self::BodyTooLarge => "Body too large",
             Self::UnsupportedMediaType => "Unsupported media type",
+            Self::RateLimited => "Too many requests",
+            Self::MethodNotAllowed => "Method not allowed",
             Self::UriTooLong => "URL too long",
             Self::InternalError => "Internal error",
             Self::StoreUnavailable => "Index unavailable",
@@ -185,9 +312,24 @@ impl ProblemCode {
             Self::TransactionNotFound => "transaction_not_found",
             Self::AddressNotFound => "address_not_found",
             Self::TokenNotFound => "token_not_found",
-            Self::MethodNotAllowed => "method_not_allowed",
+            Self::MissingField => "missing_field",
+            Self::InvalidSignature => "invalid_signature",
+            Self::SignatureMismatch => "signature_mismatch",
+            Self::SignatureNotCanonical => "signature_not_canonical",
+            Self::ProofExpired => "proof_expired",
+            Self::ProofNotYetValid => "proof_not_yet_valid",
+            Self::KeyRequired => "key_required",
+            Self::InvalidKey => "invalid_key",
+            Self::RevokedKey => "revoked_key",
+            Self::NotOwner => "not_owner",
+            Self::KeyNotFound => "key_not_found",
+            Self::BodyTooSlow => "body_too_slow",
+            Self::ProofUsed => "proof_used",
+            Self::KeyQuotaReached => "key_quota_reached",
             Self::BodyTooLarge => "body_too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",
+            Self::RateLimited => "rate_limited",
+            Self::MethodNotAllowed => "method_not_allowed",
             Self::UriTooLong => "uri_too_long",
             Self::InternalError => "internal_error",
             Self::StoreUnavailable => "store_unavailable",
@@ -207,9 +349,12 @@ impl IntoResponse for ApiError {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         // What is missing now may be there with the next block.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
-        }
+        match (status, self) {
+            (StatusCode::SERVICE_UNAVAILABLE, _) => headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS),
+            (_, Self::RateLimited { retry_after, .. }) => headers.insert(RETRY_AFTER, retry_after.into()),
+            (StatusCode::UNAUTHORIZED, _) => headers.insert(WWW_AUTHENTICATE, CHALLENGE),
+            _ => None,
+        };
         response
     }
 }
@@ -218,7 +363,7 @@ impl IntoResponse for ApiError {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) const CODES: [ProblemCode; 19] = [
+    pub(crate) const CODES: [ProblemCode; 34] = [
         ProblemCode::InvalidParameter,
         ProblemCode::RepeatedParameter,
         ProblemCode::MalformedUrl,
@@ -230,9 +375,24 @@ pub(crate) mod tests {
         ProblemCode::TransactionNotFound,
         ProblemCode::AddressNotFound,
         ProblemCode::TokenNotFound,
-        ProblemCode::MethodNotAllowed,
+        ProblemCode::MissingField,
+        ProblemCode::InvalidSignature,
+        ProblemCode::SignatureMismatch,
+        ProblemCode::SignatureNotCanonical,
+        ProblemCode::ProofExpired,
+        ProblemCode::ProofNotYetValid,
+        ProblemCode::KeyRequired,
+        ProblemCode::InvalidKey,
+        ProblemCode::RevokedKey,
+        ProblemCode::NotOwner,
+        ProblemCode::KeyNotFound,
+        ProblemCode::BodyTooSlow,
+        ProblemCode::ProofUsed,
+        ProblemCode::KeyQuotaReached,
         ProblemCode::BodyTooLarge,
         ProblemCode::UnsupportedMediaType,
+        ProblemCode::RateLimited,
+        ProblemCode::MethodNotAllowed,
         ProblemCode::UriTooLong,
         ProblemCode::InternalError,
         ProblemCode::StoreUnavailable,

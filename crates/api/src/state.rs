@@ -2,13 +2,38 @@ use std::{fmt, sync::Arc};
 
 use domain::{BlockNumber, SyncStatus};
 use node::NodeClient;
-use store::{ChainReader, KeptAccounts};
+use store::{ChainReader, KeptAccounts, UserRecords};
 use tokio::sync::watch;
 
-use crate::{Dexes, Labels, TokenPrefix, accounts::Accounts, answer::Freshness};
+use crate::{
+    Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix, TrustedProxies,
+    accounts::Accounts,
+    answer::Freshness,
+    keys::{KeyIssuer, KeyRing, KeyUses},
+    layers::Admission,
+    limits::RateLimits,
+};
 
 /// Blocks under the tip that a reorganisation may still take back: as many as a store can undo.
 const UNSETTLED_BLOCKS: u64 = 256;
+
+/// What the API is built from.
+#[expect(missing_debug_implementations, reason = "traits without Debug")]
+pub struct ApiParts {
+    pub chain: Arc<dyn ChainReader>,
+    pub accounts: Arc<dyn KeptAccounts>,
+    pub records: Arc<dyn UserRecords>,
+    pub node: NodeClient,
+    pub sync: watch::Receiver<SyncStatus>,
+    pub labels: Labels,
+    /// What token types are called.
+    pub token_prefix: TokenPrefix,
+    /// What exchanges are called.
+    pub dexes: Dexes,
+    pub access: OwnerAccess,
+    pub limits: LimitConfig,
+    pub proxies: TrustedProxies,
+}
 
 /// What the handlers work with.
 pub struct ApiState {
@@ -18,37 +43,38 @@ pub struct ApiState {
     pub(crate) labels: Labels,
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) dexes: Dexes,
+    pub(crate) records: Arc<dyn UserRecords>,
+    pub(crate) keys: Arc<KeyRing>,
+    pub(crate) issuer: KeyIssuer,
+    pub(crate) access: OwnerAccess,
+    pub(crate) admission: Arc<Admission>,
 }
 
 impl ApiState {
     #[must_use]
-    pub fn new(
-        chain: Arc<dyn ChainReader>,
-        accounts: Arc<dyn KeptAccounts>,
-        node: NodeClient,
-        sync: watch::Receiver<SyncStatus>,
-        labels: Labels,
-    ) -> Self {
+    pub fn new(parts: ApiParts) -> Self {
+        let keys = Arc::new(KeyRing::new(Arc::clone(&parts.records)));
+        let admission =
+            Admission { keys: Arc::clone(&keys), limits: RateLimits::new(parts.limits), proxies: parts.proxies };
         Self {
-            chain,
-            accounts: Accounts::new(node, accounts),
-            sync,
-            labels,
-            token_prefix: TokenPrefix::default(),
-            dexes: Dexes::default(),
+            chain: parts.chain,
+            accounts: Accounts::new(parts.node.clone(), parts.accounts),
+            sync: parts.sync,
+            labels: parts.labels,
+            token_prefix: parts.token_prefix,
+            dexes: parts.dexes,
+            issuer: KeyIssuer::new(Arc::clone(&parts.records), parts.node),
+            records: parts.records,
+            keys,
+            access: parts.access,
+            admission: Arc::new(admission),
         }
     }
 
-    /// Calls token standards as the chain's people do.
+    /// How keys are used, for someone to write it down.
     #[must_use]
-    pub fn with_token_prefix(self, token_prefix: TokenPrefix) -> Self {
-        Self { token_prefix, ..self }
-    }
-
-    /// Calls exchanges by these names.
-    #[must_use]
-    pub fn with_dexes(self, dexes: Dexes) -> Self {
-        Self { dexes, ..self }
+    pub fn key_uses(&self) -> KeyUses {
+        KeyUses(Arc::clone(&self.keys))
     }
 
     /// How long an answer about one block stays true.

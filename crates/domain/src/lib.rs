@@ -4,6 +4,7 @@
 
 mod account;
 mod address;
+mod api_key;
 mod block;
 mod changes;
 mod filter;
@@ -19,6 +20,7 @@ mod transfer;
 pub use account::{Account, Code};
 pub use address::{AddressFacts, Creation};
 pub use alloy_primitives::{Address, B256, U256};
+pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, Involvement, TouchedHolder};
 pub use filter::{BlockRange, TransactionFilter};

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use api::{DexEntry, TokenPrefix};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use domain::Address;
+use ipnet::IpNet;
 use node::Endpoint;
 use serde::Deserialize;
 use serde::de::Error as _;
@@ -31,6 +33,8 @@ pub(crate) enum Command {
     Run(RunOptions),
     /// Show everything on a chain of its own, with traffic: no node needed
     Demo(DemoOptions),
+    /// See and change the API keys in a data folder that no explorer has open
+    Keys(KeysOptions),
 }
 
 /// Options of `run`, as one source gives them: the command line with the environment, or the file.
@@ -62,6 +66,22 @@ pub(crate) struct RunOptions {
     /// What token types are called on this chain: BEP20 and so on, or ERC20 and so on [default: BEP]
     #[arg(long, env = "EXPLORER_TOKEN_PREFIX", value_name = "BEP|ERC")]
     pub(crate) token_prefix: Option<TokenPrefix>,
+    /// Who sees and changes what belongs to an owner, such as the list of his keys [default: guarded]
+    #[arg(long, env = "EXPLORER_OWNER_ACCESS", value_name = "ACCESS")]
+    pub(crate) owner_access: Option<OwnerAccess>,
+
+    /// API requests in any 60 seconds from one IP address without a key; 0: no limit [default: 10]
+    #[arg(long, env = "EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", value_name = "N")]
+    pub(crate) anonymous_requests_per_minute: Option<u32>,
+
+    /// API requests in any 60 seconds from one IP address over all keys it uses; 0: no limit [default: 600]
+    #[arg(long, env = "EXPLORER_KEYED_REQUESTS_PER_MINUTE", value_name = "N")]
+    pub(crate) keyed_requests_per_minute: Option<u32>,
+
+    /// A proxy, or a network of them, whose X-Forwarded-For is believed; may be given several times
+    #[arg(long, env = "EXPLORER_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
+    #[serde(deserialize_with = "networks")]
+    pub(crate) trusted_proxy: Vec<IpNet>,
 
     /// Requests under way at the node at once, at most [default: 128]
     #[arg(long, env = "EXPLORER_RPC_CONCURRENCY", value_name = "N")]
@@ -105,6 +125,10 @@ impl RunOptions {
             labels: self.labels.or(other.labels),
             token_prefix: self.token_prefix.or(other.token_prefix),
             dex: if self.dex.is_empty() { other.dex } else { self.dex },
+            owner_access: self.owner_access.or(other.owner_access),
+            anonymous_requests_per_minute: self.anonymous_requests_per_minute.or(other.anonymous_requests_per_minute),
+            keyed_requests_per_minute: self.keyed_requests_per_minute.or(other.keyed_requests_per_minute),
+            trusted_proxy: if self.trusted_proxy.is_empty() { other.trusted_proxy } else { self.trusted_proxy },
             rpc_concurrency: self.rpc_concurrency.or(other.rpc_concurrency),
             rpc_timeout: self.rpc_timeout.or(other.rpc_timeout),
             cache: self.cache.or(other.cache),
@@ -115,19 +139,46 @@ impl RunOptions {
     }
 }
 
-/// In the file, one address may stand alone, several in a list.
-fn endpoints<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Endpoint>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "a URL or a list of URLs")]
-    enum OneOrMany {
-        One(String),
-        Many(Vec<String>),
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OwnerAccess {
+    /// Who sends a key of that owner
+    Guarded,
+    /// Everybody: for private networks
+    Open,
+}
+
+/// In the file, one value may stand alone, several in a list.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a string or a list of strings")]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    fn into_texts(self) -> Vec<String> {
+        match self {
+            Self::One(text) => vec![text],
+            Self::Many(texts) => texts,
+        }
     }
-    let texts = match OneOrMany::deserialize(deserializer)? {
-        OneOrMany::One(text) => vec![text],
-        OneOrMany::Many(texts) => texts,
-    };
+}
+
+fn endpoints<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Endpoint>, D::Error> {
+    let texts = OneOrMany::deserialize(deserializer)?.into_texts();
     texts.iter().map(|text| text.parse().map_err(D::Error::custom)).collect()
+}
+
+fn networks<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+    let texts = OneOrMany::deserialize(deserializer)?.into_texts();
+    texts.iter().map(|text| network(text).map_err(D::Error::custom)).collect()
+}
+
+/// A network as `10.0.0.0/8`, or one address alone.
+fn network(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<std::net::IpAddr>().map(IpNet::from);
+    text.parse().or_else(|_| address()).map_err(|_| format!("`{text}` is no IP address or network, such as 10.0.0.0/8"))
 }
 
 #[derive(Debug, Args)]
@@ -152,9 +203,50 @@ pub(crate) struct DemoOptions {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
+    /// API requests in any 60 seconds from one IP address without a key; 0: no limit
+    #[arg(long, env = "EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", value_name = "N", default_value_t = 10)]
+    pub(crate) anonymous_requests_per_minute: u32,
+
     /// What to log
     #[arg(long, env = "EXPLORER_LOG", value_name = "FILTER", default_value = "warn")]
     pub(crate) log: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeysOptions {
+    #[command(subcommand)]
+    pub(crate) command: KeysCommand,
+
+    /// The data folder [default: explorer in your data folder]
+    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR", global = true)]
+    pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// List keys, newest first
+    List {
+        /// Only the keys of this owner
+        #[arg(long, value_name = "ADDRESS")]
+        owner: Option<Address>,
+    },
+    /// Make a key for an owner who need not sign for it
+    Create {
+        #[arg(long, value_name = "ADDRESS")]
+        owner: Address,
+        /// A name for the key
+        #[arg(long, default_value = "")]
+        label: String,
+    },
+    /// Change how often a key may be used
+    Limit {
+        id: u64,
+        /// Requests in any 60 seconds
+        #[arg(value_name = "REQUESTS_PER_MINUTE", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        requests: u32,
+    },
+    /// Take a key out of use for good
+    Revoke { id: u64 },
 }
 
 #[cfg(test)]
@@ -210,6 +302,16 @@ mod tests {
         assert!(error.contains("expected BEP or ERC"), "{error}");
         let error = toml::from_str::<RunOptions>("[[dex]]\nname = 'House'\nfactry = '0x12'").unwrap_err().to_string();
         assert!(error.contains("factry") && error.contains("factory"), "{error}");
+    }
+
+    #[test]
+    fn proxies_are_networks_or_single_addresses() {
+        let file: RunOptions = toml::from_str("trusted-proxy = ['10.0.0.0/8', '::1']").unwrap();
+        assert_eq!(file.trusted_proxy, ["10.0.0.0/8".parse().unwrap(), "::1/128".parse::<IpNet>().unwrap()]);
+        let line = ["explorer", "run", "--trusted-proxy", "192.0.2.1", "--trusted-proxy", "10.0.0.0/8,fd00::/8"];
+        let Command::Run(line) = Cli::try_parse_from(line).unwrap().command else { panic!("not run") };
+        assert_eq!(line.trusted_proxy.len(), 3);
+        assert!(Cli::try_parse_from(["explorer", "run", "--trusted-proxy", "10.0.0.0/99"]).is_err());
     }
 
     #[test]

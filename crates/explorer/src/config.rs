@@ -1,16 +1,17 @@
 //! From options to settled configuration: read once, checked once.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use api::{Dexes, Labels, TokenPrefix};
+use api::{Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix, TrustedProxies};
 use domain::BlockNumber;
 use node::NodeConfig;
 use store_embedded::StoreOptions;
 
-use crate::cli::RunOptions;
+use crate::cli::{self, RunOptions};
 use crate::logging::LogFormat;
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3000);
@@ -27,6 +28,9 @@ pub(crate) struct ServiceConfig {
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) dexes: Dexes,
     pub(crate) store: StoreOptions,
+    pub(crate) access: OwnerAccess,
+    pub(crate) limits: LimitConfig,
+    pub(crate) proxies: TrustedProxies,
 }
 
 #[derive(Debug)]
@@ -83,20 +87,41 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         None => Labels::default(),
     };
     let dexes = Dexes::with(&options.dex).context("the names of exchanges in the configuration file are not right")?;
-    let data = match options.data {
-        Some(data) => data,
-        None => {
-            dirs::data_dir().context("no data folder is known for this user: give one with --data")?.join("explorer")
-        }
-    };
     Ok(ServiceConfig {
         node,
-        data,
+        data: data_folder(options.data)?,
         listen: options.listen.unwrap_or(DEFAULT_LISTEN),
         start_block: options.start_block,
         labels,
         token_prefix: options.token_prefix.unwrap_or_default(),
         dexes,
         store,
+        access: match options.owner_access {
+            Some(cli::OwnerAccess::Open) => OwnerAccess::Open,
+            Some(cli::OwnerAccess::Guarded) | None => OwnerAccess::Guarded,
+        },
+        limits: limits(options.anonymous_requests_per_minute, options.keyed_requests_per_minute),
+        proxies: TrustedProxies::new(options.trusted_proxy),
     })
+}
+
+pub(crate) fn data_folder(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    match given {
+        Some(data) => Ok(data),
+        None => Ok(dirs::data_dir()
+            .context("no data folder is known for this user: give one with --data")?
+            .join("explorer")),
+    }
+}
+
+/// What is not said stays as it is by default; nought is no limit.
+pub(crate) fn limits(anonymous: Option<u32>, keyed: Option<u32>) -> LimitConfig {
+    let mut limits = LimitConfig::default();
+    if let Some(requests) = anonymous {
+        limits.anonymous = NonZeroU32::new(requests);
+    }
+    if let Some(requests) = keyed {
+        limits.keyed_client = NonZeroU32::new(requests);
+    }
+    limits
 }

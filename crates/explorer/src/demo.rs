@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
+use api::IssuedKey;
 use devchain::traffic::{HistoryPlan, Traffic};
 use devchain::{DevChain, DevChainConfig, RpcServer};
 use node::NodeConfig;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::DemoOptions;
-use crate::config::{LogConfig, ServiceConfig};
+use crate::config::{self, LogConfig, ServiceConfig};
 use crate::logging::{self, LogFormat};
 use crate::service::Service;
 use crate::shutdown;
@@ -36,13 +37,17 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         token_prefix: api::TokenPrefix::default(),
         dexes: api::Dexes::default(),
         store: store_embedded::StoreOptions::default(),
+        access: api::OwnerAccess::Open,
+        limits: config::limits(Some(options.anonymous_requests_per_minute), None),
+        proxies: api::TrustedProxies::default(),
     };
     let service = Service::start(config, cancel.clone()).await?;
+    let demo_key = issue_demo_key(&service, &chain).await?;
     let block_time = Duration::from_secs(options.block_time);
     let living = tokio::spawn(devchain::traffic::run(traffic, block_time, cancel.clone()));
     wait_until_level(&service, &chain, &cancel).await;
     if !cancel.is_cancelled() {
-        logging::say(&banner(service.local_addr(), &rpc, &chain, options.block_time));
+        logging::say(&banner(service.local_addr(), &rpc, &chain, &demo_key, &options));
     }
     let result = service.finish().await;
     living.abort();
@@ -86,28 +91,48 @@ async fn wait_until_level(service: &Service, chain: &DevChain, cancel: &Cancella
     let _ = cancel.run_until_cancelled(level).await;
 }
 
-fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, block_time: u64) -> String {
+/// So that who tries the API is not stopped after ten requests.
+async fn issue_demo_key(service: &Service, chain: &DevChain) -> anyhow::Result<IssuedKey> {
+    let owner = chain.accounts().first().map(|signer| signer.address()).unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let label = "demo".to_owned();
+    let key = api::issue_key(&service.user_records(), owner, label, None, u64::try_from(now)?).await;
+    key.context("the demo's API key cannot be made")
+}
+
+fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedKey, options: &DemoOptions) -> String {
+    let block_time = options.block_time;
     let base = format!("http://{address}");
-    let someone =
-        chain.accounts().first().map(|signer| signer.address().to_string().to_lowercase()).unwrap_or_default();
+    let someone = format!("{:#x}", demo.key.owner);
     format!(
         "
   Explorer is up: a chain of its own, a block every {block_time} s, indexed as it grows.
 
   Open   {base}/api/v1/stats
          {base}/health
-         {base}/api/v1/openapi.json     what else there is
+         {base}/docs     what else there is, to read and to try
 
   Try    curl {base}/api/v1/blocks
          curl '{base}/api/v1/transactions?limit=5'
          curl '{base}/api/v1/transactions?address={someone}'
          curl {base}/api/v1/addresses/{someone}
 
+  Key    {key}
+         curl -H 'X-API-Key: {key}' {base}/api/v1/stats
+         With it {per_minute} requests a minute; without, {anonymous}. It is {someone}'s;
+         what belongs to an owner is open to everybody here, as --owner-access open makes it.
+
   Chain  {rpc}   JSON-RPC for wallets and cast, chain id {chain_id}
 
   Ctrl-C ends it; nothing is kept.
 
 ",
+        key = demo.text.reveal(),
+        per_minute = demo.key.requests_per_minute,
+        anonymous = match options.anonymous_requests_per_minute {
+            0 => "as many as you like".to_owned(),
+            limit => limit.to_string(),
+        },
         rpc = rpc.url(),
         chain_id = chain.chain_id(),
     )

@@ -4,6 +4,7 @@
 mod cli;
 mod config;
 mod demo;
+mod keys;
 mod logging;
 mod progress;
 mod run;
@@ -37,6 +38,7 @@ fn start(cli: Cli) -> anyhow::Result<()> {
         match cli.command {
             Command::Run(options) => run::run(options).await,
             Command::Demo(options) => demo::run(options).await,
+            Command::Keys(options) => keys::run(options).await,
         }
     });
     runtime.shutdown_timeout(LAST_PATIENCE);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use api::ApiState;
+use api::{ApiParts, ApiState, KeyUses};
 use domain::{BlockNumber, SyncStatus};
 use ingest::{Follower, IngestConfig, Progress};
 use node::NodeClient;
-use store::StoreError;
+use store::{StoreError, UserRecords};
 use store_embedded::EmbeddedStore;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -25,7 +25,6 @@ const PATIENCE: Duration = Duration::from_millis(1_400);
 const NODE_RETRY: Duration = Duration::from_secs(1);
 
 /// A running explorer.
-#[derive(Debug)]
 pub(crate) struct Service {
     local_addr: SocketAddr,
     sync: watch::Receiver<SyncStatus>,
@@ -33,6 +32,7 @@ pub(crate) struct Service {
     store: Arc<EmbeddedStore>,
     following: JoinHandle<anyhow::Result<()>>,
     serving: JoinHandle<anyhow::Result<()>>,
+    key_uses: KeyUses,
     cancel: CancellationToken,
 }
 
@@ -54,9 +54,21 @@ impl Service {
         let progress = Arc::new(Progress::default());
 
         let reader = Arc::new(store.reader());
-        let state = ApiState::new(reader.clone(), reader, node.clone(), sync.clone(), config.labels)
-            .with_token_prefix(config.token_prefix)
-            .with_dexes(config.dexes);
+        let state = ApiState::new(ApiParts {
+            chain: reader.clone(),
+            accounts: reader,
+            records: Arc::new(store.user_records()),
+            node: node.clone(),
+            sync: sync.clone(),
+            labels: config.labels,
+            access: config.access,
+            limits: config.limits,
+            proxies: config.proxies,
+            token_prefix: config.token_prefix,
+            dexes: config.dexes,
+        });
+        let key_uses = state.key_uses();
+        tokio::spawn(key_uses.clone().write_down_until(cancel.clone()));
         let router = api::router(state);
         let serving_cancel = cancel.clone();
         let serving = tokio::spawn(async move {
@@ -72,7 +84,12 @@ impl Service {
             progress: Arc::clone(&progress),
         };
         let following = tokio::spawn(following.run(cancel.clone()));
-        Ok(Self { local_addr, sync, progress, store, following, serving, cancel })
+        Ok(Self { local_addr, sync, progress, store, following, serving, key_uses, cancel })
+    }
+
+    /// What users leave with this explorer.
+    pub(crate) fn user_records(&self) -> impl UserRecords + use<> {
+        self.store.user_records()
     }
 
     pub(crate) fn local_addr(&self) -> SocketAddr {
@@ -113,6 +130,7 @@ impl Service {
         if tokio::time::timeout(PATIENCE, parts).await.is_err() {
             tracing::warn!("some work did not end in time and is cut off; nothing committed is lost");
         }
+        self.key_uses.finish().await;
         self.store.sync().context("the last writes could not be made durable")?;
         ended
     }
@@ -157,7 +175,7 @@ impl Following {
     }
 }
 
-fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
+pub(crate) fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
     let data = data.display();
     let advice = match &error {
         StoreError::InUse => {

@@ -6,9 +6,9 @@ use std::{
 use domain::{Account, Address, BlockNumber, BlockRef, ChainIdentity, FetchedBlock};
 
 use crate::{
-    CallBlock, ContractAnswers, ContractCall, Heads, NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy,
-    account::fetch_account, blocks::fetch_block, calls::call_contracts, error::Remedy, failover::Failover,
-    rpc_error::RpcErrorKind, status::Counters, upstream::Upstream,
+    CallBlock, CallOutcome, CallRequest, ContractAnswers, ContractCall, Heads, NodeConfig, NodeError, NodeStatus,
+    PollBounds, RetryPolicy, account::fetch_account, blocks::fetch_block, call, calls::call_contracts, error::Remedy,
+    failover::Failover, rpc_error::RpcErrorKind, status::Counters, upstream::Upstream,
 };
 
 /// Speaks with the node. Cheap to clone; all clones share connections, limits and counters.
@@ -107,6 +107,15 @@ impl NodeClient {
     /// node's head: [`Account::block`] tells.
     pub async fn account(&self, address: Address, at: BlockRef) -> Result<Account, NodeError> {
         self.persist(self.retry.tries, |_, upstream| async move { fetch_account(&upstream, address, at).await }).await
+    }
+
+    /// Executes without leaving a trace. Waits no longer than the call allows, whatever the node does.
+    pub async fn call(&self, request: &CallRequest) -> Result<CallOutcome, NodeError> {
+        let asked = self.persist(self.retry.tries, |_, upstream| async move { call::call(&upstream, request).await });
+        tokio::time::timeout(request.patience, asked).await.unwrap_or_else(|_| {
+            let endpoint = self.failover.upstream(self.failover.current()).name();
+            Err(call::timed_out(endpoint, request.patience))
+        })
     }
 
     /// New heads from now on, beginning with the present one.

@@ -5,6 +5,7 @@
 
 mod account;
 mod blocks;
+mod call;
 mod calls;
 mod check;
 mod client;
@@ -22,6 +23,7 @@ mod status;
 mod transport;
 mod upstream;
 
+pub use call::{CallOutcome, CallRequest};
 pub use calls::{CallBlock, ContractAnswer, ContractAnswers, ContractCall};
 pub use client::NodeClient;
 pub use config::{NodeConfig, PollBounds, RetryPolicy};

@@ -177,6 +177,11 @@ impl Batch {
     pub(crate) fn commit(self) -> Result<(), StoreError> {
         self.batch.commit().map_err(backend)
     }
+
+    /// Returns once the writes would survive a loss of power.
+    pub(crate) fn commit_durably(self) -> Result<(), StoreError> {
+        self.batch.durability(Some(PersistMode::SyncAll)).commit().map_err(backend)
+    }
 }
 
 fn backend(error: fjall::Error) -> StoreError {

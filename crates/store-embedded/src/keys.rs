@@ -1,7 +1,7 @@
 //! The tables and their keys. Numbers stand big-endian, so that keys sort as numbers do.
 
 use alloy_primitives::{Address, B256};
-use domain::BlockNumber;
+use domain::{ApiKeyId, BlockNumber, KeyDigest, UnixMillis};
 
 use crate::engine::Group;
 
@@ -84,10 +84,20 @@ pub(crate) enum Table {
     Audit = 0x67,
     /// token -> nothing: a comparison is due.
     Unaudited = 0x68,
+    /// id -> an API key's record.
+    ApiKey = 0x50,
+    /// start of digest, id -> nothing.
+    ApiKeyByDigest = 0x51,
+    /// owner, id -> nothing.
+    ApiKeyByOwner = 0x52,
+    /// owner -> ids of the keys in use.
+    ActiveApiKeys = 0x53,
+    /// owner, time signed -> nothing.
+    ApiKeyProof = 0x54,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 30] = [
+    pub(crate) const ALL: [Self; 35] = [
         Self::Block,
         Self::Transaction,
         Self::Address,
@@ -118,6 +128,11 @@ impl Table {
         Self::Sweep,
         Self::Audit,
         Self::Unaudited,
+        Self::ApiKey,
+        Self::ApiKeyByDigest,
+        Self::ApiKeyByOwner,
+        Self::ActiveApiKeys,
+        Self::ApiKeyProof,
     ];
 
     pub(crate) fn from_mark(mark: u8) -> Option<Self> {
@@ -136,7 +151,8 @@ impl Table {
     }
 
     /// Whether the rows follow from the blocks alone, and at once. The others hold what the node was or is to be asked,
-    /// what is made up behind the tip, and what a revert needs.
+    /// what is made up behind the tip, what a revert needs, and what users
+    /// leave.
     pub(crate) fn is_of_the_chain(self) -> bool {
         !matches!(
             self,
@@ -152,6 +168,11 @@ impl Table {
                 | Self::Sweep
                 | Self::Audit
                 | Self::Unaudited
+                | Self::ApiKey
+                | Self::ApiKeyByDigest
+                | Self::ApiKeyByOwner
+                | Self::ActiveApiKeys
+                | Self::ApiKeyProof
         )
     }
 }
@@ -202,6 +223,22 @@ impl Key {
 
     pub(crate) fn transaction_by_hash(hash: &B256, id: TxId) -> Self {
         Self::of(&[&hash[..HASH_BYTES], &id_bytes(id)])
+    }
+
+    pub(crate) fn digest_prefix(digest: &KeyDigest) -> Self {
+        Self::of(&[&digest.as_bytes()[..HASH_BYTES]])
+    }
+
+    pub(crate) fn api_key_by_digest(digest: &KeyDigest, id: ApiKeyId) -> Self {
+        Self::of(&[&digest.as_bytes()[..HASH_BYTES], &id_bytes(id)])
+    }
+
+    pub(crate) fn api_key_by_owner(owner: &Address, id: ApiKeyId) -> Self {
+        Self::of(&[owner.as_slice(), &id_bytes(id)])
+    }
+
+    pub(crate) fn api_key_proof(owner: &Address, signed_at: UnixMillis) -> Self {
+        Self::of(&[owner.as_slice(), &signed_at.to_be_bytes()])
     }
 
     pub(crate) fn list(list: ListKey) -> Self {

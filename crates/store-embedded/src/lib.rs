@@ -18,9 +18,11 @@ mod rows;
 mod standing;
 mod store;
 mod undo;
+mod user_records;
 mod write;
 mod writer;
 
 pub use reader::EmbeddedReader;
 pub use store::{EmbeddedStore, StoreOptions};
+pub use user_records::EmbeddedUserRecords;
 pub use writer::EmbeddedWriter;

@@ -6,6 +6,7 @@ use store::StoreError;
 use crate::engine::Engine;
 use crate::meta::{self, Binding, SCHEMA};
 use crate::reader::EmbeddedReader;
+use crate::user_records::EmbeddedUserRecords;
 use crate::writer::EmbeddedWriter;
 
 /// How much memory the store may use.
@@ -28,6 +29,7 @@ impl Default for StoreOptions {
 pub struct EmbeddedStore {
     engine: Engine,
     options: StoreOptions,
+    user_records: EmbeddedUserRecords,
 }
 
 impl EmbeddedStore {
@@ -47,7 +49,8 @@ impl EmbeddedStore {
                 batch.commit()?;
             }
         }
-        Ok(Self { engine, options })
+        let user_records = EmbeddedUserRecords::new(engine.clone());
+        Ok(Self { engine, options, user_records })
     }
 
     /// The chain that the data is of; None while nothing was indexed yet.
@@ -91,6 +94,11 @@ impl EmbeddedStore {
     #[must_use]
     pub fn reader(&self) -> EmbeddedReader {
         EmbeddedReader::new(self.engine.clone())
+    }
+
+    #[must_use]
+    pub fn user_records(&self) -> EmbeddedUserRecords {
+        self.user_records.clone()
     }
 
     /// Returns once everything committed so far would survive a loss of power.

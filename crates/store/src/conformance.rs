@@ -6,6 +6,7 @@
 mod chain;
 mod checks;
 mod model;
+mod user_records;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use domain::{Address, AuditVerdict, BlockChanges, BlockNumber, TokenFacts, U256}
 pub use model::Model;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+pub use user_records::run_user_records;
 
 use crate::{ChainReader, ChainWriter, KeptAccounts, StoreError, Undo};
 

@@ -5,6 +5,8 @@
 pub mod conformance;
 mod error;
 mod traits;
+mod user_records;
 
 pub use error::{BoxError, StoreError};
 pub use traits::{ChainReader, ChainWriter, KeptAccounts, Undo};
+pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};

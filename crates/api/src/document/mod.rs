@@ -9,19 +9,26 @@ use utoipa::{
     IntoResponses, PartialSchema,
     openapi::{
         Components, Header, HeaderBuilder, InfoBuilder, LicenseBuilder, Object, OpenApi, OpenApiBuilder, RefOr,
-        Required, Type,
+        Required, SecurityRequirement, Type,
         path::{Operation, ParameterBuilder, ParameterIn, PathItem},
         response::Responses,
+        security::{ApiKey, ApiKeyValue, SecurityScheme},
         tag::TagBuilder,
     },
 };
 
-use crate::wire::{Problem, ProblemCode};
+use crate::{
+    OwnerAccess,
+    wire::{Problem, ProblemCode},
+};
 
 pub(crate) use responses::{
-    BadBody, BadParameter, BodyTooLarge, NoSuchAddress, NoSuchBlock, NoSuchToken, NoSuchTransaction,
-    NodeOrIndexUnavailable, NotDeclaredJson, NotModified, Unavailable,
+    BadBody, BadParameter, BadProof, BadQuery, KeyConflict, NeedsKey, NoSuchAddress, NoSuchBlock, NoSuchKey,
+    NoSuchToken, NoSuchTransaction, NodeOrIndexUnavailable, NotModified, NotYours, Unavailable,
 };
+
+/// The name of the one way to show who one is.
+const SCHEME: &str = "apiKey";
 
 const DESCRIPTION: &str = "\
 Blocks, transactions, tokens, transfers, trades and addresses of an EVM chain.
@@ -34,7 +41,16 @@ Errors are problem documents (RFC 9457): `code` is stable, `field` names the inp
 is answered 404 `route_not_found`; a listed one with another method 405 `method_not_allowed`, with `Allow`. A 503 comes \
 with `Retry-After`.
 
-Answers carry an `ETag`: sent back in `If-None-Match`, it is answered 304 while it holds.";
+Answers carry an `ETag`: sent back in `If-None-Match`, it is answered 304 while it holds.
+
+Without a key, 10 requests may be made in any 60 seconds from one IP address (from one /64 of IPv6); with a key in \
+`X-API-Key`, 100 or what its `requestsPerMinute` says. Every answer under `/api/v1` tells how the caller stands: \
+`X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (unix seconds, when one more request may be made), \
+and `RateLimit` and `RateLimit-Policy` of the IETF draft. What goes beyond is answered 429 with `Retry-After`, and \
+does not count. A wrong key is answered 401, and counts as none. This document and `/health` are free.
+
+A key is given to whoever signs a message with the wallet of an address: see `POST /api/v1/keys`. What belongs to an \
+owner is shown to callers with a key of that owner.";
 
 /// The head of the document, before the routes join.
 pub(crate) fn introduction() -> OpenApi {
@@ -49,22 +65,42 @@ pub(crate) fn introduction() -> OpenApi {
         .info(info)
         .tags(Some([
             tag("chain", "What is on the chain"),
+            tag("keys", "API keys"),
             tag("health", "How the service is doing"),
             tag("meta", "The API itself"),
         ]))
         .build()
 }
 
-/// Adds what holds for every operation: the problems that any may meet, whatever it does, and the headers that the layers set.
-pub(crate) fn complete(document: &mut OpenApi) {
+/// Adds what holds for every operation: the problems that any may meet, whatever it does, the headers that the layers
+/// set, and who may call.
+pub(crate) fn complete(document: &mut OpenApi, access: OwnerAccess) {
     let components = document.components.get_or_insert_with(Components::new);
     components.schemas.insert("Problem".to_owned(), Problem::schema());
     components.schemas.insert("ProblemCode".to_owned(), ProblemCode::schema());
-    for operation in document.paths.paths.values_mut().flat_map(operations) {
-        add_common_problems(&mut operation.responses);
-        add_request_headers(operation);
-        add_response_headers(&mut operation.responses);
+    let key = ApiKeyValue::with_description("X-API-Key", "A key from POST /api/v1/keys");
+    components.add_security_scheme(SCHEME, SecurityScheme::ApiKey(ApiKey::Header(key)));
+    for (path, item) in &mut document.paths.paths {
+        let draws = path.starts_with("/api/") && path != "/api/v1/openapi.json";
+        for operation in operations(item) {
+            add_common_problems(operation, draws);
+            add_request_headers(operation);
+            add_response_headers(&mut operation.responses, path.starts_with("/api/"));
+            if draws {
+                operation.security = Some(security(operation, access));
+            }
+        }
     }
+}
+
+/// A key is welcome everywhere; it is needed where the operation says so itself.
+fn security(operation: &Operation, access: OwnerAccess) -> Vec<SecurityRequirement> {
+    let with_key = SecurityRequirement::new(SCHEME, Vec::<String>::new());
+    let needed = operation.operation_id.as_deref().is_some_and(|id| match access {
+        OwnerAccess::Guarded => matches!(id, "list_keys" | "revoke_key"),
+        OwnerAccess::Open => id == "revoke_key",
+    });
+    if needed { vec![with_key] } else { vec![SecurityRequirement::default(), with_key] }
 }
 
 /// The document as it is served.
@@ -77,10 +113,20 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch].into_iter().flatten()
 }
 
-fn add_common_problems(responses: &mut Responses) {
-    let common = [responses::UrlTooLong::responses(), responses::Failed::responses()];
+fn add_common_problems(operation: &mut Operation, draws: bool) {
+    let mut common = vec![responses::UrlTooLong::responses(), responses::Failed::responses()];
+    if draws {
+        common.extend([responses::BadKey::responses(), responses::TooManyRequests::responses()]);
+    }
+    if operation.request_body.is_some() {
+        common.extend([
+            responses::BodyTooSlow::responses(),
+            responses::BodyTooLarge::responses(),
+            responses::NotJson::responses(),
+        ]);
+    }
     for (status, response) in common.into_iter().flatten() {
-        responses.responses.entry(status).or_insert(response);
+        operation.responses.responses.entry(status).or_insert(response);
     }
 }
 
@@ -101,12 +147,17 @@ fn add_request_headers(operation: &mut Operation) {
     }
 }
 
-fn add_response_headers(responses: &mut Responses) {
+fn add_response_headers(responses: &mut Responses, limited: bool) {
     let tagged = responses.responses.contains_key("304");
     for (status, response) in &mut responses.responses {
         let RefOr::T(response) = response else { continue };
         let mut add = |name: &str, header: Header| response.headers.insert(name.to_owned(), header.into());
         add("X-Request-Id", header("The name of the request, the client's own or a new one", "trace-1"));
+        if limited {
+            for (name, description, example) in LIMIT_HEADERS {
+                add(name, header(description, example));
+            }
+        }
         let keepable = tagged && matches!(status.as_str(), "200" | "304");
         let caching = if keepable { "no-cache" } else { "no-store" };
         add("Cache-Control", header("What a cache may do with the answer", caching));
@@ -115,6 +166,15 @@ fn add_response_headers(responses: &mut Responses) {
         }
     }
 }
+
+/// Left out where the operator sets no limit.
+const LIMIT_HEADERS: [(&str, &str, &str); 5] = [
+    ("X-RateLimit-Limit", "Requests that may be made in any 60 seconds", "100"),
+    ("X-RateLimit-Remaining", "Requests that may still be made now", "97"),
+    ("X-RateLimit-Reset", "When one more may be made, in unix seconds", "1794700860"),
+    ("RateLimit", "The same as the IETF draft writes it, for each quota", "\"key\";r=97;t=60, \"ip\";r=597;t=60"),
+    ("RateLimit-Policy", "The quotas that hold", "\"key\";q=100;w=60, \"ip\";q=600;w=60"),
+];
 
 fn header(description: &str, example: &str) -> Header {
     HeaderBuilder::new()

@@ -10,6 +10,7 @@ use utoipa::{
 use super::header;
 use crate::{
     error::{AccountUnknown, ApiError},
+    keys::{OtherText, ProofFault},
     params::BodyFault,
 };
 
@@ -36,7 +37,7 @@ problem_answers! {
         ApiError::RepeatedParameter { field: "page" },
         ApiError::MalformedUrl { field: Some("page".to_owned()) },
     ];
-    BadBody: "The body cannot be read; `field` names the member at fault", [
+    BadQuery: "The body cannot be read; `field` names the member at fault", [
         ApiError::Body(BodyFault::invalid("orderBy", "must be asc or desc")),
         ApiError::Body(BodyFault::Repeated { field: "limit".to_owned() }),
         ApiError::Body(BodyFault::NotAnObject),
@@ -50,12 +51,40 @@ problem_answers! {
             offered: "blockFrom, blockTo".to_owned(),
         }),
     ];
-    BodyTooLarge: "The body is larger than 65536 bytes", [ApiError::Body(BodyFault::TooLarge)];
-    NotDeclaredJson: "The body is not declared as JSON", [ApiError::Body(BodyFault::NotDeclaredJson)];
     NoSuchBlock: "No such block is indexed", [ApiError::BlockNotFound];
     NoSuchTransaction: "No such transaction is indexed", [ApiError::TransactionNotFound];
     NoSuchToken: "No transfer of such a token is indexed", [ApiError::TokenNotFound];
     NoSuchAddress: "The address was never seen on the chain", [ApiError::AddressNotFound];
+    BadBody: "The body cannot be read; `field` names what is at fault in it", [
+        ApiError::MissingField { field: "signature" },
+        ApiError::UnknownField { field: "lable".to_owned(), known: vec!["ownerAddress", "label", "signature", "timestamp"] },
+        ApiError::MalformedBody { what: "the body must be a JSON object: EOF while parsing a value at line 1 column 0".to_owned() },
+        ApiError::InvalidParameter { field: "ownerAddress", rule: "must be 0x and 40 hexadecimal digits" },
+        ApiError::RepeatedField { field: "label".to_owned() },
+        ProofFault::RecoveryByte(37).into(),
+    ];
+    BodyTooSlow: "The body did not arrive in time", [ApiError::BodyTooSlow];
+    BodyTooLarge: "The body is too long", [ApiError::BodyTooLarge { max: 64 * 1024 }];
+    NotJson: "The body is not sent as JSON", [ApiError::UnsupportedMediaType];
+    BadProof: "The signature does not prove that the address is the sender's, or the API key is no good", [
+        ProofFault::OtherText(OtherText::MixedCaseAddress).into(),
+        ProofFault::HighS.into(),
+        ProofFault::Expired.into(),
+        ProofFault::FromTheFuture.into(),
+        ApiError::InvalidKey,
+        ApiError::RevokedKey,
+    ];
+    KeyConflict: "The proof was used before, or the owner has enough keys", [
+        ApiError::ProofUsed,
+        ApiError::KeyQuotaReached,
+    ];
+    NeedsKey: "An API key of the owner is needed", [ApiError::KeyRequired, ApiError::InvalidKey, ApiError::RevokedKey];
+    BadKey: "The API key is no good", [ApiError::InvalidKey, ApiError::RevokedKey];
+    NotYours: "The API key belongs to another owner", [ApiError::NotOwner];
+    NoSuchKey: "The owner has no such key", [ApiError::KeyNotFound];
+    TooManyRequests: "The limit is reached", [
+        ApiError::RateLimited { retry_after: 42, advice: ", or send an API key in X-API-Key: more may be asked with one" },
+    ];
     UrlTooLong: "The URL is longer than 8192 bytes", [ApiError::UriTooLong];
     Failed: "A fault of the service", [ApiError::Panicked { message: String::new() }];
     Unavailable: "The index cannot answer now", [ApiError::NoTip, ApiError::DeadlineExceeded];
@@ -80,8 +109,18 @@ fn problem(description: &str, errors: &[ApiError]) -> Responses {
     let mut response =
         ResponseBuilder::new().description(description).content("application/problem+json", body(errors));
     let statuses: Vec<u16> = errors.iter().map(|error| error.code().status().as_u16()).collect();
-    if statuses.contains(&503) {
-        response = response.header("Retry-After", header("Seconds to wait before asking again", "5"));
+    for (status, name, example) in [
+        (503, "Retry-After", "5"),
+        (429, "Retry-After", "42"),
+        (401, "WWW-Authenticate", "ApiKey header=\"X-API-Key\""),
+    ] {
+        if statuses.contains(&status) {
+            let description = match name {
+                "Retry-After" => "Seconds to wait before asking again",
+                _ => "How to show who one is",
+            };
+            response = response.header(name, header(description, example));
+        }
     }
     statuses.first().map(|status| (status.to_string(), response.build().into())).into_iter().collect()
 }

@@ -4,11 +4,11 @@ use serde_json::Value;
 use utoipa::openapi::OpenApi;
 
 use super::{complete, write};
-use crate::{error::tests::CODES, routes};
+use crate::{OwnerAccess, error::tests::CODES, routes};
 
 fn document() -> OpenApi {
     let mut document = routes::router().into_openapi();
-    complete(&mut document);
+    complete(&mut document, OwnerAccess::Guarded);
     document
 }
 
@@ -36,6 +36,8 @@ fn every_route_that_is_served_is_described() {
         "/api/v1/addresses/{address}/tokens",
         "/api/v1/blocks",
         "/api/v1/blocks/{numberOrHash}",
+        "/api/v1/keys",
+        "/api/v1/keys/{id}",
         "/api/v1/openapi.json",
         "/api/v1/query",
         "/api/v1/stats",
@@ -99,7 +101,7 @@ fn every_operation_tells_its_failures_with_an_example() {
     let document = written();
     for (path, item) in document["paths"].as_object().unwrap() {
         let asks_the_store = !path.starts_with("/health") && path != "/api/v1/openapi.json";
-        let statuses = if asks_the_store { &[414, 500, 503][..] } else { &[414, 500][..] };
+        let statuses = if asks_the_store { &[401, 414, 429, 500, 503][..] } else { &[414, 500][..] };
         for status in statuses {
             for (method, operation) in item.as_object().unwrap() {
                 let example = operation["responses"][status.to_string()]
@@ -125,8 +127,59 @@ fn what_is_always_present_is_required_even_where_it_may_be_null() {
             "Problem" => &["field"],
             "QueryRequest" => &["filter", "limit", "offset", "orderBy"],
             "QueryFilter" => &["address", "blockFrom", "blockNumber", "blockTo", "dex", "from", "to", "tokenAddress"],
+            "NewKey" => &["label"],
             _ => &[],
         };
         assert_eq!(optional, expected, "{name}");
+    }
+}
+
+#[test]
+fn every_problem_in_an_example_is_under_its_own_status() {
+    let document = written();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (status, response) in
+            item.as_object().unwrap().values().flat_map(|operation| operation["responses"].as_object().unwrap())
+        {
+            let examples = response.pointer("/content/application~1problem+json/examples").and_then(Value::as_object);
+            for (code, example) in examples.into_iter().flatten() {
+                assert_eq!(example["value"]["status"].to_string(), *status, "{path} {code}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_answer_of_the_api_tells_of_the_limit_headers() {
+    let document = written();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for operation in item.as_object().unwrap().values() {
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let told = response["headers"].get("X-RateLimit-Remaining").is_some();
+                assert_eq!(told, path.starts_with("/api/"), "{path} {status}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_key_is_needed_where_owners_are_guarded_and_nowhere_else() {
+    for (access, needing) in [
+        (OwnerAccess::Guarded, &["delete /api/v1/keys/{id}", "get /api/v1/keys"][..]),
+        (OwnerAccess::Open, &["delete /api/v1/keys/{id}"]),
+    ] {
+        let mut document = routes::router().into_openapi();
+        complete(&mut document, access);
+        let document: Value = serde_json::from_slice(&write(&document)).unwrap();
+        let mut found = BTreeSet::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                let requirements = operation["security"].as_array().cloned().unwrap_or_default();
+                if !requirements.is_empty() && !requirements.contains(&serde_json::json!({})) {
+                    found.insert(format!("{method} {path}"));
+                }
+            }
+        }
+        assert_eq!(found, needing.iter().map(|operation| (*operation).to_owned()).collect());
     }
 }

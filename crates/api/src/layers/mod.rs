@@ -1,17 +1,18 @@
 //! What every request passes through, whatever its route.
 
+mod admission;
 mod conditional;
 mod deadline;
 mod panic;
 mod request_id;
 mod url_length;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
     http::{HeaderValue, Method, header},
-    middleware::from_fn,
+    middleware::{from_fn, from_fn_with_state},
 };
 use tower_http::{
     CompressionLevel,
@@ -21,13 +22,15 @@ use tower_http::{
     set_header::SetResponseHeaderLayer,
 };
 
-use crate::error::ApiError;
+use crate::{error::ApiError, limits};
+
+pub(crate) use admission::Admission;
 
 /// How long a browser may remember that it is allowed to ask.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(86_400);
 
 /// Wraps a router. The last layer added is the first to see a request.
-pub(crate) fn wrap(router: Router) -> Router {
+pub(crate) fn wrap(router: Router, admission: Arc<Admission>) -> Router {
     router
         .fallback(async || ApiError::RouteNotFound)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
@@ -36,6 +39,8 @@ pub(crate) fn wrap(router: Router) -> Router {
         // Inside of CORS and the request id, so that a page and a log can make sense of a panic's answer too.
         .layer(CatchPanicLayer::custom(panic::answer_panic))
         .layer(from_fn(conditional::answer_not_modified))
+        // Outside of all that may fail, so that a failure too tells the caller how he stands.
+        .layer(from_fn_with_state(admission, admission::admit))
         // Bodies are small and made for one request: the quickest level saves most of the bytes at little cost.
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .layer(open_to_browsers())
@@ -47,13 +52,22 @@ pub(crate) fn wrap(router: Router) -> Router {
 fn open_to_browsers() -> CorsLayer {
     CorsLayer::new()
         .allow_origin(Any)
-        .allow_methods([Method::GET, Method::HEAD, Method::OPTIONS, Method::POST])
+        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE, Method::OPTIONS])
         .allow_headers(Any)
-        .expose_headers([header::ETAG, header::RETRY_AFTER, request_id::HEADER])
+        .expose_headers([
+            header::ETAG,
+            header::RETRY_AFTER,
+            request_id::HEADER,
+            limits::LIMIT,
+            limits::REMAINING,
+            limits::RESET,
+            limits::RATE_LIMIT,
+            limits::POLICY,
+        ])
         .max_age(PREFLIGHT_MAX_AGE)
         // Every origin gets the same answer, so a shared cache need not tell them apart.
         .vary([])
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::{
     Router,
     body::Body,
@@ -8,8 +10,23 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use super::{url_length::MAX_URL_BYTES, wrap};
-use crate::answer::{Answer, Freshness};
+use super::{Admission, url_length::MAX_URL_BYTES};
+use crate::{
+    LimitConfig, TrustedProxies,
+    answer::{Answer, Freshness},
+    keys::{KeyRing, memory::MemoryRecords},
+    limits::RateLimits,
+};
+
+/// The layers as they stand around the API, with nobody kept out.
+pub(crate) fn wrap(router: Router) -> Router {
+    let admission = Admission {
+        keys: Arc::new(KeyRing::new(Arc::new(MemoryRecords::default()))),
+        limits: RateLimits::new(LimitConfig { anonymous: None, keyed_client: None }),
+        proxies: TrustedProxies::default(),
+    };
+    super::wrap(router, Arc::new(admission))
+}
 
 struct Reply {
     status: StatusCode,
@@ -162,7 +179,10 @@ async fn a_browser_page_of_any_origin_may_ask() {
 
     let reply = send(request("GET", "/numbers").header("origin", "null").body(Body::empty()).unwrap()).await;
     assert_eq!(reply.header("access-control-allow-origin"), "*");
-    assert_eq!(reply.header("access-control-expose-headers"), "etag,retry-after,x-request-id");
+    assert_eq!(
+        reply.header("access-control-expose-headers"),
+        "etag,retry-after,x-request-id,x-ratelimit-limit,x-ratelimit-remaining,x-ratelimit-reset,ratelimit,ratelimit-policy"
+    );
 }
 
 #[tokio::test]

@@ -7,10 +7,10 @@ use crate::error::ApiError;
 const FIELD: &str = "address";
 
 /// Reads `0x` and 40 hex digits in any letter case. A checksum in the case is not held against the caller.
-fn parse_address(text: &str) -> Result<Address, ApiError> {
+pub(crate) fn parse_address(field: &'static str, text: &str) -> Result<Address, ApiError> {
     parse_bytes(text)
         .map(Address::new)
-        .ok_or(ApiError::InvalidParameter { field: FIELD, rule: "must be 0x and 40 hexadecimal digits" })
+        .ok_or(ApiError::InvalidParameter { field, rule: "must be 0x and 40 hexadecimal digits" })
 }
 
 /// Reads `0x` and exactly the digits of `N` bytes.
@@ -22,13 +22,19 @@ impl FromPathSegment for Address {
     const FIELD: &'static str = FIELD;
 
     fn from_segment(segment: &str) -> Result<Self, ApiError> {
-        parse_address(segment)
+        parse_address(FIELD, segment)
     }
 }
 
 impl Query {
     pub(crate) fn find_address(&self) -> Result<Option<Address>, ApiError> {
-        self.find(FIELD)?.map(parse_address).transpose()
+        self.find(FIELD)?.map(|text| parse_address(FIELD, text)).transpose()
+    }
+
+    /// The owner whose belongings are asked for.
+    pub(crate) fn owner(&self) -> Result<Address, ApiError> {
+        const OWNER: &str = "owner";
+        parse_address(OWNER, self.find(OWNER)?.ok_or(ApiError::MissingField { field: OWNER })?)
     }
 }
 
@@ -38,10 +44,10 @@ mod tests {
 
     #[test]
     fn any_letter_case_is_one_and_the_same_address() {
-        let lower = parse_address("0xd8da6bf26964af9d7eed9e03e53415d37aa96045").unwrap();
-        let checksummed = parse_address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045").unwrap();
-        let badly_checksummed = parse_address("0xD8dA6BF26964aF9D7eEd9e03E53415D37aA96045").unwrap();
-        let upper = parse_address("0xD8DA6BF26964AF9D7EED9E03E53415D37AA96045").unwrap();
+        let lower = parse_address(FIELD, "0xd8da6bf26964af9d7eed9e03e53415d37aa96045").unwrap();
+        let checksummed = parse_address(FIELD, "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045").unwrap();
+        let badly_checksummed = parse_address(FIELD, "0xD8dA6BF26964aF9D7eEd9e03E53415D37aA96045").unwrap();
+        let upper = parse_address(FIELD, "0xD8DA6BF26964AF9D7EED9E03E53415D37AA96045").unwrap();
         assert!([checksummed, badly_checksummed, upper].iter().all(|address| *address == lower));
     }
 
@@ -60,7 +66,7 @@ mod tests {
             &format!(" 0x{digits}"),
             &format!("0x{}\u{e9}", &digits[2..]),
         ] {
-            let problem = parse_address(text).unwrap_err().problem();
+            let problem = parse_address(FIELD, text).unwrap_err().problem();
             assert_eq!((problem.status, problem.field.as_deref()), (400, Some("address")), "{text:?}");
         }
     }

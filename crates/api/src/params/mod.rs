@@ -3,16 +3,21 @@
 mod address;
 mod block_id;
 mod body;
+mod fields;
 mod hash;
+mod key_id;
 mod paging;
 mod path;
 mod query;
 mod query_body;
 mod whole_number;
 
-pub(crate) use body::{BodyFault, ValidBody};
+pub(crate) use address::parse_address;
+pub(crate) use body::{FromBody, ValidBody};
+pub(crate) use fields::Fields;
+pub(crate) use key_id::KeyIdParam;
 pub(crate) use path::ValidPath;
 pub(crate) use query::{FromQuery, Query, ValidQuery};
-pub(crate) use query_body::{QueryBody, Selection, TradeSelection};
+pub(crate) use query_body::{BodyFault, QueryBody, Selection, TradeSelection};
 
 pub use paging::Paging;

@@ -1,5 +1,6 @@
 use axum::extract::State;
-use domain::{Address, PageRequest, TransactionFilter};
+use domain::{Address, AddressFacts, BlockRef, PageRequest, Transaction, TransactionFilter};
+use store::ChainReader;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
@@ -12,6 +13,8 @@ use crate::{
 };
 
 const RECENT_TRANSACTIONS: u32 = 25;
+/// The most often that an address is read until all is of one state.
+const READS: u32 = 5;
 
 pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_address)).routes(routes!(list_address_tokens))
@@ -41,15 +44,11 @@ async fn get_address(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
 ) -> Result<Answer<wire::AddressDetail>, ApiError> {
-    let facts = app.chain.find_address(address).await?.ok_or(ApiError::AddressNotFound)?;
-    let tip = app.chain.find_tip().await?.ok_or(ApiError::NoTip)?;
-    let filter = TransactionFilter::touching(address);
-    let (account, recent) = tokio::try_join!(app.accounts.at(tip, address), async {
-        Ok(app.chain.list_transactions(&filter, PageRequest::newest(RECENT_TRANSACTIONS)).await?)
-    })?;
+    let indexed = read_index(&*app.chain, address).await?;
+    let account = app.accounts.at(indexed.tip, address).await?;
     let label = app.labels.find(&address);
     let token = app.chain.find_token(address).await?.map(|token| wire::Token::new(token, app.token_prefix));
-    let detail = wire::AddressDetail::new(&facts, &account, label, recent.items, token);
+    let detail = wire::AddressDetail::new(&indexed.facts, &account, label, indexed.recent, token);
     Ok(Answer::new(detail, Freshness::UntilNextBlock))
 }
 
@@ -84,4 +83,28 @@ async fn list_address_tokens(
 ) -> Result<Answer<wire::TokenBalanceList>, ApiError> {
     let page = app.chain.list_address_tokens(address, paging.newest_first()).await?;
     Ok(Answer::new(wire::TokenBalanceList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock))
+}
+
+/// What the index holds of an address, all as of one tip.
+struct Indexed {
+    tip: BlockRef,
+    facts: AddressFacts,
+    recent: Vec<Transaction>,
+}
+
+/// Reads until the tip stood still meanwhile: the state is a function of the tip, so then all of it is of one state.
+async fn read_index(chain: &dyn ChainReader, address: Address) -> Result<Indexed, ApiError> {
+    let filter = TransactionFilter::touching(address);
+    let mut tip = chain.find_tip().await?;
+    let mut tries = 1;
+    loop {
+        let facts = chain.find_address(address).await?.ok_or(ApiError::AddressNotFound)?;
+        let recent = chain.list_transactions(&filter, PageRequest::newest(RECENT_TRANSACTIONS)).await?.items;
+        let before = std::mem::replace(&mut tip, chain.find_tip().await?);
+        // Blocks that come faster than they can be read must not keep a client waiting for ever.
+        if tip == before || tries == READS {
+            return Ok(Indexed { tip: tip.ok_or(ApiError::NoTip)?, facts, recent });
+        }
+        tries += 1;
+    }
 }

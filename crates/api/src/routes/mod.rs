@@ -2,7 +2,9 @@
 
 mod addresses;
 mod blocks;
+mod docs;
 mod health;
+mod keys;
 mod openapi;
 mod query;
 mod stats;
@@ -15,6 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::{ApiState, document};
 
+pub(crate) use docs::router as docs_router;
 pub(crate) use openapi::OpenApiDocument;
 
 /// What every handler of the API shares.
@@ -29,6 +32,7 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(tokens::router())
         .merge(addresses::router())
         .merge(query::router())
+        .merge(keys::router())
         .merge(openapi::router());
     OpenApiRouter::with_openapi(document::introduction()).nest("/api/v1", v1).merge(health::router())
 }

@@ -5,7 +5,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     answer::{Answer, Freshness},
-    document::{BadBody, BodyTooLarge, NotDeclaredJson, Unavailable},
+    document::{BadQuery, Unavailable},
     error::ApiError,
     params::{QueryBody, Selection, TradeSelection, ValidBody},
     wire::{self, QueryRecord},
@@ -53,9 +53,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     ),
     responses(
         (status = 200, description = "What matches", body = wire::QueryAnswer),
-        BadBody,
-        BodyTooLarge,
-        NotDeclaredJson,
+        BadQuery,
         Unavailable
     )
 )]

@@ -112,7 +112,7 @@ async fn a_stopped_service_takes_no_connections() {
 #[tokio::test]
 async fn a_304_says_nothing_of_a_length_it_does_not_have() {
     let router = Router::new().route("/", get(async || Answer::new([1; 32], Freshness::UntilNextBlock)));
-    let server = Server::start_with(layers::wrap(router)).await;
+    let server = Server::start_with(layers::tests::wrap(router)).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let head = "GET / HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: *\r\nConnection: close\r\n\r\n";
     stream.write_all(head.as_bytes()).await.unwrap();

@@ -1,6 +1,7 @@
 //! What goes over the wire: the JSON bodies of the API, each the face of a domain type.
 
 mod address;
+mod api_key;
 mod block;
 mod health;
 mod holder;
@@ -15,6 +16,7 @@ mod transaction;
 mod transfer;
 
 pub use address::{AddressDetail, Contract};
+pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
 pub use block::{Block, BlockList};
 pub use health::{BlockTip, Health, HealthStatus, Phase};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};

@@ -52,12 +52,42 @@ pub enum ProblemCode {
     AddressNotFound,
     /// No transfer of such a token is indexed.
     TokenNotFound,
+    /// A field or parameter that is needed is not there.
+    MissingField,
+    /// The signature has a form that none can have.
+    InvalidSignature,
+    /// The signature is not the owner's over the expected text.
+    SignatureMismatch,
+    /// The signature is the altered twin of another one: its s is too high.
+    SignatureNotCanonical,
+    /// The time that was signed lies more than 5 minutes in the past.
+    ProofExpired,
+    /// The time that was signed lies more than 5 minutes in the future.
+    ProofNotYetValid,
+    /// An API key of the owner must be sent.
+    KeyRequired,
+    /// What was sent in X-API-Key is not a key of this service.
+    InvalidKey,
+    /// The key in X-API-Key is no longer in use.
+    RevokedKey,
+    /// The key in X-API-Key belongs to another owner.
+    NotOwner,
+    /// The owner has no such key.
+    KeyNotFound,
+    /// The body did not arrive in time.
+    BodyTooSlow,
+    /// The owner has used a proof with this timestamp before.
+    ProofUsed,
+    /// The owner has as many active keys as one may have.
+    KeyQuotaReached,
+    /// The body is longer than allowed.
+    BodyTooLarge,
+    /// The body is not sent as JSON.
+    UnsupportedMediaType,
+    /// The limit is reached; Retry-After tells when to ask again.
+    RateLimited,
     /// The path is known, but not with this method.
     MethodNotAllowed,
-    /// The body is larger than 65536 bytes.
-    BodyTooLarge,
-    /// The body is not declared as JSON.
-    UnsupportedMediaType,
     /// The URL is longer than 8192 bytes.
     UriTooLong,
     /// A fault of the service.

@@ -15,19 +15,28 @@ const DAYS_OF_MONTHS_FROM_MARCH: [u64; 12] = [31, 30, 31, 30, 31, 31, 30, 31, 30
 /// A moment in UTC with milliseconds, ISO 8601. Years beyond 9999 are written with a sign and six digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(value_type = String, format = DateTime, example = "2026-11-15T00:00:00.000Z")]
-pub struct Timestamp(u64);
+pub struct Timestamp(
+    /// Milliseconds since 1970. Wide, since a chain may claim any second at all.
+    u128,
+);
 
 impl Timestamp {
     #[must_use]
     pub fn from_unix_seconds(seconds: u64) -> Self {
-        Self(seconds)
+        Self(u128::from(seconds) * 1_000)
+    }
+
+    #[must_use]
+    pub fn from_unix_millis(millis: u64) -> Self {
+        Self(millis.into())
     }
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day) = civil_date(self.0 / SECONDS_PER_DAY);
-        let second_of_day = self.0 % SECONDS_PER_DAY;
+        let (seconds, millis) = (u64::try_from(self.0 / 1_000).unwrap_or(u64::MAX), self.0 % 1_000);
+        let (year, month, day) = civil_date(seconds / SECONDS_PER_DAY);
+        let second_of_day = seconds % SECONDS_PER_DAY;
         let (hour, minute, second) = (second_of_day / 3600, second_of_day / 60 % 60, second_of_day % 60);
         // A chain may claim any time at all, so the far future must be writable too.
         if year > 9999 {
@@ -35,7 +44,7 @@ impl fmt::Display for Timestamp {
         } else {
             write!(f, "{year:04}")?;
         }
-        write!(f, "-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.000Z")
+        write!(f, "-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
     }
 }
 
@@ -87,6 +96,12 @@ mod tests {
         assert_eq!(written(1_438_269_973), "2015-07-30T15:26:13.000Z");
         assert_eq!(written(1_794_700_800), "2026-11-15T00:00:00.000Z");
         assert_eq!(written(4_102_444_799), "2099-12-31T23:59:59.000Z");
+    }
+
+    #[test]
+    fn milliseconds_are_kept() {
+        assert_eq!(Timestamp::from_unix_millis(1_794_700_800_007).to_string(), "2026-11-15T00:00:00.007Z");
+        assert_eq!(Timestamp::from_unix_millis(999).to_string(), "1970-01-01T00:00:00.999Z");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 use domain::{Address, BlockNumber, BlockRange};
 
-use super::entity::Entity;
-use crate::params::{
-    address::parse_bytes,
-    body::{BodyFault, JsonObject, JsonValue},
-    whole_number::parse_whole_number,
+use super::{
+    entity::Entity,
+    fault::BodyFault,
+    json::{JsonObject, JsonValue},
 };
+use crate::params::{address::parse_bytes, whole_number::parse_whole_number};
 
 /// Everything by which some entity can be filtered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,19 +1,24 @@
 //! The body of a query: an entity, its filters, and a window on what matches.
 
 mod entity;
+mod fault;
 mod filter;
+mod json;
 #[cfg(test)]
 mod tests;
 
 use domain::{Address, BlockRange, Order, PageRequest, TransactionFilter, TransferFilter};
 
 use super::{
-    body::{BodyFault, FromJson, JsonObject},
+    FromBody,
     paging::{DEFAULT_LIMIT, MAX_LIMIT},
 };
+use crate::error::ApiError;
 use filter::Conditions;
+use json::JsonObject;
 
 pub(crate) use entity::Entity;
+pub(crate) use fault::BodyFault;
 
 const FIELDS: [&str; 5] = ["entity", "filter", "orderBy", "limit", "offset"];
 /// The largest whole number that every JSON reader keeps exactly. An offset beyond is served as this one: past the end
@@ -68,8 +73,15 @@ impl Selection {
     }
 }
 
-impl FromJson for QueryBody {
-    fn from_json(body: &JsonObject<'_>) -> Result<Self, BodyFault> {
+impl FromBody for QueryBody {
+    fn from_json(json: &[u8]) -> Result<Self, ApiError> {
+        let text = std::str::from_utf8(json).map_err(|_| BodyFault::NotUtf8)?;
+        Ok(Self::read(&JsonObject::parse(text)?)?)
+    }
+}
+
+impl QueryBody {
+    fn read(body: &JsonObject<'_>) -> Result<Self, BodyFault> {
         body.only(&FIELDS)?;
         let entity = read_entity(body)?;
         let conditions = match body.find_object("filter", "filter.")? {

@@ -10,7 +10,7 @@ fn address(text: &str) -> Address {
 }
 
 fn read(text: &str) -> Result<QueryBody, BodyFault> {
-    QueryBody::from_json(&JsonObject::parse(text)?)
+    QueryBody::read(&JsonObject::parse(text)?)
 }
 
 fn selection(body: Value) -> Selection {

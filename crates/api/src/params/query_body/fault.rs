@@ -1,6 +1,5 @@
 use std::borrow::Cow;
 
-use super::MAX_BODY_BYTES;
 use crate::wire::ProblemCode;
 
 /// Characters of a name that is the client's own invention, at most, in an answer.
@@ -9,12 +8,6 @@ const SHOWN_CHARACTERS: usize = 64;
 /// What is wrong with a body. Fields are named by their path, such as `filter.address`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BodyFault {
-    #[error("the body must be JSON, and the header must say so: Content-Type: application/json")]
-    NotDeclaredJson,
-    #[error("the body is larger than {MAX_BODY_BYTES} bytes")]
-    TooLarge,
-    #[error("the body ended early")]
-    Incomplete,
     #[error("the body is not JSON: it is not UTF-8")]
     NotUtf8,
     #[error("the body is not JSON: {reason}")]
@@ -38,9 +31,7 @@ impl BodyFault {
 
     pub(crate) fn code(&self) -> ProblemCode {
         match self {
-            Self::NotDeclaredJson => ProblemCode::UnsupportedMediaType,
-            Self::TooLarge => ProblemCode::BodyTooLarge,
-            Self::Incomplete | Self::NotUtf8 | Self::NotJson { .. } | Self::NotAnObject => ProblemCode::MalformedBody,
+            Self::NotUtf8 | Self::NotJson { .. } | Self::NotAnObject => ProblemCode::MalformedBody,
             Self::Repeated { .. } => ProblemCode::RepeatedParameter,
             Self::Unknown { .. } => ProblemCode::UnknownField,
             Self::NotOffered { .. } => ProblemCode::FilterNotOffered,

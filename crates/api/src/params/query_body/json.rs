@@ -6,7 +6,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{BodyFault, fault::shown};
+use super::fault::{BodyFault, shown};
 use crate::params::whole_number::parse_whole_number;
 
 /// The members of a JSON object, their values as they are written: so no number is too large to be read, and no nesting

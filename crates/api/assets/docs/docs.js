@@ -1,0 +1,236 @@
+// Reads the description of the API and makes a page of it on which every request can be tried. Everything that comes
+// from elsewhere is put in as text, never as markup.
+"use strict";
+
+const METHODS = ["get", "post", "patch", "delete"];
+const $ = (id) => document.getElementById(id);
+
+function make(tag, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+// Only what the descriptions use: paragraphs, and code between backquotes.
+function prose(text) {
+  return (text ?? "").split(/\n\n+/).map((paragraph) => {
+    const parts = paragraph.split(/`([^`]*)`/);
+    return make("p", {}, ...parts.map((part, index) => (index % 2 ? make("code", {}, part) : part)));
+  });
+}
+
+class Reference {
+  constructor(document) {
+    this.document = document;
+  }
+
+  resolve(schema) {
+    if (!schema?.$ref) return schema ?? {};
+    const path = schema.$ref.split("/").slice(1);
+    return path.reduce((value, name) => value?.[name], this.document) ?? {};
+  }
+
+  operations() {
+    return Object.entries(this.document.paths).flatMap(([path, item]) =>
+      METHODS.filter((method) => item[method]).map((method) => ({ path, method, ...item[method] })),
+    );
+  }
+
+  // A value such as the schema allows, put together from its examples.
+  example(schema, depth = 0) {
+    const { type, properties, items, ...rest } = this.resolve(schema);
+    if (rest.example !== undefined) return rest.example;
+    if (rest.enum) return rest.enum[0];
+    for (const choice of rest.oneOf ?? rest.anyOf ?? rest.allOf ?? []) {
+      const value = this.example(choice, depth + 1);
+      if (value !== null) return value;
+    }
+    const kinds = [type].flat();
+    if (depth > 6) return null;
+    if (properties) return Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, this.example(inner, depth + 1)]));
+    if (kinds.includes("array")) return [this.example(items, depth + 1)];
+    if (kinds.includes("boolean")) return true;
+    if (kinds.includes("integer") || kinds.includes("number")) return 0;
+    return kinds.includes("string") ? "" : null;
+  }
+}
+
+function parameterField(parameter, id) {
+  const { schema = {}, example } = parameter;
+  const input = make("input", { id, name: parameter.name, autocomplete: "off", spellcheck: false });
+  input.dataset.in = parameter.in;
+  if (parameter.in === "path") input.value = example ?? schema.example ?? "";
+  input.placeholder = String(example ?? schema.default ?? schema.example ?? "");
+  const label = make("label", { htmlFor: id, className: parameter.required ? "needed" : "" }, make("code", {}, parameter.name));
+  return make("div", { className: "field" }, label, input, make("small", {}, `${parameter.in}: ${parameter.description ?? ""}`));
+}
+
+function requestOf(operation, form) {
+  let path = operation.path;
+  const query = new URLSearchParams();
+  const headers = {};
+  for (const input of form.querySelectorAll("input[data-in]")) {
+    if (input.dataset.in === "path") path = path.replace(`{${input.name}}`, encodeURIComponent(input.value));
+    else if (input.value === "") continue;
+    else if (input.dataset.in === "query") query.append(input.name, input.value);
+    else headers[input.name] = input.value;
+  }
+  const key = $("key").value.trim();
+  if (key && operation.path.startsWith("/api/")) headers["X-API-Key"] = key;
+  const body = form.querySelector("textarea")?.value;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const url = path + (query.size ? `?${query}` : "");
+  return { url, options: { method: operation.method.toUpperCase(), headers, body, cache: "no-store" } };
+}
+
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+function curlOf({ url, options }) {
+  const parts = ["curl"];
+  if (options.method !== "GET") parts.push("-X", options.method);
+  for (const [name, value] of Object.entries(options.headers)) {
+    parts.push("-H", quoted(`${name}: ${name === "X-API-Key" ? "$EXPLORER_KEY" : value}`).replace("'X-API-Key: $EXPLORER_KEY'", '"X-API-Key: $EXPLORER_KEY"'));
+  }
+  if (options.body !== undefined) parts.push("-d", quoted(options.body));
+  return [...parts, quoted(location.origin + url)].join(" ");
+}
+
+async function send(request, output) {
+  const started = performance.now();
+  try {
+    const response = await fetch(request.url, request.options);
+    const text = await response.text();
+    const took = `${Math.round(performance.now() - started)} ms`;
+    const left = response.headers.get("X-RateLimit-Remaining");
+    let shown = text;
+    try {
+      shown = JSON.stringify(JSON.parse(text), null, 2);
+    } catch {
+      // Not JSON: shown as it came.
+    }
+    const status = make("span", { className: `status ${response.ok ? "ok" : "bad"}` }, String(response.status));
+    const note = [took, left === null ? null : `${left} requests left`].filter(Boolean).join(", ");
+    const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
+    output.replaceChildren(
+      make("p", {}, status, make("span", { className: "muted" }, note)),
+      make("pre", {}, shown || "(no body)"),
+      make("details", {}, make("summary", {}, "Headers"), make("pre", {}, headers)),
+    );
+  } catch (error) {
+    output.replaceChildren(make("p", { className: "bad" }, `No answer: ${error.message}`));
+  }
+}
+
+function tryOut(reference, operation, name) {
+  const parameters = (operation.parameters ?? []).map((parameter) => reference.resolve(parameter));
+  const form = make("form", {}, ...parameters.map((parameter, index) => parameterField(parameter, `${name}-${index}`)));
+  const schema = operation.requestBody?.content?.["application/json"]?.schema;
+  if (schema) {
+    const text = JSON.stringify(reference.example(schema), null, 2);
+    const area = make("textarea", { id: `${name}-body`, spellcheck: false, value: text });
+    form.append(make("div", { className: "field" }, make("label", { htmlFor: area.id }, "Body"), area));
+  }
+  const button = make("button", { type: "submit" }, "Send");
+  const curl = make("pre", {});
+  const output = make("div", {});
+  output.setAttribute("aria-live", "polite");
+  const showCurl = () => curl.replaceChildren(curlOf(requestOf(operation, form)));
+  form.addEventListener("input", showCurl);
+  $("key").addEventListener("input", showCurl);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    await send(requestOf(operation, form), output);
+    button.disabled = false;
+  });
+  form.append(make("div", { className: "send" }, button), curl, output);
+  showCurl();
+  return form;
+}
+
+function answers(reference, operation) {
+  return Object.entries(operation.responses).map(([status, response]) => {
+    const [kind, content] = Object.entries(response.content ?? {})[0] ?? [];
+    const examples = content?.examples
+      ? Object.values(content.examples).map((example) => example.value)
+      : content ? [reference.example(content.schema)] : [];
+    const headers = Object.entries(response.headers ?? {}).map(([name, header]) =>
+      make("tr", {}, make("th", {}, make("code", {}, name)), make("td", {}, header.description ?? ""), make("td", {}, make("code", {}, String(header.example ?? "")))),
+    );
+    const number = make("span", { className: `status ${status < "400" ? "ok" : "bad"}` }, status);
+    return make(
+      "details",
+      {},
+      make("summary", {}, number, response.description ?? ""),
+      kind ? make("p", { className: "muted" }, kind) : null,
+      ...examples.map((example) => make("pre", {}, JSON.stringify(example, null, 2))),
+      headers.length ? make("table", {}, ...headers) : null,
+    );
+  });
+}
+
+function article(reference, operation) {
+  const name = operation.operationId;
+  const head = make(
+    "h3",
+    {},
+    make("span", { className: `method ${operation.method}` }, operation.method),
+    make("span", { className: "path" }, operation.path),
+    make("span", { className: "summary" }, operation.summary ?? ""),
+  );
+  const needsKey = operation.security?.length && operation.security.every((requirement) => Object.keys(requirement).length);
+  const body = make(
+    "div",
+    { className: "body" },
+    ...prose(operation.description),
+    needsKey ? make("p", {}, "Needs an API key of the owner.") : null,
+    make("h4", {}, "Request"),
+    tryOut(reference, operation, name),
+    make("h4", {}, "Answers"),
+    ...answers(reference, operation),
+  );
+  return make("article", { id: name }, head, body);
+}
+
+function show(description) {
+  const reference = new Reference(description);
+  document.title = description.info.title;
+  $("title").textContent = description.info.title;
+  $("version").textContent = description.info.version;
+  const content = [make("h1", {}, description.info.title), ...prose(description.info.description)];
+  const menu = [];
+  for (const tag of description.tags) {
+    const operations = reference.operations().filter((operation) => operation.tags?.includes(tag.name));
+    if (operations.length === 0) continue;
+    content.push(make("h2", {}, tag.description ?? tag.name), ...operations.map((operation) => article(reference, operation)));
+    menu.push(make("h2", {}, tag.name));
+    for (const { method, path, operationId } of operations) {
+      menu.push(make("a", { href: `#${operationId}` }, make("span", { className: `method ${method}` }, method), path.replace("/api/v1", "")));
+    }
+  }
+  $("content").replaceChildren(...content);
+  $("menu").replaceChildren(...menu);
+  if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+}
+
+function filter(words) {
+  const wanted = words.trim().toLowerCase();
+  for (const link of $("menu").querySelectorAll("a")) link.hidden = !link.textContent.toLowerCase().includes(wanted);
+  for (const entry of document.querySelectorAll("article")) {
+    entry.hidden = !entry.querySelector("h3").textContent.toLowerCase().includes(wanted);
+  }
+}
+
+async function start() {
+  $("key").value = sessionStorage.getItem("key") ?? "";
+  $("key").addEventListener("input", () => sessionStorage.setItem("key", $("key").value));
+  $("filter").addEventListener("input", () => filter($("filter").value));
+  try {
+    const response = await fetch("/api/v1/openapi.json");
+    show(await response.json());
+  } catch (error) {
+    $("loading").textContent = `The description of the API cannot be read: ${error.message}`;
+  }
+}
+
+start();

@@ -1,0 +1,88 @@
+//! User records in memory, for tests of what stands before the store. It passes the suite of the `store` crate too.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use domain::{Address, ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey};
+use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, StoreError, UserRecords};
+
+#[derive(Debug, Default)]
+pub(crate) struct MemoryRecords(Mutex<(Vec<ApiKey>, Vec<(Address, u64)>)>);
+
+impl MemoryRecords {
+    fn change(&self, id: ApiKeyId, change: impl FnOnce(&mut ApiKey)) -> Option<ApiKey> {
+        let mut records = self.0.lock().unwrap();
+        let key = records.0.iter_mut().find(|key| key.id == id)?;
+        change(key);
+        Some(key.clone())
+    }
+}
+
+#[async_trait]
+impl UserRecords for MemoryRecords {
+    async fn add_key(&self, new: NewApiKey) -> Result<ApiKey, AddKeyError> {
+        let (keys, proofs) = &mut *self.0.lock().unwrap();
+        if new.proof.is_some_and(|proof| proofs.contains(&(new.owner, proof))) {
+            return Err(AddKeyError::ProofUsed);
+        }
+        if keys.iter().filter(|key| key.owner == new.owner && key.active).count() >= ACTIVE_KEYS_PER_OWNER {
+            return Err(AddKeyError::QuotaReached);
+        }
+        proofs.extend(new.proof.map(|proof| (new.owner, proof)));
+        let key = ApiKey {
+            id: keys.len() as u64 + 1,
+            digest: new.digest,
+            owner: new.owner,
+            prefix: new.prefix,
+            label: new.label,
+            requests_per_minute: new.requests_per_minute,
+            total_requests: 0,
+            created_at: new.created_at,
+            last_used_at: new.created_at,
+            active: true,
+        };
+        keys.push(key.clone());
+        Ok(key)
+    }
+
+    async fn find_key(&self, id: ApiKeyId) -> Result<Option<ApiKey>, StoreError> {
+        Ok(self.change(id, |_| {}))
+    }
+
+    async fn find_key_by_digest(&self, digest: KeyDigest) -> Result<Option<ApiKey>, StoreError> {
+        Ok(self.0.lock().unwrap().0.iter().find(|key| key.digest == digest).cloned())
+    }
+
+    async fn list_keys(&self, owner: Address) -> Result<Vec<ApiKey>, StoreError> {
+        let records = self.0.lock().unwrap();
+        let keys = records.0.iter().rev().filter(|key| key.owner == owner).enumerate();
+        Ok(keys.filter(|(place, key)| *place < LISTED_KEYS || key.active).map(|(_, key)| key.clone()).collect())
+    }
+
+    async fn list_newest_keys(&self, limit: u32) -> Result<Vec<ApiKey>, StoreError> {
+        Ok(self.0.lock().unwrap().0.iter().rev().take(limit as usize).cloned().collect())
+    }
+
+    async fn revoke_key(&self, id: ApiKeyId) -> Result<Option<ApiKey>, StoreError> {
+        Ok(self.change(id, |key| key.active = false))
+    }
+
+    async fn set_requests_per_minute(&self, id: ApiKeyId, limit: u32) -> Result<Option<ApiKey>, StoreError> {
+        Ok(self.change(id, |key| key.requests_per_minute = limit))
+    }
+
+    async fn record_key_uses(&self, uses: Vec<KeyUse>) -> Result<(), StoreError> {
+        for used in uses {
+            self.change(used.id, |key| {
+                key.total_requests += used.requests;
+                key.last_used_at = key.last_used_at.max(used.last_used_at);
+            });
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn records_in_memory_stand_the_suite_too() {
+    store::conformance::run_user_records(Arc::new(MemoryRecords::default())).await;
+}

@@ -1,0 +1,123 @@
+use std::fmt;
+
+use domain::KeyDigest;
+use rand::{Rng, distr::Alphanumeric};
+use sha2::{Digest, Sha256};
+
+/// By this, scanners for leaked secrets find a key.
+const SERVICE_PREFIX: &str = "expl_";
+const RANDOM_CHARACTERS: usize = 32;
+const CHECKSUM_CHARACTERS: usize = 6;
+const LENGTH: usize = SERVICE_PREFIX.len() + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS;
+/// What of a key may be shown again later: the service's prefix and 41 bits of chance.
+const SHOWN_CHARACTERS: usize = 12;
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// The whole of an API key: `expl_`, 32 characters of chance, and a checksum. A secret, hence never in a log.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeyText(String);
+
+impl KeyText {
+    /// A new key, from a generator fit for secrets.
+    pub(crate) fn generate() -> Self {
+        let chance = rand::rng().sample_iter(Alphanumeric).take(RANDOM_CHARACTERS).map(char::from);
+        let mut text: String = SERVICE_PREFIX.chars().chain(chance).collect();
+        text.push_str(&checksum(&text));
+        Self(text)
+    }
+
+    /// Reads what a caller sends. A slip of the pen shows in the checksum, without a look into the store.
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok().filter(|text| text.len() == LENGTH)?;
+        let (body, sum) = text.split_at_checked(LENGTH - CHECKSUM_CHARACTERS)?;
+        let chance = body.strip_prefix(SERVICE_PREFIX)?;
+        let sound = chance.bytes().all(|byte| byte.is_ascii_alphanumeric()) && sum == checksum(body);
+        sound.then(|| Self(text.to_owned()))
+    }
+
+    /// The secret itself, to be shown to its owner, once.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// The leading part, by which the owner tells it from others.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        &self.0[..SHOWN_CHARACTERS]
+    }
+
+    pub(crate) fn digest(&self) -> KeyDigest {
+        KeyDigest::new(Sha256::digest(self.0.as_bytes()).into())
+    }
+}
+
+impl fmt::Debug for KeyText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyText(redacted)")
+    }
+}
+
+/// CRC32 of the text before it, in base 62, the highest digit first.
+fn checksum(body: &str) -> String {
+    let mut rest = crc32fast::hash(body.as_bytes());
+    let mut digits = [b'0'; CHECKSUM_CHARACTERS];
+    for digit in digits.iter_mut().rev() {
+        *digit = BASE62[(rest % 62) as usize];
+        rest /= 62;
+    }
+    digits.map(char::from).iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn a_key_has_its_form_and_is_read_back() {
+        let key = KeyText::generate();
+        assert!(key.reveal().starts_with("expl_"));
+        assert_eq!(key.reveal().len(), 43);
+        assert_eq!(key.prefix(), &key.reveal()[..12]);
+        assert_eq!(KeyText::parse(key.reveal().as_bytes()), Some(key));
+    }
+
+    #[test]
+    fn the_checksum_is_the_documented_one() {
+        // As Python's zlib computes it.
+        let body = format!("expl_{}", "a".repeat(32));
+        assert_eq!(crc32fast::hash(body.as_bytes()), 0x55b11203);
+        assert_eq!(checksum(&body), "1ZIJ51");
+    }
+
+    #[test]
+    fn every_changed_character_shows() {
+        let key = KeyText::generate();
+        for position in 0..LENGTH {
+            for other in [b'x', b'0', b'-', 0xff] {
+                let mut text = key.reveal().as_bytes().to_vec();
+                if text[position] != other {
+                    text[position] = other;
+                    assert_eq!(KeyText::parse(&text), None);
+                }
+            }
+        }
+        for text in ["", "expl_", &key.reveal()[1..], &format!("{} ", key.reveal()), &key.reveal()[..42]] {
+            assert_eq!(KeyText::parse(text.as_bytes()), None);
+        }
+    }
+
+    #[test]
+    fn a_thousand_keys_are_a_thousand_keys() {
+        let keys: HashSet<String> = (0..1_000).map(|_| KeyText::generate().reveal().to_owned()).collect();
+        assert_eq!(keys.len(), 1_000);
+    }
+
+    #[test]
+    fn a_key_does_not_show_itself() {
+        let key = KeyText::generate();
+        assert_eq!(format!("{key:?} {:?}", key.digest()), "KeyText(redacted) KeyDigest(redacted)");
+    }
+}

@@ -1,0 +1,116 @@
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
+
+use axum::{
+    extract::{ConnectInfo, Request, State},
+    http::{HeaderMap, HeaderName},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use crate::{
+    clock::{unix_millis_now, unix_now},
+    error::ApiError,
+    keys::{Caller, KeyRing, KeyText},
+    limits::{Asking, Client, RateLimits, TrustedProxies, Verdict},
+};
+
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const API: &str = "/api/";
+/// Whoever wants to know how to ask should not be stopped for it.
+const DOCUMENT: &str = "/api/v1/openapi.json";
+
+/// Finds out who is calling, and whether he may.
+pub(crate) struct Admission {
+    pub(crate) keys: Arc<KeyRing>,
+    pub(crate) limits: RateLimits,
+    pub(crate) proxies: TrustedProxies,
+}
+
+/// Who a caller turns out to be.
+enum Identity {
+    Known(Caller),
+    /// What he sent as a key is none. He counts as one without, and is told.
+    Unknown(ApiError),
+}
+
+/// Lets a request to the API in, or turns it away; either way the answer tells how the caller stands.
+pub(super) async fn admit(State(admission): State<Arc<Admission>>, mut request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    if !path.starts_with(API) {
+        return next.run(request).await;
+    }
+    let client = admission.client_of(&request);
+    if path == DOCUMENT {
+        let verdict = admission.limits.look(client);
+        return with_headers(next.run(request).await, &verdict);
+    }
+    let identity = match admission.identify(request.headers()).await {
+        Ok(identity) => identity,
+        Err(error) => return error.into_response(),
+    };
+    let verdict = admission.limits.draw(client, asking(&identity));
+    let response = match (verdict.retry_after(), identity) {
+        (Some(retry_after), identity) => refuse(retry_after, &identity).into_response(),
+        (None, Identity::Unknown(error)) => error.into_response(),
+        (None, Identity::Known(caller)) => {
+            if let Caller::WithKey(key) = &caller {
+                admission.keys.note_use(key, unix_millis_now());
+            }
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+    };
+    with_headers(response, &verdict)
+}
+
+impl Admission {
+    fn client_of(&self, request: &Request) -> Client {
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+        let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(peer)| peer.ip());
+        self.proxies.client(peer, request.headers())
+    }
+
+    async fn identify(&self, headers: &HeaderMap) -> Result<Identity, ApiError> {
+        let mut values = headers.get_all(&API_KEY).iter();
+        let text = match (values.next(), values.next()) {
+            (None, _) => return Ok(Identity::Known(Caller::Anonymous)),
+            (Some(value), None) => KeyText::parse(value.as_bytes()),
+            (Some(_), Some(_)) => None,
+        };
+        let Some(text) = text else { return Ok(Identity::Unknown(ApiError::InvalidKey)) };
+        Ok(match self.keys.find(&text).await? {
+            Some(key) if key.active => Identity::Known(Caller::WithKey(key)),
+            Some(_) => Identity::Unknown(ApiError::RevokedKey),
+            None => Identity::Unknown(ApiError::InvalidKey),
+        })
+    }
+}
+
+fn asking(identity: &Identity) -> Asking {
+    match identity {
+        Identity::Known(Caller::WithKey(key)) => {
+            Asking::WithKey { id: key.id, requests_per_minute: key.requests_per_minute }
+        }
+        Identity::Known(Caller::Anonymous) | Identity::Unknown(_) => Asking::Anonymous,
+    }
+}
+
+fn refuse(retry_after: u64, identity: &Identity) -> ApiError {
+    let advice = match identity {
+        Identity::Known(Caller::WithKey(_)) => "",
+        Identity::Known(Caller::Anonymous) => ", or send an API key in X-API-Key: more may be asked with one",
+        Identity::Unknown(_) => "; the value of X-API-Key is not a key in use, so the limit without a key holds",
+    };
+    ApiError::RateLimited { retry_after, advice }
+}
+
+fn with_headers(mut response: Response, verdict: &Verdict) -> Response {
+    verdict.write_headers(response.headers_mut(), unix_now());
+    response
+}
+
+#[cfg(test)]
+mod tests;

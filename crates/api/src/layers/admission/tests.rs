@@ -1,0 +1,317 @@
+use std::{net::SocketAddr, num::NonZeroU32};
+
+use axum::{
+    Router,
+    body::Body,
+    http::{StatusCode, request::Builder},
+    routing::get,
+};
+use domain::{Address, UnixMillis};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use store::UserRecords;
+use tower::ServiceExt;
+
+use super::*;
+use crate::{
+    LimitConfig, OwnerAccess,
+    answer::{Answer, Freshness},
+    keys::{KeyUses, issue_key, memory::MemoryRecords},
+    layers,
+};
+
+const OWNER: Address = Address::repeat_byte(0xaa);
+const NOW: UnixMillis = 1_800_000_000_000;
+
+struct House {
+    router: Router,
+    records: Arc<MemoryRecords>,
+    keys: Arc<KeyRing>,
+}
+
+impl House {
+    fn new(limits: LimitConfig) -> Self {
+        let records = Arc::new(MemoryRecords::default());
+        let keys = Arc::new(KeyRing::new(records.clone()));
+        let admission = Admission {
+            keys: Arc::clone(&keys),
+            limits: RateLimits::new(limits),
+            proxies: TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]),
+        };
+        let answer = async || Answer::new([1], Freshness::UntilNextBlock);
+        let router = Router::new()
+            .route("/api/v1/stats", get(answer))
+            .route("/api/v1/openapi.json", get(answer))
+            .route("/health", get(answer))
+            .route("/api/v1/panic", get(async || explode()))
+            .route(
+                "/api/v1/mine",
+                get(async |caller: Caller| caller.must_be(OWNER, OwnerAccess::Guarded).map(|()| "mine")),
+            );
+        Self { router: layers::wrap(router, Arc::new(admission)), records, keys }
+    }
+
+    async fn key(&self) -> String {
+        self.key_of(OWNER).await
+    }
+
+    async fn key_of(&self, owner: Address) -> String {
+        issue_key(&*self.records, owner, String::new(), None, NOW).await.unwrap().text.reveal().to_owned()
+    }
+
+    async fn ask(&self, request: Builder) -> Reply {
+        let request = request.body(Body::empty()).unwrap();
+        let (parts, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Reply { status: parts.status, headers: parts.headers, body: serde_json::from_slice(&body).unwrap_or_default() }
+    }
+}
+
+fn explode() -> Answer<u8> {
+    panic!("boom")
+}
+
+struct Reply {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Value,
+}
+
+impl Reply {
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).unwrap_or_else(|| panic!("no {name}")).to_str().unwrap()
+    }
+
+    fn remaining(&self) -> u32 {
+        self.header("x-ratelimit-remaining").parse().unwrap()
+    }
+}
+
+fn from(address: &str, path: &str) -> Builder {
+    let peer: SocketAddr = format!("{address}:4711").parse().unwrap();
+    Request::builder().uri(path).extension(ConnectInfo(peer))
+}
+
+fn stats(address: &str) -> Builder {
+    from(address, "/api/v1/stats")
+}
+
+#[tokio::test]
+async fn the_eleventh_anonymous_request_is_refused_and_another_client_is_not_touched() {
+    let house = House::new(LimitConfig::default());
+    for passed in 1..=10 {
+        let reply = house.ask(stats("192.0.2.1")).await;
+        assert_eq!((reply.status, reply.remaining()), (StatusCode::OK, 10 - passed));
+        assert_eq!(reply.header("x-ratelimit-limit"), "10");
+        assert_eq!(reply.header("ratelimit-policy"), "\"anonymous\";q=10;w=60");
+    }
+    let reply = house.ask(stats("192.0.2.1")).await;
+    assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(reply.body["code"], "rate_limited");
+    assert_eq!(reply.remaining(), 0);
+    let wait: u64 = reply.header("retry-after").parse().unwrap();
+    assert!((58..=61).contains(&wait), "{wait}");
+    assert_eq!(reply.header("ratelimit"), format!("\"anonymous\";r=0;t={wait}"));
+    let reset: u64 = reply.header("x-ratelimit-reset").parse().unwrap();
+    assert!(reset.abs_diff(unix_now().as_secs() + wait) <= 1);
+
+    assert_eq!(house.ask(stats("192.0.2.2")).await.remaining(), 9);
+    assert_eq!(house.ask(stats("[2001:db8::1]")).await.remaining(), 9);
+    assert_eq!(house.ask(stats("[2001:db8::2]")).await.remaining(), 8);
+    assert_eq!(house.ask(stats("[::ffff:192.0.2.1]")).await.status, StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test]
+async fn the_hundred_and_first_request_with_a_key_is_refused() {
+    let house = House::new(LimitConfig::default());
+    let key = house.key().await;
+    for passed in 1..=100 {
+        // A key counts wherever it is used from.
+        let reply = house.ask(stats(&format!("192.0.2.{passed}")).header("X-API-Key", &key)).await;
+        assert_eq!((reply.status, reply.remaining()), (StatusCode::OK, 100 - passed));
+    }
+    let reply = house.ask(stats("192.0.2.1").header("X-API-Key", &key)).await;
+    assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(reply.header("ratelimit-policy"), "\"key\";q=100;w=60, \"ip\";q=600;w=60");
+    assert_eq!(house.ask(stats("192.0.2.1")).await.remaining(), 9);
+    let other = house.key().await;
+    assert_eq!(house.ask(stats("192.0.2.1").header("X-API-Key", &other)).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_client_has_a_ceiling_over_all_its_keys() {
+    let house = House::new(LimitConfig { keyed_client: NonZeroU32::new(150), ..LimitConfig::default() });
+    let keys = [house.key().await, house.key().await];
+    let mut passed = 0;
+    for number in 0..200 {
+        let reply = house.ask(stats("192.0.2.1").header("X-API-Key", &keys[number % 2])).await;
+        passed += u32::from(reply.status == StatusCode::OK);
+    }
+    assert_eq!(passed, 150);
+    // What was refused at the ceiling did not count against the key.
+    let elsewhere = house.ask(stats("192.0.2.2").header("X-API-Key", &keys[0])).await;
+    assert_eq!((elsewhere.status, elsewhere.remaining()), (StatusCode::OK, 24));
+}
+
+#[tokio::test]
+async fn a_key_that_may_ask_more_than_the_ceiling_may() {
+    let house = House::new(LimitConfig { keyed_client: NonZeroU32::new(20), ..LimitConfig::default() });
+    let key = house.key().await;
+    house.records.set_requests_per_minute(1, 30).await.unwrap();
+    for _ in 0..30 {
+        assert_eq!(house.ask(stats("192.0.2.1").header("X-API-Key", &key)).await.status, StatusCode::OK);
+    }
+    let refused = house.ask(stats("192.0.2.1").header("X-API-Key", &key)).await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_401_and_counts_as_none() {
+    let house = House::new(LimitConfig::default());
+    let unknown = KeyText::generate();
+    for (value, left) in [("expl_", 9), ("", 8), (unknown.reveal(), 7)] {
+        let reply = house.ask(stats("192.0.2.1").header("X-API-Key", value)).await;
+        assert_eq!((reply.status, reply.remaining()), (StatusCode::UNAUTHORIZED, left));
+        assert_eq!(reply.body["code"], "invalid_key");
+        assert_eq!(reply.header("www-authenticate"), "ApiKey header=\"X-API-Key\"");
+    }
+    let key = house.key().await;
+    let twice = house.ask(stats("192.0.2.1").header("X-API-Key", &key).header("X-API-Key", &key)).await;
+    assert_eq!(twice.status, StatusCode::UNAUTHORIZED);
+    for _ in 0..6 {
+        house.ask(stats("192.0.2.1")).await;
+    }
+    let refused = house.ask(stats("192.0.2.1").header("X-API-Key", "wrong")).await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(house.ask(stats("192.0.2.1").header("X-API-Key", &key)).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_revoked_key_is_refused_as_such() {
+    let house = House::new(LimitConfig::default());
+    let key = house.key().await;
+    house.records.revoke_key(1).await.unwrap();
+    let reply = house.ask(stats("192.0.2.1").header("X-API-Key", &key)).await;
+    assert_eq!((reply.status, &reply.body["code"]), (StatusCode::UNAUTHORIZED, &"revoked_key".into()));
+}
+
+#[tokio::test]
+async fn errors_and_panics_tell_how_the_caller_stands() {
+    let house = House::new(LimitConfig::default());
+    for (path, status, left) in [("/api/v1/nowhere", 404, 9), ("/api/v1/panic", 500, 8)] {
+        let reply = house.ask(from("192.0.2.1", path)).await;
+        assert_eq!((reply.status.as_u16(), reply.remaining()), (status, left));
+        assert_eq!(reply.body["status"], status);
+    }
+}
+
+#[tokio::test]
+async fn health_and_the_document_are_free() {
+    let house = House::new(LimitConfig::default());
+    for _ in 0..30 {
+        assert!(!house.ask(from("192.0.2.1", "/health")).await.headers.contains_key("x-ratelimit-limit"));
+        assert_eq!(house.ask(from("192.0.2.1", "/api/v1/openapi.json")).await.remaining(), 10);
+    }
+    assert_eq!(house.ask(stats("192.0.2.1")).await.remaining(), 9);
+}
+
+#[tokio::test]
+async fn a_proxy_of_ours_names_the_client_and_a_stranger_does_not() {
+    let house = House::new(LimitConfig::default());
+    let through = |client: &str| stats("10.0.0.1").header("X-Forwarded-For", client.to_owned());
+    assert_eq!(house.ask(through("192.0.2.1")).await.remaining(), 9);
+    assert_eq!(house.ask(through("192.0.2.2")).await.remaining(), 9);
+    assert_eq!(house.ask(through("6.6.6.6, 192.0.2.1")).await.remaining(), 8);
+    assert_eq!(house.ask(stats("192.0.2.9").header("X-Forwarded-For", "192.0.2.1")).await.remaining(), 9);
+}
+
+#[tokio::test]
+async fn without_a_limit_there_are_no_headers_and_no_refusals() {
+    let house = House::new(LimitConfig { anonymous: None, keyed_client: None });
+    for _ in 0..50 {
+        let reply = house.ask(stats("192.0.2.1")).await;
+        assert_eq!(reply.status, StatusCode::OK);
+        assert!(!reply.headers.contains_key("x-ratelimit-limit"));
+    }
+}
+
+#[tokio::test]
+async fn the_caller_is_known_to_the_handlers() {
+    let house = House::new(LimitConfig::default());
+    let mine = |key: Option<&str>| {
+        let request = from("192.0.2.1", "/api/v1/mine");
+        key.map_or(Request::builder().uri("/api/v1/mine"), |key| request.header("X-API-Key", key.to_owned()))
+    };
+    let key = house.key().await;
+    assert_eq!(house.ask(mine(Some(&key))).await.status, StatusCode::OK);
+    let without = house.ask(mine(None)).await;
+    assert_eq!((without.status, &without.body["code"]), (StatusCode::UNAUTHORIZED, &"key_required".into()));
+    let stranger = house.key_of(Address::repeat_byte(0xbb)).await;
+    assert_eq!(house.ask(mine(Some(&stranger))).await.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn uses_are_written_down_in_one_go() {
+    let house = House::new(LimitConfig::default());
+    let key = house.key().await;
+    for _ in 0..7 {
+        house.ask(stats("192.0.2.1").header("X-API-Key", &key)).await;
+    }
+    assert_eq!(house.records.find_key(1).await.unwrap().unwrap().total_requests, 0);
+    let uses = KeyUses(Arc::clone(&house.keys));
+    uses.finish().await;
+    uses.finish().await;
+    let kept = house.records.find_key(1).await.unwrap().unwrap();
+    assert_eq!(kept.total_requests, 7);
+    assert!(kept.last_used_at >= unix_millis_now() - 60_000);
+}
+
+/// CPU time of this thread, in nanoseconds.
+fn cpu_time() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    stat.split(' ').next().and_then(|nanos| nanos.parse().ok()).unwrap_or(0)
+}
+
+/// What the way in costs beside the bare handler. `docs/benchmarks.md` has the figures of a quiet machine.
+#[tokio::test]
+async fn key_check_limiter_and_headers_cost_less_than_ten_microseconds() {
+    let house = House::new(LimitConfig { keyed_client: NonZeroU32::new(1_000_000), ..LimitConfig::default() });
+    let key = house.key().await;
+    house.records.set_requests_per_minute(1, 1_000_000).await.unwrap();
+    let bare = Router::new().route("/api/v1/stats", get(async || Answer::new([1], Freshness::UntilNextBlock)));
+    let admission = Admission {
+        keys: Arc::clone(&house.keys),
+        limits: RateLimits::new(LimitConfig {
+            anonymous: NonZeroU32::new(1_000_000),
+            keyed_client: NonZeroU32::MAX.into(),
+        }),
+        proxies: TrustedProxies::default(),
+    };
+    let admitted = bare.clone().layer(axum::middleware::from_fn_with_state(Arc::new(admission), admit));
+
+    async fn cost(router: &Router, key: Option<&str>) -> u64 {
+        const REQUESTS: u64 = 5_000;
+        let started = cpu_time();
+        for _ in 0..REQUESTS {
+            let mut request = stats("192.0.2.1");
+            if let Some(key) = key {
+                request = request.header("X-API-Key", key);
+            }
+            let reply = router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+            assert_eq!(reply.status(), StatusCode::OK);
+        }
+        (cpu_time() - started) / REQUESTS
+    }
+    let (mut nothing, mut anonymous, mut with_key) = (u64::MAX, u64::MAX, u64::MAX);
+    for _ in 0..8 {
+        nothing = nothing.min(cost(&bare, Some(&key)).await);
+        anonymous = anonymous.min(cost(&admitted, None).await);
+        with_key = with_key.min(cost(&admitted, Some(&key)).await);
+    }
+    let over = |cost: u64| cost.saturating_sub(nothing);
+    let figures = format!("bare {nothing} ns; anonymous +{} ns; with a key +{} ns", over(anonymous), over(with_key));
+    // Shown with --nocapture.
+    tracing::info!("{figures}");
+    std::io::Write::write_all(&mut std::io::stderr(), format!("request overhead: {figures}\n").as_bytes()).unwrap();
+    assert!(over(anonymous) < 10_000 && over(with_key) < 10_000, "{figures}");
+}

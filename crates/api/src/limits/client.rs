@@ -1,0 +1,123 @@
+use std::net::{IpAddr, Ipv6Addr};
+
+use axum::http::{HeaderMap, HeaderName};
+use ipnet::IpNet;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+/// An IPv6 site has at least this many leading bits of its own, and may take any address behind them.
+const SITE_BITS: u32 = 64;
+
+/// Whom a request counts for: an IPv4 address, or the /64 of an IPv6 one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Client(IpAddr);
+
+impl Client {
+    pub(crate) fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(address) => Self(address.into()),
+            IpAddr::V6(address) => Self(Ipv6Addr::from(u128::from(address) >> SITE_BITS << SITE_BITS).into()),
+        }
+    }
+}
+
+/// Proxies whose word on where a request came from is believed.
+#[derive(Debug, Clone, Default)]
+pub struct TrustedProxies(Vec<IpNet>);
+
+impl TrustedProxies {
+    #[must_use]
+    pub fn new(networks: Vec<IpNet>) -> Self {
+        Self(networks)
+    }
+
+    fn trusts(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.0.iter().any(|network| network.contains(&address))
+    }
+
+    /// Who made a request: the peer, or, where that is a proxy of ours, whom it names. The names are read from the right,
+    /// since whatever stands further left may have been written by the caller.
+    pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
+        let mut client = peer;
+        let named = headers.get_all(&FORWARDED_FOR).iter().rev();
+        let mut named = named.flat_map(|value| value.to_str().unwrap_or("?").rsplit(','));
+        while self.trusts(client) {
+            match named.next().map(|name| parse(name.trim())) {
+                Some(Some(address)) => client = address,
+                // Nobody is named, or nobody that can be understood: the last proxy answers for it.
+                Some(None) | None => break,
+            }
+        }
+        Client::of(client)
+    }
+}
+
+/// An address, alone or with a port.
+fn parse(name: &str) -> Option<IpAddr> {
+    if let Ok(address) = name.parse() {
+        return Some(address);
+    }
+    if let Some((address, _)) = name.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return address.parse::<Ipv6Addr>().ok().map(IpAddr::from);
+    }
+    name.parse::<std::net::SocketAddrV4>().ok().map(|address| IpAddr::from(*address.ip()))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn client(proxies: &[&str], peer: &str, forwarded: &[&'static str]) -> Client {
+        let proxies = TrustedProxies::new(proxies.iter().map(|network| network.parse().unwrap()).collect());
+        let mut headers = HeaderMap::new();
+        for value in forwarded {
+            headers.append(FORWARDED_FOR, HeaderValue::from_static(value));
+        }
+        proxies.client(ip(peer), &headers)
+    }
+
+    #[test]
+    fn an_ipv6_site_is_one_client_and_a_mapped_ipv4_is_that_ipv4() {
+        assert_eq!(Client::of(ip("2001:db8:1:2::1")), Client::of(ip("2001:db8:1:2:ffff::9")));
+        assert_ne!(Client::of(ip("2001:db8:1:2::1")), Client::of(ip("2001:db8:1:3::1")));
+        assert_eq!(Client::of(ip("::ffff:192.0.2.7")), Client::of(ip("192.0.2.7")));
+        assert_ne!(Client::of(ip("::ffff:192.0.2.7")), Client::of(ip("::ffff:192.0.2.8")));
+    }
+
+    #[test]
+    fn a_stranger_s_word_is_not_believed() {
+        assert_eq!(client(&[], "192.0.2.1", &["203.0.113.9"]), Client::of(ip("192.0.2.1")));
+        assert_eq!(client(&["10.0.0.0/8"], "192.0.2.1", &["203.0.113.9"]), Client::of(ip("192.0.2.1")));
+    }
+
+    #[test]
+    fn a_proxy_is_believed_and_the_way_is_walked_from_the_right() {
+        let proxies = ["10.0.0.0/8", "2001:db8::/32"];
+        let expected = Client::of(ip("203.0.113.9"));
+        for way in [
+            &["203.0.113.9"][..],
+            &["6.6.6.6, 203.0.113.9"],
+            &["203.0.113.9, 10.1.1.1"],
+            &["6.6.6.6", "203.0.113.9,10.1.1.1 , 2001:db8::5"],
+            &["203.0.113.9:4711"],
+            &["203.0.113.9, [2001:db8::5]:443"],
+        ] {
+            assert_eq!(client(&proxies, "10.0.0.1", way), expected, "{way:?}");
+            assert_eq!(client(&proxies, "::ffff:10.0.0.1", way), expected, "{way:?}");
+        }
+    }
+
+    #[test]
+    fn where_the_way_cannot_be_read_the_last_proxy_answers() {
+        for way in [&[][..], &["unknown"], &["203.0.113.9, _hidden"], &[""], &["203.0.113.9,"]] {
+            assert_eq!(client(&["10.0.0.0/8"], "10.0.0.1", way), Client::of(ip("10.0.0.1")), "{way:?}");
+        }
+        assert_eq!(client(&["10.0.0.0/8"], "10.0.0.1", &["10.0.0.2"]), Client::of(ip("10.0.0.2")));
+    }
+}

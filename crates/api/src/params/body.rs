@@ -1,0 +1,141 @@
+use std::{error::Error as _, time::Duration};
+
+use axum::{
+    body::{Bytes, to_bytes},
+    extract::{FromRequest, Request},
+    http::{
+        HeaderMap,
+        header::{CONTENT_LENGTH, CONTENT_TYPE},
+    },
+};
+use http_body_util::LengthLimitError;
+use tokio::time::timeout;
+
+use crate::error::ApiError;
+
+/// For a body to arrive whole. Even a slow line carries one in a fraction of it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a request asks for in its body.
+pub(crate) trait FromBody: Sized {
+    const MAX_BYTES: usize = 64 * 1024;
+
+    fn from_json(json: &[u8]) -> Result<Self, ApiError>;
+}
+
+/// Extracts a JSON body.
+#[derive(Debug)]
+pub(crate) struct ValidBody<T>(pub(crate) T);
+
+impl<S: Sync, T: FromBody> FromRequest<S> for ValidBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        if !is_json(request.headers()) {
+            return Err(ApiError::UnsupportedMediaType);
+        }
+        let json = read(request, T::MAX_BYTES).await?;
+        Ok(Self(T::from_json(&json)?))
+    }
+}
+
+async fn read(request: Request, max: usize) -> Result<Bytes, ApiError> {
+    let announced = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > max as u64) {
+        return Err(ApiError::BodyTooLarge { max });
+    }
+    match timeout(PATIENCE, to_bytes(request.into_body(), max)).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(error)) if error.source().is_some_and(|cause| cause.is::<LengthLimitError>()) => {
+            Err(ApiError::BodyTooLarge { max })
+        }
+        Ok(Err(_)) => Err(ApiError::MalformedBody { what: "the body breaks off".to_owned() }),
+        Err(_) => Err(ApiError::BodyTooSlow),
+    }
+}
+
+/// `application/json`, whatever parameters stand behind it.
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+    use crate::params::Fields;
+
+    #[derive(Debug, PartialEq)]
+    struct Greeting {
+        text: String,
+    }
+
+    impl FromBody for Greeting {
+        const MAX_BYTES: usize = 64;
+
+        fn from_json(json: &[u8]) -> Result<Self, ApiError> {
+            Fields::read(json, |fields| Ok(Self { text: fields.text("text")? }))
+        }
+    }
+
+    async fn read_greeting(kind: &str, body: impl Into<Body>) -> Result<Greeting, ApiError> {
+        let request = Request::builder().header(CONTENT_TYPE, kind).body(body.into()).unwrap();
+        ValidBody::from_request(request, &()).await.map(|ValidBody(greeting)| greeting)
+    }
+
+    async fn status(kind: &str, body: impl Into<Body>) -> u16 {
+        read_greeting(kind, body).await.unwrap_err().problem().status
+    }
+
+    #[tokio::test]
+    async fn a_json_object_is_read() {
+        for kind in ["application/json", "Application/JSON; charset=utf-8"] {
+            assert_eq!(read_greeting(kind, r#"{"text":"hi"}"#).await.unwrap(), Greeting { text: "hi".to_owned() });
+        }
+    }
+
+    #[tokio::test]
+    async fn another_media_type_is_415() {
+        for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""] {
+            assert_eq!(status(kind, r#"{"text":"hi"}"#).await, 415, "{kind}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_over_the_cap_is_413_whether_announced_or_not() {
+        let long = format!(r#"{{"text":"{}"}}"#, "a".repeat(64));
+        assert_eq!(status("application/json", long.clone()).await, 413);
+        let pieces = futures_stream(long);
+        assert_eq!(status("application/json", pieces).await, 413);
+    }
+
+    fn futures_stream(text: String) -> Body {
+        Body::new(http_body_util::Full::new(Bytes::from(text)))
+    }
+
+    #[tokio::test]
+    async fn an_unknown_field_is_refused_by_name() {
+        let error = read_greeting("application/json", r#"{"text":"hi","tone":"low"}"#).await.unwrap_err();
+        let problem = error.problem();
+        assert_eq!((problem.status, problem.field.as_deref()), (400, Some("tone")));
+        assert!(problem.detail.contains("text"), "{}", problem.detail);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_arrive_is_408() {
+        struct Never;
+        impl axum::body::HttpBody for Never {
+            type Data = Bytes;
+            type Error = std::convert::Infallible;
+            fn poll_frame(
+                self: std::pin::Pin<&mut Self>,
+                _: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>> {
+                std::task::Poll::Pending
+            }
+        }
+        assert_eq!(status("application/json", Body::new(Never)).await, 408);
+    }
+}

@@ -1,0 +1,17 @@
+use domain::ApiKeyId;
+
+use super::{path::FromPathSegment, whole_number::parse_whole_number};
+use crate::error::ApiError;
+
+/// Which key a path speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KeyIdParam(pub(crate) ApiKeyId);
+
+impl FromPathSegment for KeyIdParam {
+    const FIELD: &'static str = "id";
+
+    fn from_segment(segment: &str) -> Result<Self, ApiError> {
+        let id = parse_whole_number(segment);
+        id.map(Self).ok_or(ApiError::InvalidParameter { field: Self::FIELD, rule: "must be a whole number" })
+    }
+}

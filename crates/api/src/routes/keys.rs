@@ -1,0 +1,120 @@
+use axum::{extract::State, http::StatusCode};
+use domain::Address;
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::App;
+use crate::{
+    answer::{Answer, Freshness},
+    clock::unix_millis_now,
+    document::{
+        BadBody, BadParameter, BadProof, KeyConflict, NeedsKey, NoSuchKey, NodeOrIndexUnavailable, NotYours,
+        Unavailable,
+    },
+    error::ApiError,
+    keys::Caller,
+    params::{FromQuery, KeyIdParam, Query, ValidBody, ValidPath, ValidQuery},
+    wire,
+};
+
+pub(super) fn router() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list_keys, create_key)).routes(routes!(revoke_key))
+}
+
+/// Whose keys are wanted.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ListKeysParams {
+    /// The owner's address; any letter case.
+    #[param(
+        value_type = String,
+        pattern = "^0x[0-9a-fA-F]{40}$",
+        example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"
+    )]
+    owner: Address,
+}
+
+impl FromQuery for ListKeysParams {
+    fn from_query(query: &Query) -> Result<Self, ApiError> {
+        Ok(Self { owner: query.owner()? })
+    }
+}
+
+/// The keys of an owner
+#[utoipa::path(
+    get,
+    path = "/keys",
+    tag = "keys",
+    params(ListKeysParams),
+    responses(
+        (status = 200, description = "The keys, newest first", body = wire::ApiKeyList),
+        BadParameter,
+        NeedsKey,
+        NotYours,
+        Unavailable
+    )
+)]
+async fn list_keys(
+    State(app): State<App>,
+    caller: Caller,
+    ValidQuery(params): ValidQuery<ListKeysParams>,
+) -> Result<Answer<wire::ApiKeyList>, ApiError> {
+    caller.must_be(params.owner, app.access)?;
+    let keys = app.records.list_keys(params.owner).await?;
+    Ok(Answer::new(keys.into(), Freshness::Momentary))
+}
+
+/// A new key, for a signature of the owner's wallet
+#[utoipa::path(
+    post,
+    path = "/keys",
+    tag = "keys",
+    request_body = wire::NewKeyRequest,
+    responses(
+        (status = 201, description = "The key, in full for the only time", body = wire::CreatedKey),
+        BadBody,
+        BadProof,
+        KeyConflict,
+        NodeOrIndexUnavailable
+    )
+)]
+async fn create_key(
+    State(app): State<App>,
+    ValidBody(request): ValidBody<wire::NewKeyRequest>,
+) -> Result<(StatusCode, Answer<wire::CreatedKey>), ApiError> {
+    let proof = request.proof();
+    let issued = app.issuer.issue(proof, &request.signature, request.label, unix_millis_now()).await?;
+    tracing::info!(id = issued.key.id, owner = %issued.key.owner, "key issued");
+    Ok((StatusCode::CREATED, Answer::new(issued.into(), Freshness::Momentary)))
+}
+
+/// Takes a key out of use
+///
+/// It stays in the listing, with `active` false. Revoking it again changes nothing.
+#[utoipa::path(
+    delete,
+    path = "/keys/{id}",
+    tag = "keys",
+    params(("id" = u64, Path, description = "The key's number", minimum = 0, example = 7)),
+    responses(
+        (status = 200, description = "The key is revoked", body = wire::RevokedKey),
+        BadParameter,
+        NeedsKey,
+        NoSuchKey,
+        Unavailable
+    )
+)]
+async fn revoke_key(
+    State(app): State<App>,
+    caller: Caller,
+    ValidPath(KeyIdParam(id)): ValidPath<KeyIdParam>,
+) -> Result<Answer<wire::RevokedKey>, ApiError> {
+    // Even where owners' routes are open: nobody takes a key away from somebody else.
+    let owner = caller.must_have_key()?;
+    let found = app.records.find_key(id).await?.filter(|key| key.owner == owner);
+    let key = found.ok_or(ApiError::KeyNotFound)?;
+    app.records.revoke_key(id).await?;
+    app.keys.forget(&key.digest);
+    tracing::info!(id, %owner, "key revoked");
+    Ok(Answer::new(wire::RevokedKey::new(id), Freshness::Momentary))
+}

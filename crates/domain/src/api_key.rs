@@ -1,0 +1,80 @@
+use std::fmt;
+
+use alloy_primitives::Address;
+
+/// The running number of an API key, from 1.
+pub type ApiKeyId = u64;
+
+/// Milliseconds since 1970.
+pub type UnixMillis = u64;
+
+/// An API key as it is kept: everything but the key itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    pub id: ApiKeyId,
+    pub digest: KeyDigest,
+    pub owner: Address,
+    /// The leading part of the key's text, by which its owner tells it from others.
+    pub prefix: String,
+    pub label: String,
+    pub requests_per_minute: u32,
+    pub total_requests: u64,
+    pub created_at: UnixMillis,
+    /// As long as the key was never used, the time of its creation.
+    pub last_used_at: UnixMillis,
+    /// False once the key is revoked.
+    pub active: bool,
+}
+
+/// A key to be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewApiKey {
+    pub digest: KeyDigest,
+    pub owner: Address,
+    pub prefix: String,
+    pub label: String,
+    pub requests_per_minute: u32,
+    pub created_at: UnixMillis,
+    /// The time in the message that the owner signed; None for a key that the operator makes.
+    pub proof: Option<UnixMillis>,
+}
+
+/// Requests made with a key since they were last written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyUse {
+    pub id: ApiKeyId,
+    pub requests: u64,
+    pub last_used_at: UnixMillis,
+}
+
+/// What is kept of a key's text: its SHA-256. Never shown, not even in a log.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyDigest([u8; 32]);
+
+impl KeyDigest {
+    #[must_use]
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for KeyDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyDigest(redacted)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_does_not_show_itself() {
+        assert_eq!(format!("{:?}", KeyDigest::new([7; 32])), "KeyDigest(redacted)");
+    }
+}

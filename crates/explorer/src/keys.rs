@@ -1,0 +1,102 @@
+//! The operator's way to the API keys in a data folder.
+
+use std::fmt::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail};
+use domain::ApiKey;
+use store::UserRecords;
+use store_embedded::{EmbeddedStore, StoreOptions};
+
+use crate::cli::{KeysCommand, KeysOptions};
+use crate::{config, logging, service};
+
+/// Keys shown where no owner is asked for.
+const SHOWN: u32 = 1_000;
+
+pub(crate) async fn run(options: KeysOptions) -> anyhow::Result<()> {
+    let data = config::data_folder(options.data)?;
+    if !data.is_dir() {
+        bail!("there is no data folder {}: give the right one with --data", data.display());
+    }
+    let store =
+        EmbeddedStore::open(&data, StoreOptions::default()).map_err(|error| service::explain_open(error, &data))?;
+    let records = store.user_records();
+    match options.command {
+        KeysCommand::List { owner } => {
+            let keys = match owner {
+                Some(owner) => records.list_keys(owner).await?,
+                None => records.list_newest_keys(SHOWN).await?,
+            };
+            logging::say(&table(&keys));
+        }
+        KeysCommand::Create { owner, label } => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+            let issued = api::issue_key(&records, owner, label, None, u64::try_from(now)?).await?;
+            logging::say(&format!("{}\n", issued.text.reveal()));
+            logging::say(&table(&[issued.key]));
+        }
+        KeysCommand::Limit { id, requests } => {
+            let key = records.set_requests_per_minute(id, requests).await?.context(no_such_key(id))?;
+            logging::say(&table(&[key]));
+        }
+        KeysCommand::Revoke { id } => {
+            let key = records.revoke_key(id).await?.context(no_such_key(id))?;
+            logging::say(&table(&[key]));
+        }
+    }
+    Ok(())
+}
+
+fn no_such_key(id: u64) -> String {
+    format!("there is no key {id}: `explorer keys list` shows those there are")
+}
+
+fn table(keys: &[ApiKey]) -> String {
+    let mut text = format!(
+        "{:>6}  {:12}  {:42}  {:>10}  {:>12}  {:24}  {:7}  {}\n",
+        "id", "prefix", "owner", "per minute", "requests", "last used", "state", "label"
+    );
+    for key in keys {
+        let last_used = api::wire::Timestamp::from_unix_millis(key.last_used_at);
+        let state = if key.active { "active" } else { "revoked" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{:>6}  {:12}  {:#x}  {:>10}  {:>12}  {last_used}  {state:7}  {}",
+            key.id, key.prefix, key.owner, key.requests_per_minute, key.total_requests, key.label
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_stands_on_one_line_under_its_heads() {
+        let key = ApiKey {
+            id: 7,
+            digest: domain::KeyDigest::new([0; 32]),
+            owner: domain::Address::repeat_byte(0xaa),
+            prefix: "expl_4fT9kQz".to_owned(),
+            label: "ci".to_owned(),
+            requests_per_minute: 100,
+            total_requests: 12_345,
+            created_at: 0,
+            last_used_at: 1_794_700_800_123,
+            active: true,
+        };
+        let table = table(&[key]);
+        let [heads, line] = table.lines().collect::<Vec<_>>()[..] else { panic!("{table}") };
+        assert_eq!(
+            line.trim_end().split_whitespace().collect::<Vec<_>>()[..3],
+            ["7", "expl_4fT9kQz", "0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"]
+        );
+        assert!(line.ends_with("2026-11-15T00:00:00.123Z  active   ci"), "{line}");
+        for (head, value) in [("owner", "0xaa"), ("last used", "2026"), ("state", "active"), ("label", "ci")] {
+            assert_eq!(heads.find(head), line.find(value), "{table}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Flags go before the environment, the environment before the file.
+
+use std::{fs, path::Path, process::Command};
+
+use tempfile::TempDir;
+
+use crate::support::{DevNode, Launch, stage::plain};
+
+/// A labels file that calls the address by this name.
+fn labels(folder: &TempDir, address: &str, name: &str) -> String {
+    let path = folder.path().join(name);
+    fs::write(&path, format!("{address},{name}\n")).unwrap();
+    path.display().to_string()
+}
+
+async fn label(launch: Launch, node: &DevNode, address: &str) -> String {
+    let explorer = launch.start().await;
+    node.wait_for(&explorer).await;
+    let detail = explorer.json(&format!("/api/v1/addresses/{address}")).await;
+    detail["label"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn flags_go_before_the_environment_and_the_environment_before_the_file() {
+    let node = DevNode::start().await;
+    node.chain.mine(None);
+    let address = plain(node.chain.block(1).unwrap().header.beneficiary);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.toml");
+    let in_file = labels(&folder, &address, "file");
+    let text = format!("rpc = ['{}']\nlisten = '127.0.0.1:0'\nlabels = '{in_file}'\n", node.url());
+    fs::write(&file, text).unwrap();
+    let (variable, flag) = (labels(&folder, &address, "environment"), labels(&folder, &address, "flag"));
+
+    let launch = || Launch::bare(["run"]).argument("--config", file.display());
+    assert_eq!(label(launch(), &node, &address).await, "file");
+    let launch = || launch().variable("EXPLORER_LABELS", &variable);
+    assert_eq!(label(launch(), &node, &address).await, "environment");
+    assert_eq!(label(launch().argument("--labels", &flag), &node, &address).await, "flag");
+}
+
+#[tokio::test]
+async fn the_file_in_the_users_configuration_folder_is_found() {
+    let node = DevNode::start().await;
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir(home.path().join("explorer")).unwrap();
+    let text = format!("rpc = '{}'\nlisten = '127.0.0.1:0'\n", node.url());
+    fs::write(home.path().join("explorer/config.toml"), text).unwrap();
+    let explorer = Launch::bare(["run"]).variable("XDG_CONFIG_HOME", home.path().display()).start().await;
+    node.wait_for(&explorer).await;
+}
+
+async fn complaint(launch: Launch) -> String {
+    let (status, said) = launch.refused().await;
+    assert_eq!(status.code(), Some(1), "{said}");
+    said
+}
+
+#[tokio::test]
+async fn what_is_wrong_in_the_configuration_is_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let node = "http://127.0.0.1:1";
+    assert!(complaint(Launch::bare(["run"])).await.contains("--rpc"));
+    let misspelt = Launch::run(node).argument("--config", write("config.toml", "lisen = '127.0.0.1:0'"));
+    assert!(complaint(misspelt).await.contains("lisen"));
+    let absent = Launch::run(node).argument("--config", folder.path().join("absent").display());
+    assert!(complaint(absent).await.contains("absent"));
+    let bad_labels = Launch::run(node).argument("--labels", write("labels", "0x12,short\n"));
+    assert!(complaint(bad_labels).await.contains("line 1"));
+    assert!(complaint(Launch::run(node).argument("--log", "no=such=filter")).await.contains("log filter"));
+    assert!(complaint(Launch::run(node).argument("--rpc-timeout", 0)).await.contains("--rpc-timeout"));
+}
+
+#[tokio::test]
+async fn an_address_in_use_is_told_with_the_way_out() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let said = complaint(Launch::bare(["run", "--rpc", "http://127.0.0.1:1", "--listen", &address])).await;
+    assert!(said.contains(&address) && said.contains("--listen"), "{said}");
+}
+
+fn help(arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EXPLORER_")) {
+        command.env_remove(name);
+    }
+    let output = command.args(arguments).env("COLUMNS", "100").output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn help_is_what_was_agreed_on() {
+    insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => Path::new("snapshots") }, {
+        insta::assert_snapshot!("help", help(&["--help"]));
+        insta::assert_snapshot!("help-run", help(&["run", "--help"]));
+        insta::assert_snapshot!("help-demo", help(&["demo", "--help"]));
+    });
+}
+
+#[test]
+fn the_version_is_told() {
+    assert_eq!(help(&["--version"]), format!("explorer {}\n", env!("CARGO_PKG_VERSION")));
+}

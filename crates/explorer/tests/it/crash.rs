@@ -1,0 +1,107 @@
+//! A process that is killed at any moment goes on from its last commit.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    time::Duration,
+};
+
+use devchain::ReorgedTransactions::{Drop, Replay};
+
+use crate::support::{DevNode, Launch, TestExplorer, ask_node, eventually, proxy::SlowNode, walk};
+
+fn random_below(limit: u64) -> u64 {
+    RandomState::new().hash_one(()) % limit
+}
+
+fn launch(node: &SlowNode) -> Launch {
+    Launch::run(&node.url()).argument("--rpc-concurrency", 2)
+}
+
+async fn tip(explorer: &TestExplorer) -> Option<u64> {
+    explorer.json("/health").await["tip"]["number"].as_u64()
+}
+
+#[tokio::test]
+async fn killed_again_and_again_in_mid_backfill_it_ends_as_if_nothing_had_been() {
+    let (node, _) = DevNode::with_traffic(1_600).await;
+    let head = node.chain.head().number;
+    let slow = SlowNode::before(&node.url(), Duration::from_millis(25)).await;
+    let mut explorer = launch(&slow).start().await;
+    let (mut committed, mut kills) = (None, 0);
+    loop {
+        // A moment after the next commit has been seen, so that each round gets somewhere.
+        let seen = eventually("a commit", async || tip(&explorer).await.filter(|tip| Some(*tip) > committed)).await;
+        tokio::time::sleep(Duration::from_millis(random_below(400))).await;
+        if seen == head || kills == 5 {
+            break;
+        }
+        let data = explorer.kill();
+        kills += 1;
+        explorer = launch(&slow).on(&data).start().await;
+        let found = eventually("the tip after the start", async || tip(&explorer).await).await;
+        assert!(found >= seen, "{seen} was committed, {found} is left after kill {kills}");
+        committed = Some(found);
+    }
+    assert!(kills >= 3, "the backfill was over after {kills} kills");
+    node.wait_for(&explorer).await;
+    // Nearly every block was asked for once: two calls each, and a few that were under way at a kill.
+    assert!(slow.asked() < 2 * head + 400, "{} requests for {head} blocks", slow.asked());
+
+    let expected = ask_node(&node.rpc, 0, []).await;
+    let found = walk(&explorer, expected.address_names()).await;
+    found.assert_equals(&expected, "explorer and node");
+    let fresh = TestExplorer::start(&node.url()).await;
+    node.wait_for(&fresh).await;
+    found.assert_equals(&walk(&fresh, expected.address_names()).await, "killed index and new");
+}
+
+#[tokio::test]
+async fn killed_among_reorganisations_it_ends_where_the_node_is() {
+    let (node, mut traffic) = DevNode::with_traffic(80).await;
+    let mut explorer = TestExplorer::start(&node.ws_url()).await;
+    node.wait_for(&explorer).await;
+    for round in 0..6_u64 {
+        for step in 0..6_u64 {
+            traffic.step().unwrap();
+            node.chain.mine(None);
+            node.chain.reorg(1 + step, step, if step % 2 == 0 { Replay } else { Drop }).unwrap();
+            tokio::time::sleep(Duration::from_millis(random_below(20))).await;
+        }
+        let data = explorer.kill();
+        if round % 2 == 0 {
+            node.chain.reorg(4, 6, Drop).unwrap();
+        }
+        explorer = TestExplorer::start_on(&node.ws_url(), &data).await;
+    }
+    node.wait_for(&explorer).await;
+    let expected = ask_node(&node.rpc, 0, []).await;
+    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+}
+
+#[tokio::test]
+async fn told_to_stop_in_mid_backfill_it_ends_within_two_seconds_and_loses_nothing() {
+    let (node, _) = DevNode::with_traffic(400).await;
+    let slow = SlowNode::before(&node.url(), Duration::from_millis(40)).await;
+    let explorer = launch(&slow).start().await;
+    let seen = eventually("a commit", async || tip(&explorer).await).await;
+    assert!(seen < node.chain.head().number, "still under way");
+    let (ended, data) = explorer.stop().await;
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(ended.took < Duration::from_secs(2), "{ended:?}");
+
+    let explorer = TestExplorer::start_on(&node.url(), &data).await;
+    node.wait_for(&explorer).await;
+    let expected = ask_node(&node.rpc, 0, []).await;
+    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+}
+
+#[tokio::test]
+async fn told_to_stop_while_the_node_hangs_it_ends_within_two_seconds() {
+    let node = DevNode::start().await;
+    let hanging = SlowNode::before(&node.url(), Duration::from_secs(3_600)).await;
+    let explorer = TestExplorer::start(&hanging.url()).await;
+    eventually("a question", async || (hanging.asked() > 0).then_some(())).await;
+    let (ended, _) = explorer.stop().await;
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(ended.took < Duration::from_secs(2), "{ended:?}");
+}

@@ -1,0 +1,77 @@
+//! A data folder belongs to one chain, one start block and one process.
+
+use std::time::Duration;
+
+use devchain::DevChainConfig;
+use serde_json::json;
+
+use crate::support::{DevNode, Launch, TestExplorer, ask_node, walk};
+
+#[tokio::test]
+async fn data_of_another_chain_is_refused_with_the_way_out() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    let (_, data) = explorer.stop().await;
+    for other in [
+        DevChainConfig { chain_id: 99, ..DevChainConfig::default() },
+        // The same chain id, but another genesis.
+        DevChainConfig { seed: 2, ..DevChainConfig::default() },
+    ] {
+        let other = DevNode::with(other).await;
+        let (status, said) = Launch::run(&other.url()).on(&data).refused().await;
+        assert_eq!(status.code(), Some(1), "{said}");
+        assert!(said.contains("another chain") && said.contains("--rpc") && said.contains("--data"), "{said}");
+    }
+    node.chain.mine(None);
+    let explorer = TestExplorer::start_on(&node.url(), &data).await;
+    node.wait_for(&explorer).await;
+}
+
+#[tokio::test]
+async fn a_second_process_on_the_same_data_is_refused_and_harms_nothing() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let (status, said) = Launch::run(&node.url()).on(explorer.data()).refused().await;
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("another explorer has") && said.contains("--data"), "{said}");
+    node.chain.mine(None);
+    node.wait_for(&explorer).await;
+}
+
+#[tokio::test]
+async fn the_index_begins_at_the_start_block_and_stays_with_it() {
+    let (node, _) = DevNode::with_traffic(60).await;
+    let start = |block: u64| Launch::run(&node.url()).argument("--start-block", block);
+    let explorer = start(5).start().await;
+    node.wait_for(&explorer).await;
+    let expected = ask_node(&node.rpc, 5, []).await;
+    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "from block 5 on");
+    assert_eq!(explorer.get("/api/v1/blocks/4").await.status, 404);
+    assert_eq!(explorer.json("/api/v1/blocks").await["total"], json!(node.chain.head().number - 4));
+
+    let (_, data) = explorer.stop().await;
+    let (status, said) = start(6).on(&data).refused().await;
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("begins at block 5") && said.contains("--start-block"), "{said}");
+    for launch in [start(5), Launch::run(&node.url())] {
+        node.chain.mine(None);
+        let explorer = launch.on(&data).start().await;
+        node.wait_for(&explorer).await;
+        explorer.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_start_block_in_the_future_is_waited_for() {
+    let node = DevNode::start().await;
+    let explorer = Launch::run(&node.url()).argument("--start-block", 3).start().await;
+    node.chain.mine(None);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(explorer.json("/api/v1/blocks").await["total"], 0);
+    for _ in 0..4 {
+        node.chain.mine(None);
+    }
+    node.wait_for(&explorer).await;
+    assert_eq!(explorer.json("/api/v1/blocks").await["total"], 3);
+}

@@ -1,0 +1,54 @@
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::{Launch, Rpc, client::Client, eventually, process::Signal};
+
+#[tokio::test]
+async fn the_demo_comes_up_alive_and_keeps_what_its_banner_promises() {
+    let temporary = tempfile::tempdir().unwrap();
+    let arguments = [
+        "demo",
+        "--listen",
+        "127.0.0.1:0",
+        "--rpc-listen",
+        "127.0.0.1:0",
+        "--transactions",
+        "300",
+        "--block-time",
+        "1",
+    ];
+    let mut demo = Launch::bare(arguments).variable("TMPDIR", temporary.path().display()).spawn();
+    demo.printed("Ctrl-C ends it").await;
+    let banner = demo.stdout();
+
+    let urls_in = |line: &str| -> Vec<String> {
+        let words = line.split_whitespace().map(|word| word.trim_matches('\''));
+        words.filter(|word| word.starts_with("http://")).map(str::to_owned).collect()
+    };
+    let (chain, pages): (Vec<&str>, Vec<&str>) =
+        banner.lines().partition(|line| line.trim_start().starts_with("Chain"));
+    let pages: Vec<String> = pages.into_iter().flat_map(urls_in).collect();
+    let [rpc] = &chain.into_iter().flat_map(urls_in).collect::<Vec<_>>()[..] else { panic!("one chain: {banner}") };
+    assert!(pages.len() >= 7 && banner.matches("curl ").count() >= 4, "{banner}");
+    let client = Client::new("");
+    for url in &pages {
+        assert_eq!(client.get(url).await.status, 200, "{url}");
+    }
+    assert!(Rpc::new(rpc).call("eth_chainId", json!([])).await.is_string());
+
+    let base = pages.iter().find_map(|page| page.strip_suffix("/api/v1/stats")).unwrap();
+    let api = Client::new(base);
+    let stats = api.json("/api/v1/stats").await;
+    assert!(stats["totalTransactions"].as_u64().unwrap() >= 300, "{stats}");
+    eventually("a new block", async || {
+        let now = api.json("/api/v1/stats").await;
+        (now["latestBlock"].as_u64() > stats["latestBlock"].as_u64()).then_some(())
+    })
+    .await;
+
+    let ended = demo.stop(Signal::Interrupt).await;
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(ended.took < Duration::from_secs(2), "{ended:?}");
+    assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0, "nothing is kept");
+}

@@ -1,0 +1,73 @@
+//! The reference page, and the promises of the document that it shows.
+
+use std::time::{Duration, Instant};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use crate::support::{DevNode, Launch, TestExplorer, process::Signal};
+
+#[tokio::test]
+async fn the_page_and_all_it_needs_come_from_the_binary() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let client = explorer.client();
+    for (path, kind) in [("/docs", "text/html"), ("/docs/docs.css", "text/css"), ("/docs/docs.js", "text/javascript")] {
+        let response = client.request("GET", path).send().await.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        let headers = response.headers().clone();
+        assert!(headers["content-type"].to_str().unwrap().starts_with(kind), "{path}");
+        assert_eq!(headers["x-content-type-options"], "nosniff");
+        let policy = headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        assert!(!headers.contains_key("x-ratelimit-limit"), "pages are free");
+        let text = response.text().await.unwrap();
+        for elsewhere in ["http://", "https://", "src=\"//", "@import"] {
+            assert!(!text.contains(elsewhere), "{path} speaks of {elsewhere}");
+        }
+        assert!(!text.contains("<script>") && !text.contains("style=\"") && !text.contains("onclick="), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn every_path_of_the_document_is_served() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let document = explorer.json("/api/v1/openapi.json").await;
+    assert_eq!(document["openapi"], "3.1.0");
+    for path in document["paths"].as_object().unwrap().keys() {
+        let real = path.replace("{numberOrHash}", "0").replace('{', "").replace('}', "");
+        let answer = explorer.get(&real).await;
+        assert_ne!(answer.json["code"], "route_not_found", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_demo_prints_a_key_that_works() {
+    let arguments = ["demo", "--listen", "127.0.0.1:0", "--rpc-listen", "127.0.0.1:0", "--transactions", "40"];
+    let mut process = Launch::bare(arguments).spawn();
+    let curl = process.printed("curl -H 'X-API-Key: ").await;
+    let (key, url) = curl.split_once("' ").unwrap();
+    let client = crate::support::client::Client::new("");
+    let answer = client.send(client.request("GET", url).header("X-API-Key", key)).await;
+    assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (200, "100"), "{curl}");
+    process.stop(Signal::Interrupt).await;
+}
+
+#[tokio::test]
+async fn a_client_that_is_slow_to_send_its_body_is_cut() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let mut stream = TcpStream::connect(explorer.client().host()).await.unwrap();
+    let head =
+        "POST /api/v1/keys HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let begun = Instant::now();
+    let mut answer = vec![0; 4_096];
+    let length = stream.read(&mut answer).await.unwrap();
+    let answer = String::from_utf8_lossy(&answer[..length]).into_owned();
+    assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("body_too_slow"), "{answer}");
+    assert!(begun.elapsed() < Duration::from_secs(20));
+}

@@ -1,0 +1,468 @@
+//! API keys through the front door: who gets one, who does not and why, and what one is good for.
+
+use std::time::Duration;
+
+use alloy_primitives::{Address, B256, Signature, TxKind, U256, hex, keccak256};
+use alloy_signer::SignerSync;
+use serde_json::{Value, json};
+
+use crate::support::{
+    DevNode, Launch, TestExplorer,
+    client::{Answer, Client},
+    eventually,
+    key_request::{KeyRequest, hex_of, now, owner_of, post, sign, text},
+    wallet_clients::run_client,
+};
+
+const ORDER: &str = "0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141";
+const MINUTE: u64 = 60_000;
+
+#[track_caller]
+fn expect_problem(answer: &Answer, status: u16, code: &str, words: &str) {
+    assert_eq!((answer.status, &answer.json["code"]), (status, &json!(code)), "{}", answer.json);
+    let detail = answer.json["detail"].as_str().unwrap();
+    assert!(detail.contains(words), "{detail}");
+    assert_eq!(answer.header("content-type"), "application/problem+json");
+}
+
+async fn list(client: &Client, owner: &str, key: Option<&str>) -> Answer {
+    let mut request = client.request("GET", &format!("/api/v1/keys?owner={owner}"));
+    if let Some(key) = key {
+        request = request.header("X-API-Key", key);
+    }
+    client.send(request).await
+}
+
+async fn stats_with(client: &Client, key: &str) -> Answer {
+    client.send(client.request("GET", "/api/v1/stats").header("X-API-Key", key)).await
+}
+
+#[tokio::test]
+async fn a_wallet_s_signature_is_answered_with_a_key_that_works() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let (client, signer) = (explorer.client(), &node.chain.accounts()[0]);
+    let mut body = KeyRequest::by(signer).body();
+    body["label"] = "ci".into();
+    body["ownerAddress"] = signer.address().to_checksum(None).into();
+    let created = post(client, &body).await;
+    assert_eq!(created.status, 201, "{}", created.json);
+    assert_eq!(created.header("cache-control"), "no-store");
+    let (key, id) = (created.json["key"].as_str().unwrap(), created.json["id"].as_u64().unwrap());
+    assert!(key.starts_with("expl_") && key.len() == 43, "the form of the key");
+    assert_eq!(created.json["keyPrefix"], key[..12]);
+    assert!(created.json["message"].is_string());
+
+    let answer = stats_with(client, key).await;
+    assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (200, "100"));
+    let listed = list(client, &owner_of(signer), Some(key)).await;
+    assert_eq!(listed.status, 200);
+    let record = &listed.json["keys"][0];
+    assert_eq!(record["id"], id);
+    assert_eq!(record["keyPrefix"], key[..12]);
+    assert_eq!((&record["label"], &record["active"]), (&json!("ci"), &json!(true)));
+    assert_eq!(record["requestsPerMinute"], 100);
+    assert!(!listed.json.to_string().contains(key), "a listing never shows a key");
+
+    eventually("the use of the key in the listing", async || {
+        let record = list(client, &owner_of(signer), Some(key)).await.json["keys"][0].clone();
+        let used = record["totalRequests"].as_u64().unwrap() >= 2 && record["lastUsedAt"] != record["createdAt"];
+        used.then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_encoding_of_a_signature_is_taken() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    for (index, form) in ["0/1", "27/28", "compact", "bare", "no prefix"].into_iter().enumerate() {
+        let signer = &node.chain.accounts()[index];
+        let timestamp = now();
+        let message = text(&owner_of(signer), timestamp);
+        let signature = match form {
+            "bare" => signer.sign_hash_sync(&keccak256(&message)).unwrap(),
+            _ => sign(signer, &message),
+        };
+        let mut bytes = signature.as_bytes().to_vec();
+        let written = match form {
+            "0/1" => {
+                bytes[64] -= 27;
+                hex_of(&bytes)
+            }
+            "compact" => hex_of(&signature.as_erc2098()),
+            "no prefix" => hex::encode_upper(&bytes),
+            _ => hex_of(&bytes),
+        };
+        let request = KeyRequest { owner: owner_of(signer), timestamp, signature: written };
+        let answer = request.send(explorer.client()).await;
+        assert_eq!(answer.status, 201, "{form}: {}", answer.json);
+    }
+}
+
+#[tokio::test]
+async fn each_wrong_proof_is_refused_for_its_own_reason() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let client = explorer.client();
+    let (signer, other) = (&node.chain.accounts()[0], &node.chain.accounts()[1]);
+    let (owner, time) = (owner_of(signer), now());
+    let message = text(&owner, time);
+    let of_text = |text: &str| KeyRequest::of_text(signer, time, text);
+
+    let wrong_signer = KeyRequest { owner: owner.clone(), ..KeyRequest::of_text(other, time, &message) };
+    expect_problem(&wrong_signer.send(client).await, 401, "signature_mismatch", &owner_of(other));
+    let tampered = of_text(&message.replace("Request", "request")).send(client).await;
+    expect_problem(&tampered, 401, "signature_mismatch", "another text");
+    let checksummed = of_text(&message.replace(&owner, &signer.address().to_checksum(None))).send(client).await;
+    expect_problem(&checksummed, 401, "signature_mismatch", "lower case");
+    let crlf = of_text(&message.replace('\n', "\r\n")).send(client).await;
+    expect_problem(&crlf, 401, "signature_mismatch", "carriage return");
+    let expired = KeyRequest::at(signer, time - 6 * MINUTE).send(client).await;
+    expect_problem(&expired, 401, "proof_expired", "5 minutes in the past");
+    let future = KeyRequest::at(signer, time + 6 * MINUTE).send(client).await;
+    expect_problem(&future, 401, "proof_not_yet_valid", "5 minutes in the future");
+    let seconds = KeyRequest::at(signer, time / 1_000).send(client).await;
+    expect_problem(&seconds, 400, "invalid_parameter", "milliseconds");
+
+    let signature = sign(signer, &message);
+    let twin = Signature::new(signature.r(), ORDER.parse::<U256>().unwrap() - signature.s(), !signature.v());
+    let twin = KeyRequest { owner: owner.clone(), timestamp: time, signature: hex_of(&twin.as_bytes()) };
+    expect_problem(&twin.send(client).await, 401, "signature_not_canonical", "low s");
+    for (signature, words) in [("0x1234", "65 bytes"), ("zz", "hexadecimal"), ("0x", "65 bytes")] {
+        let request = KeyRequest { owner: owner.clone(), timestamp: time, signature: signature.to_owned() };
+        expect_problem(&request.send(client).await, 400, "invalid_signature", words);
+    }
+
+    for (field, code) in
+        [("signature", "missing_field"), ("timestamp", "missing_field"), ("ownerAddress", "missing_field")]
+    {
+        let mut body = of_text(&message).body();
+        body.as_object_mut().unwrap().remove(field);
+        let answer = post(client, &body).await;
+        expect_problem(&answer, 400, code, field);
+        assert_eq!(answer.json["field"], field);
+    }
+    let mut body = of_text(&message).body();
+    body["lable"] = "x".into();
+    let answer = post(client, &body).await;
+    expect_problem(&answer, 400, "unknown_field", "lable");
+
+    // And after all that the same proof, made rightly, is good.
+    assert_eq!(of_text(&message).send(client).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_proof_is_good_once_also_after_a_restart_and_a_crash() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let (first, second) = (KeyRequest::by(&node.chain.accounts()[0]), KeyRequest::by(&node.chain.accounts()[1]));
+    let key = first.key(explorer.client()).await;
+    expect_problem(&first.send(explorer.client()).await, 409, "proof_used", "used before");
+
+    let (ended, folder) = explorer.stop().await;
+    assert!(ended.status.success());
+    let explorer = TestExplorer::start_on(&node.url(), folder.path()).await;
+    expect_problem(&first.send(explorer.client()).await, 409, "proof_used", "used before");
+    let second_key = second.key(explorer.client()).await;
+
+    let folder_again = explorer.kill();
+    let explorer = TestExplorer::start_on(&node.url(), folder_again.path()).await;
+    expect_problem(&second.send(explorer.client()).await, 409, "proof_used", "used before");
+    for key in [key, second_key] {
+        assert_eq!(stats_with(explorer.client(), &key).await.status, 200, "a key outlasts restarts");
+    }
+}
+
+#[tokio::test]
+async fn uses_older_than_a_second_outlast_a_crash() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let signer = &node.chain.accounts()[0];
+    let key = KeyRequest::by(signer).key(explorer.client()).await;
+    for _ in 0..9 {
+        assert_eq!(stats_with(explorer.client(), &key).await.status, 200);
+    }
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let folder = explorer.kill();
+    let explorer = TestExplorer::start_on(&node.url(), folder.path()).await;
+    let listed = list(explorer.client(), &owner_of(signer), Some(&key)).await;
+    assert_eq!(listed.json["keys"][0]["totalRequests"], 9);
+}
+
+#[tokio::test]
+async fn an_owner_has_five_keys_at_most_and_may_revoke_them() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let (client, signer) = (explorer.client(), &node.chain.accounts()[0]);
+    let mut keys = Vec::new();
+    for number in 0..5 {
+        keys.push(KeyRequest::at(signer, now() + number).key(client).await);
+    }
+    let sixth = KeyRequest::at(signer, now() + 10);
+    expect_problem(&sixth.send(client).await, 409, "key_quota_reached", "5 active keys");
+
+    let listed = list(client, &owner_of(signer), Some(&keys[0])).await;
+    let id = listed.json["keys"][0]["id"].as_u64().unwrap();
+    let revoke = async |key: Option<&str>, id: u64| {
+        let mut request = client.request("DELETE", &format!("/api/v1/keys/{id}"));
+        if let Some(key) = key {
+            request = request.header("X-API-Key", key);
+        }
+        client.send(request).await
+    };
+    expect_problem(&revoke(None, id).await, 401, "key_required", "POST /api/v1/keys");
+    let stranger = KeyRequest::by(&node.chain.accounts()[1]).key(client).await;
+    expect_problem(&revoke(Some(&stranger), id).await, 404, "key_not_found", "no such key");
+    expect_problem(&revoke(Some(&keys[0]), 9_999).await, 404, "key_not_found", "no such key");
+    let revoked = revoke(Some(&keys[0]), id).await;
+    assert_eq!((revoked.status, &revoked.json["success"], &revoked.json["id"]), (200, &json!(true), &json!(id)));
+    expect_problem(&stats_with(client, &keys[4]).await, 401, "revoked_key", "revoked");
+    let listed = list(client, &owner_of(signer), Some(&keys[0])).await;
+    assert_eq!(listed.json["keys"].as_array().unwrap().len(), 5);
+    assert_eq!(listed.json["keys"][0]["active"], false);
+    // The proof that met the full house is still unspent.
+    assert_eq!(sixth.send(client).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_listing_is_for_its_owner_unless_it_is_open() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let client = explorer.client();
+    let owner = owner_of(&node.chain.accounts()[0]);
+    let key = KeyRequest::by(&node.chain.accounts()[0]).key(client).await;
+    let stranger = KeyRequest::by(&node.chain.accounts()[1]).key(client).await;
+    expect_problem(&list(client, &owner, None).await, 401, "key_required", "sign a message");
+    expect_problem(&list(client, &owner, Some(&stranger)).await, 403, "not_owner", "another owner");
+    assert_eq!(list(client, &owner, Some(&key)).await.status, 200);
+    assert_eq!(client.get("/api/v1/keys").await.status, 400);
+
+    let open = Launch::run(&node.url()).argument("--owner-access", "open").start().await;
+    let answer = list(open.client(), &owner, None).await;
+    assert_eq!((answer.status, answer.json), (200, json!({ "keys": [] })));
+}
+
+#[tokio::test]
+async fn the_operator_lists_makes_raises_and_revokes_keys() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let signer = &node.chain.accounts()[0];
+    let key = KeyRequest::by(signer).key(explorer.client()).await;
+    let (status, said) = Launch::bare(["keys", "list"]).on(explorer.data()).refused().await;
+    assert!(!status.success() && said.contains("open"), "{said}");
+    let (_, folder) = explorer.stop().await;
+
+    let operate = async |arguments: Vec<&str>| {
+        let mut process = Launch::bare(arguments).on(folder.path()).spawn();
+        let status = process.ended().await;
+        (status.success(), process.stdout() + &process.stderr())
+    };
+    let (listed, table) = operate(vec!["keys", "list"]).await;
+    assert!(listed && table.contains(&key[..12]) && table.contains(&owner_of(signer)), "{table}");
+    assert!(!table.contains(&key));
+    assert!(operate(vec!["keys", "limit", "1", "500"]).await.0);
+    let (made, said) = operate(vec!["keys", "create", "--owner", &owner_of(signer), "--label", "by hand"]).await;
+    let second = said.lines().next().unwrap().to_owned();
+    assert!(made && second.starts_with("expl_"), "{said}");
+    assert!(operate(vec!["keys", "revoke", "2"]).await.0);
+    let (found, said) = operate(vec!["keys", "revoke", "77"]).await;
+    assert!(!found && said.contains("no key 77"), "{said}");
+
+    let explorer = TestExplorer::start_on(&node.url(), folder.path()).await;
+    assert_eq!(stats_with(explorer.client(), &key).await.header("x-ratelimit-limit"), "500");
+    expect_problem(&stats_with(explorer.client(), &second).await, 401, "revoked_key", "revoked");
+}
+
+/// Contracts that vouch for signatures, on the dev chain.
+struct Wallets {
+    factory: Address,
+    stubborn: Address,
+}
+
+const FACTORY: &str = include_str!("../../../api/contracts/artifacts/WalletFactory.hex");
+const STUBBORN: &str = include_str!("../../../api/contracts/artifacts/StubbornWallet.hex");
+
+impl Wallets {
+    fn deploy(node: &DevNode) -> Self {
+        let deploy = |code: &str| {
+            let code = hex::decode(code.trim()).unwrap();
+            let nonce = node.chain.next_nonce(node.account(0));
+            node.chain.send(0, TxKind::Create, U256::ZERO, code).unwrap();
+            node.chain.mine(None);
+            node.account(0).create(nonce)
+        };
+        Self { factory: deploy(FACTORY), stubborn: deploy(STUBBORN) }
+    }
+
+    fn deployment(owner: Address, salt: B256) -> Vec<u8> {
+        Self::question("deploy(address,bytes32)", owner, salt)
+    }
+
+    fn question(function: &str, owner: Address, salt: B256) -> Vec<u8> {
+        [&keccak256(function)[..4], owner.into_word().as_slice(), salt.as_slice()].concat()
+    }
+
+    /// Where the factory would put a wallet of this owner.
+    fn address_of(&self, node: &DevNode, owner: Address, salt: B256) -> Address {
+        let question = Self::question("addressOf(address,bytes32)", owner, salt);
+        let answer = node.chain.call(&devchain::Call::to(self.factory, question)).unwrap();
+        Address::from_word(B256::from_slice(&answer))
+    }
+}
+
+#[tokio::test]
+async fn a_contract_wallet_vouches_for_its_owner_s_signature() {
+    let node = DevNode::start().await;
+    let wallets = Wallets::deploy(&node);
+    let (signer, other, salt) = (&node.chain.accounts()[1], &node.chain.accounts()[2], B256::ZERO);
+    let wallet = wallets.address_of(&node, signer.address(), salt);
+    node.chain.send(0, TxKind::Call(wallets.factory), U256::ZERO, Wallets::deployment(signer.address(), salt)).unwrap();
+    node.chain.mine(None);
+    assert!(!node.chain.code(wallet).is_empty());
+    let explorer = TestExplorer::start(&node.url()).await;
+    let client = explorer.client();
+
+    let owner = format!("{wallet:#x}");
+    let time = now();
+    let by = |signer| KeyRequest { owner: owner.clone(), ..KeyRequest::of_text(signer, time, &text(&owner, time)) };
+    expect_problem(&by(other).send(client).await, 401, "signature_mismatch", "ERC-1271");
+    let key = by(signer).key(client).await;
+    assert_eq!(list(client, &owner, Some(&key)).await.json["keys"].as_array().unwrap().len(), 1);
+
+    let begun = std::time::Instant::now();
+    let owner = format!("{:#x}", wallets.stubborn);
+    let stubborn = KeyRequest { owner: owner.clone(), ..KeyRequest::of_text(signer, time, &text(&owner, time)) };
+    expect_problem(&stubborn.send(client).await, 401, "signature_mismatch", "ERC-1271");
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+}
+
+/// The signature of a wallet that is not deployed yet, put together by hand.
+fn erc6492(factory: Address, deployment: &[u8], inner: &[u8]) -> String {
+    let word = |number: usize| U256::from(number).to_be_bytes::<32>();
+    let padded = |bytes: &[u8]| {
+        let mut padded = [&word(bytes.len())[..], bytes].concat();
+        padded.resize(padded.len().next_multiple_of(32), 0);
+        padded
+    };
+    let deployment = padded(deployment);
+    let mut signature = factory.into_word().to_vec();
+    signature.extend(word(96));
+    signature.extend(word(96 + deployment.len()));
+    signature.extend(deployment);
+    signature.extend(padded(inner));
+    signature.extend(hex!("6492649264926492649264926492649264926492649264926492649264926492"));
+    hex_of(&signature)
+}
+
+#[tokio::test]
+async fn a_contract_wallet_that_is_not_deployed_yet_vouches_too() {
+    let node = DevNode::start().await;
+    let wallets = Wallets::deploy(&node);
+    let (signer, other) = (&node.chain.accounts()[1], &node.chain.accounts()[2]);
+    let salt = B256::repeat_byte(7);
+    let wallet = wallets.address_of(&node, signer.address(), salt);
+    let explorer = TestExplorer::start(&node.url()).await;
+    let client = explorer.client();
+    let (owner, time) = (format!("{wallet:#x}"), now());
+    let deployment = Wallets::deployment(signer.address(), salt);
+    let message = text(&owner, time);
+
+    let request = |signature| KeyRequest { owner: owner.clone(), timestamp: time, signature };
+    let wrong = request(erc6492(wallets.factory, &deployment, &sign(other, &message).as_bytes()));
+    expect_problem(&wrong.send(client).await, 401, "signature_mismatch", "ERC-1271");
+    let elsewhere = request(erc6492(other.address(), &deployment, &sign(signer, &message).as_bytes()));
+    expect_problem(&elsewhere.send(client).await, 401, "signature_mismatch", "ERC-6492");
+    let broken = request(hex_of(&[[1; 8].as_slice(), &[0x64, 0x92].repeat(16)].concat()));
+    expect_problem(&broken.send(client).await, 401, "signature_mismatch", "accept");
+    let right = request(erc6492(wallets.factory, &deployment, &sign(signer, &message).as_bytes()));
+    assert_eq!(right.send(client).await.status, 201);
+    assert!(node.chain.code(wallet).is_empty(), "asking leaves no trace");
+}
+
+#[tokio::test]
+async fn where_the_node_is_away_only_a_plain_signature_can_be_checked() {
+    let mut node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    node.go_down().await;
+    let (signer, other) = (node.chain.accounts()[0].clone(), node.chain.accounts()[1].clone());
+    let unknown = KeyRequest { owner: owner_of(&other), ..KeyRequest::by(&signer) };
+    let answer = unknown.send(explorer.client()).await;
+    expect_problem(&answer, 503, "node_unavailable", "Ask again shortly");
+    assert_eq!(answer.header("retry-after"), "5");
+    assert_eq!(KeyRequest::by(&signer).send(explorer.client()).await.status, 201);
+}
+
+async fn client_gets_a_key(explorer: &TestExplorer, script: &str, arguments: &[&str]) -> Value {
+    let base = explorer.client().url("");
+    let arguments: Vec<&str> = [&arguments[..1], &[base.as_str()], &arguments[1..]].concat();
+    let made = run_client(script, &arguments).await;
+    assert_eq!(made["status"], 201, "{made}");
+    let key = made["body"]["key"].as_str().unwrap();
+    let listed = list(explorer.client(), made["owner"].as_str().unwrap(), Some(key)).await;
+    assert_eq!(listed.json["keys"][0]["id"], made["body"]["id"], "{}", listed.json);
+    made
+}
+
+#[tokio::test]
+async fn viem_ethers_and_eth_account_get_keys() {
+    let node = DevNode::start().await;
+    let wallets = Wallets::deploy(&node);
+    let explorer = TestExplorer::start(&node.url()).await;
+    let private_key = |index: usize| node.chain.accounts()[index].to_bytes().to_string();
+    client_gets_a_key(&explorer, "create_key.mjs", &["viem", &private_key(0)]).await;
+    client_gets_a_key(&explorer, "create_key.mjs", &["ethers", &private_key(1)]).await;
+    client_gets_a_key(&explorer, "create_key.py", &["personal", &private_key(2)]).await;
+    client_gets_a_key(&explorer, "create_key.py", &["bare", &private_key(3)]).await;
+
+    let (owner, salt) = (node.account(4), B256::repeat_byte(9));
+    let wallet = wallets.address_of(&node, owner, salt).to_string();
+    let (factory, deployment) = (wallets.factory.to_string(), hex_of(&Wallets::deployment(owner, salt)));
+    let arguments = ["viem-erc6492", &private_key(4), &wallet, &factory, &deployment];
+    client_gets_a_key(&explorer, "create_key.mjs", &arguments).await;
+}
+
+#[tokio::test]
+async fn no_key_and_no_signature_is_ever_in_the_log() {
+    let node = DevNode::start().await;
+    let wallets = Wallets::deploy(&node);
+    let launch = Launch::run(&node.url()).argument("--log", "trace");
+    let explorer = launch.start().await;
+    let (client, signer) = (explorer.client(), &node.chain.accounts()[0]);
+    let mut secrets = Vec::new();
+    for request in [
+        KeyRequest::by(signer),
+        KeyRequest { owner: owner_of(&node.chain.accounts()[1]), ..KeyRequest::by(signer) },
+        KeyRequest { owner: format!("{:#x}", wallets.stubborn), ..KeyRequest::by(signer) },
+        KeyRequest { signature: "0x1234567890abcdef".to_owned(), ..KeyRequest::by(signer) },
+        KeyRequest::at(signer, 5),
+    ] {
+        let answer = request.send(client).await;
+        secrets.push(request.signature.trim_start_matches("0x").to_owned());
+        secrets.extend(answer.json["key"].as_str().map(str::to_owned));
+    }
+    let key = secrets.iter().find(|secret| secret.starts_with("expl_")).unwrap().clone();
+    let mut wrong = key.clone();
+    wrong.replace_range(20..22, "zz");
+    for key in [&key, &wrong] {
+        stats_with(client, key).await;
+        list(client, &owner_of(signer), Some(key)).await;
+    }
+    client.send(client.request("DELETE", "/api/v1/keys/1").header("X-API-Key", &key)).await;
+    stats_with(client, &key).await;
+    secrets.push(wrong);
+    explorer.wait_for_log("key revoked").await;
+    let (_, log) = {
+        let log = explorer.log();
+        (explorer.stop().await, log)
+    };
+    assert!(log.contains("TRACE") || log.contains("DEBUG"), "the log tells everything it can");
+    assert!(log.contains("key issued"), "{log}");
+    for secret in &secrets {
+        assert!(!log.contains(secret.as_str()), "a secret stands in the log");
+        assert!(!log.to_lowercase().contains(&secret.to_lowercase()), "a secret stands in the log");
+    }
+    // Nor the part of it that would do for a search.
+    assert!(!log.contains(&key[12..37]), "a part of a key stands in the log");
+}

@@ -1,0 +1,20 @@
+//! The service through its front door: the real binary as a process, real chains behind it, HTTP in front.
+
+// All of this is test code, also where clippy cannot tell.
+#![allow(clippy::unwrap_used)]
+
+mod architecture;
+mod bad_input;
+mod concurrency;
+mod configuration;
+mod crash;
+mod data_folder;
+mod demo;
+mod docs;
+mod keys;
+mod limits;
+mod node_trouble;
+mod reorgs;
+mod routes;
+mod support;
+mod whole_chain;

@@ -1,0 +1,119 @@
+//! A node that is away, comes back, or is reached in another way.
+
+use serde_json::{Value, json};
+
+use crate::support::{Anvil, DevNode, Launch, TestExplorer, ask_node, eventually, stage::plain, walk};
+
+#[tokio::test]
+async fn a_node_that_is_down_at_the_very_first_start_is_waited_for() {
+    let mut node = DevNode::start().await;
+    node.chain.mine(None);
+    node.go_down().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let empty = json!({"blocks": [], "total": 0, "page": 1, "limit": 25});
+    assert_eq!(explorer.json("/api/v1/blocks").await, empty);
+    let health = explorer.json("/health").await;
+    assert_eq!(
+        (&health["status"], &health["nodeReachable"], &health["tip"]),
+        (&json!("degraded"), &json!(false), &Value::Null)
+    );
+    assert_eq!(explorer.get("/health/ready").await.status, 503);
+    explorer.wait_for_log("waiting for the node").await;
+
+    node.come_back().await;
+    node.wait_for(&explorer).await;
+}
+
+#[tokio::test]
+async fn while_the_node_is_down_what_is_known_is_served_and_what_is_not_is_promised_for_later() {
+    let (mut node, mut traffic) = DevNode::with_traffic(60).await;
+    let (asked, never_asked) = (plain(node.account(1)), plain(node.account(2)));
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    let known = explorer.json(&format!("/api/v1/addresses/{asked}")).await;
+    let blocks = explorer.json("/api/v1/blocks").await;
+
+    // A block later, the answer that was kept is older than the index.
+    node.chain.mine(None);
+    node.wait_for(&explorer).await;
+    node.go_down().await;
+    eventually("the loss of the node noticed", async || {
+        (explorer.json("/health").await["nodeReachable"] == false).then_some(())
+    })
+    .await;
+    assert_eq!(explorer.json(&format!("/api/v1/addresses/{asked}")).await, known, "with the balanceBlock of then");
+    assert_unavailable(&explorer, &never_asked).await;
+
+    // The same after a restart: kept means on disk.
+    let (_, data) = explorer.stop().await;
+    let explorer = TestExplorer::start_on(&node.url(), &data).await;
+    assert_eq!(explorer.json(&format!("/api/v1/addresses/{asked}")).await, known);
+    assert_unavailable(&explorer, &never_asked).await;
+    let total = blocks["total"].as_u64().unwrap() + 1;
+    assert_eq!(explorer.json("/api/v1/blocks").await["total"], total);
+    assert_eq!(explorer.json("/api/v1/stats").await["latestBlock"], total - 1);
+
+    traffic.step().unwrap();
+    node.chain.mine(None);
+    node.come_back().await;
+    node.wait_for(&explorer).await;
+    let expected = ask_node(&node.rpc, 0, []).await;
+    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+}
+
+async fn assert_unavailable(explorer: &TestExplorer, address: &str) {
+    let answer = explorer.get(&format!("/api/v1/addresses/{address}")).await;
+    assert_eq!((answer.status, &answer.json["code"]), (503, &json!("node_unavailable")));
+    assert!(answer.header("retry-after").parse::<u32>().is_ok_and(|seconds| seconds > 0));
+    assert_eq!(answer.header("content-type"), "application/problem+json");
+}
+
+#[tokio::test]
+async fn when_one_node_fails_the_next_takes_over() {
+    let mut first = DevNode::start().await;
+    let mut second = DevNode::serve(first.chain.clone()).await;
+    let explorer = Launch::run(&first.url()).argument("--rpc", second.url()).start().await;
+    first.wait_for(&explorer).await;
+    first.go_down().await;
+    first.chain.mine(None);
+    first.wait_for(&explorer).await;
+    let miner = plain(first.chain.block(1).unwrap().header.beneficiary);
+    assert_eq!(explorer.json(&format!("/api/v1/addresses/{miner}")).await["balanceBlock"], 1);
+
+    first.come_back().await;
+    second.go_down().await;
+    first.chain.mine(None);
+    first.wait_for(&explorer).await;
+}
+
+#[tokio::test]
+async fn an_anvil_is_followed_over_websocket_and_over_its_socket_file_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("anvil.ipc");
+    let anvil = Anvil::with(&["--ipc", socket.to_str().unwrap()]).await;
+    let accounts = anvil.accounts().await;
+    let over_websocket = TestExplorer::start(&anvil.ws_url()).await;
+    let over_file = TestExplorer::start(socket.to_str().unwrap()).await;
+    for number in 1..=5 {
+        anvil.send(json!({"from": accounts[0], "to": accounts[1], "value": format!("{number:#x}")})).await;
+    }
+    let expected = ask_node(&anvil.rpc, 0, []).await;
+    for explorer in [over_websocket, over_file] {
+        anvil.wait_for(&explorer).await;
+        walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+    }
+}
+
+#[tokio::test]
+async fn a_dev_chain_is_followed_over_websocket_and_when_the_connection_breaks() {
+    let mut node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.ws_url()).await;
+    node.chain.mine(None);
+    node.wait_for(&explorer).await;
+    node.go_down().await;
+    node.chain.mine(None);
+    node.come_back().await;
+    node.wait_for(&explorer).await;
+    node.chain.mine(None);
+    node.wait_for(&explorer).await;
+}

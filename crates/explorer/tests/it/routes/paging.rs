@@ -1,0 +1,75 @@
+//! What holds for every list.
+
+use serde_json::{Value, json};
+
+use crate::support::{Stage, stage::PAYMENTS};
+
+const LISTS: [(&str, &str); 2] = [("/api/v1/blocks", "blocks"), ("/api/v1/transactions", "transactions")];
+
+async fn page(stage: &Stage, path: &str, query: &str) -> Value {
+    stage.explorer.json(&format!("{path}?{query}")).await
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[tokio::test]
+async fn a_list_tells_its_total_and_the_page_and_limit_that_were_used() {
+    let stage = Stage::shared().await;
+    for (path, name) in LISTS {
+        let list = stage.explorer.json(path).await;
+        let mut expected = vec![name, "total", "page", "limit"];
+        expected.sort_unstable();
+        let mut found = keys(&list);
+        found.sort_unstable();
+        assert_eq!(found, expected);
+        assert_eq!((&list["page"], &list["limit"]), (&json!(1), &json!(25)));
+        let third = page(&stage, path, "page=3&limit=2").await;
+        assert_eq!((&third["page"], &third["limit"], &third["total"]), (&json!(3), &json!(2), &list["total"]));
+    }
+}
+
+#[tokio::test]
+async fn a_page_has_25_entries_where_nothing_is_asked() {
+    let stage = Stage::shared().await;
+    let list = stage.explorer.json("/api/v1/transactions").await;
+    assert_eq!(list["transactions"].as_array().unwrap().len(), 25);
+}
+
+#[tokio::test]
+async fn a_limit_above_100_is_served_as_100_and_says_so() {
+    let stage = Stage::shared().await;
+    for limit in ["101", "1000", "18446744073709551616"] {
+        let list = page(&stage, "/api/v1/transactions", &format!("limit={limit}")).await;
+        assert_eq!(list["limit"], 100);
+        assert_eq!(list["transactions"].as_array().unwrap().len(), 100);
+    }
+}
+
+#[tokio::test]
+async fn pages_fit_together_without_gap_or_overlap() {
+    let stage = Stage::shared().await;
+    let whole = page(&stage, "/api/v1/transactions", "limit=100").await;
+    let mut parts = Vec::new();
+    for number in 1..=10 {
+        let part = page(&stage, "/api/v1/transactions", &format!("limit=10&page={number}")).await;
+        parts.extend(part["transactions"].as_array().unwrap().clone());
+    }
+    assert_eq!(whole["transactions"], json!(parts));
+}
+
+#[tokio::test]
+async fn a_page_past_the_end_is_empty_and_still_tells_the_true_total() {
+    let stage = Stage::shared().await;
+    for (path, name) in LISTS {
+        let total = stage.explorer.json(path).await["total"].clone();
+        for (asked, used) in [("1000000000", 1_000_000_000_u64), ("18446744073709551616", (1 << 53) - 1)] {
+            let expected = json!({name: [], "total": total, "page": used, "limit": 100});
+            assert_eq!(page(&stage, path, &format!("limit=100&page={asked}")).await, expected);
+        }
+    }
+    let path = format!("/api/v1/transactions?address={:#x}", stage.frank);
+    let expected = json!({"transactions": [], "total": PAYMENTS, "page": 1_000_000_000, "limit": 25});
+    assert_eq!(stage.explorer.json(&format!("{path}&page=1000000000")).await, expected);
+}

@@ -1,0 +1,30 @@
+use serde_json::json;
+
+use crate::support::{DevNode, Stage, TestExplorer};
+
+#[tokio::test]
+async fn an_empty_chain_has_noughts() {
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    let expected = json!({"latestBlock": 0, "totalTransactions": 0, "totalTokens": 0, "avgGasPrice": "0"});
+    assert_eq!(explorer.json("/api/v1/stats").await, expected);
+}
+
+#[tokio::test]
+async fn stats_count_all_transactions_and_average_what_they_really_paid() {
+    let stage = Stage::shared().await;
+    let head = stage.node.chain.head().number;
+    let blocks = (0..=head).map(|number| stage.node.chain.block(number).unwrap());
+    let prices: Vec<u128> = blocks
+        .flat_map(|block| block.transactions.iter().map(|tx| tx.effective_gas_price).collect::<Vec<_>>())
+        .collect();
+    let count = u128::try_from(prices.len()).unwrap();
+    let expected = json!({
+        "latestBlock": head,
+        "totalTransactions": prices.len(),
+        "totalTokens": 0,
+        "avgGasPrice": (prices.iter().sum::<u128>() / count).to_string(),
+    });
+    assert_eq!(stage.explorer.json("/api/v1/stats").await, expected);
+}

@@ -1,0 +1,92 @@
+use std::{path::PathBuf, process::Command};
+
+use serde_json::{Value, json};
+
+use super::{Rpc, TestExplorer, eventually, process::Process, rpc::quantity};
+
+/// A real anvil, with its ten unlocked accounts.
+#[derive(Debug)]
+pub(crate) struct Anvil {
+    pub(crate) rpc: Rpc,
+    _process: Process,
+}
+
+impl Anvil {
+    pub(crate) async fn start() -> Self {
+        Self::with(&[]).await
+    }
+
+    pub(crate) async fn with(arguments: &[&str]) -> Self {
+        let mut command = Command::new(binary("anvil", "ANVIL_BIN"));
+        command.args(["--port", "0", "--order", "fifo"]).args(arguments);
+        let mut process = Process::spawn(&mut command);
+        let host = process.printed("Listening on ").await;
+        Self { rpc: Rpc::new(format!("http://{host}")), _process: process }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        self.rpc.url()
+    }
+
+    pub(crate) fn ws_url(&self) -> String {
+        self.url().replacen("http", "ws", 1)
+    }
+
+    pub(crate) async fn accounts(&self) -> Vec<String> {
+        let accounts = self.rpc.call("eth_accounts", json!([])).await;
+        accounts.as_array().unwrap().iter().map(|account| account.as_str().unwrap().to_lowercase()).collect()
+    }
+
+    /// Sends from an unlocked account, waits for the block and gives the receipt.
+    pub(crate) async fn send(&self, transaction: Value) -> Value {
+        let hash = self.submit(transaction).await;
+        self.receipt(&hash).await
+    }
+
+    /// Waits for the block with this transaction.
+    pub(crate) async fn receipt(&self, hash: &str) -> Value {
+        eventually("the receipt", async || {
+            let receipt = self.rpc.call("eth_getTransactionReceipt", json!([hash])).await;
+            (!receipt.is_null()).then_some(receipt)
+        })
+        .await
+    }
+
+    /// Puts a transaction of an unlocked account into the pool and gives its hash.
+    pub(crate) async fn submit(&self, transaction: Value) -> String {
+        self.rpc.call("eth_sendTransaction", json!([transaction])).await.as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn mine(&self, blocks: u64) {
+        self.rpc.call("anvil_mine", json!([format!("{blocks:#x}")])).await;
+    }
+
+    /// Waits until the explorer is where the node is.
+    pub(crate) async fn wait_for(&self, explorer: &TestExplorer) {
+        let (number, hash) = self.rpc.head().await;
+        explorer.wait_for_tip(number, &hash).await;
+    }
+
+    /// Runs `cast` against this node and gives what it prints.
+    pub(crate) async fn cast(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new(binary("cast", "CAST_BIN"));
+        command.args(arguments).args(["--rpc-url", self.url()]);
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        assert!(output.status.success(), "cast {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub(crate) async fn block_number(&self) -> u64 {
+        quantity(&self.rpc.call("eth_blockNumber", json!([])).await)
+    }
+}
+
+/// Where a Foundry program is. Its absence fails the test: what is passed over in silence is not tested.
+fn binary(name: &str, variable: &str) -> PathBuf {
+    if let Some(path) = std::env::var_os(variable) {
+        return path.into();
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
+    found.unwrap_or_else(|| panic!("this test needs {name}: run ./test, which gets it, or set {variable}"))
+}

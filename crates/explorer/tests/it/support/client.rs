@@ -1,0 +1,82 @@
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+/// A client of the API. Keeps no connection unless told to: tests that share an explorer have a runtime each, and a
+/// connection must not outlive the runtime it was made on.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    base: String,
+    http: reqwest::Client,
+}
+
+/// An answer of the API.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    /// Null where the body is no JSON.
+    pub(crate) json: Value,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The body, which must come with a 200.
+    #[track_caller]
+    pub(crate) fn ok(self) -> Value {
+        assert_eq!(self.status, 200, "{}", self.json);
+        self.json
+    }
+}
+
+impl Client {
+    pub(crate) fn new(base: impl Into<String>) -> Self {
+        Self { base: base.into(), http: http_client().pool_max_idle_per_host(0).build().unwrap() }
+    }
+
+    /// For many questions in a row.
+    pub(crate) fn with_connection_kept(&self) -> Self {
+        Self { base: self.base.clone(), http: http_client().build().unwrap() }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    /// `host:port`
+    pub(crate) fn host(&self) -> &str {
+        self.base.trim_start_matches("http://")
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(self.request("GET", path)).await
+    }
+
+    /// The body of a GET, which must come with a 200.
+    pub(crate) async fn json(&self, path: &str) -> Value {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.json);
+        answer.json
+    }
+
+    /// Any request, to be completed and given to [`Self::send`].
+    pub(crate) fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
+        self.http.request(method.parse().unwrap(), self.url(path))
+    }
+
+    pub(crate) async fn send(&self, request: reqwest::RequestBuilder) -> Answer {
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = response.bytes().await.unwrap();
+        Answer { status, headers, json: serde_json::from_slice(&body).unwrap_or_default() }
+    }
+}
+
+/// A client whose settings do not depend on the environment.
+pub(crate) fn http_client() -> reqwest::ClientBuilder {
+    // Another test of this process may have been first.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy()
+}

@@ -1,0 +1,80 @@
+use std::net::{Ipv4Addr, SocketAddr};
+
+use alloy_primitives::Address;
+use devchain::{
+    DevChain, DevChainConfig, RpcServer,
+    traffic::{HistoryPlan, Traffic},
+};
+
+use super::{Rpc, TestExplorer};
+
+/// A dev chain, served by the test's own process.
+#[derive(Debug)]
+pub(crate) struct DevNode {
+    pub(crate) chain: DevChain,
+    pub(crate) rpc: Rpc,
+    server: Option<RpcServer>,
+    address: SocketAddr,
+}
+
+impl DevNode {
+    pub(crate) async fn start() -> Self {
+        Self::with(DevChainConfig::default()).await
+    }
+
+    pub(crate) async fn with(config: DevChainConfig) -> Self {
+        Self::serve(DevChain::new(config)).await
+    }
+
+    /// A chain with all contracts and this many transactions among people who use them, and who goes on with it.
+    pub(crate) async fn with_traffic(transactions: u64) -> (Self, Traffic) {
+        let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3 };
+        let config =
+            DevChainConfig { genesis_timestamp: plan.genesis_timestamp(), accounts: 12, ..DevChainConfig::default() };
+        let made = tokio::task::spawn_blocking(move || {
+            let chain = DevChain::new(config);
+            let mut traffic = Traffic::new(chain.clone(), 7);
+            traffic.deploy().unwrap();
+            traffic.history(&plan).unwrap();
+            (chain, traffic)
+        });
+        let (chain, traffic) = made.await.unwrap();
+        (Self::serve(chain).await, traffic)
+    }
+
+    pub(crate) async fn serve(chain: DevChain) -> Self {
+        let server = chain.serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
+        let (rpc, address) = (Rpc::new(server.url()), server.local_addr());
+        Self { chain, rpc, server: Some(server), address }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) fn ws_url(&self) -> String {
+        format!("ws://{}", self.address)
+    }
+
+    pub(crate) fn account(&self, index: usize) -> Address {
+        self.chain.accounts()[index].address()
+    }
+
+    /// The node goes away; the chain stays.
+    pub(crate) async fn go_down(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.shutdown().await;
+        }
+    }
+
+    /// The node comes back at the address it had.
+    pub(crate) async fn come_back(&mut self) {
+        self.server = Some(self.chain.serve(self.address).await.unwrap());
+    }
+
+    /// Waits until the explorer is where the chain is.
+    pub(crate) async fn wait_for(&self, explorer: &TestExplorer) {
+        let head = self.chain.head();
+        explorer.wait_for_tip(head.number, &head.hash.to_string()).await;
+    }
+}

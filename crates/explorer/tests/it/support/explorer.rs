@@ -1,0 +1,185 @@
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus},
+    sync::Arc,
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{
+    client::{Answer, Client},
+    eventually,
+    process::{Ended, Process, Signal},
+};
+
+/// The real binary, running as a process of its own.
+#[derive(Debug)]
+pub(crate) struct TestExplorer {
+    process: Process,
+    client: Client,
+    data: DataFolder,
+}
+
+/// A folder for an index.
+#[derive(Debug, Clone)]
+pub(crate) enum DataFolder {
+    /// Goes with the last one who holds it.
+    Temporary(Arc<TempDir>),
+    /// Kept by someone else.
+    Elsewhere(PathBuf),
+}
+
+impl DataFolder {
+    fn new() -> Self {
+        Self::Temporary(Arc::new(tempfile::tempdir().unwrap()))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Temporary(folder) => folder.path(),
+            Self::Elsewhere(path) => path,
+        }
+    }
+}
+
+impl From<&DataFolder> for DataFolder {
+    fn from(folder: &DataFolder) -> Self {
+        folder.clone()
+    }
+}
+
+impl From<&Path> for DataFolder {
+    fn from(path: &Path) -> Self {
+        Self::Elsewhere(path.to_owned())
+    }
+}
+
+/// How the explorer is to be started.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    arguments: Vec<String>,
+    variables: Vec<(String, String)>,
+    data: DataFolder,
+    /// Stands in for the user's home, so that no configuration of whoever runs the tests has a say.
+    home: TempDir,
+}
+
+impl TestExplorer {
+    /// Follows the node at this address, in a new data folder.
+    pub(crate) async fn start(rpc: &str) -> Self {
+        Launch::run(rpc).start().await
+    }
+
+    /// Follows the node at this address, in this data folder.
+    pub(crate) async fn start_on(rpc: &str, data: impl Into<DataFolder>) -> Self {
+        Launch::run(rpc).on(data).start().await
+    }
+
+    pub(crate) fn data(&self) -> &DataFolder {
+        &self.data
+    }
+
+    pub(crate) fn log(&self) -> String {
+        self.process.stderr()
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.client.get(path).await
+    }
+
+    /// The body of a GET, which must come with a 200.
+    pub(crate) async fn json(&self, path: &str) -> Value {
+        self.client.json(path).await
+    }
+
+    /// Waits until this very block is the tip of the index.
+    pub(crate) async fn wait_for_tip(&self, number: u64, hash: &str) {
+        eventually(&format!("tip {number} {hash}"), async || {
+            let tip = &self.json("/health").await["tip"];
+            (tip["number"] == number && tip["hash"] == hash).then_some(())
+        })
+        .await;
+    }
+
+    pub(crate) async fn wait_for_log(&self, text: &str) {
+        eventually(&format!("{text:?} in the log"), async || self.log().contains(text).then_some(())).await;
+    }
+
+    /// SIGKILL, as a crash would be.
+    pub(crate) fn kill(mut self) -> DataFolder {
+        self.process.kill();
+        self.data.clone()
+    }
+
+    /// SIGTERM.
+    pub(crate) async fn stop(mut self) -> (Ended, DataFolder) {
+        let ended = self.process.stop(Signal::Terminate).await;
+        (ended, self.data.clone())
+    }
+}
+
+impl Launch {
+    /// `explorer run --rpc ...` on a free port and a new data folder.
+    pub(crate) fn run(rpc: &str) -> Self {
+        Self::bare(["run", "--rpc", rpc, "--listen", "127.0.0.1:0"])
+    }
+
+    /// With these arguments; the data folder is told through the environment.
+    pub(crate) fn bare<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
+        Self {
+            arguments: arguments.into_iter().map(str::to_owned).collect(),
+            variables: Vec::new(),
+            data: DataFolder::new(),
+            home: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub(crate) fn on(mut self, data: impl Into<DataFolder>) -> Self {
+        self.data = data.into();
+        self
+    }
+
+    pub(crate) fn argument(mut self, name: &str, value: impl ToString) -> Self {
+        self.arguments.extend([name.to_owned(), value.to_string()]);
+        self
+    }
+
+    pub(crate) fn variable(mut self, name: &str, value: impl ToString) -> Self {
+        self.variables.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// Starts it and waits until it listens.
+    pub(crate) async fn start(self) -> TestExplorer {
+        let data = self.data.clone();
+        let mut process = self.spawn();
+        let base = process.printed("Listening on ").await;
+        TestExplorer { process, client: Client::new(base), data }
+    }
+
+    /// Starts it and waits until it gives up; tells how, and what it said.
+    pub(crate) async fn refused(self) -> (ExitStatus, String) {
+        let mut process = self.spawn();
+        let status = process.ended().await;
+        (status, process.stderr())
+    }
+
+    pub(crate) fn spawn(self) -> Process {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EXPLORER_")) {
+            command.env_remove(name);
+        }
+        for folder in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
+            command.env(folder, self.home.path());
+        }
+        // Tests ask more often than a stranger may; those of the limit set one.
+        command.env("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", "0");
+        command.env("EXPLORER_DATA", self.data.path()).envs(self.variables).args(self.arguments);
+        Process::spawn(&mut command)
+    }
+}

@@ -1,0 +1,236 @@
+//! What the API must say, worked out from the node's JSON-RPC alone and without any code of the service.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use alloy_primitives::{U256, hex, keccak256};
+use serde_json::{Value, json};
+
+use super::{
+    Rpc,
+    picture::{AddressPicture, Picture, text},
+    rpc::quantity,
+};
+
+/// Calls in one request to the node.
+const CHUNK: usize = 100;
+/// Blocks with transactions that the average gas price is taken over.
+const GAS_PRICE_BLOCKS: usize = 100;
+const RECENT: usize = 25;
+
+/// The picture of the node's chain from `start_block` on. Besides all addresses of the chain it holds those in `also`.
+pub(crate) async fn ask_node<'a>(rpc: &Rpc, start_block: u64, also: impl IntoIterator<Item = &'a str>) -> Picture {
+    let (head, _) = rpc.head().await;
+    let mut chain = Chain::default();
+    let blocks: Vec<_> =
+        (start_block..=head).map(|number| ("eth_getBlockByNumber", json!([format!("{number:#x}"), true]))).collect();
+    for block in ask(rpc, blocks).await {
+        let hashes = block["transactions"].as_array().unwrap().iter().map(|tx| tx["hash"].clone());
+        let receipts = ask(rpc, hashes.map(|hash| ("eth_getTransactionReceipt", json!([hash]))).collect()).await;
+        chain.add(&block, &receipts);
+    }
+    chain.seen_or(also);
+    let details = chain.details(rpc, head).await;
+    chain.picture(head, details)
+}
+
+async fn ask(rpc: &Rpc, calls: Vec<(&str, Value)>) -> Vec<Value> {
+    let mut answers = Vec::with_capacity(calls.len());
+    for chunk in calls.chunks(CHUNK) {
+        answers.extend(rpc.calls(chunk.to_vec()).await);
+    }
+    answers
+}
+
+/// Oldest first.
+#[derive(Debug, Default)]
+struct Chain {
+    blocks: Vec<Value>,
+    transactions: Vec<Value>,
+    /// None for an address that was asked for but never seen.
+    seen: BTreeMap<String, Option<Seen>>,
+    creations: BTreeMap<String, (Value, Value)>,
+}
+
+#[derive(Debug, Clone)]
+struct Seen {
+    first: Value,
+    last: Value,
+}
+
+impl Chain {
+    fn add(&mut self, block: &Value, receipts: &[Value]) {
+        let time = iso(quantity(&block["timestamp"]));
+        self.see(&block["miner"], &time);
+        let transactions = block["transactions"].as_array().unwrap();
+        for (tx, receipt) in transactions.iter().zip(receipts) {
+            self.add_transaction(block, tx, receipt, &time);
+        }
+        self.blocks.push(json!({
+            "number": quantity(&block["number"]),
+            "hash": block["hash"],
+            "timestamp": time,
+            "miner": lower(&block["miner"]),
+            "txCount": transactions.len(),
+            "gasUsed": decimal(&block["gasUsed"]),
+            "gasLimit": decimal(&block["gasLimit"]),
+            "parentHash": block["parentHash"],
+            "baseFeePerGas": block.get("baseFeePerGas").map(decimal),
+            "size": quantity(&block["size"]),
+        }));
+    }
+
+    fn add_transaction(&mut self, block: &Value, tx: &Value, receipt: &Value, time: &str) {
+        assert_eq!(receipt["blockHash"], block["hash"]);
+        let succeeded = receipt["status"] == "0x1";
+        let is_creation = tx["to"].is_null();
+        let created = if is_creation && succeeded { lower(&receipt["contractAddress"]) } else { Value::Null };
+        let input = text(&tx["input"]);
+        let method = (!is_creation && input.len() >= 10).then(|| &input[..10]);
+        let emitters = receipt["logs"].as_array().unwrap().iter().map(|log| &log["address"]);
+        for address in [&tx["from"], &tx["to"], &created].into_iter().chain(emitters) {
+            self.see(address, time);
+        }
+        if let Some(created) = created.as_str() {
+            self.creations.insert(created.to_owned(), (lower(&tx["from"]), tx["hash"].clone()));
+        }
+        self.transactions.push(json!({
+            "hash": tx["hash"],
+            "blockNumber": quantity(&block["number"]),
+            "fromAddress": lower(&tx["from"]),
+            "toAddress": if is_creation { json!("") } else { lower(&tx["to"]) },
+            "value": decimal(&tx["value"]),
+            "gasPrice": decimal(&receipt["effectiveGasPrice"]),
+            "gasUsed": decimal(&receipt["gasUsed"]),
+            "status": succeeded,
+            "timestamp": time,
+            "blockHash": block["hash"],
+            "index": quantity(&tx["transactionIndex"]),
+            "nonce": quantity(&tx["nonce"]),
+            "method": method,
+            "contractAddress": created,
+        }));
+    }
+
+    fn see(&mut self, address: &Value, time: &str) {
+        if let Some(address) = address.as_str() {
+            let seen = self.seen.entry(address.to_lowercase()).or_default();
+            seen.get_or_insert_with(|| Seen { first: time.into(), last: time.into() }).last = time.into();
+        }
+    }
+
+    fn seen_or<'a>(&mut self, also: impl IntoIterator<Item = &'a str>) {
+        for address in also {
+            self.seen.entry(address.to_lowercase()).or_default();
+        }
+    }
+
+    async fn details(&self, rpc: &Rpc, head: u64) -> BTreeMap<String, AddressPicture> {
+        let at = format!("{head:#x}");
+        let known: BTreeSet<&String> =
+            self.seen.iter().filter_map(|(name, seen)| seen.as_ref().map(|_| name)).collect();
+        let methods = ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"];
+        let calls = known.iter().flat_map(|address| methods.map(|method| (method, json!([address, at]))));
+        let answers = ask(rpc, calls.collect()).await;
+        let mut accounts: BTreeMap<&String, &[Value]> = known.into_iter().zip(answers.chunks(3)).collect();
+        let picture = |(address, seen): (&String, &Option<Seen>)| {
+            let detail = seen.as_ref().zip(accounts.remove(address));
+            let transactions = self.touching(address);
+            let detail = detail.map(|(seen, account)| self.detail(address, seen, account, &transactions, head));
+            (address.clone(), AddressPicture { detail, transactions })
+        };
+        self.seen.iter().map(picture).collect()
+    }
+
+    fn detail(&self, address: &str, seen: &Seen, account: &[Value], transactions: &[Value], head: u64) -> Value {
+        let code = hex::decode(text(&account[2])).unwrap();
+        // EIP-7702: such an account is still a person's.
+        let is_delegation = code.len() == 23 && code.starts_with(&[0xef, 0x01, 0x00]);
+        let is_contract = !code.is_empty() && !is_delegation;
+        let (creator, creation) = self.creations.get(address).cloned().unwrap_or_default();
+        let contract = json!({
+            "creator": creator,
+            "creationTxHash": creation,
+            "verified": false,
+            "name": null,
+            "codeHash": keccak256(&code),
+        });
+        json!({
+            "address": address,
+            "balance": decimal(&account[0]),
+            "txCount": transactions.len(),
+            "isContract": is_contract,
+            "label": null,
+            "firstSeen": seen.first,
+            "lastSeen": seen.last,
+            "recentTxs": transactions.iter().take(RECENT).collect::<Vec<_>>(),
+            "nonce": quantity(&account[1]),
+            "balanceBlock": head,
+            "contract": is_contract.then_some(contract),
+            "token": null,
+        })
+    }
+
+    /// Newest first.
+    fn touching(&self, address: &str) -> Vec<Value> {
+        let touches = |tx: &&Value| tx["fromAddress"] == address || tx["toAddress"] == address;
+        self.transactions.iter().rev().filter(touches).cloned().collect()
+    }
+
+    fn picture(self, head: u64, addresses: BTreeMap<String, AddressPicture>) -> Picture {
+        let (mut blocks, mut transactions) = (self.blocks, self.transactions);
+        blocks.reverse();
+        transactions.reverse();
+        let stats = json!({
+            "latestBlock": head,
+            "totalTransactions": transactions.len(),
+            "totalTokens": 0,
+            "avgGasPrice": average_gas_price(&blocks, &transactions),
+        });
+        Picture { stats, blocks, transactions, addresses }
+    }
+}
+
+/// Both newest first.
+fn average_gas_price(blocks: &[Value], transactions: &[Value]) -> String {
+    let filled = blocks.iter().filter(|block| block["txCount"] != 0).take(GAS_PRICE_BLOCKS);
+    let Some(oldest) = filled.last().map(|block| block["number"].as_u64()) else { return "0".to_owned() };
+    let prices = transactions.iter().take_while(|tx| tx["blockNumber"].as_u64() >= oldest);
+    let prices: Vec<U256> = prices.map(|tx| text(&tx["gasPrice"]).parse().unwrap()).collect();
+    (prices.iter().sum::<U256>() / U256::from(prices.len())).to_string()
+}
+
+fn lower(value: &Value) -> Value {
+    text(value).to_lowercase().into()
+}
+
+#[track_caller]
+fn decimal(value: &Value) -> String {
+    text(value).parse::<U256>().unwrap().to_string()
+}
+
+/// Unix seconds as `2026-11-15T00:00:00.000Z`.
+fn iso(seconds: u64) -> String {
+    const DAY: u64 = 86_400;
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let (mut days, rest) = (seconds / DAY, seconds % DAY);
+    let mut year = 1970;
+    while days >= 365 + u64::from(leap(year)) {
+        days -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let lengths = [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 0;
+    while days >= lengths[month] {
+        days -= lengths[month];
+        month += 1;
+    }
+    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}.000Z", month + 1, days + 1)
+}
+
+#[test]
+fn the_oracle_knows_the_calendar() {
+    assert_eq!(iso(0), "1970-01-01T00:00:00.000Z");
+    assert_eq!(iso(1_709_164_800 + 86_399), "2024-02-29T23:59:59.000Z");
+    assert_eq!(iso(1_794_700_800), "2026-11-15T00:00:00.000Z");
+}

@@ -1,0 +1,146 @@
+use std::{
+    io::{BufRead, BufReader, Read},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::eventually;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Signal {
+    /// Ctrl-C.
+    Interrupt,
+    Terminate,
+}
+
+/// How a process ended, and how long it took to once it was told to.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) took: Duration,
+}
+
+/// A child process whose output is kept. It never outlives the test.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    guard: Child,
+    stdout: Output,
+    stderr: Output,
+}
+
+impl Process {
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+        let guard = guard_of(child.id());
+        let stdout = Output::read(child.stdout.take().unwrap());
+        let stderr = Output::read(child.stderr.take().unwrap());
+        Self { child, guard, stdout, stderr }
+    }
+
+    pub(crate) fn stdout(&self) -> String {
+        self.stdout.text()
+    }
+
+    pub(crate) fn stderr(&self) -> String {
+        self.stderr.text()
+    }
+
+    /// The rest of the first line of the standard output that holds `mark`.
+    pub(crate) async fn printed(&mut self, mark: &str) -> String {
+        eventually(&format!("{mark:?} on the standard output"), async || {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                panic!("ended with {status} before it said {mark:?}:\n{}{}", self.stdout(), self.stderr());
+            }
+            let text = self.stdout();
+            // A line that has not ended may still grow.
+            let (_, found) = text.split_once(mark)?;
+            found.split_once('\n').map(|(rest, _)| rest.trim().to_owned())
+        })
+        .await
+    }
+
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
+        let status = eventually("the end of the process", async || self.child.try_wait().unwrap()).await;
+        self.stdout.finish();
+        self.stderr.finish();
+        status
+    }
+
+    pub(crate) async fn stop(&mut self, signal: Signal) -> Ended {
+        let name = match signal {
+            Signal::Interrupt => "INT",
+            Signal::Terminate => "TERM",
+        };
+        let begun = Instant::now();
+        shell(&format!("kill -{name} {}", self.child.id())).status().unwrap();
+        let status = self.ended().await;
+        Ended { status, took: begun.elapsed() }
+    }
+
+    /// SIGKILL: no time for a last word.
+    pub(crate) fn kill(&mut self) {
+        // Fails only where it has ended already.
+        let _ = self.child.kill();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.guard.kill();
+        let _ = self.guard.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if thread::panicking() {
+            println!("--- output\n{}--- log\n{}", self.stdout(), self.stderr());
+        }
+    }
+}
+
+/// Kills the process when the test binary is gone, however it went: the pipe closes with it.
+fn guard_of(id: u32) -> Child {
+    shell(&format!("read _; kill -9 {id} 2>/dev/null")).stdin(Stdio::piped()).spawn().unwrap()
+}
+
+fn shell(script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]);
+    command
+}
+
+#[derive(Debug)]
+struct Output {
+    text: Arc<Mutex<String>>,
+    reader: Option<thread::JoinHandle<()>>,
+}
+
+impl Output {
+    fn read(pipe: impl Read + Send + 'static) -> Self {
+        let text = Arc::<Mutex<String>>::default();
+        let kept = Arc::clone(&text);
+        let reader = thread::spawn(move || {
+            let mut lines = BufReader::new(pipe);
+            let mut line = Vec::new();
+            while lines.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+                kept.lock().unwrap().push_str(&String::from_utf8_lossy(&line));
+                line.clear();
+            }
+        });
+        Self { text, reader: Some(reader) }
+    }
+
+    fn text(&self) -> String {
+        self.text.lock().unwrap().clone()
+    }
+
+    /// Waits for the last line of a process that has ended.
+    fn finish(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+    }
+}

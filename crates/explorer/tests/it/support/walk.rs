@@ -1,0 +1,68 @@
+//! Everything an explorer can be asked, asked.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{
+    TestExplorer,
+    client::Client,
+    picture::{AddressPicture, Picture, text},
+};
+
+/// Walks all pages of all lists and looks up every block, transaction and address that there is.
+pub(crate) async fn walk<'a>(explorer: &TestExplorer, addresses: impl IntoIterator<Item = &'a str>) -> Picture {
+    let client = explorer.client().with_connection_kept();
+    let stats = client.json("/api/v1/stats").await;
+    let blocks = walk_list(&client, "/api/v1/blocks?", "blocks").await;
+    let transactions = walk_list(&client, "/api/v1/transactions?", "transactions").await;
+
+    for block in &blocks {
+        for id in [block["number"].to_string(), text(&block["hash"]).to_owned()] {
+            let path = format!("/api/v1/blocks/{id}");
+            assert_eq!(client.json(&path).await, *block, "{path} is other than in the list");
+        }
+    }
+    for transaction in &transactions {
+        let path = format!("/api/v1/transactions/{}", text(&transaction["hash"]));
+        assert_eq!(client.json(&path).await, *transaction, "{path} is other than in the list");
+    }
+    let mut pictures = BTreeMap::new();
+    for address in addresses {
+        pictures.insert(address.to_owned(), walk_address(&client, address).await);
+    }
+    Picture { stats, blocks, transactions, addresses: pictures }
+}
+
+async fn walk_address(client: &Client, address: &str) -> AddressPicture {
+    let answer = client.get(&format!("/api/v1/addresses/{address}")).await;
+    let detail = match answer.status {
+        404 => None,
+        _ => Some(answer.ok()),
+    };
+    let transactions = walk_list(client, &format!("/api/v1/transactions?address={address}&"), "transactions").await;
+    AddressPicture { detail, transactions }
+}
+
+/// All pages of a list, one after the other. The list must not change meanwhile.
+pub(crate) async fn walk_list(client: &Client, path: &str, name: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    for page in 1.. {
+        let mut answer = client.json(&format!("{path}limit=100&page={page}")).await;
+        assert_eq!((&answer["page"], &answer["limit"]), (&page.into(), &100.into()), "{path}");
+        let total = answer["total"].as_u64().unwrap();
+        let Value::Array(entries) = answer[name].take() else { panic!("{path}: no {name}") };
+        let expected = usize::try_from(total).unwrap().saturating_sub(found.len()).min(100);
+        assert_eq!(entries.len(), expected, "{path}: page {page} of {total}");
+        if entries.is_empty() {
+            break;
+        }
+        found.extend(entries);
+    }
+    found
+}
+
+/// One field of every entry.
+pub(crate) fn field(entries: &[Value], name: &str) -> Vec<Value> {
+    entries.iter().map(|entry| entry[name].clone()).collect()
+}

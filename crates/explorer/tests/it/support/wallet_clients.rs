@@ -1,0 +1,23 @@
+use std::{path::PathBuf, process::Command};
+
+use serde_json::Value;
+
+/// Runs a wallet library of another language, as ./test has installed it, and gives what it prints.
+pub(crate) async fn run_client(script: &str, arguments: &[&str]) -> Value {
+    let installed = PathBuf::from(std::env::var_os("EXPLORER_TEST_CLIENTS").unwrap_or_else(|| {
+        panic!(
+            "this test needs viem, ethers and eth-account: run ./test, which gets them, or set EXPLORER_TEST_CLIENTS"
+        )
+    }));
+    let program = match script.rsplit_once('.') {
+        Some((_, "py")) => installed.join("python/bin/python"),
+        _ => PathBuf::from("node"),
+    };
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
+    let mut command = Command::new(program);
+    command.arg(script).args(arguments).env("EXPLORER_TEST_CLIENTS", &installed);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{printed}{said}");
+    serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}{said}"))
+}
