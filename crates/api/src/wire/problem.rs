@@ -50,7 +50,7 @@ pub enum ProblemCode {
     UnknownField,
     /// The body is not a JSON object, or is nested too deeply.
     MalformedBody,
-    /// The signature has a form that none can have.
+    /// The signature has a form that no wallet's key makes, and there is no contract that could understand it.
     InvalidSignature,
     /// The signature is not the owner's over the expected text.
     SignatureMismatch,
