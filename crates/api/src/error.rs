@@ -198,14 +198,10 @@ impl ApiError {
 
 fn proof_code(fault: ProofFault) -> ProblemCode {
     match fault {
-        ProofFault::Seconds => ProblemCode::InvalidParameter,
+        ProofFault::Seconds | ProofFault::NotHex | ProofFault::TooLong { .. } => ProblemCode::InvalidParameter,
         ProofFault::Expired => ProblemCode::ProofExpired,
         ProofFault::FromTheFuture => ProblemCode::ProofNotYetValid,
-        ProofFault::NotHex
-        | ProofFault::TooLong { .. }
-        | ProofFault::Length { .. }
-        | ProofFault::RecoveryByte(_)
-        | ProofFault::Scalars => ProblemCode::InvalidSignature,
+        ProofFault::Length { .. } | ProofFault::RecoveryByte(_) | ProofFault::Scalars => ProblemCode::InvalidSignature,
         ProofFault::HighS => ProblemCode::SignatureNotCanonical,
         ProofFault::OtherSigner { .. }
         | ProofFault::OtherText(_)
@@ -236,7 +232,7 @@ impl ProblemCode {
             Self::MissingField => StatusCode::BAD_REQUEST,
             Self::UnknownField => StatusCode::BAD_REQUEST,
             Self::MalformedBody => StatusCode::BAD_REQUEST,
-            Self::InvalidSignature => StatusCode::BAD_REQUEST,
+            Self::InvalidSignature => StatusCode::UNAUTHORIZED,
             Self::SignatureMismatch => StatusCode::UNAUTHORIZED,
             Self::SignatureNotCanonical => StatusCode::UNAUTHORIZED,
             Self::ProofExpired => StatusCode::UNAUTHORIZED,

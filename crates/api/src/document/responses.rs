@@ -61,7 +61,6 @@ problem_answers! {
         ApiError::MalformedBody { what: "the body must be a JSON object: EOF while parsing a value at line 1 column 0".to_owned() },
         ApiError::InvalidParameter { field: "ownerAddress", rule: "must be 0x and 40 hexadecimal digits" },
         ApiError::RepeatedField { field: "label".to_owned() },
-        ProofFault::RecoveryByte(37).into(),
     ];
     BodyTooSlow: "The body did not arrive in time", [ApiError::BodyTooSlow];
     BodyTooLarge: "The body is too long", [ApiError::BodyTooLarge { max: 64 * 1024 }];
@@ -69,6 +68,7 @@ problem_answers! {
     BadProof: "The signature does not prove that the address is the sender's, or the API key is no good", [
         ProofFault::OtherText(OtherText::MixedCaseAddress).into(),
         ProofFault::HighS.into(),
+        ProofFault::RecoveryByte(37).into(),
         ProofFault::Expired.into(),
         ProofFault::FromTheFuture.into(),
         ApiError::InvalidKey,

@@ -32,7 +32,7 @@ pub(crate) struct Admission {
 /// Who a caller turns out to be.
 enum Identity {
     Known(Caller),
-    /// What he sent as a key is none. He counts as one without, and is told.
+    /// What he sent as a key is none, or cannot be looked up now. He counts as one without, and is told.
     Unknown(ApiError),
 }
 
@@ -47,10 +47,7 @@ pub(super) async fn admit(State(admission): State<Arc<Admission>>, mut request: 
         let verdict = admission.limits.look(client);
         return with_headers(next.run(request).await, &verdict);
     }
-    let identity = match admission.identify(request.headers()).await {
-        Ok(identity) => identity,
-        Err(error) => return error.into_response(),
-    };
+    let identity = admission.identify(request.headers()).await;
     let verdict = admission.limits.draw(client, asking(&identity));
     let response = match (verdict.retry_after(), identity) {
         (Some(retry_after), identity) => refuse(retry_after, &identity).into_response(),
@@ -73,19 +70,20 @@ impl Admission {
         self.proxies.client(peer, request.headers())
     }
 
-    async fn identify(&self, headers: &HeaderMap) -> Result<Identity, ApiError> {
+    async fn identify(&self, headers: &HeaderMap) -> Identity {
         let mut values = headers.get_all(&API_KEY).iter();
         let text = match (values.next(), values.next()) {
-            (None, _) => return Ok(Identity::Known(Caller::Anonymous)),
+            (None, _) => return Identity::Known(Caller::Anonymous),
             (Some(value), None) => KeyText::parse(value.as_bytes()),
             (Some(_), Some(_)) => None,
         };
-        let Some(text) = text else { return Ok(Identity::Unknown(ApiError::InvalidKey)) };
-        Ok(match self.keys.find(&text).await? {
-            Some(key) if key.active => Identity::Known(Caller::WithKey(key)),
-            Some(_) => Identity::Unknown(ApiError::RevokedKey),
-            None => Identity::Unknown(ApiError::InvalidKey),
-        })
+        let Some(text) = text else { return Identity::Unknown(ApiError::InvalidKey) };
+        match self.keys.find(&text).await {
+            Ok(Some(key)) if key.active => Identity::Known(Caller::WithKey(key)),
+            Ok(Some(_)) => Identity::Unknown(ApiError::RevokedKey),
+            Ok(None) => Identity::Unknown(ApiError::InvalidKey),
+            Err(error) => Identity::Unknown(error.into()),
+        }
     }
 }
 

@@ -115,11 +115,37 @@ fn waits_as_told_and_passes(
 #[test]
 fn a_million_clients_take_no_more_memory_than_those_that_fit() {
     let limiter = RateLimits::new(LimitConfig::default());
-    for number in 0..1_000_000_u32 {
+    let (before, mut after) = (resident_kilobytes(), Vec::new());
+    // Twice, and each client ten times where it may: the second crowd must find the room of the first.
+    for round in 0..2_u32 {
+        for number in 0..1_000_000_u32 {
+            let client = Client::of(Ipv4Addr::from(round << 24 | number).into());
+            let now = u64::from(round) * 2 * MINUTE + u64::from(number) * 1_000;
+            for _ in 0..if number < 200_000 { 10 } else { 1 } {
+                limiter.draw_at(client, Asking::Anonymous, Moment(now));
+            }
+        }
+        assert!(limiter.anonymous.remembered() <= BOUNDS.own);
+        after.push(resident_kilobytes().saturating_sub(before));
+    }
+    // Shown with --nocapture. Other tests run beside this one, so the figure is told and not held to.
+    let figures = format!("memory of the limiter after one and two million clients: {after:?} kB\n");
+    std::io::Write::write_all(&mut std::io::stderr(), figures.as_bytes()).unwrap();
+}
+
+fn resident_kilobytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn a_crowd_does_not_clear_those_who_were_there_before() {
+    let limiter = RateLimits::new(LimitConfig::default());
+    for number in 0..300_000_u32 {
         let client = Client::of(Ipv4Addr::from(number).into());
         limiter.draw_at(client, Asking::Anonymous, Moment(u64::from(number) * 1_000));
     }
-    assert!(limiter.anonymous.remembered() <= BOUNDS.own);
     let first = Client::of(Ipv4Addr::from(0).into());
     let standing = limiter.draw_at(first, Asking::Anonymous, Moment(SECOND)).quotas[0].unwrap().standing;
     assert_eq!(standing.remaining, 8, "the crowd has cleared the first of them");

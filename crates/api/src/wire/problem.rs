@@ -54,7 +54,7 @@ pub enum ProblemCode {
     TokenNotFound,
     /// A field or parameter that is needed is not there.
     MissingField,
-    /// The signature has a form that none can have.
+    /// The signature has a form that no wallet's key makes, and there is no contract that could understand it.
     InvalidSignature,
     /// The signature is not the owner's over the expected text.
     SignatureMismatch,

@@ -16,5 +16,6 @@ mod limits;
 mod node_trouble;
 mod reorgs;
 mod routes;
+mod slow_clients;
 mod support;
 mod whole_chain;
