@@ -14,11 +14,12 @@ const MAX_PAGE: u64 = (1 << 53) - 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Paging {
+    // Documented without a width: a number of any length is read.
     /// The page, from 1. A page past the end is empty.
-    #[param(required = false, minimum = 1, default = 1, example = 1)]
+    #[param(value_type = usize, required = false, minimum = 1, default = 1, example = 1)]
     page: u64,
     /// Entries on a page. More than 100 is served as 100.
-    #[param(required = false, minimum = 1, default = 25, example = 25)]
+    #[param(value_type = usize, required = false, minimum = 1, default = 25, example = 25)]
     limit: u32,
 }
 

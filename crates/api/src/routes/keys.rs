@@ -95,7 +95,7 @@ async fn create_key(
     delete,
     path = "/keys/{id}",
     tag = "keys",
-    params(("id" = u64, Path, description = "The key's number", minimum = 0, example = 7)),
+    params(("id" = usize, Path, description = "The key's number", minimum = 0, example = 7)),
     responses(
         (status = 200, description = "The key is revoked", body = wire::RevokedKey),
         BadParameter,

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Signature, TxKind, U256, hex, keccak256};
 use alloy_signer::SignerSync;
+use alloy_signer_local::PrivateKeySigner;
 use serde_json::{Value, json};
 
 use crate::support::{
-    DevNode, Launch, TestExplorer,
+    Anvil, DevNode, Launch, TestExplorer,
     client::{Answer, Client},
     eventually,
     key_request::{KeyRequest, hex_of, now, owner_of, post, sign, text},
@@ -467,4 +468,36 @@ async fn no_key_and_no_signature_is_ever_in_the_log() {
     }
     // Nor the part of it that would do for a search.
     assert!(!log.contains(&key[12..37]), "a part of a key stands in the log");
+}
+
+/// The first of the accounts that every anvil has.
+const ANVIL_KEY: &str = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+
+#[tokio::test]
+async fn contract_wallets_vouch_on_a_real_node_too() {
+    let anvil = Anvil::start().await;
+    let sender = anvil.accounts().await[0].clone();
+    let deploy = json!({ "from": sender, "data": format!("0x{}", FACTORY.trim()) });
+    let receipt = anvil.rpc.call("eth_getTransactionReceipt", json!([anvil.send(deploy).await])).await;
+    let factory: Address = receipt["contractAddress"].as_str().unwrap().parse().unwrap();
+    let signer: PrivateKeySigner = ANVIL_KEY.parse().unwrap();
+    let salt = B256::repeat_byte(5);
+    let question = hex_of(&Wallets::question("addressOf(address,bytes32)", signer.address(), salt));
+    let asked = json!([{ "to": factory, "data": question }, "latest"]);
+    let wallet = anvil.rpc.call("eth_call", asked).await.as_str().unwrap()[26..].to_owned();
+    let owner = format!("0x{wallet}");
+    let explorer = TestExplorer::start(anvil.url()).await;
+    let client = explorer.client();
+
+    let deployment = Wallets::deployment(signer.address(), salt);
+    let time = now();
+    let signature = erc6492(factory, &deployment, &sign(&signer, &text(&owner, time)).as_bytes());
+    let not_deployed = KeyRequest { owner: owner.clone(), timestamp: time, signature };
+    assert_eq!(not_deployed.send(client).await.status, 201);
+
+    anvil.send(json!({ "from": sender, "to": factory, "data": hex_of(&deployment) })).await;
+    let time = time + 1;
+    let by = |text: &str| KeyRequest { owner: owner.clone(), ..KeyRequest::of_text(&signer, time, text) };
+    expect_problem(&by("another text").send(client).await, 401, "signature_mismatch", "ERC-1271");
+    assert_eq!(by(&text(&owner, time)).send(client).await.status, 201);
 }
