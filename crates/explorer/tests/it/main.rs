@@ -1,7 +1,7 @@
 //! The service through its front door: the real binary as a process, real chains behind it, HTTP in front.
 
 // All of this is test code, also where clippy cannot tell.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod architecture;
 mod bad_input;
