@@ -478,7 +478,7 @@ async fn contract_wallets_vouch_on_a_real_node_too() {
     let anvil = Anvil::start().await;
     let sender = anvil.accounts().await[0].clone();
     let deploy = json!({ "from": sender, "data": format!("0x{}", FACTORY.trim()) });
-    let receipt = anvil.rpc.call("eth_getTransactionReceipt", json!([anvil.send(deploy).await])).await;
+    let receipt = anvil.send(deploy).await;
     let factory: Address = receipt["contractAddress"].as_str().unwrap().parse().unwrap();
     let signer: PrivateKeySigner = ANVIL_KEY.parse().unwrap();
     let salt = B256::repeat_byte(5);

@@ -18,4 +18,5 @@ mod reorgs;
 mod routes;
 mod slow_clients;
 mod support;
+mod tokens;
 mod whole_chain;

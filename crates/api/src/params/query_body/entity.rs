@@ -11,7 +11,8 @@ pub(crate) enum Entity {
 }
 
 impl Entity {
-    const ALL: [Self; 5] = [Self::Transactions, Self::Blocks, Self::Tokens, Self::TokenTransfers, Self::DexTrades];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Transactions, Self::Blocks, Self::Tokens, Self::TokenTransfers, Self::DexTrades];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -24,7 +25,7 @@ impl Entity {
     }
 
     /// The filters that it offers.
-    pub(super) fn filters(self) -> &'static [FilterKey] {
+    pub(crate) fn filters(self) -> &'static [FilterKey] {
         match self {
             Self::Transactions => &[Address, From, To, BlockNumber, BlockFrom, BlockTo],
             Self::Blocks => &[BlockFrom, BlockTo],

@@ -23,4 +23,4 @@ pub(crate) use explorer::{Launch, TestExplorer};
 pub(crate) use oracle::ask_node;
 pub(crate) use rpc::Rpc;
 pub(crate) use stage::Stage;
-pub(crate) use walk::walk;
+pub(crate) use walk::{walk, walk_list};

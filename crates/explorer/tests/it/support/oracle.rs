@@ -49,6 +49,8 @@ struct Chain {
     /// None for an address that was asked for but never seen.
     seen: BTreeMap<String, Option<Seen>>,
     creations: BTreeMap<String, (Value, Value)>,
+    /// Contracts that had a transfer.
+    tokens: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -86,10 +88,12 @@ impl Chain {
         let created = if is_creation && succeeded { lower(&receipt["contractAddress"]) } else { Value::Null };
         let input = text(&tx["input"]);
         let method = (!is_creation && input.len() >= 10).then(|| &input[..10]);
-        let emitters = receipt["logs"].as_array().unwrap().iter().map(|log| &log["address"]);
+        let logs = receipt["logs"].as_array().unwrap();
+        let emitters = logs.iter().map(|log| &log["address"]);
         for address in [&tx["from"], &tx["to"], &created].into_iter().chain(emitters) {
             self.see(address, time);
         }
+        logs.iter().for_each(|log| self.add_token_event(log, time));
         if let Some(created) = created.as_str() {
             self.creations.insert(created.to_owned(), (lower(&tx["from"]), tx["hash"].clone()));
         }
@@ -109,6 +113,29 @@ impl Chain {
             "method": method,
             "contractAddress": created,
         }));
+    }
+
+    /// Transfers make a token and show who takes part; deposits and withdrawals of a wrapped coin show who takes part.
+    fn add_token_event(&mut self, log: &Value, time: &str) {
+        let topics: Vec<&str> = log["topics"].as_array().unwrap().iter().map(text).collect();
+        let event =
+            |signature: &str| Some(keccak256(signature).to_string()) == topics.first().map(|topic| (*topic).to_owned());
+        let moves_one_id = event("TransferSingle(address,address,address,uint256,uint256)");
+        let moves_ids = event("TransferBatch(address,address,address,uint256[],uint256[])");
+        let parties = if event("Transfer(address,address,uint256)") {
+            self.tokens.insert(lower(&log["address"]).to_string());
+            &topics[1..3]
+        } else if moves_one_id || moves_ids {
+            self.tokens.insert(lower(&log["address"]).to_string());
+            &topics[2..4]
+        } else if event("Deposit(address,uint256)") || event("Withdrawal(address,uint256)") {
+            &topics[1..2]
+        } else {
+            return;
+        };
+        for party in parties {
+            self.see(&format!("0x{}", &party[26..]).into(), time);
+        }
     }
 
     fn see(&mut self, address: &Value, time: &str) {
@@ -159,14 +186,12 @@ impl Chain {
             "balance": decimal(&account[0]),
             "txCount": transactions.len(),
             "isContract": is_contract,
-            "label": null,
             "firstSeen": seen.first,
             "lastSeen": seen.last,
             "recentTxs": transactions.iter().take(RECENT).collect::<Vec<_>>(),
             "nonce": quantity(&account[1]),
             "balanceBlock": head,
             "contract": is_contract.then_some(contract),
-            "token": null,
         })
     }
 
@@ -183,7 +208,7 @@ impl Chain {
         let stats = json!({
             "latestBlock": head,
             "totalTransactions": transactions.len(),
-            "totalTokens": 0,
+            "totalTokens": self.tokens.len(),
             "avgGasPrice": average_gas_price(&blocks, &transactions),
         });
         Picture { stats, blocks, transactions, addresses }
