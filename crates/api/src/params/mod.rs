@@ -18,6 +18,6 @@ pub(crate) use fields::Fields;
 pub(crate) use key_id::KeyIdParam;
 pub(crate) use path::ValidPath;
 pub(crate) use query::{FromQuery, Query, ValidQuery};
-pub(crate) use query_body::{BodyFault, Entity, FilterKey, QueryBody, Selection, TradeSelection};
+pub(crate) use query_body::{BodyFault, QueryBody, Selection, TradeSelection};
 
 pub use paging::Paging;

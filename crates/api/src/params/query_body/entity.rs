@@ -11,8 +11,7 @@ pub(crate) enum Entity {
 }
 
 impl Entity {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Transactions, Self::Blocks, Self::Tokens, Self::TokenTransfers, Self::DexTrades];
+    const ALL: [Self; 5] = [Self::Transactions, Self::Blocks, Self::Tokens, Self::TokenTransfers, Self::DexTrades];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -25,7 +24,7 @@ impl Entity {
     }
 
     /// The filters that it offers.
-    pub(crate) fn filters(self) -> &'static [FilterKey] {
+    pub(super) fn filters(self) -> &'static [FilterKey] {
         match self {
             Self::Transactions => &[Address, From, To, BlockNumber, BlockFrom, BlockTo],
             Self::Blocks => &[BlockFrom, BlockTo],

@@ -9,7 +9,7 @@ use crate::params::{address::parse_bytes, whole_number::parse_whole_number};
 
 /// Everything by which some entity can be filtered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FilterKey {
+pub(super) enum FilterKey {
     Address,
     From,
     To,
@@ -32,7 +32,7 @@ impl FilterKey {
         Self::Dex,
     ];
 
-    pub(crate) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Address => "address",
             Self::From => "from",

@@ -19,7 +19,6 @@ use json::JsonObject;
 
 pub(crate) use entity::Entity;
 pub(crate) use fault::BodyFault;
-pub(crate) use filter::FilterKey;
 
 const FIELDS: [&str; 5] = ["entity", "filter", "orderBy", "limit", "offset"];
 /// The largest whole number that every JSON reader keeps exactly. An offset beyond is served as this one: past the end
