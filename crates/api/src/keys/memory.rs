@@ -7,7 +7,10 @@ use domain::{Address, ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey};
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, StoreError, UserRecords};
 
 #[derive(Debug, Default)]
-pub(crate) struct MemoryRecords(Mutex<(Vec<ApiKey>, Vec<(Address, u64)>)>);
+pub(crate) struct MemoryRecords(Mutex<(Vec<ApiKey>, Vec<UsedProof>)>);
+
+/// Whose, and the time that was signed.
+type UsedProof = (Address, u64);
 
 impl MemoryRecords {
     fn change(&self, id: ApiKeyId, change: impl FnOnce(&mut ApiKey)) -> Option<ApiKey> {
