@@ -38,6 +38,7 @@ impl EmbeddedStore {
     /// # Errors
     /// When another process has it open, when it is of another schema, or when the disk fails.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
+        std::fs::create_dir_all(path).map_err(|error| StoreError::Backend(error.into()))?;
         let engine = Engine::open(&index_folder(path), options.cache_bytes)?;
         match meta::find_schema(&engine.view())? {
             Some(stored) if stored > SCHEMA => return Err(StoreError::NewerSchema { stored, known: SCHEMA }),

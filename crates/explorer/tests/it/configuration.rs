@@ -80,7 +80,10 @@ async fn what_is_wrong_in_the_configuration_is_told_at_once() {
 async fn an_address_in_use_is_told_with_the_way_out() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let said = complaint(Launch::bare(["run", "--rpc", "http://127.0.0.1:1", "--listen", &address])).await;
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path().display().to_string();
+    let launch = Launch::bare(["run", "--rpc", "http://127.0.0.1:1", "--listen", &address, "--data", &data]);
+    let said = complaint(launch).await;
     assert!(said.contains(&address) && said.contains("--listen"), "{said}");
 }
 
