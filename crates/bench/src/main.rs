@@ -3,6 +3,7 @@
 mod chain;
 mod explorer;
 mod figures;
+mod filters;
 mod index;
 mod pages;
 
@@ -19,6 +20,28 @@ struct Options {
     /// Requests per page whose latency is measured
     #[arg(long, default_value_t = 400)]
     requests: usize,
+
+    /// Transfers of the store on which filters are measured
+    #[arg(long, default_value_t = 1_200_000)]
+    transfers: u64,
+
+    /// Measure this part alone
+    #[arg(long)]
+    only: Option<Part>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Indexing a chain, and the pages of its busiest address
+    Index,
+    /// Every combination of filters on crowded lists
+    Filters,
+}
+
+impl Options {
+    fn wants(&self, part: Part) -> bool {
+        self.only.is_none_or(|only| only == part)
+    }
 }
 
 #[tokio::main]
@@ -28,12 +51,16 @@ async fn main() -> anyhow::Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut out = std::io::stdout().lock();
 
-    let chain = chain::RecordedChain::make(options.transactions).await?;
-    let data = tempfile::tempdir()?;
     writeln!(out, "{}", figures::machine())?;
-    let index = index::measure(&chain, data.path()).await?;
-    writeln!(out, "{index}")?;
-    let pages = pages::measure(&chain, data.path(), options.requests).await?;
-    writeln!(out, "{pages}")?;
+    if options.wants(Part::Index) {
+        let chain = chain::RecordedChain::make(options.transactions).await?;
+        let data = tempfile::tempdir()?;
+        writeln!(out, "{}", index::measure(&chain, data.path()).await?)?;
+        writeln!(out, "{}", pages::measure(&chain, data.path(), options.requests).await?)?;
+    }
+    if options.wants(Part::Filters) {
+        let data = tempfile::tempdir()?;
+        writeln!(out, "{}", filters::measure(data.path(), options.transfers, options.requests / 10).await?)?;
+    }
     Ok(())
 }

@@ -107,13 +107,13 @@ impl<'a> RowReader<'a> {
 
     pub(crate) fn varint<T: TryFrom<u128>>(&mut self) -> Result<T, StoreError> {
         // Nearly every number of a row fits in one or two bytes.
-        if let Some((&byte, rest)) = self.0.split_first()
-            && byte < 0x80
-        {
-            self.0 = rest;
-            return T::try_from(u128::from(byte)).map_err(|_| TOO_LARGE);
-        }
-        T::try_from(self.wide_varint()?).map_err(|_| TOO_LARGE)
+        let (number, rest) = match *self.0 {
+            [low, ref rest @ ..] if low < 0x80 => (u128::from(low), rest),
+            [low, high, ref rest @ ..] if high < 0x80 => (u128::from(low & 0x7f) | u128::from(high) << 7, rest),
+            _ => return T::try_from(self.wide_varint()?).map_err(|_| TOO_LARGE),
+        };
+        self.0 = rest;
+        T::try_from(number).map_err(|_| TOO_LARGE)
     }
 
     pub(crate) fn amount<const BITS: usize, const LIMBS: usize>(&mut self) -> Result<Uint<BITS, LIMBS>, StoreError> {

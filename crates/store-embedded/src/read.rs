@@ -2,6 +2,7 @@
 
 mod addresses;
 mod blocks;
+mod marks;
 mod select;
 mod stats;
 mod tokens;
@@ -11,14 +12,17 @@ mod transfers;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use domain::{Address, BlockNumber, BlockRange, TokenFacts};
 use store::StoreError;
 
-use crate::engine::View;
+pub(crate) use self::marks::Marks;
+use crate::engine::{Engine, View};
 use crate::keys::{AddressId, Key, Table, number_in_key};
 use crate::meta::{self, Tip};
 use crate::rows::{AddressRow, BlockRow, Totals};
+use crate::undo;
 
 /// One question's look at the index. Remembers the addresses, blocks and tokens it has met, since a page repeats them.
 pub(crate) struct Reading {
@@ -27,10 +31,16 @@ pub(crate) struct Reading {
     addresses: RefCell<HashMap<AddressId, Address>>,
     blocks: RefCell<HashMap<BlockNumber, BlockRow>>,
     token_facts: RefCell<HashMap<AddressId, TokenFacts>>,
+    marks: Arc<Marks>,
+    /// No block below this one can be taken back.
+    settled_floor: BlockNumber,
 }
 
 impl Reading {
-    pub(crate) fn open(view: View) -> Result<Self, StoreError> {
+    pub(crate) fn open(engine: &Engine, marks: Arc<Marks>) -> Result<Self, StoreError> {
+        // Read before the view is taken: what was settled then is settled in the view.
+        let settled_floor = marks.settled_floor();
+        let view = engine.view();
         let tip = meta::find_tip(&view)?;
         Ok(Self {
             view,
@@ -38,6 +48,8 @@ impl Reading {
             addresses: RefCell::default(),
             blocks: RefCell::default(),
             token_facts: RefCell::default(),
+            marks,
+            settled_floor,
         })
     }
 
@@ -47,6 +59,18 @@ impl Reading {
 
     pub(crate) fn tip(&self) -> Option<&Tip> {
         self.tip.as_ref()
+    }
+
+    fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// What runs along the chain, as it stood before the first block that may yet be taken back.
+    fn settled_totals(&self) -> Result<Totals, StoreError> {
+        let floor = undo::oldest_undo(&self.view, self.settled_floor)?;
+        let floor = floor.unwrap_or_else(|| self.tip.map_or(0, |tip| tip.block.number + 1));
+        self.marks.raise_settled_floor(floor);
+        self.totals_before(floor)
     }
 
     fn address_id(&self, address: &Address) -> Result<Option<AddressId>, StoreError> {

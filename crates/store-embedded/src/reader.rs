@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, B256, Block, BlockId, BlockRange, BlockRef, Holder, Page, PageRequest, Pool, Stats,
@@ -7,18 +9,19 @@ use store::{BoxError, ChainReader, KeptAccounts, StoreError};
 
 use crate::engine::Engine;
 use crate::keys::{Key, Table};
-use crate::read::Reading;
+use crate::read::{Marks, Reading};
 use crate::rows::{account_from_row, account_to_row};
 
 /// Reads an embedded store. Cheap to clone, never in the way of the writer.
 #[derive(Debug, Clone)]
 pub struct EmbeddedReader {
     engine: Engine,
+    marks: Arc<Marks>,
 }
 
 impl EmbeddedReader {
     pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine }
+        Self { engine, marks: Arc::default() }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -30,8 +33,8 @@ impl EmbeddedReader {
         &self,
         question: impl FnOnce(&Reading) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let engine = self.engine.clone();
-        tokio::task::spawn_blocking(move || question(&Reading::open(engine.view())?))
+        let (engine, marks) = (self.engine.clone(), self.marks.clone());
+        tokio::task::spawn_blocking(move || question(&Reading::open(&engine, marks)?))
             .await
             .map_err(|stopped| StoreError::Backend(BoxError::from(stopped)))?
     }

@@ -64,9 +64,10 @@ impl UndoRecord {
     }
 }
 
-/// The lowest block that has an undo record: the one below it can be the tip again.
-pub(crate) fn oldest_undo(view: &View) -> Result<Option<BlockNumber>, StoreError> {
-    let first = view.prefix(Table::Undo, &Key::EMPTY).next().transpose()?;
+/// The lowest block from `floor` on that has an undo record: the one below it can be the tip again. A floor that is near
+/// spares the search the records that are long gone.
+pub(crate) fn oldest_undo(view: &View, floor: BlockNumber) -> Result<Option<BlockNumber>, StoreError> {
+    let first = view.range_from(Table::Undo, &Key::block(floor), &Key::EMPTY).next().transpose()?;
     Ok(first.map(|(key, _)| number_in_key(&key, 0)))
 }
 

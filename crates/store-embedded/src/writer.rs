@@ -55,7 +55,7 @@ impl ChainWriter for EmbeddedWriter {
     async fn oldest_revertible(&self) -> Result<Option<BlockNumber>, StoreError> {
         let view = self.engine.view();
         let Some(tip) = meta::find_tip(&view)? else { return Ok(None) };
-        let oldest = undo::oldest_undo(&view)?.map_or(tip.block.number, |oldest| oldest.saturating_sub(1));
+        let oldest = undo::oldest_undo(&view, 0)?.map_or(tip.block.number, |oldest| oldest.saturating_sub(1));
         Ok(Some(oldest.max(tip.start_block)))
     }
 

@@ -25,7 +25,7 @@ impl Roles {
 }
 
 /// Which entries of a list are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
     Any,
     From,
@@ -172,6 +172,20 @@ impl Chunk {
             entries.push(Entry { id, roles: Roles::from_bits(step) });
         }
         Ok(entries)
+    }
+
+    /// Appends the numbers of the entries of a role.
+    pub(crate) fn collect_ids(&self, role: Role, ids: &mut Vec<u64>) -> Result<(), StoreError> {
+        let mut row = RowReader::new(&self.entries);
+        let mut id = 0;
+        while !row.is_empty() {
+            let step: u64 = row.varint()?;
+            id += step >> 2;
+            if role.matches(Roles::from_bits(step)) {
+                ids.push(id);
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn to_row(&self) -> Vec<u8> {

@@ -1,122 +1,116 @@
-//! A walk along a list that can leap: for finding what two lists have in common.
+//! A walk along a list that can leap: for finding what several lists have in common.
 
-use domain::Order;
 use store::StoreError;
 
-use super::chunk::{Entry, Role};
-use super::list::List;
+use super::chunk::{Chunk, Role};
+use super::list::{Chunks, List};
 
-/// Stands on one entry of a role, and moves in one direction only.
+/// Chunks looked at one after the other before a search is worth more than going on.
+const STEPS_BEFORE_LEAP: u32 = 2;
+
+/// Stands on one entry of a role, and moves towards the newest.
 pub(crate) struct Cursor<'a> {
     list: &'a List<'a>,
     role: Role,
-    order: Order,
+    /// The chunk at hand.
     chunk: u32,
-    /// The current chunk's entries of the role, turned so that the next one is last.
-    ahead: Vec<Entry>,
+    /// Its entries of the role that are still to come, the next one last.
+    ahead: Vec<u64>,
+    /// The chunks behind the one at hand, once the walk goes from neighbour to neighbour.
+    following: Option<Chunks<'a>>,
 }
 
 impl<'a> Cursor<'a> {
-    /// Stands on the first entry, seen in the order of the walk, whose number lies in the span.
-    pub(crate) fn open(list: &'a List<'a>, role: Role, order: Order, from: u64) -> Result<Self, StoreError> {
-        let mut cursor = Self { list, role, order, chunk: 0, ahead: Vec::new() };
-        if list.chunk_count() > 0 {
-            cursor.jump(from)?;
+    /// Stands on the first entry at or past `begin`.
+    pub(crate) fn open(list: &'a List<'a>, role: Role, begin: u64) -> Result<Self, StoreError> {
+        let mut cursor = Self { list, role, chunk: 0, ahead: Vec::new(), following: None };
+        if let Some(first) = list.first_chunk(|chunk| chunk.last() >= begin)? {
+            cursor.land(first, begin)?;
         }
         Ok(cursor)
     }
 
+    #[inline]
     pub(crate) fn current(&self) -> Option<u64> {
-        self.ahead.last().map(|entry| entry.id)
+        self.ahead.last().copied()
     }
 
+    #[inline]
     pub(crate) fn advance(&mut self) -> Result<(), StoreError> {
         self.ahead.pop();
-        self.fill()
+        if self.ahead.is_empty() { self.fill() } else { Ok(()) }
     }
 
     /// Moves on to the first entry at or past `id`, without looking at what lies between where that can be helped.
+    #[inline]
     pub(crate) fn seek(&mut self, id: u64) -> Result<(), StoreError> {
-        let Some(furthest) = self.ahead.first() else { return Ok(()) };
-        if self.is_before(furthest.id, id) {
-            let following = match self.order {
-                Order::OldestFirst => self.chunk + 1,
-                Order::NewestFirst => self.chunk.wrapping_sub(1),
-            };
-            // Lists that run side by side meet in the next chunk; others are worth a search.
-            if following < self.list.chunk_count() {
-                self.load(following)?;
-            } else {
-                self.ahead.clear();
+        match self.ahead.first() {
+            Some(&furthest) if furthest < id => self.seek_beyond(id),
+            _ => {
+                self.pass(id);
+                Ok(())
+            }
+        }
+    }
+
+    /// Lists that run side by side meet in one of the next chunks; for others it leaps.
+    fn seek_beyond(&mut self, id: u64) -> Result<(), StoreError> {
+        for _ in 0..STEPS_BEFORE_LEAP {
+            if !self.step()? {
                 return Ok(());
             }
-            if self.ahead.first().is_none_or(|furthest| self.is_before(furthest.id, id)) {
-                return self.jump(id);
+            if self.ahead.first().is_some_and(|&furthest| furthest >= id) {
+                self.pass(id);
+                return Ok(());
             }
         }
-        while self.ahead.last().is_some_and(|entry| self.is_before(entry.id, id)) {
-            self.ahead.pop();
+        match self.list.first_chunk_from(self.chunk, |chunk| chunk.last() >= id)? {
+            Some(landing) => self.land(landing, id),
+            None => {
+                self.ahead.clear();
+                Ok(())
+            }
         }
+    }
+
+    fn land(&mut self, chunk: u32, id: u64) -> Result<(), StoreError> {
+        self.following = None;
+        self.take(&self.list.chunk(chunk)?)?;
+        self.pass(id);
         self.fill()
     }
 
-    fn jump(&mut self, id: u64) -> Result<(), StoreError> {
-        let number = match self.order {
-            Order::OldestFirst => self.list.first_chunk(|chunk| chunk.last() >= id)?,
-            // The chunk whose span holds `id` is the first that ends at or past it, or the last one of all.
-            Order::NewestFirst => {
-                Some(self.list.first_chunk(|chunk| chunk.last() >= id)?.unwrap_or(self.list.chunk_count() - 1))
-            }
-        };
-        let Some(number) = number else {
-            self.ahead.clear();
-            return Ok(());
-        };
-        self.load(number)?;
-        while self.ahead.last().is_some_and(|entry| self.is_before(entry.id, id)) {
+    /// Drops the entries at hand that lie before `id`.
+    #[inline]
+    fn pass(&mut self, id: u64) {
+        while self.ahead.last().is_some_and(|&next| next < id) {
             self.ahead.pop();
         }
-        self.fill()
     }
 
-    /// Goes on to further chunks while the current one has nothing of the role left.
+    /// Goes on to further chunks while the one at hand has nothing of the role left.
     fn fill(&mut self) -> Result<(), StoreError> {
-        while self.ahead.is_empty() {
-            let chunk = self.list.chunk(self.chunk)?;
-            let next = match self.order {
-                Order::OldestFirst => {
-                    let through = chunk.through(self.role);
-                    self.list.first_chunk(|chunk| chunk.through(self.role) > through)?
-                }
-                Order::NewestFirst => {
-                    let before = chunk.before(self.role);
-                    if before == 0 {
-                        None
-                    } else {
-                        self.list.first_chunk(|chunk| chunk.through(self.role) >= before)?
-                    }
-                }
-            };
-            let Some(next) = next else { return Ok(()) };
-            self.load(next)?;
-        }
+        while self.ahead.is_empty() && self.step()? {}
         Ok(())
     }
 
-    fn load(&mut self, number: u32) -> Result<(), StoreError> {
-        self.chunk = number;
-        self.ahead = self.list.chunk(number)?.decode()?;
-        self.ahead.retain(|entry| self.role.matches(entry.roles));
-        if self.order == Order::OldestFirst {
+    /// Takes the neighbouring chunk in hand; false at the end of the list.
+    fn step(&mut self) -> Result<bool, StoreError> {
+        self.ahead.clear();
+        let (list, chunk) = (self.list, self.chunk);
+        match self.following.get_or_insert_with(|| list.chunks_after(chunk)).next() {
+            Some(chunk) => self.take(&chunk?).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn take(&mut self, chunk: &Chunk) -> Result<(), StoreError> {
+        self.chunk = chunk.number();
+        self.ahead.clear();
+        if chunk.before(self.role) < chunk.through(self.role) {
+            chunk.collect_ids(self.role, &mut self.ahead)?;
             self.ahead.reverse();
         }
         Ok(())
-    }
-
-    fn is_before(&self, id: u64, other: u64) -> bool {
-        match self.order {
-            Order::OldestFirst => id < other,
-            Order::NewestFirst => id > other,
-        }
     }
 }

@@ -1,11 +1,11 @@
 //! Reading a list: how many, which one stands at a rank, and where in the list a number would stand.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use store::StoreError;
 
 use super::chunk::{Chunk, Entry, Role};
-use crate::engine::View;
+use crate::engine::{Rows, View};
 use crate::keys::{Key, ListKey, Table};
 
 pub(crate) struct List<'a> {
@@ -14,6 +14,7 @@ pub(crate) struct List<'a> {
     tail: Chunk,
     /// The chunk looked at last. Neighbouring ranks are asked for one after the other.
     recent: RefCell<Option<Chunk>>,
+    chunks_read: Cell<u64>,
 }
 
 impl<'a> List<'a> {
@@ -22,7 +23,7 @@ impl<'a> List<'a> {
             Some(row) => Chunk::from_row(&row)?,
             None => Chunk::default(),
         };
-        Ok(Self { view, key, tail, recent: RefCell::new(None) })
+        Ok(Self { view, key, tail, recent: RefCell::new(None), chunks_read: Cell::new(0) })
     }
 
     pub(crate) fn total(&self, role: Role) -> u64 {
@@ -34,8 +35,9 @@ impl<'a> List<'a> {
         (!self.tail.is_empty()).then(|| self.tail.last())
     }
 
-    pub(crate) fn chunk_count(&self) -> u32 {
-        if self.tail.is_empty() { 0 } else { self.tail.number() + 1 }
+    /// How many chunks were read since the list was opened.
+    pub(crate) fn chunks_read(&self) -> u64 {
+        self.chunks_read.get()
     }
 
     pub(crate) fn chunk(&self, number: u32) -> Result<Chunk, StoreError> {
@@ -47,6 +49,7 @@ impl<'a> List<'a> {
         {
             return Ok(recent.clone());
         }
+        self.chunks_read.set(self.chunks_read.get() + 1);
         let row = self.view.get(Table::Chunk, &Key::chunk(self.key, number))?;
         let chunk = Chunk::from_row(&row.ok_or(StoreError::Corrupt("a list lacks a chunk"))?)?;
         *self.recent.borrow_mut() = Some(chunk.clone());
@@ -91,7 +94,30 @@ impl<'a> List<'a> {
         if !holds(&self.tail) {
             return Ok(None);
         }
-        let (mut low, mut high) = (0, self.tail.number());
+        self.search(0, self.tail.number(), holds).map(Some)
+    }
+
+    /// The same, at or behind a chunk: looks near it first, and ever further on.
+    pub(crate) fn first_chunk_from(
+        &self,
+        near: u32,
+        holds: impl Fn(&Chunk) -> bool,
+    ) -> Result<Option<u32>, StoreError> {
+        if !holds(&self.tail) {
+            return Ok(None);
+        }
+        let (mut low, mut stride) = (near, 1_u32);
+        loop {
+            let probe = low.saturating_add(stride).min(self.tail.number());
+            if holds(&self.chunk(probe)?) {
+                return self.search(low, probe, holds).map(Some);
+            }
+            (low, stride) = (probe + 1, stride.saturating_mul(2));
+        }
+    }
+
+    /// Halves its way to the first chunk for which the property holds; for `high` it does.
+    fn search(&self, mut low: u32, mut high: u32, holds: impl Fn(&Chunk) -> bool) -> Result<u32, StoreError> {
         while low < high {
             let middle = low + (high - low) / 2;
             if holds(&self.chunk(middle)?) {
@@ -100,6 +126,33 @@ impl<'a> List<'a> {
                 low = middle + 1;
             }
         }
-        Ok(Some(low))
+        Ok(low)
+    }
+
+    /// The chunks behind one, in one read.
+    pub(crate) fn chunks_after(&'a self, number: u32) -> Chunks<'a> {
+        let (first, tail) = (number.saturating_add(1), self.tail.number());
+        let rows = self.view.range(Table::Chunk, &Key::chunk(self.key, first), &Key::chunk(self.key, tail.max(first)));
+        // The open chunk stands in another table, after all others.
+        Chunks { list: self, rows, tail: (number < tail).then_some(&self.tail) }
+    }
+}
+
+/// Neighbouring chunks of a list.
+pub(crate) struct Chunks<'a> {
+    list: &'a List<'a>,
+    rows: Rows,
+    tail: Option<&'a Chunk>,
+}
+
+impl Iterator for Chunks<'_> {
+    type Item = Result<Chunk, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.list.chunks_read.set(self.list.chunks_read.get() + 1);
+        match self.rows.next() {
+            Some(row) => Some(row.and_then(|(_, row)| Chunk::from_row(&row))),
+            None => self.tail.take().cloned().map(Ok),
+        }
     }
 }

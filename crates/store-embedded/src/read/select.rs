@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
-use domain::{Address, Order, Page, PageRequest};
+use domain::{Address, BlockRange, Page, PageRequest};
 use store::StoreError;
 
 use super::Reading;
+use super::marks::Marked;
 use crate::keys::{ListKey, ListKind};
-use crate::lists::{Cursor, List, Role};
+use crate::lists::{List, Role};
+use crate::rows::Totals;
 
 /// What the conditions on two parties come down to. There is one giver and one receiver, so there are few cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +43,7 @@ impl Parties {
 }
 
 /// An entry must stand in this list, in this role.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Condition {
     pub(super) list: ListKey,
     pub(super) role: Role,
@@ -69,23 +71,32 @@ impl Reading {
         Ok(self.address_id(&address)?.map(|owner| Condition { list: kind.of(owner), role }))
     }
 
-    /// The numbers on a page of those that satisfy every condition and lie in the span. There is at least one condition.
+    /// The numbers on a page of those that blocks of the range gave out and that satisfy every condition.
+    /// `numbering` tells which running number is meant.
     pub(super) fn select(
         &self,
         conditions: &[Condition],
-        span: Range<u64>,
+        blocks: BlockRange,
+        numbering: fn(&Totals) -> u64,
         page: PageRequest,
     ) -> Result<Page<u64>, StoreError> {
+        let span = self.id_span(blocks, numbering)?;
         if span.is_empty() {
             return Ok(Page::empty(0));
         }
-        let lists = conditions.iter().map(|condition| List::open(&self.view, condition.list));
-        let lists = lists.collect::<Result<Vec<_>, _>>()?;
-        match (&lists[..], conditions) {
-            ([list], [condition]) => seek_page(list, condition.role, span, page),
+        match conditions {
+            [] => {
+                let total = span.end - span.start;
+                Ok(Page { items: page.ranks(total).map(|rank| span.start + rank).collect(), total })
+            }
+            [condition] => seek_page(&List::open(&self.view, condition.list)?, condition.role, span, page),
             _ => {
-                let lists = lists.iter().zip(conditions.iter().map(|condition| condition.role));
-                intersect_page(lists.collect(), span, page)
+                let lists = conditions
+                    .iter()
+                    .map(|condition| Ok((List::open(&self.view, condition.list)?, condition.role)))
+                    .collect::<Result<Vec<_>, StoreError>>()?;
+                let settled = numbering(&self.settled_totals()?);
+                Marked::open(self.marks(), conditions, &lists, settled)?.page(span, page)
             }
         }
     }
@@ -100,42 +111,5 @@ fn seek_page(list: &List<'_>, role: Role, span: Range<u64>, page: PageRequest) -
     };
     let total = end.saturating_sub(first);
     let items = list.at_ranks(role, page.ranks(total).map(|rank| first + rank))?;
-    Ok(Page { items, total })
-}
-
-/// Several lists: the shortest leads, and the others are leapt through to where it stands.
-fn intersect_page(
-    mut lists: Vec<(&List<'_>, Role)>,
-    span: Range<u64>,
-    page: PageRequest,
-) -> Result<Page<u64>, StoreError> {
-    lists.sort_by_key(|(list, role)| list.total(*role));
-    let begin = match page.order {
-        Order::OldestFirst => span.start,
-        Order::NewestFirst => span.end - 1,
-    };
-    let cursors = lists.into_iter().map(|(list, role)| Cursor::open(list, role, page.order, begin));
-    let mut cursors = cursors.collect::<Result<Vec<_>, _>>()?;
-
-    let (mut total, mut items) = (0, Vec::new());
-    let wanted = page.offset..page.offset.saturating_add(u64::from(page.limit));
-    'candidates: while let Some(id) = cursors.first().and_then(Cursor::current).filter(|id| span.contains(id)) {
-        for follower in 1..cursors.len() {
-            cursors[follower].seek(id)?;
-            match cursors[follower].current() {
-                Some(met) if met == id => {}
-                Some(ahead) => {
-                    cursors[0].seek(ahead)?;
-                    continue 'candidates;
-                }
-                None => break 'candidates,
-            }
-        }
-        if wanted.contains(&total) {
-            items.push(id);
-        }
-        total += 1;
-        cursors[0].advance()?;
-    }
     Ok(Page { items, total })
 }

@@ -8,7 +8,6 @@ use crate::rows::{PoolRow, TradeRow, exchange_list};
 
 impl Reading {
     pub(crate) fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
-        let span = self.id_span(filter.blocks, |totals| totals.trades)?;
         let maker = filter.maker.map(|maker| (maker, ListKind::MakerTrades));
         let exchange = filter.exchange.map(|exchange| (exchange.factory, exchange_list(exchange.style)));
         let mut conditions = Vec::new();
@@ -18,12 +17,7 @@ impl Reading {
                 None => return Ok(Page::empty(0)),
             }
         }
-        let Page { items, total } = if conditions.is_empty() {
-            let total = span.end - span.start;
-            Page { items: page.ranks(total).map(|rank| span.start + rank).collect(), total }
-        } else {
-            self.select(&conditions, span, page)?
-        };
+        let Page { items, total } = self.select(&conditions, filter.blocks, |totals| totals.trades, page)?;
         let items = items.into_iter().map(|id| {
             let row = self.view.get(Table::Trade, &Key::id(id))?;
             self.hydrate_trade(TradeRow::from_row(&row.ok_or(StoreError::Corrupt("a trade is missing"))?)?)

@@ -31,13 +31,12 @@ impl Reading {
         filter: &TransactionFilter,
         page: PageRequest,
     ) -> Result<Page<Transaction>, StoreError> {
-        let span = self.id_span(filter.blocks, |totals| totals.transactions)?;
         let parties = Parties::of(filter.address, filter.from, filter.to);
         let Some(conditions) = self.conditions(parties, ListKind::Transactions)? else { return Ok(Page::empty(0)) };
         if conditions.is_empty() {
-            return self.list_every(span, page);
+            return self.list_every(self.id_span(filter.blocks, |totals| totals.transactions)?, page);
         }
-        let Page { items, total } = self.select(&conditions, span, page)?;
+        let Page { items, total } = self.select(&conditions, filter.blocks, |totals| totals.transactions, page)?;
         Ok(Page { items: self.hydrate_transactions(items)?, total })
     }
 

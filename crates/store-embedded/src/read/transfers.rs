@@ -13,7 +13,6 @@ impl Reading {
         filter: &TransferFilter,
         page: PageRequest,
     ) -> Result<Page<Transfer>, StoreError> {
-        let span = self.id_span(filter.blocks, |totals| totals.transfers)?;
         let parties = Parties::of(filter.address, filter.from, filter.to);
         let Some(mut conditions) = self.conditions(parties, ListKind::Transfers)? else { return Ok(Page::empty(0)) };
         if let Some(token) = filter.token {
@@ -22,12 +21,7 @@ impl Reading {
                 None => return Ok(Page::empty(0)),
             }
         }
-        let Page { items, total } = if conditions.is_empty() {
-            let total = span.end - span.start;
-            Page { items: page.ranks(total).map(|rank| span.start + rank).collect(), total }
-        } else {
-            self.select(&conditions, span, page)?
-        };
+        let Page { items, total } = self.select(&conditions, filter.blocks, |totals| totals.transfers, page)?;
         let items = items.into_iter().map(|id| self.hydrate_transfer(self.transfer_row(id)?));
         Ok(Page { items: items.collect::<Result<_, _>>()?, total })
     }

@@ -1,0 +1,145 @@
+//! What every combination of filters costs, on lists as long as they get: one address in every transfer of a million,
+//! nearly all of one token.
+
+mod crowded;
+
+use std::fmt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use self::crowded::CrowdedStore;
+use crate::explorer::Explorer;
+use crate::figures::{micros, quantile};
+
+/// No combination may cost more than this many times the cheapest one.
+const BOUND: f64 = 20.0;
+
+pub(crate) struct FilterFigures {
+    transfers: u64,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    entity: &'static str,
+    filters: String,
+    total: u64,
+    /// The first time that the combination is asked for.
+    first: Duration,
+    median: Duration,
+    p99: Duration,
+}
+
+pub(crate) async fn measure(data: &Path, transfers: u64, requests: usize) -> anyhow::Result<FilterFigures> {
+    let store = CrowdedStore::make(data, transfers).await?;
+    // What is indexed is served whether or not a node answers, and here none does.
+    let explorer = Explorer::start("http://127.0.0.1:9", data).await?;
+    let client = reqwest::Client::new();
+    let url = format!("{}/api/v1/query", explorer.url);
+    let mut rows = Vec::new();
+    for (entity, filter) in combinations(&store) {
+        let filters = named(&filter);
+        let begun = Instant::now();
+        let total = ask(&client, &url, &json!({ "entity": entity, "filter": filter })).await?;
+        let first = begun.elapsed();
+        let mut sample = Vec::with_capacity(requests);
+        for request in 0..requests {
+            // The first page, the last one, and one in the middle, in both directions.
+            let offset = [0, total / 2, total.saturating_sub(25)][request % 3];
+            let order = ["desc", "asc"][request % 2];
+            let body = json!({ "entity": entity, "filter": filter, "offset": offset, "orderBy": order });
+            let begun = Instant::now();
+            ask(&client, &url, &body).await?;
+            sample.push(begun.elapsed());
+        }
+        sample.sort_unstable();
+        let (median, p99) = (quantile(&sample, 0.5), quantile(&sample, 0.99));
+        rows.push(Row { entity, filters, total, first, median, p99 });
+    }
+    explorer.stop().await?;
+    Ok(FilterFigures { transfers, rows })
+}
+
+async fn ask(client: &reqwest::Client, url: &str, body: &Value) -> anyhow::Result<u64> {
+    let request = client.post(url).header("content-type", "application/json").body(body.to_string());
+    let answer: Value = serde_json::from_slice(&request.send().await?.error_for_status()?.bytes().await?)?;
+    Ok(answer["total"].as_u64().unwrap_or_default())
+}
+
+/// Every subset of the filters of an entity, on the longest lists there are.
+fn combinations(store: &CrowdedStore) -> Vec<(&'static str, Value)> {
+    let (from_block, to_block) = store.most_blocks();
+    let hub = json!(store.hub);
+    let transfers = [
+        ("address", hub.clone()),
+        ("from", hub.clone()),
+        ("to", json!(store.partner)),
+        ("tokenAddress", json!(store.token)),
+        ("blockFrom", json!(from_block)),
+        ("blockTo", json!(to_block)),
+    ];
+    let transactions = [
+        ("address", hub.clone()),
+        ("from", hub.clone()),
+        ("to", json!(store.partner)),
+        ("blockFrom", json!(from_block)),
+        ("blockTo", json!(to_block)),
+    ];
+    let trades = [
+        ("address", hub),
+        ("dex", json!(format!("v2-{}", store.factory))),
+        ("blockFrom", json!(from_block)),
+        ("blockTo", json!(to_block)),
+    ];
+    let blocks = [("blockFrom", json!(from_block)), ("blockTo", json!(to_block))];
+    subsets("token_transfers", &transfers)
+        .chain(subsets("transactions", &transactions))
+        .chain(subsets("dex_trades", &trades))
+        .chain(subsets("blocks", &blocks))
+        .collect()
+}
+
+fn subsets<'a>(
+    entity: &'static str,
+    filters: &'a [(&'static str, Value)],
+) -> impl Iterator<Item = (&'static str, Value)> + 'a {
+    (0..1_usize << filters.len()).map(move |chosen| {
+        let filter = filters.iter().enumerate().filter(|(place, _)| chosen >> place & 1 == 1);
+        (entity, Value::Object(filter.map(|(_, (name, value))| ((*name).to_owned(), value.clone())).collect()))
+    })
+}
+
+fn named(filter: &Value) -> String {
+    let names = filter.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+    names.collect::<Vec<_>>().join(" + ")
+}
+
+impl fmt::Display for FilterFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        rows.sort_by_key(|row| row.median);
+        let (Some(cheapest), Some(dearest)) = (rows.first(), rows.last()) else { return Ok(()) };
+        let ratio = dearest.median.as_secs_f64() / cheapest.median.as_secs_f64();
+        writeln!(
+            f,
+            "{} combinations of filters on {} transfers, each at its first, middle and last page,",
+            rows.len(),
+            self.transfers
+        )?;
+        writeln!(f, "both ways. The dearest costs {ratio:.1} times the cheapest (bound: {BOUND}).\n")?;
+        writeln!(f, "| entity | filters | matches | first time | median | p99 |")?;
+        writeln!(f, "|---|---|---|---|---|---|")?;
+        let ends = rows.iter().take(3).chain(rows.iter().rev().take(10).rev());
+        for Row { entity, filters, total, first, median, p99 } in ends {
+            writeln!(
+                f,
+                "| {entity} | {filters} | {total} | {} | {} | {} |",
+                micros(*first),
+                micros(*median),
+                micros(*p99)
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! A data folder with lists as long as they get, made without a node.
+
+use std::path::Path;
+
+use alloy_primitives::{Address, B256, U256, keccak256};
+use domain::{
+    Block, BlockChanges, ChainIdentity, Pool, PoolStyle, TokenKind, TradeDirection, TradeEvent, Transaction,
+    TransferEvent,
+};
+use store::{ChainWriter, Undo};
+use store_embedded::{EmbeddedStore, StoreOptions};
+
+const TRANSACTIONS_PER_BLOCK: u32 = 200;
+const BLOCKS_PER_COMMIT: usize = 200;
+/// One in so many transactions trades too.
+const TRADE_EVERY: u64 = 2;
+
+pub(crate) struct CrowdedStore {
+    /// Gives or takes in every transfer and every transaction.
+    pub(crate) hub: Address,
+    /// Takes half of what the hub gives.
+    pub(crate) partner: Address,
+    /// Nearly all transfers are of it.
+    pub(crate) token: Address,
+    pub(crate) factory: Address,
+    blocks: u64,
+}
+
+impl CrowdedStore {
+    pub(crate) async fn make(data: &Path, transfers: u64) -> anyhow::Result<Self> {
+        let blocks = transfers.div_ceil(u64::from(TRANSACTIONS_PER_BLOCK)) + 1;
+        let crowd = Self { hub: someone(1), partner: someone(2), token: someone(3), factory: someone(4), blocks };
+        let store = EmbeddedStore::open(data, StoreOptions::default())?;
+        let mut parent = crowd.block(None);
+        store.bind(ChainIdentity { chain_id: 31_337, genesis_hash: parent.block.hash }, None)?;
+        let mut writer = store.writer();
+        let mut batch = vec![parent.clone()];
+        for _ in 1..blocks {
+            parent = crowd.block(Some(&parent.block));
+            batch.push(parent.clone());
+            if batch.len() == BLOCKS_PER_COMMIT {
+                writer.commit(std::mem::take(&mut batch), Undo::Discard).await?;
+            }
+        }
+        writer.commit(batch, Undo::Discard).await?;
+        while writer.rank_holders(10_000).await? > 0 {}
+        Ok(crowd)
+    }
+
+    /// A range that cuts a little off both ends.
+    pub(crate) fn most_blocks(&self) -> (u64, u64) {
+        (self.blocks / 20, self.blocks - self.blocks / 20)
+    }
+
+    fn block(&self, parent: Option<&Block>) -> BlockChanges {
+        let number = parent.map_or(0, |parent| parent.number + 1);
+        let count = if number == 0 { 0 } else { TRANSACTIONS_PER_BLOCK };
+        let block = Block {
+            number,
+            hash: keccak256(number.to_be_bytes()),
+            parent_hash: parent.map_or(B256::ZERO, |parent| parent.hash),
+            timestamp: 1_700_000_000 + number,
+            miner: someone(5),
+            tx_count: count,
+            gas_used: u64::from(count) * 50_000,
+            gas_limit: 30_000_000,
+            base_fee_per_gas: Some(7),
+            size: 40_000,
+        };
+        let transactions: Vec<_> = (0..count).map(|index| self.transaction(&block, index)).collect();
+        let transfers = transactions.iter().map(|tx| self.transfer(tx)).collect();
+        let trades: Vec<_> = transactions.iter().filter(|tx| tx.nonce.is_multiple_of(TRADE_EVERY)).collect();
+        let trades = trades.into_iter().map(|tx| self.trade(tx)).collect();
+        let pools = if count == 0 { Vec::new() } else { vec![self.pool()] };
+        BlockChanges {
+            block,
+            transactions,
+            involved: Vec::new(),
+            transfers,
+            touched_holders: Vec::new(),
+            trades,
+            pools,
+        }
+    }
+
+    /// Every other one goes out from the hub, and every other one of those to the partner.
+    fn transaction(&self, block: &Block, index: u32) -> Transaction {
+        let running = block.number * u64::from(TRANSACTIONS_PER_BLOCK) + u64::from(index);
+        let stranger = someone(100 + running % 50_000);
+        let (from, to) = match running % 4 {
+            0 => (self.hub, self.partner),
+            1 => (self.hub, stranger),
+            2 => (self.partner, self.hub),
+            _ => (stranger, self.hub),
+        };
+        Transaction {
+            hash: keccak256([block.hash.as_slice(), &index.to_be_bytes()].concat()),
+            block_number: block.number,
+            block_hash: block.hash,
+            index,
+            timestamp: block.timestamp,
+            from,
+            to: Some(to),
+            created: None,
+            value: U256::from(running),
+            nonce: running,
+            gas_used: 50_000,
+            gas_price: 1_000_000_000,
+            succeeded: true,
+            method: Some([0xa9, 0x05, 0x9c, 0xbb]),
+        }
+    }
+
+    fn transfer(&self, tx: &Transaction) -> TransferEvent {
+        TransferEvent {
+            tx_index: tx.index,
+            log_index: tx.index * 2,
+            batch_index: 0,
+            token: if tx.nonce.is_multiple_of(50) { someone(6) } else { self.token },
+            kind: TokenKind::Bep20,
+            from: tx.from,
+            to: tx.to.unwrap_or_default(),
+            value: U256::from(1),
+            token_id: None,
+        }
+    }
+
+    fn trade(&self, tx: &Transaction) -> TradeEvent {
+        TradeEvent {
+            tx_index: tx.index,
+            log_index: tx.index * 2 + 1,
+            pool: self.pool().address,
+            direction: TradeDirection::ZeroForOne,
+            amount_in: U256::from(1),
+            amount_out: U256::from(2),
+        }
+    }
+
+    fn pool(&self) -> Pool {
+        Pool {
+            address: someone(7),
+            style: PoolStyle::V2,
+            factory: self.factory,
+            token0: self.token,
+            token1: someone(6),
+        }
+    }
+}
+
+fn someone(number: u64) -> Address {
+    Address::from_word(keccak256(number.to_be_bytes()))
+}

@@ -1,0 +1,157 @@
+//! What long lists have in common is counted once. Walking two lists of a million entries takes as long as they are, so a
+//! walk leaves marks along its way: how many it had met up to there. The next question about the same lists begins at
+//! the mark before its page.
+//!
+//! Marks stand only in the part of the lists that no revert can reach. That part never changes, so a mark is never wrong.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use domain::{BlockNumber, Page, PageRequest};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use store::StoreError;
+
+use super::select::Condition;
+use crate::lists::{Common, List, Place, Role};
+
+/// Chunks that a walk reads from one mark to the next.
+const STRIDE: u64 = 64;
+/// Marks kept in memory for all lists together, 16 bytes each.
+const CAPACITY: u64 = 1 << 20;
+const COMBINATIONS: usize = 4096;
+
+/// So many common numbers lie below this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Mark {
+    id: u64,
+    below: u64,
+}
+
+/// The marks of the combinations that were asked for of late.
+#[derive(Debug)]
+pub(crate) struct Marks {
+    by_conditions: Cache<Vec<Condition>, Arc<Vec<Mark>>, Length>,
+    settled_floor: AtomicU64,
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self { by_conditions: Cache::with_weighter(COMBINATIONS, CAPACITY, Length), settled_floor: AtomicU64::new(0) }
+    }
+}
+
+impl Marks {
+    /// A block below which nothing can be taken back any more.
+    pub(super) fn settled_floor(&self) -> BlockNumber {
+        self.settled_floor.load(Ordering::Acquire)
+    }
+
+    pub(super) fn raise_settled_floor(&self, floor: BlockNumber) {
+        self.settled_floor.fetch_max(floor, Ordering::AcqRel);
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Length;
+
+impl Weighter<Vec<Condition>, Arc<Vec<Mark>>> for Length {
+    fn weight(&self, conditions: &Vec<Condition>, marks: &Arc<Vec<Mark>>) -> u64 {
+        (conditions.len() + marks.len()) as u64
+    }
+}
+
+/// Several lists with marks along what they have in common.
+pub(super) struct Marked<'a> {
+    lists: &'a [(List<'a>, Role)],
+    marks: Arc<Vec<Mark>>,
+}
+
+impl<'a> Marked<'a> {
+    /// Marks are set up to `settled`, from where on the lists may still change.
+    pub(super) fn open(
+        memory: &Marks,
+        conditions: &[Condition],
+        lists: &'a [(List<'a>, Role)],
+        settled: u64,
+    ) -> Result<Self, StoreError> {
+        let known = memory.by_conditions.get(conditions).unwrap_or_default();
+        let further = marks_between(lists, known.last().copied().unwrap_or_default(), settled)?;
+        let marks = if further.is_empty() {
+            known
+        } else {
+            let marks = Arc::new([known.as_slice(), &further].concat());
+            memory.by_conditions.insert(conditions.to_vec(), Arc::clone(&marks));
+            marks
+        };
+        Ok(Self { lists, marks })
+    }
+
+    /// A page of the common numbers that lie in the span.
+    pub(super) fn page(&self, span: Range<u64>, page: PageRequest) -> Result<Page<u64>, StoreError> {
+        let first = self.count_below(span.start)?;
+        let total = self.count_below(span.end)? - first;
+        let ranks: Vec<u64> = page.ranks(total).map(|rank| first + rank).collect();
+        let (Some(&low), Some(&high)) = (ranks.iter().min(), ranks.iter().max()) else {
+            return Ok(Page::empty(total));
+        };
+        let ascending = self.at_ranks(low..high + 1)?;
+        let items = ranks.into_iter().filter_map(|rank| ascending.get(usize::try_from(rank - low).ok()?).copied());
+        Ok(Page { items: items.collect(), total })
+    }
+
+    fn count_below(&self, id: u64) -> Result<u64, StoreError> {
+        if id == 0 {
+            return Ok(0);
+        }
+        let mark = self.last_mark(|mark| mark.id <= id);
+        let mut walk = Common::open(self.lists, mark.id)?;
+        let mut count = mark.below;
+        while let Some(place) = walk.next()?.filter(|place| place.id() < id) {
+            count += u64::from(matches!(place, Place::Met(_)));
+        }
+        Ok(count)
+    }
+
+    fn at_ranks(&self, ranks: Range<u64>) -> Result<Vec<u64>, StoreError> {
+        let mark = self.last_mark(|mark| mark.below <= ranks.start);
+        let mut walk = Common::open(self.lists, mark.id)?;
+        let (mut rank, mut ids) = (mark.below, Vec::new());
+        while rank < ranks.end
+            && let Some(place) = walk.next()?
+        {
+            if let Place::Met(id) = place {
+                if ranks.contains(&rank) {
+                    ids.push(id);
+                }
+                rank += 1;
+            }
+        }
+        Ok(ids)
+    }
+
+    /// The last mark with a property that all marks have up to some point.
+    fn last_mark(&self, holds: impl Fn(&Mark) -> bool) -> Mark {
+        let after = self.marks.partition_point(holds);
+        after.checked_sub(1).and_then(|last| self.marks.get(last)).copied().unwrap_or_default()
+    }
+}
+
+/// Walks on from a mark to `end`, and marks its way.
+fn marks_between(lists: &[(List<'_>, Role)], begin: Mark, end: u64) -> Result<Vec<Mark>, StoreError> {
+    let mut marks = Vec::new();
+    if begin.id >= end {
+        return Ok(marks);
+    }
+    let mut walk = Common::open(lists, begin.id)?;
+    let (mut below, mut marked_at) = (begin.below, walk.work());
+    while let Some(place) = walk.next()?.filter(|place| place.id() < end) {
+        if walk.work() - marked_at >= STRIDE {
+            marks.push(Mark { id: place.id(), below });
+            marked_at = walk.work();
+        }
+        below += u64::from(matches!(place, Place::Met(_)));
+    }
+    Ok(marks)
+}

@@ -1,0 +1,106 @@
+//! Lists long enough to be walked with marks: whatever is asked, in whatever order, before and after reverts.
+
+use domain::{
+    Address, BlockChanges, BlockNumber, BlockRange, Order, Page, PageRequest, TransactionFilter, TransferEvent,
+    TransferFilter,
+};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use store::conformance::RandomChain;
+use store::{ChainReader, ChainWriter, Undo};
+use store_embedded::{EmbeddedReader, EmbeddedStore, EmbeddedWriter, StoreOptions};
+
+const BLOCKS: u64 = 6_000;
+const REVERTIBLE: u64 = 500;
+
+struct Chain {
+    source: RandomChain,
+    blocks: Vec<BlockChanges>,
+}
+
+impl Chain {
+    async fn grow(&mut self, writer: &mut EmbeddedWriter, count: u64) {
+        let old = self.blocks.len();
+        for _ in 0..count {
+            let parent = self.blocks.last().map(|changes| changes.block.clone());
+            self.blocks.push(self.source.next_block(parent.as_ref()));
+        }
+        let down_to = (self.blocks.len() as u64).saturating_sub(REVERTIBLE);
+        for batch in self.blocks[old..].chunks(500) {
+            writer.commit(batch.to_vec(), Undo::Keep { down_to }).await.unwrap();
+        }
+    }
+
+    async fn shrink(&mut self, writer: &mut EmbeddedWriter, count: usize) {
+        self.blocks.truncate(self.blocks.len() - count);
+        writer.revert_to(self.blocks.len() as u64 - 1).await.unwrap();
+    }
+
+    fn transfers(&self, filter: &TransferFilter, page: PageRequest) -> Page<(BlockNumber, TransferEvent)> {
+        let all =
+            self.blocks.iter().flat_map(|changes| changes.transfers.iter().map(|event| (changes.block.number, *event)));
+        let matching: Vec<_> = all.filter(|(block, event)| filter.matches(event, *block)).collect();
+        let total = matching.len() as u64;
+        let items = page.ranks(total).map(|rank| matching[usize::try_from(rank).unwrap()]);
+        Page { items: items.collect(), total }
+    }
+
+    fn pair_total(&self, from: Address, to: Address) -> u64 {
+        let all = self.blocks.iter().flat_map(|changes| &changes.transactions);
+        all.filter(|tx| tx.from == from && tx.to == Some(to)).count() as u64
+    }
+}
+
+async fn compare(chain: &Chain, reader: &EmbeddedReader, rng: &mut StdRng) {
+    let tip = chain.blocks.len() as u64;
+    let people: Vec<Address> = chain.source.people()[..4].to_vec();
+    let tokens: Vec<Address> = chain.source.tokens().take(3).collect();
+    for _ in 0..60 {
+        let mut someone = |rng: &mut StdRng| rng.random_bool(0.5).then(|| people[rng.random_range(0..people.len())]);
+        let (from_block, to_block) = (rng.random_range(0..tip), rng.random_range(0..tip + 50));
+        let filter = TransferFilter {
+            address: someone(rng),
+            from: someone(rng),
+            to: someone(rng),
+            token: rng.random_bool(0.7).then(|| tokens[rng.random_range(0..tokens.len())]),
+            blocks: BlockRange {
+                from: rng.random_bool(0.3).then_some(from_block),
+                to: rng.random_bool(0.3).then_some(to_block),
+            },
+        };
+        let order = if rng.random_bool(0.5) { Order::NewestFirst } else { Order::OldestFirst };
+        let offset = if rng.random_bool(0.3) { 0 } else { rng.random_range(0..3_000) };
+        let page = PageRequest { offset, limit: 25, order };
+        let expected = chain.transfers(&filter, page);
+        let given = reader.list_transfers(&filter, page).await.unwrap();
+        assert_eq!(given.total, expected.total, "{filter:?}");
+        let given: Vec<_> = given.items.iter().map(|transfer| (transfer.block_number, transfer.event)).collect();
+        assert_eq!(given, expected.items, "{filter:?} {page:?}");
+    }
+    for from in &people {
+        for to in &people {
+            let filter = TransactionFilter { from: Some(*from), to: Some(*to), ..TransactionFilter::default() };
+            let page = PageRequest { offset: 0, limit: 1, order: Order::NewestFirst };
+            let given = reader.list_transactions(&filter, page).await.unwrap();
+            assert_eq!(given.total, chain.pair_total(*from, *to));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_long_lists_have_in_common_is_exact_through_growth_and_reverts() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
+    let (mut writer, reader) = (store.writer(), store.reader());
+    let mut chain = Chain { source: RandomChain::new(11), blocks: Vec::new() };
+    let mut rng = StdRng::seed_from_u64(12);
+
+    chain.grow(&mut writer, BLOCKS).await;
+    compare(&chain, &reader, &mut rng).await;
+    for depth in [1, 40, 400] {
+        chain.shrink(&mut writer, depth).await;
+        compare(&chain, &reader, &mut rng).await;
+        chain.grow(&mut writer, 2 * depth as u64).await;
+        compare(&chain, &reader, &mut rng).await;
+    }
+}
