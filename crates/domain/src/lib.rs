@@ -15,6 +15,7 @@ mod sync;
 mod token;
 mod trade;
 mod transaction;
+mod transaction_detail;
 mod transfer;
 
 pub use account::{Account, Code};
@@ -34,4 +35,5 @@ pub use token::{
 };
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
 pub use transaction::{Selector, Transaction};
+pub use transaction_detail::{TransactionDetail, TransactionEvents};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};

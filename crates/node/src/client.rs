@@ -3,12 +3,12 @@ use std::{
     time::Duration,
 };
 
-use domain::{Account, Address, BlockNumber, BlockRef, ChainIdentity, FetchedBlock};
+use domain::{Account, Address, B256, BlockNumber, BlockRef, ChainIdentity, FetchedBlock, TransactionDetail};
 
 use crate::{
     CallBlock, CallOutcome, CallRequest, ContractAnswers, ContractCall, Heads, NodeConfig, NodeError, NodeStatus,
     PollBounds, RetryPolicy, account::fetch_account, blocks::fetch_block, call, calls::call_contracts, error::Remedy,
-    failover::Failover, rpc_error::RpcErrorKind, status::Counters, upstream::Upstream,
+    failover::Failover, rpc_error::RpcErrorKind, status::Counters, transaction::fetch_transaction, upstream::Upstream,
 };
 
 /// Speaks with the node. Cheap to clone; all clones share connections, limits and counters.
@@ -72,6 +72,12 @@ impl NodeClient {
                 Err(error) => Err(error),
             }
         };
+        self.persist(self.retry.tries, ask).await
+    }
+
+    /// A transaction's call data and logs; None where the node does not have it in a block.
+    pub async fn find_transaction(&self, hash: B256) -> Result<Option<TransactionDetail>, NodeError> {
+        let ask = |_, upstream: Arc<Upstream>| async move { fetch_transaction(&upstream, hash).await };
         self.persist(self.retry.tries, ask).await
     }
 

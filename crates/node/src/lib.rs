@@ -20,6 +20,7 @@ mod retry;
 mod rpc_error;
 mod state;
 mod status;
+mod transaction;
 mod transport;
 mod upstream;
 

@@ -15,7 +15,7 @@ pub(crate) type TradeId = u64;
 pub(crate) type AddressId = u64;
 
 /// Bytes of a running number in a key: enough for a million million.
-const ID_BYTES: usize = 5;
+pub(crate) const ID_BYTES: usize = 5;
 /// Bytes of a hash that stand in a key; the row behind it tells two hashes apart that begin alike.
 const HASH_BYTES: usize = 8;
 const LONGEST_KEY: usize = 56;
@@ -84,6 +84,8 @@ pub(crate) enum Table {
     Audit = 0x67,
     /// token -> nothing: a comparison is due.
     Unaudited = 0x68,
+    /// name or symbol, address id -> nothing.
+    TokenName = 0x6d,
     /// id -> an API key's record.
     ApiKey = 0x50,
     /// start of digest, id -> nothing.
@@ -97,7 +99,7 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 35] = [
+    pub(crate) const ALL: [Self; 36] = [
         Self::Block,
         Self::Transaction,
         Self::Address,
@@ -128,6 +130,7 @@ impl Table {
         Self::Sweep,
         Self::Audit,
         Self::Unaudited,
+        Self::TokenName,
         Self::ApiKey,
         Self::ApiKeyByDigest,
         Self::ApiKeyByOwner,
@@ -168,6 +171,7 @@ impl Table {
                 | Self::Sweep
                 | Self::Audit
                 | Self::Unaudited
+                | Self::TokenName
                 | Self::ApiKey
                 | Self::ApiKeyByDigest
                 | Self::ApiKeyByOwner

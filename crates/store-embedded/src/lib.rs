@@ -17,6 +17,7 @@ mod reader;
 mod rows;
 mod standing;
 mod store;
+mod token_names;
 mod undo;
 mod user_records;
 mod write;

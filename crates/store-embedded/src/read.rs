@@ -2,7 +2,9 @@
 
 mod addresses;
 mod blocks;
+mod events;
 mod marks;
+mod search;
 mod select;
 mod stats;
 mod tokens;

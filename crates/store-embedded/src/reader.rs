@@ -3,7 +3,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, B256, Block, BlockId, BlockRange, BlockRef, Holder, Page, PageRequest, Pool, Stats,
-    Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionFilter, Transfer, TransferFilter,
+    Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFilter, Transfer,
+    TransferFilter,
 };
 use store::{BoxError, ChainReader, KeptAccounts, StoreError};
 
@@ -71,6 +72,10 @@ impl ChainReader for EmbeddedReader {
         self.read(move |index| index.list_transactions(&filter, page)).await
     }
 
+    async fn find_transaction_events(&self, hash: B256, limit: u32) -> Result<Option<TransactionEvents>, StoreError> {
+        self.read(move |index| index.find_transaction_events(hash, limit)).await
+    }
+
     async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError> {
         self.read(move |index| index.find_address(address)).await
     }
@@ -81,6 +86,11 @@ impl ChainReader for EmbeddedReader {
 
     async fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError> {
         self.read(move |index| index.find_token(address)).await
+    }
+
+    async fn search_tokens(&self, beginning: &str, limit: usize) -> Result<Vec<Token>, StoreError> {
+        let beginning = beginning.to_owned();
+        self.read(move |index| index.search_tokens(&beginning, limit)).await
     }
 
     async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError> {

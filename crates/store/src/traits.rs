@@ -2,7 +2,8 @@ use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, AuditSample, AuditVerdict, B256, BalanceQuestion, Block, BlockChanges, BlockId,
     BlockNumber, BlockRange, BlockRef, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, TokenFacts,
-    TokenQuestion, Trade, TradeFilter, Transaction, TransactionFilter, Transfer, TransferFilter, U256,
+    TokenQuestion, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFilter, Transfer, TransferFilter,
+    U256,
 };
 
 use crate::StoreError;
@@ -86,12 +87,19 @@ pub trait ChainReader: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Transaction>, StoreError>;
 
+    /// What moved in a transaction, in the order of its logs; None where there is no such transaction.
+    async fn find_transaction_events(&self, hash: B256, limit: u32) -> Result<Option<TransactionEvents>, StoreError>;
+
     async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError>;
 
     /// By holders, most first, then by address; the order of the request turns it round.
     async fn list_tokens(&self, page: PageRequest) -> Result<Page<Token>, StoreError>;
 
     async fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError>;
+
+    /// Tokens whose name or symbol begins so, letter case aside: those called just so first, then by holders. Of very many
+    /// that begin alike, some are looked at only.
+    async fn search_tokens(&self, beginning: &str, limit: usize) -> Result<Vec<Token>, StoreError>;
 
     async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError>;
 

@@ -9,5 +9,5 @@ mod tests;
 
 pub(crate) use block::{RawBlock, RawHeader, RawTransaction};
 pub(crate) use envelope::{AnswerError, ErrorObject, decode, split_batch};
-pub(crate) use quantity::{CappedBytes, HexBytes, Quantity, Wide};
+pub(crate) use quantity::{CappedBytes, Hash, HexBytes, Quantity, Wide};
 pub(crate) use receipt::RawReceipt;

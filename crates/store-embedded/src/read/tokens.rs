@@ -16,7 +16,7 @@ impl Reading {
         }
     }
 
-    fn token(&self, id: AddressId, address: Address) -> Result<Option<Token>, StoreError> {
+    pub(super) fn token(&self, id: AddressId, address: Address) -> Result<Option<Token>, StoreError> {
         let Some(standing) = find_standing(&mut &self.view, id)? else { return Ok(None) };
         Ok(Some(Token {
             address,

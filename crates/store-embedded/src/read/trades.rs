@@ -2,7 +2,7 @@ use domain::{Address, Page, PageRequest, Pool, Trade, TradeDirection, TradeEvent
 use store::StoreError;
 
 use super::Reading;
-use crate::keys::{AddressId, Key, ListKind, Table};
+use crate::keys::{AddressId, Key, ListKind, Table, TradeId};
 use crate::lists::Role;
 use crate::rows::{PoolRow, TradeRow, exchange_list};
 
@@ -18,10 +18,7 @@ impl Reading {
             }
         }
         let Page { items, total } = self.select(&conditions, filter.blocks, |totals| totals.trades, page)?;
-        let items = items.into_iter().map(|id| {
-            let row = self.view.get(Table::Trade, &Key::id(id))?;
-            self.hydrate_trade(TradeRow::from_row(&row.ok_or(StoreError::Corrupt("a trade is missing"))?)?)
-        });
+        let items = items.into_iter().map(|id| self.hydrate_trade(self.trade_row(id)?));
         Ok(Page { items: items.collect::<Result<_, _>>()?, total })
     }
 
@@ -44,7 +41,12 @@ impl Reading {
         })
     }
 
-    fn hydrate_trade(&self, row: TradeRow) -> Result<Trade, StoreError> {
+    pub(super) fn trade_row(&self, id: TradeId) -> Result<TradeRow, StoreError> {
+        let row = self.view.get(Table::Trade, &Key::id(id))?;
+        TradeRow::from_row(&row.ok_or(StoreError::Corrupt("a trade is missing"))?)
+    }
+
+    pub(super) fn hydrate_trade(&self, row: TradeRow) -> Result<Trade, StoreError> {
         let place = self.place_of(row.tx)?;
         let pool_row = self.pool_row(row.pool)?.ok_or(StoreError::Corrupt("a trade without a pool"))?;
         let pool = self.hydrate_pool(self.address(row.pool)?, pool_row)?;

@@ -16,11 +16,16 @@ pub(super) struct Place {
 
 impl Reading {
     pub(crate) fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError> {
+        let found = self.find_transaction_row(hash)?;
+        found.map(|(id, row)| self.hydrate_transaction(id, row)).transpose()
+    }
+
+    pub(super) fn find_transaction_row(&self, hash: B256) -> Result<Option<(TxId, TransactionRow)>, StoreError> {
         for key in self.view.prefix(Table::TransactionByHash, &Key::hash_prefix(&hash)) {
             let id = number_after_hash(&key?.0);
             let row = self.transaction_row(id)?;
             if row.hash == hash {
-                return self.hydrate_transaction(id, row).map(Some);
+                return Ok(Some((id, row)));
             }
         }
         Ok(None)

@@ -31,7 +31,7 @@ impl Reading {
         TransferRow::from_row(&row.ok_or(StoreError::Corrupt("a transfer is missing"))?)
     }
 
-    fn hydrate_transfer(&self, row: TransferRow) -> Result<Transfer, StoreError> {
+    pub(super) fn hydrate_transfer(&self, row: TransferRow) -> Result<Transfer, StoreError> {
         let place = self.place_of(row.tx)?;
         let facts = self.token_facts(row.token)?;
         Ok(Transfer {

@@ -5,10 +5,11 @@ use store::StoreError;
 
 use super::WriteState;
 use super::tokens::stored_address;
-use crate::engine::Engine;
-use crate::keys::{Key, Table, number_in_key};
+use crate::engine::{Batch, Engine, View};
+use crate::keys::{AddressId, Key, Table, number_in_key};
 use crate::meta;
-use crate::rows::{TokenRow, facts_to_row};
+use crate::rows::{TokenRow, facts_from_row, facts_to_row};
+use crate::token_names;
 
 impl WriteState {
     pub(crate) fn list_token_questions(engine: &Engine, limit: usize) -> Result<Vec<TokenQuestion>, StoreError> {
@@ -35,6 +36,7 @@ impl WriteState {
             };
             let key = Key::id(id);
             let Some(asked_since) = view.get(Table::TokenQuestion, &key)? else { continue };
+            rename(&view, &mut batch, id, facts)?;
             batch.put(Table::TokenFacts, &key, facts_to_row(facts));
             // What the chain did after the node was asked wants another answer. The block that put the question may have
             // been taken back: then the tip is as new as anything can be.
@@ -45,4 +47,16 @@ impl WriteState {
         }
         batch.commit()
     }
+}
+
+/// Makes a token found by the names it gives itself now.
+fn rename(view: &View, batch: &mut Batch, token: AddressId, facts: &TokenFacts) -> Result<(), StoreError> {
+    let before = view.get(Table::TokenFacts, &Key::id(token))?.map(|row| facts_from_row(&row)).transpose()?;
+    for key in before.iter().flat_map(|before| token_names::keys(token, before)) {
+        batch.delete(Table::TokenName, &key);
+    }
+    for key in token_names::keys(token, facts) {
+        batch.put(Table::TokenName, &key, Vec::new());
+    }
+    Ok(())
 }

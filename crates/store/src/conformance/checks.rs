@@ -158,6 +158,8 @@ async fn single_transactions(subject: &Subject, model: &Model, rng: &mut StdRng)
         let hash = known[rng.random_range(0..known.len())];
         let found = subject.reader.find_transaction(hash).await.expect("transaction");
         assert_eq!(found, model.find_transaction(hash));
+        let events = subject.reader.find_transaction_events(hash, 2).await.expect("events");
+        assert_eq!(events, model.find_transaction_events(hash, 2));
         // One that only begins like a known one is another one.
         let mut twin = hash;
         twin[31] ^= 1;

@@ -4,7 +4,7 @@ use domain::{
     Address, AddressFacts, AuditVerdict, B256, Balance, BalanceQuestion, BalanceSource, Block, BlockChanges, BlockId,
     BlockNumber, BlockRange, BlockRef, Creation, Exchange, Holder, Order, Page, PageRequest, Pool, Stats, Token,
     TokenBalance, TokenFacts, TokenKind, Trade, TradeDirection, TradeFilter, TradedToken, Transaction,
-    TransactionFilter, Transfer, TransferFilter, U256,
+    TransactionEvents, TransactionFilter, Transfer, TransferFilter, U256,
 };
 
 use crate::Undo;
@@ -164,6 +164,25 @@ impl Model {
     #[must_use]
     pub fn find_transaction(&self, hash: B256) -> Option<Transaction> {
         self.transactions().find(|tx| tx.hash == hash).cloned()
+    }
+
+    /// What moved in a transaction, by looking at all that ever moved.
+    #[must_use]
+    pub fn find_transaction_events(&self, hash: B256, limit: usize) -> Option<TransactionEvents> {
+        self.find_transaction(hash)?;
+        let all = PageRequest { offset: 0, limit: u32::MAX, order: Order::OldestFirst };
+        let mut transfers = self.list_transfers(&TransferFilter::default(), all).items;
+        transfers.retain(|transfer| transfer.tx_hash == hash);
+        let mut trades = self.list_trades(&TradeFilter::default(), all).items;
+        trades.retain(|trade| trade.tx_hash == hash);
+        let first = |total: usize| total.min(limit);
+        let (moved, traded) = (transfers.len(), trades.len());
+        transfers.truncate(first(moved));
+        trades.truncate(first(traded));
+        Some(TransactionEvents {
+            transfers: Page { items: transfers, total: moved as u64 },
+            trades: Page { items: trades, total: traded as u64 },
+        })
     }
 
     #[must_use]
