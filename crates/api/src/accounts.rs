@@ -1,34 +1,57 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{Account, Address, B256, BlockRef};
-use node::NodeClient;
+use node::{NodeClient, NodeError};
 use quick_cache::sync::Cache;
-use store::KeptAccounts;
+use store::{KeptAccounts, StoreError};
 use tokio::time::timeout;
-
-use crate::error::{AccountUnknown, ApiError};
 
 /// Accounts remembered at once: a few megabytes. Those of past tips fall out by themselves.
 const REMEMBERED: usize = 10_000;
 /// A person waits for the answer, and an older one is at hand.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// Why nothing is known of an account.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    #[error("the node did not tell of the account, and no earlier answer is kept")]
+    Unknown(#[source] AccountUnknown),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why the node's word on an account is missing.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountUnknown {
+    #[error("the node failed")]
+    Node(#[from] NodeError),
+    #[error("the node took too long")]
+    TooSlow,
+}
+
 /// Balances, nonces and code: asked of the node, remembered for as long as the tip stands, kept for when the node is
 /// away.
-pub(crate) struct Accounts {
+pub struct Accounts {
     node: NodeClient,
     kept: Arc<dyn KeptAccounts>,
     /// Keyed by the tip too, so that nothing has to be cleared when a block comes or goes.
     remembered: Cache<(Address, B256), Account>,
 }
 
+impl std::fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Accounts").finish_non_exhaustive()
+    }
+}
+
 impl Accounts {
-    pub(crate) fn new(node: NodeClient, kept: Arc<dyn KeptAccounts>) -> Self {
+    #[must_use]
+    pub fn new(node: NodeClient, kept: Arc<dyn KeptAccounts>) -> Self {
         Self { node, kept, remembered: Cache::new(REMEMBERED) }
     }
 
     /// The account at the tip; where the node does not tell, the last one it told.
-    pub(crate) async fn at(&self, tip: BlockRef, address: Address) -> Result<Account, ApiError> {
+    pub async fn at(&self, tip: BlockRef, address: Address) -> Result<Account, AccountError> {
         match self.ask_once(tip, address).await {
             Ok(account) => Ok(account),
             Err(cause) => match self.kept.find_account(address).await? {
@@ -37,7 +60,7 @@ impl Accounts {
                     tracing::debug!(error, %address, block = account.block, "answered with the account last kept");
                     Ok(account)
                 }
-                None => Err(ApiError::NodeUnavailable(cause)),
+                None => Err(AccountError::Unknown(cause)),
             },
         }
     }

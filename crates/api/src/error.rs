@@ -11,6 +11,7 @@ use node::NodeError;
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError};
 
 use crate::{
+    accounts::{AccountError, AccountUnknown},
     keys::ProofFault,
     params::BodyFault,
     wire::{Problem, ProblemCode},
@@ -100,13 +101,13 @@ pub(crate) enum ApiError {
     DeadlineExceeded,
 }
 
-/// Why the node's word on an account is missing.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum AccountUnknown {
-    #[error("the node failed")]
-    Node(#[from] NodeError),
-    #[error("the node took too long")]
-    TooSlow,
+impl From<AccountError> for ApiError {
+    fn from(error: AccountError) -> Self {
+        match error {
+            AccountError::Unknown(cause) => Self::NodeUnavailable(cause),
+            AccountError::Store(error) => error.into(),
+        }
+    }
 }
 
 impl ApiError {

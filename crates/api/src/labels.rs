@@ -61,6 +61,16 @@ impl Labels {
         self.0.get(address).map(String::as_str)
     }
 
+    /// Addresses whose label begins so, letter case aside, in the order of their labels.
+    #[must_use]
+    pub fn starting_with(&self, beginning: &str) -> Vec<(Address, &str)> {
+        let beginning = beginning.to_lowercase();
+        let named = self.0.iter().map(|(address, label)| (*address, label.as_str()));
+        let mut found: Vec<_> = named.filter(|(_, label)| label.to_lowercase().starts_with(&beginning)).collect();
+        found.sort_unstable_by_key(|(address, label)| (*label, *address));
+        found
+    }
+
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()

@@ -18,9 +18,11 @@ mod router;
 mod routes;
 mod serve;
 mod state;
+mod streams;
 mod token_prefix;
 pub mod wire;
 
+pub use accounts::{AccountError, AccountUnknown, Accounts};
 pub use dexes::{DexEntry, Dexes, DexesError};
 pub use keys::{IssuedKey, KeyText, KeyUses, OwnerAccess, issue_key};
 pub use labels::{LabelFault, Labels, LabelsError};

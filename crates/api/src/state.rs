@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc};
 
 use domain::{BlockNumber, SyncStatus};
 use node::NodeClient;
-use store::{ChainReader, KeptAccounts, UserRecords};
+use store::{ChainReader, UserRecords};
 use tokio::sync::watch;
 
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
     keys::{KeyIssuer, KeyRing, KeyUses},
     layers::Admission,
     limits::RateLimits,
+    streams::Streams,
 };
 
 /// Blocks under the tip that a reorganisation may still take back: as many as a store can undo.
@@ -21,15 +22,15 @@ const UNSETTLED_BLOCKS: u64 = 256;
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
 pub struct ApiParts {
     pub chain: Arc<dyn ChainReader>,
-    pub accounts: Arc<dyn KeptAccounts>,
+    pub accounts: Arc<Accounts>,
     pub records: Arc<dyn UserRecords>,
     pub node: NodeClient,
     pub sync: watch::Receiver<SyncStatus>,
-    pub labels: Labels,
+    pub labels: Arc<Labels>,
     /// What token types are called.
     pub token_prefix: TokenPrefix,
     /// What exchanges are called.
-    pub dexes: Dexes,
+    pub dexes: Arc<Dexes>,
     pub access: OwnerAccess,
     pub limits: LimitConfig,
     pub proxies: TrustedProxies,
@@ -38,16 +39,17 @@ pub struct ApiParts {
 /// What the handlers work with.
 pub struct ApiState {
     pub(crate) chain: Arc<dyn ChainReader>,
-    pub(crate) accounts: Accounts,
+    pub(crate) accounts: Arc<Accounts>,
     pub(crate) sync: watch::Receiver<SyncStatus>,
-    pub(crate) labels: Labels,
+    pub(crate) labels: Arc<Labels>,
     pub(crate) token_prefix: TokenPrefix,
-    pub(crate) dexes: Dexes,
+    pub(crate) dexes: Arc<Dexes>,
     pub(crate) records: Arc<dyn UserRecords>,
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) issuer: KeyIssuer,
     pub(crate) access: OwnerAccess,
     pub(crate) admission: Arc<Admission>,
+    pub(crate) streams: Streams,
 }
 
 impl ApiState {
@@ -58,7 +60,7 @@ impl ApiState {
             Admission { keys: Arc::clone(&keys), limits: RateLimits::new(parts.limits), proxies: parts.proxies };
         Self {
             chain: parts.chain,
-            accounts: Accounts::new(parts.node.clone(), parts.accounts),
+            accounts: parts.accounts,
             sync: parts.sync,
             labels: parts.labels,
             token_prefix: parts.token_prefix,
@@ -68,6 +70,7 @@ impl ApiState {
             keys,
             access: parts.access,
             admission: Arc::new(admission),
+            streams: Streams::default(),
         }
     }
 

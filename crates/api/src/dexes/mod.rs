@@ -72,7 +72,9 @@ impl Dexes {
         Ok(given.into_iter().chain(known).collect())
     }
 
-    pub(crate) fn name(&self, exchange: Exchange) -> Cow<'_, str> {
+    /// What an exchange is called.
+    #[must_use]
+    pub fn name(&self, exchange: Exchange) -> Cow<'_, str> {
         match self.names.get(&exchange) {
             Some(name) => name.into(),
             None => format!("{}0x{:x}", prefix(exchange.style), exchange.factory).into(),
@@ -80,7 +82,8 @@ impl Dexes {
     }
 
     /// Which exchanges a text in any letter case may mean. On one chain at most one of them has trades.
-    pub(crate) fn exchanges(&self, text: &str) -> Vec<Exchange> {
+    #[must_use]
+    pub fn exchanges(&self, text: &str) -> Vec<Exchange> {
         let text = text.to_lowercase();
         match parse_nameless(&text) {
             Some(exchange) => vec![exchange],

@@ -9,7 +9,8 @@ use utoipa::{
 
 use super::header;
 use crate::{
-    error::{AccountUnknown, ApiError},
+    accounts::AccountUnknown,
+    error::ApiError,
     keys::{OtherText, ProofFault},
     params::BodyFault,
 };

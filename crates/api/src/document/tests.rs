@@ -41,6 +41,7 @@ fn every_route_that_is_served_is_described() {
         "/api/v1/openapi.json",
         "/api/v1/query",
         "/api/v1/stats",
+        "/api/v1/stream",
         "/api/v1/tokens",
         "/api/v1/tokens/{address}",
         "/api/v1/tokens/{address}/holders",

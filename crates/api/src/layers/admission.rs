@@ -19,8 +19,9 @@ use crate::{
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const API: &str = "/api/";
-/// Whoever wants to know how to ask should not be stopped for it.
-const DOCUMENT: &str = "/api/v1/openapi.json";
+/// Whoever wants to know how to ask should not be stopped for it, and a page that stays open is not a request each time it
+/// is opened: streams have a bound of their own.
+const UNCOUNTED: [&str; 2] = ["/api/v1/openapi.json", "/api/v1/stream"];
 
 /// Finds out who is calling, and whether he may.
 pub(crate) struct Admission {
@@ -43,7 +44,7 @@ pub(super) async fn admit(State(admission): State<Arc<Admission>>, mut request: 
         return next.run(request).await;
     }
     let client = admission.client_of(&request);
-    if path == DOCUMENT {
+    if UNCOUNTED.contains(&path) {
         let verdict = admission.limits.look(client);
         return with_headers(next.run(request).await, &verdict);
     }

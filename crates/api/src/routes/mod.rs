@@ -8,6 +8,7 @@ mod keys;
 mod openapi;
 mod query;
 mod stats;
+mod stream;
 mod tokens;
 mod transactions;
 
@@ -27,6 +28,7 @@ type App = Arc<ApiState>;
 pub(crate) fn router() -> OpenApiRouter<App> {
     let v1 = OpenApiRouter::new()
         .merge(stats::router())
+        .merge(stream::router())
         .merge(blocks::router())
         .merge(transactions::router())
         .merge(tokens::router())
