@@ -66,6 +66,14 @@ pub(crate) struct RunOptions {
     /// What token types are called on this chain: BEP20 and so on, or ERC20 and so on [default: BEP]
     #[arg(long, env = "EXPLORER_TOKEN_PREFIX", value_name = "BEP|ERC")]
     pub(crate) token_prefix: Option<TokenPrefix>,
+
+    /// What the pages call the chain
+    #[arg(long, env = "EXPLORER_CHAIN_NAME", value_name = "NAME")]
+    pub(crate) chain_name: Option<String>,
+
+    /// Symbol of the native coin [default: ETH]
+    #[arg(long, env = "EXPLORER_COIN", value_name = "SYMBOL")]
+    pub(crate) coin: Option<String>,
     /// Who sees and changes what belongs to an owner, such as the list of his keys [default: guarded]
     #[arg(long, env = "EXPLORER_OWNER_ACCESS", value_name = "ACCESS")]
     pub(crate) owner_access: Option<OwnerAccess>,
@@ -124,6 +132,8 @@ impl RunOptions {
             start_block: self.start_block.or(other.start_block),
             labels: self.labels.or(other.labels),
             token_prefix: self.token_prefix.or(other.token_prefix),
+            chain_name: self.chain_name.or(other.chain_name),
+            coin: self.coin.or(other.coin),
             dex: if self.dex.is_empty() { other.dex } else { self.dex },
             owner_access: self.owner_access.or(other.owner_access),
             anonymous_requests_per_minute: self.anonymous_requests_per_minute.or(other.anonymous_requests_per_minute),

@@ -15,6 +15,8 @@ use crate::cli::{self, RunOptions};
 use crate::logging::LogFormat;
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3000);
+pub(crate) const DEFAULT_COIN: &str = "ETH";
+const DEFAULT_CHAIN_NAME: &str = "Explorer";
 const MEGABYTE: u64 = 1 << 20;
 
 /// All that the service needs to know.
@@ -27,6 +29,10 @@ pub(crate) struct ServiceConfig {
     pub(crate) labels: Labels,
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) dexes: Dexes,
+    /// How the pages call the chain.
+    pub(crate) chain_name: String,
+    /// The symbol of the native coin.
+    pub(crate) coin: String,
     pub(crate) store: StoreOptions,
     pub(crate) access: OwnerAccess,
     pub(crate) limits: LimitConfig,
@@ -95,6 +101,8 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         labels,
         token_prefix: options.token_prefix.unwrap_or_default(),
         dexes,
+        chain_name: options.chain_name.unwrap_or_else(|| DEFAULT_CHAIN_NAME.to_owned()),
+        coin: options.coin.unwrap_or_else(|| DEFAULT_COIN.to_owned()),
         store,
         access: match options.owner_access {
             Some(cli::OwnerAccess::Open) => OwnerAccess::Open,

@@ -36,6 +36,8 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         labels: api::Labels::default(),
         token_prefix: api::TokenPrefix::default(),
         dexes: api::Dexes::default(),
+        chain_name: "Demo chain".to_owned(),
+        coin: config::DEFAULT_COIN.to_owned(),
         store: store_embedded::StoreOptions::default(),
         access: api::OwnerAccess::Open,
         limits: config::limits(Some(options.anonymous_requests_per_minute), None),

@@ -10,6 +10,7 @@ mod progress;
 mod run;
 mod service;
 mod shutdown;
+mod site;
 
 use std::process::ExitCode;
 use std::time::Duration;

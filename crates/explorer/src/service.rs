@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use api::{ApiParts, ApiState, KeyUses};
+use api::{Accounts, ApiParts, ApiState, KeyUses};
 use domain::{BlockNumber, SyncStatus};
 use ingest::{Follower, IngestConfig, Progress};
 use node::NodeClient;
@@ -16,8 +16,9 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use web::{Names, WebParts};
 
-use crate::config::ServiceConfig;
+use crate::{config::ServiceConfig, site};
 
 /// For the parts to end once they are told to. Together with what comes after it stays below two seconds.
 const PATIENCE: Duration = Duration::from_millis(1_400);
@@ -54,22 +55,37 @@ impl Service {
         let progress = Arc::new(Progress::default());
 
         let reader = Arc::new(store.reader());
-        let state = ApiState::new(ApiParts {
+        let accounts = Arc::new(Accounts::new(node.clone(), reader.clone()));
+        let (labels, dexes) = (Arc::new(config.labels), Arc::new(config.dexes));
+        let pages = web::router(WebParts {
             chain: reader.clone(),
-            accounts: reader,
+            accounts: accounts.clone(),
+            node: node.clone(),
+            sync: sync.clone(),
+            names: Names {
+                labels: labels.clone(),
+                dexes: dexes.clone(),
+                token_prefix: config.token_prefix,
+                chain: config.chain_name,
+                coin: config.coin,
+            },
+        });
+        let state = ApiState::new(ApiParts {
+            chain: reader,
+            accounts,
             records: Arc::new(store.user_records()),
             node: node.clone(),
             sync: sync.clone(),
-            labels: config.labels,
+            labels,
             access: config.access,
             limits: config.limits,
             proxies: config.proxies,
             token_prefix: config.token_prefix,
-            dexes: config.dexes,
+            dexes,
         });
         let key_uses = state.key_uses();
         tokio::spawn(key_uses.clone().write_down_until(cancel.clone()));
-        let router = api::router(state);
+        let router = site::router(api::router(state), pages);
         let serving_cancel = cancel.clone();
         let serving = tokio::spawn(async move {
             api::serve(listener, router, serving_cancel).await.context("the API stopped serving")

@@ -1,0 +1,196 @@
+// What a script adds to pages that read well without one: copying, the colour scheme, suggestions, live lists.
+
+document.documentElement.classList.add("scripted");
+
+// Copying
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  button.classList.add("done");
+  setTimeout(() => button.classList.remove("done"), 1200);
+});
+
+// Colour scheme
+document.querySelector("[data-scheme]")?.addEventListener("click", () => {
+  const root = document.documentElement;
+  const shown = root.dataset.scheme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  root.dataset.scheme = shown === "dark" ? "light" : "dark";
+  try {
+    localStorage.setItem("scheme", root.dataset.scheme);
+  } catch {
+    // Then the choice lasts as long as the page.
+  }
+});
+
+// Ages stay true while a page stands open. The server says the same, in view/time.rs.
+function ago(seconds) {
+  if (seconds < 60) return `${seconds} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
+  const days = Math.floor(seconds / 86400);
+  return days === 1 ? "1 day ago" : `${days} days ago`;
+}
+setInterval(() => {
+  if (document.hidden) return;
+  for (const time of document.querySelectorAll("time[datetime]")) {
+    const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(time.dateTime)) / 1000));
+    const text = ago(seconds);
+    if (time.textContent !== text) time.textContent = text;
+  }
+}, 1000);
+
+// Search: `/` goes to the box, and the box offers what it may mean.
+const box = document.querySelector("#q");
+const form = box?.form;
+let list = null;
+let chosen = -1;
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input, textarea, select, [contenteditable]");
+  if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    box?.focus();
+    box?.select();
+  }
+});
+
+function closeList() {
+  list?.remove();
+  list = null;
+  chosen = -1;
+  box.setAttribute("aria-expanded", "false");
+  box.removeAttribute("aria-activedescendant");
+}
+
+function choose(place) {
+  const options = [...list.children];
+  chosen = (place + options.length) % options.length;
+  options.forEach((option, index) => option.setAttribute("aria-selected", String(index === chosen)));
+  box.setAttribute("aria-activedescendant", options[chosen].id);
+}
+
+function showList(matches) {
+  closeList();
+  if (matches.length === 0 || document.activeElement !== box) return;
+  list = document.createElement("ul");
+  list.className = "suggestions";
+  list.id = "suggestions";
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", "Suggestions");
+  matches.forEach((match, index) => {
+    const option = document.createElement("li");
+    option.id = `suggestion-${index}`;
+    option.setAttribute("role", "option");
+    option.setAttribute("aria-selected", "false");
+    option.dataset.href = match.href;
+    for (const [element, text] of [["span", match.kind], ["bdi", match.title], ["span", match.detail]]) {
+      const part = document.createElement(element);
+      if (element === "span") part.className = "muted";
+      part.textContent = text;
+      option.append(part);
+    }
+    option.addEventListener("mousedown", (event) => {
+      event.preventDefault();
+      location.href = match.href;
+    });
+    list.append(option);
+  });
+  form.append(list);
+  box.setAttribute("aria-expanded", "true");
+}
+
+if (box) {
+  box.setAttribute("role", "combobox");
+  box.setAttribute("aria-expanded", "false");
+  box.setAttribute("aria-controls", "suggestions");
+  box.setAttribute("aria-autocomplete", "list");
+  let waiting = 0;
+  let asked = null;
+  box.addEventListener("input", () => {
+    clearTimeout(waiting);
+    asked?.abort();
+    const question = box.value.trim();
+    if (question === "") return closeList();
+    waiting = setTimeout(async () => {
+      asked = new AbortController();
+      try {
+        const answer = await fetch(`/search/suggest?q=${encodeURIComponent(question)}`, { signal: asked.signal });
+        if (answer.ok) showList(await answer.json());
+      } catch (error) {
+        if (error.name !== "AbortError") closeList();
+      }
+    }, 120);
+  });
+  box.addEventListener("keydown", (event) => {
+    if (!list) return;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      choose(chosen + (event.key === "ArrowDown" ? 1 : chosen === -1 ? 0 : -1));
+    } else if (event.key === "Enter" && chosen >= 0) {
+      event.preventDefault();
+      location.href = list.children[chosen].dataset.href;
+    } else if (event.key === "Escape") {
+      event.preventDefault();
+      closeList();
+    }
+  });
+  box.addEventListener("blur", closeList);
+}
+
+// Live lists: on a new block the page is asked for again, and its parts that live are put in place of the old ones. A
+// reader who is on a later page, has selected something or is about to click is left in peace.
+const live = document.querySelectorAll("[data-live]");
+const page = Number(new URLSearchParams(location.search).get("page") ?? 1);
+
+function isBusy(part) {
+  const selection = getSelection();
+  return part.contains(document.activeElement) || (selection && !selection.isCollapsed && part.contains(selection.anchorNode));
+}
+
+function markFresh(before, after) {
+  const known = new Set([...before.querySelectorAll("tbody tr")].map((row) => row.querySelector("a")?.href));
+  for (const row of after.querySelectorAll("tbody tr")) {
+    if (!known.has(row.querySelector("a")?.href)) row.classList.add("fresh");
+  }
+}
+
+async function refresh() {
+  const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+  if (!answer.ok) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of document.querySelectorAll("[data-live]")) {
+    const other = fresh.getElementById(part.id);
+    if (!other || isBusy(part) || other.innerHTML === part.innerHTML) continue;
+    markFresh(part, other);
+    part.replaceChildren(...other.childNodes);
+  }
+  document.dispatchEvent(new CustomEvent("explorer:refreshed"));
+}
+
+if (live.length > 0 && page === 1 && "EventSource" in window) {
+  let due = false;
+  let running = false;
+  const run = async () => {
+    if (running || document.hidden || !due) return;
+    running = true;
+    due = false;
+    try {
+      await refresh();
+    } catch {
+      // The explorer is away for a moment; the stream tells when it is back.
+    }
+    // Chains with quick blocks must not keep a reader's machine busy.
+    setTimeout(() => {
+      running = false;
+      run();
+    }, 1000);
+  };
+  const stream = new EventSource("/api/v1/stream");
+  stream.addEventListener("block", () => {
+    due = true;
+    run();
+  });
+  document.addEventListener("visibilitychange", run);
+  addEventListener("pagehide", () => stream.close());
+}

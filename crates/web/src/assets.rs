@@ -1,0 +1,62 @@
+//! Style, scripts and the icon: in the binary, under names that change with their content, so that a browser may keep
+//! them for good.
+
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use xxhash_rust::xxh3::xxh3_64;
+
+const FOR_GOOD: &str = "public, max-age=31536000, immutable";
+const FOR_A_DAY: &str = "public, max-age=86400";
+const ICON: &str = include_str!("../assets/icon.svg");
+
+pub(crate) static STYLE: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("style", "css", "text/css; charset=utf-8", include_str!("../assets/style.css")));
+pub(crate) static SCRIPT: LazyLock<Asset> =
+    LazyLock::new(|| Asset::script("explorer", include_str!("../assets/explorer.js")));
+pub(crate) static FORMS: LazyLock<Asset> = LazyLock::new(|| Asset::script("forms", include_str!("../assets/forms.js")));
+/// Runs before the page is drawn, so that a chosen colour scheme does not flash.
+pub(crate) static THEME: LazyLock<Asset> = LazyLock::new(|| Asset::script("theme", include_str!("../assets/theme.js")));
+
+#[derive(Debug)]
+pub(crate) struct Asset {
+    pub(crate) path: String,
+    kind: &'static str,
+    content: &'static str,
+}
+
+impl Asset {
+    fn new(name: &str, ending: &str, kind: &'static str, content: &'static str) -> Self {
+        Self { path: format!("/assets/{name}-{:016x}.{ending}", xxh3_64(content.as_bytes())), kind, content }
+    }
+
+    fn script(name: &str, content: &'static str) -> Self {
+        Self::new(name, "js", "text/javascript; charset=utf-8", content)
+    }
+}
+
+pub(crate) fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new()
+        .route("/assets/{name}", get(get_asset))
+        .route("/favicon.ico", get(get_icon))
+        .route("/favicon.svg", get(get_icon))
+}
+
+async fn get_asset(Path(name): Path<String>) -> Response {
+    let asset = [&STYLE, &SCRIPT, &THEME, &FORMS]
+        .into_iter()
+        .find(|asset| asset.path.strip_prefix("/assets/") == Some(name.as_str()));
+    match asset {
+        Some(asset) => ([(CONTENT_TYPE, asset.kind), (CACHE_CONTROL, FOR_GOOD)], asset.content).into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+async fn get_icon() -> Response {
+    ([(CONTENT_TYPE, "image/svg+xml"), (CACHE_CONTROL, FOR_A_DAY)], ICON).into_response()
+}

@@ -1,0 +1,85 @@
+//! What stands around every page.
+
+use askama::Template;
+use axum::response::{Html, IntoResponse, Response};
+use domain::SyncPhase;
+
+use crate::assets::{Asset, FORMS, SCRIPT, STYLE, THEME};
+use crate::error::PageError;
+use crate::state::WebState;
+use crate::view::grouped;
+
+/// Title, ways to other pages, and how the index is doing.
+pub(crate) struct Frame {
+    pub(crate) title: String,
+    pub(crate) chain: String,
+    pub(crate) section: Section,
+    pub(crate) health: Health,
+    pub(crate) search: String,
+    pub(crate) style: &'static Asset,
+    pub(crate) script: &'static Asset,
+    pub(crate) theme: &'static Asset,
+    pub(crate) forms: &'static Asset,
+}
+
+/// Which entry of the navigation a page belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Section {
+    Home,
+    Blocks,
+    Transactions,
+    Tokens,
+    Trades,
+    Keys,
+    Webhooks,
+    Elsewhere,
+}
+
+impl Section {
+    pub(crate) fn is(self, other: &str) -> bool {
+        format!("{self:?}") == other
+    }
+}
+
+/// How far the index is, in words.
+pub(crate) struct Health {
+    pub(crate) well: bool,
+    pub(crate) words: String,
+}
+
+impl WebState {
+    pub(crate) fn frame(&self, title: impl Into<String>, section: Section) -> Frame {
+        Frame {
+            title: title.into(),
+            chain: self.names.chain.clone(),
+            section,
+            health: self.health(),
+            search: String::new(),
+            style: &STYLE,
+            script: &SCRIPT,
+            theme: &THEME,
+            forms: &FORMS,
+        }
+    }
+
+    fn health(&self) -> Health {
+        let status = self.sync.borrow();
+        let at =
+            status.tip.map_or_else(|| "nothing indexed yet".to_owned(), |tip| format!("block {}", grouped(tip.number)));
+        let (well, words) = match &status.phase {
+            SyncPhase::Halted { .. } => (false, format!("Halted at {at}: see /health")),
+            _ if !status.node_reachable => (false, format!("The node does not answer; {at}")),
+            SyncPhase::Starting => (true, "Starting".to_owned()),
+            SyncPhase::Backfilling => {
+                (true, format!("Catching up: {at} of {}", status.node_head.map(grouped).unwrap_or_default()))
+            }
+            SyncPhase::Following => (true, format!("In step with the chain at {at}")),
+        };
+        Health { well, words }
+    }
+}
+
+/// A page as an answer.
+pub(crate) fn page(template: &impl Template) -> Result<Response, PageError> {
+    Ok(Html(template.render()?).into_response())
+}

@@ -1,0 +1,39 @@
+//! What things are called on the pages.
+
+use std::sync::Arc;
+
+use api::{Dexes, Labels, TokenPrefix};
+use domain::{Address, Exchange, TokenKind, Trade, U256};
+
+use crate::view::{AddressLink, Amount};
+
+/// The operator's names, for addresses, exchanges, tokens and the chain itself.
+#[derive(Debug, Clone)]
+pub struct Names {
+    pub labels: Arc<Labels>,
+    pub dexes: Arc<Dexes>,
+    pub token_prefix: TokenPrefix,
+    /// The chain's name, for titles.
+    pub chain: String,
+    /// The symbol of the native coin.
+    pub coin: String,
+}
+
+impl Names {
+    pub(crate) fn address(&self, address: Address) -> AddressLink {
+        AddressLink::new(address, self.labels.find(&address))
+    }
+
+    pub(crate) fn coin(&self, wei: U256) -> Amount {
+        Amount::coin(wei, &self.coin)
+    }
+
+    pub(crate) fn token_kind(&self, kind: TokenKind) -> &'static str {
+        self.token_prefix.name(kind)
+    }
+
+    pub(crate) fn dex(&self, trade: &Trade) -> String {
+        let exchange = Exchange { style: trade.pool.style, factory: trade.pool.factory };
+        self.dexes.name(exchange).into_owned()
+    }
+}

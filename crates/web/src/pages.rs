@@ -1,0 +1,91 @@
+//! The tree of the address line: one file for each page.
+
+mod address;
+mod block;
+mod blocks;
+mod developers;
+mod home;
+mod search;
+mod token;
+mod tokens;
+mod trades;
+mod transaction;
+mod transactions;
+mod transfers;
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+
+use crate::error::PageError;
+use crate::frame::{Frame, Section, page};
+use crate::state::WebState;
+
+type App = Arc<WebState>;
+
+pub(crate) fn router() -> Router<App> {
+    Router::new()
+        .route("/", get(home::show))
+        .route("/blocks", get(blocks::show))
+        .route("/block/{id}", get(block::show))
+        .route("/transactions", get(transactions::show))
+        .route("/tx/{hash}", get(transaction::show))
+        .route("/transfers", get(transfers::show))
+        .route("/address/{address}", get(address::show))
+        .route("/tokens", get(tokens::show))
+        .route("/token/{address}", get(token::show))
+        .route("/trades", get(trades::show))
+        .route("/keys", get(developers::show_keys))
+        .route("/webhooks", get(developers::show_webhooks))
+        .route("/search", get(search::show))
+        .route("/search/suggest", get(search::suggest))
+        // Where other explorers keep them, and where the API does.
+        .route("/txs", get(async || Redirect::permanent("/transactions")))
+        .route(
+            "/blocks/{id}",
+            get(async |Path(id): Path<String>| Redirect::permanent(&format!("/block/{}", plain(&id)))),
+        )
+        .route(
+            "/transactions/{hash}",
+            get(async |Path(hash): Path<String>| Redirect::permanent(&format!("/tx/{}", plain(&hash)))),
+        )
+        .route(
+            "/addresses/{address}",
+            get(async |Path(address): Path<String>| Redirect::permanent(&format!("/address/{}", plain(&address)))),
+        )
+        .route(
+            "/tokens/{address}",
+            get(async |Path(address): Path<String>| Redirect::permanent(&format!("/token/{}", plain(&address)))),
+        )
+}
+
+/// Only what can be a number, a hash or an address goes into a location.
+fn plain(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).take(66).collect()
+}
+
+#[derive(Template)]
+#[template(path = "not_found.html")]
+struct NotFound {
+    frame: Frame,
+    what: String,
+    advice: String,
+}
+
+impl WebState {
+    /// Says what is not there, and what to try instead.
+    fn not_found(&self, what: &str, advice: impl Into<String>) -> Result<Response, PageError> {
+        let frame = self.frame(what, Section::Elsewhere);
+        let shown = page(&NotFound { frame, what: what.to_owned(), advice: advice.into() })?;
+        Ok((StatusCode::NOT_FOUND, shown).into_response())
+    }
+}
+
+pub(crate) async fn no_such_page(State(app): State<App>) -> Result<Response, PageError> {
+    app.not_found("No such page", "The address line names no page of this explorer.")
+}

@@ -1,0 +1,170 @@
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use domain::{Account, Address, AddressFacts, Code, Page, TradeFilter, TransactionFilter, TransferFilter};
+use serde::Deserialize;
+
+use super::App;
+use crate::error::PageError;
+use crate::frame::{Frame, Section, page};
+use crate::state::WebState;
+use crate::view::{
+    AddressLink, Amount, BlockLink, Moment, Pager, Paging, TokenLink, TradeRow, TransactionLink, TransactionRow,
+    TransferRow, grouped, short, tame,
+};
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Asked {
+    #[serde(default)]
+    tab: Option<String>,
+    #[serde(flatten)]
+    paging: Paging,
+}
+
+#[derive(Template)]
+#[template(path = "address.html")]
+struct AddressPage {
+    frame: Frame,
+    address: String,
+    label: Option<String>,
+    what: &'static str,
+    /// None while the node cannot tell, and never could.
+    account: Option<AccountFacts>,
+    tx_count: String,
+    first_seen: Moment,
+    last_seen: Moment,
+    token: Option<TokenLink>,
+    creator: Option<AddressLink>,
+    creation: Option<TransactionLink>,
+    tab: Tab,
+    pager: Pager,
+}
+
+struct AccountFacts {
+    balance: Amount,
+    block: BlockLink,
+    nonce: String,
+    delegate: Option<AddressLink>,
+}
+
+enum Tab {
+    Transactions(Vec<TransactionRow>),
+    Transfers(Vec<TransferRow>),
+    Holdings(Vec<HoldingRow>),
+    Trades(Vec<TradeRow>),
+}
+
+impl Tab {
+    fn is(&self, name: &str) -> bool {
+        let own = match self {
+            Self::Transactions(_) => "transactions",
+            Self::Transfers(_) => "transfers",
+            Self::Holdings(_) => "tokens",
+            Self::Trades(_) => "trades",
+        };
+        own == name
+    }
+}
+
+struct HoldingRow {
+    token: TokenLink,
+    name: String,
+    kind: &'static str,
+    balance: Amount,
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    Path(address): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, PageError> {
+    let Ok(address) = address.parse::<Address>() else {
+        return app.not_found("No such address", "An address is 0x and 40 hexadecimal digits.");
+    };
+    let Some(facts) = app.chain.find_address(address).await? else {
+        return app
+            .not_found("This address has not been seen", "No indexed block names it. It may still be a good address.");
+    };
+    let account = app.account(address).await;
+    let full = address.to_checksum(None);
+    let (tab, pager) = app.tab(address, &full, &asked).await?;
+    let token = app.chain.find_token(address).await?;
+    let label = app.names.labels.find(&address).map(tame);
+    page(&AddressPage {
+        frame: app.frame(format!("Address {}", label.clone().unwrap_or_else(|| short(&full))), Section::Elsewhere),
+        label: label.or_else(|| token.as_ref().map(|token| tame(&token.facts.name)).filter(|name| !name.is_empty())),
+        what: what_it_is(account.as_ref(), &facts),
+        account: account.map(|account| AccountFacts::new(&account, &app)),
+        tx_count: grouped(facts.tx_count),
+        first_seen: Moment::of(facts.first_seen),
+        last_seen: Moment::of(facts.last_seen),
+        token: token.map(|token| TokenLink::new(address, &token.facts.symbol, &token.facts.name)),
+        creator: facts.creation.map(|creation| app.names.address(creation.creator)),
+        creation: facts.creation.map(|creation| TransactionLink::new(creation.tx_hash)),
+        address: full,
+        tab,
+        pager,
+    })
+}
+
+impl WebState {
+    async fn account(&self, address: Address) -> Option<Account> {
+        let tip = self.sync.borrow().tip?;
+        self.accounts.at(tip, address).await.inspect_err(|error| tracing::debug!(%error, "no account")).ok()
+    }
+
+    async fn tab(&self, address: Address, full: &str, asked: &Asked) -> Result<(Tab, Pager), PageError> {
+        let request = asked.paging.request();
+        let name = asked.tab.as_deref().unwrap_or_default();
+        let path = format!("/address/{full}");
+        let pager = |total| asked.paging.pager(format!("{path}?tab={name}"), total);
+        let names = &self.names;
+        Ok(match name {
+            "transfers" => {
+                let filter = TransferFilter { address: Some(address), ..TransferFilter::default() };
+                let Page { items, total } = self.chain.list_transfers(&filter, request).await?;
+                (Tab::Transfers(items.iter().map(|transfer| TransferRow::new(transfer, names)).collect()), pager(total))
+            }
+            "tokens" => {
+                let Page { items, total } = self.chain.list_address_tokens(address, request).await?;
+                let rows = items.iter().map(|held| HoldingRow {
+                    token: TokenLink::new(held.token.address, &held.token.facts.symbol, &held.token.facts.name),
+                    name: tame(&held.token.facts.name),
+                    kind: names.token_kind(held.token.kind),
+                    balance: Amount::of(held.balance, held.token.facts.decimals, ""),
+                });
+                (Tab::Holdings(rows.collect()), pager(total))
+            }
+            "trades" => {
+                let filter = TradeFilter { maker: Some(address), ..TradeFilter::default() };
+                let Page { items, total } = self.chain.list_trades(&filter, request).await?;
+                (Tab::Trades(items.iter().map(|trade| TradeRow::new(trade, names)).collect()), pager(total))
+            }
+            _ => {
+                let Page { items, total } =
+                    self.chain.list_transactions(&TransactionFilter::touching(address), request).await?;
+                let rows = items.iter().map(|tx| TransactionRow::new(tx, names)).collect();
+                (Tab::Transactions(rows), asked.paging.pager(path, total))
+            }
+        })
+    }
+}
+
+impl AccountFacts {
+    fn new(account: &Account, app: &WebState) -> Self {
+        Self {
+            balance: app.names.coin(account.balance),
+            block: BlockLink::new(account.block),
+            nonce: grouped(account.nonce),
+            delegate: match account.code {
+                Code::Delegation { target } => Some(app.names.address(target)),
+                Code::None | Code::Contract { .. } => None,
+            },
+        }
+    }
+}
+
+fn what_it_is(account: Option<&Account>, facts: &AddressFacts) -> &'static str {
+    let is_contract = account.map_or(facts.creation.is_some(), |account| account.code.is_contract());
+    if is_contract { "Contract" } else { "Address" }
+}

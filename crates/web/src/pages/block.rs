@@ -1,0 +1,68 @@
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use domain::{Block, BlockId, BlockRange, TransactionFilter};
+
+use super::App;
+use crate::error::PageError;
+use crate::frame::{Frame, Section, page};
+use crate::view::{AddressLink, Amount, Moment, Pager, Paging, TransactionRow, grouped};
+
+#[derive(Template)]
+#[template(path = "block.html")]
+struct BlockPage {
+    frame: Frame,
+    number: u64,
+    shown_number: String,
+    is_newest: bool,
+    block: Block,
+    time: Moment,
+    miner: AddressLink,
+    gas_used: String,
+    gas_limit: String,
+    filled: u64,
+    base_fee: Option<Amount>,
+    size: String,
+    transactions: Vec<TransactionRow>,
+    pager: Pager,
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Query(paging): Query<Paging>,
+) -> Result<Response, PageError> {
+    let found = match parse(&id) {
+        Some(id) => app.chain.find_block(id).await?,
+        None => None,
+    };
+    let Some(block) = found else {
+        return app.not_found("No such block", "It may not be indexed yet, or was taken back by the chain.");
+    };
+    let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
+    let listed = app.chain.list_transactions(&filter, paging.request()).await?;
+    let tip = app.sync.borrow().tip;
+    page(&BlockPage {
+        frame: app.frame(format!("Block {}", grouped(block.number)), Section::Blocks),
+        number: block.number,
+        shown_number: grouped(block.number),
+        is_newest: tip.is_none_or(|tip| tip.number <= block.number),
+        time: Moment::of(block.timestamp),
+        miner: app.names.address(block.miner),
+        gas_used: grouped(block.gas_used),
+        gas_limit: grouped(block.gas_limit),
+        filled: block.gas_used.saturating_mul(100).checked_div(block.gas_limit).unwrap_or_default(),
+        base_fee: block.base_fee_per_gas.map(Amount::gas_price),
+        size: grouped(block.size),
+        transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &app.names)).collect(),
+        pager: paging.pager(format!("/block/{}", block.number), listed.total),
+        block,
+    })
+}
+
+fn parse(id: &str) -> Option<BlockId> {
+    if id.starts_with("0x") {
+        return id.parse().ok().map(BlockId::Hash);
+    }
+    id.parse().ok().map(BlockId::Number)
+}

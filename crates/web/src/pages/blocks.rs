@@ -1,0 +1,26 @@
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use domain::BlockRange;
+
+use super::App;
+use crate::error::PageError;
+use crate::frame::{Frame, Section, page};
+use crate::view::{BlockRow, Pager, Paging};
+
+#[derive(Template)]
+#[template(path = "blocks.html")]
+struct Blocks {
+    frame: Frame,
+    blocks: Vec<BlockRow>,
+    pager: Pager,
+}
+
+pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
+    let listed = app.chain.list_blocks(BlockRange::ALL, paging.request()).await?;
+    page(&Blocks {
+        frame: app.frame("Blocks", Section::Blocks),
+        blocks: listed.items.iter().map(|block| BlockRow::new(block, &app.names)).collect(),
+        pager: paging.pager("/blocks", listed.total),
+    })
+}

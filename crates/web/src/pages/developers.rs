@@ -1,0 +1,33 @@
+//! Pages for those who build on the explorer: keys and webhooks. What they do, a script asks of the API.
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::http::header::HOST;
+use axum::response::Response;
+
+use super::App;
+use crate::error::PageError;
+use crate::frame::{Frame, Section, page};
+
+#[derive(Template)]
+#[template(path = "keys.html")]
+struct Keys {
+    frame: Frame,
+    origin: String,
+}
+
+#[derive(Template)]
+#[template(path = "webhooks.html")]
+struct Webhooks {
+    frame: Frame,
+}
+
+pub(super) async fn show_keys(State(app): State<App>, headers: HeaderMap) -> Result<Response, PageError> {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+    page(&Keys { frame: app.frame("API keys", Section::Keys), origin: format!("http://{host}") })
+}
+
+pub(super) async fn show_webhooks(State(app): State<App>) -> Result<Response, PageError> {
+    page(&Webhooks { frame: app.frame("Webhooks", Section::Webhooks) })
+}

@@ -1,0 +1,142 @@
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use domain::{Balance, BalanceSource, Holder, Token, TokenKind, TransferFilter};
+use serde::Deserialize;
+
+use super::App;
+use crate::error::PageError;
+use crate::frame::{Frame, Section, page};
+use crate::names::Names;
+use crate::view::{AddressLink, Amount, BlockLink, Pager, Paging, TransferRow, grouped, short, tame};
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Asked {
+    #[serde(default)]
+    tab: Option<String>,
+    #[serde(flatten)]
+    paging: Paging,
+}
+
+#[derive(Template)]
+#[template(path = "token.html")]
+struct TokenPage {
+    frame: Frame,
+    address: String,
+    name: String,
+    symbol: String,
+    kind: &'static str,
+    supply: Option<Amount>,
+    decimals: Option<u8>,
+    holders: String,
+    transfers: String,
+    contract: AddressLink,
+    asked_of_contract: bool,
+    audited: Option<BlockLink>,
+    tab: Tab,
+    pager: Pager,
+}
+
+enum Tab {
+    Transfers(Vec<TransferRow>),
+    Holders(Vec<HolderRow>),
+}
+
+impl Tab {
+    fn is_holders(&self) -> bool {
+        matches!(self, Self::Holders(_))
+    }
+}
+
+struct HolderRow {
+    rank: u64,
+    address: AddressLink,
+    balance: Amount,
+    share: Option<String>,
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    Path(address): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, PageError> {
+    let token = match address.parse() {
+        Ok(address) => app.chain.find_token(address).await?,
+        Err(_) => None,
+    };
+    let Some(token) = token else {
+        return app.not_found("No such token", "No transfer of a token at this address has been indexed.");
+    };
+    let path = format!("/token/{}", token.address.to_checksum(None));
+    let request = asked.paging.request();
+    let (tab, pager) = if asked.tab.as_deref() == Some("holders") {
+        let listed = app.chain.list_holders(token.address, request).await?.unwrap_or(domain::Page::empty(0));
+        let rows = listed
+            .items
+            .iter()
+            .zip(request.offset + 1..)
+            .map(|(holder, rank)| holder_row(&token, holder, rank, &app.names));
+        (Tab::Holders(rows.collect()), asked.paging.pager(format!("{path}?tab=holders"), listed.total))
+    } else {
+        let filter = TransferFilter { token: Some(token.address), ..TransferFilter::default() };
+        let listed = app.chain.list_transfers(&filter, request).await?;
+        let rows = listed.items.iter().map(|transfer| TransferRow::new(transfer, &app.names));
+        (Tab::Transfers(rows.collect()), asked.paging.pager(path, listed.total))
+    };
+    let facts = &token.facts;
+    let (name, symbol) = (tame(&facts.name), tame(&facts.symbol));
+    let address = token.address.to_checksum(None);
+    let title = [&name, &symbol].into_iter().find(|text| !text.is_empty()).cloned();
+    page(&TokenPage {
+        frame: app.frame(format!("Token {}", title.unwrap_or_else(|| short(&address))), Section::Tokens),
+        address,
+        name,
+        symbol,
+        kind: app.names.token_kind(token.kind),
+        supply: (token.kind != TokenKind::Bep1155).then(|| Amount::of(facts.total_supply, facts.decimals, "")),
+        decimals: (token.kind == TokenKind::Bep20).then_some(facts.decimals),
+        holders: grouped(token.holder_count),
+        transfers: grouped(token.transfer_count),
+        contract: AddressLink::new(token.address, None),
+        asked_of_contract: token.balance_source == BalanceSource::Calls,
+        audited: token.audited_block.map(BlockLink::new),
+        tab,
+        pager,
+    })
+}
+
+fn holder_row(token: &Token, holder: &Holder, rank: u64, names: &Names) -> HolderRow {
+    HolderRow {
+        rank,
+        address: names.address(holder.address),
+        balance: Amount::of(holder.balance, token.facts.decimals, ""),
+        share: share(holder.balance, Balance::from(token.facts.total_supply)),
+    }
+}
+
+/// Of the supply, in percent with two digits. None where the supply is not known, or is less than what is held.
+fn share(balance: Balance, supply: Balance) -> Option<String> {
+    if supply.is_zero() || balance > supply {
+        return None;
+    }
+    let hundredths = u64::try_from(balance.checked_mul(Balance::from(10_000))?.checked_div(supply)?).ok()?;
+    Some(format!("{}.{:02} %", hundredths / 100, hundredths % 100))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_told_in_percent() {
+        assert_eq!(share(Balance::from(1), Balance::from(3)).as_deref(), Some("33.33 %"));
+        assert_eq!(share(Balance::from(3), Balance::from(3)).as_deref(), Some("100.00 %"));
+        assert_eq!(share(Balance::from(1), Balance::from(1_000_000)).as_deref(), Some("0.00 %"));
+    }
+
+    #[test]
+    fn there_is_no_share_of_an_unknown_supply() {
+        assert_eq!(share(Balance::from(1), Balance::ZERO), None);
+        assert_eq!(share(Balance::from(2), Balance::from(1)), None);
+    }
+}

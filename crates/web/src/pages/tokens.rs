@@ -1,0 +1,53 @@
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use domain::{Token, TokenKind};
+
+use super::App;
+use crate::error::PageError;
+use crate::frame::{Frame, Section, page};
+use crate::names::Names;
+use crate::view::{AddressLink, Amount, Pager, Paging, TokenLink, grouped, tame};
+
+#[derive(Template)]
+#[template(path = "tokens.html")]
+struct Tokens {
+    frame: Frame,
+    tokens: Vec<TokenRow>,
+    pager: Pager,
+}
+
+struct TokenRow {
+    token: TokenLink,
+    name: String,
+    kind: &'static str,
+    supply: Option<Amount>,
+    holders: String,
+    transfers: String,
+    contract: AddressLink,
+}
+
+impl TokenRow {
+    fn new(token: &Token, names: &Names) -> Self {
+        let facts = &token.facts;
+        Self {
+            token: TokenLink::new(token.address, &facts.symbol, &facts.name),
+            name: tame(&facts.name),
+            kind: names.token_kind(token.kind),
+            // A sum over many ids says nothing.
+            supply: (token.kind != TokenKind::Bep1155).then(|| Amount::of(facts.total_supply, facts.decimals, "")),
+            holders: grouped(token.holder_count),
+            transfers: grouped(token.transfer_count),
+            contract: AddressLink::new(token.address, None),
+        }
+    }
+}
+
+pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
+    let listed = app.chain.list_tokens(paging.request()).await?;
+    page(&Tokens {
+        frame: app.frame("Tokens", Section::Tokens),
+        tokens: listed.items.iter().map(|token| TokenRow::new(token, &app.names)).collect(),
+        pager: paging.pager("/tokens", listed.total),
+    })
+}

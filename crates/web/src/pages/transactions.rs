@@ -1,0 +1,26 @@
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use domain::TransactionFilter;
+
+use super::App;
+use crate::error::PageError;
+use crate::frame::{Frame, Section, page};
+use crate::view::{Pager, Paging, TransactionRow};
+
+#[derive(Template)]
+#[template(path = "transactions.html")]
+struct Transactions {
+    frame: Frame,
+    transactions: Vec<TransactionRow>,
+    pager: Pager,
+}
+
+pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
+    let listed = app.chain.list_transactions(&TransactionFilter::default(), paging.request()).await?;
+    page(&Transactions {
+        frame: app.frame("Transactions", Section::Transactions),
+        transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &app.names)).collect(),
+        pager: paging.pager("/transactions", listed.total),
+    })
+}

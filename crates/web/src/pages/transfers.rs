@@ -1,0 +1,26 @@
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use domain::TransferFilter;
+
+use super::App;
+use crate::error::PageError;
+use crate::frame::{Frame, Section, page};
+use crate::view::{Pager, Paging, TransferRow};
+
+#[derive(Template)]
+#[template(path = "transfers.html")]
+struct Transfers {
+    frame: Frame,
+    transfers: Vec<TransferRow>,
+    pager: Pager,
+}
+
+pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
+    let listed = app.chain.list_transfers(&TransferFilter::default(), paging.request()).await?;
+    page(&Transfers {
+        frame: app.frame("Token transfers", Section::Tokens),
+        transfers: listed.items.iter().map(|transfer| TransferRow::new(transfer, &app.names)).collect(),
+        pager: paging.pager("/transfers", listed.total),
+    })
+}

@@ -1,0 +1,41 @@
+use std::sync::Arc;
+
+use api::Accounts;
+use domain::SyncStatus;
+use node::NodeClient;
+use store::ChainReader;
+use tokio::sync::watch;
+
+use crate::details::Details;
+use crate::names::Names;
+
+/// What the pages are made from.
+#[expect(missing_debug_implementations, reason = "traits without Debug")]
+pub struct WebParts {
+    pub chain: Arc<dyn ChainReader>,
+    pub accounts: Arc<Accounts>,
+    pub node: NodeClient,
+    pub sync: watch::Receiver<SyncStatus>,
+    pub names: Names,
+}
+
+/// What the pages work with.
+pub(crate) struct WebState {
+    pub(crate) chain: Arc<dyn ChainReader>,
+    pub(crate) accounts: Arc<Accounts>,
+    pub(crate) details: Details,
+    pub(crate) sync: watch::Receiver<SyncStatus>,
+    pub(crate) names: Names,
+}
+
+impl WebState {
+    pub(crate) fn new(parts: WebParts) -> Self {
+        Self {
+            chain: parts.chain,
+            accounts: parts.accounts,
+            details: Details::new(parts.node),
+            sync: parts.sync,
+            names: parts.names,
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! What pages are put together from. Each part is a type with its markup, so that an address or an amount looks the same
+//! wherever it stands.
+
+mod amount;
+mod chart;
+mod links;
+mod pager;
+mod rows;
+mod text;
+mod time;
+
+pub(crate) use amount::{Amount, grouped, in_units};
+pub(crate) use chart::Chart;
+pub(crate) use links::{AddressLink, BlockLink, TokenLink, TransactionLink, short};
+pub(crate) use pager::{Pager, Paging};
+pub(crate) use rows::{BlockRow, TradeRow, TransactionRow, TransferRow, fee};
+pub(crate) use text::{encoded, tame};
+pub(crate) use time::Moment;

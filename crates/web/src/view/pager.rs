@@ -1,0 +1,108 @@
+//! Going from page to page of a list.
+
+use askama::Template;
+use askama::filters::HtmlSafe;
+use domain::{Order, PageRequest};
+use serde::Deserialize;
+
+use super::amount::grouped;
+
+/// Entries of a page.
+const PAGE_SIZE: u32 = 25;
+
+/// The page that an address line asks for. What is no number is taken for the first page: a person typed it.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Paging {
+    #[serde(default)]
+    page: Option<String>,
+}
+
+impl Paging {
+    fn number(&self) -> u64 {
+        self.page.as_deref().and_then(|page| page.parse().ok()).filter(|page| *page > 0).unwrap_or(1)
+    }
+
+    pub(crate) fn request(&self) -> PageRequest {
+        let offset = (self.number() - 1).saturating_mul(u64::from(PAGE_SIZE));
+        PageRequest { offset, limit: PAGE_SIZE, order: Order::NewestFirst }
+    }
+
+    /// The way to the other pages of a list of `total`, whose first page is at `path`.
+    pub(crate) fn pager(&self, path: impl Into<String>, total: u64) -> Pager {
+        Pager::new(path.into(), self.number(), total)
+    }
+}
+
+#[derive(Debug, Clone, Template)]
+#[template(
+    source = r#"<nav class="pager" aria-label="Pages"><span class="muted">{{ count }} in all{% if last > 1 %}, page {{ shown }} of {{ shown_last }}{% endif %}</span>{% if last > 1 %}<span class="turn">
+{%- if page > 1 %}<a href="{{ link }}page=1" rel="first">First</a><a href="{{ link }}page={{ before }}" rel="prev">Previous</a>{% else %}<span aria-disabled="true">First</span><span aria-disabled="true">Previous</span>{% endif -%}
+{%- if page < last %}<a href="{{ link }}page={{ page + 1 }}" rel="next">Next</a><a href="{{ link }}page={{ last }}" rel="last">Last</a>{% else %}<span aria-disabled="true">Next</span><span aria-disabled="true">Last</span>{% endif -%}
+</span>{% endif %}</nav>"#,
+    ext = "html"
+)]
+pub(crate) struct Pager {
+    link: String,
+    page: u64,
+    before: u64,
+    last: u64,
+    shown: String,
+    shown_last: String,
+    count: String,
+}
+
+impl HtmlSafe for Pager {}
+
+impl Pager {
+    fn new(path: String, page: u64, total: u64) -> Self {
+        let last = total.div_ceil(u64::from(PAGE_SIZE)).max(1);
+        let join = if path.contains('?') { '&' } else { '?' };
+        Self {
+            link: format!("{path}{join}"),
+            page,
+            // From beyond the end the way leads back to the end.
+            before: page.saturating_sub(1).min(last),
+            last,
+            shown: grouped(page),
+            shown_last: grouped(last),
+            count: grouped(total),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paging(page: &str) -> Paging {
+        Paging { page: Some(page.to_owned()) }
+    }
+
+    #[test]
+    fn a_page_that_is_no_number_is_the_first() {
+        for page in ["", "x", "0", "-1", "1.5"] {
+            assert_eq!(paging(page).request().offset, 0);
+        }
+        assert_eq!(paging("3").request().offset, 50);
+    }
+
+    #[test]
+    fn a_page_as_far_as_can_be_does_no_harm() {
+        let far = paging(&u64::MAX.to_string());
+        assert!(far.request().offset > 1 << 60);
+        assert!(far.pager("/blocks", 100).render().unwrap().contains("page=4"));
+    }
+
+    #[test]
+    fn the_first_page_leads_on_and_the_last_one_back() {
+        let first = paging("1").pager("/blocks", 60).render().unwrap();
+        assert!(first.contains(r#"href="/blocks?page=2" rel="next""#) && !first.contains(r#"rel="prev""#));
+        let last = paging("3").pager("/address/0x1?tab=transfers", 60).render().unwrap();
+        assert!(last.contains(r#"tab=transfers&#38;page=2" rel="prev""#) && !last.contains(r#"rel="next""#));
+    }
+
+    #[test]
+    fn a_short_list_has_nowhere_to_go() {
+        assert!(!paging("1").pager("/blocks", 25).render().unwrap().contains("href"));
+    }
+}

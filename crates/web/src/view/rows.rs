@@ -1,0 +1,138 @@
+//! Rows of the tables that stand on several pages.
+
+use domain::{Block, Trade, Transaction, Transfer, U256};
+
+use super::{AddressLink, Amount, BlockLink, Moment, TokenLink, TransactionLink, grouped, short};
+use crate::method;
+use crate::names::Names;
+
+pub(crate) struct BlockRow {
+    pub(crate) number: BlockLink,
+    pub(crate) time: Moment,
+    pub(crate) miner: AddressLink,
+    pub(crate) tx_count: String,
+    pub(crate) gas_used: String,
+    /// Of the limit, in percent.
+    pub(crate) filled: u64,
+    pub(crate) base_fee: Option<Amount>,
+}
+
+impl BlockRow {
+    pub(crate) fn new(block: &Block, names: &Names) -> Self {
+        Self {
+            number: BlockLink::new(block.number),
+            time: Moment::of(block.timestamp),
+            miner: names.address(block.miner),
+            tx_count: grouped(block.tx_count),
+            gas_used: grouped(block.gas_used),
+            filled: (block.gas_used.saturating_mul(100)).checked_div(block.gas_limit).unwrap_or_default(),
+            base_fee: block.base_fee_per_gas.map(Amount::gas_price),
+        }
+    }
+}
+
+pub(crate) struct TransactionRow {
+    pub(crate) hash: TransactionLink,
+    pub(crate) block: BlockLink,
+    pub(crate) time: Moment,
+    pub(crate) method: String,
+    pub(crate) from: AddressLink,
+    pub(crate) to: Option<AddressLink>,
+    pub(crate) created: Option<AddressLink>,
+    pub(crate) value: Amount,
+    pub(crate) fee: Amount,
+    pub(crate) succeeded: bool,
+}
+
+impl TransactionRow {
+    pub(crate) fn new(tx: &Transaction, names: &Names) -> Self {
+        Self {
+            hash: TransactionLink::new(tx.hash),
+            block: BlockLink::new(tx.block_number),
+            time: Moment::of(tx.timestamp),
+            method: method::name(tx),
+            from: names.address(tx.from),
+            to: tx.to.map(|to| names.address(to)),
+            created: tx.created.map(|created| names.address(created)),
+            value: names.coin(tx.value),
+            fee: names.coin(fee(tx)),
+            succeeded: tx.succeeded,
+        }
+    }
+}
+
+/// What a transaction cost its sender, beside its value.
+pub(crate) fn fee(tx: &Transaction) -> U256 {
+    U256::from(tx.gas_used).saturating_mul(U256::from(tx.gas_price))
+}
+
+pub(crate) struct TransferRow {
+    pub(crate) hash: TransactionLink,
+    pub(crate) block: BlockLink,
+    pub(crate) time: Moment,
+    pub(crate) from: AddressLink,
+    pub(crate) to: AddressLink,
+    /// What moved: an amount, a piece, or an amount of one id.
+    pub(crate) amount: Option<Amount>,
+    pub(crate) id: Option<String>,
+    pub(crate) token: TokenLink,
+    pub(crate) kind: &'static str,
+}
+
+impl TransferRow {
+    pub(crate) fn new(transfer: &Transfer, names: &Names) -> Self {
+        let event = &transfer.event;
+        let single = event.kind == domain::TokenKind::Bep721;
+        Self {
+            hash: TransactionLink::new(transfer.tx_hash),
+            block: BlockLink::new(transfer.block_number),
+            time: Moment::of(transfer.timestamp),
+            from: names.address(event.from),
+            to: names.address(event.to),
+            amount: (!single).then(|| Amount::of(event.value, transfer.token_decimals, "")),
+            id: event.token_id.map(|id| id.to_string()),
+            token: TokenLink::new(event.token, &transfer.token_symbol, &transfer.token_name),
+            kind: names.token_kind(event.kind),
+        }
+    }
+}
+
+pub(crate) struct TradeRow {
+    pub(crate) hash: TransactionLink,
+    pub(crate) block: BlockLink,
+    pub(crate) time: Moment,
+    pub(crate) maker: AddressLink,
+    pub(crate) dex: String,
+    pub(crate) dex_shown: String,
+    pub(crate) amount_in: Amount,
+    pub(crate) token_in: TokenLink,
+    pub(crate) amount_out: Amount,
+    pub(crate) token_out: TokenLink,
+}
+
+impl TradeRow {
+    pub(crate) fn new(trade: &Trade, names: &Names) -> Self {
+        let (gave, got) = (&trade.token_in, &trade.token_out);
+        let dex = names.dex(trade);
+        Self {
+            hash: TransactionLink::new(trade.tx_hash),
+            block: BlockLink::new(trade.block_number),
+            time: Moment::of(trade.timestamp),
+            maker: names.address(trade.maker),
+            dex_shown: shortened(&dex),
+            dex,
+            amount_in: Amount::of(trade.event.amount_in, gave.decimals, ""),
+            token_in: TokenLink::new(gave.address, &gave.symbol, ""),
+            amount_out: Amount::of(trade.event.amount_out, got.decimals, ""),
+            token_out: TokenLink::new(got.address, &got.symbol, ""),
+        }
+    }
+}
+
+/// An exchange without a name is called by the whole address of its factory.
+fn shortened(dex: &str) -> String {
+    match dex.split_once("-0x") {
+        Some((style, factory)) => format!("{style}-{}", short(&format!("0x{factory}"))),
+        None => dex.to_owned(),
+    }
+}
