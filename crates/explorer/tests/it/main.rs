@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod architecture;
+mod bad_bodies;
 mod bad_input;
 mod concurrency;
 mod configuration;
