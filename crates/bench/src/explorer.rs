@@ -13,23 +13,32 @@ const LISTENING: &str = "Listening on ";
 /// The unit in which Linux counts a process's CPU time.
 const TICKS_PER_SECOND: f64 = 100.0;
 
+fn binary() -> anyhow::Result<Command> {
+    let binary = std::env::current_exe()?.with_file_name("explorer");
+    if !binary.is_file() {
+        bail!("{} is missing: build it first with `cargo build --release`", binary.display());
+    }
+    Ok(Command::new(binary))
+}
+
 pub(crate) struct Explorer {
     process: Child,
     pub(crate) url: String,
 }
 
 impl Explorer {
-    /// Starts the binary that stands beside this one.
+    /// Starts the binary that stands beside this one, with no limit: the measurement asks far more often than a
+    /// stranger may.
     pub(crate) async fn start(rpc: &str, data: &Path) -> anyhow::Result<Self> {
-        let binary = std::env::current_exe()?.with_file_name("explorer");
-        if !binary.is_file() {
-            bail!("{} is missing: build it first with `cargo build --release`", binary.display());
-        }
-        let mut process = Command::new(binary)
+        Self::start_with_limit(rpc, data, 0).await
+    }
+
+    /// Starts it with a limit of requests a minute for callers without a key; nought is none.
+    pub(crate) async fn start_with_limit(rpc: &str, data: &Path, anonymous: u32) -> anyhow::Result<Self> {
+        let mut process = binary()?
             .args(["run", "--listen", "127.0.0.1:0", "--log", "warn", "--rpc", rpc, "--data"])
             .arg(data)
-            // The measurement asks far more often than a stranger may.
-            .env("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", "0")
+            .args(["--anonymous-requests-per-minute", &anonymous.to_string()])
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;
@@ -37,6 +46,20 @@ impl Explorer {
         let line = lines.next_line().await?.context("the explorer ended at once")?;
         let url = line.strip_prefix(LISTENING).context("the explorer does not say where it listens")?;
         Ok(Self { process, url: url.to_owned() })
+    }
+
+    /// Has the operator make a key in a data folder that no explorer has open, one that may ask as often as it likes.
+    pub(crate) async fn make_key(data: &Path) -> anyhow::Result<String> {
+        let owner = "0x000000000000000000000000000000000000beef";
+        let made = binary()?.args(["keys", "create", "--owner", owner, "--data"]).arg(data).output().await?;
+        let printed = String::from_utf8(made.stdout)?;
+        let key = printed.lines().next().context("no key was made")?.to_owned();
+        let limit = u32::MAX.to_string();
+        let raised = binary()?.args(["keys", "limit", "1", &limit, "--data"]).arg(data).output().await?;
+        if !raised.status.success() {
+            bail!("{}", String::from_utf8_lossy(&raised.stderr));
+        }
+        Ok(key)
     }
 
     pub(crate) async fn wait_for_tip(&self, number: u64) -> anyhow::Result<()> {

@@ -4,11 +4,15 @@ mod chain;
 mod explorer;
 mod figures;
 mod index;
+mod overhead;
 mod pages;
 
 use std::io::Write;
 
 use clap::Parser;
+
+/// Transactions, where the length of the chain does not matter.
+const SMALL_CHAIN: u64 = 500;
 
 #[derive(Debug, Parser)]
 struct Options {
@@ -19,6 +23,10 @@ struct Options {
     /// Requests per page whose latency is measured
     #[arg(long, default_value_t = 400)]
     requests: usize,
+
+    /// Measure only what keys and limits cost a request
+    #[arg(long)]
+    overhead: bool,
 }
 
 #[tokio::main]
@@ -28,6 +36,11 @@ async fn main() -> anyhow::Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut out = std::io::stdout().lock();
 
+    if options.overhead {
+        let chain = chain::RecordedChain::make(SMALL_CHAIN).await?;
+        write!(out, "{}\n{}", figures::machine(), overhead::measure(&chain).await?)?;
+        return Ok(());
+    }
     let chain = chain::RecordedChain::make(options.transactions).await?;
     let data = tempfile::tempdir()?;
     writeln!(out, "{}", figures::machine())?;
@@ -35,5 +48,6 @@ async fn main() -> anyhow::Result<()> {
     writeln!(out, "{index}")?;
     let pages = pages::measure(&chain, data.path(), options.requests).await?;
     writeln!(out, "{pages}")?;
+    write!(out, "{}", overhead::measure(&chain).await?)?;
     Ok(())
 }

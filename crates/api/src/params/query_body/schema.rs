@@ -107,7 +107,7 @@ fn value_of(key: FilterKey, entity: Entity) -> ObjectBuilder {
             .schema_type(SchemaType::from_iter([Type::Integer, Type::String, Type::Null]))
             .minimum(Some(0))
             .pattern(Some(DIGITS))
-            .description(Some(format!("{description}: a number, or its digits")))
+            .description(Some(description))
             .examples([example])
     };
     const SOMEONE: &str = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5";
@@ -117,9 +117,9 @@ fn value_of(key: FilterKey, entity: Entity) -> ObjectBuilder {
         FilterKey::From => address("The sender", SOMEONE),
         FilterKey::To => address("The receiver", SOMEONE),
         FilterKey::TokenAddress => address("The token", "0x55d398326f99059ff775485246999027b3197955"),
-        FilterKey::BlockNumber => block("The block. Together with a range, both hold", 21_000_000),
-        FilterKey::BlockFrom => block("The first block wanted", 20_999_000),
-        FilterKey::BlockTo => block("The last block wanted", 21_000_000),
+        FilterKey::BlockNumber => block("The block, a number or its digits. Together with a range, both hold", 21_000_000),
+        FilterKey::BlockFrom => block("The first block wanted, a number or its digits", 20_999_000),
+        FilterKey::BlockTo => block("The last block wanted, a number or its digits", 21_000_000),
         FilterKey::Dex => or_null(Type::String)
             .pattern(Some(NAME))
             .description(Some(
