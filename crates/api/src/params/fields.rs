@@ -179,7 +179,15 @@ mod tests {
 
     #[test]
     fn a_wrong_type_is_refused_by_name() {
-        for json in [r#"{"n":"5"}"#, r#"{"n":-1}"#, r#"{"n":1.5}"#, r#"{"n":true}"#, r#"{"n":[]}"#, r#"{"n":9007199254740992}"#, r#"{"n":1e300}"#] {
+        for json in [
+            r#"{"n":"5"}"#,
+            r#"{"n":-1}"#,
+            r#"{"n":1.5}"#,
+            r#"{"n":true}"#,
+            r#"{"n":[]}"#,
+            r#"{"n":9007199254740992}"#,
+            r#"{"n":1e300}"#,
+        ] {
             let problem = fields(json).whole_number("n").unwrap_err().problem();
             assert_eq!((problem.status, problem.field.as_deref()), (400, Some("n")), "{json}");
         }

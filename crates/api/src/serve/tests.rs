@@ -180,7 +180,10 @@ async fn a_panic_is_answered_and_logged_and_the_service_goes_on() {
     assert!(!answers.contains("boom"), "{answers}");
     let log = log.text();
     let told = log.lines().filter(|line| {
-        line.contains("ERROR") && line.contains("trace-1") && line.contains("/panic") && line.contains("boom in a handler")
+        line.contains("ERROR")
+            && line.contains("trace-1")
+            && line.contains("/panic")
+            && line.contains("boom in a handler")
     });
     assert_eq!(told.count(), 3, "{log}");
 }

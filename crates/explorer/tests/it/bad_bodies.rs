@@ -100,7 +100,12 @@ async fn keys_that_nobody_reads_are_refused_by_name() {
     for (body, code, field, words) in [
         (json!({ "entity": "blocks", "page": 1 }), "unknown_field", "page", "entity, filter, orderBy, limit, offset"),
         (json!({ "entity": "blocks", long.as_str(): 1 }), "unknown_field", &shown, "entity, filter"),
-        (json!({ "entity": "blocks", "filter": { "miner": 1 } }), "unknown_field", "filter.miner", "blockFrom, blockTo"),
+        (
+            json!({ "entity": "blocks", "filter": { "miner": 1 } }),
+            "unknown_field",
+            "filter.miner",
+            "blockFrom, blockTo",
+        ),
         (
             json!({ "entity": "blocks", "filter": { "address": null } }),
             "filter_not_offered",
@@ -184,7 +189,8 @@ impl Connection {
     }
 
     async fn post(&mut self, headers: &str) {
-        let head = format!("POST /api/v1/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{headers}\r\n\r\n");
+        let head =
+            format!("POST /api/v1/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{headers}\r\n\r\n");
         self.0.write_all(head.as_bytes()).await.unwrap();
     }
 

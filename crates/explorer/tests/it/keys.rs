@@ -474,9 +474,7 @@ async fn no_key_and_no_signature_is_ever_in_the_log() {
 async fn a_key_is_nowhere_in_the_data_folder() {
     fn files(folder: &std::path::Path) -> Vec<Vec<u8>> {
         let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        entries
-            .flat_map(|path| if path.is_dir() { files(&path) } else { vec![std::fs::read(path).unwrap()] })
-            .collect()
+        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![std::fs::read(path).unwrap()] }).collect()
     }
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;

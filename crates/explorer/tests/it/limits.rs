@@ -63,9 +63,8 @@ async fn every_answer_tells_how_the_caller_stands_whatever_went_wrong() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 40).start().await;
     let client = explorer.client();
-    let json = |path: &str, body: String| {
-        client.request("POST", path).header("Content-Type", "application/json").body(body)
-    };
+    let json =
+        |path: &str, body: String| client.request("POST", path).header("Content-Type", "application/json").body(body);
     let get = |path: &str| client.request("GET", path);
     let long = format!("/api/v1/stats?{}", "a".repeat(9_000));
     let requests = [

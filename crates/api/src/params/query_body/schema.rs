@@ -117,14 +117,14 @@ fn value_of(key: FilterKey, entity: Entity) -> ObjectBuilder {
         FilterKey::From => address("The sender", SOMEONE),
         FilterKey::To => address("The receiver", SOMEONE),
         FilterKey::TokenAddress => address("The token", "0x55d398326f99059ff775485246999027b3197955"),
-        FilterKey::BlockNumber => block("The block, a number or its digits. Together with a range, both hold", 21_000_000),
+        FilterKey::BlockNumber => {
+            block("The block, a number or its digits. Together with a range, both hold", 21_000_000)
+        }
         FilterKey::BlockFrom => block("The first block wanted, a number or its digits", 20_999_000),
         FilterKey::BlockTo => block("The last block wanted, a number or its digits", 21_000_000),
         FilterKey::Dex => or_null(Type::String)
             .pattern(Some(NAME))
-            .description(Some(
-                "The exchange by name, or `v2-` or `v3-` and its factory's address, in any letter case",
-            ))
+            .description(Some("The exchange by name, or `v2-` or `v3-` and its factory's address, in any letter case"))
             .examples(["PancakeSwap v2"]),
     }
 }
