@@ -12,6 +12,8 @@ use tokio::process::{Child, Command};
 const LISTENING: &str = "Listening on ";
 /// The unit in which Linux counts a process's CPU time.
 const TICKS_PER_SECOND: f64 = 100.0;
+/// The most requests a minute that a key may be allowed: more than a measurement makes.
+pub(crate) const HIGHEST_LIMIT: u32 = 1_000_000;
 
 fn binary() -> anyhow::Result<Command> {
     let binary = std::env::current_exe()?.with_file_name("explorer");
@@ -54,7 +56,7 @@ impl Explorer {
         let made = binary()?.args(["keys", "create", "--owner", owner, "--data"]).arg(data).output().await?;
         let printed = String::from_utf8(made.stdout)?;
         let key = printed.lines().next().context("no key was made")?.to_owned();
-        let limit = u32::MAX.to_string();
+        let limit = HIGHEST_LIMIT.to_string();
         let raised = binary()?.args(["keys", "limit", "1", &limit, "--data"]).arg(data).output().await?;
         if !raised.status.success() {
             bail!("{}", String::from_utf8_lossy(&raised.stderr));
@@ -82,6 +84,18 @@ impl Explorer {
         let after_name = fields.rsplit(')').next().unwrap_or_default();
         let ticks = after_name.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
         Ok(ticks.sum::<Result<f64, _>>()? / TICKS_PER_SECOND)
+    }
+
+    /// CPU nanoseconds of the threads that there are now.
+    pub(crate) fn cpu_nanos(&self) -> anyhow::Result<u64> {
+        let id = self.process.id().context("the explorer has ended")?;
+        let mut nanos = 0;
+        for thread in std::fs::read_dir(format!("/proc/{id}/task"))? {
+            // One that ends meanwhile is one of those that do nothing.
+            let stat = std::fs::read_to_string(thread?.path().join("schedstat")).unwrap_or_default();
+            nanos += stat.split(' ').next().and_then(|nanos| nanos.parse::<u64>().ok()).unwrap_or(0);
+        }
+        Ok(nanos)
     }
 
     /// The most memory held at any time, in megabytes.

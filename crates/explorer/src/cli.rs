@@ -208,7 +208,7 @@ pub(crate) struct DemoOptions {
     pub(crate) anonymous_requests_per_minute: u32,
 
     /// API requests in any 60 seconds with the demo's own key
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) key_requests_per_minute: u32,
 
     /// What to log

@@ -27,7 +27,7 @@ struct Demo {
 
 impl Demo {
     async fn start() -> Self {
-        let no_limit = u32::MAX.to_string();
+        let no_limit = "1000000";
         let arguments = [
             "demo",
             "--listen",
@@ -37,9 +37,9 @@ impl Demo {
             "--transactions",
             "600",
             "--anonymous-requests-per-minute",
-            &no_limit,
+            no_limit,
             "--key-requests-per-minute",
-            &no_limit,
+            no_limit,
         ];
         let mut process = Launch::bare(arguments).spawn();
         let curl = process.printed("curl -H 'X-API-Key: ").await;
