@@ -12,6 +12,16 @@ use tokio::process::{Child, Command};
 const LISTENING: &str = "Listening on ";
 /// The unit in which Linux counts a process's CPU time.
 const TICKS_PER_SECOND: f64 = 100.0;
+/// The most requests a minute that a key may be allowed: more than a measurement makes.
+pub(crate) const HIGHEST_LIMIT: u32 = 1_000_000;
+
+fn binary() -> anyhow::Result<Command> {
+    let binary = std::env::current_exe()?.with_file_name("explorer");
+    if !binary.is_file() {
+        bail!("{} is missing: build it first with `cargo build --release`", binary.display());
+    }
+    Ok(Command::new(binary))
+}
 
 pub(crate) struct Explorer {
     process: Child,
@@ -19,17 +29,18 @@ pub(crate) struct Explorer {
 }
 
 impl Explorer {
-    /// Starts the binary that stands beside this one.
+    /// Starts the binary that stands beside this one, with no limit: the measurement asks far more often than a
+    /// stranger may.
     pub(crate) async fn start(rpc: &str, data: &Path) -> anyhow::Result<Self> {
-        let binary = std::env::current_exe()?.with_file_name("explorer");
-        if !binary.is_file() {
-            bail!("{} is missing: build it first with `cargo build --release`", binary.display());
-        }
-        let mut process = Command::new(binary)
+        Self::start_with_limit(rpc, data, 0).await
+    }
+
+    /// Starts it with a limit of requests a minute for callers without a key; nought is none.
+    pub(crate) async fn start_with_limit(rpc: &str, data: &Path, anonymous: u32) -> anyhow::Result<Self> {
+        let mut process = binary()?
             .args(["run", "--listen", "127.0.0.1:0", "--log", "warn", "--rpc", rpc, "--data"])
             .arg(data)
-            // The measurement asks far more often than a stranger may.
-            .env("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", "0")
+            .args(["--anonymous-requests-per-minute", &anonymous.to_string()])
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;
@@ -37,6 +48,20 @@ impl Explorer {
         let line = lines.next_line().await?.context("the explorer ended at once")?;
         let url = line.strip_prefix(LISTENING).context("the explorer does not say where it listens")?;
         Ok(Self { process, url: url.to_owned() })
+    }
+
+    /// Has the operator make a key in a data folder that no explorer has open, one that may ask as often as it likes.
+    pub(crate) async fn make_key(data: &Path) -> anyhow::Result<String> {
+        let owner = "0x000000000000000000000000000000000000beef";
+        let made = binary()?.args(["keys", "create", "--owner", owner, "--data"]).arg(data).output().await?;
+        let printed = String::from_utf8(made.stdout)?;
+        let key = printed.lines().next().context("no key was made")?.to_owned();
+        let limit = HIGHEST_LIMIT.to_string();
+        let raised = binary()?.args(["keys", "limit", "1", &limit, "--data"]).arg(data).output().await?;
+        if !raised.status.success() {
+            bail!("{}", String::from_utf8_lossy(&raised.stderr));
+        }
+        Ok(key)
     }
 
     pub(crate) async fn wait_for_tip(&self, number: u64) -> anyhow::Result<()> {
@@ -59,6 +84,18 @@ impl Explorer {
         let after_name = fields.rsplit(')').next().unwrap_or_default();
         let ticks = after_name.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
         Ok(ticks.sum::<Result<f64, _>>()? / TICKS_PER_SECOND)
+    }
+
+    /// CPU nanoseconds of the threads that there are now.
+    pub(crate) fn cpu_nanos(&self) -> anyhow::Result<u64> {
+        let id = self.process.id().context("the explorer has ended")?;
+        let mut nanos = 0;
+        for thread in std::fs::read_dir(format!("/proc/{id}/task"))? {
+            // One that ends meanwhile is one of those that do nothing.
+            let stat = std::fs::read_to_string(thread?.path().join("schedstat")).unwrap_or_default();
+            nanos += stat.split(' ').next().and_then(|nanos| nanos.parse::<u64>().ok()).unwrap_or(0);
+        }
+        Ok(nanos)
     }
 
     /// The most memory held at any time, in megabytes.

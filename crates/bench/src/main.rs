@@ -5,11 +5,15 @@ mod explorer;
 mod figures;
 mod filters;
 mod index;
+mod overhead;
 mod pages;
 
 use std::io::Write;
 
 use clap::Parser;
+
+/// Transactions, where the length of the chain does not matter.
+const SMALL_CHAIN: u64 = 500;
 
 #[derive(Debug, Parser)]
 struct Options {
@@ -34,6 +38,8 @@ struct Options {
 enum Part {
     /// Indexing a chain, and the pages of its busiest address
     Index,
+    /// What keys and limits cost a request
+    Overhead,
     /// Every combination of filters on crowded lists
     Filters,
 }
@@ -57,6 +63,10 @@ async fn main() -> anyhow::Result<()> {
         let data = tempfile::tempdir()?;
         writeln!(out, "{}", index::measure(&chain, data.path()).await?)?;
         writeln!(out, "{}", pages::measure(&chain, data.path(), options.requests).await?)?;
+    }
+    if options.wants(Part::Overhead) {
+        let chain = chain::RecordedChain::make(SMALL_CHAIN).await?;
+        writeln!(out, "{}", overhead::measure(&chain).await?)?;
     }
     if options.wants(Part::Filters) {
         let data = tempfile::tempdir()?;

@@ -217,6 +217,10 @@ pub(crate) struct DemoOptions {
     #[arg(long, env = "EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", value_name = "N", default_value_t = 10)]
     pub(crate) anonymous_requests_per_minute: u32,
 
+    /// API requests in any 60 seconds with the demo's own key
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) key_requests_per_minute: u32,
+
     /// What to log
     #[arg(long, env = "EXPLORER_LOG", value_name = "FILTER", default_value = "warn")]
     pub(crate) log: String,

@@ -8,6 +8,7 @@ use api::IssuedKey;
 use devchain::traffic::{HistoryPlan, Traffic};
 use devchain::{DevChain, DevChainConfig, RpcServer};
 use node::NodeConfig;
+use store::UserRecords;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::DemoOptions;
@@ -44,7 +45,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         proxies: api::TrustedProxies::default(),
     };
     let service = Service::start(config, cancel.clone()).await?;
-    let demo_key = issue_demo_key(&service, &chain).await?;
+    let demo_key = issue_demo_key(&service, &chain, options.key_requests_per_minute).await?;
     let block_time = Duration::from_secs(options.block_time);
     let living = tokio::spawn(devchain::traffic::run(traffic, block_time, cancel.clone()));
     wait_until_level(&service, &chain, &cancel).await;
@@ -94,12 +95,17 @@ async fn wait_until_level(service: &Service, chain: &DevChain, cancel: &Cancella
 }
 
 /// So that who tries the API is not stopped after ten requests.
-async fn issue_demo_key(service: &Service, chain: &DevChain) -> anyhow::Result<IssuedKey> {
+async fn issue_demo_key(service: &Service, chain: &DevChain, per_minute: u32) -> anyhow::Result<IssuedKey> {
     let owner = chain.accounts().first().map(|signer| signer.address()).unwrap_or_default();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let label = "demo".to_owned();
-    let key = api::issue_key(&service.user_records(), owner, label, None, u64::try_from(now)?).await;
-    key.context("the demo's API key cannot be made")
+    let records = service.user_records();
+    let issued = api::issue_key(&records, owner, label, None, u64::try_from(now)?).await;
+    let mut issued = issued.context("the demo's API key cannot be made")?;
+    if let Some(key) = records.set_requests_per_minute(issued.key.id, per_minute).await? {
+        issued.key = key;
+    }
+    Ok(issued)
 }
 
 fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedKey, options: &DemoOptions) -> String {

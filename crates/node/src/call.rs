@@ -13,8 +13,6 @@ use crate::{
 };
 
 const METHOD: &str = "eth_call";
-/// Words by which nodes tell that the execution went wrong, and not they.
-const OF_THE_EXECUTION: [&str; 6] = ["revert", "out of gas", "outofgas", "invalid opcode", "initcode", "stack "];
 
 /// A call at the node's newest block.
 #[derive(Debug, Clone)]
@@ -55,9 +53,7 @@ fn params(request: &CallRequest) -> String {
 }
 
 fn is_of_the_execution(error: &NodeError) -> bool {
-    let NodeError::Rpc { message, .. } = error else { return false };
-    let message = message.to_ascii_lowercase();
-    error.rpc_kind() == Some(RpcErrorKind::Final) || OF_THE_EXECUTION.iter().any(|words| message.contains(words))
+    matches!(error.rpc_kind(), Some(RpcErrorKind::Execution | RpcErrorKind::Final))
 }
 
 #[cfg(test)]

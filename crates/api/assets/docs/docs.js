@@ -11,12 +11,22 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-// Only what the descriptions use: paragraphs, and code between backquotes.
+// Only what the descriptions use: paragraphs, tables, and code between backquotes.
 function prose(text) {
-  return (text ?? "").split(/\n\n+/).map((paragraph) => {
-    const parts = paragraph.split(/`([^`]*)`/);
-    return make("p", {}, ...parts.map((part, index) => (index % 2 ? make("code", {}, part) : part)));
-  });
+  return (text ?? "").split(/\n\n+/).map((part) => (part.startsWith("|") ? proseTable(part) : make("p", {}, ...inline(part))));
+}
+
+function inline(text) {
+  const parts = (text ?? "").split(/`([^`]*)`/);
+  return parts.map((part, index) => (index % 2 ? make("code", {}, part) : part));
+}
+
+function proseTable(text) {
+  const rows = text.split("\n").filter((line) => !/^[|\s:-]+$/.test(line));
+  const cells = (line) => line.split("|").slice(1, -1).map((cell) => cell.trim());
+  return make("table", {}, ...rows.map((line, index) =>
+    make("tr", {}, ...cells(line).map((cell) => make(index ? "td" : "th", {}, ...inline(cell)))),
+  ));
 }
 
 class Reference {
@@ -40,6 +50,7 @@ class Reference {
   example(schema, depth = 0) {
     const { type, properties, items, ...rest } = this.resolve(schema);
     if (rest.example !== undefined) return rest.example;
+    if (rest.examples !== undefined) return rest.examples[0];
     if (rest.enum) return rest.enum[0];
     for (const choice of rest.oneOf ?? rest.anyOf ?? rest.allOf ?? []) {
       const value = this.example(choice, depth + 1);
@@ -63,6 +74,50 @@ function parameterField(parameter, id) {
   input.placeholder = String(example ?? schema.default ?? schema.example ?? "");
   const label = make("label", { htmlFor: id, className: parameter.required ? "needed" : "" }, make("code", {}, parameter.name));
   return make("div", { className: "field" }, label, input, make("small", {}, `${parameter.in}: ${parameter.description ?? ""}`));
+}
+
+// What a body may hold: a row for each field, and for a body of several kinds a table for each.
+function bodyFields(reference, schema) {
+  const { oneOf, discriminator, ...body } = reference.resolve(schema);
+  if (!oneOf) return [make("table", {}, ...fieldRows(reference, body, ""))];
+  return oneOf.map((choice) => {
+    const kind = reference.resolve(choice);
+    const name = kind.properties?.[discriminator?.propertyName]?.enum?.[0] ?? "";
+    return make("details", {}, make("summary", {}, make("code", {}, name), ` ${kind.description ?? ""}`), ...bodyFields(reference, choice));
+  });
+}
+
+function fieldRows(reference, schema, place) {
+  const { properties = {}, required = [] } = schema;
+  return Object.entries(properties).flatMap(([name, inner]) => {
+    const field = reference.resolve(inner);
+    const head = make("th", { className: required.includes(name) ? "needed" : "" }, make("code", {}, place + name));
+    const row = make("tr", {}, head, make("td", {}, kindOf(field)), make("td", {}, ...inline(field.description)));
+    return [row, ...fieldRows(reference, field, `${place}${name}.`)];
+  });
+}
+
+function kindOf({ type, enum: values, default: usual }) {
+  const kinds = values ?? [type].flat();
+  const kind = kinds.filter((kind) => kind && kind !== "null").join(" or ");
+  return usual === undefined ? kind : `${kind}, ${usual} if left out`;
+}
+
+function bodyEditor(reference, { schema, examples = {} }, name, changed) {
+  const written = (value) => JSON.stringify(value, null, 2);
+  const named = Object.values(examples);
+  const first = named.length ? named[0].value : reference.example(schema);
+  const area = make("textarea", { id: `${name}-body`, spellcheck: false, value: written(first) });
+  const fields = [make("div", { className: "field" }, make("label", { htmlFor: area.id }, "Body"), area)];
+  if (named.length > 1) {
+    const choice = make("select", { id: `${name}-example` }, ...named.map((example, index) => make("option", { value: index }, example.summary ?? "")));
+    choice.addEventListener("change", () => {
+      area.value = written(named[choice.value].value);
+      changed();
+    });
+    fields.unshift(make("div", { className: "field" }, make("label", { htmlFor: choice.id }, "Example"), choice));
+  }
+  return [...bodyFields(reference, schema), ...fields];
 }
 
 function requestOf(operation, form) {
@@ -124,12 +179,8 @@ async function send(request, output) {
 function tryOut(reference, operation, name) {
   const parameters = (operation.parameters ?? []).map((parameter) => reference.resolve(parameter));
   const form = make("form", {}, ...parameters.map((parameter, index) => parameterField(parameter, `${name}-${index}`)));
-  const schema = operation.requestBody?.content?.["application/json"]?.schema;
-  if (schema) {
-    const text = JSON.stringify(reference.example(schema), null, 2);
-    const area = make("textarea", { id: `${name}-body`, spellcheck: false, value: text });
-    form.append(make("div", { className: "field" }, make("label", { htmlFor: area.id }, "Body"), area));
-  }
+  const content = operation.requestBody?.content?.["application/json"];
+  if (content) form.append(...bodyEditor(reference, content, name, () => showCurl()));
   const button = make("button", { type: "submit" }, "Send");
   const curl = make("pre", {});
   const output = make("div", {});

@@ -126,8 +126,7 @@ fn what_is_always_present_is_required_even_where_it_may_be_null() {
             properties.keys().map(String::as_str).filter(|field| !required.contains(field)).collect();
         let expected: &[&str] = match name.as_str() {
             "Problem" => &["field"],
-            "QueryRequest" => &["filter", "limit", "offset", "orderBy"],
-            "QueryFilter" => &["address", "blockFrom", "blockNumber", "blockTo", "dex", "from", "to", "tokenAddress"],
+            query if query.ends_with("Query") => &["filter", "limit", "offset", "orderBy"],
             "NewKey" => &["label"],
             _ => &[],
         };

@@ -12,6 +12,8 @@ use crate::error::ApiError;
 const MAX_DEPTH: usize = 32;
 /// Of a name that a client made up, so much is said back to it.
 const SHOWN_NAME: usize = 64;
+/// The largest whole number that every JSON reader keeps exactly.
+const MAX_WHOLE_NUMBER: u64 = (1 << 53) - 1;
 
 /// The fields of a JSON object, to be taken out one by one.
 #[derive(Debug)]
@@ -66,7 +68,8 @@ impl Fields {
     /// A whole number from 0 on, as large as every JSON reader keeps exactly.
     pub(crate) fn whole_number(&mut self, field: &'static str) -> Result<u64, ApiError> {
         let value = self.find(field).ok_or(ApiError::MissingField { field })?;
-        whole_number(&value).ok_or(ApiError::InvalidParameter { field, rule: "must be a whole number of at least 0" })
+        let rule = "must be a whole number from 0 to 9007199254740991";
+        whole_number(&value).ok_or(ApiError::InvalidParameter { field, rule })
     }
 
     /// Refuses what nobody asked for: most likely a name that is misspelt.
@@ -80,8 +83,9 @@ impl Fields {
 
 fn whole_number(value: &Value) -> Option<u64> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, and between 0 and 2^53")]
-    let from_float = |float: f64| (float.fract() == 0.0 && (0.0..=9e15).contains(&float)).then_some(float as u64);
-    value.as_u64().or_else(|| value.as_f64().and_then(from_float))
+    let from_float = |float: f64| (float.fract() == 0.0 && (0.0..=9.1e15).contains(&float)).then_some(float as u64);
+    let number = value.as_u64().or_else(|| value.as_f64().and_then(from_float));
+    number.filter(|number| *number <= MAX_WHOLE_NUMBER)
 }
 
 fn shown(name: &str) -> String {
@@ -162,18 +166,28 @@ mod tests {
 
     #[test]
     fn texts_and_numbers_are_taken_and_null_is_none() {
-        let mut fields = fields(r#"{"a":"x","b":5,"c":null,"d":1e3}"#);
+        let mut fields = fields(r#"{"a":"x","b":5,"c":null,"d":1e3,"f":9007199254740991,"g":-0.0}"#);
         assert_eq!(fields.text("a").unwrap(), "x");
         assert_eq!(fields.whole_number("b").unwrap(), 5);
         assert_eq!(fields.find_text("c").unwrap(), None);
         assert_eq!(fields.whole_number("d").unwrap(), 1_000);
+        assert_eq!(fields.whole_number("f").unwrap(), MAX_WHOLE_NUMBER);
+        assert_eq!(fields.whole_number("g").unwrap(), 0);
         assert_eq!(fields.find_text("e").unwrap(), None);
         fields.finish().unwrap();
     }
 
     #[test]
     fn a_wrong_type_is_refused_by_name() {
-        for json in [r#"{"n":"5"}"#, r#"{"n":-1}"#, r#"{"n":1.5}"#, r#"{"n":true}"#, r#"{"n":[]}"#, r#"{"n":1e300}"#] {
+        for json in [
+            r#"{"n":"5"}"#,
+            r#"{"n":-1}"#,
+            r#"{"n":1.5}"#,
+            r#"{"n":true}"#,
+            r#"{"n":[]}"#,
+            r#"{"n":9007199254740992}"#,
+            r#"{"n":1e300}"#,
+        ] {
             let problem = fields(json).whole_number("n").unwrap_err().problem();
             assert_eq!((problem.status, problem.field.as_deref()), (400, Some("n")), "{json}");
         }

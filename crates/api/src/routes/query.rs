@@ -31,7 +31,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     path = "/query",
     tag = "chain",
     request_body(
-        content = wire::QueryRequest,
+        content = QueryBody,
         description = "An entity, conditions on it, and which part of what matches. At most 64 KiB",
         examples(
             ("transfers" = (summary = "What an address did with a token", value = json!({

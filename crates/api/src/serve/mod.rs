@@ -1,3 +1,4 @@
+mod leftover;
 mod stall;
 
 use std::{io, net::SocketAddr, pin::pin, time::Duration};
@@ -18,6 +19,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 
+use leftover::ReadToTheEnd;
 use stall::CutWhenStalled;
 
 /// For the head of a request to arrive whole, from the opening of the connection or the end of the answer before.
@@ -60,7 +62,9 @@ async fn serve_connection(stream: TcpStream, peer: SocketAddr, router: Router, c
     }
     let answer = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
-        let answered = router.clone().oneshot(request.map(Body::new));
+        let (head, body) = request.into_parts();
+        let body = Body::new(ReadToTheEnd::new(body, &head.headers));
+        let answered = router.clone().oneshot(Request::from_parts(head, body));
         async { answered.await.map(without_false_length) }
     });
     let connection = http1::Builder::new()

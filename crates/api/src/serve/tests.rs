@@ -1,4 +1,7 @@
-use std::time::{Duration, Instant};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 
 use axum::{Router, extract::ConnectInfo, routing::get};
 use tokio::{
@@ -121,6 +124,68 @@ async fn a_304_says_nothing_of_a_length_it_does_not_have() {
     assert!(answer.ends_with("\r\n\r\n"), "{answer}");
     assert!(!answer.contains("content-length"), "{answer}");
     assert!(!answer.contains("transfer-encoding"), "{answer}");
+}
+
+fn explode() -> Answer<u8> {
+    panic!("boom in a handler")
+}
+
+/// What is logged, line after line.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// Listens to what is logged on this thread.
+    fn listen(&self) -> tracing::subscriber::DefaultGuard {
+        let log = self.clone();
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || log.clone());
+        tracing::subscriber::set_default(subscriber.finish())
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_panic_is_answered_and_logged_and_the_service_goes_on() {
+    let log = Log::default();
+    let _listening = log.listen();
+    let router = Router::new()
+        .route("/panic", get(async || explode()))
+        .route("/well", get(async || Answer::new([1; 32], Freshness::UntilNextBlock)));
+    let server = Server::start_with(layers::tests::wrap(router)).await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    for _ in 0..3 {
+        // On one connection: not even that is lost.
+        let head = "GET /panic HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: trace-1\r\n\r\n";
+        stream.write_all(head.as_bytes()).await.unwrap();
+    }
+    stream.write_all(b"GET /well HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
+    let answers = read_to_end(stream).await;
+    assert_eq!(answers.matches("HTTP/1.1 500").count(), 3, "{answers}");
+    assert_eq!(answers.matches("\"code\":\"internal_error\"").count(), 3, "{answers}");
+    assert_eq!(answers.matches("HTTP/1.1 200").count(), 1, "{answers}");
+    assert!(!answers.contains("boom"), "{answers}");
+    let log = log.text();
+    let told = log.lines().filter(|line| {
+        line.contains("ERROR")
+            && line.contains("trace-1")
+            && line.contains("/panic")
+            && line.contains("boom in a handler")
+    });
+    assert_eq!(told.count(), 3, "{log}");
 }
 
 #[tokio::test]

@@ -159,7 +159,12 @@ pub struct NewKeyRequest {
     )]
     pub(crate) signature: SignatureBytes,
     /// Unix milliseconds, the same as in the text; within 5 minutes of now, and never used before by this owner.
-    #[schema(value_type = u64, minimum = 100_000_000_000_u64, example = 1_794_700_800_000_u64)]
+    #[schema(
+        value_type = u64,
+        minimum = 100_000_000_000_u64,
+        maximum = 9_007_199_254_740_991_u64,
+        example = 1_794_700_800_000_u64
+    )]
     pub(crate) timestamp: u64,
 }
 

@@ -21,7 +21,7 @@ pub use block::{Block, BlockList};
 pub use health::{BlockTip, Health, HealthStatus, Phase};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
 pub use problem::{Problem, ProblemCode};
-pub use query::{QueryAnswer, QueryEntity, QueryFilter, QueryOrder, QueryRecord, QueryRequest};
+pub use query::{QueryAnswer, QueryEntity, QueryRecord};
 pub use scalar::{Address, Decimal, Hash, Receiver, Selector};
 pub use stats::Stats;
 pub use time::Timestamp;

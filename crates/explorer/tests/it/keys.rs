@@ -470,6 +470,24 @@ async fn no_key_and_no_signature_is_ever_in_the_log() {
     assert!(!log.contains(&key[12..37]), "a part of a key stands in the log");
 }
 
+#[tokio::test]
+async fn a_key_is_nowhere_in_the_data_folder() {
+    fn files(folder: &std::path::Path) -> Vec<Vec<u8>> {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![std::fs::read(path).unwrap()] }).collect()
+    }
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let signer = &node.chain.accounts()[0];
+    let key = KeyRequest::by(signer).key(explorer.client()).await;
+    assert_eq!(stats_with(explorer.client(), &key).await.status, 200);
+    let (_, folder) = explorer.stop().await;
+    let files = files(folder.path());
+    let holds = |words: &[u8]| files.iter().any(|file| file.windows(words.len()).any(|part| part == words));
+    assert!(holds(&key.as_bytes()[..12]), "the prefix is kept as it is, so the key would show too");
+    assert!(!holds(&key.as_bytes()[..20]) && !holds(&key.as_bytes()[12..37]), "a part of a key is kept");
+}
+
 /// The first of the accounts that every anvil has.
 const ANVIL_KEY: &str = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 

@@ -59,6 +59,48 @@ async fn the_101st_request_with_a_key_gets_429() {
 }
 
 #[tokio::test]
+async fn every_answer_tells_how_the_caller_stands_whatever_went_wrong() {
+    let node = DevNode::start().await;
+    let explorer = Launch::run(&node.url()).variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 40).start().await;
+    let client = explorer.client();
+    let json =
+        |path: &str, body: String| client.request("POST", path).header("Content-Type", "application/json").body(body);
+    let get = |path: &str| client.request("GET", path);
+    let long = format!("/api/v1/stats?{}", "a".repeat(9_000));
+    let requests = [
+        (200, get("/api/v1/stats")),
+        (200, client.request("HEAD", "/api/v1/stats")),
+        (304, get("/api/v1/blocks").header("If-None-Match", "*")),
+        (400, get("/api/v1/blocks?page=0")),
+        (400, json("/api/v1/query", "{".to_owned())),
+        (401, get("/api/v1/stats").header("X-API-Key", "wrong")),
+        (401, get(&format!("/api/v1/keys?owner=0x{}", "1".repeat(40)))),
+        (404, get("/api/v1/nowhere")),
+        (404, get(&format!("/api/v1/transactions/0x{}", "1".repeat(64)))),
+        (405, client.request("PUT", "/api/v1/stats")),
+        (413, json("/api/v1/query", "x".repeat(70_000))),
+        (414, get(&long)),
+        (415, client.request("POST", "/api/v1/query").body("{}")),
+    ];
+    let mut left = 40;
+    for (status, request) in requests {
+        let answer = client.send(request).await;
+        left -= 1;
+        assert_eq!(answer.status, status, "{}", answer.json);
+        assert_eq!(answer.header("x-ratelimit-limit"), "40", "{status}");
+        assert_eq!(answer.header("x-ratelimit-remaining"), left.to_string(), "{status}");
+        assert!(answer.header("x-ratelimit-reset").parse::<u64>().unwrap() > 1_700_000_000, "{status}");
+        assert!(answer.header("ratelimit").starts_with(&format!("\"anonymous\";r={left};t=")), "{status}");
+        assert_eq!(answer.header("ratelimit-policy"), "\"anonymous\";q=40;w=60", "{status}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{status}");
+        assert!(!answer.header("x-request-id").is_empty(), "{status}");
+        if status >= 400 && status != 405 {
+            assert_eq!(answer.header("cache-control"), "no-store", "{status}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_waits_as_told_is_served() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 1).start().await;

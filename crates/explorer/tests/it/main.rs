@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod architecture;
+mod bad_bodies;
 mod bad_input;
 mod concurrency;
 mod configuration;
@@ -11,10 +12,12 @@ mod crash;
 mod data_folder;
 mod demo;
 mod docs;
+mod document_holds;
 mod keys;
 mod limits;
 mod node_trouble;
 mod reorgs;
+mod request_ids;
 mod routes;
 mod slow_clients;
 mod support;

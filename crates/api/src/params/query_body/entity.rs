@@ -11,7 +11,8 @@ pub(crate) enum Entity {
 }
 
 impl Entity {
-    const ALL: [Self; 5] = [Self::Transactions, Self::Blocks, Self::Tokens, Self::TokenTransfers, Self::DexTrades];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Transactions, Self::Blocks, Self::Tokens, Self::TokenTransfers, Self::DexTrades];
 
     pub(crate) fn name(self) -> &'static str {
         match self {

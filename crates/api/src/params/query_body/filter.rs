@@ -32,7 +32,7 @@ impl FilterKey {
         Self::Dex,
     ];
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Address => "address",
             Self::From => "from",
@@ -81,7 +81,7 @@ impl Conditions {
 
 fn refuse_what_is_not_offered(filter: &JsonObject<'_>, entity: Entity) -> Result<(), BodyFault> {
     let offered = entity.filters();
-    let refused = FilterKey::ALL.into_iter().find(|key| !offered.contains(key) && filter.find(key.name()).is_some());
+    let refused = FilterKey::ALL.into_iter().find(|key| !offered.contains(key) && filter.names(key.name()));
     match refused {
         None => Ok(()),
         Some(key) => {
@@ -112,7 +112,7 @@ fn read_number(value: JsonValue<'_>) -> Option<BlockNumber> {
 }
 
 fn read_name(value: JsonValue<'_>) -> Option<String> {
-    value.text().filter(|name| !name.trim().is_empty())
+    value.text().filter(|name| !name.trim_matches(' ').is_empty())
 }
 
 /// Both the number and the range hold where both are given.

@@ -74,6 +74,11 @@ impl<'a> JsonObject<'a> {
             .filter(|JsonValue(text)| *text != "null")
     }
 
+    /// Whether there is such a member, be it null.
+    pub(crate) fn names(&self, field: &str) -> bool {
+        self.members.iter().any(|(name, _)| name == field)
+    }
+
     /// How a member is named in a problem.
     pub(crate) fn path(&self, name: &str) -> String {
         format!("{}{}", self.place, shown(name))
@@ -91,12 +96,15 @@ impl JsonValue<'_> {
         if let Some(number) = parse_whole_number(self.0) {
             return Some(number);
         }
-        if !self.0.starts_with(|first: char| first.is_ascii_digit()) {
+        // Other values than numbers, of which `parse` would take some, do not end in a digit.
+        if !self.0.ends_with(|last: char| last.is_ascii_digit()) {
             return None;
         }
         match self.0.parse::<f64>().ok()? {
+            number if number < 0.0 => None,
             number if number.is_infinite() => Some(u64::MAX),
-            number if number.fract() == 0.0 => parse_whole_number(&format!("{number:.0}")),
+            // Also -0, which is no less than 0.
+            number if number.fract() == 0.0 => parse_whole_number(&format!("{:.0}", number.abs())),
             _ => None,
         }
     }

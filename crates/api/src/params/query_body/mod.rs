@@ -4,6 +4,7 @@ mod entity;
 mod fault;
 mod filter;
 mod json;
+mod schema;
 #[cfg(test)]
 mod tests;
 

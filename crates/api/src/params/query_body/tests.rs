@@ -137,7 +137,7 @@ fn a_block_number_may_be_a_number_or_its_digits() {
 fn null_says_the_same_as_leaving_out() {
     let body = json!({
         "entity": "tokens",
-        "filter": { "address": null, "dex": null, "blockFrom": null },
+        "filter": null,
         "orderBy": null,
         "limit": null,
         "offset": null,
@@ -146,8 +146,11 @@ fn null_says_the_same_as_leaving_out() {
         read(&body.to_string()).unwrap(),
         QueryBody { selection: Selection::Tokens, window: PageRequest::newest(25) }
     );
-    assert_eq!(selection(json!({ "entity": "tokens", "filter": null })), Selection::Tokens);
     assert_eq!(selection(json!({ "entity": "tokens", "filter": {} })), Selection::Tokens);
+    assert_eq!(
+        selection(json!({ "entity": "dex_trades", "filter": { "address": null, "dex": null, "blockFrom": null } })),
+        Selection::DexTrades(TradeSelection::default())
+    );
 }
 
 #[test]
@@ -158,6 +161,7 @@ fn the_window_is_as_asked_within_bounds() {
     let window = |limit, offset| PageRequest { offset, limit, order: Order::OldestFirst };
     assert_eq!(read(json!(1), json!(0)), window(1, 0));
     assert_eq!(read(json!(100), json!(7)), window(100, 7));
+    assert_eq!(read(json!(1e2), json!(-0.0)), window(100, 0));
     assert_eq!(read(json!(101), json!(1_000_000_000_u64)), window(100, 1_000_000_000));
     assert_eq!(read(json!(4_294_967_296_u64), json!(u64::MAX)), window(100, 9_007_199_254_740_991));
     assert_eq!(self::window(json!({ "entity": "blocks", "orderBy": "desc" })).order, Order::NewestFirst);
@@ -216,7 +220,7 @@ fn a_filter_that_the_entity_does_not_offer_is_refused_with_those_it_offers() {
     let (field, detail) = fault(r#"{"entity":"blocks","filter":{"blockNumber":1}}"#);
     assert_eq!(field.as_deref(), Some("filter.blockNumber"));
     assert_eq!(detail, "filter.blockNumber is not offered for blocks; offered are blockFrom, blockTo");
-    let (_, detail) = fault(r#"{"entity":"tokens","filter":{"address":"0x"}}"#);
+    let (_, detail) = fault(r#"{"entity":"tokens","filter":{"address":null}}"#);
     assert_eq!(detail, "filter.address is not offered for tokens; offered are none");
 
     let all = ["address", "from", "to", "blockNumber", "blockFrom", "blockTo", "tokenAddress", "dex"];
@@ -301,7 +305,7 @@ fn an_order_other_than_asc_or_desc_is_refused() {
 
 #[test]
 fn a_limit_or_an_offset_that_is_no_such_number_is_refused() {
-    for value in [json!(-1), json!(1.5), json!("10"), json!(""), json!([1]), json!({}), json!(true)] {
+    for value in [json!(-1), json!(-1.0), json!(1.5), json!("10"), json!(""), json!([1]), json!({}), json!(true)] {
         let (field, detail) = fault(&json!({ "entity": "blocks", "limit": value }).to_string());
         assert_eq!(field.as_deref(), Some("limit"));
         assert_eq!(detail, "limit must be a whole number of at least 1", "{value}");

@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tempfile::TempDir;
+
 use super::eventually;
 
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +31,8 @@ pub(crate) struct Process {
     guard: Child,
     stdout: Output,
     stderr: Output,
+    /// Folders that the process may use as long as it runs.
+    folders: Vec<Arc<TempDir>>,
 }
 
 impl Process {
@@ -38,7 +42,12 @@ impl Process {
         let guard = guard_of(child.id());
         let stdout = Output::read(child.stdout.take().unwrap());
         let stderr = Output::read(child.stderr.take().unwrap());
-        Self { child, guard, stdout, stderr }
+        Self { child, guard, stdout, stderr, folders: Vec::new() }
+    }
+
+    /// Keeps a folder until the process has ended.
+    pub(crate) fn keep(&mut self, folder: Arc<TempDir>) {
+        self.folders.push(folder);
     }
 
     pub(crate) fn stdout(&self) -> String {

@@ -2,13 +2,19 @@ use std::{path::PathBuf, process::Command};
 
 use serde_json::Value;
 
+/// Where ./test has installed programs of other languages.
+pub(crate) fn installed_clients() -> PathBuf {
+    PathBuf::from(std::env::var_os("EXPLORER_TEST_CLIENTS").unwrap_or_else(|| {
+        panic!(
+            "this test needs viem, ethers, eth-account and schemathesis: run ./test, which gets them, or set \
+             EXPLORER_TEST_CLIENTS"
+        )
+    }))
+}
+
 /// Runs a wallet library of another language, as ./test has installed it, and gives what it prints.
 pub(crate) async fn run_client(script: &str, arguments: &[&str]) -> Value {
-    let installed = PathBuf::from(std::env::var_os("EXPLORER_TEST_CLIENTS").unwrap_or_else(|| {
-        panic!(
-            "this test needs viem, ethers and eth-account: run ./test, which gets them, or set EXPLORER_TEST_CLIENTS"
-        )
-    }));
+    let installed = installed_clients();
     let program = match script.rsplit_once('.') {
         Some((_, "py")) => installed.join("python/bin/python"),
         _ => PathBuf::from("node"),

@@ -1,0 +1,113 @@
+//! The document is true: a tool that knows nothing but it finds no answer that contradicts it.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::support::{
+    Launch,
+    client::Client,
+    process::{Process, Signal},
+    wallet_clients::installed_clients,
+};
+
+/// How many requests are made up for each operation, besides those that the document suggests by itself.
+const CASES_PER_OPERATION: &str = "EXPLORER_CASES_PER_OPERATION";
+const DEFAULT_CASES: u64 = 8;
+
+/// A demo that lets one ask as often as one likes and still tells how one stands.
+struct Demo {
+    process: Process,
+    base: String,
+    key: String,
+}
+
+impl Demo {
+    async fn start() -> Self {
+        let no_limit = "1000000";
+        let arguments = [
+            "demo",
+            "--listen",
+            "127.0.0.1:0",
+            "--rpc-listen",
+            "127.0.0.1:0",
+            "--transactions",
+            "600",
+            "--anonymous-requests-per-minute",
+            no_limit,
+            "--key-requests-per-minute",
+            no_limit,
+        ];
+        let mut process = Launch::bare(arguments).spawn();
+        let curl = process.printed("curl -H 'X-API-Key: ").await;
+        let (key, url) = curl.split_once("' ").unwrap();
+        let base = url.strip_suffix("/api/v1/stats").unwrap().to_owned();
+        Self { base, key: key.to_owned(), process }
+    }
+
+    /// Has requests made up and their answers checked; gives how many there were.
+    async fn check(&self, folder: &Path, options: &[&str]) -> u64 {
+        let cases = std::env::var(CASES_PER_OPERATION).map_or(DEFAULT_CASES, |cases| cases.parse().unwrap());
+        let mut command = Command::new(installed_clients().join("python/bin/schemathesis"));
+        command.current_dir(folder).env("NO_PROXY", "*").stdin(Stdio::null());
+        if folder.join("schemathesis.toml").is_file() {
+            command.args(["--config-file", "schemathesis.toml"]);
+        }
+        command.args(["run", &format!("{}/api/v1/openapi.json", self.base), "--checks", "all", "--seed", "1"]);
+        command.args(["--max-examples", &cases.to_string(), "--workers", "1", "--generation-database", "none"]);
+        command.args(["--continue-on-failure", "--no-color"]).args(options);
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{printed}{said}");
+        let (before, _) = printed.split_once(" generated").unwrap_or_else(|| panic!("{printed}{said}"));
+        before.rsplit(char::is_whitespace).next().unwrap().parse().unwrap()
+    }
+
+    /// Names what there is on the chain, so that not everything made up is unknown.
+    async fn name_what_there_is(&self, folder: &Path) {
+        let client = Client::new(&self.base);
+        let first = async |list: &str, field: &str| -> String {
+            let listed = client.json(&format!("/api/v1/{list}?limit=1")).await;
+            listed[list][0][field].as_str().unwrap().to_owned()
+        };
+        let (sender, hash) = (first("transactions", "fromAddress").await, first("transactions", "hash").await);
+        let (token, block) = (first("tokens", "address").await, first("blocks", "hash").await);
+        let mut config = String::new();
+        for (path, parameter, value) in [
+            ("^/api/v1/addresses/", "path.address", &sender),
+            ("^/api/v1/blocks/", "path.numberOrHash", &block),
+            ("^/api/v1/keys$", "query.owner", &sender),
+            ("^/api/v1/tokens/", "path.address", &token),
+            ("^/api/v1/transactions$", "query.address", &sender),
+            ("^/api/v1/transactions/", "path.hash", &hash),
+        ] {
+            config += &format!("[[operations]]\ninclude-path-regex = {path:?}\n");
+            config += &format!("parameters = {{ {parameter:?} = {value:?} }}\n\n");
+        }
+        std::fs::write(folder.join("schemathesis.toml"), config).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn no_answer_contradicts_the_document() {
+    let mut demo = Demo::start().await;
+    let header = format!("X-API-Key: {}", demo.key);
+    let (anything, known) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    demo.name_what_there_is(known.path()).await;
+
+    let anonymous = demo.check(anything.path(), &[]).await;
+    let with_key = demo.check(known.path(), &["-H", &header, "--exclude-operation-id", "revoke_key"]).await;
+    // Last, since the key that it revokes may be the one that it calls with.
+    let revoking = demo.check(anything.path(), &["-H", &header, "--include-operation-id", "revoke_key"]).await;
+    println!("{anonymous} cases without a key, {with_key} with one, {revoking} of revoking it");
+    assert!(anonymous > 500 && with_key > 500 && revoking > 20, "too few were made to tell");
+
+    let health: Value = Client::new(&demo.base).json("/health").await;
+    assert_eq!(health["live"], true, "{health}");
+    demo.process.stop(Signal::Interrupt).await;
+    let log = demo.process.stderr();
+    assert!(!log.contains("panicked") && !log.contains("ERROR"), "{log}");
+}
