@@ -63,6 +63,11 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_LABELS", value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
 
+    /// Whether the node's traces are asked who made contracts inside calls: `auto` (if it traces) or `off`, since a
+    /// backfill goes no faster than the node traces [default: auto]
+    #[arg(long, env = "EXPLORER_TRACES", value_name = "TRACES")]
+    pub(crate) traces: Option<Traces>,
+
     /// What token types are called on this chain: BEP20 and so on, or ERC20 and so on [default: BEP]
     #[arg(long, env = "EXPLORER_TOKEN_PREFIX", value_name = "BEP|ERC")]
     pub(crate) token_prefix: Option<TokenPrefix>,
@@ -123,6 +128,7 @@ impl RunOptions {
             listen: self.listen.or(other.listen),
             start_block: self.start_block.or(other.start_block),
             labels: self.labels.or(other.labels),
+            traces: self.traces.or(other.traces),
             token_prefix: self.token_prefix.or(other.token_prefix),
             dex: if self.dex.is_empty() { other.dex } else { self.dex },
             owner_access: self.owner_access.or(other.owner_access),
@@ -137,6 +143,15 @@ impl RunOptions {
             config: self.config.or(other.config),
         }
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Traces {
+    /// If the node traces
+    Auto,
+    /// Never
+    Off,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod blocks;
+mod codes;
 mod select;
 mod stats;
 mod tokens;

@@ -14,6 +14,7 @@ mod docs;
 mod keys;
 mod limits;
 mod node_trouble;
+mod real_contracts;
 mod reorgs;
 mod routes;
 mod slow_clients;
