@@ -201,6 +201,10 @@ pub(super) fn ask_drifting(
     for sort_key in members_from(view, RankedSet::Holders { token }, 0, LARGEST_HOLDERS)? {
         let (_, holder) = SortKey::parts(&sort_key).ok_or(StoreError::Corrupt("a ranked set with an odd sort key"))?;
         let key = Key::balance(Pair { token, holder: number_in_key(holder, 0) });
+        // The order follows behind: it may still name one whom no event that is left has touched.
+        if overwrites.get(Table::Balance, &key)?.is_none() && overwrites.get(Table::TouchedHolder, &key)?.is_none() {
+            continue;
+        }
         batch.put(Table::Unranked, &key, []);
         ask_balance(batch, &key, since);
     }

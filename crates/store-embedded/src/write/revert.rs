@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 
-use domain::{Address, Balance, BlockNumber, BlockRef};
+use domain::{Address, Balance, BalanceSource, BlockNumber, BlockRef};
 use store::StoreError;
 
 use super::commit::sweep_where_source_changed;
-use super::holders::{ask_balance, change_call_balance};
+use super::holders::{ask_balance, ask_drifting, change_call_balance};
 use super::overwrite::Overwrites;
 use super::ranks::{place_holder, rerank_tokens};
 use super::{WriteState, codes, tokens};
@@ -13,6 +13,7 @@ use crate::keys::{AddressId, Key, ListKey, ListKind, Pair, Table, number_in_key}
 use crate::meta::{self, Tip};
 use crate::ranked::RankMoves;
 use crate::rows::{AddressRow, BlockRow, Totals, TransactionRow, TransferRow};
+use crate::standing::find_standing;
 use crate::undo::{Overwritten, UndoRecord};
 
 impl WriteState {
@@ -73,6 +74,12 @@ impl WriteState {
         }
         moves.write(&view, &mut batch)?;
         ask_again(&mut overwrites, &mut batch, &touched, number)?;
+        for token in &touched {
+            let standing = find_standing(&mut overwrites, *token)?;
+            if standing.is_some_and(|standing| standing.balance_source == BalanceSource::Calls) {
+                ask_drifting(&mut overwrites, &view, &mut batch, *token, number)?;
+            }
+        }
         sweep_where_source_changed(&overwrites, &mut batch)?;
         rerank_tokens(&touched, &mut overwrites, &view, &mut batch, |id| tokens::stored_address(&view, id))?;
         overwrites.write(&mut batch);
