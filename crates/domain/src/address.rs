@@ -10,11 +10,11 @@ pub struct AddressFacts {
     pub first_seen: u64,
     /// Time of the newest block in which the address took part, unix seconds.
     pub last_seen: u64,
-    /// Set where a transaction of the index created a contract at this address.
+    /// Set where a transaction of the index is known to have created a contract at this address.
     pub creation: Option<Creation>,
 }
 
-/// Who made a contract, and by which transaction.
+/// Who made a contract, a person or another contract, and by which transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Creation {
     pub creator: Address,

@@ -18,6 +18,19 @@ pub struct BlockChanges {
     pub trades: Vec<TradeEvent>,
     /// Pools that trade in this block. One that the index knows already does no harm.
     pub pools: Vec<Pool>,
+    /// Contracts that other contracts made, in the order of their making; None where nobody told. Who made and who was
+    /// made stand in `involved` as well.
+    pub inner_creations: Option<Vec<InnerCreation>>,
+}
+
+/// A contract that was made on the way, inside a call of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InnerCreation {
+    /// Position of the transaction in its block.
+    pub tx_index: u32,
+    /// The contract that made it.
+    pub creator: Address,
+    pub created: Address,
 }
 
 /// An address that a transaction reached without being its sender or receiver: a contract it created, a contract that

@@ -20,10 +20,10 @@ mod transfer;
 
 pub use account::{Account, Code};
 pub use address::{AddressFacts, Creation};
-pub use alloy_primitives::{Address, B256, U256};
+pub use alloy_primitives::{Address, B256, Bytes, U256};
 pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
-pub use changes::{BlockChanges, Involvement, TouchedHolder};
+pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
 pub use filter::{BlockRange, TransactionFilter};
 pub use log::{FetchedBlock, Log};
 pub use page::{Order, Page, PageRequest};

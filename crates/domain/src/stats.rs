@@ -9,6 +9,8 @@ pub struct Stats {
     pub latest_block: Option<BlockNumber>,
     pub total_transactions: u64,
     pub total_tokens: u64,
+    /// Blocks that may have made contracts inside calls of which nobody told.
+    pub untraced_blocks: u64,
     /// Mean over the transactions of the newest hundred blocks that have any, in wei, rounded down.
     pub average_gas_price: U256,
 }

@@ -72,9 +72,10 @@ pub struct Exchange {
 }
 
 /// Which trades are wanted: all conditions that are set must hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TradeFilter {
     pub maker: Option<Address>,
-    pub exchange: Option<Exchange>,
+    /// At one of these, each named once.
+    pub exchanges: Option<Vec<Exchange>>,
     pub blocks: BlockRange,
 }

@@ -63,6 +63,11 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_LABELS", value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
 
+    /// Whether the node's traces are asked who made contracts inside calls: `auto` (if it traces) or `off`, since a
+    /// backfill goes no faster than the node traces [default: auto]
+    #[arg(long, env = "EXPLORER_TRACES", value_name = "TRACES")]
+    pub(crate) traces: Option<Traces>,
+
     /// What token types are called on this chain: BEP20 and so on, or ERC20 and so on [default: BEP]
     #[arg(long, env = "EXPLORER_TOKEN_PREFIX", value_name = "BEP|ERC")]
     pub(crate) token_prefix: Option<TokenPrefix>,
@@ -131,6 +136,7 @@ impl RunOptions {
             listen: self.listen.or(other.listen),
             start_block: self.start_block.or(other.start_block),
             labels: self.labels.or(other.labels),
+            traces: self.traces.or(other.traces),
             token_prefix: self.token_prefix.or(other.token_prefix),
             chain_name: self.chain_name.or(other.chain_name),
             coin: self.coin.or(other.coin),
@@ -147,6 +153,15 @@ impl RunOptions {
             config: self.config.or(other.config),
         }
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Traces {
+    /// If the node traces
+    Auto,
+    /// Never
+    Off,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use api::{Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix, TrustedProxies};
 use domain::BlockNumber;
+use ingest::Traces;
 use node::NodeConfig;
 use store_embedded::StoreOptions;
 
@@ -26,6 +27,7 @@ pub(crate) struct ServiceConfig {
     pub(crate) data: PathBuf,
     pub(crate) listen: SocketAddr,
     pub(crate) start_block: Option<BlockNumber>,
+    pub(crate) traces: Traces,
     pub(crate) labels: Labels,
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) dexes: Dexes,
@@ -98,6 +100,10 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         data: data_folder(options.data)?,
         listen: options.listen.unwrap_or(DEFAULT_LISTEN),
         start_block: options.start_block,
+        traces: match options.traces {
+            Some(cli::Traces::Off) => Traces::Off,
+            Some(cli::Traces::Auto) | None => Traces::Auto,
+        },
         labels,
         token_prefix: options.token_prefix.unwrap_or_default(),
         dexes,

@@ -34,6 +34,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         data: data.path().to_owned(),
         listen: options.listen,
         start_block: None,
+        traces: ingest::Traces::Auto,
         labels: api::Labels::default(),
         token_prefix: api::TokenPrefix::default(),
         dexes: api::Dexes::default(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use api::{Accounts, ApiParts, ApiState, KeyUses};
 use domain::{BlockNumber, SyncStatus};
-use ingest::{Follower, IngestConfig, Progress};
+use ingest::{Follower, IngestConfig, Progress, Traces};
 use node::NodeClient;
 use store::{StoreError, UserRecords};
 use store_embedded::EmbeddedStore;
@@ -96,6 +96,7 @@ impl Service {
             store: Arc::clone(&store),
             data: config.data,
             start_block: config.start_block,
+            traces: config.traces,
             status,
             progress: Arc::clone(&progress),
         };
@@ -157,6 +158,7 @@ struct Following {
     store: Arc<EmbeddedStore>,
     data: std::path::PathBuf,
     start_block: Option<BlockNumber>,
+    traces: Traces,
     status: watch::Sender<SyncStatus>,
     progress: Arc<Progress>,
 }
@@ -164,7 +166,7 @@ struct Following {
 impl Following {
     async fn run(self, cancel: CancellationToken) -> anyhow::Result<()> {
         let Some(start_block) = cancel.run_until_cancelled(self.bind()).await.transpose()? else { return Ok(()) };
-        let config = IngestConfig::from_block(start_block);
+        let config = IngestConfig { traces: self.traces, ..IngestConfig::from_block(start_block) };
         let (writer, reader) = (Box::new(self.store.writer()), Arc::new(self.store.reader()));
         let follower = Follower::new(self.node, writer, reader, config, self.status, self.progress);
         // A failure has been logged and shows in the status; reading goes on.

@@ -2,6 +2,16 @@ use std::time::Duration;
 
 use domain::BlockNumber;
 
+/// Whether the node's traces are asked who made contracts inside calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Traces {
+    /// Of a node that traces.
+    #[default]
+    Auto,
+    /// Never: tracing is dear, and a long backfill goes no faster than the node traces.
+    Off,
+}
+
 /// How the chain is followed. The defaults suit every chain; tests shorten the waits.
 #[derive(Debug, Clone, Copy)]
 pub struct IngestConfig {
@@ -30,6 +40,11 @@ pub struct IngestConfig {
     pub trouble_pause: Duration,
     /// While far behind, tokens are asked for their names this often at most: blocks come first.
     pub settle_interval: Duration,
+    pub traces: Traces,
+    /// How long a block waits for its trace before it is committed without.
+    pub trace_patience: Duration,
+    /// How long the node's traces are left alone after they failed.
+    pub trace_rest: Duration,
 }
 
 impl IngestConfig {
@@ -48,6 +63,9 @@ impl IngestConfig {
             idle_check: Duration::from_secs(2),
             trouble_pause: Duration::from_secs(1),
             settle_interval: Duration::from_secs(1),
+            traces: Traces::Auto,
+            trace_patience: Duration::from_secs(10),
+            trace_rest: Duration::from_secs(30),
         }
     }
 }

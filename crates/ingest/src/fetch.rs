@@ -76,7 +76,8 @@ impl BlockRun {
             let task = tokio::spawn(async move {
                 let Some(fetched) = node.find_block(number).await? else { return Ok(None) };
                 let weight = fetched.weight();
-                let changes = resolver.resolve(decode_block(fetched)).await?;
+                let inner_creations = resolver.find_inner_creations(&fetched).await;
+                let changes = resolver.resolve(decode_block(fetched, inner_creations)).await?;
                 Ok(Some(Fetched { changes, weight }))
             });
             self.under_way.push_back(AbortOnDropHandle::new(task));

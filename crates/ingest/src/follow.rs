@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::batch::Batch;
+use crate::creations::CreationFinder;
 use crate::fetch::BlockRun;
 use crate::fork::{ForkPoint, find_fork_point};
 use crate::resolve::Resolver;
@@ -36,6 +37,7 @@ pub struct Follower {
     status: watch::Sender<SyncStatus>,
     progress: Arc<Progress>,
     resolver: Arc<Resolver>,
+    creations: Arc<CreationFinder>,
     settler: Settler,
     /// Since when the node has been showing a head below ours on our own branch.
     shorter_since: Option<Instant>,
@@ -62,9 +64,11 @@ impl Follower {
         status: watch::Sender<SyncStatus>,
         progress: Arc<Progress>,
     ) -> Self {
-        let resolver = Arc::new(Resolver::new(node.clone(), Arc::clone(&reader)));
+        let (traces, patience, rest) = (config.traces, config.trace_patience, config.trace_rest);
+        let creations = Arc::new(CreationFinder::new(node.clone(), traces, patience, rest));
+        let resolver = Arc::new(Resolver::new(node.clone(), Arc::clone(&reader), Arc::clone(&creations)));
         let settler = Settler::new(node.clone(), config.settle_interval, config.trouble_pause);
-        Self { node, writer, reader, config, status, progress, resolver, settler, shorter_since: None }
+        Self { node, writer, reader, config, status, progress, resolver, creations, settler, shorter_since: None }
     }
 
     /// Follows the chain until told to stop.
@@ -235,7 +239,8 @@ impl Follower {
 
     /// What contracts said on a branch is not believed on another. Whoever still asks there has the old resolver.
     fn leave_branch(&mut self) {
-        self.resolver = Arc::new(Resolver::new(self.node.clone(), Arc::clone(&self.reader)));
+        let (reader, creations) = (Arc::clone(&self.reader), Arc::clone(&self.creations));
+        self.resolver = Arc::new(Resolver::new(self.node.clone(), reader, creations));
         self.settler.forget();
     }
 

@@ -11,6 +11,7 @@
 mod abi;
 mod batch;
 mod config;
+mod creations;
 mod decode;
 mod error;
 mod fetch;
@@ -25,7 +26,7 @@ mod standards;
 #[cfg(test)]
 mod test_node;
 
-pub use config::IngestConfig;
+pub use config::{IngestConfig, Traces};
 pub use error::IngestError;
 pub use follow::Follower;
 pub use progress::Progress;

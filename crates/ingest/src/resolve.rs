@@ -4,11 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use alloy_primitives::U256;
-use domain::{Address, BlockChanges, BlockRef, Pool, PoolStyle, TokenKind, TradeEvent, TransferEvent};
+use domain::{
+    Address, BlockChanges, BlockRef, FetchedBlock, InnerCreation, Pool, PoolStyle, TokenKind, TradeEvent, TransferEvent,
+};
 use futures::future::try_join_all;
 use node::NodeClient;
-use store::ChainReader;
+use store::{ChainReader, StoreError};
 
+use crate::creations::CreationFinder;
 use crate::decode::{DecodedBlock, SwapCandidate, Transfers};
 use crate::pools::PoolDirectory;
 use crate::setback::Setback;
@@ -19,24 +22,37 @@ use crate::standards::Standards;
 pub(crate) struct Resolver {
     pools: PoolDirectory,
     standards: Standards,
+    reader: Arc<dyn ChainReader>,
+    creations: Arc<CreationFinder>,
 }
 
 impl Resolver {
-    pub(crate) fn new(node: NodeClient, reader: Arc<dyn ChainReader>) -> Self {
-        Self { pools: PoolDirectory::new(node.clone(), reader), standards: Standards::new(node) }
+    pub(crate) fn new(node: NodeClient, reader: Arc<dyn ChainReader>, creations: Arc<CreationFinder>) -> Self {
+        let pools = PoolDirectory::new(node.clone(), Arc::clone(&reader));
+        Self { pools, standards: Standards::new(node), reader, creations }
+    }
+
+    pub(crate) async fn find_inner_creations(&self, block: &FetchedBlock) -> Option<Vec<InnerCreation>> {
+        self.creations.find(block).await
     }
 
     pub(crate) async fn resolve(&self, decoded: DecodedBlock) -> Result<BlockChanges, Setback> {
-        let DecodedBlock { block, transactions, involved, transfers, touched_holders, swaps } = decoded;
+        let DecodedBlock { block, transactions, involved, transfers, touched_holders, swaps, inner_creations } =
+            decoded;
         let transfers = self.settle_standards(transfers, block.id()).await?;
         let (trades, pools) = self.find_trades(swaps, block.id()).await?;
-        Ok(BlockChanges { block, transactions, involved, transfers, touched_holders, trades, pools })
+        Ok(BlockChanges { block, transactions, involved, transfers, touched_holders, trades, pools, inner_creations })
     }
 
     async fn settle_standards(&self, transfers: Transfers, block: BlockRef) -> Result<Vec<TransferEvent>, Setback> {
         let tokens = distinct(transfers.ambiguous.iter().map(|index| transfers.events[*index].token));
-        let kinds = try_join_all(tokens.iter().map(|token| self.standards.find(*token, block))).await?;
+        let kinds = tokens.iter().map(|token| self.standards.find(*token, block, self.indexed_kind(*token)));
+        let kinds = try_join_all(kinds).await?;
         Ok(apply_standards(transfers, &tokens.into_iter().zip(kinds).collect()))
+    }
+
+    async fn indexed_kind(&self, token: Address) -> Result<Option<TokenKind>, StoreError> {
+        Ok(self.reader.find_token(token).await?.map(|token| token.kind))
     }
 
     async fn find_trades(
@@ -115,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_form_becomes_a_piece_where_the_contract_says_so_and_keeps_its_place() {
+    fn what_is_in_doubt_becomes_a_piece_where_the_contract_says_so_and_keeps_its_place() {
         let events = vec![unindexed(0, TOKEN), unindexed(1, POOL), unindexed(2, TOKEN)];
         let transfers = Transfers { events: events.clone(), ambiguous: vec![0, 1] };
         let kinds = HashMap::from([(TOKEN, TokenKind::Bep721), (POOL, TokenKind::Bep20)]);

@@ -3,8 +3,10 @@
 use domain::{Address, BlockRef, Selector, TokenKind};
 use node::{CallBlock, ContractAnswer, ContractCall, NodeClient, NodeError};
 use quick_cache::sync::Cache;
+use store::StoreError;
 
 use crate::abi::{Word, call_data, number};
+use crate::setback::Setback;
 
 /// `supportsInterface(bytes4)`, of ERC-165
 const SUPPORTS_INTERFACE: Selector = [0x01, 0xff, 0xc9, 0xa7];
@@ -25,19 +27,39 @@ impl Standards {
         Self { node, known: Cache::new(REMEMBERED) }
     }
 
-    /// Whether the old form of a transfer tells of amounts or of pieces, for a token that emitted it in a block.
-    pub(crate) async fn find(&self, token: Address, seen_in: BlockRef) -> Result<TokenKind, NodeError> {
-        self.known.get_or_insert_async(&token, self.ask(token, seen_in)).await
+    /// Whether a transfer whose last field is not indexed tells of amounts or of pieces, for a token that emitted it in
+    /// a block. `indexed` tells what the index holds the token for; it is looked at where nobody remembers.
+    pub(crate) async fn find(
+        &self,
+        token: Address,
+        seen_in: BlockRef,
+        indexed: impl Future<Output = Result<Option<TokenKind>, StoreError>>,
+    ) -> Result<TokenKind, Setback> {
+        self.known.get_or_insert_async(&token, self.look_up(token, seen_in, indexed)).await
     }
 
-    async fn ask(&self, token: Address, seen_in: BlockRef) -> Result<TokenKind, NodeError> {
-        let question = |interface: Selector| ContractCall {
-            to: token,
-            data: call_data(SUPPORTS_INTERFACE, &[left_aligned(interface)]),
-        };
-        let answered = self.node.calls(COLLECTIBLES.map(question).into(), CallBlock::At(seen_in)).await?;
-        Ok(if answered.answers.iter().any(says_yes) { TokenKind::Bep721 } else { TokenKind::Bep20 })
+    async fn look_up(
+        &self,
+        token: Address,
+        seen_in: BlockRef,
+        indexed: impl Future<Output = Result<Option<TokenKind>, StoreError>>,
+    ) -> Result<TokenKind, Setback> {
+        match indexed.await? {
+            // It was asked when it was new, and said so.
+            Some(TokenKind::Bep20) => Ok(TokenKind::Bep20),
+            // New, or known by another event than this.
+            _ => Ok(ask(&self.node, token, seen_in).await?),
+        }
     }
+}
+
+async fn ask(node: &NodeClient, token: Address, seen_in: BlockRef) -> Result<TokenKind, NodeError> {
+    let question = |interface: Selector| ContractCall {
+        to: token,
+        data: call_data(SUPPORTS_INTERFACE, &[left_aligned(interface)]),
+    };
+    let answered = node.calls(COLLECTIBLES.map(question).into(), CallBlock::At(seen_in)).await?;
+    Ok(if answered.answers.iter().any(says_yes) { TokenKind::Bep721 } else { TokenKind::Bep20 })
 }
 
 fn left_aligned(interface: Selector) -> Word {
@@ -63,6 +85,11 @@ mod tests {
     use crate::decode::samples::{ROUTER, TOKEN, uint};
     use crate::test_node::{CallReply, TestNode};
 
+    /// What the index says of a token that it does not know.
+    async fn unknown() -> Result<Option<TokenKind>, StoreError> {
+        Ok(None)
+    }
+
     #[tokio::test]
     async fn many_who_ask_about_one_token_at_once_cause_one_question() {
         let node = TestNode::start(|to, data| match to {
@@ -71,11 +98,23 @@ mod tests {
         })
         .await;
         let standards = Standards::new(node.client());
-        let asked = (0..20).map(|_| standards.find(TOKEN, node.head()));
+        let asked = (0..20).map(|_| standards.find(TOKEN, node.head(), unknown()));
         let kinds = futures::future::try_join_all(asked).await.unwrap();
         assert!(kinds.iter().all(|kind| *kind == TokenKind::Bep721));
         assert_eq!(node.calls(), COLLECTIBLES.len());
-        assert_eq!(standards.find(ROUTER, node.head()).await.unwrap(), TokenKind::Bep20);
+        assert_eq!(standards.find(ROUTER, node.head(), unknown()).await.unwrap(), TokenKind::Bep20);
+    }
+
+    #[tokio::test]
+    async fn a_token_that_the_index_holds_for_amounts_is_not_asked_again() {
+        let node = TestNode::start(|_, _| CallReply::Return(uint(1).to_vec())).await;
+        let standards = Standards::new(node.client());
+        let indexed = async |kind| Ok(Some(kind));
+        let amounts = standards.find(TOKEN, node.head(), indexed(TokenKind::Bep20)).await.unwrap();
+        assert_eq!((amounts, node.calls()), (TokenKind::Bep20, 0));
+        // One that was first seen by another event has not been asked.
+        let pieces = standards.find(ROUTER, node.head(), indexed(TokenKind::Bep1155)).await.unwrap();
+        assert_eq!((pieces, node.calls()), (TokenKind::Bep721, COLLECTIBLES.len()));
     }
 
     #[tokio::test]
@@ -87,8 +126,8 @@ mod tests {
         })
         .await;
         let standards = Standards::new(node.client());
-        assert!(standards.find(TOKEN, node.head()).await.is_err());
-        assert_eq!(standards.find(TOKEN, node.head()).await.unwrap(), TokenKind::Bep721);
+        assert!(standards.find(TOKEN, node.head(), unknown()).await.is_err());
+        assert_eq!(standards.find(TOKEN, node.head(), unknown()).await.unwrap(), TokenKind::Bep721);
     }
 
     #[test]

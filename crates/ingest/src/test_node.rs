@@ -23,7 +23,10 @@ type Contracts = dyn Fn(Address, &[u8]) -> CallReply + Send + Sync;
 
 struct Served {
     contracts: Box<Contracts>,
+    /// What tracing a block gives: a result or an error.
+    trace: Result<Value, Value>,
     calls: AtomicUsize,
+    traces: AtomicUsize,
 }
 
 pub(crate) struct TestNode {
@@ -34,7 +37,15 @@ pub(crate) struct TestNode {
 
 impl TestNode {
     pub(crate) async fn start(contracts: impl Fn(Address, &[u8]) -> CallReply + Send + Sync + 'static) -> Self {
-        let served = Arc::new(Served { contracts: Box::new(contracts), calls: AtomicUsize::new(0) });
+        Self::tracing(contracts, Err(json!({ "code": -32601, "message": "the method does not exist" }))).await
+    }
+
+    pub(crate) async fn tracing(
+        contracts: impl Fn(Address, &[u8]) -> CallReply + Send + Sync + 'static,
+        trace: Result<Value, Value>,
+    ) -> Self {
+        let (calls, traces) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let served = Arc::new(Served { contracts: Box::new(contracts), trace, calls, traces });
         let app = Router::new().route("/", post(answer)).with_state(Arc::clone(&served));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -51,6 +62,11 @@ impl TestNode {
 
     pub(crate) fn head(&self) -> BlockRef {
         BlockRef { number: HEAD, hash: hash(HEAD) }
+    }
+
+    /// Questions for traces so far.
+    pub(crate) fn traces(&self) -> usize {
+        self.served.traces.load(Ordering::SeqCst)
     }
 
     /// Calls of contracts so far.
@@ -88,6 +104,11 @@ fn answer_one(served: &Served, call: &Value) -> Value {
                 CallReply::Revert => Err(json!({ "code": 3, "message": "execution reverted" })),
                 CallReply::Fail => Err(json!({ "code": -32603, "message": "the node is overloaded" })),
             }
+        }
+        "eth_getCode" => Ok(json!("0x6001")),
+        "debug_traceBlockByNumber" => {
+            served.traces.fetch_add(1, Ordering::SeqCst);
+            served.trace.clone()
         }
         other => panic!("{other} was not expected"),
     };

@@ -3,12 +3,15 @@ use std::{
     time::Duration,
 };
 
-use domain::{Account, Address, B256, BlockNumber, BlockRef, ChainIdentity, FetchedBlock, TransactionDetail};
+use domain::{
+    Account, Address, B256, BlockNumber, BlockRef, ChainIdentity, FetchedBlock, InnerCreation, TransactionDetail,
+};
 
 use crate::{
-    CallBlock, CallOutcome, CallRequest, ContractAnswers, ContractCall, Heads, NodeConfig, NodeError, NodeStatus,
-    PollBounds, RetryPolicy, account::fetch_account, blocks::fetch_block, call, calls::call_contracts, error::Remedy,
-    failover::Failover, rpc_error::RpcErrorKind, status::Counters, transaction::fetch_transaction, upstream::Upstream,
+    CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Heads, NodeConfig, NodeError,
+    NodeStatus, PollBounds, RetryPolicy, account::fetch_account, blocks::fetch_block, call, calls::call_contracts,
+    codes::fetch_codes, error::Remedy, failover::Failover, rpc_error::RpcErrorKind, status::Counters,
+    traces::trace_block, transaction::fetch_transaction, upstream::Upstream,
 };
 
 /// Speaks with the node. Cheap to clone; all clones share connections, limits and counters.
@@ -100,6 +103,21 @@ impl NodeClient {
     /// (yet).
     pub async fn find_block(&self, number: BlockNumber) -> Result<Option<FetchedBlock>, NodeError> {
         self.persist(self.retry.tries, |_, upstream| async move { fetch_block(&upstream, number).await }).await
+    }
+
+    /// The contracts that other contracts made in a block, in the order of their making; None where the endpoint in use
+    /// does not trace. Asked for once: a block can do without, and nothing is said about the endpoint by a failure.
+    pub async fn find_inner_creations(&self, block: &FetchedBlock) -> Result<Option<Vec<InnerCreation>>, NodeError> {
+        let index = self.failover.current();
+        self.failover.admit(index).await?;
+        trace_block(self.failover.upstream(index), block).await
+    }
+
+    /// The code at many addresses, all at one state. Where the node does not have the state that is asked for, at the
+    /// node's head, if that is not older: [`Codes::block`] tells.
+    pub async fn codes(&self, addresses: Vec<Address>, at: BlockRef) -> Result<Codes, NodeError> {
+        let addresses = &addresses;
+        self.persist(self.retry.tries, |_, upstream| async move { fetch_codes(&upstream, addresses, at).await }).await
     }
 
     /// Calls many contracts without leaving a trace, all at one state. Where the node does not have the state that is

@@ -12,7 +12,7 @@ use alloy_primitives::bytes::Bytes;
 use domain::{BlockRef, ChainIdentity};
 use futures::future::{join_all, try_join_all};
 use serde::de::DeserializeOwned;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::{
     Endpoint, NodeConfig, NodeError,
@@ -25,6 +25,8 @@ use crate::{
 
 /// Calls in a batch at first; halved whenever the node finds a batch too big.
 const FIRST_BATCH: usize = 50;
+/// Long calls under way at once, at most: the node has its blocks to make.
+const ASIDE: usize = 4;
 /// Answers longer than this are decoded off the threads that drive the connections.
 const LONG_ANSWER: usize = 1 << 20;
 
@@ -34,6 +36,8 @@ pub(crate) struct Upstream {
     transport: Transport,
     timeout: Duration,
     limiter: Limiter,
+    /// For calls that take so long that they would spoil the measure of all others.
+    aside: Semaphore,
     abilities: Abilities,
     next_id: AtomicU64,
     counters: Arc<Counters>,
@@ -44,6 +48,7 @@ pub(crate) struct Upstream {
 pub(crate) struct Abilities {
     pub(crate) lacks_block_receipts: AtomicBool,
     pub(crate) lacks_state_by_hash: AtomicBool,
+    pub(crate) lacks_traces: AtomicBool,
     /// 1: no batches.
     batch: AtomicUsize,
 }
@@ -78,9 +83,11 @@ impl Upstream {
             transport: Transport::new(endpoint, config)?,
             timeout: config.request_timeout,
             limiter: Limiter::new(config.max_concurrency),
+            aside: Semaphore::new(ASIDE.min(config.max_concurrency)),
             abilities: Abilities {
                 lacks_block_receipts: AtomicBool::new(false),
                 lacks_state_by_hash: AtomicBool::new(false),
+                lacks_traces: AtomicBool::new(false),
                 batch: AtomicUsize::new(FIRST_BATCH),
             },
             next_id: AtomicU64::new(1),
@@ -107,6 +114,30 @@ impl Upstream {
     {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (answer, sent) = self.send(id, call.method, call.request(id)).await?;
+        self.read(call, answer, sent).await
+    }
+
+    /// One call that may take long, and says nothing about how much else the node bears; None where the result is null.
+    pub(crate) async fn call_aside<T>(&self, call: &Call) -> Result<Option<T>, NodeError>
+    where
+        T: DeserializeOwned + Send + 'static,
+    {
+        // The semaphore is never closed; without a permit the request would just go.
+        let _turn = self.aside.acquire().await.ok();
+        let (id, sent) = (self.next_id.fetch_add(1, Ordering::Relaxed), Instant::now());
+        Counters::count(&self.counters.requests);
+        let outcome = tokio::time::timeout(self.timeout, self.transport.send(id, call.request(id))).await;
+        let answer = match outcome {
+            Ok(outcome) => outcome.map_err(|error| self.transport_error(call.method, error))?,
+            Err(_) => return Err(self.timed_out(call.method)),
+        };
+        self.read(call, answer, sent).await
+    }
+
+    async fn read<T>(&self, call: &Call, answer: Bytes, sent: Instant) -> Result<Option<T>, NodeError>
+    where
+        T: DeserializeOwned + Send + 'static,
+    {
         let result = if answer.len() > LONG_ANSWER {
             let decoded = tokio::task::spawn_blocking(move || decode(&answer)).await;
             decoded.unwrap_or_else(|error| Err(AnswerError::Unreadable(error.to_string())))
@@ -179,7 +210,6 @@ impl Upstream {
         let outcome = tokio::time::timeout(self.timeout, self.transport.send(id, request)).await;
         let reachable = !matches!(outcome, Err(_) | Ok(Err(TransportError::Unreachable(_))));
         self.counters.reachable.store(reachable, Ordering::Relaxed);
-        let endpoint = || self.name.clone();
         match outcome {
             Ok(Ok(answer)) => {
                 slot.answered();
@@ -187,28 +217,36 @@ impl Upstream {
             }
             Err(_) => {
                 slot.overloaded();
-                Err(NodeError::TimedOut { endpoint: endpoint(), method, timeout: self.timeout })
+                Err(self.timed_out(method))
             }
-            Ok(Err(TransportError::Unreachable(source))) => {
-                Err(NodeError::Unreachable { endpoint: endpoint(), source })
-            }
-            Ok(Err(TransportError::TooLong)) => Err(NodeError::bad_answer(method, "longer than an answer may be")),
-            Ok(Err(TransportError::Status { status: 429, retry_after, .. })) => {
-                slot.overloaded();
-                let message = "HTTP status 429".to_owned();
-                Err(NodeError::Limited { endpoint: endpoint(), method, message, retry_after })
-            }
-            Ok(Err(TransportError::Status { status, retry_after, body })) => {
-                // Some nodes and providers put an error of JSON-RPC under another status.
-                let error = match decode::<Quantity>(&body) {
-                    Err(AnswerError::Rpc(error)) => self.rpc_error(method, error, retry_after),
-                    _ => NodeError::HttpStatus { endpoint: endpoint(), method, status },
-                };
-                if matches!(error, NodeError::Limited { .. }) || status == 503 {
+            Ok(Err(error)) => {
+                let busy = matches!(error, TransportError::Status { status: 429 | 503, .. });
+                let error = self.transport_error(method, error);
+                if busy || matches!(error, NodeError::Limited { .. }) {
                     slot.overloaded();
                 }
                 Err(error)
             }
+        }
+    }
+
+    fn timed_out(&self, method: &'static str) -> NodeError {
+        NodeError::TimedOut { endpoint: self.name.clone(), method, timeout: self.timeout }
+    }
+
+    fn transport_error(&self, method: &'static str, error: TransportError) -> NodeError {
+        let endpoint = self.name.clone();
+        match error {
+            TransportError::Unreachable(source) => NodeError::Unreachable { endpoint, source },
+            TransportError::TooLong => NodeError::bad_answer(method, "longer than an answer may be"),
+            TransportError::Status { status: 429, retry_after, .. } => {
+                NodeError::Limited { endpoint, method, message: "HTTP status 429".to_owned(), retry_after }
+            }
+            // Some nodes and providers put an error of JSON-RPC under another status.
+            TransportError::Status { status, retry_after, body } => match decode::<Quantity>(&body) {
+                Err(AnswerError::Rpc(error)) => self.rpc_error(method, error, retry_after),
+                _ => NodeError::HttpStatus { endpoint, method, status },
+            },
         }
     }
 

@@ -30,6 +30,11 @@ impl<K: Eq + Hash, V> AgedCache<K, V> {
         self.young.remove(key).or(old)
     }
 
+    pub(crate) fn clear(&mut self) {
+        self.young.clear();
+        self.old.clear();
+    }
+
     pub(crate) fn retain(&mut self, keep: impl Fn(&K, &V) -> bool) {
         self.young.retain(|key, value| keep(key, value));
         self.old.retain(|key, value| keep(key, value));

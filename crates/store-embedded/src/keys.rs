@@ -40,7 +40,7 @@ pub(crate) enum Table {
     TransactionByHash = 0x21,
     /// address -> address id.
     AddressId = 0x22,
-    /// address id -> id of the transaction that created a contract there.
+    /// address id -> id of the transaction that created a contract there, and of the contract that made it, if one did.
     Creation = 0x23,
     /// address id -> the pool that stands there.
     Pool = 0x24,
@@ -58,7 +58,7 @@ pub(crate) enum Table {
     Token = 0x43,
     /// address id -> what the token's contract says of itself.
     TokenFacts = 0x44,
-    /// address id -> since which block something must be asked about the token there.
+    /// address id -> since which block something must be asked again about the token there.
     TokenQuestion = 0x45,
     /// token, holder -> balance.
     Balance = 0x46,
@@ -84,6 +84,14 @@ pub(crate) enum Table {
     Audit = 0x67,
     /// token -> nothing: a comparison is due.
     Unaudited = 0x68,
+    /// address id -> hash of the contract's code there; nothing where there was none when it was asked.
+    CodeHash = 0x69,
+    /// hash -> code.
+    Code = 0x6a,
+    /// address id -> since which block the code there must be asked.
+    UnaskedCode = 0x6b,
+    /// address id -> since which block there is a token that was never asked about itself.
+    NewToken = 0x6c,
     /// name or symbol, address id -> nothing.
     TokenName = 0x6d,
     /// id -> an API key's record.
@@ -99,7 +107,7 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 36] = [
+    pub(crate) const ALL: [Self; 40] = [
         Self::Block,
         Self::Transaction,
         Self::Address,
@@ -130,6 +138,10 @@ impl Table {
         Self::Sweep,
         Self::Audit,
         Self::Unaudited,
+        Self::CodeHash,
+        Self::Code,
+        Self::UnaskedCode,
+        Self::NewToken,
         Self::TokenName,
         Self::ApiKey,
         Self::ApiKeyByDigest,
@@ -171,6 +183,10 @@ impl Table {
                 | Self::Sweep
                 | Self::Audit
                 | Self::Unaudited
+                | Self::CodeHash
+                | Self::Code
+                | Self::UnaskedCode
+                | Self::NewToken
                 | Self::TokenName
                 | Self::ApiKey
                 | Self::ApiKeyByDigest
@@ -215,6 +231,10 @@ impl Key {
 
     pub(crate) fn address(address: &Address) -> Self {
         Self::of(&[address.as_slice()])
+    }
+
+    pub(crate) fn hash(hash: &B256) -> Self {
+        Self::of(&[hash.as_slice()])
     }
 
     pub(crate) fn hash_prefix(hash: &B256) -> Self {

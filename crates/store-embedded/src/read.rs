@@ -2,6 +2,7 @@
 
 mod addresses;
 mod blocks;
+mod codes;
 mod events;
 mod marks;
 mod search;

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, B256, Block, BlockId, BlockRange, BlockRef, Holder, Page, PageRequest, Pool, Stats,
-    Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFilter, Transfer,
+    Account, Address, AddressFacts, B256, Block, BlockId, BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool,
+    Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFilter, Transfer,
     TransferFilter,
 };
 use store::{BoxError, ChainReader, KeptAccounts, StoreError};
@@ -80,6 +80,14 @@ impl ChainReader for EmbeddedReader {
         self.read(move |index| index.find_address(address)).await
     }
 
+    async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
+        self.read(move |index| index.find_code_hash(address)).await
+    }
+
+    async fn find_code(&self, code_hash: B256) -> Result<Option<Bytes>, StoreError> {
+        self.read(move |index| index.find_code(code_hash)).await
+    }
+
     async fn list_tokens(&self, page: PageRequest) -> Result<Page<Token>, StoreError> {
         self.read(move |index| index.list_tokens(page)).await
     }
@@ -99,7 +107,7 @@ impl ChainReader for EmbeddedReader {
     }
 
     async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
-        let filter = *filter;
+        let filter = filter.clone();
         self.read(move |index| index.list_trades(&filter, page)).await
     }
 

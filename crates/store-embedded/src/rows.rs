@@ -3,6 +3,7 @@
 mod account;
 mod address;
 mod block;
+mod creation;
 mod pool;
 mod token;
 mod trade;
@@ -12,6 +13,7 @@ mod transfer;
 pub(crate) use account::{account_from_row, account_to_row};
 pub(crate) use address::AddressRow;
 pub(crate) use block::{BlockRow, Totals};
+pub(crate) use creation::CreationRow;
 pub(crate) use pool::{PoolRow, exchange_list};
 pub(crate) use token::{
     AuditRow, CallHolders, TokenRow, balance_from_row, balance_to_row, facts_from_row, facts_to_row,

@@ -1,6 +1,7 @@
 //! Commit and revert: a pair. What the first puts in, the second takes out, and nothing else.
 
 mod addresses;
+mod codes;
 mod commit;
 mod facts;
 mod holders;
@@ -10,6 +11,8 @@ mod revert;
 mod tokens;
 mod trades;
 
+use crate::cache::AgedCache;
+use crate::keys::AddressId;
 use crate::lists::Tails;
 use addresses::AddressIds;
 
@@ -18,10 +21,19 @@ use addresses::AddressIds;
 pub(crate) struct WriteState {
     tails: Tails,
     addresses: AddressIds,
+    /// Addresses whose code is known, or asked for.
+    met_codes: AgedCache<AddressId, ()>,
+    /// The token that was last given out to be asked again: the next round goes on behind it.
+    last_asked_again: Option<AddressId>,
 }
 
 impl WriteState {
     pub(crate) fn new(cache_entries: usize) -> Self {
-        Self { tails: Tails::new(cache_entries), addresses: AddressIds::new(cache_entries) }
+        Self {
+            tails: Tails::new(cache_entries),
+            addresses: AddressIds::new(cache_entries),
+            met_codes: AgedCache::new(cache_entries),
+            last_asked_again: None,
+        }
     }
 }

@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use domain::{
-    Address, AuditSample, AuditVerdict, B256, BalanceQuestion, BlockChanges, BlockNumber, BlockRef, TokenFacts,
+    Address, AuditSample, AuditVerdict, B256, BalanceQuestion, BlockChanges, BlockNumber, BlockRef, Bytes, TokenFacts,
     TokenQuestion, U256,
 };
 use store::{BoxError, ChainWriter, StoreError, Undo};
@@ -68,7 +68,7 @@ impl ChainWriter for EmbeddedWriter {
     }
 
     async fn list_token_questions(&self, limit: usize) -> Result<Vec<TokenQuestion>, StoreError> {
-        self.work(move |engine, _| WriteState::list_token_questions(engine, limit)).await
+        self.work(move |engine, state| state.list_token_questions(engine, limit)).await
     }
 
     async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError> {
@@ -93,6 +93,14 @@ impl ChainWriter for EmbeddedWriter {
         at: BlockNumber,
     ) -> Result<(), StoreError> {
         self.work(move |engine, _| WriteState::keep_balances(engine, &balances, at)).await
+    }
+
+    async fn list_code_questions(&self, limit: usize) -> Result<Vec<Address>, StoreError> {
+        self.work(move |engine, _| WriteState::list_code_questions(engine, limit)).await
+    }
+
+    async fn keep_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError> {
+        self.work(move |engine, state| state.keep_codes(engine, &codes, at)).await
     }
 
     async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError> {

@@ -11,7 +11,7 @@ mod user_records;
 use std::sync::Arc;
 
 pub use chain::RandomChain;
-use domain::{Address, AuditVerdict, BlockChanges, BlockNumber, TokenFacts, U256};
+use domain::{Address, AuditVerdict, BlockChanges, BlockNumber, Bytes, TokenFacts, U256};
 pub use model::Model;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -66,6 +66,10 @@ pub async fn run(mut subject: Subject, plan: Plan) {
             ask_some_balances(&mut subject, &mut model, &mut rng, limit).await;
             subject.writer.rank_holders(limit).await.expect("rank");
         }
+        if rng.random_ratio(1, 4) {
+            let limit = rng.random_range(1..30);
+            answer_code_questions(&mut subject, &mut model, &mut rng, limit).await;
+        }
         assert_eq!(
             subject.writer.tip().await.expect("tip"),
             model.tip(),
@@ -77,6 +81,7 @@ pub async fn run(mut subject: Subject, plan: Plan) {
             checks::refusals(&mut subject, &model, &mut chain).await;
             settle(&mut subject, &mut model, &mut rng).await;
             checks::holders(&subject, &model, &chain).await;
+            checks::codes(&subject, &model, &chain).await;
         }
     }
     checks::all(&subject, &model, &chain, &mut rng).await;
@@ -142,10 +147,37 @@ async fn ask_some_balances(subject: &mut Subject, model: &mut Model, rng: &mut S
     count
 }
 
+/// Gives code for some addresses, as a node would: few kinds of it, at times none, at times a delegation. Gives how many
+/// questions there were.
+async fn answer_code_questions(subject: &mut Subject, model: &mut Model, rng: &mut StdRng, limit: usize) -> usize {
+    let questions = subject.writer.list_code_questions(limit).await.expect("questions");
+    let answers: Vec<(Address, Bytes)> = questions
+        .into_iter()
+        .map(|address| {
+            let code = match rng.random_range(0..6_u8) {
+                0 => Vec::new(),
+                1 => [&[0xef, 0x01, 0x00][..], &[7; 20]].concat(),
+                kind => vec![0x60, kind],
+            };
+            (address, code.into())
+        })
+        .collect();
+    for (address, code) in &answers {
+        model.keep_code(*address, code.clone());
+    }
+    let count = answers.len();
+    if let Some(tip) = model.tip() {
+        subject.writer.keep_codes(answers, tip.number).await.expect("codes");
+    }
+    count
+}
+
 /// Works off everything that is to be done behind the tip.
 async fn settle(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
     while ask_some_balances(subject, model, rng, 50).await + subject.writer.rank_holders(50).await.expect("rank") > 0 {}
     assert_eq!(model.missing_balances(), [], "balances that nobody asked for");
+    while answer_code_questions(subject, model, rng, 50).await > 0 {}
+    assert_eq!(model.missing_codes(), [] as [Address; 0], "code that nobody asked for");
 }
 
 async fn commit(subject: &mut Subject, model: &mut Model, chain: &mut RandomChain, rng: &mut StdRng) -> u64 {

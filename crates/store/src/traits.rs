@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, AuditSample, AuditVerdict, B256, BalanceQuestion, Block, BlockChanges, BlockId,
-    BlockNumber, BlockRange, BlockRef, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, TokenFacts,
+    BlockNumber, BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, TokenFacts,
     TokenQuestion, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFilter, Transfer, TransferFilter,
     U256,
 };
@@ -38,7 +38,8 @@ pub trait ChainWriter: Send + Sync {
     /// Takes back every block above `number`, in one atomic step.
     async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError>;
 
-    /// Tokens of which something must be asked: new ones, and those whose supply may have changed.
+    /// Tokens of which something must be asked: new ones, those whose supply may have changed, and those in use that
+    /// were last asked long ago. None of the three has to wait until the others are done.
     async fn list_token_questions(&self, limit: usize) -> Result<Vec<TokenQuestion>, StoreError>;
 
     /// Keeps what tokens say of themselves, and takes their questions off the list.
@@ -62,6 +63,13 @@ pub trait ChainWriter: Send + Sync {
         balances: Vec<(BalanceQuestion, U256)>,
         at: BlockNumber,
     ) -> Result<(), StoreError>;
+
+    /// Addresses at which code was met, or ought to stand since a block, and of which it has not been asked.
+    async fn list_code_questions(&self, limit: usize) -> Result<Vec<Address>, StoreError>;
+
+    /// Keeps the code that stands at addresses at a block, none where it is empty or a delegation, and takes their
+    /// questions off the list, but for those that a later block has raised again. Equal code is kept once.
+    async fn keep_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError>;
 
     /// Brings the order of some holders up to date with their balances; gives how many were looked at. When it gives 0,
     /// every list of holders is that of the tip.
@@ -91,6 +99,13 @@ pub trait ChainReader: Send + Sync {
     async fn find_transaction_events(&self, hash: B256, limit: u32) -> Result<Option<TransactionEvents>, StoreError>;
 
     async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError>;
+
+    /// The hash of the contract's code at an address; None where there is none, or where it was not asked yet. Follows
+    /// a moment behind the tip.
+    async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError>;
+
+    /// The code with a hash, if it is that of a contract of the index.
+    async fn find_code(&self, code_hash: B256) -> Result<Option<Bytes>, StoreError>;
 
     /// By holders, most first, then by address; the order of the request turns it round.
     async fn list_tokens(&self, page: PageRequest) -> Result<Page<Token>, StoreError>;

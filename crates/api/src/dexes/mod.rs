@@ -17,7 +17,8 @@ const MAX_CHARACTERS: usize = 64;
 #[derive(Debug, Clone)]
 pub struct Dexes {
     names: HashMap<Exchange, String>,
-    /// By name in lower case. Several where the exchange stands on several chains, or where its style is not told.
+    /// By name in lower case. Several where the exchange has several factories, on this chain or on others, or where
+    /// its style is not told.
     exchanges: HashMap<String, Vec<Exchange>>,
 }
 
@@ -40,8 +41,6 @@ pub enum DexesError {
     UntidyName { name: String },
     #[error("the dex name `{name}` has the form that stands for factories without a name")]
     ReservedName { name: String },
-    #[error("the dex name `{name}` is given twice, letter case aside")]
-    RepeatedName { name: String },
     #[error("the factory `{factory}` of the dex `{name}` must be 0x and 40 hexadecimal digits")]
     BadFactory { name: String, factory: String },
     #[error("the factory {factory} is named twice")]
@@ -56,9 +55,8 @@ impl Dexes {
         let (mut names, mut factories) = (HashSet::new(), HashSet::new());
         for entry in entries {
             let factory = check(entry)?;
-            if !names.insert(entry.name.to_lowercase()) {
-                return Err(DexesError::RepeatedName { name: entry.name.clone() });
-            }
+            // An exchange with several factories has one name for all of them.
+            names.insert(entry.name.to_lowercase());
             if !factories.insert(factory) {
                 return Err(DexesError::RepeatedFactory { factory });
             }
@@ -81,7 +79,7 @@ impl Dexes {
         }
     }
 
-    /// Which exchanges a text in any letter case may mean. On one chain at most one of them has trades.
+    /// Which exchanges a text in any letter case may mean, each once.
     #[must_use]
     pub fn exchanges(&self, text: &str) -> Vec<Exchange> {
         let text = text.to_lowercase();

@@ -79,12 +79,18 @@ fn the_operators_word_goes_before_the_known_one() {
 }
 
 #[test]
+fn one_name_may_stand_for_several_factories() {
+    let dexes = Dexes::with(&[entry("House Swap", OTHER), entry("house swap", PANCAKE)]).unwrap();
+    let found = dexes.exchanges("HOUSE SWAP");
+    for factory in [OTHER, PANCAKE] {
+        assert!(found.contains(&exchange(PoolStyle::V2, factory)), "{factory}");
+    }
+    assert_eq!(dexes.name(exchange(PoolStyle::V2, PANCAKE)), "house swap");
+}
+
+#[test]
 fn entries_that_would_be_ambiguous_or_ugly_are_refused() {
     let refused = |entries: &[DexEntry]| Dexes::with(entries).unwrap_err();
-    assert_eq!(
-        refused(&[entry("One", OTHER), entry("ONE", PANCAKE)]),
-        DexesError::RepeatedName { name: "ONE".to_owned() }
-    );
     assert_eq!(
         refused(&[entry("One", OTHER), entry("Two", &OTHER.to_lowercase())]),
         DexesError::RepeatedFactory { factory: OTHER.parse().unwrap() }

@@ -96,19 +96,10 @@ fn records<T>(page: Page<T>, record: impl FnMut(T) -> QueryRecord) -> Page<Query
     Page { items: page.items.into_iter().map(record).collect(), total: page.total }
 }
 
-/// A name may stand for one exchange on each of several chains: the one that has trades is the one of this chain.
+/// A name may stand for several exchanges, on this chain and on others.
 async fn list_trades(app: &App, selection: &TradeSelection, window: PageRequest) -> Result<Page<Trade>, ApiError> {
     let TradeSelection { maker, dex, blocks } = selection;
     let (maker, blocks) = (*maker, *blocks);
-    let Some(dex) = dex else {
-        return Ok(app.chain.list_trades(&TradeFilter { maker, exchange: None, blocks }, window).await?);
-    };
-    for exchange in app.dexes.exchanges(dex) {
-        let filter = TradeFilter { maker, exchange: Some(exchange), blocks };
-        let page = app.chain.list_trades(&filter, window).await?;
-        if page.total > 0 {
-            return Ok(page);
-        }
-    }
-    Ok(Page::empty(0))
+    let exchanges = dex.as_ref().map(|dex| app.dexes.exchanges(dex));
+    Ok(app.chain.list_trades(&TradeFilter { maker, exchanges, blocks }, window).await?)
 }

@@ -40,10 +40,10 @@ pub struct AddressDetail {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Contract {
-    /// Null where no indexed transaction created the contract.
+    /// The account or the contract that made it. Null where no indexed transaction is known to have done so.
     #[schema(required = true)]
     pub creator: Option<Address>,
-    /// Null where no indexed transaction created the contract.
+    /// Null where no indexed transaction is known to have created the contract.
     #[schema(required = true)]
     pub creation_tx_hash: Option<Hash>,
     /// Whether source code that gives this bytecode is known.

@@ -14,6 +14,10 @@ pub struct Stats {
     pub total_transactions: u64,
     #[schema(example = 1_200_000)]
     pub total_tokens: u64,
+    /// Blocks of which the node did not tell which contracts were made inside calls: contracts of theirs may be shown
+    /// without a creator.
+    #[schema(example = 0)]
+    pub untraced_blocks: u64,
     /// Mean effective gas price, in wei, over the transactions of the newest 100 blocks that have any.
     pub avg_gas_price: Decimal,
 }
@@ -24,6 +28,7 @@ impl From<domain::Stats> for Stats {
             latest_block: stats.latest_block.unwrap_or(0),
             total_transactions: stats.total_transactions,
             total_tokens: stats.total_tokens,
+            untraced_blocks: stats.untraced_blocks,
             avg_gas_price: stats.average_gas_price.into(),
         }
     }
@@ -40,6 +45,7 @@ mod tests {
           "latestBlock": 0,
           "totalTransactions": 0,
           "totalTokens": 0,
+          "untracedBlocks": 0,
           "avgGasPrice": "0"
         }
         "#);

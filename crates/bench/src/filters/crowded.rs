@@ -76,6 +76,7 @@ impl CrowdedStore {
             block,
             transactions,
             involved: Vec::new(),
+            inner_creations: None,
             transfers,
             touched_holders: Vec::new(),
             trades,

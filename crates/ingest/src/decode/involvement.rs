@@ -1,14 +1,22 @@
-use domain::{Address, Involvement, Log, Transaction};
+use domain::{Address, InnerCreation, Involvement, Log, Transaction};
 
 /// Who took part in each transaction without sending or receiving it.
-pub(super) fn involvements(transactions: &[Transaction], logs: &[Log]) -> Vec<Involvement> {
+pub(super) fn involvements(
+    transactions: &[Transaction],
+    logs: &[Log],
+    inner_creations: &[InnerCreation],
+) -> Vec<Involvement> {
     let created = transactions.iter().filter_map(|tx| Some((tx.index, tx.created?)));
     let emitters = logs.iter().map(|log| (log.tx_index, log.address));
+    let inner = inner_creations
+        .iter()
+        .flat_map(|creation| [creation.creator, creation.created].map(|address| (creation.tx_index, address)));
     let takes_part_otherwise = |tx_index: u32, address: &Address| {
         usize::try_from(tx_index).ok().and_then(|index| transactions.get(index)).is_some_and(|tx| !tx.touches(address))
     };
     let mut involved: Vec<Involvement> = created
         .chain(emitters)
+        .chain(inner)
         .filter(|(tx_index, address)| takes_part_otherwise(*tx_index, address))
         .map(|(tx_index, address)| Involvement { tx_index, address })
         .collect();
@@ -30,17 +38,25 @@ mod tests {
         logs[3].tx_index = 1;
         let transactions = [transaction(0, Some(ROUTER), None), transaction(1, Some(ROUTER), None)];
         let expected = [0, 1].map(|tx_index| Involvement { tx_index, address: TOKEN });
-        assert_eq!(involvements(&transactions, &logs), expected);
+        assert_eq!(involvements(&transactions, &logs, &[]), expected);
     }
 
     #[test]
     fn a_created_contract_is_involved_in_its_creation() {
-        let involved = involvements(&[transaction(0, None, Some(MADE))], &[log(MADE, [], [])]);
+        let involved = involvements(&[transaction(0, None, Some(MADE))], &[log(MADE, [], [])], &[]);
         assert_eq!(involved, [Involvement { tx_index: 0, address: MADE }]);
     }
 
     #[test]
     fn a_log_of_no_known_transaction_involves_nobody() {
-        assert!(involvements(&[], &[log(TOKEN, [], [])]).is_empty());
+        assert!(involvements(&[], &[log(TOKEN, [], [])], &[]).is_empty());
+    }
+
+    #[test]
+    fn whoever_makes_and_is_made_inside_a_call_is_involved() {
+        let creation = InnerCreation { tx_index: 0, creator: TOKEN, created: MADE };
+        let by_receiver = InnerCreation { creator: ROUTER, ..creation };
+        let involved = involvements(&[transaction(0, Some(ROUTER), None)], &[], &[creation, by_receiver]);
+        assert_eq!(involved, [MADE, TOKEN].map(|address| Involvement { tx_index: 0, address }));
     }
 }

@@ -8,7 +8,7 @@ mod swaps;
 mod touches;
 mod transfers;
 
-use domain::{Block, FetchedBlock, Involvement, TouchedHolder, Transaction};
+use domain::{Block, FetchedBlock, InnerCreation, Involvement, TouchedHolder, Transaction};
 
 use involvement::involvements;
 #[cfg(test)]
@@ -30,12 +30,14 @@ pub(crate) struct DecodedBlock {
     pub(crate) touched_holders: Vec<TouchedHolder>,
     /// In the order of the logs.
     pub(crate) swaps: Vec<SwapCandidate>,
+    /// None where nobody told.
+    pub(crate) inner_creations: Option<Vec<InnerCreation>>,
 }
 
 #[must_use]
-pub(crate) fn decode_block(fetched: FetchedBlock) -> DecodedBlock {
+pub(crate) fn decode_block(fetched: FetchedBlock, inner_creations: Option<Vec<InnerCreation>>) -> DecodedBlock {
     let FetchedBlock { block, transactions, logs } = fetched;
-    let involved = involvements(&transactions, &logs);
+    let involved = involvements(&transactions, &logs, inner_creations.as_deref().unwrap_or_default());
     let mut transfers = Transfers::default();
     let mut touched_holders = Vec::new();
     let mut swaps = Vec::new();
@@ -47,7 +49,7 @@ pub(crate) fn decode_block(fetched: FetchedBlock) -> DecodedBlock {
     }
     touched_holders.sort_unstable();
     touched_holders.dedup();
-    DecodedBlock { block, transactions, involved, transfers, touched_holders, swaps }
+    DecodedBlock { block, transactions, involved, transfers, touched_holders, swaps, inner_creations }
 }
 
 #[cfg(test)]
@@ -95,7 +97,7 @@ mod tests {
         #[test]
         fn whatever_logs_say_decoding_keeps_their_order_and_bounds(logs in prop::collection::vec(any_log(), 0..40)) {
             let words: usize = logs.iter().map(|log| log.data.len() / 32 + 1).sum();
-            let decoded = decode_block(fetched(logs));
+            let decoded = decode_block(fetched(logs), None);
             let transfers = &decoded.transfers.events;
             prop_assert!(transfers.len() <= words);
             let place = |index: usize| (transfers[index].log_index, transfers[index].batch_index);

@@ -1,5 +1,5 @@
 //! What is settled behind the tip: what tokens say of themselves, whether their events add up, who holds what where they
-//! do not, and in which order holders stand.
+//! do not, in which order holders stand, and which code runs at a contract.
 
 mod balances;
 mod facts;
@@ -8,7 +8,7 @@ mod text;
 use std::time::{Duration, Instant};
 
 use domain::{
-    Address, AuditSample, AuditVerdict, BalanceQuestion, BlockNumber, BlockRef, TokenFacts, TokenQuestion, U256,
+    Address, AuditSample, AuditVerdict, BalanceQuestion, BlockNumber, BlockRef, Bytes, TokenFacts, TokenQuestion, U256,
 };
 use node::{CallBlock, NodeClient, NodeError};
 use store::{ChainWriter, StoreError};
@@ -22,6 +22,7 @@ use facts::{QUESTIONS, questions_to, read_facts};
 const TOKENS_AT_ONCE: usize = 100;
 const AUDITS_AT_ONCE: usize = 50;
 const BALANCES_AT_ONCE: usize = 500;
+const CODES_AT_ONCE: usize = 50;
 /// Holders that are ranked in one write.
 const RANKS_AT_ONCE: usize = 2_000;
 /// How long ranking may keep a block waiting.
@@ -42,11 +43,12 @@ struct Questions {
     tokens: Vec<TokenQuestion>,
     audits: Vec<AuditSample>,
     balances: Vec<BalanceQuestion>,
+    codes: Vec<Address>,
 }
 
 impl Questions {
     fn is_empty(&self) -> bool {
-        self.tokens.is_empty() && self.audits.is_empty() && self.balances.is_empty()
+        self.tokens.is_empty() && self.audits.is_empty() && self.balances.is_empty() && self.codes.is_empty()
     }
 }
 
@@ -57,9 +59,11 @@ struct Answers {
     verdicts: Vec<(Address, AuditVerdict)>,
     balances: Vec<(BalanceQuestion, U256)>,
     at: BlockNumber,
+    codes: Vec<(Address, Bytes)>,
+    codes_at: BlockNumber,
 }
 
-/// Asks the node what the store wants to know of tokens. The asking goes on beside the following, which only hands the
+/// Asks the node what the store wants to know of contracts. The asking goes on beside the following, which only hands the
 /// questions over and the answers in: no block waits for a token's name.
 pub(crate) struct Settler {
     node: NodeClient,
@@ -89,6 +93,7 @@ impl Settler {
                 tokens: writer.list_token_questions(TOKENS_AT_ONCE).await?,
                 audits: writer.list_audits(AUDITS_AT_ONCE).await?,
                 balances: writer.list_balance_questions(BALANCES_AT_ONCE).await?,
+                codes: writer.list_code_questions(CODES_AT_ONCE).await?,
             };
             self.ask(questions, tip, Instant::now());
             rank(writer, pace).await?;
@@ -127,12 +132,13 @@ impl Settler {
                     tokens = answers.facts.len(),
                     audits = answers.verdicts.len(),
                     balances = answers.balances.len(),
-                    "tokens have answered"
+                    codes = answers.codes.len(),
+                    "contracts have answered"
                 );
                 Some(answers)
             }
             Err(error) => {
-                warn!(%error, "tokens cannot be asked for now");
+                warn!(%error, "contracts cannot be asked for now");
                 self.resting_until = Some(Instant::now() + self.rest);
                 None
             }
@@ -158,13 +164,14 @@ impl Settler {
 }
 
 async fn keep(writer: &mut dyn ChainWriter, answers: Answers) -> Result<(), StoreError> {
-    let Answers { facts, verdicts, balances, at } = answers;
+    let Answers { facts, verdicts, balances, at, codes, codes_at } = answers;
     for (token, _) in verdicts.iter().filter(|(_, verdict)| *verdict == AuditVerdict::DoesNotAddUp) {
         info!(%token, block = at, "the events of a token do not tell its balances: its contract is asked from now on");
     }
     writer.keep_token_facts(facts).await?;
     writer.keep_audits(verdicts, at).await?;
-    writer.keep_balances(balances, at).await
+    writer.keep_balances(balances, at).await?;
+    writer.keep_codes(codes, codes_at).await
 }
 
 /// Brings holders into order, for a moment or until all are.
@@ -175,11 +182,12 @@ async fn rank(writer: &mut dyn ChainWriter, pace: Pace) -> Result<(), StoreError
 }
 
 async fn ask_node(node: NodeClient, questions: Questions, tip: BlockRef) -> Result<Answers, NodeError> {
-    let Questions { tokens, audits, balances } = questions;
+    let Questions { tokens, audits, balances, codes } = questions;
     let facts = tokens.iter().flat_map(|question| questions_to(question.token));
     let samples = audits.iter().flat_map(audit_calls);
     let holders = balances.iter().map(|question| balance_call(question.token, question.holder));
-    let answered = node.calls(facts.chain(samples).chain(holders).collect(), CallBlock::At(tip)).await?;
+    let calls = node.calls(facts.chain(samples).chain(holders).collect(), CallBlock::At(tip));
+    let (answered, coded) = tokio::try_join!(calls, node.codes(codes.clone(), tip))?;
     let at = answered.block.unwrap_or(tip.number);
 
     let mut rest = answered.answers.as_slice();
@@ -200,7 +208,8 @@ async fn ask_node(node: NodeClient, questions: Questions, tip: BlockRef) -> Resu
     let balances = balances.collect();
     // A comparison holds at the block whose balances were sampled, and at no other.
     let verdicts = if at == tip.number { verdicts } else { Vec::new() };
-    Ok(Answers { facts, verdicts, balances, at })
+    let codes = codes.into_iter().zip(coded.codes).collect();
+    Ok(Answers { facts, verdicts, balances, at, codes, codes_at: coded.block })
 }
 
 #[cfg(test)]
@@ -220,6 +229,7 @@ mod tests {
             tokens: tokens.into(),
             audits: vec![AuditSample { token: TOKEN, holders }],
             balances: vec![BalanceQuestion { token: TOKEN, holder: SENDER }],
+            codes: vec![TOKEN],
         }
     }
 
@@ -256,6 +266,8 @@ mod tests {
             verdicts: vec![(TOKEN, AuditVerdict::DoesNotAddUp)],
             balances: vec![(BalanceQuestion { token: TOKEN, holder: SENDER }, U256::from(8))],
             at: node.head().number,
+            codes: vec![(TOKEN, Bytes::from_static(&[0x60, 0x01]))],
+            codes_at: node.head().number,
         };
         assert_eq!(answers, expected);
         assert!(settler.take_answers().await.is_none(), "each answer is given out once");

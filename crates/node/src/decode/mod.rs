@@ -6,8 +6,10 @@ mod quantity;
 mod receipt;
 #[cfg(test)]
 mod tests;
+mod trace;
 
 pub(crate) use block::{RawBlock, RawHeader, RawTransaction};
 pub(crate) use envelope::{AnswerError, ErrorObject, decode, split_batch};
 pub(crate) use quantity::{CappedBytes, Hash, HexBytes, Quantity, Wide};
 pub(crate) use receipt::RawReceipt;
+pub(crate) use trace::{Made, RawBlockTrace};

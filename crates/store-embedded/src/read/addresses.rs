@@ -2,8 +2,9 @@ use domain::{Address, AddressFacts, Creation};
 use store::StoreError;
 
 use super::Reading;
-use crate::keys::{AddressId, Key, ListKind, Table, number_in_key};
+use crate::keys::{AddressId, Key, ListKind, Table};
 use crate::lists::{List, Role};
+use crate::rows::CreationRow;
 
 impl Reading {
     pub(crate) fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError> {
@@ -30,7 +31,8 @@ impl Reading {
 
     fn find_creation(&self, id: AddressId) -> Result<Option<Creation>, StoreError> {
         let Some(row) = self.view.get(Table::Creation, &Key::id(id))? else { return Ok(None) };
-        let tx = self.transaction_row(number_in_key(&row, 0))?;
-        Ok(Some(Creation { creator: self.address(tx.from)?, tx_hash: tx.hash }))
+        let CreationRow { tx, creator } = CreationRow::from_row(&row)?;
+        let tx = self.transaction_row(tx)?;
+        Ok(Some(Creation { creator: self.address(creator.unwrap_or(tx.from))?, tx_hash: tx.hash }))
     }
 }

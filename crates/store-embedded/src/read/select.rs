@@ -80,7 +80,18 @@ impl Reading {
         numbering: fn(&Totals) -> u64,
         page: PageRequest,
     ) -> Result<Page<u64>, StoreError> {
-        let span = self.id_span(blocks, numbering)?;
+        let settled = if conditions.len() > 1 { numbering(&self.settled_totals()?) } else { 0 };
+        self.select_within(conditions, self.id_span(blocks, numbering)?, settled, page)
+    }
+
+    /// The same for a span of numbers. From `settled` on, numbers may still be taken back.
+    pub(super) fn select_within(
+        &self,
+        conditions: &[Condition],
+        span: Range<u64>,
+        settled: u64,
+        page: PageRequest,
+    ) -> Result<Page<u64>, StoreError> {
         if span.is_empty() {
             return Ok(Page::empty(0));
         }
@@ -95,7 +106,6 @@ impl Reading {
                     .iter()
                     .map(|condition| Ok((List::open(&self.view, condition.list)?, condition.role)))
                     .collect::<Result<Vec<_>, StoreError>>()?;
-                let settled = numbering(&self.settled_totals()?);
                 Marked::open(self.marks(), conditions, &lists, settled)?.page(span, page)
             }
         }

@@ -15,6 +15,7 @@ impl Reading {
             latest_block: Some(tip.block.number),
             total_transactions: tip.totals.transactions,
             total_tokens: tip.totals.tokens,
+            untraced_blocks: tip.totals.untraced_blocks,
             average_gas_price: self.average_gas_price(tip)?,
         })
     }

@@ -1,25 +1,114 @@
-use domain::{Address, Page, PageRequest, Pool, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
+use std::ops::Range;
+
+use domain::{
+    Address, BlockRange, Order, Page, PageRequest, Pool, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken,
+};
 use store::StoreError;
 
 use super::Reading;
+use super::select::Condition;
 use crate::keys::{AddressId, Key, ListKind, Table, TradeId};
 use crate::lists::Role;
 use crate::rows::{PoolRow, TradeRow, exchange_list};
 
 impl Reading {
     pub(crate) fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
-        let maker = filter.maker.map(|maker| (maker, ListKind::MakerTrades));
-        let exchange = filter.exchange.map(|exchange| (exchange.factory, exchange_list(exchange.style)));
-        let mut conditions = Vec::new();
-        for (owner, kind) in [maker, exchange].into_iter().flatten() {
-            match self.condition(owner, kind, Role::Any)? {
-                Some(condition) => conditions.push(condition),
+        let mut maker = Vec::new();
+        if let Some(address) = filter.maker {
+            match self.condition(address, ListKind::MakerTrades, Role::Any)? {
+                Some(condition) => maker.push(condition),
                 None => return Ok(Page::empty(0)),
             }
         }
-        let Page { items, total } = self.select(&conditions, filter.blocks, |totals| totals.trades, page)?;
+        let Page { items, total } = match &filter.exchanges {
+            Some(exchanges) => {
+                let mut alternatives = Vec::new();
+                for exchange in exchanges {
+                    let list = exchange_list(exchange.style);
+                    if let Some(condition) = self.condition(exchange.factory, list, Role::Any)? {
+                        alternatives.push([maker.as_slice(), &[condition]].concat());
+                    }
+                }
+                self.select_any(alternatives, filter.blocks, page)?
+            }
+            None => self.select(&maker, filter.blocks, |totals| totals.trades, page)?,
+        };
         let items = items.into_iter().map(|id| self.hydrate_trade(self.trade_row(id)?));
         Ok(Page { items: items.collect::<Result<_, _>>()?, total })
+    }
+
+    /// A page of those that meet all conditions of one alternative. No entry meets those of two: a trade is made at
+    /// one exchange.
+    fn select_any(
+        &self,
+        alternatives: Vec<Vec<Condition>>,
+        blocks: BlockRange,
+        page: PageRequest,
+    ) -> Result<Page<TradeId>, StoreError> {
+        let span = self.id_span(blocks, |totals| totals.trades)?;
+        let settled = self.settled_totals()?.trades;
+        let mut met = Vec::new();
+        for alternative in alternatives {
+            let found = self.select_within(&alternative, span.clone(), settled, page)?;
+            if found.total > 0 {
+                met.push((alternative, found));
+            }
+        }
+        // Nearly always so: exchanges share a name where they stand on different chains.
+        if met.len() <= 1 {
+            return Ok(met.pop().map_or(Page::empty(0), |(_, found)| found));
+        }
+        let total = met.iter().map(|(_, found)| found.total).sum();
+        let alternatives: Vec<Vec<Condition>> = met.into_iter().map(|(alternative, _)| alternative).collect();
+        let rest = self.span_after(&alternatives, span, settled, page)?;
+        let mut items = Vec::new();
+        for alternative in &alternatives {
+            let page = PageRequest { offset: 0, ..page };
+            items.extend(self.select_within(alternative, rest.clone(), settled, page)?.items);
+        }
+        items.sort_unstable();
+        if page.order == Order::NewestFirst {
+            items.reverse();
+        }
+        items.truncate(usize::try_from(page.limit).unwrap_or(usize::MAX));
+        Ok(Page { items, total })
+    }
+
+    /// What is left of a span when the page's offset is passed over. Found by halving, since how many of each
+    /// alternative stand in a span is known at little cost.
+    fn span_after(
+        &self,
+        alternatives: &[Vec<Condition>],
+        span: Range<TradeId>,
+        settled: TradeId,
+        page: PageRequest,
+    ) -> Result<Range<TradeId>, StoreError> {
+        let rest_from = |passed: u64| match page.order {
+            Order::OldestFirst => span.start + passed..span.end,
+            Order::NewestFirst => span.start..span.end - passed,
+        };
+        let passed_over = |passed: u64| -> Result<u64, StoreError> {
+            let part = match page.order {
+                Order::OldestFirst => span.start..span.start + passed,
+                Order::NewestFirst => span.end - passed..span.end,
+            };
+            let count = |conditions: &Vec<Condition>| {
+                let none = PageRequest { offset: 0, limit: 0, ..page };
+                Ok(self.select_within(conditions, part.clone(), settled, none)?.total)
+            };
+            alternatives.iter().map(count).sum()
+        };
+        // The shortest part that holds as many as are to be passed over.
+        let (mut low, mut high) = (0, span.end - span.start);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if passed_over(middle)? < page.offset {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(rest_from(low))
     }
 
     pub(crate) fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {

@@ -15,6 +15,8 @@ pub(crate) struct Totals {
     pub(crate) tokens: u64,
     /// Blocks that have a transaction.
     pub(crate) filled_blocks: u64,
+    /// Blocks of whose inner creations nobody told.
+    pub(crate) untraced_blocks: u64,
     /// Sum of the gas prices of all transactions.
     pub(crate) gas_prices: U256,
 }
@@ -27,6 +29,7 @@ impl Totals {
         row.varint(self.trades);
         row.varint(self.tokens);
         row.varint(self.filled_blocks);
+        row.varint(self.untraced_blocks);
         row.amount(&self.gas_prices);
     }
 
@@ -38,6 +41,7 @@ impl Totals {
             trades: row.varint()?,
             tokens: row.varint()?,
             filled_blocks: row.varint()?,
+            untraced_blocks: row.varint()?,
             gas_prices: row.amount()?,
         })
     }

@@ -98,7 +98,7 @@ impl AuditRow {
 /// How many balances of a token its contract was asked for, and how many of them are above zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CallHolders {
-    asked: u64,
+    pub(crate) asked: u64,
     pub(crate) holding: u64,
 }
 

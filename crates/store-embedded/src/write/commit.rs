@@ -5,12 +5,12 @@ use store::{StoreError, Undo};
 
 use super::overwrite::Overwrites;
 use super::ranks::rerank_tokens;
-use super::{WriteState, holders};
+use super::{WriteState, facts, holders};
 use crate::engine::{Batch, Engine, View};
 use crate::keys::{AddressId, Key, ListKey, ListKind, Pair, Table, TxId, number_in_key};
 use crate::lists::{Entry, Roles};
 use crate::meta::{self, Tip};
-use crate::rows::{BlockRow, TokenRow, Totals, TransactionRow};
+use crate::rows::{BlockRow, CreationRow, TokenRow, Totals, TransactionRow};
 use crate::standing::find_standing;
 use crate::undo::{self, UndoRecord};
 
@@ -21,6 +21,7 @@ impl WriteState {
         if result.is_err() {
             self.tails.forget_changes();
             self.addresses.forget_changes();
+            self.met_codes.clear();
         }
         result
     }
@@ -47,6 +48,7 @@ impl WriteState {
             }
         }
         let Step { mut batch, totals, mut overwrites, moved_tokens, moved_pairs, .. } = step;
+        let mut drifting = BTreeSet::new();
         for pair in moved_pairs {
             let key = Key::balance(pair);
             batch.put(Table::Unranked, &key, []);
@@ -54,9 +56,14 @@ impl WriteState {
                 .is_some_and(|standing| standing.balance_source == BalanceSource::Calls)
             {
                 holders::ask_balance(&mut batch, &key, last.block.number);
+                drifting.insert(pair.token);
             }
         }
+        for token in drifting {
+            holders::ask_drifting(&mut overwrites, &view, &mut batch, token, last.block.number)?;
+        }
         for token in &moved_tokens {
+            facts::refresh(&view, &mut batch, *token, last.block.number)?;
             let transfers = self.tails.total(&view, ListKind::TokenTransfers.of(*token))?;
             holders::note_audit(&mut overwrites, &mut batch, *token, transfers, last.block.number)?;
         }
@@ -128,8 +135,8 @@ pub(super) fn sweep_where_source_changed(overwrites: &Overwrites<'_>, batch: &mu
 
 /// One batch in the making.
 pub(super) struct Step<'state, 'view> {
-    state: &'state mut WriteState,
-    view: &'view View,
+    pub(super) state: &'state mut WriteState,
+    pub(super) view: &'view View,
     pub(super) batch: Batch,
     pub(super) totals: Totals,
     pub(super) overwrites: Overwrites<'view>,
@@ -158,12 +165,18 @@ impl Step<'_, '_> {
         let mut involved = changes.involved.iter().peekable();
         let mut transfers = changes.transfers.iter().peekable();
         let mut trades = changes.trades.iter().peekable();
+        let mut creations = changes.inner_creations.iter().flatten().peekable();
         for tx in &changes.transactions {
             let id = self.totals.transactions;
             let maker = self.add_transaction(&mut record, id, tx)?;
             while let Some(involvement) = involved.next_if(|involvement| involvement.tx_index == tx.index) {
                 let owner = self.address_id(involvement.address, block.number)?;
+                self.meet_contract(owner, block.number)?;
                 self.append(&mut record, ListKind::Involved.of(owner), Entry { id, roles: Roles::NONE })?;
+            }
+            while let Some(creation) = creations.next_if(|creation| creation.tx_index == tx.index) {
+                let creator = Some(self.address_id(creation.creator, block.number)?);
+                self.add_creation(creation.created, CreationRow { tx: id, creator }, block.number)?;
             }
             while let Some(transfer) = transfers.next_if(|transfer| transfer.tx_index == tx.index) {
                 self.add_transfer(&mut record, id, transfer, block.number)?;
@@ -173,6 +186,7 @@ impl Step<'_, '_> {
             }
         }
         self.totals.filled_blocks += u64::from(!changes.transactions.is_empty());
+        self.totals.untraced_blocks += u64::from(changes.inner_creations.is_none());
         record.overwritten = self.overwrites.end_block();
         Ok(record)
     }
@@ -190,8 +204,11 @@ impl Step<'_, '_> {
 
         self.batch.put(Table::Transaction, &Key::id(id), TransactionRow::new(tx, from, to, created).to_row());
         self.batch.put(Table::TransactionByHash, &Key::transaction_by_hash(&tx.hash, id), []);
-        if let Some(created) = created {
-            self.batch.put(Table::Creation, &Key::id(created), Key::id(id).as_slice());
+        if let Some(created) = tx.created {
+            self.add_creation(created, CreationRow { tx: id, creator: None }, tx.block_number)?;
+        }
+        if let Some(to) = to.filter(|_| tx.method.is_some()) {
+            self.meet_called(to, tx.block_number)?;
         }
         let roles = Roles { from: true, to: to == Some(from) };
         self.append(record, ListKind::Transactions.of(from), Entry { id, roles })?;
@@ -202,6 +219,13 @@ impl Step<'_, '_> {
         self.totals.transactions += 1;
         self.totals.gas_prices += domain::U256::from(tx.gas_price);
         Ok(from)
+    }
+
+    /// At one address contracts may come and go and come again: the newest counts.
+    fn add_creation(&mut self, created: Address, row: CreationRow, block: BlockNumber) -> Result<(), StoreError> {
+        let created = self.address_id(created, block)?;
+        self.meet_new_code(created, block);
+        self.overwrites.put(Table::Creation, &Key::id(created), Some(row.to_row()))
     }
 
     pub(super) fn append(&mut self, record: &mut UndoRecord, list: ListKey, entry: Entry) -> Result<(), StoreError> {

@@ -1,28 +1,55 @@
 //! What tokens say of themselves, kept beside what their transfers say.
 
-use domain::{Address, TokenFacts, TokenQuestion};
+use std::collections::BTreeSet;
+
+use domain::{Address, BlockNumber, TokenFacts, TokenQuestion};
 use store::StoreError;
 
 use super::WriteState;
-use super::tokens::stored_address;
+use super::tokens::{ask_again, stored_address};
 use crate::engine::{Batch, Engine, View};
 use crate::keys::{AddressId, Key, Table, number_in_key};
 use crate::meta;
 use crate::rows::{TokenRow, facts_from_row, facts_to_row};
 use crate::token_names;
 
+/// A token that is in use is asked again when its last answer is this many blocks old: some hours on most chains.
+const FACTS_AGE: u64 = 10_000;
+
+/// Of one round of questions, at least one in so many is left to tokens that are asked again, however many new ones
+/// there are.
+const SHARE_OF_ASKED_AGAIN: usize = 4;
+
 impl WriteState {
-    pub(crate) fn list_token_questions(engine: &Engine, limit: usize) -> Result<Vec<TokenQuestion>, StoreError> {
+    pub(crate) fn list_token_questions(
+        &mut self,
+        engine: &Engine,
+        limit: usize,
+    ) -> Result<Vec<TokenQuestion>, StoreError> {
         let view = engine.view();
-        view.prefix(Table::TokenQuestion, &Key::EMPTY)
-            .take(limit)
-            .map(|row| {
-                let id = number_in_key(&row?.0, 0);
-                let token = view.get(Table::Token, &Key::id(id))?;
-                let token = token.ok_or(StoreError::Corrupt("a question about no token"))?;
-                Ok(TokenQuestion { token: stored_address(&view, id)?, kind: TokenRow::from_row(&token)?.kind })
-            })
-            .collect()
+        let new = view.prefix(Table::NewToken, &Key::EMPTY).take(limit);
+        let mut new: Vec<AddressId> =
+            new.map(|row| Ok(number_in_key(&row?.0, 0))).collect::<Result<_, StoreError>>()?;
+        let mut again = self.next_asked_again(&view, limit)?;
+        again.retain(|id| new.binary_search(id).is_err());
+        again.truncate((limit / SHARE_OF_ASKED_AGAIN).max(limit.saturating_sub(new.len())));
+        new.truncate(limit - again.len());
+        self.last_asked_again = again.last().copied().or(self.last_asked_again);
+        let question = |id: AddressId| {
+            let token = view.get(Table::Token, &Key::id(id))?;
+            let token = token.ok_or(StoreError::Corrupt("a question about no token"))?;
+            Ok(TokenQuestion { token: stored_address(&view, id)?, kind: TokenRow::from_row(&token)?.kind })
+        };
+        new.into_iter().chain(again).map(question).collect()
+    }
+
+    /// Behind the last one that was given out, and round: tokens that always have something new to say do not keep
+    /// others from being asked.
+    fn next_asked_again(&self, view: &View, limit: usize) -> Result<Vec<AddressId>, StoreError> {
+        let first = self.last_asked_again.map_or(0, |last| last + 1);
+        let behind = view.range_from(Table::TokenQuestion, &Key::id(first), &Key::EMPTY);
+        let before = view.range(Table::TokenQuestion, &Key::id(0), &Key::id(first));
+        behind.chain(before).take(limit).map(|row| Ok(number_in_key(&row?.0, 0))).collect()
     }
 
     pub(crate) fn keep_token_facts(engine: &Engine, facts: &[(Address, TokenFacts)]) -> Result<(), StoreError> {
@@ -35,14 +62,19 @@ impl WriteState {
                 continue;
             };
             let key = Key::id(id);
-            let Some(asked_since) = view.get(Table::TokenQuestion, &key)? else { continue };
+            let mut raised = BTreeSet::new();
+            for table in [Table::NewToken, Table::TokenQuestion] {
+                raised.extend(view.get(table, &key)?.map(|row| number_in_key(&row, 0)));
+                batch.delete(table, &key);
+            }
+            let Some(newest) = raised.last() else { continue };
             rename(&view, &mut batch, id, facts)?;
             batch.put(Table::TokenFacts, &key, facts_to_row(facts));
             // What the chain did after the node was asked wants another answer. The block that put the question may have
             // been taken back: then the tip is as new as anything can be.
-            let settled_at = number_in_key(&asked_since, 0).min(tip.block.number);
-            if facts.asked_at.is_some_and(|asked_at| asked_at >= settled_at) {
-                batch.delete(Table::TokenQuestion, &key);
+            let settled_at = (*newest).min(tip.block.number);
+            if facts.asked_at.is_none_or(|asked_at| asked_at < settled_at) {
+                ask_again(&mut batch, id, *newest);
             }
         }
         batch.commit()
@@ -52,11 +84,22 @@ impl WriteState {
 /// Makes a token found by the names it gives itself now.
 fn rename(view: &View, batch: &mut Batch, token: AddressId, facts: &TokenFacts) -> Result<(), StoreError> {
     let before = view.get(Table::TokenFacts, &Key::id(token))?.map(|row| facts_from_row(&row)).transpose()?;
-    for key in before.iter().flat_map(|before| token_names::keys(token, before)) {
-        batch.delete(Table::TokenName, &key);
+    let (before, after) = (before.map(|before| token_names::keys(token, &before)), token_names::keys(token, facts));
+    // A batch must not hold two changes of one key.
+    for key in before.iter().flatten().filter(|key| !after.contains(key)) {
+        batch.delete(Table::TokenName, key);
     }
-    for key in token_names::keys(token, facts) {
-        batch.put(Table::TokenName, &key, Vec::new());
+    for key in &after {
+        batch.put(Table::TokenName, key, Vec::new());
+    }
+    Ok(())
+}
+
+/// Has a token that moved asked again, if that was long ago. One that was never asked is on the list anyway.
+pub(super) fn refresh(view: &View, batch: &mut Batch, token: AddressId, tip: BlockNumber) -> Result<(), StoreError> {
+    let Some(row) = view.get(Table::TokenFacts, &Key::id(token))? else { return Ok(()) };
+    if facts_from_row(&row)?.asked_at.is_none_or(|asked_at| asked_at.saturating_add(FACTS_AGE) <= tip) {
+        ask_again(batch, token, tip);
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use crate::engine::{Batch, Engine, View};
 use crate::keys::{AddressId, Key, ListKind, Pair, Table, id_bytes, number_in_key};
 use crate::lists::{List, Role};
 use crate::meta;
+use crate::ranked::{RankedSet, SortKey, members_from};
 use crate::rows::{AuditRow, CallHolders, TransferRow, balance_from_row, balance_to_row};
 use crate::standing::find_standing;
 
@@ -22,8 +23,15 @@ use crate::standing::find_standing;
 const NEWEST_TRANSFERS: u64 = 4;
 /// ... and these many of the oldest.
 const OLDEST_TRANSFERS: u64 = 2;
-/// Beside each doubling of its transfers, a token is compared at one in so many of the blocks that move it.
+/// A token is compared at every block that moves it, as long as it has no more transfers than this. Beyond, each time
+/// they have doubled ...
+const FIRST_TRANSFERS: u64 = 16;
+/// ... and at one in so many of the blocks that move it.
 const SPOT_CHECK: u64 = 64;
+/// Where events do not tell who is touched, everyone may be. Up to this many holders, all are asked whenever a token
+/// moves; beyond, these many of the largest.
+const ALL_HOLDERS: u64 = 64;
+const LARGEST_HOLDERS: usize = 10;
 
 impl WriteState {
     pub(crate) fn list_audits(engine: &Engine, limit: usize) -> Result<Vec<AuditSample>, StoreError> {
@@ -155,7 +163,8 @@ fn sample_holders(view: &View, token: AddressId) -> Result<Vec<Holder>, StoreErr
     Ok(holders)
 }
 
-/// Notes that a token that moved is due for a comparison: each time its transfers have doubled, and now and then.
+/// Notes that a token that moved is due for a comparison: at first always, then each time its transfers have doubled,
+/// and now and then.
 pub(super) fn note_audit(
     overwrites: &mut Overwrites<'_>,
     batch: &mut Batch,
@@ -166,10 +175,38 @@ pub(super) fn note_audit(
     let Some(standing) = find_standing(overwrites, token)? else { return Ok(()) };
     // The balance of many ids at once cannot be asked for.
     let comparable = standing.row.kind != TokenKind::Bep1155 && standing.balance_source == BalanceSource::Events;
+    let is_new = transfers <= FIRST_TRANSFERS;
     let doubled = standing.audit.is_none_or(|audit| transfers >= audit.transfers.saturating_mul(2));
     let spot_check = (token ^ block).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (SPOT_CHECK - 1) == 0;
-    if comparable && (doubled || spot_check) {
+    if comparable && (is_new || doubled || spot_check) {
         batch.put(Table::Unaudited, &Key::id(token), []);
+    }
+    Ok(())
+}
+
+/// Asks for balances that may have changed although no event touched them: of a token whose events do not tell its
+/// balances, and that moved.
+pub(super) fn ask_drifting(
+    overwrites: &mut Overwrites<'_>,
+    view: &View,
+    batch: &mut Batch,
+    token: AddressId,
+    since: BlockNumber,
+) -> Result<(), StoreError> {
+    let asked = overwrites.get(Table::CallHolders, &Key::id(token))?.map(CallHolders::from_row).transpose()?;
+    if asked.is_none_or(|asked| asked.asked <= ALL_HOLDERS) {
+        begin_sweep(batch, token);
+        return Ok(());
+    }
+    for sort_key in members_from(view, RankedSet::Holders { token }, 0, LARGEST_HOLDERS)? {
+        let (_, holder) = SortKey::parts(&sort_key).ok_or(StoreError::Corrupt("a ranked set with an odd sort key"))?;
+        let key = Key::balance(Pair { token, holder: number_in_key(holder, 0) });
+        // The order follows behind: it may still name one whom no event that is left has touched.
+        if overwrites.get(Table::Balance, &key)?.is_none() && overwrites.get(Table::TouchedHolder, &key)?.is_none() {
+            continue;
+        }
+        batch.put(Table::Unranked, &key, []);
+        ask_balance(batch, &key, since);
     }
     Ok(())
 }

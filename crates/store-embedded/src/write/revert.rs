@@ -1,18 +1,19 @@
 use std::collections::BTreeSet;
 
-use domain::{Address, Balance, BlockNumber, BlockRef};
+use domain::{Address, Balance, BalanceSource, BlockNumber, BlockRef};
 use store::StoreError;
 
 use super::commit::sweep_where_source_changed;
-use super::holders::{ask_balance, change_call_balance};
+use super::holders::{ask_balance, ask_drifting, change_call_balance};
 use super::overwrite::Overwrites;
 use super::ranks::{place_holder, rerank_tokens};
-use super::{WriteState, tokens};
+use super::{WriteState, codes, tokens};
 use crate::engine::{Batch, Engine, View};
-use crate::keys::{AddressId, Key, ListKind, Pair, Table, number_in_key};
+use crate::keys::{AddressId, Key, ListKey, ListKind, Pair, Table, number_in_key};
 use crate::meta::{self, Tip};
 use crate::ranked::RankMoves;
 use crate::rows::{AddressRow, BlockRow, Totals, TransactionRow, TransferRow};
+use crate::standing::find_standing;
 use crate::undo::{Overwritten, UndoRecord};
 
 impl WriteState {
@@ -73,9 +74,16 @@ impl WriteState {
         }
         moves.write(&view, &mut batch)?;
         ask_again(&mut overwrites, &mut batch, &touched, number)?;
+        for token in &touched {
+            let standing = find_standing(&mut overwrites, *token)?;
+            if standing.is_some_and(|standing| standing.balance_source == BalanceSource::Calls) {
+                ask_drifting(&mut overwrites, &view, &mut batch, *token, number)?;
+            }
+        }
         sweep_where_source_changed(&overwrites, &mut batch)?;
         rerank_tokens(&touched, &mut overwrites, &view, &mut batch, |id| tokens::stored_address(&view, id))?;
         overwrites.write(&mut batch);
+        ask_codes_again(&view, &mut batch, &grown, &kept, number)?;
         for list in grown {
             let cut = match list.kind {
                 ListKind::Transactions | ListKind::Involved => kept.transactions,
@@ -97,6 +105,8 @@ impl WriteState {
         batch.commit()?;
         self.tails.settle();
         self.addresses.forget_from(kept.addresses);
+        self.met_codes.clear();
+        self.last_asked_again = None;
         Ok(())
     }
 }
@@ -149,14 +159,31 @@ fn ask_again(
     for token in touched {
         let key = Key::id(*token);
         if overwrites.get(Table::Token, &key)?.is_some() {
-            tokens::ask_about(batch, *token, tip);
+            tokens::ask_again(batch, *token, tip);
             continue;
         }
-        for table in [Table::TokenQuestion, Table::TokenFacts, Table::Unaudited, Table::Sweep] {
+        for table in [Table::NewToken, Table::TokenQuestion, Table::TokenFacts, Table::Unaudited, Table::Sweep] {
             batch.delete(table, &key);
         }
         overwrites.put(Table::Audit, &key, None)?;
         overwrites.put(Table::CallHolders, &key, None)?;
+    }
+    Ok(())
+}
+
+/// Where a block that is taken back ran code, or called for it, another code may stand now, or none.
+fn ask_codes_again(
+    view: &View,
+    batch: &mut Batch,
+    grown: &BTreeSet<ListKey>,
+    kept: &Totals,
+    tip: BlockNumber,
+) -> Result<(), StoreError> {
+    let ran = grown.iter().filter(|list| matches!(list.kind, ListKind::Transactions | ListKind::Involved));
+    for list in ran.filter(|list| list.owner < kept.addresses) {
+        if view.get(Table::CodeHash, &Key::id(list.owner))?.is_some() {
+            codes::ask_code(batch, list.owner, tip);
+        }
     }
     Ok(())
 }
@@ -182,9 +209,6 @@ fn drop_transactions(view: &View, batch: &mut Batch, kept: &Totals, all: &Totals
         let tx = TransactionRow::from_row(&row?.1)?;
         batch.delete(Table::Transaction, &Key::id(id));
         batch.delete(Table::TransactionByHash, &Key::transaction_by_hash(&tx.hash, id));
-        if let Some(created) = tx.created {
-            batch.delete(Table::Creation, &Key::id(created));
-        }
     }
     Ok(())
 }
@@ -195,6 +219,8 @@ fn drop_addresses(view: &View, batch: &mut Batch, kept: &Totals, all: &Totals) -
         let row = AddressRow::from_row(&row?.1)?;
         batch.delete(Table::Address, &Key::id(id));
         batch.delete(Table::AddressId, &Key::address(&row.address));
+        batch.delete(Table::CodeHash, &Key::id(id));
+        batch.delete(Table::UnaskedCode, &Key::id(id));
     }
     Ok(())
 }

@@ -45,12 +45,12 @@ impl Step<'_, '_> {
             Some(row) => TokenRow::from_row(row)?,
             None => {
                 self.totals.tokens += 1;
-                ask_about(&mut self.batch, parties.token, block);
+                self.batch.put(Table::NewToken, &key, Key::block(block).as_slice());
                 TokenRow::new(event.kind)
             }
         };
         if event.from == Address::ZERO || event.to == Address::ZERO {
-            ask_about(&mut self.batch, parties.token, block);
+            ask_again(&mut self.batch, parties.token, block);
         }
         self.moved_tokens.insert(parties.token);
         let value = Balance::from(event.value);
@@ -107,12 +107,16 @@ impl Step<'_, '_> {
         let token = self.address_id(touched.token, block)?;
         let pair = Pair { token, holder: self.address_id(touched.holder, block)? };
         self.moved_pairs.insert(pair);
+        if self.overwrites.get(Table::Token, &Key::id(token))?.is_some() {
+            // What is put in or taken out of a wrapper changes its supply as a mint or a burn would.
+            ask_again(&mut self.batch, token, block);
+        }
         self.overwrites.put(Table::TouchedHolder, &Key::balance(pair), Some(Key::block(block).as_slice().to_vec()))
     }
 }
 
-/// Notes that the token's contract has something new to say since a block.
-pub(super) fn ask_about(batch: &mut Batch, token: AddressId, since: BlockNumber) {
+/// Notes that the token's contract may have something new to say since a block.
+pub(super) fn ask_again(batch: &mut Batch, token: AddressId, since: BlockNumber) {
     batch.put(Table::TokenQuestion, &Key::id(token), Key::block(since).as_slice());
 }
 

@@ -1,6 +1,6 @@
 use domain::{
-    Address, B256, Block, BlockChanges, Involvement, Pool, PoolStyle, TokenKind, TouchedHolder, TradeDirection,
-    TradeEvent, Transaction, TransferEvent, U256,
+    Address, B256, Block, BlockChanges, InnerCreation, Involvement, Pool, PoolStyle, TokenKind, TouchedHolder,
+    TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -73,7 +73,15 @@ impl RandomChain {
             size: self.rng.random_range(500..100_000),
         };
         let transactions: Vec<_> = (0..count).map(|index| self.transaction(&block, index)).collect();
+        let inner_creations: Vec<_> = transactions.iter().filter_map(|tx| self.inner_creation(tx)).collect();
+        // At times nobody tells what was made inside calls.
+        let inner_creations = self.rng.random_bool(0.8).then_some(inner_creations);
         let mut involved: Vec<_> = transactions.iter().flat_map(|tx| self.involved(tx)).collect();
+        for InnerCreation { tx_index, creator, created } in inner_creations.iter().flatten() {
+            let tx = transactions.iter().find(|tx| tx.index == *tx_index);
+            let others = [creator, created].into_iter().filter(|address| tx.is_some_and(|tx| !tx.touches(address)));
+            involved.extend(others.map(|address| Involvement { tx_index: *tx_index, address: *address }));
+        }
         involved.sort_unstable();
         involved.dedup();
         let (mut transfers, mut trades, mut pools, mut log_index) = (Vec::new(), Vec::new(), Vec::new(), 0);
@@ -91,7 +99,7 @@ impl RandomChain {
         }
         let touches = if count == 0 { 0 } else { self.rng.random_range(0..3) };
         let touched_holders = (0..touches).map(|_| self.touched_holder()).collect();
-        BlockChanges { block, transactions, involved, transfers, touched_holders, trades, pools }
+        BlockChanges { block, transactions, involved, transfers, touched_holders, trades, pools, inner_creations }
     }
 
     fn transaction(&mut self, block: &Block, index: u32) -> Transaction {
@@ -120,6 +128,16 @@ impl RandomChain {
             succeeded,
             method: (!creates && self.rng.random_bool(0.6)).then(|| self.rng.random()),
         }
+    }
+
+    /// Mostly of a new contract; at times at an address that is known, which may have been a contract before.
+    fn inner_creation(&mut self, tx: &Transaction) -> Option<InnerCreation> {
+        let creates = tx.succeeded && self.rng.random_ratio(1, 8);
+        creates.then(|| InnerCreation {
+            tx_index: tx.index,
+            creator: self.person(),
+            created: if self.rng.random_ratio(1, 3) { self.person() } else { self.newcomer() },
+        })
     }
 
     fn involved(&mut self, tx: &Transaction) -> Vec<Involvement> {

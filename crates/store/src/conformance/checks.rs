@@ -113,11 +113,9 @@ async fn trades(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut
     }
     for conditions in 0..4_u8 {
         for _ in 0..6 {
-            let factory = chain.pools()[rng.random_range(0..2)].factory;
-            let style = if rng.random_bool(0.5) { PoolStyle::V2 } else { PoolStyle::V3 };
             let filter = TradeFilter {
                 maker: (conditions & 1 != 0).then(|| someone(chain, rng)),
-                exchange: (conditions & 2 != 0).then_some(Exchange { style, factory }),
+                exchanges: (conditions & 2 != 0).then(|| exchanges(chain, rng)),
                 blocks: range(rng, height),
             };
             let page = page(rng, count);
@@ -125,6 +123,33 @@ async fn trades(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut
             assert_eq!(found, model.list_trades(&filter, page), "trades {filter:?} {page:?}");
         }
     }
+}
+
+/// Mostly one, at times several or none.
+fn exchanges(chain: &RandomChain, rng: &mut StdRng) -> Vec<Exchange> {
+    let factories = [chain.pools()[0].factory, chain.pools()[1].factory, Address::repeat_byte(0xee)];
+    let all = factories
+        .iter()
+        .flat_map(|factory| [PoolStyle::V2, PoolStyle::V3].map(|style| Exchange { style, factory: *factory }));
+    let mut all: Vec<Exchange> = all.collect();
+    if rng.random_bool(0.5) {
+        return vec![all.swap_remove(rng.random_range(0..4))];
+    }
+    all.retain(|_| rng.random_bool(0.6));
+    all
+}
+
+/// Code is found by address and by hash, and stands nowhere else.
+pub(super) async fn codes(subject: &Subject, model: &Model, chain: &RandomChain) {
+    for address in chain.people().iter().chain([&Address::repeat_byte(0xee)]) {
+        let expected = model.find_code(*address);
+        let hash = subject.reader.find_code_hash(*address).await.expect("code hash");
+        assert_eq!(hash, expected.as_ref().map(|(hash, _)| *hash), "code at {address}");
+        if let Some((hash, code)) = expected {
+            assert_eq!(subject.reader.find_code(hash).await.expect("code"), Some(code));
+        }
+    }
+    assert_eq!(subject.reader.find_code(B256::repeat_byte(1)).await.expect("code"), None);
 }
 
 /// Mostly one of the busiest, at times anyone, at times nobody.

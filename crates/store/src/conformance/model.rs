@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
     Address, AddressFacts, AuditVerdict, B256, Balance, BalanceQuestion, BalanceSource, Block, BlockChanges, BlockId,
-    BlockNumber, BlockRange, BlockRef, Creation, Exchange, Holder, Order, Page, PageRequest, Pool, Stats, Token,
-    TokenBalance, TokenFacts, TokenKind, Trade, TradeDirection, TradeFilter, TradedToken, Transaction,
+    BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Exchange, Holder, Order, Page, PageRequest, Pool, Stats,
+    Token, TokenBalance, TokenFacts, TokenKind, Trade, TradeDirection, TradeFilter, TradedToken, Transaction,
     TransactionEvents, TransactionFilter, Transfer, TransferFilter, U256,
 };
 
@@ -18,6 +18,8 @@ pub struct Model {
     audits: BTreeMap<Address, (AuditVerdict, BlockNumber)>,
     /// What contracts gave when they were asked, and at which block; None: of a block that was taken back since.
     asked: BTreeMap<BalanceQuestion, (U256, Option<BlockNumber>)>,
+    /// Code as the node last gave it, by address.
+    codes: BTreeMap<Address, Bytes>,
 }
 
 /// A token with everyone whom its events ever touched, and what they come down to.
@@ -56,6 +58,52 @@ impl Model {
         let touched = self.last_touched();
         asked.retain(|question, _| left.contains(&question.token) && touched.contains_key(question));
         self.asked = asked;
+        let mut codes = std::mem::take(&mut self.codes);
+        let seen = self.seen();
+        codes.retain(|address, _| seen.contains(address));
+        self.codes = codes;
+    }
+
+    /// Everyone who ever took part in anything.
+    fn seen(&self) -> BTreeSet<Address> {
+        let mut seen = BTreeSet::new();
+        for changes in &self.blocks {
+            seen.insert(changes.block.miner);
+            seen.extend(changes.transactions.iter().flat_map(|tx| [Some(tx.from), tx.to, tx.created]).flatten());
+            seen.extend(changes.involved.iter().map(|involvement| involvement.address));
+            seen.extend(changes.transfers.iter().flat_map(|event| [event.token, event.from, event.to]));
+            seen.extend(changes.touched_holders.iter().flat_map(|touched| [touched.token, touched.holder]));
+            seen.extend(changes.pools.iter().flat_map(|pool| [pool.address, pool.factory, pool.token0, pool.token1]));
+        }
+        seen
+    }
+
+    pub fn keep_code(&mut self, address: Address, code: Bytes) {
+        self.codes.insert(address, code);
+    }
+
+    /// The code of the contract at an address, as far as it was asked.
+    #[must_use]
+    pub fn find_code(&self, address: Address) -> Option<(B256, Bytes)> {
+        let code = self.codes.get(&address)?;
+        match Code::from_bytes(code) {
+            Code::Contract { hash } => Some((hash, code.clone())),
+            Code::None | Code::Delegation { .. } => None,
+        }
+    }
+
+    /// Addresses at which code was met and of which it was never asked.
+    #[must_use]
+    pub fn missing_codes(&self) -> Vec<Address> {
+        let met = self.blocks.iter().flat_map(|changes| {
+            let called = changes.transactions.iter().filter(|tx| tx.method.is_some()).filter_map(|tx| tx.to);
+            let created = changes.transactions.iter().filter_map(|tx| tx.created);
+            let inner = changes.inner_creations.iter().flatten().map(|creation| creation.created);
+            let involved = changes.involved.iter().map(|involvement| involvement.address);
+            called.chain(created).chain(inner).chain(involved)
+        });
+        let met: BTreeSet<Address> = met.collect();
+        met.into_iter().filter(|address| !self.codes.contains_key(address)).collect()
     }
 
     pub fn keep_token_facts(&mut self, token: Address, facts: TokenFacts) {
@@ -138,6 +186,7 @@ impl Model {
             latest_block: self.tip().map(|tip| tip.number),
             total_transactions: self.transactions().count() as u64,
             total_tokens: self.tokens().len() as u64,
+            untraced_blocks: self.blocks.iter().filter(|changes| changes.inner_creations.is_none()).count() as u64,
             average_gas_price: sum.checked_div(U256::from(prices.len())).unwrap_or_default(),
         }
     }
@@ -213,14 +262,26 @@ impl Model {
                 || changes.transfers.iter().any(|event| [event.from, event.to].contains(&address))
         };
         let last = self.blocks.iter().rev().find(takes_part_again).unwrap_or(first);
-        let creation = self.transactions().rev().find(|tx| tx.created == Some(address));
         Some(AddressFacts {
             address,
             tx_count: self.transactions().filter(|tx| tx.touches(&address)).count() as u64,
             first_seen: first.block.timestamp,
             last_seen: last.block.timestamp,
-            creation: creation.map(|tx| Creation { creator: tx.from, tx_hash: tx.hash }),
+            creation: self.find_creation(address),
         })
+    }
+
+    /// The newest, should there be several.
+    fn find_creation(&self, address: Address) -> Option<Creation> {
+        let creations = self.blocks.iter().flat_map(|changes| {
+            changes.transactions.iter().flat_map(|tx| {
+                let inner = changes.inner_creations.iter().flatten().filter(|creation| creation.tx_index == tx.index);
+                let inner = inner.map(|creation| (creation.created, creation.creator));
+                let made = tx.created.map(|created| (created, tx.from)).into_iter().chain(inner);
+                made.map(|(created, creator)| (created, Creation { creator, tx_hash: tx.hash }))
+            })
+        });
+        creations.filter(|(created, _)| *created == address).last().map(|(_, creation)| creation)
     }
 }
 
@@ -407,7 +468,7 @@ impl Model {
         let wanted = all.filter(|trade| {
             let exchange = Exchange { style: trade.pool.style, factory: trade.pool.factory };
             filter.maker.is_none_or(|maker| trade.maker == maker)
-                && filter.exchange.is_none_or(|wanted| exchange == wanted)
+                && filter.exchanges.as_ref().is_none_or(|wanted| wanted.contains(&exchange))
         });
         cut(wanted.collect(), page)
     }

@@ -28,8 +28,8 @@ struct Trades {
 
 pub(super) async fn show(State(app): State<App>, Query(asked): Query<Asked>) -> Result<Response, PageError> {
     let dex = asked.dex.as_deref().filter(|dex| !dex.is_empty());
-    let exchange = dex.and_then(|dex| app.names.dexes.exchanges(dex).into_iter().next());
-    let filter = TradeFilter { exchange, ..TradeFilter::default() };
+    let exchanges = dex.map(|dex| app.names.dexes.exchanges(dex));
+    let filter = TradeFilter { exchanges, ..TradeFilter::default() };
     let listed = app.chain.list_trades(&filter, asked.paging.request()).await?;
     let path = dex.map_or_else(|| "/trades".to_owned(), |dex| format!("/trades?dex={}", encoded(dex)));
     page(&Trades {

@@ -7,7 +7,9 @@ async fn an_empty_chain_has_noughts() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    let expected = json!({"latestBlock": 0, "totalTransactions": 0, "totalTokens": 0, "avgGasPrice": "0"});
+    let expected = json!({
+        "latestBlock": 0, "totalTransactions": 0, "totalTokens": 0, "untracedBlocks": 0, "avgGasPrice": "0",
+    });
     assert_eq!(explorer.json("/api/v1/stats").await, expected);
 }
 

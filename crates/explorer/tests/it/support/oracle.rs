@@ -27,10 +27,18 @@ pub(crate) async fn ask_node<'a>(rpc: &Rpc, start_block: u64, also: impl IntoIte
         let hashes = block["transactions"].as_array().unwrap().iter().map(|tx| tx["hash"].clone());
         let receipts = ask(rpc, hashes.map(|hash| ("eth_getTransactionReceipt", json!([hash]))).collect()).await;
         chain.add(&block, &receipts);
+        chain.add_traces(&block, trace(rpc, &block).await);
     }
     chain.seen_or(also);
     let details = chain.details(rpc, head).await;
     chain.picture(head, details)
+}
+
+/// What the node tells of the calls in a block; None where it does not trace.
+async fn trace(rpc: &Rpc, block: &Value) -> Option<Vec<Value>> {
+    let params = json!([block["number"], {"tracer": "callTracer"}]);
+    let answer = rpc.answers(&[("debug_traceBlockByNumber", params)]).await.remove(0);
+    answer.ok().map(|traces| traces.as_array().unwrap().clone())
 }
 
 async fn ask(rpc: &Rpc, calls: Vec<(&str, Value)>) -> Vec<Value> {
@@ -51,6 +59,10 @@ struct Chain {
     creations: BTreeMap<String, (Value, Value)>,
     /// Contracts that had a transfer.
     tokens: BTreeSet<String>,
+    /// Blocks that ran code and were not traced.
+    untraced_blocks: u64,
+    /// Whether code ran in the newest block.
+    code_ran: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -64,6 +76,7 @@ impl Chain {
         let time = iso(quantity(&block["timestamp"]));
         self.see(&block["miner"], &time);
         let transactions = block["transactions"].as_array().unwrap();
+        self.code_ran = receipts.iter().any(|receipt| receipt["status"] == "0x1" && receipt["gasUsed"] != "0x5208");
         for (tx, receipt) in transactions.iter().zip(receipts) {
             self.add_transaction(block, tx, receipt, &time);
         }
@@ -113,6 +126,30 @@ impl Chain {
             "method": method,
             "contractAddress": created,
         }));
+    }
+
+    /// Contracts that were made inside calls. What a failed call made is not there.
+    fn add_traces(&mut self, block: &Value, traces: Option<Vec<Value>>) {
+        let Some(traces) = traces else {
+            self.untraced_blocks += u64::from(self.code_ran);
+            return;
+        };
+        let time = iso(quantity(&block["timestamp"]));
+        for trace in &traces {
+            let mut calls = vec![(&trace["result"], 0)];
+            while let Some((call, depth)) = calls.pop().filter(|(call, _)| !call.is_null()) {
+                if call.get("error").is_some() {
+                    continue;
+                }
+                if depth > 0 && text(&call["type"]).starts_with("CREATE") {
+                    self.see(&call["from"], &time);
+                    self.see(&call["to"], &time);
+                    let creation = (lower(&call["from"]), trace["txHash"].clone());
+                    self.creations.insert(text(&call["to"]).to_lowercase(), creation);
+                }
+                calls.extend(call["calls"].as_array().into_iter().flatten().map(|call| (call, depth + 1)));
+            }
+        }
     }
 
     /// Transfers make a token and show who takes part; deposits and withdrawals of a wrapped coin show who takes part.
@@ -209,6 +246,7 @@ impl Chain {
             "latestBlock": head,
             "totalTransactions": transactions.len(),
             "totalTokens": self.tokens.len(),
+            "untracedBlocks": self.untraced_blocks,
             "avgGasPrice": average_gas_price(&blocks, &transactions),
         });
         Picture { stats, blocks, transactions, addresses }
@@ -234,7 +272,7 @@ fn decimal(value: &Value) -> String {
 }
 
 /// Unix seconds as `2026-11-15T00:00:00.000Z`.
-fn iso(seconds: u64) -> String {
+pub(crate) fn iso(seconds: u64) -> String {
     const DAY: u64 = 86_400;
     let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let (mut days, rest) = (seconds / DAY, seconds % DAY);

@@ -25,14 +25,22 @@ impl Rpc {
         answers.remove(0)
     }
 
-    /// Many calls in one request.
+    /// Many calls in one request, each of which must have a result.
     pub(crate) async fn calls(&self, calls: Vec<(&str, Value)>) -> Vec<Value> {
+        let answers = self.answers(&calls).await.into_iter().zip(calls);
+        let results = answers
+            .map(|(answer, (method, params))| answer.unwrap_or_else(|error| panic!("{method} {params}: {error}")));
+        results.collect()
+    }
+
+    /// Many calls in one request: the results, or what the node says in their place.
+    pub(crate) async fn answers(&self, calls: &[(&str, Value)]) -> Vec<Result<Value, Value>> {
         if calls.is_empty() {
             return Vec::new();
         }
         let count = calls.len();
         let requests: Vec<Value> = (0..)
-            .zip(&calls)
+            .zip(calls)
             .map(|(id, (method, params))| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
             .collect();
         let request = self.http.post(&self.url).header("content-type", "application/json");
@@ -41,9 +49,9 @@ impl Rpc {
         let mut answers: Vec<Value> = serde_json::from_slice(&answer).unwrap();
         assert_eq!(answers.len(), count);
         answers.sort_by_key(|answer| answer["id"].as_u64());
-        let results = answers.into_iter().zip(calls).map(|(mut answer, (method, params))| {
-            assert!(answer.get("error").is_none(), "{method} {params}: {answer}");
-            answer["result"].take()
+        let results = answers.into_iter().map(|mut answer| match answer.get_mut("error") {
+            Some(error) => Err(error.take()),
+            None => Ok(answer["result"].take()),
         });
         results.collect()
     }

@@ -1,0 +1,49 @@
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use super::encoding::{Word, call_data, words};
+use crate::support::{Anvil, picture::text, wallet_clients::run_client};
+
+/// Creation code by the names of contracts.
+static CODE: OnceCell<Value> = OnceCell::const_new();
+
+/// More than anything here needs, and less than a transaction may have.
+const GAS: &str = "0xe4e1c0";
+
+/// Puts a contract on the chain and gives its address.
+pub(super) async fn deploy(anvil: &Anvil, from: &str, contract: &str, arguments: &[Word]) -> String {
+    let code = CODE.get_or_init(|| run_client("../contracts/compile.mjs", &[])).await;
+    let data = format!("{}{}", text(&code[contract]["bytecode"]), words(arguments));
+    let receipt = anvil.send(json!({"from": from, "data": data, "gas": GAS})).await;
+    assert_eq!(receipt["status"], "0x1", "{contract}");
+    text(&receipt["contractAddress"]).to_lowercase()
+}
+
+/// Calls a function in a transaction that must succeed, in a block of its own.
+pub(super) async fn call(anvil: &Anvil, from: &str, to: &str, signature: &str, arguments: &[Word]) {
+    send(anvil, json!({"from": from, "to": to, "data": call_data(signature, arguments)})).await;
+}
+
+pub(super) async fn pay(anvil: &Anvil, from: &str, to: &str, signature: &str, value: u64) {
+    let data = call_data(signature, &[]);
+    send(anvil, json!({"from": from, "to": to, "data": data, "value": format!("{value:#x}")})).await;
+}
+
+pub(super) async fn send(anvil: &Anvil, mut transaction: Value) {
+    transaction["gas"] = GAS.into();
+    let receipt = anvil.send(transaction.clone()).await;
+    assert_eq!(receipt["status"], "0x1", "{transaction}");
+}
+
+/// Puts a call into the pool, to be mined with others.
+pub(super) async fn submit(anvil: &Anvil, from: &str, to: &str, signature: &str, arguments: &[Word]) {
+    let data = call_data(signature, arguments);
+    anvil.submit(json!({"from": from, "to": to, "data": data, "gas": "0x1e8480"})).await;
+}
+
+/// Asks a function that changes nothing for an address.
+pub(super) async fn ask_address(anvil: &Anvil, to: &str, signature: &str, arguments: &[Word]) -> String {
+    let data = call_data(signature, arguments);
+    let answer = anvil.rpc.call("eth_call", json!([{"to": to, "data": data}, "latest"])).await;
+    format!("0x{}", &text(&answer)[26..])
+}

@@ -1,0 +1,217 @@
+//! What the API says, and whether it is the truth.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use alloy_primitives::U256;
+use serde_json::{Value, json};
+
+use super::truth::{TokenTruth, Truth};
+use crate::support::{TestExplorer, client::Client, picture::text, walk_list};
+
+/// For what follows behind the tip to have followed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Finds everything that the API says to be the truth.
+pub(super) async fn assert_told(explorer: &TestExplorer, truth: &Truth, what: &str) {
+    let client = explorer.client().with_connection_kept();
+    let transfers = query_all(&client, "token_transfers", json!({})).await;
+    assert_records(&without_words(&transfers), &truth.transfers, &format!("{what}: transfers"));
+    let trades = query_all(&client, "dex_trades", json!({})).await;
+    assert_records(&without_words(&trades), &truth.trades, &format!("{what}: trades"));
+    settled(&client, truth, what).await;
+    words_agree(&client, truth, what).await;
+    filters_agree(&client, truth, what).await;
+    contracts_agree(&client, truth, what).await;
+}
+
+/// Waits until names, supplies, holders and balances are those of the contracts.
+async fn settled(client: &Client, truth: &Truth, what: &str) {
+    let begun = Instant::now();
+    while let Some(difference) = token_difference(client, truth).await {
+        assert!(begun.elapsed() < PATIENCE, "{what}: {difference}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn token_difference(client: &Client, truth: &Truth) -> Option<String> {
+    let listed = walk_list(client, "/api/v1/tokens?", "tokens").await;
+    let counts: Vec<u64> = listed.iter().map(|token| token["holderCount"].as_u64().unwrap()).collect();
+    let listed: BTreeMap<String, Value> =
+        listed.into_iter().map(|token| (text(&token["address"]).to_owned(), token)).collect();
+    if !listed.keys().eq(truth.tokens.keys()) {
+        return Some(format!("tokens {:?} instead of {:?}", listed.keys(), truth.tokens.keys()));
+    }
+    for (address, expected) in &truth.tokens {
+        let found = read_token(client, address, &listed[address]).await;
+        if found != *expected {
+            return Some(format!("token {address}: {found:?} instead of {expected:?}; {}", listed[address]));
+        }
+        if listed[address]["holderCount"] != expected.holders.len() {
+            return Some(format!("holders of {address}: {} not {}", listed[address], expected.holders.len()));
+        }
+    }
+    assert!(counts.is_sorted_by(|a, b| a >= b), "the most held token comes first: {counts:?}");
+    let mut held: BTreeMap<&String, BTreeMap<&String, U256>> = BTreeMap::new();
+    for (token, expected) in &truth.tokens {
+        for (holder, balance) in &expected.holders {
+            held.entry(holder).or_default().insert(token, *balance);
+        }
+    }
+    for (holder, expected) in held {
+        let tokens = walk_list(client, &format!("/api/v1/addresses/{holder}/tokens?"), "tokens").await;
+        let address = |entry: &Value| text(&entry["token"]["address"]).to_owned();
+        let found: BTreeMap<String, U256> = tokens.iter().map(|entry| (address(entry), balance(entry))).collect();
+        let agrees = found.iter().map(|(token, balance)| (token, *balance)).eq(expected.clone());
+        if !agrees {
+            return Some(format!("what {holder} holds: {found:?} instead of {expected:?}"));
+        }
+    }
+    None
+}
+
+fn balance(entry: &Value) -> U256 {
+    text(&entry["balance"]).parse().unwrap()
+}
+
+async fn read_token(client: &Client, address: &str, token: &Value) -> TokenTruth {
+    let holders = walk_list(client, &format!("/api/v1/tokens/{address}/holders?"), "holders").await;
+    assert!(holders.iter().map(balance).is_sorted_by(|a, b| a >= b), "the largest balance comes first");
+    let kinds = ["BEP20", "BEP721", "BEP1155"];
+    TokenTruth {
+        kind: kinds.into_iter().find(|kind| token["type"] == **kind).unwrap(),
+        name: text(&token["name"]).to_owned(),
+        symbol: text(&token["symbol"]).to_owned(),
+        decimals: token["decimals"].as_u64().unwrap(),
+        total_supply: text(&token["totalSupply"]).parse().unwrap(),
+        transfer_count: usize::try_from(token["transferCount"].as_u64().unwrap()).unwrap(),
+        holders: holders.iter().map(|holder| (text(&holder["address"]).to_owned(), balance(holder))).collect(),
+    }
+}
+
+/// What tokens say of themselves stands beside their transfers and trades.
+async fn words_agree(client: &Client, truth: &Truth, what: &str) {
+    for transfer in query_all(client, "token_transfers", json!({})).await {
+        let token = &truth.tokens[text(&transfer["tokenAddress"])];
+        let words = json!([transfer["tokenName"], transfer["tokenSymbol"], transfer["tokenDecimals"]]);
+        assert_eq!(words, json!([token.name, token.symbol, token.decimals]), "{what}: {transfer}");
+    }
+    for trade in query_all(client, "dex_trades", json!({})).await {
+        for side in ["In", "Out"] {
+            let token = &truth.tokens[text(&trade[format!("token{side}")])];
+            let words = [&trade[format!("token{side}Symbol")], &trade[format!("token{side}Decimals")]];
+            assert_eq!(json!(words), json!([token.symbol, token.decimals]), "{what}: {trade}");
+        }
+    }
+}
+
+/// Every filter and some of their combinations, for everyone who ever gave, took or traded.
+async fn filters_agree(client: &Client, truth: &Truth, what: &str) {
+    let newest = truth.transfers.first().map_or(0, |transfer| transfer["blockNumber"].as_u64().unwrap());
+    let (low, high) = (newest / 3, newest - newest / 4);
+    let within = |record: &Value| (low..=high).contains(&record["blockNumber"].as_u64().unwrap());
+    let check = async |entity: &str, filter: Value, records: &[Value], holds: &dyn Fn(&Value) -> bool| {
+        let expected: Vec<Value> = records.iter().filter(|record| holds(record)).cloned().collect();
+        let found = without_words(&query_all(client, entity, filter.clone()).await);
+        assert_records(&found, &expected, &format!("{what}: {entity} {filter}"));
+    };
+    let all = |field: &str, records: &[Value]| -> BTreeSet<String> {
+        records.iter().map(|record| text(&record[field]).to_owned()).collect()
+    };
+    let moved = truth.transfers.as_slice();
+    for token in all("tokenAddress", moved) {
+        check("token_transfers", json!({"tokenAddress": token}), moved, &|r| r["tokenAddress"] == *token).await;
+    }
+    for person in all("fromAddress", moved).union(&all("toAddress", moved)) {
+        let (gives, takes) = (|r: &Value| r["fromAddress"] == **person, |r: &Value| r["toAddress"] == **person);
+        check("token_transfers", json!({"from": person}), moved, &gives).await;
+        check("token_transfers", json!({"to": person}), moved, &takes).await;
+        check("token_transfers", json!({"address": person}), moved, &|r| gives(r) || takes(r)).await;
+        let range = json!({"address": person, "blockFrom": low, "blockTo": high.to_string()});
+        check("token_transfers", range, moved, &|r| (gives(r) || takes(r)) && within(r)).await;
+        let own = json!({"from": person, "to": person});
+        check("token_transfers", own, moved, &|r| gives(r) && takes(r)).await;
+    }
+    let traded = truth.trades.as_slice();
+    for maker in all("maker", traded) {
+        check("dex_trades", json!({"address": maker}), traded, &|r| r["maker"] == *maker).await;
+        for dex in all("dex", traded) {
+            let both = json!({"address": maker, "dex": dex.to_uppercase().replace("X", "x"), "blockFrom": low});
+            let holds = |r: &Value| r["maker"] == *maker && r["dex"] == *dex && r["blockNumber"].as_u64() >= Some(low);
+            check("dex_trades", both, traded, &holds).await;
+        }
+    }
+    for dex in all("dex", traded) {
+        check("dex_trades", json!({"dex": dex}), traded, &|r| r["dex"] == *dex).await;
+    }
+    check("dex_trades", json!({"dex": "nobody"}), traded, &|_| false).await;
+}
+
+/// Contracts that transactions and other contracts made.
+async fn contracts_agree(client: &Client, truth: &Truth, what: &str) {
+    for (address, expected) in &truth.contracts {
+        let found = client.json(&format!("/api/v1/addresses/{address}")).await;
+        let contract = &found["contract"];
+        let told = json!([found["isContract"], contract["creator"], contract["creationTxHash"], contract["codeHash"]]);
+        let expected = json!([true, expected.creator, expected.creation_tx_hash, expected.code_hash]);
+        assert_eq!(told, expected, "{what}: contract {address}");
+    }
+}
+
+/// Of contracts that others made, those that emitted a log or were called are known, their makers are not.
+pub(super) async fn assert_told_without_makers(explorer: &TestExplorer, truth: &Truth) {
+    let mut known = 0;
+    for (address, expected) in &truth.contracts {
+        let answer = explorer.get(&format!("/api/v1/addresses/{address}")).await;
+        if answer.status == 404 {
+            assert!(!truth.tokens.contains_key(address), "a contract that emitted a log is known: {address}");
+            continue;
+        }
+        let found = answer.ok();
+        assert_eq!((&found["isContract"], &found["contract"]["codeHash"]), (&true.into(), &json!(expected.code_hash)));
+        let creation = found["contract"]["creationTxHash"].clone();
+        assert!(creation.is_null() || creation == expected.creation_tx_hash, "{address}: {creation}");
+        known += u32::from(creation.is_null());
+    }
+    assert!(known > 3, "contracts without a known maker: {known}");
+}
+
+/// All pages of what matches.
+async fn query_all(client: &Client, entity: &str, filter: Value) -> Vec<Value> {
+    let mut found: Vec<Value> = Vec::new();
+    loop {
+        let body = json!({"entity": entity, "filter": filter, "limit": 100, "offset": found.len()});
+        let request = client.request("POST", "/api/v1/query").header("Content-Type", "application/json");
+        let mut answer = client.send(request.body(body.to_string())).await.ok();
+        let Value::Array(page) = answer["data"].take() else { panic!("{answer}") };
+        assert_eq!(answer["count"], page.len(), "{body}");
+        let done = page.is_empty();
+        found.extend(page);
+        assert!(answer["total"].as_u64().unwrap() >= found.len() as u64, "{body}");
+        if done {
+            assert_eq!(answer["total"], found.len(), "{body}");
+            return found;
+        }
+    }
+}
+
+/// Records without what tokens say of themselves.
+fn without_words(records: &[Value]) -> Vec<Value> {
+    let words = ["tokenName", "tokenSymbol", "tokenDecimals"];
+    let traded = ["tokenInSymbol", "tokenOutSymbol", "tokenInDecimals", "tokenOutDecimals"];
+    let mut records = records.to_vec();
+    for record in records.iter_mut().filter_map(Value::as_object_mut) {
+        for word in words.into_iter().chain(traded) {
+            record.remove(word);
+        }
+    }
+    records
+}
+
+#[track_caller]
+fn assert_records(found: &[Value], expected: &[Value], what: &str) {
+    for (place, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert_eq!(found, expected, "{what}, at {place}");
+    }
+    assert_eq!(found.len(), expected.len(), "{what}: how many");
+}

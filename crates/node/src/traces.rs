@@ -1,0 +1,68 @@
+//! What calls made on the way: told by nodes that trace.
+
+use std::sync::atomic::Ordering;
+
+use domain::{FetchedBlock, InnerCreation};
+
+use crate::{
+    NodeError,
+    decode::RawBlockTrace,
+    rpc_error::RpcErrorKind,
+    upstream::{Call, Upstream},
+};
+
+const METHOD: &str = "debug_traceBlockByNumber";
+
+/// None: the node does not trace.
+pub(crate) async fn trace_block(
+    upstream: &Upstream,
+    block: &FetchedBlock,
+) -> Result<Option<Vec<InnerCreation>>, NodeError> {
+    if upstream.abilities().lacks_traces.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let call = Call::new(METHOD, format!(r#"["{:#x}",{{"tracer":"callTracer"}}]"#, block.block.number));
+    match upstream.call_aside::<RawBlockTrace>(&call).await {
+        Ok(Some(trace)) => read(block, trace).map(Some),
+        Ok(None) => Err(NodeError::bad_answer(METHOD, "null")),
+        Err(error) if lacks_method(&error) => {
+            upstream.abilities().lacks_traces.store(true, Ordering::Relaxed);
+            tracing::info!(endpoint = upstream.name(), %error, "the node does not trace: who made a contract inside a call stays open");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Asked for by number, the trace may be of another branch: its transactions tell.
+fn read(block: &FetchedBlock, trace: RawBlockTrace) -> Result<Vec<InnerCreation>, NodeError> {
+    if trace.0.len() != block.transactions.len() {
+        let what = format_args!("{} traces of {} transactions", trace.0.len(), block.transactions.len());
+        return Err(NodeError::bad_answer(METHOD, what));
+    }
+    let mut creations = Vec::new();
+    for (trace, tx) in trace.0.into_iter().zip(&block.transactions) {
+        if trace.tx_hash.is_some_and(|hash| hash != tx.hash) {
+            return Err(NodeError::bad_answer(METHOD, format_args!("no trace of transaction {}", tx.hash)));
+        }
+        let untraced = || NodeError::bad_answer(METHOD, format_args!("transaction {} was not traced", tx.hash));
+        let made = trace.made.ok_or_else(untraced)?;
+        if tx.succeeded {
+            let creation = |made: crate::decode::Made| InnerCreation {
+                tx_index: tx.index,
+                creator: made.creator,
+                created: made.created,
+            };
+            creations.extend(made.into_iter().map(creation));
+        }
+    }
+    Ok(creations)
+}
+
+/// Nodes that keep tracing to themselves say so in many ways, gateways by a status.
+fn lacks_method(error: &NodeError) -> bool {
+    match error {
+        NodeError::HttpStatus { status, .. } => (400..500).contains(status) && *status != 408,
+        error => matches!(error.rpc_kind(), Some(RpcErrorKind::MethodMissing | RpcErrorKind::InvalidParams)),
+    }
+}

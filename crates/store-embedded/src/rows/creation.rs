@@ -1,0 +1,29 @@
+use store::StoreError;
+
+use crate::codec::{RowReader, RowWriter};
+use crate::keys::{AddressId, TxId};
+
+/// What made a contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CreationRow {
+    pub(crate) tx: TxId,
+    /// None: the transaction itself, and so its sender.
+    pub(crate) creator: Option<AddressId>,
+}
+
+impl CreationRow {
+    pub(crate) fn to_row(self) -> Vec<u8> {
+        let mut row = RowWriter::with_capacity(12);
+        row.varint(self.tx);
+        if let Some(creator) = self.creator {
+            row.varint(creator);
+        }
+        row.finish()
+    }
+
+    pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
+        let mut row = RowReader::new(row);
+        let tx = row.varint()?;
+        Ok(Self { tx, creator: if row.is_empty() { None } else { Some(row.varint()?) } })
+    }
+}

@@ -1,0 +1,98 @@
+//! The code of contracts: met in the chain, asked of the node, kept once however many contracts share it.
+
+use domain::{Address, BlockNumber, Bytes, Code};
+use store::StoreError;
+
+use super::WriteState;
+use super::commit::Step;
+use super::tokens::stored_address;
+use crate::engine::{Batch, Engine};
+use crate::keys::{AddressId, Key, Table, number_in_key};
+use crate::meta;
+
+impl Step<'_, '_> {
+    /// Code ran at an address: it emitted a log, made a contract, or was made.
+    pub(super) fn meet_contract(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
+        self.meet(id, block, |known| !known.is_empty())
+    }
+
+    /// Someone called an address as if there were code. There may be none, and once that is known it is not asked again.
+    pub(super) fn meet_called(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
+        self.meet(id, block, |_| true)
+    }
+
+    fn meet(
+        &mut self,
+        id: AddressId,
+        block: BlockNumber,
+        is_answer: impl FnOnce(&[u8]) -> bool,
+    ) -> Result<(), StoreError> {
+        if self.state.met_codes.get(&id).is_some() {
+            return Ok(());
+        }
+        match self.view.get(Table::CodeHash, &Key::id(id))? {
+            // Not remembered without a hash: the address may yet turn out to be a contract.
+            Some(known) if is_answer(&known) => {
+                if !known.is_empty() {
+                    self.state.met_codes.insert(id, ());
+                }
+            }
+            _ => self.meet_new_code(id, block),
+        }
+        Ok(())
+    }
+
+    /// Whatever stood at an address, another code may stand there since a block.
+    pub(super) fn meet_new_code(&mut self, id: AddressId, block: BlockNumber) {
+        ask_code(&mut self.batch, id, block);
+        self.state.met_codes.insert(id, ());
+    }
+}
+
+/// Notes that the code at an address must be asked, as it stands at a block or later.
+pub(super) fn ask_code(batch: &mut Batch, id: AddressId, since: BlockNumber) {
+    batch.put(Table::UnaskedCode, &Key::id(id), Key::block(since).as_slice());
+}
+
+impl WriteState {
+    pub(crate) fn list_code_questions(engine: &Engine, limit: usize) -> Result<Vec<Address>, StoreError> {
+        let view = engine.view();
+        let unasked = view.prefix(Table::UnaskedCode, &Key::EMPTY).take(limit);
+        unasked.map(|row| stored_address(&view, number_in_key(&row?.0, 0))).collect()
+    }
+
+    pub(crate) fn keep_codes(
+        &mut self,
+        engine: &Engine,
+        codes: &[(Address, Bytes)],
+        at: BlockNumber,
+    ) -> Result<(), StoreError> {
+        let view = engine.view();
+        let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
+        let mut batch = engine.batch();
+        for (address, code) in codes {
+            // The address may be gone again by now: its block was taken back while the node was being asked.
+            let Some(id) = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0)) else {
+                continue;
+            };
+            let key = Key::id(id);
+            let Some(raised) = view.get(Table::UnaskedCode, &key)? else { continue };
+            if at >= number_in_key(&raised, 0).min(tip.block.number) {
+                batch.delete(Table::UnaskedCode, &key);
+            }
+            match Code::from_bytes(code) {
+                Code::Contract { hash } => {
+                    batch.put(Table::CodeHash, &key, hash.as_slice());
+                    if view.get(Table::Code, &Key::hash(&hash))?.is_none() {
+                        batch.put(Table::Code, &Key::hash(&hash), code.as_ref());
+                    }
+                }
+                Code::None | Code::Delegation { .. } => {
+                    batch.put(Table::CodeHash, &key, []);
+                    self.met_codes.take(&id);
+                }
+            }
+        }
+        batch.commit()
+    }
+}
