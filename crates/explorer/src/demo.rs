@@ -117,9 +117,8 @@ fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedK
         "
   Explorer is up: a chain of its own, a block every {block_time} s, indexed as it grows.
 
-  Open   {base}/api/v1/stats
-         {base}/health
-         {base}/docs     what else there is, to read and to try
+  Open   {base}/
+         {base}/docs     the API, to read and to try
 
   Try    curl {base}/api/v1/blocks
          curl '{base}/api/v1/transactions?limit=5'

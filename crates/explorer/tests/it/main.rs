@@ -16,6 +16,7 @@ mod document_holds;
 mod keys;
 mod limits;
 mod node_trouble;
+mod pages;
 mod real_contracts;
 mod reorgs;
 mod request_ids;

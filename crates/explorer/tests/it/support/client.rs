@@ -14,6 +14,7 @@ pub(crate) struct Client {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
     /// Null where the body is no JSON.
     pub(crate) json: Value,
 }
@@ -61,6 +62,22 @@ impl Client {
         answer.json
     }
 
+    /// The answer itself, where it sends one elsewhere.
+    pub(crate) async fn get_without_following(&self, path: &str) -> Answer {
+        let http = http_client().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        Self { base: self.base.clone(), http }.get(path).await
+    }
+
+    /// The first event of a stream of them.
+    pub(crate) async fn first_event(&self, path: &str) -> String {
+        let mut response = self.request("GET", path).send().await.unwrap();
+        let mut text = String::new();
+        while !text.contains("\n\n") {
+            text.push_str(std::str::from_utf8(&response.chunk().await.unwrap().unwrap()).unwrap());
+        }
+        text
+    }
+
     /// Any request, to be completed and given to [`Self::send`].
     pub(crate) fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
         self.http.request(method.parse().unwrap(), self.url(path))
@@ -70,7 +87,8 @@ impl Client {
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = response.bytes().await.unwrap();
-        Answer { status, headers, json: serde_json::from_slice(&body).unwrap_or_default() }
+        let text = String::from_utf8_lossy(&body).into_owned();
+        Answer { status, headers, json: serde_json::from_slice(&body).unwrap_or_default(), text }
     }
 }
 

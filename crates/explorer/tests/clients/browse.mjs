@@ -1,0 +1,210 @@
+// Uses the pages as people do, in a real browser, and says what was seen to work.
+//
+//   node browse.mjs <base URL> <private key of a wallet>
+//
+// Prints the names of the scenes that went well as JSON; the first that did not ends the run with its reason.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const require = createRequire(join(process.env.EXPLORER_TEST_CLIENTS, "package.json"));
+const load = (name) => import(pathToFileURL(require.resolve(name)));
+const { chromium } = await load("playwright-core");
+const { Wallet } = await load("ethers");
+const { HtmlValidate } = await load("html-validate");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+const [base, privateKey] = process.argv.slice(2);
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_BIN ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+
+const query = async (body) => {
+  const answer = await fetch(`${base}/api/v1/query`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  return answer.json();
+};
+const [trade] = (await query({ entity: "dex_trades", limit: 1 })).data;
+const [token] = (await query({ entity: "tokens", limit: 1 })).data;
+const [, , , block] = (await query({ entity: "blocks", limit: 4 })).data;
+
+/// Opens a page, and wants no complaint of the browser while it stands.
+async function open(path, options = {}, work) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  try {
+    await page.goto(base + path);
+    await work(page, context);
+    assert.deepEqual(complaints, [], `complaints on ${path}`);
+  } finally {
+    await context.close();
+  }
+}
+
+const everyPage = [
+  "/", "/blocks", `/block/${block.number}`, "/transactions", `/tx/${trade.txHash}`, `/address/${trade.maker}`,
+  `/address/${trade.maker}?tab=transfers`, `/address/${trade.maker}?tab=tokens`, `/address/${trade.maker}?tab=trades`, "/tokens",
+  `/token/${token.address}`, `/token/${token.address}?tab=holders`, "/transfers", "/trades", "/keys", "/webhooks", "/search?q=",
+];
+
+const scenes = {
+  "a search for a hash, a number, an address and a symbol goes straight there": () =>
+    open("/", {}, async (page) => {
+      const goes = async (text, path) => {
+        await page.keyboard.press("Escape");
+        await page.locator("body").click({ position: { x: 2, y: 400 } });
+        await page.keyboard.press("/");
+        assert.equal(await page.evaluate(() => document.activeElement.id), "q", "the slash goes to the box");
+        await page.fill("#q", text);
+        await Promise.all([page.waitForURL(`**${path}`), page.keyboard.press("Enter")]);
+      };
+      await goes(trade.txHash, `/tx/${trade.txHash}`);
+      await goes(String(block.number), `/block/${block.number}`);
+      await goes(block.hash, `/block/${block.number}`);
+      await goes(trade.maker, `/address/*`);
+    }),
+
+  "the box offers tokens while one types": () =>
+    open("/", {}, async (page) => {
+      await page.locator("#q").pressSequentially(token.symbol.slice(0, 3).toLowerCase());
+      const option = page.locator("#suggestions [role=option]", { hasText: token.symbol }).first();
+      await option.waitFor();
+      await page.keyboard.press("ArrowDown");
+      assert.equal(await page.locator("#suggestions [aria-selected=true]").count(), 1);
+      await Promise.all([page.waitForURL("**/token/*"), page.keyboard.press("Enter")]);
+    }),
+
+  "a list is turned to its last page and back": () =>
+    open(`/address/${trade.maker}`, {}, async (page) => {
+      await page.click("a[rel=last]");
+      const shown = await page.locator(".pager .muted").textContent();
+      const [, now, last] = shown.match(/page ([\d,]+) of ([\d,]+)/);
+      assert.equal(now, last);
+      assert.ok((await page.locator("#list tbody tr").count()) > 0);
+      await page.click("a[rel=first]");
+      await page.locator("text=page 1 of").waitFor();
+    }),
+
+  "a new block comes in without a reload": () =>
+    open("/", {}, async (page) => {
+      await page.evaluate(() => (window.stillTheSame = true));
+      const newest = () => page.locator("#blocks tbody tr").first().locator("td").first().textContent();
+      const before = await newest();
+      await page.waitForFunction((text) => document.querySelector("#blocks tbody td").textContent.trim() !== text, before.trim(), { timeout: 20000 });
+      assert.equal(await page.evaluate(() => window.stillTheSame), true);
+    }),
+
+  "a key is made with a wallet, listed and revoked": () =>
+    open("/keys", {}, async (page) => {
+      const wallet = new Wallet(privateKey);
+      await page.exposeFunction("signForReal", (hex) => wallet.signMessage(Buffer.from(hex.slice(2), "hex")));
+      await page.evaluate((address) => {
+        window.ethereum = {
+          request: async ({ method, params }) => (method === "eth_requestAccounts" ? [address] : window.signForReal(params[0])),
+        };
+      }, wallet.address);
+      await page.fill("#key-label", "made in a browser");
+      await page.click("#make-key [type=submit]");
+      const key = await page.locator("#make-key .secret code").textContent();
+      assert.match(key, /^expl_[0-9A-Za-z]{38}$/);
+      const row = page.locator("#keys tbody tr", { hasText: "made in a browser" });
+      await row.waitFor();
+      await row.locator("button").click();
+      await page.locator("#keys tbody tr", { hasText: "revoked" }).waitFor();
+    }),
+
+  "a chosen colour scheme stays": () =>
+    open("/", { colorScheme: "light" }, async (page) => {
+      const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      const light = await ground();
+      await page.click("[data-scheme]");
+      const dark = await ground();
+      assert.notEqual(light, dark);
+      await page.goto(`${base}/blocks`);
+      assert.equal(await ground(), dark);
+    }),
+
+  "the system's dark scheme is followed": async () => {
+    const grounds = [];
+    for (const colorScheme of ["light", "dark"]) {
+      await open("/", { colorScheme }, async (page) => grounds.push(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)));
+    }
+    assert.notEqual(grounds[0], grounds[1]);
+  },
+
+  "no page is wider than a phone": async () => {
+    for (const path of everyPage) {
+      await open(path, { viewport: { width: 390, height: 844 } }, async (page) => {
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, path);
+      });
+    }
+  },
+
+  "every page reads and pages without a script": async () => {
+    for (const path of everyPage) {
+      await open(path, { javaScriptEnabled: false }, async (page) => {
+        assert.ok((await page.locator("main h1").count()) === 1, path);
+      });
+    }
+    await open("/transactions", { javaScriptEnabled: false }, async (page) => {
+      await page.click("a[rel=next]");
+      assert.match(await page.locator(".pager .muted").textContent(), /page 2 of/);
+      await page.fill("#q", String(block.number));
+      await Promise.all([page.waitForURL(`**/block/${block.number}`), page.press("#q", "Enter")]);
+    });
+  },
+
+  "no page has a serious fault for those who cannot see or point": async () => {
+    for (const colorScheme of ["light", "dark"]) {
+      for (const path of everyPage) {
+        // The checker itself is a foreign script, which the pages would not let in.
+        await open(path, { colorScheme, bypassCSP: true }, async (page) => {
+          await page.evaluate(axe);
+          const { violations } = await page.evaluate(() => globalThis.axe.run());
+          const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+          assert.deepEqual(serious.map(({ id, nodes }) => [id, nodes[0].html]), [], `${path} in ${colorScheme}`);
+        });
+      }
+    }
+  },
+
+  "the HTML of every page validates": async () => {
+    const validator = new HtmlValidate({ extends: ["html-validate:standard"] });
+    for (const path of [...everyPage, "/nothing-of-that-name"]) {
+      const report = await validator.validateString(await (await fetch(base + path)).text());
+      const faults = report.results.flatMap(({ messages }) => messages.map(({ ruleId, message, line, column }) => `${ruleId} ${line}:${column} ${message}`));
+      assert.deepEqual(faults, [], path);
+    }
+  },
+
+  "the home page is light and does not jump": () =>
+    open("/", {}, async (page) => {
+      const bytes = await page.evaluate(() =>
+        [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].reduce((sum, entry) => sum + entry.transferSize, 0));
+      assert.ok(bytes > 0 && bytes < 100_000, `${bytes} bytes`);
+      const shift = await page.evaluate(() => new Promise((resolve) => {
+        let moved = 0;
+        new PerformanceObserver((list) => list.getEntries().forEach((entry) => (moved += entry.value))).observe({ type: "layout-shift", buffered: true });
+        setTimeout(() => resolve(moved), 500);
+      }));
+      assert.ok(shift < 0.02, `a shift of ${shift}`);
+    }),
+};
+
+const went = [];
+try {
+  for (const [name, play] of Object.entries(scenes)) {
+    try {
+      await play();
+    } catch (error) {
+      error.message = `${name}: ${error.message}`;
+      throw error;
+    }
+    went.push(name);
+  }
+} finally {
+  await browser.close();
+}
+console.log(JSON.stringify(went));

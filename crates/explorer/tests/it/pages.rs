@@ -1,0 +1,122 @@
+//! The pages: through HTTP, and in a real browser.
+
+use serde_json::Value;
+
+use crate::support::{
+    Launch, Stage,
+    client::Client,
+    process::{Process, Signal},
+    wallet_clients::run_client,
+};
+
+/// A wallet that is nobody's.
+const PRIVATE_KEY: &str = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
+
+async fn lively_demo() -> (Process, String) {
+    let arguments = [
+        "demo",
+        "--listen",
+        "127.0.0.1:0",
+        "--rpc-listen",
+        "127.0.0.1:0",
+        "--transactions",
+        "1500",
+        "--anonymous-requests-per-minute",
+        "100000",
+    ];
+    let mut demo = Launch::bare(arguments).spawn();
+    let url = demo.printed("Open   ").await;
+    (demo, url.trim_end_matches('/').to_owned())
+}
+
+#[tokio::test]
+async fn people_find_their_way_in_a_real_browser() {
+    let (mut demo, base) = lively_demo().await;
+    let went = run_client("browse.mjs", &[&base, PRIVATE_KEY]).await;
+    assert!(went.as_array().is_some_and(|scenes| scenes.len() >= 11), "{went}");
+    demo.stop(Signal::Interrupt).await;
+}
+
+#[tokio::test]
+async fn every_page_is_html_that_lets_no_foreign_script_in() {
+    let stage = Stage::shared().await;
+    let client = stage.explorer.client();
+    let pages = [
+        "/".to_owned(),
+        "/blocks".to_owned(),
+        "/block/1".to_owned(),
+        "/transactions".to_owned(),
+        format!("/tx/{}", stage.call),
+        format!("/address/{}", stage.alice),
+        format!("/address/{}?tab=transfers", stage.alice),
+        "/tokens".to_owned(),
+        "/trades".to_owned(),
+        "/keys".to_owned(),
+        "/webhooks".to_owned(),
+        "/search?q=%3Cscript%3E".to_owned(),
+    ];
+    for path in pages {
+        let answer = client.get(&path).await;
+        assert_eq!(answer.status, 200, "{path}");
+        assert!(answer.header("content-type").starts_with("text/html"), "{path}");
+        let policy = answer.header("content-security-policy");
+        assert!(policy.contains("script-src 'self'") && !policy.contains("unsafe"), "{path}: {policy}");
+        assert!(!answer.text.contains("<script>"), "{path}");
+        // Pages draw on no limit.
+        assert_eq!(answer.header("x-ratelimit-remaining"), "", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_told_with_a_way_on() {
+    let stage = Stage::shared().await;
+    let client = stage.explorer.client();
+    let unknown = format!("/tx/0x{}", "ab".repeat(32));
+    for path in ["/nothing", "/block/99999999", "/block/x", &unknown, "/address/0x12", "/token/0x12"] {
+        let answer = client.get(path).await;
+        assert_eq!(answer.status, 404, "{path}");
+        assert!(answer.text.contains("<h1>") && answer.text.contains("name=\"q\""), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn links_of_other_explorers_lead_here_too() {
+    let stage = Stage::shared().await;
+    let client = stage.explorer.client();
+    for (path, target) in [
+        ("/txs", "/transactions".to_owned()),
+        ("/blocks/7", "/block/7".to_owned()),
+        ("/addresses/0xab//evil", String::new()),
+    ] {
+        let answer = client.get_without_following(path).await;
+        match target.as_str() {
+            "" => assert_eq!(answer.status, 404, "{path}"),
+            target => assert_eq!((answer.status, answer.header("location")), (308, target), "{path}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_stream_tells_each_new_block() {
+    let stage = Stage::shared().await;
+    let first = stage.explorer.client().first_event("/api/v1/stream").await;
+    assert!(first.starts_with("event: block"), "{first}");
+    let data = first.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+    let block: Value = serde_json::from_str(data).unwrap();
+    assert!(block["number"].is_u64() && block["hash"].is_string(), "{block}");
+}
+
+#[tokio::test]
+async fn assets_are_kept_for_good_under_names_of_their_content() {
+    let stage = Stage::shared().await;
+    let client: &Client = stage.explorer.client();
+    let home = client.get("/").await.text;
+    let assets: Vec<&str> =
+        home.split('"').filter(|part| part.starts_with("/assets/")).collect();
+    assert!(assets.len() >= 3, "{assets:?}");
+    for asset in assets {
+        let answer = client.get(asset).await;
+        assert_eq!(answer.status, 200, "{asset}");
+        assert!(answer.header("cache-control").contains("immutable"), "{asset}");
+    }
+}
