@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 
 use domain::{BlockNumber, FetchedBlock, InnerCreation, Transaction};
 use node::NodeClient;
+use tokio::sync::Semaphore;
 use tracing::warn;
 
 use crate::Traces;
 
+/// Traces under way at once, at most: the node has its blocks to make.
+const AT_ONCE: usize = 4;
 /// What a transaction costs that runs no code.
 const GAS_WITHOUT_CODE: u64 = 21_000;
 
@@ -16,15 +19,17 @@ const GAS_WITHOUT_CODE: u64 = 21_000;
 pub(crate) struct CreationFinder {
     node: NodeClient,
     traces: Traces,
+    turns: Semaphore,
     patience: Duration,
     rest: Duration,
     resting_until: Mutex<Option<Instant>>,
 }
 
 impl CreationFinder {
-    /// `patience` is how long a block waits for its trace, `rest` how long the node is not asked after it failed.
+    /// `patience` is how long a block whose turn has come waits for its trace, `rest` how long the node is not asked
+    /// after it failed.
     pub(crate) fn new(node: NodeClient, traces: Traces, patience: Duration, rest: Duration) -> Self {
-        Self { node, traces, patience, rest, resting_until: Mutex::new(None) }
+        Self { node, traces, turns: Semaphore::new(AT_ONCE), patience, rest, resting_until: Mutex::new(None) }
     }
 
     /// None where nobody tells.
@@ -32,7 +37,12 @@ impl CreationFinder {
         if !block.transactions.iter().any(may_have_made_contracts) {
             return Some(Vec::new());
         }
-        if self.traces == Traces::Off || self.is_resting() {
+        if self.traces == Traces::Off {
+            return None;
+        }
+        let _turn = self.turns.acquire().await.ok()?;
+        // Looked at when the turn has come: of all who wait for a node that fails, few find it out by themselves.
+        if self.is_resting() {
             return None;
         }
         match tokio::time::timeout(self.patience, self.node.find_inner_creations(block)).await {
@@ -82,12 +92,12 @@ mod tests {
     }
 
     async fn node(trace: Result<Value, Value>) -> TestNode {
-        TestNode::tracing(|_, _| CallReply::Revert, trace).await
+        TestNode::tracing(|_, _| CallReply::Revert, trace, Duration::ZERO).await
     }
 
     fn trace_of(hash: B256) -> Value {
-        let [one, two] = [1, 2].map(Address::repeat_byte);
-        json!([{ "txHash": hash, "result": {
+        let [one, two] = [1, 2].map(|byte| Address::repeat_byte(byte).to_string());
+        json!([{ "txHash": hash.to_string(), "result": {
             "type": "CALL", "from": one, "to": one, "calls": [{ "type": "CREATE2", "from": one, "to": two }],
         }}])
     }
@@ -130,6 +140,18 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(60)).await;
         assert_eq!(finder.find(&block()).await, None);
         assert_eq!(node.traces(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_node_that_is_too_slow_holds_nobody_up_for_long() {
+        let trace = Ok(trace_of(block().transactions[0].hash));
+        let node = TestNode::tracing(|_, _| CallReply::Revert, trace, SECOND).await;
+        let finder = CreationFinder::new(node.client(), Traces::Auto, Duration::from_millis(100), 60 * SECOND);
+        let (begun, block) = (Instant::now(), block());
+        let found = futures::future::join_all((0..50).map(|_| finder.find(&block))).await;
+        assert!(found.iter().all(Option::is_none));
+        assert!(begun.elapsed() < SECOND, "{:?}", begun.elapsed());
+        assert!(node.traces() <= AT_ONCE);
     }
 
     #[tokio::test]

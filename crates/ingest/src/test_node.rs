@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use axum::{Json, Router, extract::State, routing::post};
 use domain::{Address, B256, BlockRef};
@@ -25,6 +26,7 @@ struct Served {
     contracts: Box<Contracts>,
     /// What tracing a block gives: a result or an error.
     trace: Result<Value, Value>,
+    trace_takes: Duration,
     calls: AtomicUsize,
     traces: AtomicUsize,
 }
@@ -37,15 +39,17 @@ pub(crate) struct TestNode {
 
 impl TestNode {
     pub(crate) async fn start(contracts: impl Fn(Address, &[u8]) -> CallReply + Send + Sync + 'static) -> Self {
-        Self::tracing(contracts, Err(json!({ "code": -32601, "message": "the method does not exist" }))).await
+        let missing = json!({ "code": -32601, "message": "the method does not exist" });
+        Self::tracing(contracts, Err(missing), Duration::ZERO).await
     }
 
     pub(crate) async fn tracing(
         contracts: impl Fn(Address, &[u8]) -> CallReply + Send + Sync + 'static,
         trace: Result<Value, Value>,
+        trace_takes: Duration,
     ) -> Self {
         let (calls, traces) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let served = Arc::new(Served { contracts: Box::new(contracts), trace, calls, traces });
+        let served = Arc::new(Served { contracts: Box::new(contracts), trace, trace_takes, calls, traces });
         let app = Router::new().route("/", post(answer)).with_state(Arc::clone(&served));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -80,6 +84,10 @@ fn hash(number: u64) -> B256 {
 }
 
 async fn answer(State(served): State<Arc<Served>>, Json(request): Json<Value>) -> Json<Value> {
+    if request["method"] == "debug_traceBlockByNumber" {
+        served.traces.fetch_add(1, Ordering::SeqCst);
+        tokio::time::sleep(served.trace_takes).await;
+    }
     Json(match &request {
         Value::Array(calls) => calls.iter().map(|call| answer_one(&served, call)).collect(),
         call => answer_one(&served, call),
@@ -106,10 +114,7 @@ fn answer_one(served: &Served, call: &Value) -> Value {
             }
         }
         "eth_getCode" => Ok(json!("0x6001")),
-        "debug_traceBlockByNumber" => {
-            served.traces.fetch_add(1, Ordering::SeqCst);
-            served.trace.clone()
-        }
+        "debug_traceBlockByNumber" => served.trace.clone(),
         other => panic!("{other} was not expected"),
     };
     match outcome {

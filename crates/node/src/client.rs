@@ -106,7 +106,8 @@ impl NodeClient {
     }
 
     /// The contracts that other contracts made in a block, in the order of their making; None where the endpoint in use
-    /// does not trace. Asked for once: a block can do without, and nothing is said about the endpoint by a failure.
+    /// does not trace. Asked for once, and at once: a block can do without, whoever asks sees to it that there are few
+    /// such questions under way, and nothing is said about the endpoint by a failure.
     pub async fn find_inner_creations(&self, block: &FetchedBlock) -> Result<Option<Vec<InnerCreation>>, NodeError> {
         let index = self.failover.current();
         self.failover.admit(index).await?;

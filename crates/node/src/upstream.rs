@@ -12,7 +12,7 @@ use alloy_primitives::bytes::Bytes;
 use domain::{BlockRef, ChainIdentity};
 use futures::future::{join_all, try_join_all};
 use serde::de::DeserializeOwned;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::{
     Endpoint, NodeConfig, NodeError,
@@ -25,8 +25,6 @@ use crate::{
 
 /// Calls in a batch at first; halved whenever the node finds a batch too big.
 const FIRST_BATCH: usize = 50;
-/// Long calls under way at once, at most: the node has its blocks to make.
-const ASIDE: usize = 4;
 /// Answers longer than this are decoded off the threads that drive the connections.
 const LONG_ANSWER: usize = 1 << 20;
 
@@ -36,8 +34,6 @@ pub(crate) struct Upstream {
     transport: Transport,
     timeout: Duration,
     limiter: Limiter,
-    /// For calls that take so long that they would spoil the measure of all others.
-    aside: Semaphore,
     abilities: Abilities,
     next_id: AtomicU64,
     counters: Arc<Counters>,
@@ -83,7 +79,6 @@ impl Upstream {
             transport: Transport::new(endpoint, config)?,
             timeout: config.request_timeout,
             limiter: Limiter::new(config.max_concurrency),
-            aside: Semaphore::new(ASIDE.min(config.max_concurrency)),
             abilities: Abilities {
                 lacks_block_receipts: AtomicBool::new(false),
                 lacks_state_by_hash: AtomicBool::new(false),
@@ -117,13 +112,12 @@ impl Upstream {
         self.read(call, answer, sent).await
     }
 
-    /// One call that may take long, and says nothing about how much else the node bears; None where the result is null.
+    /// One call that may take long and says nothing about how much else the node bears: it goes at once, and whoever
+    /// makes it sees to it that there are few. None where the result is null.
     pub(crate) async fn call_aside<T>(&self, call: &Call) -> Result<Option<T>, NodeError>
     where
         T: DeserializeOwned + Send + 'static,
     {
-        // The semaphore is never closed; without a permit the request would just go.
-        let _turn = self.aside.acquire().await.ok();
         let (id, sent) = (self.next_id.fetch_add(1, Ordering::Relaxed), Instant::now());
         Counters::count(&self.counters.requests);
         let outcome = tokio::time::timeout(self.timeout, self.transport.send(id, call.request(id))).await;

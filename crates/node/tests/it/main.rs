@@ -4,6 +4,7 @@
 mod accounts;
 mod blocks;
 mod calls;
+mod codes;
 mod failover;
 mod sockets;
 mod support;

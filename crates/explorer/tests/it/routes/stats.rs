@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::support::{DevNode, Stage, TestExplorer};
+use crate::support::{DevNode, Stage, TestExplorer, ask_node};
 
 #[tokio::test]
 async fn an_empty_chain_has_noughts() {
@@ -26,6 +26,7 @@ async fn stats_count_all_transactions_and_average_what_they_really_paid() {
         "latestBlock": head,
         "totalTransactions": prices.len(),
         "totalTokens": stage.explorer.json("/api/v1/tokens").await["total"],
+        "untracedBlocks": ask_node(&stage.node.rpc, 0, []).await.stats["untracedBlocks"],
         "avgGasPrice": (prices.iter().sum::<u128>() / count).to_string(),
     });
     assert_eq!(stage.explorer.json("/api/v1/stats").await, expected);

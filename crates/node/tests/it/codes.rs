@@ -1,0 +1,46 @@
+//! The code of many accounts, from nodes that keep more or less of the past.
+
+use domain::{Address, BlockRef, Bytes};
+
+use crate::support::{Chain, FakeNode, Reply};
+
+fn at(chain: &Chain, number: u64) -> BlockRef {
+    BlockRef { number, hash: chain.hash(number) }
+}
+
+fn addresses(count: u8) -> Vec<Address> {
+    (0..count).map(Address::repeat_byte).collect()
+}
+
+#[tokio::test]
+async fn codes_come_in_few_requests_and_in_order() {
+    let chain = Chain::new(10);
+    let node = FakeNode::start(chain.clone()).await;
+    node.behave(|method, params| {
+        let own = method == "eth_getCode" && params[0] == format!("{:#x}", Address::repeat_byte(7));
+        own.then(|| Reply::Result("0x6007".into()))
+    });
+    let client = node.client();
+    client.head().await.unwrap();
+    let before = node.requests().len();
+    let found = client.codes(addresses(60), at(&chain, 7)).await.unwrap();
+    assert_eq!(node.requests().split_off(before), [25, 25, 10]);
+    assert_eq!((found.codes.len(), found.block), (60, 7));
+    for (place, code) in found.codes.iter().enumerate() {
+        assert_eq!(*code, Bytes::from(vec![0x60, if place == 7 { 7 } else { 1 }]), "{place}");
+    }
+    assert_eq!(client.codes(Vec::new(), at(&chain, 7)).await.unwrap().codes, Vec::<Bytes>::new());
+}
+
+#[tokio::test]
+async fn where_the_state_is_gone_the_head_tells_the_code_and_says_so() {
+    let chain = Chain::new(10);
+    let node = FakeNode::start(chain.clone()).await;
+    let old = chain.hash(3).to_string();
+    node.behave(move |_, params| {
+        (params[1]["blockHash"] == old.as_str()).then_some(Reply::Error(-32000, "missing trie node 12ab (path )"))
+    });
+    assert_eq!(node.client().codes(addresses(2), at(&chain, 3)).await.unwrap().block, 10);
+    // A node that is behind the index does not know yet which contracts there are.
+    assert!(node.client().codes(addresses(2), at(&chain, 11)).await.is_err());
+}
