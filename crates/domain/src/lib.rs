@@ -27,7 +27,7 @@ pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
 pub use filter::{BlockRange, TransactionFilter};
 pub use log::{FetchedBlock, Log};
 pub use page::{Order, Page, PageRequest};
-pub use stats::Stats;
+pub use stats::{BlockGasPrice, Stats};
 pub use sync::{SyncPhase, SyncStatus};
 pub use token::{
     AuditSample, AuditVerdict, Balance, BalanceQuestion, BalanceSource, Holder, Token, TokenBalance, TokenFacts,

@@ -14,3 +14,11 @@ pub struct Stats {
     /// Mean over the transactions of the newest hundred blocks that have any, in wei, rounded down.
     pub average_gas_price: U256,
 }
+
+/// What gas cost in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockGasPrice {
+    pub block: BlockNumber,
+    /// Mean over the block's transactions, in wei, rounded down; None where it has none.
+    pub mean: Option<U256>,
+}

@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, B256, Block, BlockId, BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool,
-    Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFilter, Transfer,
-    TransferFilter,
+    Account, Address, AddressFacts, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Bytes, Holder, Page,
+    PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
+    TransactionFilter, Transfer, TransferFilter,
 };
 use store::{BoxError, ChainReader, KeptAccounts, StoreError};
 
@@ -49,6 +49,10 @@ impl ChainReader for EmbeddedReader {
 
     async fn stats(&self) -> Result<Stats, StoreError> {
         self.read(Reading::stats).await
+    }
+
+    async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError> {
+        self.read(move |index| index.list_gas_prices(blocks)).await
     }
 
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {

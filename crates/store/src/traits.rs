@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, AuditSample, AuditVerdict, B256, BalanceQuestion, Block, BlockChanges, BlockId,
-    BlockNumber, BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, TokenFacts,
-    TokenQuestion, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFilter, Transfer, TransferFilter,
-    U256,
+    Account, Address, AddressFacts, AuditSample, AuditVerdict, B256, BalanceQuestion, Block, BlockChanges,
+    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool, Stats, Token,
+    TokenBalance, TokenFacts, TokenQuestion, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFilter,
+    Transfer, TransferFilter, U256,
 };
 
 use crate::StoreError;
@@ -82,6 +82,9 @@ pub trait ChainReader: Send + Sync {
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError>;
 
     async fn stats(&self) -> Result<Stats, StoreError>;
+
+    /// What gas cost in the newest blocks, the newest first.
+    async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError>;
 
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError>;
 

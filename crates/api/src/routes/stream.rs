@@ -10,7 +10,7 @@ use futures::{Stream, stream};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
-use crate::{error::ApiError, wire};
+use crate::{document::Unavailable, error::ApiError, wire};
 
 /// Often enough for proxies not to hang up on a quiet chain.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -32,7 +32,8 @@ pub(super) fn router() -> OpenApiRouter<App> {
     path = "/stream",
     tag = "chain",
     responses(
-        (status = 200, description = "Events named `block`", body = wire::Block, content_type = "text/event-stream")
+        (status = 200, description = "Events named `block`", body = wire::Block, content_type = "text/event-stream"),
+        Unavailable
     )
 )]
 async fn stream_blocks(

@@ -57,6 +57,8 @@ impl Demo {
             command.args(["--config-file", "schemathesis.toml"]);
         }
         command.args(["run", &format!("{}/api/v1/openapi.json", self.base), "--checks", "all", "--seed", "1"]);
+        // A stream has no end to wait for; a test of its own reads it.
+        command.args(["--exclude-path", "/api/v1/stream"]);
         command.args(["--max-examples", &cases.to_string(), "--workers", "1", "--generation-database", "none"]);
         command.args(["--continue-on-failure", "--no-color"]).args(options);
         let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();

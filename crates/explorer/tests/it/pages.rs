@@ -111,8 +111,7 @@ async fn assets_are_kept_for_good_under_names_of_their_content() {
     let stage = Stage::shared().await;
     let client: &Client = stage.explorer.client();
     let home = client.get("/").await.text;
-    let assets: Vec<&str> =
-        home.split('"').filter(|part| part.starts_with("/assets/")).collect();
+    let assets: Vec<&str> = home.split('"').filter(|part| part.starts_with("/assets/")).collect();
     assert!(assets.len() >= 3, "{assets:?}");
     for asset in assets {
         let answer = client.get(asset).await;

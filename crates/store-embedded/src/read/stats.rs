@@ -1,4 +1,4 @@
-use domain::{BlockNumber, Stats, U256};
+use domain::{BlockGasPrice, BlockNumber, BlockRange, Stats, U256};
 use store::StoreError;
 
 use super::Reading;
@@ -18,6 +18,20 @@ impl Reading {
             untraced_blocks: tip.totals.untraced_blocks,
             average_gas_price: self.average_gas_price(tip)?,
         })
+    }
+
+    /// Block rows carry running totals, so the figures of one block are those before the next less its own.
+    pub(crate) fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError> {
+        let Some(tip) = self.tip() else { return Ok(Vec::new()) };
+        let mut after = tip.totals;
+        let newest = self.block_span(BlockRange::ALL).rev().take(usize::try_from(blocks).unwrap_or(usize::MAX));
+        let price = |block: BlockNumber| {
+            let before = self.totals_before(block)?;
+            let (sum, count) = (after.gas_prices - before.gas_prices, after.transactions - before.transactions);
+            after = before;
+            Ok(BlockGasPrice { block, mean: sum.checked_div(U256::from(count)) })
+        };
+        newest.map(price).collect()
     }
 
     fn average_gas_price(&self, tip: &Tip) -> Result<U256, StoreError> {

@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
-    Address, AddressFacts, AuditVerdict, B256, Balance, BalanceQuestion, BalanceSource, Block, BlockChanges, BlockId,
-    BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Exchange, Holder, Order, Page, PageRequest, Pool, Stats,
-    Token, TokenBalance, TokenFacts, TokenKind, Trade, TradeDirection, TradeFilter, TradedToken, Transaction,
-    TransactionEvents, TransactionFilter, Transfer, TransferFilter, U256,
+    Address, AddressFacts, AuditVerdict, B256, Balance, BalanceQuestion, BalanceSource, Block, BlockChanges,
+    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Exchange, Holder, Order, Page,
+    PageRequest, Pool, Stats, Token, TokenBalance, TokenFacts, TokenKind, Trade, TradeDirection, TradeFilter,
+    TradedToken, Transaction, TransactionEvents, TransactionFilter, Transfer, TransferFilter, U256,
 };
 
 use crate::Undo;
@@ -189,6 +189,17 @@ impl Model {
             untraced_blocks: self.blocks.iter().filter(|changes| changes.inner_creations.is_none()).count() as u64,
             average_gas_price: sum.checked_div(U256::from(prices.len())).unwrap_or_default(),
         }
+    }
+
+    /// What gas cost in the newest blocks.
+    #[must_use]
+    pub fn list_gas_prices(&self, blocks: usize) -> Vec<BlockGasPrice> {
+        let price = |changes: &BlockChanges| {
+            let sum: U256 = changes.transactions.iter().map(|tx| U256::from(tx.gas_price)).sum();
+            let mean = sum.checked_div(U256::from(changes.transactions.len()));
+            BlockGasPrice { block: changes.block.number, mean }
+        };
+        self.blocks.iter().rev().take(blocks).map(price).collect()
     }
 
     pub fn transactions(&self) -> impl DoubleEndedIterator<Item = &Transaction> {

@@ -1,7 +1,7 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use domain::{Block, BlockRange, PageRequest, TransactionFilter};
+use domain::{Block, BlockGasPrice, BlockRange, PageRequest, TransactionFilter};
 
 use super::App;
 use crate::error::PageError;
@@ -10,6 +10,7 @@ use crate::view::{Amount, BlockRow, Chart, TransactionRow, grouped, in_units};
 
 const LATEST: u32 = 8;
 const CHARTED: u32 = 60;
+const GWEI_DECIMALS: u8 = 9;
 
 #[derive(Template)]
 #[template(path = "home.html")]
@@ -27,6 +28,7 @@ struct Home {
 pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> {
     let stats = app.chain.stats().await?;
     let blocks = app.chain.list_blocks(BlockRange::ALL, PageRequest::newest(CHARTED)).await?.items;
+    let prices = app.chain.list_gas_prices(CHARTED).await?;
     let latest = app.chain.list_transactions(&TransactionFilter::default(), PageRequest::newest(LATEST)).await?.items;
     let names = &app.names;
     page(&Home {
@@ -35,31 +37,34 @@ pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> 
         transactions: grouped(stats.total_transactions),
         tokens: grouped(stats.total_tokens),
         gas_price: Amount::gas_price(stats.average_gas_price),
-        charts: charts(&blocks),
+        charts: vec![transactions_chart(&blocks), gas_price_chart(&blocks, &prices)],
         blocks: blocks.iter().take(LATEST as usize).map(|block| BlockRow::new(block, names)).collect(),
         latest: latest.iter().map(|tx| TransactionRow::new(tx, names)).collect(),
     })
 }
 
-/// Of the blocks given, the newest first.
-fn charts(blocks: &[Block]) -> Vec<Chart> {
-    let (Some(newest), Some(oldest)) = (blocks.first(), blocks.last()) else { return Vec::new() };
-    let range = format!("blocks {} to {}", grouped(oldest.number), grouped(newest.number));
-    let bars = |value: fn(&Block) -> f64, words: fn(&Block) -> String| {
-        let bar = |block: &Block| (value(block), format!("Block {}: {}", grouped(block.number), words(block)));
-        blocks.iter().rev().map(bar).collect()
+fn transactions_chart(blocks: &[Block]) -> Chart {
+    let bar = |block: &Block| {
+        (f64::from(block.tx_count), format!("Block {}: {} transactions", grouped(block.number), block.tx_count))
     };
-    let transactions = bars(|block| f64::from(block.tx_count), |block| format!("{} transactions", block.tx_count));
-    let mut charts = vec![Chart::new("Transactions per block", range.clone(), transactions)];
-    if blocks.iter().any(|block| block.base_fee_per_gas.is_some_and(|fee| fee > 0)) {
-        let fees = bars(
-            |block| block.base_fee_per_gas.unwrap_or_default() as f64,
-            |block| format!("{} Gwei", in_units(&block.base_fee_per_gas.unwrap_or_default().to_string(), 9)),
-        );
-        charts.push(Chart::new("Base price of gas", range, fees));
-    } else {
-        let gas = bars(|block| block.gas_used as f64, |block| format!("{} gas", grouped(block.gas_used)));
-        charts.push(Chart::new("Gas used per block", range, gas));
+    Chart::new("Transactions per block", range(blocks), blocks.iter().rev().map(bar).collect())
+}
+
+fn gas_price_chart(blocks: &[Block], prices: &[BlockGasPrice]) -> Chart {
+    let bar = |price: &BlockGasPrice| match price.mean {
+        Some(mean) => {
+            let gwei = in_units(&mean.to_string(), GWEI_DECIMALS);
+            (f64::from(mean), format!("Block {}: {gwei} Gwei", grouped(price.block)))
+        }
+        None => (0.0, format!("Block {}: no transactions", grouped(price.block))),
+    };
+    Chart::new("Mean gas price", range(blocks), prices.iter().rev().map(bar).collect())
+}
+
+/// From where to where the blocks go, which come the newest first.
+fn range(blocks: &[Block]) -> String {
+    match (blocks.last(), blocks.first()) {
+        (Some(oldest), Some(newest)) => format!("blocks {} to {}", grouped(oldest.number), grouped(newest.number)),
+        _ => String::new(),
     }
-    charts
 }
