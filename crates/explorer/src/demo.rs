@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use api::IssuedKey;
-use devchain::traffic::{HistoryPlan, Traffic};
+use devchain::traffic::{HistoryPlan, Stage, Traffic};
 use devchain::{DevChain, DevChainConfig, RpcServer};
 use node::NodeConfig;
 use store::UserRecords;
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::DemoOptions;
 use crate::config::{self, LogConfig, ServiceConfig};
+use crate::demo_names;
 use crate::logging::{self, LogFormat};
 use crate::service::Service;
 use crate::shutdown;
@@ -24,7 +25,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     logging::start(&LogConfig { filter: options.log.clone(), format: LogFormat::Text })?;
     let cancel = shutdown::on_signal()?;
     logging::say(&format!("Making a chain with {} transactions ...\n", options.transactions));
-    let (chain, traffic) = make_chain(&options).await?;
+    let (chain, traffic, stage) = make_chain(&options).await?;
     let rpc = serve_chain(&chain, options.rpc_listen).await?;
 
     // The chain lives in memory and ends with the process, and so does its index.
@@ -35,9 +36,9 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         listen: options.listen,
         start_block: None,
         traces: ingest::Traces::Auto,
-        labels: api::Labels::default(),
+        labels: demo_names::labels(&stage)?,
         token_prefix: api::TokenPrefix::default(),
-        dexes: api::Dexes::default(),
+        dexes: demo_names::dexes(&stage)?,
         chain_name: "Demo chain".to_owned(),
         coin: config::DEFAULT_COIN.to_owned(),
         store: store_embedded::StoreOptions::default(),
@@ -59,7 +60,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     result
 }
 
-async fn make_chain(options: &DemoOptions) -> anyhow::Result<(DevChain, Traffic)> {
+async fn make_chain(options: &DemoOptions) -> anyhow::Result<(DevChain, Traffic, Stage)> {
     let plan =
         HistoryPlan { transactions: options.transactions, end: seconds_now(), block_seconds: options.block_time };
     let config = DevChainConfig {
@@ -73,9 +74,9 @@ async fn make_chain(options: &DemoOptions) -> anyhow::Result<(DevChain, Traffic)
     tokio::task::spawn_blocking(move || {
         let chain = DevChain::new(config);
         let mut traffic = Traffic::new(chain.clone(), seed);
-        traffic.deploy()?;
+        let stage = traffic.deploy()?.clone();
         traffic.history(&plan)?;
-        Ok((chain, traffic))
+        Ok((chain, traffic, stage))
     })
     .await?
 }

@@ -4,6 +4,7 @@
 mod cli;
 mod config;
 mod demo;
+mod demo_names;
 mod keys;
 mod logging;
 mod progress;
