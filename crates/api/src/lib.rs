@@ -21,6 +21,7 @@ mod state;
 mod token_prefix;
 pub mod wire;
 
+pub use contracts::{CompilerConfig, CompilerSource, VerifierConfig};
 pub use dexes::{DexEntry, Dexes, DexesError};
 pub use keys::{IssuedKey, KeyText, KeyUses, OwnerAccess, issue_key};
 pub use labels::{LabelFault, Labels, LabelsError};

@@ -1,8 +1,9 @@
 use std::{fmt, sync::Arc};
 
+use contracts::{Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
 use domain::{BlockNumber, SyncStatus};
 use node::NodeClient;
-use store::{ChainReader, KeptAccounts, UserRecords};
+use store::{ChainReader, KeptAccounts, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
 
 use crate::{
@@ -23,6 +24,9 @@ pub struct ApiParts {
     pub chain: Arc<dyn ChainReader>,
     pub accounts: Arc<dyn KeptAccounts>,
     pub records: Arc<dyn UserRecords>,
+    pub verified: Arc<dyn VerifiedContracts>,
+    /// How contracts are verified.
+    pub verifier: VerifierConfig,
     pub node: NodeClient,
     pub sync: watch::Receiver<SyncStatus>,
     pub labels: Labels,
@@ -44,6 +48,9 @@ pub struct ApiState {
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) dexes: Dexes,
     pub(crate) records: Arc<dyn UserRecords>,
+    pub(crate) verified: Arc<dyn VerifiedContracts>,
+    pub(crate) verifier: Verifier,
+    pub(crate) calls: ContractCalls,
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) issuer: KeyIssuer,
     pub(crate) access: OwnerAccess,
@@ -56,7 +63,16 @@ impl ApiState {
         let keys = Arc::new(KeyRing::new(Arc::clone(&parts.records)));
         let admission =
             Admission { keys: Arc::clone(&keys), limits: RateLimits::new(parts.limits), proxies: parts.proxies };
+        let verifier = Verifier::new(VerifierParts {
+            node: parts.node.clone(),
+            chain: Arc::clone(&parts.chain),
+            records: Arc::clone(&parts.verified),
+            config: parts.verifier,
+        });
         Self {
+            calls: ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified)),
+            verifier,
+            verified: parts.verified,
             chain: parts.chain,
             accounts: Accounts::new(parts.node.clone(), parts.accounts),
             sync: parts.sync,

@@ -16,10 +16,11 @@ mod token;
 mod trade;
 mod transaction;
 mod transfer;
+mod verified_contract;
 
 pub use account::{Account, Code};
 pub use address::{AddressFacts, Creation};
-pub use alloy_primitives::{Address, B256, U256};
+pub use alloy_primitives::{Address, B256, Bytes, U256};
 pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, Involvement, TouchedHolder};
@@ -35,3 +36,4 @@ pub use token::{
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
 pub use transaction::{Selector, Transaction};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
+pub use verified_contract::{MatchKind, SourceFile, VerifiedContract, VerifiedSummary};

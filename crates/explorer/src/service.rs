@@ -58,6 +58,8 @@ impl Service {
             chain: reader.clone(),
             accounts: reader,
             records: Arc::new(store.user_records()),
+            verified: Arc::new(store.verified_contracts()),
+            verifier: config.verifier,
             node: node.clone(),
             sync: sync.clone(),
             labels: config.labels,

@@ -19,10 +19,12 @@ mod standing;
 mod store;
 mod undo;
 mod user_records;
+mod verified_contracts;
 mod write;
 mod writer;
 
 pub use reader::EmbeddedReader;
 pub use store::{EmbeddedStore, StoreOptions};
 pub use user_records::EmbeddedUserRecords;
+pub use verified_contracts::EmbeddedVerifiedContracts;
 pub use writer::EmbeddedWriter;

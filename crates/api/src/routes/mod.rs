@@ -2,6 +2,7 @@
 
 mod addresses;
 mod blocks;
+mod contracts;
 mod docs;
 mod health;
 mod keys;
@@ -10,6 +11,7 @@ mod query;
 mod stats;
 mod tokens;
 mod transactions;
+mod verify;
 
 use std::sync::Arc;
 
@@ -32,6 +34,8 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(tokens::router())
         .merge(addresses::router())
         .merge(query::router())
+        .merge(verify::router())
+        .merge(contracts::router())
         .merge(keys::router())
         .merge(openapi::router());
     OpenApiRouter::with_openapi(document::introduction()).nest("/api/v1", v1).merge(health::router())

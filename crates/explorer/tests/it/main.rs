@@ -7,6 +7,7 @@ mod architecture;
 mod bad_input;
 mod concurrency;
 mod configuration;
+mod contracts;
 mod crash;
 mod data_folder;
 mod demo;
