@@ -7,6 +7,7 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
+use contracts::{VerifyError, calls::CallError};
 use node::NodeError;
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError};
 
@@ -81,6 +82,14 @@ pub(crate) enum ApiError {
     AddressNotFound,
     #[error("no transfer of such a token is indexed")]
     TokenNotFound,
+    #[error("no source code is known of the contract at this address: verify it first, with POST /api/v1/verify")]
+    ContractNotVerified,
+    #[error("{field} {rule}")]
+    InvalidContractField { field: &'static str, rule: String },
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+    #[error(transparent)]
+    Call(#[from] CallError),
     #[error("this path does not answer to the method of the request; see the Allow header")]
     MethodNotAllowed,
     #[error("the URL is longer than 8192 bytes")]
@@ -138,6 +147,10 @@ impl ApiError {
             Self::TransactionNotFound => ProblemCode::TransactionNotFound,
             Self::AddressNotFound => ProblemCode::AddressNotFound,
             Self::TokenNotFound => ProblemCode::TokenNotFound,
+            Self::ContractNotVerified => ProblemCode::ContractNotVerified,
+            Self::InvalidContractField { .. } => ProblemCode::InvalidParameter,
+            Self::Verify(error) => verify_code(error),
+            Self::Call(error) => call_code(error),
             Self::MethodNotAllowed => ProblemCode::MethodNotAllowed,
             Self::UriTooLong => ProblemCode::UriTooLong,
             Self::Panicked { .. } | Self::Unwritable(_) => ProblemCode::InternalError,
@@ -166,6 +179,10 @@ impl ApiError {
             ProblemCode::NodeUnavailable => {
                 "The node cannot be asked about this account now. Ask again shortly.".into()
             }
+            // What is to be installed is told: it concerns the operator, and gives nothing away.
+            ProblemCode::CompilerUnavailable if !matches!(self, Self::Verify(VerifyError::NoCompiler(_))) => {
+                "The compiler cannot be got or run now. Ask again shortly.".into()
+            }
             ProblemCode::DeadlineExceeded => "The answer was not ready in time. Ask again shortly.".into(),
             _ => self.to_string().into(),
         }
@@ -181,6 +198,10 @@ impl ApiError {
                 Some("timestamp".into())
             }
             Self::Proof(_) => Some("signature".into()),
+            Self::InvalidContractField { field, .. } => Some((*field).into()),
+            Self::Verify(VerifyError::Version(_)) => Some("compilerVersion".into()),
+            Self::Call(CallError::Argument { .. } | CallError::ArgumentCount { .. }) => Some("args".into()),
+            Self::Call(error) if call_code(error) == ProblemCode::InvalidParameter => Some("functionName".into()),
             Self::KeyRequired | Self::InvalidKey | Self::RevokedKey => Some("X-API-Key".into()),
             Self::MalformedUrl { field } => field.clone().map(Cow::from),
             Self::Body(fault) => fault.field(),
@@ -208,6 +229,36 @@ fn proof_code(fault: ProofFault) -> ProblemCode {
         | ProofFault::OtherText(_)
         | ProofFault::RefusedByContract
         | ProofFault::NotDeployable => ProblemCode::SignatureMismatch,
+    }
+}
+
+fn verify_code(error: &VerifyError) -> ProblemCode {
+    match error {
+        VerifyError::NoCode => ProblemCode::CodeNotFound,
+        VerifyError::Version(_) => ProblemCode::InvalidParameter,
+        VerifyError::UnderWay => ProblemCode::VerificationUnderWay,
+        VerifyError::Busy => ProblemCode::VerifierBusy,
+        VerifyError::NoCompiler(_) | VerifyError::Compilers(_) => ProblemCode::CompilerUnavailable,
+        VerifyError::Node(_) => ProblemCode::NodeUnavailable,
+        VerifyError::Store(_) => ProblemCode::StoreUnavailable,
+    }
+}
+
+fn call_code(error: &CallError) -> ProblemCode {
+    match error {
+        CallError::NotVerified => ProblemCode::ContractNotVerified,
+        CallError::UnknownFunction { .. }
+        | CallError::Ambiguous { .. }
+        | CallError::NotView { .. }
+        | CallError::ArgumentCount { .. }
+        | CallError::Argument { .. } => ProblemCode::InvalidParameter,
+        CallError::Reverted(_) => ProblemCode::CallReverted,
+        CallError::NotTheAnswer { .. }
+        | CallError::AnswerTooLong { .. }
+        | CallError::StateGone
+        | CallError::Interface(_) => ProblemCode::CallFailed,
+        CallError::Node(_) => ProblemCode::NodeUnavailable,
+        CallError::Store(_) => ProblemCode::StoreUnavailable,
     }
 }
 
@@ -251,6 +302,13 @@ impl ProblemCode {
             Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::UriTooLong => StatusCode::URI_TOO_LONG,
+            Self::CodeNotFound => StatusCode::NOT_FOUND,
+            Self::ContractNotVerified => StatusCode::NOT_FOUND,
+            Self::VerificationUnderWay => StatusCode::CONFLICT,
+            Self::VerifierBusy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::CompilerUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::CallReverted => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::CallFailed => StatusCode::UNPROCESSABLE_ENTITY,
             Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
             Self::StoreUnavailable | Self::NodeUnavailable | Self::DeadlineExceeded => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -288,6 +346,13 @@ impl ProblemCode {
             Self::RateLimited => "Too many requests",
             Self::MethodNotAllowed => "Method not allowed",
             Self::UriTooLong => "URL too long",
+            Self::CodeNotFound => "No contract",
+            Self::ContractNotVerified => "Contract not verified",
+            Self::VerificationUnderWay => "Verification under way",
+            Self::VerifierBusy => "Too many verifications",
+            Self::CompilerUnavailable => "Compiler unavailable",
+            Self::CallReverted => "Call reverted",
+            Self::CallFailed => "Call failed",
             Self::InternalError => "Internal error",
             Self::StoreUnavailable => "Index unavailable",
             Self::NodeUnavailable => "Node unavailable",
@@ -328,6 +393,13 @@ impl ProblemCode {
             Self::RateLimited => "rate_limited",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::UriTooLong => "uri_too_long",
+            Self::CodeNotFound => "code_not_found",
+            Self::ContractNotVerified => "contract_not_verified",
+            Self::VerificationUnderWay => "verification_under_way",
+            Self::VerifierBusy => "verifier_busy",
+            Self::CompilerUnavailable => "compiler_unavailable",
+            Self::CallReverted => "call_reverted",
+            Self::CallFailed => "call_failed",
             Self::InternalError => "internal_error",
             Self::StoreUnavailable => "store_unavailable",
             Self::NodeUnavailable => "node_unavailable",
@@ -360,7 +432,7 @@ impl IntoResponse for ApiError {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) const CODES: [ProblemCode; 34] = [
+    pub(crate) const CODES: [ProblemCode; 41] = [
         ProblemCode::InvalidParameter,
         ProblemCode::RepeatedParameter,
         ProblemCode::MalformedUrl,
@@ -391,6 +463,13 @@ pub(crate) mod tests {
         ProblemCode::RateLimited,
         ProblemCode::MethodNotAllowed,
         ProblemCode::UriTooLong,
+        ProblemCode::CodeNotFound,
+        ProblemCode::ContractNotVerified,
+        ProblemCode::VerificationUnderWay,
+        ProblemCode::VerifierBusy,
+        ProblemCode::CompilerUnavailable,
+        ProblemCode::CallReverted,
+        ProblemCode::CallFailed,
         ProblemCode::InternalError,
         ProblemCode::StoreUnavailable,
         ProblemCode::NodeUnavailable,

@@ -23,6 +23,7 @@ mod token_prefix;
 pub mod wire;
 
 pub use accounts::{AccountError, AccountUnknown, Accounts};
+pub use contracts::{CompilerConfig, CompilerSource, VerifierConfig};
 pub use dexes::{DexEntry, Dexes, DexesError};
 pub use keys::{IssuedKey, KeyText, KeyUses, OwnerAccess, issue_key};
 pub use labels::{LabelFault, Labels, LabelsError};

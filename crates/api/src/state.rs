@@ -1,8 +1,9 @@
 use std::{fmt, sync::Arc};
 
+use contracts::{Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
 use domain::{BlockNumber, SyncStatus};
 use node::NodeClient;
-use store::{ChainReader, UserRecords};
+use store::{ChainReader, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
 
 use crate::{
@@ -24,6 +25,9 @@ pub struct ApiParts {
     pub chain: Arc<dyn ChainReader>,
     pub accounts: Arc<Accounts>,
     pub records: Arc<dyn UserRecords>,
+    pub verified: Arc<dyn VerifiedContracts>,
+    /// How contracts are verified.
+    pub verifier: VerifierConfig,
     pub node: NodeClient,
     pub sync: watch::Receiver<SyncStatus>,
     pub labels: Arc<Labels>,
@@ -45,6 +49,9 @@ pub struct ApiState {
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) dexes: Arc<Dexes>,
     pub(crate) records: Arc<dyn UserRecords>,
+    pub(crate) verified: Arc<dyn VerifiedContracts>,
+    pub(crate) verifier: Verifier,
+    pub(crate) calls: ContractCalls,
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) issuer: KeyIssuer,
     pub(crate) access: OwnerAccess,
@@ -58,7 +65,16 @@ impl ApiState {
         let keys = Arc::new(KeyRing::new(Arc::clone(&parts.records)));
         let admission =
             Admission { keys: Arc::clone(&keys), limits: RateLimits::new(parts.limits), proxies: parts.proxies };
+        let verifier = Verifier::new(VerifierParts {
+            node: parts.node.clone(),
+            chain: Arc::clone(&parts.chain),
+            records: Arc::clone(&parts.verified),
+            config: parts.verifier,
+        });
         Self {
+            calls: ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified)),
+            verifier,
+            verified: parts.verified,
             chain: parts.chain,
             accounts: parts.accounts,
             sync: parts.sync,

@@ -17,6 +17,7 @@ mod trade;
 mod transaction;
 mod transaction_detail;
 mod transfer;
+mod verified_contract;
 
 pub use account::{Account, Code};
 pub use address::{AddressFacts, Creation};
@@ -37,3 +38,4 @@ pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, Tr
 pub use transaction::{Selector, Transaction};
 pub use transaction_detail::{TransactionDetail, TransactionEvents};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
+pub use verified_contract::{MatchKind, SourceFile, VerifiedContract, VerifiedSummary};

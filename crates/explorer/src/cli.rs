@@ -96,6 +96,15 @@ pub(crate) struct RunOptions {
     #[serde(deserialize_with = "networks")]
     pub(crate) trusted_proxy: Vec<IpNet>,
 
+    /// Where compilers for verifying contracts are kept [default: compilers in the data folder]
+    #[arg(long, env = "EXPLORER_COMPILERS", value_name = "DIR")]
+    pub(crate) compilers: Option<PathBuf>,
+
+    /// Where compilers come from that are not there yet: `npm` (its registry, through npm), `offline` (nowhere), a folder
+    /// of your own, or the address of a folder with a list.json of builds [default: npm]
+    #[arg(long, env = "EXPLORER_COMPILER_SOURCE", value_name = "SOURCE")]
+    pub(crate) compiler_source: Option<String>,
+
     /// Requests under way at the node at once, at most [default: 128]
     #[arg(long, env = "EXPLORER_RPC_CONCURRENCY", value_name = "N")]
     pub(crate) rpc_concurrency: Option<usize>,
@@ -145,6 +154,8 @@ impl RunOptions {
             anonymous_requests_per_minute: self.anonymous_requests_per_minute.or(other.anonymous_requests_per_minute),
             keyed_requests_per_minute: self.keyed_requests_per_minute.or(other.keyed_requests_per_minute),
             trusted_proxy: if self.trusted_proxy.is_empty() { other.trusted_proxy } else { self.trusted_proxy },
+            compilers: self.compilers.or(other.compilers),
+            compiler_source: self.compiler_source.or(other.compiler_source),
             rpc_concurrency: self.rpc_concurrency.or(other.rpc_concurrency),
             rpc_timeout: self.rpc_timeout.or(other.rpc_timeout),
             cache: self.cache.or(other.cache),

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use api::{Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix, TrustedProxies};
+use api::{
+    CompilerConfig, CompilerSource, Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix, TrustedProxies,
+    VerifierConfig,
+};
 use domain::BlockNumber;
 use ingest::Traces;
 use node::NodeConfig;
@@ -39,6 +42,7 @@ pub(crate) struct ServiceConfig {
     pub(crate) access: OwnerAccess,
     pub(crate) limits: LimitConfig,
     pub(crate) proxies: TrustedProxies,
+    pub(crate) verifier: VerifierConfig,
 }
 
 #[derive(Debug)]
@@ -95,9 +99,12 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         None => Labels::default(),
     };
     let dexes = Dexes::with(&options.dex).context("the names of exchanges in the configuration file are not right")?;
+    let data = data_folder(options.data)?;
+    let compilers = options.compilers.unwrap_or_else(|| data.join("compilers"));
+    let source = compiler_source(options.compiler_source.as_deref())?;
     Ok(ServiceConfig {
         node,
-        data: data_folder(options.data)?,
+        data,
         listen: options.listen.unwrap_or(DEFAULT_LISTEN),
         start_block: options.start_block,
         traces: match options.traces {
@@ -116,7 +123,22 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         },
         limits: limits(options.anonymous_requests_per_minute, options.keyed_requests_per_minute),
         proxies: TrustedProxies::new(options.trusted_proxy),
+        verifier: VerifierConfig::new(CompilerConfig::new(compilers, source)),
     })
+}
+
+fn compiler_source(given: Option<&str>) -> anyhow::Result<CompilerSource> {
+    match given {
+        None | Some("npm") => Ok(CompilerSource::Npm),
+        Some("offline") => Ok(CompilerSource::Offline),
+        Some(address) if address.starts_with("http://") || address.starts_with("https://") => {
+            Ok(CompilerSource::List(address.to_owned()))
+        }
+        Some(folder) if Path::new(folder).is_dir() => Ok(CompilerSource::Folder(folder.into())),
+        Some(other) => {
+            bail!("--compiler-source {other} is none of npm, offline, a folder that is there, or an address")
+        }
+    }
 }
 
 pub(crate) fn data_folder(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {

@@ -30,6 +30,8 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
 
     // The chain lives in memory and ends with the process, and so does its index.
     let data = tempfile::tempdir().context("no temporary folder can be made for the demo's index")?;
+    // Compilers are worth keeping from one demo to the next.
+    let compilers = dirs::cache_dir().unwrap_or_else(|| data.path().to_owned()).join("explorer").join("compilers");
     let config = ServiceConfig {
         node: NodeConfig::new(vec![rpc.url().parse()?]),
         data: data.path().to_owned(),
@@ -45,6 +47,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         access: api::OwnerAccess::Open,
         limits: config::limits(Some(options.anonymous_requests_per_minute), None),
         proxies: api::TrustedProxies::default(),
+        verifier: api::VerifierConfig::new(api::CompilerConfig::new(compilers, api::CompilerSource::Npm)),
     };
     let service = Service::start(config, cancel.clone()).await?;
     let demo_key = issue_demo_key(&service, &chain, options.key_requests_per_minute).await?;

@@ -56,11 +56,13 @@ impl Service {
 
         let reader = Arc::new(store.reader());
         let accounts = Arc::new(Accounts::new(node.clone(), reader.clone()));
+        let verified = Arc::new(store.verified_contracts());
         let (labels, dexes) = (Arc::new(config.labels), Arc::new(config.dexes));
         let pages = web::router(WebParts {
             chain: reader.clone(),
             accounts: accounts.clone(),
             node: node.clone(),
+            verified: verified.clone(),
             sync: sync.clone(),
             names: Names {
                 labels: labels.clone(),
@@ -74,6 +76,8 @@ impl Service {
             chain: reader,
             accounts,
             records: Arc::new(store.user_records()),
+            verified,
+            verifier: config.verifier,
             node: node.clone(),
             sync: sync.clone(),
             labels,

@@ -4,14 +4,14 @@ use std::{
 };
 
 use domain::{
-    Account, Address, B256, BlockNumber, BlockRef, ChainIdentity, FetchedBlock, InnerCreation, TransactionDetail,
+    Account, Address, B256, BlockNumber, BlockRef, Bytes, ChainIdentity, FetchedBlock, InnerCreation, TransactionDetail,
 };
 
 use crate::{
     CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Heads, NodeConfig, NodeError,
-    NodeStatus, PollBounds, RetryPolicy, account::fetch_account, blocks::fetch_block, call, calls::call_contracts,
-    codes::fetch_codes, error::Remedy, failover::Failover, rpc_error::RpcErrorKind, status::Counters,
-    traces::trace_block, transaction::fetch_transaction, upstream::Upstream,
+    NodeStatus, PollBounds, RetryPolicy, ViewOutcome, account::fetch_account, blocks::fetch_block, call,
+    calls::call_contracts, codes::fetch_codes, contract, error::Remedy, failover::Failover, rpc_error::RpcErrorKind,
+    status::Counters, traces::trace_block, transaction::fetch_transaction, upstream::Upstream, view,
 };
 
 /// Speaks with the node. Cheap to clone; all clones share connections, limits and counters.
@@ -64,8 +64,7 @@ impl NodeClient {
             match upstream.header("finalized").await {
                 Ok(block) => Ok(block.map(|block| block.number)),
                 // The tag is not known, or nothing is final yet: nodes have many words for it.
-                Err(NodeError::Rpc { code, message, method }) => {
-                    let error = NodeError::Rpc { code, message, method };
+                Err(error @ NodeError::Rpc { code, .. }) => {
                     if error.rpc_kind() == Some(RpcErrorKind::Passing) && code == -32603 {
                         Err(error)
                     } else {
@@ -137,6 +136,36 @@ impl NodeClient {
     /// Executes without leaving a trace. Waits no longer than the call allows, whatever the node does.
     pub async fn call(&self, request: &CallRequest) -> Result<CallOutcome, NodeError> {
         let asked = self.persist(self.retry.tries, |_, upstream| async move { call::call(&upstream, request).await });
+        tokio::time::timeout(request.patience, asked).await.unwrap_or_else(|_| {
+            let endpoint = self.failover.upstream(self.failover.current()).name();
+            Err(call::timed_out(endpoint, request.patience))
+        })
+    }
+
+    /// The code at an address.
+    pub async fn code(&self, address: Address, at: CallBlock) -> Result<Bytes, NodeError> {
+        self.persist(self.retry.tries, |_, upstream| async move { contract::fetch_code(&upstream, address, at).await })
+            .await
+    }
+
+    /// What stands in some places of a contract's storage, in the order asked for.
+    pub async fn storage(&self, address: Address, slots: &[B256], at: CallBlock) -> Result<Vec<B256>, NodeError> {
+        let ask =
+            |_, upstream: Arc<Upstream>| async move { contract::fetch_storage(&upstream, address, slots, at).await };
+        self.persist(self.retry.tries, ask).await
+    }
+
+    /// The code that a transaction ran to create a contract; None where it is not known, or called a contract instead.
+    pub async fn find_creation_code(&self, transaction: B256) -> Result<Option<Bytes>, NodeError> {
+        let ask =
+            |_, upstream: Arc<Upstream>| async move { contract::find_creation_code(&upstream, transaction).await };
+        self.persist(self.retry.tries, ask).await
+    }
+
+    /// Calls a contract as [`Self::call`] does, at a state of choice, and tells what it gave when it reverts.
+    pub async fn view(&self, request: &CallRequest, at: CallBlock) -> Result<ViewOutcome, NodeError> {
+        let asked =
+            self.persist(self.retry.tries, |_, upstream| async move { view::call(&upstream, request, at).await });
         tokio::time::timeout(request.patience, asked).await.unwrap_or_else(|_| {
             let endpoint = self.failover.upstream(self.failover.current()).name();
             Err(call::timed_out(endpoint, request.patience))

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use alloy_primitives::Bytes;
 use domain::ChainIdentity;
 
 use crate::{
@@ -26,7 +27,13 @@ pub enum NodeError {
     #[error("{endpoint} wants fewer requests, it said to {method}: {message}")]
     Limited { endpoint: String, method: &'static str, message: String, retry_after: Option<Duration> },
     #[error("the node refused {method}: {message} (code {code})")]
-    Rpc { method: &'static str, code: i64, message: String },
+    Rpc {
+        method: &'static str,
+        code: i64,
+        message: String,
+        /// What a contract gave as it reverted.
+        data: Option<Bytes>,
+    },
     #[error("the node's answer to {method} is not to be believed: {what}")]
     BadAnswer { method: &'static str, what: String },
     #[error("{endpoint} serves another chain: expected {expected:?}, found {found:?}")]
@@ -71,7 +78,9 @@ impl NodeError {
     /// None where the node did not say anything that is an error of JSON-RPC.
     pub(crate) fn rpc_kind(&self) -> Option<RpcErrorKind> {
         match self {
-            Self::Rpc { code, message, .. } => Some(kind_of(&ErrorObject { code: *code, message: message.clone() })),
+            Self::Rpc { code, message, .. } => {
+                Some(kind_of(&ErrorObject { code: *code, message: message.clone(), data: None }))
+            }
             _ => None,
         }
     }

@@ -142,7 +142,7 @@ mod tests {
             (-32002, "request timed out", RpcErrorKind::Passing),
         ];
         for (code, message, kind) in cases {
-            assert_eq!(kind_of(&ErrorObject { code, message: message.to_owned() }), kind, "{message}");
+            assert_eq!(kind_of(&ErrorObject { code, message: message.to_owned(), data: None }), kind, "{message}");
         }
     }
 }

@@ -262,7 +262,7 @@ impl Upstream {
             RpcErrorKind::Limited => {
                 NodeError::Limited { endpoint: self.name.clone(), method, message: error.message, retry_after }
             }
-            _ => NodeError::Rpc { method, code: error.code, message: error.message },
+            _ => NodeError::Rpc { method, code: error.code, message: error.message, data: error.data },
         }
     }
 

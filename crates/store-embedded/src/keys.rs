@@ -104,10 +104,18 @@ pub(crate) enum Table {
     ActiveApiKeys = 0x53,
     /// owner, time signed -> nothing.
     ApiKeyProof = 0x54,
+    /// address -> running number of the verified contract there, and what lists tell of it.
+    Verified = 0x58,
+    /// address -> interface, settings and sources of the verified contract there.
+    VerifiedDetail = 0x59,
+    /// running number -> address of a verified contract.
+    VerifiedByNumber = 0x5a,
+    /// code hash -> address where this code was verified.
+    VerifiedByCode = 0x5b,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 40] = [
+    pub(crate) const ALL: [Self; 44] = [
         Self::Block,
         Self::Transaction,
         Self::Address,
@@ -148,6 +156,10 @@ impl Table {
         Self::ApiKeyByOwner,
         Self::ActiveApiKeys,
         Self::ApiKeyProof,
+        Self::Verified,
+        Self::VerifiedDetail,
+        Self::VerifiedByNumber,
+        Self::VerifiedByCode,
     ];
 
     pub(crate) fn from_mark(mark: u8) -> Option<Self> {
@@ -193,6 +205,10 @@ impl Table {
                 | Self::ApiKeyByOwner
                 | Self::ActiveApiKeys
                 | Self::ApiKeyProof
+                | Self::Verified
+                | Self::VerifiedDetail
+                | Self::VerifiedByNumber
+                | Self::VerifiedByCode
         )
     }
 }

@@ -20,10 +20,12 @@ mod store;
 mod token_names;
 mod undo;
 mod user_records;
+mod verified_contracts;
 mod write;
 mod writer;
 
 pub use reader::EmbeddedReader;
 pub use store::{EmbeddedStore, StoreOptions};
 pub use user_records::EmbeddedUserRecords;
+pub use verified_contracts::EmbeddedVerifiedContracts;
 pub use writer::EmbeddedWriter;

@@ -7,6 +7,7 @@ mod chain;
 mod checks;
 mod model;
 mod user_records;
+mod verified_contracts;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ pub use model::Model;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 pub use user_records::run_user_records;
+pub use verified_contracts::run_verified_contracts;
 
 use crate::{ChainReader, ChainWriter, KeptAccounts, StoreError, Undo};
 

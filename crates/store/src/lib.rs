@@ -6,7 +6,9 @@ pub mod conformance;
 mod error;
 mod traits;
 mod user_records;
+mod verified_contracts;
 
 pub use error::{BoxError, StoreError};
 pub use traits::{ChainReader, ChainWriter, KeptAccounts, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
+pub use verified_contracts::{Kept, VerifiedContracts};

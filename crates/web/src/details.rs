@@ -29,16 +29,23 @@ impl Details {
         Self { node, remembered: Cache::new(REMEMBERED), admission: Semaphore::new(AT_ONCE) }
     }
 
+    /// Waits for an answer of the node on behalf of a page: a few at once, and not for long.
+    pub(crate) async fn ask_node<T>(&self, question: impl Future<Output = T>) -> Option<T> {
+        let admitted = async {
+            let _admitted = self.admission.acquire().await.ok()?;
+            Some(question.await)
+        };
+        timeout(PATIENCE, admitted).await.ok().flatten()
+    }
+
     /// None where the node cannot tell now, or tells of another block than the index.
     pub(crate) async fn of(&self, tx: &Transaction) -> Option<Arc<TransactionDetail>> {
         if let Some(known) = self.remembered.get(&tx.hash.0).filter(|known| known.block_hash == tx.block_hash) {
             return Some(known);
         }
-        let asked = timeout(PATIENCE, async {
-            let _admitted = self.admission.acquire().await.ok()?;
-            self.node.find_transaction(tx.hash).await.inspect_err(|error| tracing::debug!(%error, "no details")).ok()?
-        });
-        let detail = Arc::new(asked.await.ok().flatten().filter(|detail| detail.block_hash == tx.block_hash)?);
+        let asked = self.ask_node(self.node.find_transaction(tx.hash)).await?;
+        let detail = asked.inspect_err(|error| tracing::debug!(%error, "no details")).ok().flatten();
+        let detail = Arc::new(detail.filter(|detail| detail.block_hash == tx.block_hash)?);
         if weight(&detail) <= LONGEST_REMEMBERED {
             self.remembered.insert(tx.hash.0, Arc::clone(&detail));
         }

@@ -30,6 +30,7 @@ pub(crate) enum Section {
     Transactions,
     Tokens,
     Trades,
+    Contracts,
     Keys,
     Webhooks,
     Elsewhere,

@@ -3,6 +3,8 @@
 mod address;
 mod block;
 mod blocks;
+mod contract_tab;
+mod contracts;
 mod developers;
 mod home;
 mod search;
@@ -40,6 +42,8 @@ pub(crate) fn router() -> Router<App> {
         .route("/tokens", get(tokens::show))
         .route("/token/{address}", get(token::show))
         .route("/trades", get(trades::show))
+        .route("/contracts", get(contracts::show))
+        .route("/verify", get(contracts::show_form))
         .route("/keys", get(developers::show_keys))
         .route("/webhooks", get(developers::show_webhooks))
         .route("/search", get(search::show))

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use api::Accounts;
+use contracts::calls::ContractCalls;
 use domain::SyncStatus;
 use node::NodeClient;
-use store::ChainReader;
+use store::{ChainReader, VerifiedContracts};
 use tokio::sync::watch;
 
 use crate::details::Details;
@@ -15,6 +16,7 @@ pub struct WebParts {
     pub chain: Arc<dyn ChainReader>,
     pub accounts: Arc<Accounts>,
     pub node: NodeClient,
+    pub verified: Arc<dyn VerifiedContracts>,
     pub sync: watch::Receiver<SyncStatus>,
     pub names: Names,
 }
@@ -24,6 +26,8 @@ pub(crate) struct WebState {
     pub(crate) chain: Arc<dyn ChainReader>,
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) details: Details,
+    pub(crate) verified: Arc<dyn VerifiedContracts>,
+    pub(crate) calls: ContractCalls,
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) names: Names,
 }
@@ -33,6 +37,8 @@ impl WebState {
         Self {
             chain: parts.chain,
             accounts: parts.accounts,
+            calls: ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified)),
+            verified: parts.verified,
             details: Details::new(parts.node),
             sync: parts.sync,
             names: parts.names,

@@ -6,6 +6,7 @@ mod chart;
 mod links;
 mod pager;
 mod rows;
+mod source;
 mod text;
 mod time;
 
@@ -14,5 +15,6 @@ pub(crate) use chart::Chart;
 pub(crate) use links::{AddressLink, BlockLink, TokenLink, TransactionLink, short};
 pub(crate) use pager::{Pager, Paging};
 pub(crate) use rows::{BlockRow, TradeRow, TransactionRow, TransferRow, fee};
+pub(crate) use source::lines as source_lines;
 pub(crate) use text::{encoded, tame};
 pub(crate) use time::Moment;

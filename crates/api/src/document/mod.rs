@@ -23,8 +23,9 @@ use crate::{
 };
 
 pub(crate) use responses::{
-    BadBody, BadParameter, BadProof, BadQuery, KeyConflict, NeedsKey, NoSuchAddress, NoSuchBlock, NoSuchKey,
-    NoSuchToken, NoSuchTransaction, NodeOrIndexUnavailable, NotModified, NotYours, Unavailable,
+    BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallRefused, CompilersUnavailable, KeyConflict,
+    NeedsKey, NoCode, NoSuchAddress, NoSuchBlock, NoSuchKey, NoSuchToken, NoSuchTransaction, NodeOrIndexUnavailable,
+    NotModified, NotVerified, NotYours, Unavailable, UnderWay,
 };
 
 /// The name of the one way to show who one is.
@@ -65,6 +66,7 @@ pub(crate) fn introduction() -> OpenApi {
         .info(info)
         .tags(Some([
             tag("chain", "What is on the chain"),
+            tag("contracts", "Verified contracts"),
             tag("keys", "API keys"),
             tag("health", "How the service is doing"),
             tag("meta", "The API itself"),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use contracts::{VerifyError, VersionError, calls::CallError};
 use utoipa::{
     IntoResponses,
     openapi::{Content, ContentBuilder, Ref, RefOr, Response, ResponseBuilder, example::ExampleBuilder},
@@ -62,6 +63,38 @@ problem_answers! {
         ApiError::MalformedBody { what: "the body must be a JSON object: EOF while parsing a value at line 1 column 0".to_owned() },
         ApiError::InvalidParameter { field: "ownerAddress", rule: "must be 0x and 40 hexadecimal digits" },
         ApiError::RepeatedField { field: "label".to_owned() },
+    ];
+    BadSource: "The body cannot be read, or names a compiler that there is not; `field` names what is at fault in it", [
+        ApiError::Verify(VerifyError::Version(VersionError::Unknown { near: vec!["0.8.36".to_owned(), "0.8.37".to_owned()] })),
+        ApiError::MissingField { field: "sourceCode" },
+        ApiError::UnknownField { field: "source".to_owned(), known: vec!["address", "sourceCode", "compilerVersion"] },
+        ApiError::MalformedBody { what: "the body must be a JSON object: EOF while parsing a value at line 1 column 0".to_owned() },
+        ApiError::RepeatedField { field: "license".to_owned() },
+    ];
+    NoCode: "There is no contract at the address", [ApiError::Verify(VerifyError::NoCode)];
+    UnderWay: "The contract is being verified already", [ApiError::Verify(VerifyError::UnderWay)];
+    CompilersUnavailable: "The compiler, the node or the index cannot be used now", [
+        ApiError::Verify(VerifyError::Busy),
+        ApiError::Verify(VerifyError::NoCompiler("node is not installed on the server: install Node.js (20 or later)".to_owned())),
+        ApiError::NodeUnavailable(AccountUnknown::TooSlow),
+        ApiError::NoTip,
+        ApiError::DeadlineExceeded,
+    ];
+    NotVerified: "No source code is known of the contract, or there is none, or no such block is indexed", [
+        ApiError::ContractNotVerified,
+        ApiError::BlockNotFound,
+    ];
+    BadCall: "The function or an argument is not what the contract has; `field` names which", [
+        ApiError::Call(CallError::Argument { place: "args[0]".to_owned(), rule: "must be an address, 0x and 40 hexadecimal digits".to_owned() }),
+        ApiError::MissingField { field: "functionName" },
+        ApiError::UnknownField { field: "function".to_owned(), known: vec!["functionName", "args", "blockNumber"] },
+        ApiError::MalformedBody { what: "the body must be a JSON object: EOF while parsing a value at line 1 column 0".to_owned() },
+        ApiError::RepeatedField { field: "args".to_owned() },
+        ApiError::MalformedUrl { field: Some("args".to_owned()) },
+    ];
+    CallRefused: "The contract reverts the call, or gives nothing that can be told", [
+        ApiError::Call(CallError::Reverted("Ownable: caller is not the owner".to_owned())),
+        ApiError::Call(CallError::StateGone),
     ];
     BodyTooSlow: "The body did not arrive in time", [ApiError::BodyTooSlow];
     BodyTooLarge: "The body is too long", [ApiError::BodyTooLarge { max: 64 * 1024 }];

@@ -4,7 +4,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{Error as _, MapAccess, Visitor},
 };
-use serde_json::Value;
+use serde_json::{Map, Value, value::RawValue};
 
 use crate::error::ApiError;
 
@@ -18,7 +18,7 @@ const MAX_WHOLE_NUMBER: u64 = (1 << 53) - 1;
 /// The fields of a JSON object, to be taken out one by one.
 #[derive(Debug)]
 pub(crate) struct Fields {
-    fields: Vec<(String, Value)>,
+    fields: Vec<(String, Box<RawValue>)>,
     /// Names that were asked for.
     known: Vec<&'static str>,
 }
@@ -45,16 +45,38 @@ impl Fields {
         }
     }
 
-    /// The value of a field; null counts as none.
-    fn find(&mut self, field: &'static str) -> Option<Value> {
+    /// The value of a field as it was written, so that numbers keep all their digits; null counts as none.
+    pub(crate) fn find_raw(&mut self, field: &'static str) -> Option<Box<RawValue>> {
         self.known.push(field);
         let position = self.fields.iter().position(|(name, _)| name == field)?;
         let (_, value) = self.fields.swap_remove(position);
-        (!value.is_null()).then_some(value)
+        (value.get() != "null").then_some(value)
+    }
+
+    fn find(&mut self, field: &'static str) -> Result<Option<Value>, ApiError> {
+        let read = |value: Box<RawValue>| serde_json::from_str(value.get());
+        let rule = "holds a number that is too large";
+        self.find_raw(field).map(read).transpose().map_err(|_| ApiError::InvalidParameter { field, rule })
+    }
+
+    pub(crate) fn find_bool(&mut self, field: &'static str) -> Result<Option<bool>, ApiError> {
+        match self.find(field)? {
+            None => Ok(None),
+            Some(Value::Bool(value)) => Ok(Some(value)),
+            Some(_) => Err(ApiError::InvalidParameter { field, rule: "must be true or false" }),
+        }
+    }
+
+    pub(crate) fn find_object(&mut self, field: &'static str) -> Result<Option<Map<String, Value>>, ApiError> {
+        match self.find(field)? {
+            None => Ok(None),
+            Some(Value::Object(value)) => Ok(Some(value)),
+            Some(_) => Err(ApiError::InvalidParameter { field, rule: "must be an object" }),
+        }
     }
 
     pub(crate) fn find_text(&mut self, field: &'static str) -> Result<Option<String>, ApiError> {
-        match self.find(field) {
+        match self.find(field)? {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => Err(ApiError::InvalidParameter { field, rule: "must be a string" }),
@@ -67,9 +89,13 @@ impl Fields {
 
     /// A whole number from 0 on, as large as every JSON reader keeps exactly.
     pub(crate) fn whole_number(&mut self, field: &'static str) -> Result<u64, ApiError> {
-        let value = self.find(field).ok_or(ApiError::MissingField { field })?;
+        self.find_whole_number(field)?.ok_or(ApiError::MissingField { field })
+    }
+
+    pub(crate) fn find_whole_number(&mut self, field: &'static str) -> Result<Option<u64>, ApiError> {
         let rule = "must be a whole number from 0 to 9007199254740991";
-        whole_number(&value).ok_or(ApiError::InvalidParameter { field, rule })
+        let read = |value: Value| whole_number(&value).ok_or(ApiError::InvalidParameter { field, rule });
+        self.find(field)?.map(read).transpose()
     }
 
     /// Refuses what nobody asked for: most likely a name that is misspelt.
@@ -116,7 +142,7 @@ fn is_too_deep(json: &[u8]) -> bool {
 
 /// An object whose names are told apart by the caller: of two alike, one reader would take the first, another the last.
 struct UniqueFields {
-    fields: Vec<(String, Value)>,
+    fields: Vec<(String, Box<RawValue>)>,
     repeated: Option<String>,
 }
 
@@ -134,7 +160,7 @@ impl<'de> Deserialize<'de> for UniqueFields {
                 /// Far more than any route knows, and few enough to be compared with one another.
                 const MOST: usize = 64;
                 let mut object = UniqueFields { fields: Vec::new(), repeated: None };
-                while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                while let Some((name, value)) = map.next_entry::<String, Box<RawValue>>()? {
                     if object.fields.len() == MOST {
                         return Err(A::Error::custom("it has too many fields"));
                     }

@@ -1,5 +1,6 @@
 use axum::{extract::FromRequestParts, http::request::Parts};
 
+use super::whole_number::parse_whole_number;
 use crate::error::ApiError;
 
 /// The query string, decoded. Names that a route does not know are ignored.
@@ -21,6 +22,12 @@ impl Query {
             (_, Some(_)) => Err(ApiError::RepeatedParameter { field }),
             (value, None) => Ok(value),
         }
+    }
+
+    pub(crate) fn find_whole_number(&self, field: &'static str) -> Result<Option<u64>, ApiError> {
+        let rule = "must be a whole number of at least 0";
+        let read = |text| parse_whole_number(text).ok_or(ApiError::InvalidParameter { field, rule });
+        self.find(field)?.map(read).transpose()
     }
 }
 

@@ -1,6 +1,6 @@
 use axum::extract::State;
-use domain::{Address, AddressFacts, BlockRef, PageRequest, Transaction, TransactionFilter};
-use store::ChainReader;
+use domain::{Address, AddressFacts, BlockRef, Code, PageRequest, Transaction, TransactionFilter};
+use store::{ChainReader, VerifiedContracts};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
@@ -48,7 +48,8 @@ async fn get_address(
     let account = app.accounts.at(indexed.tip, address).await?;
     let label = app.labels.find(&address);
     let token = app.chain.find_token(address).await?.map(|token| wire::Token::new(token, app.token_prefix));
-    let detail = wire::AddressDetail::new(&indexed.facts, &account, label, indexed.recent, token);
+    let source = find_source(&*app.verified, address, account.code).await?;
+    let detail = wire::AddressDetail::new(&indexed.facts, &account, label, indexed.recent, token).with_source(source);
     Ok(Answer::new(detail, Freshness::UntilNextBlock))
 }
 
@@ -83,6 +84,22 @@ async fn list_address_tokens(
 ) -> Result<Answer<wire::TokenBalanceList>, ApiError> {
     let page = app.chain.list_address_tokens(address, paging.newest_first()).await?;
     Ok(Answer::new(wire::TokenBalanceList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock))
+}
+
+/// The source code that is known of the code at an address: verified there, or of the same code elsewhere.
+async fn find_source(
+    verified: &dyn VerifiedContracts,
+    address: Address,
+    code: Code,
+) -> Result<Option<wire::KnownSource>, ApiError> {
+    let Code::Contract { hash } = code else { return Ok(None) };
+    let here = verified.find_verified_summary(address).await?.filter(|summary| summary.code_hash == hash);
+    if let Some(summary) = here {
+        return Ok(Some(wire::KnownSource { name: summary.name, twin_of: None }));
+    }
+    let Some(twin) = verified.find_verified_twin(hash).await? else { return Ok(None) };
+    let summary = verified.find_verified_summary(twin).await?;
+    Ok(summary.map(|summary| wire::KnownSource { name: summary.name, twin_of: Some(twin) }))
 }
 
 /// What the index holds of an address, all as of one tip.

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod blocks;
+mod contracts;
 mod docs;
 mod health;
 mod keys;
@@ -11,6 +12,7 @@ mod stats;
 mod stream;
 mod tokens;
 mod transactions;
+mod verify;
 
 use std::sync::Arc;
 
@@ -34,6 +36,8 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(tokens::router())
         .merge(addresses::router())
         .merge(query::router())
+        .merge(verify::router())
+        .merge(contracts::router())
         .merge(keys::router())
         .merge(openapi::router());
     OpenApiRouter::with_openapi(document::introduction()).nest("/api/v1", v1).merge(health::router())

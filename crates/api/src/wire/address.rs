@@ -15,7 +15,7 @@ pub struct AddressDetail {
     #[schema(example = 12)]
     pub tx_count: u64,
     pub is_contract: bool,
-    /// The operator's name for the address, else the token's name, else null.
+    /// The operator's name for the address, else the token's name, else that of the verified contract, else null.
     #[schema(required = true, example = "Treasury")]
     pub label: Option<String>,
     pub first_seen: Timestamp,
@@ -46,11 +46,14 @@ pub struct Contract {
     /// Null where no indexed transaction is known to have created the contract.
     #[schema(required = true)]
     pub creation_tx_hash: Option<Hash>,
-    /// Whether source code that gives this bytecode is known.
+    /// Whether source code was verified at this address that gives its bytecode.
     pub verified: bool,
     /// The name in the verified source code, or null.
-    #[schema(required = true)]
+    #[schema(required = true, example = "Token")]
     pub name: Option<String>,
+    /// Where the very same bytecode was verified, if not here; `name` is of there then.
+    #[schema(required = true)]
+    pub twin_of: Option<Address>,
     /// Keccak-256 of the code.
     pub code_hash: Hash,
 }
@@ -82,6 +85,30 @@ impl AddressDetail {
     }
 }
 
+/// Source code that is known of the code at an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownSource {
+    pub name: String,
+    /// Where it was verified, if not at the address itself.
+    pub twin_of: Option<domain::Address>,
+}
+
+impl AddressDetail {
+    /// Adds what verified source code tells.
+    #[must_use]
+    pub fn with_source(mut self, source: Option<KnownSource>) -> Self {
+        if let (Some(contract), Some(source)) = (&mut self.contract, source) {
+            contract.verified = source.twin_of.is_none();
+            contract.twin_of = source.twin_of.map(Address::from);
+            if contract.verified && self.label.is_none() {
+                self.label = Some(source.name.clone());
+            }
+            contract.name = Some(source.name);
+        }
+        self
+    }
+}
+
 impl Contract {
     fn of(facts: &AddressFacts, code: Code) -> Option<Self> {
         match code {
@@ -90,6 +117,7 @@ impl Contract {
                 creation_tx_hash: facts.creation.map(|creation| creation.tx_hash.into()),
                 verified: false,
                 name: None,
+                twin_of: None,
                 code_hash: hash.into(),
             }),
             _ => None,
@@ -146,6 +174,24 @@ mod tests {
         assert_eq!(detail(Some("Treasury"), "Coin").label.as_deref(), Some("Treasury"));
         assert_eq!(detail(None, "").label, None);
         insta::assert_json_snapshot!(detail(None, "Coin"));
+    }
+
+    #[test]
+    fn a_verified_contract_has_a_name_and_lends_it_and_a_twin_only_has_it() {
+        let account = account(Code::Contract { hash: B256::repeat_byte(3) });
+        let detail = |label, twin_of| {
+            let source = KnownSource { name: "Vault".to_owned(), twin_of };
+            AddressDetail::new(&facts(), &account, label, vec![], None).with_source(Some(source))
+        };
+        let verified = detail(None, None);
+        let contract = verified.contract.unwrap();
+        assert_eq!((contract.verified, contract.name.as_deref()), (true, Some("Vault")));
+        assert_eq!(verified.label.as_deref(), Some("Vault"));
+        assert_eq!(detail(Some("Treasury"), None).label.as_deref(), Some("Treasury"));
+        let twin = detail(None, Some(Address::repeat_byte(9)));
+        let contract = twin.contract.unwrap();
+        assert_eq!((contract.verified, contract.name.as_deref(), twin.label), (false, Some("Vault"), None));
+        assert!(contract.twin_of.is_some());
     }
 
     #[test]

@@ -3,6 +3,8 @@
 mod address;
 mod api_key;
 mod block;
+mod contract;
+mod contract_call;
 mod health;
 mod holder;
 mod problem;
@@ -14,10 +16,15 @@ mod token;
 mod trade;
 mod transaction;
 mod transfer;
+mod verify;
 
-pub use address::{AddressDetail, Contract};
+pub use address::{AddressDetail, Contract, KnownSource};
 pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
 pub use block::{Block, BlockList};
+pub use contract::{
+    ContractList, ContractProxy, ContractSource, ContractSummary, MatchKind, ProxyKind, VerifiedContract,
+};
+pub use contract_call::{CallAnswer, CallRequest};
 pub use health::{BlockTip, Health, HealthStatus, Phase};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
 pub use problem::{Problem, ProblemCode};
@@ -29,3 +36,4 @@ pub use token::{BalanceSource, Token, TokenList, TokenType};
 pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
 pub use transfer::TokenTransfer;
+pub use verify::{VerifyAnswer, VerifyRequest};

@@ -90,6 +90,20 @@ pub enum ProblemCode {
     MethodNotAllowed,
     /// The URL is longer than 8192 bytes.
     UriTooLong,
+    /// There is no contract at the address.
+    CodeNotFound,
+    /// No source code is known of the contract.
+    ContractNotVerified,
+    /// The contract is being verified already.
+    VerificationUnderWay,
+    /// Too many verifications are waiting.
+    VerifierBusy,
+    /// The compiler cannot be got or run.
+    CompilerUnavailable,
+    /// The contract reverted the call.
+    CallReverted,
+    /// The contract gave nothing that can be told.
+    CallFailed,
     /// A fault of the service.
     InternalError,
     /// The index cannot answer now.

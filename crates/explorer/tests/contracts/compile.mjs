@@ -35,7 +35,7 @@ if (!existsSync(kept)) {
 process.stdout.write(readFileSync(kept));
 
 function compile() {
-  const solc = require("solc");
+  const solc = require("solc-0.8.37");
   const settings = {
     optimizer: { enabled: true, runs: 200 },
     outputSelection: { "*": { "*": ["evm.bytecode.object"] } },

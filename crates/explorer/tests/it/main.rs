@@ -8,6 +8,7 @@ mod bad_bodies;
 mod bad_input;
 mod concurrency;
 mod configuration;
+mod contracts;
 mod crash;
 mod data_folder;
 mod demo;

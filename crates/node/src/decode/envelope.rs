@@ -1,5 +1,9 @@
+use alloy_primitives::Bytes;
 use serde::{Deserialize, Deserializer};
-use sonic_rs::LazyValue;
+use sonic_rs::{JsonValueTrait, LazyValue};
+
+/// Characters of what a contract gives as it reverts. More is of no use to anybody.
+const MOST_REVERT_DATA: usize = 128 << 10;
 
 /// One JSON-RPC answer.
 #[derive(Debug, Deserialize)]
@@ -18,6 +22,9 @@ pub(crate) struct ErrorObject {
     pub(crate) code: i64,
     #[serde(default)]
     pub(crate) message: String,
+    /// What a contract gave as it reverted, where the node says so; what else a node puts there is passed over.
+    #[serde(default, deserialize_with = "revert_data")]
+    pub(crate) data: Option<Bytes>,
 }
 
 /// Why an answer gives no result.
@@ -41,6 +48,14 @@ impl<T> Envelope<T> {
             (None, None) => Err(AnswerError::Unreadable("neither a result nor an error".to_owned())),
         }
     }
+}
+
+/// Nodes give it as hex, with a word in front, or wrapped in an object.
+fn revert_data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Bytes>, D::Error> {
+    let value = sonic_rs::Value::deserialize(deserializer)?;
+    let text = value.as_str().or_else(|| value.get("data").and_then(|inner| inner.as_str()));
+    let hex = text.map(|text| text.strip_prefix("Reverted ").unwrap_or(text)).filter(|text| text.starts_with("0x"));
+    Ok(hex.filter(|hex| hex.len() <= MOST_REVERT_DATA).and_then(|hex| hex.parse().ok()))
 }
 
 /// Reads an answer; None where the result is null.
@@ -104,7 +119,7 @@ mod tests {
     use crate::decode::Quantity;
 
     fn error(code: i64, message: &str) -> ErrorObject {
-        ErrorObject { code, message: message.to_owned() }
+        ErrorObject { code, message: message.to_owned(), data: None }
     }
 
     #[test]
@@ -121,6 +136,19 @@ mod tests {
         let answer = br#"{"id":1,"result":null,"error":{"code":-32000,"message":"no","data":{"x":1}}}"#;
         assert_eq!(decode::<Quantity>(answer), Err(AnswerError::Rpc(error(-32000, "no"))));
         assert_eq!(decode(br#"{"id":1,"error":null,"result":"0x1"}"#), Ok(Some(Quantity(1))));
+    }
+
+    #[test]
+    fn what_a_contract_gave_is_found_wherever_nodes_put_it() {
+        for data in [r#""0x08c379a0""#, r#""Reverted 0x08c379a0""#, r#"{"message":"no","data":"0x08c379a0"}"#] {
+            let answer = format!(r#"{{"id":1,"error":{{"code":3,"message":"execution reverted","data":{data}}}}}"#);
+            let Err(AnswerError::Rpc(error)) = decode::<Quantity>(answer.as_bytes()) else { panic!("{answer}") };
+            assert_eq!(error.data, Some(Bytes::from_static(&[0x08, 0xc3, 0x79, 0xa0])), "{answer}");
+        }
+        for data in [r#""words""#, "5", "null", r#"{"data":[1]}"#, r#""0xzz""#] {
+            let answer = format!(r#"{{"id":1,"error":{{"code":3,"message":"no","data":{data}}}}}"#);
+            assert_eq!(decode::<Quantity>(answer.as_bytes()), Err(AnswerError::Rpc(error(3, "no"))), "{answer}");
+        }
     }
 
     #[test]

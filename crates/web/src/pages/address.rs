@@ -5,6 +5,7 @@ use domain::{Account, Address, AddressFacts, Code, Page, TradeFilter, Transactio
 use serde::Deserialize;
 
 use super::App;
+use super::contract_tab::ContractView;
 use crate::error::PageError;
 use crate::frame::{Frame, Section, page};
 use crate::state::WebState;
@@ -36,8 +37,10 @@ struct AddressPage {
     token: Option<TokenLink>,
     creator: Option<AddressLink>,
     creation: Option<TransactionLink>,
+    is_contract: bool,
     tab: Tab,
-    pager: Pager,
+    /// None where there is nothing to turn.
+    pager: Option<Pager>,
 }
 
 struct AccountFacts {
@@ -52,6 +55,7 @@ enum Tab {
     Transfers(Vec<TransferRow>),
     Holdings(Vec<HoldingRow>),
     Trades(Vec<TradeRow>),
+    Contract(Box<ContractView>),
 }
 
 impl Tab {
@@ -61,6 +65,7 @@ impl Tab {
             Self::Transfers(_) => "transfers",
             Self::Holdings(_) => "tokens",
             Self::Trades(_) => "trades",
+            Self::Contract(_) => "contract",
         };
         own == name
     }
@@ -89,11 +94,16 @@ pub(super) async fn show(
     let full = address.to_checksum(None);
     let (tab, pager) = app.tab(address, &full, &asked).await?;
     let token = app.chain.find_token(address).await?;
+    let is_contract = is_contract(account.as_ref(), &facts);
+    let verified = app.verified.find_verified_summary(address).await?;
     let label = app.names.labels.find(&address).map(tame);
     page(&AddressPage {
         frame: app.frame(format!("Address {}", label.clone().unwrap_or_else(|| short(&full))), Section::Elsewhere),
-        label: label.or_else(|| token.as_ref().map(|token| tame(&token.facts.name)).filter(|name| !name.is_empty())),
-        what: what_it_is(account.as_ref(), &facts),
+        label: label
+            .or_else(|| token.as_ref().map(|token| tame(&token.facts.name)).filter(|name| !name.is_empty()))
+            .or_else(|| verified.map(|summary| tame(&summary.name))),
+        what: if is_contract { "Contract" } else { "Address" },
+        is_contract,
         account: account.map(|account| AccountFacts::new(&account, &app)),
         tx_count: grouped(facts.tx_count),
         first_seen: Moment::of(facts.first_seen),
@@ -113,11 +123,11 @@ impl WebState {
         self.accounts.at(tip, address).await.inspect_err(|error| tracing::debug!(%error, "no account")).ok()
     }
 
-    async fn tab(&self, address: Address, full: &str, asked: &Asked) -> Result<(Tab, Pager), PageError> {
+    async fn tab(&self, address: Address, full: &str, asked: &Asked) -> Result<(Tab, Option<Pager>), PageError> {
         let request = asked.paging.request();
         let name = asked.tab.as_deref().unwrap_or_default();
         let path = format!("/address/{full}");
-        let pager = |total| asked.paging.pager(format!("{path}?tab={name}"), total);
+        let pager = |total| Some(asked.paging.pager(format!("{path}?tab={name}"), total));
         let names = &self.names;
         Ok(match name {
             "transfers" => {
@@ -140,11 +150,12 @@ impl WebState {
                 let Page { items, total } = self.chain.list_trades(&filter, request).await?;
                 (Tab::Trades(items.iter().map(|trade| TradeRow::new(trade, names)).collect()), pager(total))
             }
+            "contract" => (Tab::Contract(Box::new(self.contract(address).await?)), None),
             _ => {
                 let Page { items, total } =
                     self.chain.list_transactions(&TransactionFilter::touching(address), request).await?;
                 let rows = items.iter().map(|tx| TransactionRow::new(tx, names)).collect();
-                (Tab::Transactions(rows), asked.paging.pager(path, total))
+                (Tab::Transactions(rows), Some(asked.paging.pager(path, total)))
             }
         })
     }
@@ -164,7 +175,6 @@ impl AccountFacts {
     }
 }
 
-fn what_it_is(account: Option<&Account>, facts: &AddressFacts) -> &'static str {
-    let is_contract = account.map_or(facts.creation.is_some(), |account| account.code.is_contract());
-    if is_contract { "Contract" } else { "Address" }
+fn is_contract(account: Option<&Account>, facts: &AddressFacts) -> bool {
+    account.map_or(facts.creation.is_some(), |account| account.code.is_contract())
 }

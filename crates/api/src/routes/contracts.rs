@@ -1,0 +1,158 @@
+use axum::extract::State;
+use contracts::calls::ReadCall;
+use domain::{Address, BlockId, BlockRef, Code};
+use node::CallBlock;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::App;
+use crate::{
+    ApiState,
+    answer::{Answer, Freshness},
+    document::{BadCall, BadParameter, CallRefused, NodeOrIndexUnavailable, NotModified, NotVerified, Unavailable},
+    error::ApiError,
+    params::{Paging, ValidBody, ValidPath, ValidQuery},
+    wire,
+};
+
+pub(super) fn router() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list_contracts))
+        .routes(routes!(get_contract))
+        .routes(routes!(call_contract, call_contract_by_query))
+}
+
+/// Verified contracts
+#[utoipa::path(
+    get,
+    path = "/contracts",
+    tag = "contracts",
+    params(Paging),
+    responses(
+        (status = 200, description = "A page of verified contracts, the newest first", body = wire::ContractList),
+        NotModified,
+        BadParameter,
+        Unavailable
+    )
+)]
+async fn list_contracts(
+    State(app): State<App>,
+    ValidQuery(paging): ValidQuery<Paging>,
+) -> Result<Answer<wire::ContractList>, ApiError> {
+    let page = app.verified.list_verified(paging.newest_first()).await?;
+    Ok(Answer::new(wire::ContractList::new(page, paging), Freshness::UntilNextBlock))
+}
+
+/// A verified contract, with its sources and interface
+///
+/// Also of a contract whose very code was verified at another address: `twinOf` tells which.
+#[utoipa::path(
+    get,
+    path = "/contracts/{address}",
+    tag = "contracts",
+    params((
+        "address" = String,
+        Path,
+        description = "The address in any letter case",
+        pattern = "^0x[0-9a-fA-F]{40}$",
+        example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5",
+    )),
+    responses(
+        (status = 200, description = "The contract", body = wire::VerifiedContract),
+        NotModified,
+        BadParameter,
+        NotVerified,
+        NodeOrIndexUnavailable
+    )
+)]
+async fn get_contract(
+    State(app): State<App>,
+    ValidPath(address): ValidPath<Address>,
+) -> Result<Answer<wire::VerifiedContract>, ApiError> {
+    let tip = app.chain.find_tip().await?.ok_or(ApiError::ContractNotVerified)?;
+    let Code::Contract { hash } = app.accounts.at(tip, address).await?.code else {
+        return Err(ApiError::ContractNotVerified);
+    };
+    let known = app.calls.find_known(address, hash).await?.ok_or(ApiError::ContractNotVerified)?;
+    // The sources are worth telling also while the node cannot tell whom a proxy stands for.
+    let proxy = app.calls.look_at(address).await.ok().and_then(|(_, proxy)| proxy);
+    Ok(Answer::new(wire::VerifiedContract::new(address, known, proxy), Freshness::UntilNextBlock))
+}
+
+/// Calls a function of a verified contract that only reads
+///
+/// A proxy is called through the interface of its implementation.
+#[utoipa::path(
+    post,
+    path = "/contracts/{address}/call",
+    tag = "contracts",
+    params((
+        "address" = String,
+        Path,
+        description = "The address in any letter case",
+        pattern = "^0x[0-9a-fA-F]{40}$",
+        example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5",
+    )),
+    request_body = wire::CallRequest,
+    responses(
+        (status = 200, description = "What the function returns", body = wire::CallAnswer),
+        BadCall,
+        NotVerified,
+        CallRefused,
+        NodeOrIndexUnavailable
+    )
+)]
+async fn call_contract(
+    State(app): State<App>,
+    ValidPath(address): ValidPath<Address>,
+    ValidBody(request): ValidBody<wire::CallRequest>,
+) -> Result<Answer<wire::CallAnswer>, ApiError> {
+    call(&app, address, request).await
+}
+
+/// Calls a function of a verified contract that only reads, all in the URL
+#[utoipa::path(
+    get,
+    path = "/contracts/{address}/call",
+    tag = "contracts",
+    params(
+        (
+            "address" = String,
+            Path,
+            description = "The address in any letter case",
+            pattern = "^0x[0-9a-fA-F]{40}$",
+            example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5",
+        ),
+        wire::CallRequest
+    ),
+    responses(
+        (status = 200, description = "What the function returns", body = wire::CallAnswer),
+        BadCall,
+        NotVerified,
+        CallRefused,
+        NodeOrIndexUnavailable
+    )
+)]
+async fn call_contract_by_query(
+    State(app): State<App>,
+    ValidPath(address): ValidPath<Address>,
+    ValidQuery(request): ValidQuery<wire::CallRequest>,
+) -> Result<Answer<wire::CallAnswer>, ApiError> {
+    call(&app, address, request).await
+}
+
+async fn call(
+    app: &ApiState,
+    address: Address,
+    request: wire::CallRequest,
+) -> Result<Answer<wire::CallAnswer>, ApiError> {
+    let at = match request.block_number {
+        None => CallBlock::Latest,
+        Some(number) => {
+            let block = app.chain.find_block(BlockId::Number(number)).await?.ok_or(ApiError::BlockNotFound)?;
+            CallBlock::At(BlockRef { number: block.number, hash: block.hash })
+        }
+    };
+    let arguments = request.args.iter().map(AsRef::as_ref).collect();
+    let result = app.calls.call(&ReadCall { address, function: &request.function_name, arguments, at }).await?;
+    Ok(Answer::new(wire::CallAnswer { result }, Freshness::Momentary))
+}

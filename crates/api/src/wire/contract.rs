@@ -1,0 +1,260 @@
+use std::collections::BTreeMap;
+
+use alloy_primitives::hex;
+use contracts::calls::{Known, Proxy};
+use domain::Page;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::{Address, Hash, Timestamp};
+use crate::Paging;
+
+/// How well source code agrees with the code on the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MatchKind {
+    /// The code and a hash over every source and setting agree to the byte.
+    Exact,
+    /// The code agrees; comments, names and the like are unproven.
+    Partial,
+}
+
+impl From<domain::MatchKind> for MatchKind {
+    fn from(kind: domain::MatchKind) -> Self {
+        match kind {
+            domain::MatchKind::Exact => Self::Exact,
+            domain::MatchKind::Partial => Self::Partial,
+        }
+    }
+}
+
+/// A verified contract, as lists show it.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContractSummary {
+    pub address: Address,
+    #[schema(example = "Token")]
+    pub name: String,
+    #[schema(example = "0.8.20+commit.a1b79de6")]
+    pub compiler_version: String,
+    /// The better of `runtimeMatch` and `creationMatch`.
+    #[serde(rename = "match")]
+    pub kind: MatchKind,
+    /// Null where only the creation code agrees.
+    #[schema(required = true)]
+    pub runtime_match: Option<MatchKind>,
+    /// Null where the creation code is not known or does not agree: then the constructor is unproven.
+    #[schema(required = true)]
+    pub creation_match: Option<MatchKind>,
+    #[schema(required = true, example = "MIT")]
+    pub license: Option<String>,
+    /// Keccak-256 of the code that was verified.
+    pub code_hash: Hash,
+    pub verified_at: Timestamp,
+}
+
+impl From<domain::VerifiedSummary> for ContractSummary {
+    fn from(summary: domain::VerifiedSummary) -> Self {
+        Self {
+            address: summary.address.into(),
+            kind: summary.kind().into(),
+            runtime_match: summary.runtime_match.map(MatchKind::from),
+            creation_match: summary.creation_match.map(MatchKind::from),
+            code_hash: summary.code_hash.into(),
+            verified_at: Timestamp::from_unix_millis(summary.verified_at),
+            name: summary.name,
+            compiler_version: summary.compiler,
+            license: summary.license,
+        }
+    }
+}
+
+/// A page of verified contracts, the newest first.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ContractList {
+    pub contracts: Vec<ContractSummary>,
+    /// How many there are in all.
+    #[schema(example = 12)]
+    pub total: u64,
+    #[schema(example = 1)]
+    pub page: u64,
+    #[schema(example = 25)]
+    pub limit: u32,
+}
+
+impl ContractList {
+    #[must_use]
+    pub fn new(page: Page<domain::VerifiedSummary>, paging: Paging) -> Self {
+        Self {
+            contracts: page.items.into_iter().map(ContractSummary::from).collect(),
+            total: page.total,
+            page: paging.page(),
+            limit: paging.limit(),
+        }
+    }
+}
+
+/// A verified contract with its sources.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifiedContract {
+    pub address: Address,
+    /// Where the very same code was verified, if not here: all of this is of there then.
+    #[schema(required = true)]
+    pub twin_of: Option<Address>,
+    #[schema(example = "Token")]
+    pub name: String,
+    /// The source that defines it.
+    #[schema(example = "contracts/Token.sol")]
+    pub file: String,
+    #[schema(example = "0.8.20+commit.a1b79de6")]
+    pub compiler_version: String,
+    /// The better of `runtimeMatch` and `creationMatch`.
+    #[serde(rename = "match")]
+    pub kind: MatchKind,
+    /// Null where only the creation code agrees.
+    #[schema(required = true)]
+    pub runtime_match: Option<MatchKind>,
+    /// Null where the creation code is not known or does not agree: then the constructor is unproven.
+    #[schema(required = true)]
+    pub creation_match: Option<MatchKind>,
+    #[schema(required = true, example = "MIT")]
+    pub license: Option<String>,
+    /// Keccak-256 of the code that was verified.
+    pub code_hash: Hash,
+    pub verified_at: Timestamp,
+    /// The contract's interface, as the compiler gives it.
+    #[schema(value_type = Vec<Object>)]
+    pub abi: Box<RawValue>,
+    /// The compiler's settings, as they stand in the metadata.
+    #[schema(value_type = Object)]
+    pub settings: Box<RawValue>,
+    /// The sources that the contract is made of.
+    pub sources: Vec<ContractSource>,
+    /// Addresses of external libraries, by `file:Name`.
+    pub libraries: BTreeMap<String, Address>,
+    /// As they stand behind the creation code; null where that is not known or does not agree.
+    #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$", example = "0x")]
+    pub constructor_arguments: Option<String>,
+    /// Set where the contract hands calls on to another one.
+    #[schema(required = true)]
+    pub proxy: Option<ContractProxy>,
+}
+
+/// A source file.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ContractSource {
+    /// A name, and no path on any disk.
+    #[schema(example = "contracts/Token.sol")]
+    pub path: String,
+    #[schema(example = "contract Token { }")]
+    pub content: String,
+}
+
+/// Whom a proxy hands calls on to.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ContractProxy {
+    pub kind: ProxyKind,
+    pub implementation: Address,
+}
+
+/// How a proxy knows whom to hand calls on to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub enum ProxyKind {
+    #[serde(rename = "eip1167")]
+    Eip1167,
+    #[serde(rename = "eip1967")]
+    Eip1967,
+    #[serde(rename = "eip1967-beacon")]
+    Eip1967Beacon,
+    #[serde(rename = "eip1822")]
+    Eip1822,
+    #[serde(rename = "zeppelinos")]
+    ZeppelinOs,
+    #[serde(rename = "safe")]
+    Safe,
+}
+
+impl From<contracts::calls::ProxyKind> for ProxyKind {
+    fn from(kind: contracts::calls::ProxyKind) -> Self {
+        use contracts::calls::ProxyKind as Kind;
+        match kind {
+            Kind::Minimal => Self::Eip1167,
+            Kind::Slot => Self::Eip1967,
+            Kind::Beacon => Self::Eip1967Beacon,
+            Kind::Proxiable => Self::Eip1822,
+            Kind::Zeppelin => Self::ZeppelinOs,
+            Kind::Safe => Self::Safe,
+        }
+    }
+}
+
+impl VerifiedContract {
+    #[must_use]
+    pub fn new(address: domain::Address, known: Known, proxy: Option<Proxy>) -> Self {
+        let Known { contract, twin_of } = known;
+        let summary = contract.summary;
+        Self {
+            address: address.into(),
+            twin_of: twin_of.map(Address::from),
+            kind: summary.kind().into(),
+            runtime_match: summary.runtime_match.map(MatchKind::from),
+            creation_match: summary.creation_match.map(MatchKind::from),
+            name: summary.name,
+            file: contract.file,
+            compiler_version: summary.compiler,
+            license: summary.license,
+            code_hash: summary.code_hash.into(),
+            verified_at: Timestamp::from_unix_millis(summary.verified_at),
+            abi: json_or_null(contract.abi),
+            settings: json_or_null(contract.settings),
+            sources: contract
+                .sources
+                .into_iter()
+                .map(|source| ContractSource { path: source.path, content: source.content })
+                .collect(),
+            libraries: contract.libraries.into_iter().map(|(name, address)| (name, address.into())).collect(),
+            constructor_arguments: contract.constructor_arguments.map(hex::encode_prefixed),
+            proxy: proxy
+                .map(|proxy| ContractProxy { kind: proxy.kind.into(), implementation: proxy.implementation.into() }),
+        }
+    }
+}
+
+/// What a compiler wrote is JSON; what is not would spoil the whole answer.
+fn json_or_null(text: String) -> Box<RawValue> {
+    RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Address, B256, Bytes, SourceFile, VerifiedSummary};
+
+    use super::*;
+
+    #[test]
+    fn a_verified_contract_has_the_documented_names_and_types() {
+        let contract = domain::VerifiedContract {
+            summary: VerifiedSummary {
+                address: Address::repeat_byte(1),
+                code_hash: B256::repeat_byte(2),
+                name: "Token".to_owned(),
+                compiler: "0.8.20+commit.a1b79de6".to_owned(),
+                runtime_match: Some(domain::MatchKind::Exact),
+                creation_match: None,
+                license: Some("MIT".to_owned()),
+                verified_at: 1_794_700_800_123,
+            },
+            file: "Token.sol".to_owned(),
+            abi: "[]".to_owned(),
+            settings: r#"{"optimizer":{"enabled":true,"runs":200}}"#.to_owned(),
+            sources: vec![SourceFile { path: "Token.sol".to_owned(), content: "contract Token {}".to_owned() }],
+            libraries: vec![("Token.sol:L".to_owned(), Address::repeat_byte(3))],
+            constructor_arguments: Some(Bytes::from_static(&[1])),
+        };
+        let proxy = Proxy { kind: contracts::calls::ProxyKind::Beacon, implementation: Address::repeat_byte(5) };
+        let known = Known { contract, twin_of: Some(Address::repeat_byte(1)) };
+        insta::assert_json_snapshot!(VerifiedContract::new(Address::repeat_byte(4), known, Some(proxy)));
+    }
+}

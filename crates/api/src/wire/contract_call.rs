@@ -1,0 +1,108 @@
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    error::ApiError,
+    params::{Fields, FromBody, FromQuery, Query},
+};
+
+/// What to ask of a contract.
+#[derive(Debug, ToSchema, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct CallRequest {
+    /// A function that only reads; its whole signature, as `balanceOf(address)`, where there are several of the name.
+    #[schema(example = "balanceOf")]
+    #[param(example = "balanceOf")]
+    pub(crate) function_name: String,
+    /// Integers as decimal or 0x strings or as numbers, bytes and addresses as 0x strings, structs as objects or as lists
+    /// of their members. In a query string, the whole list as JSON.
+    #[schema(value_type = Option<Vec<Value>>, example = json!(["0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"]))]
+    #[param(value_type = Option<String>, example = "[\"0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5\"]")]
+    pub(crate) args: Vec<Box<RawValue>>,
+    /// At which block's state; by default at the newest.
+    #[schema(value_type = Option<u64>, example = 21_000_000)]
+    #[param(value_type = Option<usize>, minimum = 0, example = 21_000_000)]
+    pub(crate) block_number: Option<u64>,
+}
+
+const NAME: &str = "functionName";
+const ARGUMENTS: &str = "args";
+const BLOCK: &str = "blockNumber";
+/// Far longer than any signature that a compiler makes a selector of.
+const MAX_NAME: usize = 4_096;
+
+impl FromBody for CallRequest {
+    fn from_json(json: &[u8]) -> Result<Self, ApiError> {
+        Fields::read(json, |fields| {
+            Ok(Self {
+                function_name: name(fields.text(NAME)?)?,
+                args: fields.find_raw(ARGUMENTS).map(|text| arguments(text.get())).transpose()?.unwrap_or_default(),
+                block_number: fields.find_whole_number(BLOCK)?,
+            })
+        })
+    }
+}
+
+impl FromQuery for CallRequest {
+    fn from_query(query: &Query) -> Result<Self, ApiError> {
+        let function = query.find(NAME)?.ok_or(ApiError::MissingField { field: NAME })?;
+        Ok(Self {
+            function_name: name(function.to_owned())?,
+            args: query.find(ARGUMENTS)?.map(arguments).transpose()?.unwrap_or_default(),
+            block_number: query.find_whole_number(BLOCK)?,
+        })
+    }
+}
+
+fn name(text: String) -> Result<String, ApiError> {
+    if text.len() <= MAX_NAME {
+        return Ok(text);
+    }
+    Err(ApiError::InvalidParameter { field: NAME, rule: "must not have more than 4096 characters" })
+}
+
+fn arguments(text: &str) -> Result<Vec<Box<RawValue>>, ApiError> {
+    serde_json::from_str(text)
+        .map_err(|_| ApiError::InvalidParameter { field: ARGUMENTS, rule: "must be a list, as JSON" })
+}
+
+/// What a contract answered.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct CallAnswer {
+    /// One unnamed value as itself, several or named ones as an object; integers as decimal strings.
+    #[schema(required = true, value_type = Value, example = "1000000000000000000")]
+    pub result: Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn body_and_query_string_say_the_same() {
+        let body = br#"{"functionName":"f(uint256)","args":[115792089237316195423570985008687907853269984665640564039457584007913129639935,{"a":[]}],"blockNumber":7}"#;
+        let body = CallRequest::from_json(body).unwrap();
+        let query = Query::parse("functionName=f(uint256)&args=%5B115792089237316195423570985008687907853269984665640564039457584007913129639935,%7B%22a%22:%5B%5D%7D%5D&blockNumber=7").unwrap();
+        let query = CallRequest::from_query(&query).unwrap();
+        for request in [body, query] {
+            assert_eq!((request.function_name.as_str(), request.block_number), ("f(uint256)", Some(7)));
+            assert_eq!(request.args[0].get().len(), 78, "no digit is lost");
+            assert_eq!(request.args[1].get(), r#"{"a":[]}"#);
+        }
+        assert!(CallRequest::from_json(br#"{"functionName":"f"}"#).unwrap().args.is_empty());
+    }
+
+    #[test]
+    fn every_fault_is_told_with_its_field() {
+        let field = |json: &str| CallRequest::from_json(json.as_bytes()).unwrap_err().problem().field;
+        assert_eq!(field("{}").as_deref(), Some("functionName"));
+        assert_eq!(field(r#"{"functionName":"f","args":{}}"#).as_deref(), Some("args"));
+        assert_eq!(field(r#"{"functionName":"f","blockNumber":"x"}"#).as_deref(), Some("blockNumber"));
+        let query = |raw: &str| CallRequest::from_query(&Query::parse(raw).unwrap()).unwrap_err().problem().field;
+        assert_eq!(query("").as_deref(), Some("functionName"));
+        assert_eq!(query("functionName=f&args=1").as_deref(), Some("args"));
+        assert_eq!(query("functionName=f&blockNumber=-1").as_deref(), Some("blockNumber"));
+    }
+}

@@ -1,0 +1,276 @@
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Bytes, hex};
+use contracts::{CompilerVersion, OptimizerChoice, Sources, Verdict, VerifyError, settings::EvmVersion};
+use serde::Serialize;
+use serde_json::Value;
+use store::Kept;
+use utoipa::ToSchema;
+
+use super::{Address, MatchKind};
+use crate::{
+    error::ApiError,
+    params::{Fields, FromBody, parse_address},
+};
+
+const MAX_LICENSE: usize = 64;
+const MAX_LIBRARIES: usize = 256;
+const MAX_ARGUMENTS: usize = 128 * 1024;
+
+/// Source code that gives, as the sender says, the code at an address.
+///
+/// Settings need not be told: they are found. Those that are told are held to.
+#[derive(Debug, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct VerifyRequest {
+    /// Where the contract is; any letter case.
+    #[schema(
+        value_type = String,
+        pattern = "^0x[0-9a-fA-F]{40}$",
+        example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"
+    )]
+    pub(crate) address: domain::Address,
+    /// The full Solidity source as one file; or several files as `{"A.sol":{"content":"..."}}`; or standard JSON input,
+    /// also in one more pair of braces.
+    #[schema(value_type = String, min_length = 1, example = "contract A { uint256 public x; }")]
+    pub(crate) source_code: Sources,
+    #[schema(value_type = String, example = "v0.8.20+commit.a1b79de6")]
+    pub(crate) compiler_version: CompilerVersion,
+    /// An SPDX identifier; by default what the source says.
+    #[schema(value_type = Option<String>, max_length = 64, pattern = "^[A-Za-z0-9.+() -]*$", example = "MIT")]
+    pub(crate) license: Option<String>,
+    /// `Name` or `file:Name`, where the source has several contracts; by default whichever fits.
+    #[schema(value_type = Option<String>, example = "Token")]
+    pub(crate) contract_name: Option<String>,
+    /// Whether the optimizer was on.
+    #[schema(value_type = Option<bool>, example = true)]
+    pub(crate) optimizer: Option<bool>,
+    #[schema(value_type = Option<u32>, minimum = 0, maximum = 4_294_967_295_u32, example = 200)]
+    pub(crate) runs: Option<u32>,
+    #[schema(value_type = Option<String>, example = "shanghai")]
+    pub(crate) evm_version: Option<EvmVersion>,
+    #[serde(rename = "viaIR")]
+    #[schema(value_type = Option<bool>, example = false)]
+    pub(crate) via_ir: Option<bool>,
+    /// Addresses of external libraries by `Name` or `file:Name`; by default they are read from the code.
+    #[schema(value_type = Option<BTreeMap<String, String>>)]
+    pub(crate) libraries: BTreeMap<String, domain::Address>,
+    /// Hexadecimal; by default they are read from the creating transaction.
+    #[schema(value_type = Option<String>, pattern = "^(0x)?([0-9a-fA-F]{2})*$", example = "0x")]
+    pub(crate) constructor_arguments: Option<Bytes>,
+}
+
+impl FromBody for VerifyRequest {
+    const MAX_BYTES: usize = 2 * 1024 * 1024;
+
+    fn from_json(json: &[u8]) -> Result<Self, ApiError> {
+        let invalid = |field, rule: String| ApiError::InvalidContractField { field, rule };
+        Fields::read(json, |fields| {
+            let address = parse_address("address", &fields.text("address")?)?;
+            let source = fields.text("sourceCode")?;
+            let compiler = fields.text("compilerVersion")?;
+            let runs = fields.find_whole_number("runs")?;
+            let evm_version = fields.find_text("evmVersion")?;
+            let arguments = fields.find_text("constructorArguments")?;
+            let request = Self {
+                address,
+                source_code: Sources::read(&source).map_err(|fault| invalid("sourceCode", fault.to_string()))?,
+                compiler_version: compiler.parse().map_err(VerifyError::Version)?,
+                license: fields.find_text("license")?.map(license).transpose()?,
+                contract_name: fields.find_text("contractName")?,
+                optimizer: fields.find_bool("optimizer")?,
+                runs: match runs.map(u32::try_from) {
+                    None => None,
+                    Some(Ok(runs)) => Some(runs),
+                    Some(Err(_)) => return Err(invalid("runs", "must not be more than 4294967295".to_owned())),
+                },
+                evm_version: match evm_version {
+                    None => None,
+                    Some(name) => Some(EvmVersion::from_name(&name).ok_or_else(|| {
+                        let known: Vec<&str> = EvmVersion::ALL.iter().map(|version| version.name()).collect();
+                        invalid("evmVersion", format!("must be one of {}", known.join(", ")))
+                    })?),
+                },
+                via_ir: fields.find_bool("viaIR")?,
+                libraries: libraries(fields)?,
+                constructor_arguments: match arguments {
+                    None => None,
+                    Some(text) => Some(read_arguments(&text).ok_or_else(|| {
+                        invalid("constructorArguments", "must be an even number of hexadecimal digits".to_owned())
+                    })?),
+                },
+            };
+            Ok(request)
+        })
+    }
+}
+
+fn license(text: String) -> Result<String, ApiError> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".+-() ".contains(&byte);
+    if text.len() <= MAX_LICENSE && text.bytes().all(plain) {
+        return Ok(text);
+    }
+    Err(ApiError::InvalidParameter { field: "license", rule: "must be an SPDX identifier of at most 64 characters" })
+}
+
+fn libraries(fields: &mut Fields) -> Result<BTreeMap<String, domain::Address>, ApiError> {
+    const FIELD: &str = "libraries";
+    let object = fields.find_object(FIELD)?.unwrap_or_default();
+    if object.len() > MAX_LIBRARIES {
+        return Err(ApiError::InvalidParameter { field: FIELD, rule: "must not name more than 256 libraries" });
+    }
+    let read = |(name, address): (String, Value)| {
+        let address = address.as_str().unwrap_or_default();
+        Ok((name, parse_address(FIELD, address)?))
+    };
+    object.into_iter().map(read).collect()
+}
+
+fn read_arguments(text: &str) -> Option<Bytes> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    if digits.len() > MAX_ARGUMENTS { None } else { hex::decode(digits).ok().map(Bytes::from) }
+}
+
+impl From<VerifyRequest> for contracts::VerifyRequest {
+    fn from(request: VerifyRequest) -> Self {
+        Self {
+            address: request.address,
+            sources: request.source_code,
+            compiler: request.compiler_version,
+            license: request.license,
+            contract_name: request.contract_name,
+            optimizer: OptimizerChoice { enabled: request.optimizer, runs: request.runs },
+            evm_version: request.evm_version,
+            via_ir: request.via_ir,
+            libraries: request.libraries,
+            constructor_arguments: request.constructor_arguments,
+        }
+    }
+}
+
+/// What came of a verification.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifyAnswer {
+    /// Whether the source gives the code at the address.
+    pub success: bool,
+    /// What was found, or what differs.
+    #[schema(
+        example = "Exact match: Token of contracts/Token.sol gives the code, and its metadata agrees to the byte."
+    )]
+    pub message: String,
+    pub address: Address,
+    /// Null where it does not.
+    #[serde(rename = "match")]
+    #[schema(required = true)]
+    pub kind: Option<MatchKind>,
+    /// The contract of the source that gives the code; null where none does.
+    #[schema(required = true, example = "Token")]
+    pub contract_name: Option<String>,
+    /// Whether the running code agrees; null where it does not.
+    #[schema(required = true)]
+    pub runtime_match: Option<MatchKind>,
+    /// Whether the creation code agrees; null where it does not, or is not known: then the constructor is unproven.
+    #[schema(required = true)]
+    pub creation_match: Option<MatchKind>,
+}
+
+impl VerifyAnswer {
+    #[must_use]
+    pub fn new(address: domain::Address, verdict: &Verdict) -> Self {
+        let address = address.into();
+        match verdict {
+            Verdict::Refused(refusal) => Self {
+                success: false,
+                message: refusal.to_string(),
+                address,
+                kind: None,
+                contract_name: None,
+                runtime_match: None,
+                creation_match: None,
+            },
+            Verdict::Verified { contract, kept, note } => {
+                let summary = &contract.summary;
+                let (name, file) = (&summary.name, &contract.file);
+                let mut message = match summary.kind() {
+                    domain::MatchKind::Exact => {
+                        format!("Exact match: {name} of {file} gives the code, and its metadata agrees to the byte.")
+                    }
+                    domain::MatchKind::Partial => format!(
+                        "Partial match: {name} gives the code, but its metadata differs or is not there: comments, names and the like are unproven."
+                    ),
+                };
+                if let Some(note) = note {
+                    message.push(' ');
+                    message.push_str(note);
+                }
+                if *kept == Kept::Unchanged {
+                    message.push_str(" It was verified before, and stays as it was.");
+                }
+                Self {
+                    success: true,
+                    message,
+                    address,
+                    kind: Some(summary.kind().into()),
+                    contract_name: Some(name.clone()),
+                    runtime_match: summary.runtime_match.map(MatchKind::from),
+                    creation_match: summary.creation_match.map(MatchKind::from),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(more: &str) -> Result<VerifyRequest, (u16, Option<String>)> {
+        let address = "0x".to_owned() + &"11".repeat(20);
+        let json =
+            format!(r#"{{"address":"{address}","sourceCode":"contract A {{}}","compilerVersion":"0.8.20"{more}}}"#);
+        VerifyRequest::from_json(json.as_bytes()).map_err(|error| {
+            let problem = error.problem();
+            (problem.status, problem.field.map(|field| field.into_owned()))
+        })
+    }
+
+    #[test]
+    fn what_is_needed_is_little_and_what_may_be_told_is_more() {
+        let request = read("").unwrap();
+        assert_eq!((request.optimizer, request.runs, request.libraries.len()), (None, None, 0));
+        let library = "0x".to_owned() + &"22".repeat(20);
+        let request = read(&format!(
+            r#","license":"GPL-3.0-or-later","contractName":"A","optimizer":true,"runs":4294967295,
+               "evmVersion":"Paris","viaIR":false,"libraries":{{"L":"{library}"}},"constructorArguments":"00ff""#
+        ))
+        .unwrap();
+        assert_eq!((request.runs, request.evm_version), (Some(u32::MAX), Some(EvmVersion::Paris)));
+        assert_eq!(request.constructor_arguments, Some(Bytes::from_static(&[0, 0xff])));
+        assert_eq!(request.libraries["L"], domain::Address::repeat_byte(0x22));
+    }
+
+    #[test]
+    fn every_fault_is_told_with_its_field() {
+        for (more, field) in [
+            (r#","license":"<b>""#, "license"),
+            (r#","optimizer":"yes""#, "optimizer"),
+            (r#","runs":4294967296"#, "runs"),
+            (r#","runs":-1"#, "runs"),
+            (r#","evmVersion":"frontier""#, "evmVersion"),
+            (r#","viaIR":1"#, "viaIR"),
+            (r#","libraries":{"L":"0x12"}"#, "libraries"),
+            (r#","libraries":[]"#, "libraries"),
+            (r#","constructorArguments":"0x1""#, "constructorArguments"),
+            (r#","constructor":"0x1""#, "constructor"),
+        ] {
+            assert_eq!(read(more).unwrap_err(), (400, Some(field.to_owned())), "{more}");
+        }
+        let fault = |json: &str| VerifyRequest::from_json(json.as_bytes()).unwrap_err().problem().field;
+        let address = "0x".to_owned() + &"11".repeat(20);
+        let version = format!(r#"{{"address":"{address}","sourceCode":"x","compilerVersion":"latest"}}"#);
+        assert_eq!(fault(&version).as_deref(), Some("compilerVersion"));
+        let source = format!(r#"{{"address":"{address}","sourceCode":" ","compilerVersion":"0.8.20"}}"#);
+        assert_eq!(fault(&source).as_deref(), Some("sourceCode"));
+    }
+}

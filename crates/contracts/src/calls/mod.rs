@@ -1,0 +1,127 @@
+//! Calls that only read, in terms of a contract's own interface.
+
+mod argument;
+mod error;
+mod function;
+mod number;
+mod proxy;
+mod result;
+mod revert;
+
+use std::{sync::Arc, time::Duration};
+
+use alloy_dyn_abi::{FunctionExt, JsonAbiExt};
+use alloy_primitives::{Address, B256, Bytes, keccak256};
+use domain::VerifiedContract;
+pub use error::CallError;
+use node::{CallBlock, CallRequest, NodeClient, ViewOutcome};
+pub use proxy::{Proxy, ProxyKind};
+use serde_json::{Value, value::RawValue};
+use store::VerifiedContracts;
+
+use crate::Interface;
+
+const GAS: u64 = 50_000_000;
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest answer that is decoded.
+const MAX_ANSWER: usize = 1 << 20;
+/// Proxies that stand behind one another, at most.
+const MAX_HOPS: usize = 4;
+
+/// Asks verified contracts.
+pub struct ContractCalls {
+    node: NodeClient,
+    records: Arc<dyn VerifiedContracts>,
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub struct ReadCall<'a> {
+    pub address: Address,
+    /// A name, or a signature where there are several of the name.
+    pub function: &'a str,
+    /// One piece of JSON for each argument; numbers of any length stay what they are.
+    pub arguments: Vec<&'a RawValue>,
+    pub at: CallBlock,
+}
+
+/// Sources that are known of the code at an address.
+#[derive(Debug)]
+pub struct Known {
+    pub contract: VerifiedContract,
+    /// Where the very same code was verified, if not at the address itself.
+    pub twin_of: Option<Address>,
+}
+
+impl ContractCalls {
+    #[must_use]
+    pub fn new(node: NodeClient, records: Arc<dyn VerifiedContracts>) -> Self {
+        Self { node, records }
+    }
+
+    /// Calls a function that only reads; gives what it returns as JSON.
+    pub async fn call(&self, call: &ReadCall<'_>) -> Result<Value, CallError> {
+        let interfaces = self.interfaces(call.address, call.at).await?;
+        let function = function::resolve(&interfaces, call.function, call.arguments.len())?;
+        let values = argument::read_all(&function.inputs, &call.arguments)?;
+        let data = function.abi_encode_input(&values).map_err(|error| CallError::Interface(error.to_string()))?;
+        let request = CallRequest { to: Some(call.address), data: data.into(), gas: GAS, patience: PATIENCE };
+        match self.node.view(&request, call.at).await? {
+            ViewOutcome::Returned(output) => decode(function, &output),
+            ViewOutcome::Reverted { data, message } => {
+                Err(CallError::Reverted(revert::reason(data.as_ref().map(AsRef::as_ref), &message, &interfaces)))
+            }
+            ViewOutcome::StateGone => Err(CallError::StateGone),
+        }
+    }
+
+    /// The interfaces to call an address through: that of the implementation first, where it is a proxy.
+    async fn interfaces(&self, address: Address, at: CallBlock) -> Result<Vec<Interface>, CallError> {
+        let code = self.node.code(address, at).await?;
+        let mut interfaces = Vec::new();
+        let own = self.find_known(address, keccak256(&code)).await?;
+        let (mut hop, mut code) = (address, code);
+        for _ in 0..MAX_HOPS {
+            let Some(proxy) = proxy::find(&self.node, hop, &code, at).await? else { break };
+            hop = proxy.implementation;
+            code = self.node.code(hop, at).await?;
+            if let Some(known) = self.find_known(hop, keccak256(&code)).await? {
+                interfaces.push(Interface::read(&known.contract.abi));
+            }
+        }
+        interfaces.extend(own.map(|known| Interface::read(&known.contract.abi)));
+        if interfaces.is_empty() { Err(CallError::NotVerified) } else { Ok(interfaces) }
+    }
+
+    /// The sources of the code at an address: verified there, or of a twin.
+    pub async fn find_known(&self, address: Address, code_hash: B256) -> Result<Option<Known>, CallError> {
+        let here = self.records.find_verified(address).await?;
+        if let Some(contract) = here.filter(|contract| contract.summary.code_hash == code_hash) {
+            return Ok(Some(Known { contract, twin_of: None }));
+        }
+        let Some(twin) = self.records.find_verified_twin(code_hash).await? else { return Ok(None) };
+        let contract = self.records.find_verified(twin).await?;
+        Ok(contract.map(|contract| Known { contract, twin_of: Some(twin) }))
+    }
+
+    /// The code at an address, and the proxy that it is, if it is one.
+    pub async fn look_at(&self, address: Address) -> Result<(Bytes, Option<Proxy>), CallError> {
+        let code = self.node.code(address, CallBlock::Latest).await?;
+        let proxy = proxy::find(&self.node, address, &code, CallBlock::Latest).await?;
+        Ok((code, proxy))
+    }
+}
+
+impl std::fmt::Debug for ContractCalls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ContractCalls").field("node", &self.node).finish_non_exhaustive()
+    }
+}
+
+fn decode(function: &alloy_json_abi::Function, output: &[u8]) -> Result<Value, CallError> {
+    if output.len() > MAX_ANSWER {
+        return Err(CallError::AnswerTooLong { max: MAX_ANSWER });
+    }
+    let values = function.abi_decode_output(output).map_err(|_| CallError::NotTheAnswer { bytes: output.len() })?;
+    Ok(result::write(&function.outputs, &values))
+}

@@ -1,0 +1,199 @@
+//! Contracts that hand every call on to another one.
+
+use std::time::Duration;
+
+use alloy_primitives::{Address, B256, Bytes, b256, hex};
+use node::{CallBlock, CallRequest, NodeClient, NodeError, ViewOutcome};
+
+const BEACON_GAS: u64 = 500_000;
+const BEACON_PATIENCE: Duration = Duration::from_secs(5);
+/// Around the address in the code of EIP-1167.
+const MINIMAL_HEAD: [u8; 9] = hex!("363d3d373d3d3d363d");
+const MINIMAL_TAIL: [u8; 5] = hex!("5af43d8280");
+/// The same, as later compilers write it.
+const MINIMAL_HEAD_PUSH0: [u8; 9] = hex!("365f5f375f5f365f73");
+/// `masterCopy()`, which the proxies of Safe answer themselves.
+const MASTER_COPY: [u8; 4] = hex!("a619486e");
+/// `implementation()`.
+const IMPLEMENTATION: [u8; 4] = hex!("5c60da1b");
+
+/// How a proxy knows whom to hand calls on to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProxyKind {
+    /// The address stands in the code (EIP-1167).
+    Minimal,
+    /// EIP-1967.
+    Slot,
+    /// A contract is asked (EIP-1967).
+    Beacon,
+    /// EIP-1822.
+    Proxiable,
+    /// As OpenZeppelin did it before there was a standard.
+    Zeppelin,
+    Safe,
+}
+
+impl ProxyKind {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Minimal => "eip1167",
+            Self::Slot => "eip1967",
+            Self::Beacon => "eip1967-beacon",
+            Self::Proxiable => "eip1822",
+            Self::Zeppelin => "zeppelinos",
+            Self::Safe => "safe",
+        }
+    }
+}
+
+/// A proxy, and who answers for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proxy {
+    pub kind: ProxyKind,
+    pub implementation: Address,
+}
+
+/// Where standards have put the address.
+const SLOTS: [(ProxyKind, B256); 5] = [
+    (ProxyKind::Slot, b256!("360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc")),
+    (ProxyKind::Beacon, b256!("a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50")),
+    (ProxyKind::Proxiable, b256!("c5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7")),
+    (ProxyKind::Zeppelin, b256!("7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3")),
+    // The first word of storage: an address of somebody in most contracts, so the code must say more.
+    (ProxyKind::Safe, B256::ZERO),
+];
+
+/// Finds out whether the contract at an address is a proxy.
+pub(super) async fn find(
+    node: &NodeClient,
+    address: Address,
+    code: &[u8],
+    at: CallBlock,
+) -> Result<Option<Proxy>, NodeError> {
+    if let Some(implementation) = minimal(code) {
+        return Ok(Some(Proxy { kind: ProxyKind::Minimal, implementation }));
+    }
+    // Whoever hands calls on must be able to.
+    if !delegates(code) {
+        return Ok(None);
+    }
+    let slots = SLOTS.map(|(_, slot)| slot);
+    let words = node.storage(address, &slots, at).await?;
+    for ((kind, _), word) in SLOTS.into_iter().zip(words) {
+        let Some(target) = as_address(word) else { continue };
+        match kind {
+            ProxyKind::Safe if !contains(code, &MASTER_COPY) => {}
+            ProxyKind::Beacon => {
+                if let Some(implementation) = ask_beacon(node, target, at).await? {
+                    return Ok(Some(Proxy { kind, implementation }));
+                }
+            }
+            _ => return Ok(Some(Proxy { kind, implementation: target })),
+        }
+    }
+    Ok(None)
+}
+
+/// The address in the code of a minimal proxy, however few bytes its push has.
+fn minimal(code: &[u8]) -> Option<Address> {
+    if let Some(rest) = code.strip_prefix(&MINIMAL_HEAD_PUSH0) {
+        return rest.get(..20).filter(|_| rest.get(20..22) == Some(&hex!("5af4")[..])).map(Address::from_slice);
+    }
+    let rest = code.strip_prefix(&MINIMAL_HEAD)?;
+    let (push, rest) = rest.split_first()?;
+    let width = usize::from(push.checked_sub(0x5f)?);
+    if !(1..=20).contains(&width) {
+        return None;
+    }
+    let (pushed, rest) = rest.split_at_checked(width)?;
+    let mut address = [0; 20];
+    address[20 - width..].copy_from_slice(pushed);
+    rest.starts_with(&MINIMAL_TAIL).then(|| Address::new(address))
+}
+
+/// Whether code has an instruction that runs other code as its own.
+fn delegates(code: &[u8]) -> bool {
+    const DELEGATECALL: u8 = 0xf4;
+    const CALLCODE: u8 = 0xf2;
+    let mut at = 0;
+    while let Some(operation) = code.get(at) {
+        match operation {
+            &DELEGATECALL | &CALLCODE => return true,
+            0x60..=0x7f => at += usize::from(operation - 0x5f),
+            _ => {}
+        }
+        at += 1;
+    }
+    false
+}
+
+fn as_address(word: B256) -> Option<Address> {
+    let (front, address) = word.split_at(12);
+    (front.iter().all(|byte| *byte == 0) && address.iter().any(|byte| *byte != 0)).then(|| Address::from_slice(address))
+}
+
+async fn ask_beacon(node: &NodeClient, beacon: Address, at: CallBlock) -> Result<Option<Address>, NodeError> {
+    let request = CallRequest {
+        to: Some(beacon),
+        data: Bytes::from_static(&IMPLEMENTATION),
+        gas: BEACON_GAS,
+        patience: BEACON_PATIENCE,
+    };
+    Ok(match node.view(&request, at).await? {
+        ViewOutcome::Returned(output) => B256::try_from(output.as_ref()).ok().and_then(as_address),
+        _ => None,
+    })
+}
+
+fn contains(code: &[u8], wanted: &[u8]) -> bool {
+    code.windows(wanted.len()).any(|window| window == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::{U256, keccak256};
+
+    use super::*;
+
+    #[test]
+    fn slots_are_where_their_standards_say() {
+        let less_one = |name: &str| B256::from(U256::from_be_bytes(keccak256(name).0) - U256::from(1));
+        let slot = |kind: ProxyKind| SLOTS.iter().find(|(other, _)| *other == kind).unwrap().1;
+        assert_eq!(slot(ProxyKind::Slot), less_one("eip1967.proxy.implementation"));
+        assert_eq!(slot(ProxyKind::Beacon), less_one("eip1967.proxy.beacon"));
+        assert_eq!(slot(ProxyKind::Proxiable), keccak256("PROXIABLE"));
+        assert_eq!(slot(ProxyKind::Zeppelin), keccak256("org.zeppelinos.proxy.implementation"));
+        assert_eq!(keccak256("masterCopy()")[..4], MASTER_COPY);
+        assert_eq!(keccak256("implementation()")[..4], IMPLEMENTATION);
+    }
+
+    #[test]
+    fn minimal_proxies_of_all_lengths_are_read() {
+        let tail = "5af43d82803e903d91602b57fd5bf3";
+        let full = hex::decode(format!("363d3d373d3d3d363d73{}{tail}", "ab".repeat(20))).unwrap();
+        assert_eq!(minimal(&full), Some(Address::repeat_byte(0xab)));
+        let short = hex::decode(format!("363d3d373d3d3d363d6f{}{tail}", "cd".repeat(16))).unwrap();
+        let address = [[0; 4].as_slice(), &[0xcd; 16]].concat();
+        assert_eq!(minimal(&short), Some(Address::from_slice(&address)));
+        let newer =
+            hex::decode(format!("365f5f375f5f365f73{}5af43d5f5f3e5f3d91602a57fd5bf3", "ef".repeat(20))).unwrap();
+        assert_eq!(minimal(&newer), Some(Address::repeat_byte(0xef)));
+        assert_eq!(minimal(&full[..20]), None);
+        assert_eq!(minimal(&hex!("6080604052")), None);
+    }
+
+    #[test]
+    fn a_constant_is_no_instruction() {
+        assert!(delegates(&hex!("5af4")));
+        assert!(!delegates(&hex!("60f4 61f4f4 00")));
+    }
+
+    #[test]
+    fn words_that_are_no_address_are_passed_over() {
+        assert_eq!(as_address(B256::ZERO), None);
+        assert_eq!(as_address(B256::repeat_byte(1)), None);
+        let word = B256::left_padding_from(&[7; 20]);
+        assert_eq!(as_address(word), Some(Address::repeat_byte(7)));
+    }
+}

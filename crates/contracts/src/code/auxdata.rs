@@ -1,0 +1,241 @@
+use std::ops::Range;
+
+use alloy_primitives::B256;
+
+use super::MetadataHash;
+
+/// Bytes behind the map that tell its length.
+const LENGTH_BYTES: usize = 2;
+/// Far more than any compiler writes.
+const MAX_ENTRIES: usize = 16;
+/// How a hash of IPFS begins: SHA-256, 32 bytes.
+const SHA256_MULTIHASH: [u8; 2] = [0x12, 0x20];
+
+/// What a compiler appends to code: a CBOR map about the compilation, and the map's length.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Auxdata {
+    /// Where it stands, its length included.
+    pub span: Range<usize>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    key: String,
+    value: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Value {
+    Bytes(Vec<u8>),
+    Text(String),
+    Bool(bool),
+}
+
+impl Auxdata {
+    /// Reads it from the end of code; None where there is none, or something that only looks alike.
+    #[must_use]
+    pub fn at_end_of(code: &[u8]) -> Option<Self> {
+        let map_end = code.len().checked_sub(LENGTH_BYTES)?;
+        let length = usize::from(u16::from_be_bytes(code.get(map_end..)?.try_into().ok()?));
+        let found = Self::starting_at(code, map_end.checked_sub(length)?)?;
+        (found.span.end == code.len()).then_some(found)
+    }
+
+    /// Reads it from a place within code: a map, and behind it the map's own length.
+    #[must_use]
+    pub fn starting_at(code: &[u8], start: usize) -> Option<Self> {
+        let mut reader = Cbor { rest: code.get(start..)? };
+        let entries = reader.map()?;
+        let length = code.len() - start - reader.rest.len();
+        let said = u16::from_be_bytes(reader.take(LENGTH_BYTES)?.try_into().ok()?);
+        (usize::from(said) == length).then(|| Self { span: start..start + length + LENGTH_BYTES, entries })
+    }
+
+    /// The hash of the metadata, where the compiler wrote one.
+    #[must_use]
+    pub fn hash(&self) -> Option<MetadataHash> {
+        self.entries.iter().find_map(|entry| match (entry.key.as_str(), &entry.value) {
+            ("ipfs", Value::Bytes(bytes)) => {
+                let digest = bytes.strip_prefix(&SHA256_MULTIHASH)?;
+                Some(MetadataHash::Ipfs(B256::try_from(digest).ok()?))
+            }
+            ("bzzr1", Value::Bytes(bytes)) => Some(MetadataHash::Bzzr1(B256::try_from(bytes.as_slice()).ok()?)),
+            ("bzzr0", Value::Bytes(bytes)) => Some(MetadataHash::Bzzr0(B256::try_from(bytes.as_slice()).ok()?)),
+            _ => None,
+        })
+    }
+
+    /// The compiler's own version, as `0.8.20` or the whole name of a nightly.
+    #[must_use]
+    pub fn compiler(&self) -> Option<String> {
+        self.entries.iter().find(|entry| entry.key == "solc").and_then(|entry| match &entry.value {
+            Value::Bytes(bytes) => match bytes[..] {
+                [major, minor, patch] => Some(format!("{major}.{minor}.{patch}")),
+                _ => None,
+            },
+            Value::Text(text) => Some(text.clone()),
+            Value::Bool(_) => None,
+        })
+    }
+
+    /// Whether both hold the same fields, of the same lengths.
+    #[must_use]
+    pub fn has_shape_of(&self, other: &Self) -> bool {
+        let shape = |entry: &Entry| match &entry.value {
+            Value::Bytes(bytes) => (entry.key.clone(), 0, bytes.len()),
+            Value::Text(text) => (entry.key.clone(), 1, text.len()),
+            Value::Bool(value) => (entry.key.clone(), 2, usize::from(*value)),
+        };
+        self.entries.iter().map(shape).eq(other.entries.iter().map(shape))
+    }
+
+    /// The region that holds a byte of code, found by walking back to where a map begins.
+    pub(crate) fn around(code: &[u8], offset: usize) -> Option<Self> {
+        // The longest map that a compiler writes, with the name of a nightly and a hash.
+        const REACH: usize = 160;
+        let earliest = offset.saturating_sub(REACH);
+        (earliest..=offset).rev().find_map(|start| {
+            let found = Self::starting_at(code, start)?;
+            (found.span.contains(&offset) && !found.entries.is_empty()).then_some(found)
+        })
+    }
+}
+
+/// As much of CBOR as compilers use.
+struct Cbor<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Cbor<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(count)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    /// The kind of what comes next, and its length.
+    fn head(&mut self) -> Option<(u8, usize)> {
+        let first = *self.take(1)?.first()?;
+        let (kind, short) = (first >> 5, first & 0x1f);
+        let length = match short {
+            0..=23 => usize::from(short),
+            24 => usize::from(*self.take(1)?.first()?),
+            25 => usize::from(u16::from_be_bytes(self.take(2)?.try_into().ok()?)),
+            _ => return None,
+        };
+        Some((kind, length))
+    }
+
+    fn map(&mut self) -> Option<Vec<Entry>> {
+        let (5, count) = self.head()? else { return None };
+        if count > MAX_ENTRIES {
+            return None;
+        }
+        (0..count).map(|_| Some(Entry { key: self.text()?, value: self.value()? })).collect()
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let (3, length) = self.head()? else { return None };
+        String::from_utf8(self.take(length)?.to_vec()).ok()
+    }
+
+    fn value(&mut self) -> Option<Value> {
+        match self.head()? {
+            (2, length) => Some(Value::Bytes(self.take(length)?.to_vec())),
+            (3, length) => Some(Value::Text(String::from_utf8(self.take(length)?.to_vec()).ok()?)),
+            (7, 20) => Some(Value::Bool(false)),
+            (7, 21) => Some(Value::Bool(true)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::hex;
+
+    use super::*;
+
+    fn with_code(auxdata: &str) -> Vec<u8> {
+        [hex!("6080604052").as_slice(), &hex::decode(auxdata).unwrap()].concat()
+    }
+
+    #[test]
+    fn the_tails_of_all_ages_are_read() {
+        let hash = "11".repeat(32);
+        let digest = B256::repeat_byte(0x11);
+        for (tail, expected, compiler) in [
+            (format!("a165627a7a72305820{hash}0029"), Some(MetadataHash::Bzzr0(digest)), None),
+            (
+                format!("a265627a7a72315820{hash}64736f6c634300050a0032"),
+                Some(MetadataHash::Bzzr1(digest)),
+                Some("0.5.10"),
+            ),
+            (
+                format!("a264697066735822 1220{hash}64736f6c63430008140033").replace(' ', ""),
+                Some(MetadataHash::Ipfs(digest)),
+                Some("0.8.20"),
+            ),
+            ("a164736f6c634300081a000a".to_owned(), None, Some("0.8.26")),
+        ] {
+            let code = with_code(&tail);
+            let found = Auxdata::at_end_of(&code).unwrap();
+            assert_eq!(found.span, 5..code.len());
+            assert_eq!(found.hash(), expected);
+            assert_eq!(found.compiler().as_deref(), compiler);
+        }
+    }
+
+    #[test]
+    fn experimental_code_and_nightlies_are_read() {
+        let name = hex::encode("0.8.20-nightly.2023.4.1");
+        let tail = format!("a26c6578706572696d656e74616cf564736f6c6377{name}");
+        let tail = format!("{tail}{:04x}", tail.len() / 2);
+        let found = Auxdata::at_end_of(&with_code(&tail)).unwrap();
+        assert_eq!((found.hash(), found.compiler().as_deref()), (None, Some("0.8.20-nightly.2023.4.1")));
+    }
+
+    #[test]
+    fn what_only_looks_alike_is_not_read() {
+        for code in [
+            "",
+            "00",
+            "0000",
+            "ffff",
+            "a164736f6c6343000814000b",
+            "a164736f6c634300081a0009",
+            "a264736f6c634300081a000a",
+            "bf64736f6c634300081a000a",
+        ] {
+            assert_eq!(Auxdata::at_end_of(&hex::decode(code).unwrap()), None, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_region_is_found_from_any_byte_of_its_hash() {
+        let region = format!("a26469706673582212 20{}64736f6c63430008140033", "ab".repeat(32)).replace(' ', "");
+        let code = hex::decode(format!("6080{region}6001")).unwrap();
+        for offset in 12..44 {
+            assert_eq!(Auxdata::around(&code, offset).unwrap().span, 2..code.len() - 2, "{offset}");
+        }
+        assert_eq!(Auxdata::around(&code, 0), None);
+        assert_eq!(Auxdata::around(&code, code.len() - 1), None);
+    }
+
+    #[test]
+    fn shapes_tell_fields_and_lengths_apart() {
+        let read = |tail: &str| Auxdata::at_end_of(&hex::decode(tail).unwrap()).unwrap();
+        let bzzr = |byte: &str| read(&format!("a165627a7a72305820{}0029", byte.repeat(32)));
+        assert!(bzzr("11").has_shape_of(&bzzr("22")));
+        assert!(!bzzr("11").has_shape_of(&read("a164736f6c634300081a000a")));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(code: Vec<u8>, offset: usize) {
+            let _ = Auxdata::at_end_of(&code);
+            let _ = Auxdata::around(&code, offset % (code.len() + 1));
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The hashes by which code names its metadata, as the compiler computes them.
+
+use alloy_primitives::{B256, keccak256};
+use sha2::{Digest, Sha256};
+
+/// Leaves of IPFS and of Swarm hold so much. Longer metadata of IPFS makes a tree, and is not hashed here.
+const IPFS_CHUNK: usize = 256 * 1024;
+const SWARM_CHUNK: usize = 4096;
+const WORD: usize = 32;
+
+/// A hash of the metadata of a contract: of the settings and of every source, to the byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MetadataHash {
+    Ipfs(B256),
+    Bzzr0(B256),
+    Bzzr1(B256),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HashKind {
+    Ipfs,
+    Bzzr0,
+    Bzzr1,
+}
+
+impl MetadataHash {
+    pub(crate) fn kind(self) -> HashKind {
+        match self {
+            Self::Ipfs(_) => HashKind::Ipfs,
+            Self::Bzzr0(_) => HashKind::Bzzr0,
+            Self::Bzzr1(_) => HashKind::Bzzr1,
+        }
+    }
+}
+
+/// Hashes metadata in one of the ways; None where it is too long for this code.
+pub(crate) fn hash_metadata(kind: HashKind, metadata: &[u8]) -> Option<MetadataHash> {
+    match kind {
+        HashKind::Ipfs => ipfs(metadata).map(MetadataHash::Ipfs),
+        HashKind::Bzzr0 => Some(MetadataHash::Bzzr0(bzzr0(metadata))),
+        HashKind::Bzzr1 => Some(MetadataHash::Bzzr1(bzzr1(metadata, false))),
+    }
+}
+
+/// A file of one chunk in IPFS: a node of protobuf that holds it, hashed.
+fn ipfs(file: &[u8]) -> Option<B256> {
+    if file.is_empty() || file.len() > IPFS_CHUNK {
+        return None;
+    }
+    let size = varint(file.len());
+    // Kind: file; content; length of the file.
+    let inner = 2 + 1 + size.len() + file.len() + 1 + size.len();
+    let mut hash = Sha256::new();
+    hash.update([0x0a]);
+    hash.update(varint(inner));
+    hash.update([0x08, 0x02, 0x12]);
+    hash.update(&size);
+    hash.update(file);
+    hash.update([0x18]);
+    hash.update(&size);
+    let digest: [u8; 32] = hash.finalize().into();
+    Some(B256::new(digest))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low seven bits are what is wanted")]
+fn varint(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(3);
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}
+
+/// How many bytes one child of a node stands for, in a tree over `length` bytes.
+fn child_size(length: usize) -> usize {
+    let mut size = SWARM_CHUNK;
+    while size * (SWARM_CHUNK / WORD) < length {
+        size *= SWARM_CHUNK / WORD;
+    }
+    size
+}
+
+/// The first hash of Swarm: chunks and nodes are hashed as they are, after their length.
+fn bzzr0(data: &[u8]) -> B256 {
+    let content = if data.len() <= SWARM_CHUNK {
+        data.to_vec()
+    } else {
+        data.chunks(child_size(data.len())).flat_map(|child| bzzr0(child).0).collect()
+    };
+    keccak256([&(data.len() as u64).to_le_bytes(), content.as_slice()].concat())
+}
+
+/// The later hash of Swarm: a chunk is filled up with zeros and hashed as a binary tree of words.
+fn bzzr1(data: &[u8], is_node: bool) -> B256 {
+    let mut content = if data.len() < SWARM_CHUNK || (data.len() == SWARM_CHUNK && !is_node) {
+        data.to_vec()
+    } else {
+        let size = child_size(data.len());
+        // The last child may be a single full chunk while its siblings are nodes; it is raised to their level.
+        data.chunks(size).flat_map(|child| bzzr1(child, size > SWARM_CHUNK).0).collect()
+    };
+    content.resize(SWARM_CHUNK, 0);
+    let root = binary_tree(&content);
+    keccak256([(data.len() as u64).to_le_bytes().as_slice(), root.as_slice()].concat())
+}
+
+fn binary_tree(content: &[u8]) -> B256 {
+    let mut level: Vec<B256> = content.chunks(2 * WORD).map(keccak256).collect();
+    while level.len() > 1 {
+        level = level.chunks(2).map(|pair| keccak256(pair.concat())).collect();
+    }
+    level.first().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::hex;
+
+    use super::*;
+
+    #[test]
+    fn a_small_file_has_the_name_that_ipfs_gives_it() {
+        // QmT78zSuBmuS4z925WZfrqQ1qHaJ56DQaTfyMUF7F8ff5o: "hello world" and a line feed.
+        let expected = hex!("46d44814b9c5af141c3aaab7c05dc5e844ead5f91f12858b021eba45768b4c0e");
+        let found = hash_metadata(HashKind::Ipfs, b"hello world\n");
+        assert_eq!(found, Some(MetadataHash::Ipfs(B256::new(expected))), "{found:?}");
+    }
+
+    #[test]
+    fn what_ipfs_would_cut_into_pieces_is_not_hashed() {
+        assert!(hash_metadata(HashKind::Ipfs, &vec![b'a'; IPFS_CHUNK]).is_some());
+        assert_eq!(hash_metadata(HashKind::Ipfs, &vec![b'a'; IPFS_CHUNK + 1]), None);
+    }
+
+    #[test]
+    fn children_of_a_tree_are_as_large_as_they_must_be() {
+        assert_eq!(child_size(4097), 4096);
+        assert_eq!(child_size(4096 * 128), 4096);
+        assert_eq!(child_size(4096 * 128 + 1), 4096 * 128);
+    }
+
+    #[test]
+    fn every_length_and_every_byte_counts() {
+        for hash in [bzzr0 as fn(&[u8]) -> B256, |data| bzzr1(data, false)] {
+            let mut seen = std::collections::BTreeSet::new();
+            for length in [1, 63, 64, 65, 4095, 4096, 4097, 8192, 4096 * 128, 4096 * 128 + 1] {
+                let mut data = vec![7; length];
+                assert!(seen.insert(hash(&data)), "{length}");
+                data[length - 1] = 8;
+                assert!(seen.insert(hash(&data)), "{length}");
+            }
+        }
+    }
+}

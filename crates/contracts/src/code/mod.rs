@@ -1,0 +1,16 @@
+//! Code as compilers write it.
+
+mod auxdata;
+mod compiled;
+mod interface;
+mod metadata_hash;
+mod output;
+
+pub use auxdata::Auxdata;
+pub use compiled::{CompiledCode, CompiledContract, LibraryLink, Span};
+pub use interface::Interface;
+#[cfg(test)]
+pub(crate) use metadata_hash::HashKind;
+pub use metadata_hash::MetadataHash;
+pub(crate) use metadata_hash::hash_metadata;
+pub(crate) use output::{CompilerOutput, OutputError};

@@ -1,0 +1,203 @@
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{CompiledCode, CompiledContract, Span};
+
+/// Of what a compiler has to say against a source, so much is passed on.
+const SHOWN_ERRORS: usize = 3;
+const SHOWN_CHARACTERS: usize = 600;
+
+/// What a compiler answered to standard JSON input.
+#[derive(Debug, Default)]
+pub(crate) struct CompilerOutput {
+    pub(crate) contracts: Vec<CompiledContract>,
+}
+
+/// Why there are no contracts in an output.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OutputError {
+    #[error("{0}")]
+    Source(String),
+    #[error("the compiler's output cannot be read")]
+    Unreadable(#[source] serde_json::Error),
+    #[error("the compiler's output holds code that is none")]
+    BadCode,
+}
+
+#[derive(Deserialize)]
+struct RawOutput<'a> {
+    #[serde(default)]
+    errors: Vec<RawError>,
+    #[serde(default, borrow)]
+    contracts: BTreeMap<String, BTreeMap<String, RawContract<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawError {
+    #[serde(default)]
+    severity: String,
+    #[serde(default)]
+    message: String,
+    formatted_message: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawContract<'a> {
+    #[serde(borrow)]
+    abi: Option<&'a RawValue>,
+    metadata: Option<String>,
+    evm: Option<RawEvm>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawEvm {
+    bytecode: Option<RawCode>,
+    deployed_bytecode: Option<RawCode>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawCode {
+    #[serde(default)]
+    object: String,
+    #[serde(default)]
+    link_references: BTreeMap<String, BTreeMap<String, Vec<RawSpan>>>,
+    #[serde(default)]
+    immutable_references: BTreeMap<String, Vec<RawSpan>>,
+}
+
+#[derive(Deserialize)]
+struct RawSpan {
+    start: usize,
+    length: usize,
+}
+
+impl RawSpan {
+    fn span(&self) -> Option<Span> {
+        Some(self.start..self.start.checked_add(self.length)?)
+    }
+}
+
+impl CompilerOutput {
+    pub(crate) fn read(json: &str) -> Result<Self, OutputError> {
+        let output: RawOutput<'_> = serde_json::from_str(json).map_err(OutputError::Unreadable)?;
+        let errors: Vec<&RawError> = output.errors.iter().filter(|error| error.severity == "error").collect();
+        if !errors.is_empty() {
+            return Err(OutputError::Source(tell(&errors)));
+        }
+        let mut contracts = Vec::new();
+        for (file, defined) in output.contracts {
+            for (name, raw) in defined {
+                contracts.push(read_contract(file.clone(), name, raw)?);
+            }
+        }
+        Ok(Self { contracts })
+    }
+}
+
+fn read_contract(file: String, name: String, raw: RawContract<'_>) -> Result<CompiledContract, OutputError> {
+    let mut contract = CompiledContract {
+        // Before 0.4.12 or so, names of contracts stood with their file.
+        name: name.rsplit(':').next().unwrap_or(&name).to_owned(),
+        file,
+        abi: raw.abi.map_or_else(|| "[]".to_owned(), |abi| abi.get().to_owned()),
+        metadata: raw.metadata.unwrap_or_default(),
+        ..CompiledContract::default()
+    };
+    if let Some(evm) = raw.evm {
+        if let Some(code) = evm.bytecode {
+            contract.creation = read_code(&code)?;
+        }
+        if let Some(code) = evm.deployed_bytecode {
+            contract.runtime = read_code(&code)?;
+            for (id, spans) in &code.immutable_references {
+                let spans: Option<Vec<Span>> = spans.iter().map(RawSpan::span).collect();
+                let spans = spans.ok_or(OutputError::BadCode)?;
+                if spans.iter().any(|span| span.end > contract.runtime.bytes.len()) {
+                    return Err(OutputError::BadCode);
+                }
+                contract.immutables.push((id.clone(), spans));
+            }
+        }
+    }
+    Ok(contract)
+}
+
+fn read_code(raw: &RawCode) -> Result<CompiledCode, OutputError> {
+    let mut code = CompiledCode::from_text(&raw.object).ok_or(OutputError::BadCode)?;
+    for (file, libraries) in &raw.link_references {
+        for (library, spans) in libraries {
+            for link in &mut code.links {
+                if spans.iter().any(|span| span.start == link.span.start) {
+                    link.library = format!("{file}:{library}");
+                }
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// The compiler's own words, as many as an answer can bear.
+fn tell(errors: &[&RawError]) -> String {
+    let mut text = String::new();
+    for error in errors.iter().take(SHOWN_ERRORS) {
+        let said = error.formatted_message.as_deref().unwrap_or(&error.message).trim();
+        let short: String = said.chars().take(SHOWN_CHARACTERS).collect();
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&short);
+        if short.len() < said.len() {
+            text.push_str(" ...");
+        }
+    }
+    if errors.len() > SHOWN_ERRORS {
+        text.push_str(&format!("\n... and {} more errors", errors.len() - SHOWN_ERRORS));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_passed_on_trimmed_and_warnings_are_not() {
+        let error = |text: &str| format!(r#"{{"severity":"error","message":"{text}"}}"#);
+        let warning = r#"{"severity":"warning","message":"mind"}"#;
+        let json =
+            format!(r#"{{"errors":[{warning},{}]}}"#, [error("a"), error("b"), error("c"), error("d")].join(","));
+        let Err(OutputError::Source(text)) = CompilerOutput::read(&json) else { panic!("no error") };
+        assert_eq!(text, "a\nb\nc\n... and 1 more errors");
+        let long = format!(r#"{{"errors":[{}]}}"#, error(&"x".repeat(5_000)));
+        let Err(OutputError::Source(text)) = CompilerOutput::read(&long) else { panic!("no error") };
+        assert!(text.len() < 700);
+        assert!(CompilerOutput::read(&format!(r#"{{"errors":[{warning}]}}"#)).unwrap().contracts.is_empty());
+    }
+
+    #[test]
+    fn a_contract_is_read_with_its_links_and_immutables() {
+        let json = r#"{"contracts":{"a.sol":{"A":{"abi":[ {"type":"fallback"} ],"metadata":"{}","evm":{
+            "bytecode":{"object":"6001","linkReferences":{}},
+            "deployedBytecode":{"object":"73__$aaf4f569e6914efaed2a07e0ebcf2e3a6b$__00000000",
+              "linkReferences":{"l.sol":{"L":[{"start":1,"length":20}]}},
+              "immutableReferences":{"7":[{"start":21,"length":2}]}}}}}}}"#;
+        let output = CompilerOutput::read(json).unwrap();
+        let [contract] = &output.contracts[..] else { panic!("{output:?}") };
+        assert_eq!((contract.file.as_str(), contract.name.as_str()), ("a.sol", "A"));
+        assert_eq!(contract.abi, r#"[ {"type":"fallback"} ]"#);
+        assert_eq!(contract.runtime.links[0].library, "l.sol:L");
+        assert_eq!(contract.immutables, [("7".to_owned(), vec![21..23])]);
+    }
+
+    #[test]
+    fn an_immutable_outside_of_the_code_is_refused() {
+        let json = r#"{"contracts":{"a.sol":{"A":{"evm":{"deployedBytecode":{"object":"00",
+            "immutableReferences":{"7":[{"start":1,"length":32}]}}}}}}}"#;
+        assert!(matches!(CompilerOutput::read(json), Err(OutputError::BadCode)));
+    }
+}

@@ -1,0 +1,21 @@
+//! Verified contracts: sources that give the code on the chain, and calls through what they say.
+//!
+//! [`matching`] decides, as a pure function, whether compiled code is the code on the chain. [`settings`] finds the
+//! settings under which it can be, [`compilers`] runs compilers on sources that nobody trusts, [`Verifier`] puts the three
+//! together, and [`calls`] asks verified contracts in terms of their own interface.
+
+pub mod calls;
+mod code;
+mod compilers;
+pub mod matching;
+pub mod settings;
+mod verify;
+
+pub use code::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink, MetadataHash, Span};
+pub use compilers::{
+    CompileError, CompilerConfig, CompilerSource, CompilerVersion, Compilers, CompilersError, VersionError,
+};
+pub use verify::{
+    OptimizerChoice, Refusal, Sources, SourcesError, Verdict, Verifier, VerifierConfig, VerifierParts, VerifyError,
+    VerifyRequest,
+};

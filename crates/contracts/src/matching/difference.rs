@@ -1,0 +1,49 @@
+use alloy_primitives::Address;
+
+/// The first thing in which code differs that nothing excuses.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Difference {
+    #[error("it has no code of its own: it is abstract, or an interface")]
+    NoCode,
+    #[error("its code is {compiled} bytes long, the code on the chain {on_chain}")]
+    Length { compiled: usize, on_chain: usize },
+    #[error("it is a library, and the code on the chain guards the address {found:#x}, which is not its own")]
+    CallProtection { found: Address },
+    #[error("one immutable variable has different values in different places of the code on the chain")]
+    Immutables { id: String },
+    #[error("the library {library} has different addresses in different places of the code on the chain")]
+    Library { library: String },
+    #[error("the code on the chain names compiler {on_chain} in its metadata, not {compiled}")]
+    Compiler { compiled: String, on_chain: String },
+    #[error("the metadata at the end of the code on the chain has other fields than the compiled one")]
+    MetadataFields,
+    #[error(
+        "the code differs from byte {offset} on ({compiled_length} bytes compiled, {on_chain_length} on the chain, {differing} of them differ)"
+    )]
+    Code {
+        offset: usize,
+        differing: usize,
+        compiled_length: usize,
+        on_chain_length: usize,
+        /// Nothing differs but what looks like metadata of other contracts. Only a second compilation can tell.
+        maybe_metadata: bool,
+    },
+    #[error("the constructor arguments behind the creation code cannot be read: {0}")]
+    ConstructorArguments(&'static str),
+}
+
+impl Difference {
+    /// How far from a match it is; the lowest is the closest.
+    #[must_use]
+    pub fn distance(&self) -> u64 {
+        match self {
+            Self::Compiler { .. } => 0,
+            Self::MetadataFields => 1,
+            Self::Immutables { .. } | Self::Library { .. } | Self::ConstructorArguments(_) => 2,
+            Self::CallProtection { .. } => 3,
+            Self::Code { differing, .. } => 10_u64.saturating_add(*differing as u64),
+            Self::Length { compiled, on_chain } => 1_000_000_u64.saturating_add(compiled.abs_diff(*on_chain) as u64),
+            Self::NoCode => u64::MAX,
+        }
+    }
+}

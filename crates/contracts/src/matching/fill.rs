@@ -1,0 +1,73 @@
+//! What is filled into code after its compilation, taken over from the chain.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, Bytes};
+
+use super::Difference;
+use crate::{CompiledCode, CompiledContract};
+
+/// A library begins with a push of its own address, zero until it is deployed: whoever calls it directly is refused.
+const PUSH_ADDRESS: u8 = 0x73;
+const ADDRESS_BYTES: usize = 20;
+
+/// Puts the address of a deployed library into its code. It must be where the library stands.
+pub(super) fn call_protection(expected: &mut [u8], on_chain: &[u8], own: Address) -> Result<(), Difference> {
+    let Some([PUSH_ADDRESS, guarded @ ..]) = expected.get_mut(..=ADDRESS_BYTES) else { return Ok(()) };
+    if guarded.iter().any(|byte| *byte != 0) || on_chain.first() != Some(&PUSH_ADDRESS) {
+        return Ok(());
+    }
+    let Some(found) = on_chain.get(1..=ADDRESS_BYTES).map(Address::from_slice) else { return Ok(()) };
+    if found != own {
+        return Err(Difference::CallProtection { found });
+    }
+    guarded.copy_from_slice(found.as_slice());
+    Ok(())
+}
+
+/// Puts the addresses of libraries into their places: one address for each library.
+pub(super) fn libraries(
+    expected: &mut [u8],
+    code: &CompiledCode,
+    on_chain: &[u8],
+    known: Option<&BTreeMap<String, Address>>,
+) -> Result<BTreeMap<String, Address>, Difference> {
+    let mut found = BTreeMap::new();
+    for link in &code.links {
+        let (Some(place), Some(bytes)) = (expected.get_mut(link.span.clone()), on_chain.get(link.span.clone())) else {
+            continue;
+        };
+        let address = Address::from_slice(bytes);
+        let before = known.and_then(|known| known.get(&link.library).copied());
+        let before = before.or_else(|| found.get(&link.library).copied());
+        if before.is_some_and(|before| before != address) {
+            return Err(Difference::Library { library: link.library.clone() });
+        }
+        place.copy_from_slice(bytes);
+        found.insert(link.library.clone(), address);
+    }
+    Ok(found)
+}
+
+/// Puts the values of immutable variables into their places: one value for each variable.
+pub(super) fn immutables(
+    expected: &mut [u8],
+    compiled: &CompiledContract,
+    on_chain: &[u8],
+) -> Result<BTreeMap<String, Bytes>, Difference> {
+    let mut found = BTreeMap::new();
+    for (id, spans) in &compiled.immutables {
+        for span in spans {
+            let (Some(place), Some(bytes)) = (expected.get_mut(span.clone()), on_chain.get(span.clone())) else {
+                continue;
+            };
+            let value = Bytes::copy_from_slice(bytes);
+            if found.get(id).is_some_and(|before| *before != value) {
+                return Err(Difference::Immutables { id: id.clone() });
+            }
+            place.copy_from_slice(bytes);
+            found.insert(id.clone(), value);
+        }
+    }
+    Ok(found)
+}

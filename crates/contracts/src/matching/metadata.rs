@@ -1,0 +1,75 @@
+//! Where the compiler's metadata stands in code, and what may differ in it.
+
+use super::Difference;
+use crate::{Auxdata, CompiledContract, code::hash_metadata};
+
+/// The metadata at the end of a compiled contract's runtime code. A constant can look like it: so the hash in it must
+/// be the hash of the metadata that the compiler gave beside the code.
+pub(super) fn own_auxdata(compiled: &CompiledContract) -> Option<Auxdata> {
+    let found = Auxdata::at_end_of(&compiled.runtime.bytes)?;
+    let hash = found.hash()?;
+    (hash_metadata(hash.kind(), compiled.metadata.as_bytes()) == Some(hash)).then_some(found)
+}
+
+/// Whether the runtime code carries a hash over its sources.
+pub(super) fn proves_sources(compiled: &CompiledContract) -> bool {
+    own_auxdata(compiled).is_some()
+}
+
+/// The regions in which metadata stands: where two compilations differ whose sources differ by a space.
+pub(super) fn regions(compiled: &[u8], altered: &[u8]) -> Vec<Auxdata> {
+    let mut regions: Vec<Auxdata> = Vec::new();
+    if compiled.len() != altered.len() {
+        return regions;
+    }
+    for offset in differing(compiled, altered) {
+        if regions.last().is_some_and(|region| region.span.contains(&offset)) {
+            continue;
+        }
+        // A difference outside of any metadata is none that metadata makes; it stays one.
+        if let Some(region) = Auxdata::around(compiled, offset)
+            && region.hash().is_some()
+        {
+            regions.push(region);
+        }
+    }
+    regions
+}
+
+/// Takes a region over from the chain, if metadata of the same fields and of the same compiler stands there.
+pub(super) fn take_over(expected: &mut [u8], region: &Auxdata, on_chain: &[u8]) -> Result<(), Difference> {
+    let found = Auxdata::starting_at(on_chain, region.span.start).filter(|found| found.span == region.span);
+    let Some(found) = found.filter(|found| found.has_shape_of(region)) else { return Err(Difference::MetadataFields) };
+    same_compiler(region, &found)?;
+    if let (Some(place), Some(bytes)) = (expected.get_mut(region.span.clone()), on_chain.get(region.span.clone())) {
+        place.copy_from_slice(bytes);
+    }
+    Ok(())
+}
+
+/// Equal code of another compiler is still the code of another compiler.
+pub(super) fn same_compiler(compiled: &Auxdata, on_chain: &Auxdata) -> Result<(), Difference> {
+    match (compiled.compiler(), on_chain.compiler()) {
+        (Some(compiled), Some(on_chain)) if compiled != on_chain => Err(Difference::Compiler { compiled, on_chain }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether all that differs lies in what looks like metadata on both sides. Not proof: a reason to find out.
+pub(super) fn looks_like_metadata(expected: &[u8], on_chain: &[u8]) -> bool {
+    let mut last: Option<Auxdata> = None;
+    differing(expected, on_chain).all(|offset| {
+        if last.as_ref().is_some_and(|region| region.span.contains(&offset)) {
+            return true;
+        }
+        last = Auxdata::around(expected, offset).filter(|region| {
+            let there = Auxdata::starting_at(on_chain, region.span.start);
+            region.hash().is_some() && there.is_some_and(|there| there.has_shape_of(region))
+        });
+        last.is_some()
+    })
+}
+
+pub(super) fn differing<'a>(one: &'a [u8], other: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    one.iter().zip(other).enumerate().filter(|(_, (one, other))| one != other).map(|(offset, _)| offset)
+}

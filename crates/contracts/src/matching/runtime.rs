@@ -1,0 +1,94 @@
+use super::{
+    CodeMatch, Deployed, Difference, MatchKind, fill,
+    metadata::{differing, looks_like_metadata, own_auxdata, proves_sources, regions, same_compiler, take_over},
+};
+use crate::{Auxdata, CompiledContract};
+
+/// Stands between code and metadata in code of newer compilers.
+const INVALID: u8 = 0xfe;
+
+pub(super) fn compare(
+    compiled: &CompiledContract,
+    altered: Option<&CompiledContract>,
+    chain: Deployed<'_>,
+) -> Result<CodeMatch, Difference> {
+    let on_chain = chain.runtime;
+    let mut expected = compiled.runtime.bytes.clone();
+    if expected.is_empty() {
+        return Err(Difference::NoCode);
+    }
+    let mut stripped = false;
+    if expected.len() != on_chain.len() {
+        let length = Difference::Length { compiled: expected.len(), on_chain: on_chain.len() };
+        let cut = without_metadata(compiled, on_chain).ok_or(length)?;
+        expected.truncate(cut);
+        stripped = true;
+    }
+    fill::call_protection(&mut expected, on_chain, chain.address)?;
+    let libraries = fill::libraries(&mut expected, &compiled.runtime, on_chain, None)?;
+    let immutables = fill::immutables(&mut expected, compiled, on_chain)?;
+    let matched = |kind| CodeMatch { kind, libraries, immutables };
+
+    if expected == on_chain {
+        let exact = !stripped && proves_sources(compiled);
+        return Ok(matched(if exact { MatchKind::Exact } else { MatchKind::Partial }));
+    }
+    // What a match cannot be without: a reason that metadata gives is told where nothing else differs.
+    let mut fault = None;
+    if let Some(own) = own_auxdata(compiled).filter(|_| !stripped) {
+        fault = take_over(&mut expected, &own, on_chain).err();
+    }
+    if let Some(altered) = altered {
+        for region in regions(&compiled.runtime.bytes, &altered.runtime.bytes) {
+            if region.span.end <= expected.len()
+                && let Err(error) = take_over(&mut expected, &region, on_chain)
+            {
+                fault.get_or_insert(error);
+            }
+        }
+    }
+    match fault {
+        None if expected == on_chain => Ok(matched(MatchKind::Partial)),
+        Some(fault) if only_at_end(&expected, on_chain, compiled) => Err(fault),
+        _ => {
+            let named = other_compiler(compiled, on_chain).filter(|_| only_at_end(&expected, on_chain, compiled));
+            let found = || difference(&expected, on_chain, compiled.runtime.bytes.len(), altered.is_none());
+            Err(named.unwrap_or_else(found))
+        }
+    }
+}
+
+/// Where the compiled code ends without its metadata, if that makes it as long as code on the chain that has none.
+fn without_metadata(compiled: &CompiledContract, on_chain: &[u8]) -> Option<usize> {
+    if Auxdata::at_end_of(on_chain).is_some() {
+        return None;
+    }
+    let own = own_auxdata(compiled)?;
+    let code = &compiled.runtime.bytes[..own.span.start];
+    if code.len() == on_chain.len() {
+        return Some(code.len());
+    }
+    let cut = code.strip_suffix(&[INVALID])?.len();
+    (cut == on_chain.len()).then_some(cut)
+}
+
+/// Whether nothing differs but what stands at the end like metadata.
+fn only_at_end(expected: &[u8], on_chain: &[u8], compiled: &CompiledContract) -> bool {
+    Auxdata::at_end_of(&compiled.runtime.bytes)
+        .is_some_and(|end| differing(expected, on_chain).all(|offset| end.span.contains(&offset)))
+}
+
+/// The compilers that both ends name, where they are two.
+fn other_compiler(compiled: &CompiledContract, on_chain: &[u8]) -> Option<Difference> {
+    same_compiler(&Auxdata::at_end_of(&compiled.runtime.bytes)?, &Auxdata::at_end_of(on_chain)?).err()
+}
+
+pub(super) fn difference(expected: &[u8], on_chain: &[u8], compiled_length: usize, may_find_out: bool) -> Difference {
+    Difference::Code {
+        offset: differing(expected, on_chain).next().unwrap_or_else(|| expected.len().min(on_chain.len())),
+        differing: differing(expected, on_chain).count(),
+        compiled_length,
+        on_chain_length: on_chain.len(),
+        maybe_metadata: may_find_out && looks_like_metadata(expected, on_chain),
+    }
+}

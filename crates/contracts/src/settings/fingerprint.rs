@@ -1,0 +1,104 @@
+use alloy_primitives::hex;
+
+use super::EvmVersion;
+
+/// Where the dispatcher stands.
+const HEAD: usize = 160;
+const SWAP1_POP: [u8; 2] = hex!("9050");
+/// The mask of an address in full, and as optimizers write it when size counts.
+const FULL_MASK: [u8; 20] = [0xff; 20];
+const SHORT_MASK: [u8; 8] = hex!("6001600160a01b03");
+
+/// What the looks of code tell of the settings it was compiled with. Hints, never proof.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprint {
+    pub via_ir: bool,
+    pub optimized: bool,
+    /// Whether few runs were meant, where it shows.
+    pub small: Option<bool>,
+    pub rules: Rules,
+}
+
+/// The rules of the chain that code makes use of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rules {
+    /// Without shifts.
+    BeforeConstantinople,
+    BeforeShanghai,
+    FromShanghai,
+    Unknown,
+}
+
+impl Fingerprint {
+    #[must_use]
+    pub fn of(code: &[u8]) -> Self {
+        let head = &code[..code.len().min(HEAD)];
+        let has = |wanted: &[u8]| contains(head, wanted);
+        let mut old_dispatch = hex!("7c01").to_vec();
+        old_dispatch.extend([0; 28]);
+        let pushes_zero =
+            has(&hex!("5f5ffd")) || has(&hex!("5f80fd")) || has(&hex!("5f3560e01c")) || has(&hex!("5ffd5b"));
+        let rules = match () {
+            () if pushes_zero => Rules::FromShanghai,
+            () if has(&hex!("60e01c")) || has(&hex!("60e01b")) => Rules::BeforeShanghai,
+            () if has(&old_dispatch) || has(&hex!("60e060020a")) => Rules::BeforeConstantinople,
+            () => Rules::Unknown,
+        };
+        let swaps = code.windows(2).filter(|pair| **pair == SWAP1_POP).count();
+        Self {
+            via_ir: has(&hex!("361015")) && !has(&hex!("361061")),
+            // Unoptimized code is full of values that are moved about: such a pair stands in every 50 to 170 bytes of it,
+            // and in 500 or more of optimized code.
+            optimized: swaps * 250 < code.len(),
+            small: match (contains(code, &SHORT_MASK), contains(code, &FULL_MASK)) {
+                (true, false) => Some(true),
+                (false, true) => Some(false),
+                _ => None,
+            },
+            rules,
+        }
+    }
+
+    /// Whether code for this version can look so.
+    pub(super) fn allows(&self, version: EvmVersion) -> bool {
+        match self.rules {
+            Rules::BeforeConstantinople => version < EvmVersion::Constantinople,
+            Rules::BeforeShanghai => (EvmVersion::Constantinople..EvmVersion::Shanghai).contains(&version),
+            Rules::FromShanghai => version >= EvmVersion::Shanghai,
+            Rules::Unknown => true,
+        }
+    }
+}
+
+fn contains(code: &[u8], wanted: &[u8]) -> bool {
+    code.windows(wanted.len()).any(|window| window == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_heads_of_real_code_tell_their_rules() {
+        let rules = |head: &str| Fingerprint::of(&hex::decode(head).unwrap()).rules;
+        assert_eq!(rules("608060405234801561000f575f80fd5b5060043610610055575f3560e01c8063"), Rules::FromShanghai);
+        assert_eq!(rules("608060405234801561001057600080fd5b50600436106100575760003560e01c80"), Rules::BeforeShanghai);
+        assert_eq!(
+            rules("6080604052600436106100535763ffffffff60e060020a60003504166327e235e3"),
+            Rules::BeforeConstantinople
+        );
+        let old =
+            "60806040526004361061006d576000357c0100000000000000000000000000000000000000000000000000000000900463ff";
+        assert_eq!(rules(old), Rules::BeforeConstantinople);
+        assert_eq!(rules(""), Rules::Unknown);
+    }
+
+    #[test]
+    fn the_dispatcher_tells_the_way_and_swaps_tell_the_optimizer() {
+        let looks = |code: &str| Fingerprint::of(&hex::decode(code).unwrap());
+        assert!(looks("6080806040526004361015610012575f80fd5b5f3560e01c9081").via_ir);
+        assert!(!looks("608060405234801561000f575f80fd5b5060043610610055575f3560e01c").via_ir);
+        assert!(!looks(&"9050600160020150".repeat(20)).optimized);
+        assert!(looks(&format!("9050{}", "60016002".repeat(100))).optimized);
+    }
+}

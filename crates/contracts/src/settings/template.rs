@@ -1,0 +1,248 @@
+use std::ops::Range;
+
+use super::SettingsChoice;
+
+/// The metadata of a contract, with places where other settings can be put in.
+///
+/// The text is never written anew: the compiler has ways of its own with characters beyond ASCII, and one byte that
+/// is another makes the hash another.
+#[derive(Debug)]
+pub struct MetadataTemplate {
+    text: String,
+    evm_version: Option<Range<usize>>,
+    libraries: Option<Range<usize>>,
+    optimizer: Range<usize>,
+    via_ir: Option<Range<usize>>,
+    end_of_settings: usize,
+    /// Where the name of the one file stands: as the target, and among the sources. None where there are several files.
+    paths: Option<[Range<usize>; 2]>,
+}
+
+/// What to put into a template.
+#[derive(Debug, Clone, Copy)]
+pub struct Filling<'a> {
+    /// The name of the only file.
+    pub path: Option<&'a str>,
+    pub choice: SettingsChoice,
+    /// As JSON.
+    pub libraries: Option<&'a str>,
+}
+
+impl MetadataTemplate {
+    /// None where the text is not metadata as compilers write it.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let whole = Object::at(text, 0)?;
+        let settings = Object::at(text, whole.find("settings")?.value.start)?;
+        let target = Object::at(text, settings.find("compilationTarget")?.value.start)?;
+        let sources = Object::at(text, whole.find("sources")?.value.start)?;
+        let paths = match (&target.members[..], &sources.members[..]) {
+            ([target], [source]) => Some([target.key.clone(), source.key.clone()]),
+            _ => None,
+        };
+        let place = |name: &str| settings.find(name).map(|member| member.value.clone());
+        Some(Self {
+            evm_version: place("evmVersion"),
+            libraries: place("libraries"),
+            optimizer: place("optimizer")?,
+            via_ir: place("viaIR"),
+            end_of_settings: settings.end - 1,
+            paths,
+            text: text.to_owned(),
+        })
+    }
+
+    #[must_use]
+    pub fn has_one_file(&self) -> bool {
+        self.paths.is_some()
+    }
+
+    #[must_use]
+    pub fn names_evm_version(&self) -> bool {
+        self.evm_version.is_some()
+    }
+
+    /// Writes the metadata as it would be with these settings.
+    pub fn fill(&self, filling: &Filling<'_>, out: &mut Vec<u8>) {
+        out.clear();
+        let mut done = 0;
+        let mut put = |place: &Range<usize>, text: &[u8]| {
+            out.extend_from_slice(self.text.get(done..place.start).unwrap_or_default().as_bytes());
+            out.extend_from_slice(text);
+            done = place.end;
+        };
+        let choice = filling.choice;
+        // In the order in which the compiler sorts them.
+        if let (Some([target, _]), Some(path)) = (&self.paths, filling.path) {
+            put(target, path.as_bytes());
+        }
+        if let (Some(place), Some(version)) = (&self.evm_version, choice.evm_version) {
+            put(&(place.start + 1..place.end - 1), version.name().as_bytes());
+        }
+        if let (Some(place), Some(libraries)) = (&self.libraries, filling.libraries) {
+            put(place, libraries.as_bytes());
+        }
+        put(&self.optimizer, choice.optimizer.in_metadata().as_bytes());
+        match (&self.via_ir, choice.via_ir) {
+            (Some(place), via_ir) => put(place, if via_ir { b"true" } else { b"false" }),
+            (None, true) => put(&(self.end_of_settings..self.end_of_settings), br#","viaIR":true"#),
+            (None, false) => {}
+        }
+        if let (Some([_, source]), Some(path)) = (&self.paths, filling.path) {
+            put(source, path.as_bytes());
+        }
+        out.extend_from_slice(self.text.get(done..).unwrap_or_default().as_bytes());
+    }
+}
+
+/// The members of a JSON object, by their places in the text.
+struct Object<'a> {
+    text: &'a str,
+    members: Vec<Member>,
+    /// Behind the closing brace.
+    end: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Member {
+    /// Without the quotes.
+    key: Range<usize>,
+    value: Range<usize>,
+}
+
+impl<'a> Object<'a> {
+    /// Reads an object that begins here. Compilers write no space between its parts.
+    fn at(text: &'a str, start: usize) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let mut members = Vec::new();
+        let mut at = start;
+        if bytes.get(at) != Some(&b'{') {
+            return None;
+        }
+        at += 1;
+        if bytes.get(at) == Some(&b'}') {
+            return Some(Self { text, members, end: at + 1 });
+        }
+        loop {
+            let key_end = end_of_string(bytes, at)?;
+            if bytes.get(key_end) != Some(&b':') {
+                return None;
+            }
+            let value_end = end_of_value(bytes, key_end + 1)?;
+            members.push(Member { key: at + 1..key_end - 1, value: key_end + 1..value_end });
+            match bytes.get(value_end)? {
+                b',' => at = value_end + 1,
+                b'}' => return Some(Self { text, members, end: value_end + 1 }),
+                _ => return None,
+            }
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&Member> {
+        self.members.iter().find(|member| self.text.get(member.key.clone()) == Some(name))
+    }
+}
+
+/// Behind the closing quote of a string that begins here.
+fn end_of_string(bytes: &[u8], start: usize) -> Option<usize> {
+    if bytes.get(start) != Some(&b'"') {
+        return None;
+    }
+    let mut at = start + 1;
+    loop {
+        match bytes.get(at)? {
+            b'\\' => at += 2,
+            b'"' => return Some(at + 1),
+            _ => at += 1,
+        }
+    }
+}
+
+/// Behind a value that begins here, whatever it is.
+fn end_of_value(bytes: &[u8], start: usize) -> Option<usize> {
+    let (mut at, mut depth) = (start, 0_usize);
+    loop {
+        match bytes.get(at)? {
+            b'"' => at = end_of_string(bytes, at)?,
+            b'{' | b'[' => {
+                depth += 1;
+                at += 1;
+            }
+            b'}' | b']' if depth > 0 => {
+                depth -= 1;
+                at += 1;
+            }
+            b',' | b'}' | b']' if depth == 0 => return Some(at),
+            _ => at += 1,
+        }
+        if depth == 0 && matches!(bytes.get(at), Some(b',' | b'}' | b']')) {
+            return Some(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{EvmVersion, Optimizer};
+
+    const METADATA: &str = r#"{"compiler":{"version":"0.8.20+commit.a1b79de6"},"language":"Solidity","output":{"abi":[],"devdoc":{"details":"{\"settings\":1} \u00e9, [}"}},"settings":{"compilationTarget":{"a.sol":"A"},"evmVersion":"shanghai","libraries":{},"metadata":{"bytecodeHash":"ipfs"},"optimizer":{"enabled":false,"runs":200},"remappings":[]},"sources":{"a.sol":{"keccak256":"0x12","urls":[]}},"version":1}"#;
+
+    fn fill(template: &MetadataTemplate, filling: Filling<'_>) -> String {
+        let mut out = Vec::new();
+        template.fill(&filling, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    const AS_IT_IS: SettingsChoice = SettingsChoice { optimizer: Optimizer::OFF, evm_version: None, via_ir: false };
+
+    #[test]
+    fn nothing_put_in_leaves_the_text_as_it_was() {
+        let template = MetadataTemplate::new(METADATA).unwrap();
+        assert_eq!(fill(&template, Filling { path: None, choice: AS_IT_IS, libraries: None }), METADATA);
+    }
+
+    #[test]
+    fn settings_and_names_are_put_where_the_compiler_puts_them() {
+        let template = MetadataTemplate::new(METADATA).unwrap();
+        let choice =
+            SettingsChoice { optimizer: Optimizer::on(999), evm_version: Some(EvmVersion::Paris), via_ir: true };
+        let libraries = Some(r#"{"a.sol:L":"0x11"}"#);
+        let filled = fill(&template, Filling { path: Some("src/B.sol"), choice, libraries });
+        let expected = METADATA
+            .replace(r#""a.sol""#, r#""src/B.sol""#)
+            .replace("shanghai", "paris")
+            .replace(r#""libraries":{}"#, r#""libraries":{"a.sol:L":"0x11"}"#)
+            .replace(r#""enabled":false,"runs":200"#, r#""enabled":true,"runs":999"#)
+            .replace(r#""remappings":[]"#, r#""remappings":[],"viaIR":true"#);
+        assert_eq!(filled, expected);
+    }
+
+    #[test]
+    fn several_files_keep_their_names() {
+        let several = METADATA.replace(r#""sources":{"#, r#""sources":{"0.sol":{"keccak256":"0x"},"#);
+        let template = MetadataTemplate::new(&several).unwrap();
+        assert!(!template.has_one_file());
+        let filled = fill(&template, Filling { path: Some("x.sol"), choice: AS_IT_IS, libraries: None });
+        assert_eq!(filled, several);
+    }
+
+    #[test]
+    fn what_is_no_metadata_is_not_taken_for_it() {
+        for text in ["", "{", "[]", "{}", r#"{"settings":{}}"#, r#"{"settings":5,"sources":{}}"#, "{\"a\"", "{\"a\\"] {
+            assert!(MetadataTemplate::new(text).is_none(), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn broken_metadata_never_panics(cut in 0..METADATA.len(), other: u8) {
+            if METADATA.is_char_boundary(cut) {
+                let _ = MetadataTemplate::new(&METADATA[..cut]);
+                let mut bytes = METADATA.as_bytes().to_vec();
+                bytes[cut] = other & 0x7f;
+                let _ = MetadataTemplate::new(std::str::from_utf8(&bytes).unwrap());
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Standard JSON input, built from sources and settings.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+/// What is asked of the compiler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted<'a> {
+    /// Metadata of every contract: no code is generated.
+    Metadata,
+    /// Everything of these contracts, by file and name.
+    Code(&'a [(String, String)]),
+}
+
+const CODE: [&str; 7] = [
+    "abi",
+    "metadata",
+    "evm.bytecode.object",
+    "evm.bytecode.linkReferences",
+    "evm.deployedBytecode.object",
+    "evm.deployedBytecode.linkReferences",
+    "evm.deployedBytecode.immutableReferences",
+];
+
+pub(super) fn input(files: &BTreeMap<String, String>, settings: &Map<String, Value>, wanted: Wanted<'_>) -> String {
+    let sources: Map<String, Value> =
+        files.iter().map(|(name, content)| (name.clone(), json!({ "content": content }))).collect();
+    let mut selection: BTreeMap<&str, BTreeMap<&str, Value>> = BTreeMap::new();
+    match wanted {
+        Wanted::Metadata => {
+            selection.entry("*").or_default().insert("*", json!(["abi", "metadata"]));
+        }
+        Wanted::Code(contracts) => {
+            for (file, name) in contracts {
+                selection.entry(file).or_default().insert(name, json!(CODE));
+            }
+        }
+    }
+    let mut settings = settings.clone();
+    settings.insert("outputSelection".to_owned(), json!(selection));
+    json!({ "language": "Solidity", "sources": sources, "settings": settings }).to_string()
+}
+
+/// The same sources, a space longer: nothing but their hashes changes.
+pub(super) fn altered(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    files.iter().map(|(name, content)| (name.clone(), format!("{content} "))).collect()
+}
+
+/// The ways in which editors and forms change a file without anybody's will; the file itself first.
+pub(super) fn variants(files: &BTreeMap<String, String>) -> Vec<BTreeMap<String, String>> {
+    let lines = |text: &str| text.replace("\r\n", "\n");
+    let ways: [&dyn Fn(&str) -> String; 6] = [
+        &|text| text.to_owned(),
+        &|text| lines(text),
+        &|text| lines(text).replace('\n', "\r\n"),
+        &|text| format!("{}\n", lines(text).trim_end()),
+        &|text| lines(text).trim_end().to_owned(),
+        &|text| text.trim().to_owned(),
+    ];
+    let mut variants: Vec<BTreeMap<String, String>> = Vec::new();
+    for way in ways {
+        let variant = files.iter().map(|(name, content)| (name.clone(), way(content))).collect();
+        if !variants.contains(&variant) {
+            variants.push(variant);
+        }
+    }
+    variants
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_tried_with_other_line_ends_and_nothing_is_tried_twice() {
+        let files = |text: &str| BTreeMap::from([("a".to_owned(), text.to_owned())]);
+        let texts = |text: &str| {
+            variants(&files(text)).into_iter().map(|mut files| files.remove("a").unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(texts("a\nb\n"), ["a\nb\n", "a\r\nb\r\n", "a\nb"]);
+        assert_eq!(texts("a\r\nb"), ["a\r\nb", "a\nb", "a\nb\n"]);
+    }
+
+    #[test]
+    fn code_is_asked_for_of_single_contracts_only() {
+        let files = BTreeMap::from([("a.sol".to_owned(), "x".to_owned())]);
+        let wanted = [("a.sol".to_owned(), "A".to_owned())];
+        let input: Value = serde_json::from_str(&input(&files, &Map::new(), Wanted::Code(&wanted))).unwrap();
+        assert_eq!(input["sources"]["a.sol"]["content"], "x");
+        assert_eq!(input["settings"]["outputSelection"]["a.sol"]["A"][0], "abi");
+    }
+}

@@ -1,0 +1,216 @@
+//! From a request to a verdict: the code is read off the chain, the settings are searched for, what is found is kept.
+
+mod build;
+mod queue;
+mod record;
+mod refusal;
+mod request;
+mod search;
+mod selectors;
+mod sources;
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use alloy_primitives::{Address, Bytes, keccak256};
+use domain::{Code, UnixMillis, VerifiedContract};
+use node::{CallBlock, NodeClient, NodeError};
+pub use refusal::Refusal;
+pub use request::{OptimizerChoice, VerifyRequest};
+pub use sources::{Sources, SourcesError};
+use store::{ChainReader, Kept, StoreError, VerifiedContracts};
+
+use self::{
+    queue::Queue,
+    search::{Found, Search},
+};
+use crate::{Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError, matching::Deployed};
+
+/// How much is verified at once.
+#[derive(Debug, Clone)]
+pub struct VerifierConfig {
+    pub compilers: CompilerConfig,
+    /// Verifications under way at a time; each compiles one thing after the other.
+    pub at_once: usize,
+    /// Verifications that may wait.
+    pub waiting: usize,
+    /// For the search for settings, once the compiler is there.
+    pub search_time: Duration,
+    /// Full compilations that a search may make.
+    pub search_compilations: u32,
+}
+
+impl VerifierConfig {
+    #[must_use]
+    pub fn new(compilers: CompilerConfig) -> Self {
+        Self { compilers, at_once: 2, waiting: 16, search_time: Duration::from_secs(60), search_compilations: 24 }
+    }
+}
+
+/// What a verifier works with.
+#[expect(missing_debug_implementations, reason = "traits without Debug")]
+pub struct VerifierParts {
+    pub node: NodeClient,
+    pub chain: Arc<dyn ChainReader>,
+    pub records: Arc<dyn VerifiedContracts>,
+    pub config: VerifierConfig,
+}
+
+/// Verifies contracts.
+pub struct Verifier {
+    node: NodeClient,
+    chain: Arc<dyn ChainReader>,
+    records: Arc<dyn VerifiedContracts>,
+    config: VerifierConfig,
+    compilers: Compilers,
+    queue: Queue,
+    under_way: Mutex<HashSet<Address>>,
+}
+
+/// What came of a request.
+#[derive(Debug)]
+pub enum Verdict {
+    Verified { contract: Box<VerifiedContract>, kept: Kept, note: Option<String> },
+    Refused(Refusal),
+}
+
+/// Why there is no verdict.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    #[error("there is no contract's code at the address")]
+    NoCode,
+    #[error("compilerVersion {0}")]
+    Version(VersionError),
+    #[error("the contract at this address is being verified already")]
+    UnderWay,
+    #[error("too many verifications are waiting")]
+    Busy,
+    /// The service lacks something; the text says what to install.
+    #[error("{0}")]
+    NoCompiler(String),
+    #[error("a compiler could not be got or run")]
+    Compilers(#[source] CompilersError),
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<CompilersError> for VerifyError {
+    fn from(error: CompilersError) -> Self {
+        match error {
+            CompilersError::Version(error) => Self::Version(error),
+            CompilersError::Missing(what) | CompilersError::Run(CompileError::Missing(what)) => Self::NoCompiler(what),
+            error => Self::Compilers(error),
+        }
+    }
+}
+
+/// What stands on the chain at the address of a request.
+struct OnChain {
+    runtime: Bytes,
+    creation: Option<Bytes>,
+}
+
+impl Verifier {
+    #[must_use]
+    pub fn new(parts: VerifierParts) -> Self {
+        let VerifierParts { node, chain, records, config } = parts;
+        Self {
+            compilers: Compilers::new(config.compilers.clone()),
+            queue: Queue::new(config.at_once, config.waiting),
+            under_way: Mutex::default(),
+            node,
+            chain,
+            records,
+            config,
+        }
+    }
+
+    /// Finds out whether sources give the code at an address, and keeps them if they do.
+    pub async fn verify(&self, request: VerifyRequest, now: UnixMillis) -> Result<Verdict, VerifyError> {
+        let _only_one = self.begin(request.address)?;
+        let on_chain = self.read_chain(request.address).await?;
+        // Before anything is fetched or compiled: the code itself names its compiler.
+        if let Some(refusal) = refuse_compiler(&request, &on_chain.runtime) {
+            return Ok(Verdict::Refused(refusal));
+        }
+        let _turn = self.queue.enter().await.ok_or(VerifyError::Busy)?;
+        let compiler = self.compilers.get(&request.compiler).await?;
+        let chain = Deployed {
+            address: request.address,
+            runtime: &on_chain.runtime,
+            creation: on_chain.creation.as_ref().map(AsRef::as_ref),
+        };
+        let search = Search::new(&self.compilers, &compiler, &request, chain, &self.config);
+        let found = match search.run().await? {
+            Found::Match(found) => found,
+            Found::Nothing(refusal) => return Ok(Verdict::Refused(refusal)),
+        };
+        let note = record::note(&found.comparison, chain, &request);
+        let contract = record::contract(&found, &request, &compiler.version, keccak256(&on_chain.runtime), now);
+        let kept = self.records.keep_verified(contract.clone()).await?;
+        Ok(Verdict::Verified { contract: Box::new(contract), kept, note })
+    }
+
+    /// One verification of an address at a time.
+    fn begin(&self, address: Address) -> Result<UnderWay<'_>, VerifyError> {
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        if !under_way.insert(address) {
+            return Err(VerifyError::UnderWay);
+        }
+        Ok(UnderWay { all: &self.under_way, address })
+    }
+
+    async fn read_chain(&self, address: Address) -> Result<OnChain, VerifyError> {
+        let runtime = self.node.code(address, CallBlock::Latest).await?;
+        if !Code::from_bytes(&runtime).is_contract() {
+            return Err(VerifyError::NoCode);
+        }
+        // A contract that another one made, and nobody called since, may stand in no block of the index.
+        let facts = self.chain.find_address(address).await?;
+        let creation = match facts.and_then(|facts| facts.creation) {
+            Some(creation) => self.node.find_creation_code(creation.tx_hash).await?,
+            None => None,
+        };
+        Ok(OnChain { runtime, creation })
+    }
+}
+
+impl std::fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Verifier").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+/// Takes the address off the list again, however the verification ends.
+struct UnderWay<'a> {
+    all: &'a Mutex<HashSet<Address>>,
+    address: Address,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.address);
+    }
+}
+
+fn refuse_compiler(request: &VerifyRequest, runtime: &[u8]) -> Option<Refusal> {
+    /// The first compiler that names itself, and hashes in another way.
+    const NAMES_ITSELF: (u16, u16, u16) = (0, 5, 9);
+    let tail = Auxdata::at_end_of(runtime)?;
+    let on_chain = match tail.compiler() {
+        Some(name) if request.compiler.is_named(&name) => return None,
+        Some(name) => name,
+        None => match tail.hash()? {
+            crate::MetadataHash::Bzzr0(_) if request.compiler.release() >= NAMES_ITSELF => {
+                "one before 0.5.9".to_owned()
+            }
+            _ => return None,
+        },
+    };
+    Some(Refusal::OtherCompiler { asked: request.compiler.short(), on_chain })
+}

@@ -1,0 +1,56 @@
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, Bytes};
+
+use super::Sources;
+use crate::{
+    CompilerVersion,
+    settings::{EvmVersion, Given},
+};
+
+/// What somebody claims of a contract.
+#[derive(Debug, Clone)]
+pub struct VerifyRequest {
+    pub address: Address,
+    pub sources: Sources,
+    pub compiler: CompilerVersion,
+    pub license: Option<String>,
+    /// `Name`, or `file:Name`.
+    pub contract_name: Option<String>,
+    pub optimizer: OptimizerChoice,
+    pub evm_version: Option<EvmVersion>,
+    pub via_ir: Option<bool>,
+    /// By `Name` or `file:Name`.
+    pub libraries: BTreeMap<String, Address>,
+    pub constructor_arguments: Option<Bytes>,
+}
+
+/// What is told of the optimizer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OptimizerChoice {
+    pub enabled: Option<bool>,
+    pub runs: Option<u32>,
+}
+
+impl VerifyRequest {
+    pub(super) fn given(&self) -> Given {
+        Given {
+            optimizer: self.optimizer.enabled,
+            runs: self.optimizer.runs,
+            evm_version: self.evm_version,
+            via_ir: self.via_ir,
+        }
+    }
+
+    /// Whether this contract may be the one that is meant.
+    pub(super) fn means(&self, file: &str, name: &str) -> bool {
+        match self.contract_name.as_deref().map(|wanted| wanted.rsplit_once(':').unwrap_or(("", wanted))) {
+            None => true,
+            Some(("", wanted)) => wanted == name,
+            // The name of a single file is ours to choose.
+            Some((wanted_file, wanted)) => {
+                wanted == name && (wanted_file == file || self.sources.single_file().is_some())
+            }
+        }
+    }
+}

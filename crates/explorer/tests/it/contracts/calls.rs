@@ -1,0 +1,117 @@
+//! Every type in and out, overloads, reverts and the rest of what a call can come to.
+
+use serde_json::json;
+
+use super::yard::{Case, Yard};
+
+const VERSION: &str = "v0.8.20+commit.a1b79de6";
+const SOURCE: &str = "pragma solidity ^0.8.20;
+contract Types {
+    enum Color { Red, Green }
+    struct Point { int64 x; int64 y; }
+    struct Line { Point[2] ends; string name; Color[] colors; }
+    error Low(address who, uint256 needed);
+    uint256 public stored = 5;
+
+    function ints(int8 a, uint8 b, int256 c, uint256 d) external pure returns (int8, uint8, int256, uint256) { return (a, b, c, d); }
+    function blobs(bytes1 a, bytes32 b, bytes calldata c, string calldata d) external pure returns (bytes1 first, bytes32, bytes memory third, string memory) { return (a, b, c, d); }
+    function lists(uint256[] calldata a, uint8[2][] calldata b, string[] calldata c) external pure returns (uint256[] memory, uint8[2][] memory, string[] memory) { return (a, b, c); }
+    function lines(Line[] calldata a) external pure returns (Line[] memory) { return a; }
+    function flag(bool a, address b, Color c) external pure returns (bool, address, Color) { return (a, b, c); }
+    function single(uint256 a) external pure returns (uint256) { return a; }
+    function named(uint256 a) external pure returns (uint256 twice) { return 2 * a; }
+    function nothing() external pure {}
+    function over(uint256 a) external pure returns (string memory) { a; return \"uint256\"; }
+    function over(address a) external pure returns (string memory) { a; return \"address\"; }
+    function over(uint256 a, uint256 b) external pure returns (string memory) { a; b; return \"two\"; }
+    function set(uint256 a) external { stored = a; }
+    function text() external pure { require(false, \"not today\"); }
+    function bare() external pure { revert(); }
+    function custom(address a) external pure { revert Low(a, 9); }
+    function divide(uint256 a) external pure returns (uint256) { return 1 / a; }
+    function burn() external view returns (uint256 n) { while (gasleft() > 0) { n++; } }
+    function huge() external pure returns (bytes memory) { return new bytes(1_200_000); }
+}
+";
+
+#[tokio::test]
+async fn every_type_goes_in_and_comes_out() {
+    let yard = Yard::start().await;
+    let settings = json!({ "optimizer": { "enabled": true, "runs": 200 } });
+    let case = Case {
+        version: VERSION,
+        path: "Types.sol",
+        source: SOURCE.to_owned(),
+        contract: "Types",
+        settings,
+        arguments: String::new(),
+    };
+    let address = yard.put(&case).await;
+    assert_eq!(yard.call(&address, "stored", json!([])).await.status, 404);
+    assert_eq!(yard.verify(&address, VERSION, SOURCE).await["match"], "exact");
+    let result = async |function: &str, arguments| yard.result(&address, function, arguments).await;
+
+    let max = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
+    assert_eq!(
+        result("ints", json!([-128, "255", "-5", max])).await,
+        json!({ "0": "-128", "1": "255", "2": "-5", "3": max })
+    );
+    let word = format!("0x{}", "ab".repeat(32));
+    assert_eq!(
+        result("blobs", json!(["0x01", word, "0x", "h\u{e9}"])).await,
+        json!({ "first": "0x01", "1": word, "third": "0x", "3": "h\u{e9}" })
+    );
+    assert_eq!(
+        result("lists", json!([[1, "2"], [[1, 2], ["0x3", 4]], []])).await,
+        json!({ "0": ["1", "2"], "1": [["1", "2"], ["3", "4"]], "2": [] })
+    );
+    let line = json!({ "ends": [{ "x": -1, "y": 2 }, [3, 4]], "name": "a", "colors": [0, 1] });
+    assert_eq!(
+        result("lines", json!([[line]])).await,
+        json!([{ "ends": [{ "x": "-1", "y": "2" }, { "x": "3", "y": "4" }], "name": "a", "colors": ["0", "1"] }])
+    );
+    assert_eq!(
+        result("flag", json!([true, yard.from.to_uppercase().replace("0X", "0x"), 1])).await,
+        json!({ "0": true, "1": yard.from, "2": "1" })
+    );
+    assert_eq!(result("single", json!([7])).await, "7");
+    assert_eq!(result("named", json!([7])).await, json!({ "twice": "14" }));
+    assert_eq!(result("nothing", json!([])).await, json!(null));
+    assert_eq!(result("over(address)", json!([yard.from])).await, "address");
+    assert_eq!(result("over", json!([1, 2])).await, "two");
+
+    // In the URL, and at a block of the past.
+    let path = format!("/api/v1/contracts/{address}/call?functionName=single&args=%5B{max}%5D");
+    assert_eq!(yard.explorer.json(&path).await["result"], max);
+    let before = yard.anvil.block_number().await;
+    let data = yard.anvil.cast(&["calldata", "set(uint256)", "6"]).await;
+    yard.anvil.send(json!({ "from": yard.from, "to": address, "data": data.trim() })).await;
+    yard.anvil.wait_for(&yard.explorer).await;
+    assert_eq!(result("stored", json!([])).await, "6");
+    let path = format!("/api/v1/contracts/{address}/call?functionName=stored&blockNumber={before}");
+    assert_eq!(yard.explorer.json(&path).await["result"], "5");
+    let path = format!("/api/v1/contracts/{address}/call?functionName=stored&blockNumber=999999");
+    assert_eq!(yard.explorer.get(&path).await.status, 404);
+
+    for (function, arguments, status, field, told) in [
+        ("over", json!([1]), 400, "functionName", "over(uint256), over(address)"),
+        ("nope", json!([]), 400, "functionName", "stored()"),
+        ("set", json!([1]), 400, "functionName", "not view or pure"),
+        ("single", json!([]), 400, "args", "takes 1 arguments, not 0"),
+        ("single", json!(["x"]), 400, "args", "args[0] must be a whole number"),
+        ("single", json!([1.5]), 400, "args", "args[0]"),
+        ("lines", json!([[{ "name": "a" }]]), 400, "args", "args[0][0] must have the member ends"),
+        ("text", json!([]), 422, "", "the call reverted: not today"),
+        ("bare", json!([]), 422, "", "the call reverted: without a reason"),
+        ("custom", json!([yard.from]), 422, "", "needed: 9)"),
+        ("divide", json!([0]), 422, "", "panic 0x12: a division by zero"),
+        ("flag", json!([true, yard.from, 2]), 422, "", "reverted"),
+        ("burn", json!([]), 422, "", "reverted"),
+        ("huge", json!([]), 422, "", "longer than"),
+    ] {
+        let answer = yard.call(&address, function, arguments).await;
+        assert_eq!(answer.status, status, "{function}: {}", answer.json);
+        assert_eq!(answer.json["field"].as_str().unwrap_or_default(), field, "{function}: {}", answer.json);
+        assert!(answer.json["detail"].as_str().unwrap().contains(told), "{function}: {}", answer.json);
+    }
+}

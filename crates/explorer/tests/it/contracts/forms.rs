@@ -1,0 +1,81 @@
+//! Sources in all the forms in which people have them.
+
+use serde_json::{Value, json};
+
+use super::yard::{Yard, code_of, compile, word};
+
+const VERSION: &str = "0.8.20+commit.a1b79de6";
+const BASE: &str = "pragma solidity ^0.8.0;\nabstract contract Base { uint256 public x; }\n";
+const MAIN: &str = "pragma solidity ^0.8.0;\nimport \"./Base.sol\";\nimport {Unused} from \"lib/Unused.sol\";\n\
+    contract Main is Base { constructor(uint256 y) { x = y; } }\n";
+const UNUSED: &str = "pragma solidity ^0.8.0;\nlibrary Unused {}\n";
+const STRANGE: &str = "pragma solidity ^0.8.0;\ncontract Strange {}\n";
+
+#[tokio::test]
+async fn standard_json_and_several_files_are_taken_in_every_form() {
+    let yard = Yard::start().await;
+    let sources = json!({
+        "contracts/Base.sol": { "content": BASE },
+        "contracts/Main.sol": { "content": MAIN },
+        "lib/Unused.sol": { "content": UNUSED },
+    });
+    let settings = json!({
+        "optimizer": { "enabled": true, "runs": 777 },
+        "evmVersion": "paris",
+        "metadata": { "bytecodeHash": "ipfs" },
+        "outputSelection": { "*": { "*": ["evm.bytecode.object", "metadata"] } },
+    });
+    let standard = json!({ "language": "Solidity", "sources": sources, "settings": settings });
+    let output = compile("0.8.20", vec![standard.clone()]).await.remove(0);
+    let code = code_of(&output, "contracts/Main.sol", "Main");
+    let mut more = standard.clone();
+    more["sources"]["elsewhere/Strange.sol"] = json!({ "content": STRANGE });
+    let mut forms = vec![
+        (more.to_string(), "exact"),
+        (format!("{{{standard}}}"), "exact"),
+        // Without its settings: 777 runs are nobody's guess, but the code is that of any number of them.
+        (sources.to_string(), "partial"),
+    ];
+    let usual = json!({ "language": "Solidity", "sources": sources, "settings": {} });
+    forms.push((usual.to_string(), "partial"));
+    for (form, expected) in forms {
+        let address = yard.deploy(&format!("{code}{}", word(5))).await;
+        let answer = yard.verify(&address, VERSION, &form).await;
+        assert_eq!(answer["match"], expected, "{form}: {answer}");
+        let contract = yard.explorer.json(&format!("/api/v1/contracts/{address}")).await;
+        let paths: Vec<&str> =
+            contract["sources"].as_array().unwrap().iter().map(|source| source["path"].as_str().unwrap()).collect();
+        assert_eq!(paths, ["contracts/Base.sol", "contracts/Main.sol", "lib/Unused.sol"], "no source that is not used");
+        assert_eq!(contract["name"], "Main");
+    }
+}
+
+#[tokio::test]
+async fn line_ends_that_a_form_changed_do_not_cost_the_exact_match_and_what_is_told_is_held_to() {
+    let yard = Yard::start().await;
+    let source = "pragma solidity ^0.8.0;\r\ncontract Lines {\r\n  uint256 public x;\r\n}\r\n";
+    let settings = json!({ "outputSelection": { "*": { "*": ["evm.bytecode.object"] } } });
+    let input =
+        json!({ "language": "Solidity", "sources": { "Lines.sol": { "content": source } }, "settings": settings });
+    let output = compile("0.8.20", vec![input]).await.remove(0);
+    let code = code_of(&output, "Lines.sol", "Lines");
+    let address = yard.deploy(&code).await;
+    let sent = source.replace("\r\n", "\n");
+    let answer = yard.verify(&address, VERSION, &sent).await;
+    assert_eq!(answer["match"], "exact", "{answer}");
+
+    let body = |more: Value| {
+        let mut body = json!({ "address": address, "sourceCode": "contract Other { uint256 public x; }", "compilerVersion": VERSION });
+        for (name, value) in more.as_object().unwrap() {
+            body[name] = value.clone();
+        }
+        body
+    };
+    let told = body(json!({ "optimizer": true, "runs": 5, "evmVersion": "paris", "viaIR": false }));
+    let answer = yard.post("/api/v1/verify", &told).await.ok();
+    let message = answer["message"].as_str().unwrap();
+    assert!(message.contains("optimizer with 5 runs, EVM version paris"), "{message}");
+    assert!(message.contains("1 compilation "), "{message}");
+    let answer = yard.post("/api/v1/verify", &body(json!({ "contractName": "Nobody" }))).await.ok();
+    assert_eq!(answer["message"], "The source defines no contract named Nobody.");
+}

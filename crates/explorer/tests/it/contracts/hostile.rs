@@ -1,0 +1,117 @@
+//! Sources that are meant to harm.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::yard::Yard;
+
+const VERSION: &str = "0.8.20";
+/// Returns one byte: no compiler's code, so that every source is tried.
+const NOTHING: &str = "6001600c60003960016000f300";
+
+/// Each constant is twice the one before, and worked out anew each time: 2^40 steps, in a thousand bytes.
+fn endless() -> String {
+    let mut source = "contract C{uint constant a0=1;".to_owned();
+    for step in 1..=40 {
+        source += &format!("uint constant a{step}=a{p}+a{p};", p = step - 1);
+    }
+    source + "uint[a40] x;}"
+}
+
+/// Each struct holds the one before twice: an interface of 2^24 members.
+fn swelling() -> String {
+    let mut source = "contract C{struct S0{uint a;}".to_owned();
+    for step in 1..=24 {
+        source += &format!("struct S{step}{{S{p} a;S{p} b;}}", p = step - 1);
+    }
+    source + "function f(S24 memory x) external {}}"
+}
+
+fn nested() -> String {
+    let depth = 990_000;
+    format!("contract C{{uint x={}1{};}}", "(".repeat(depth), ")".repeat(depth))
+}
+
+fn many() -> String {
+    (0..10_000).map(|number| format!("contract C{number}{{uint public x{number};}}\n")).collect()
+}
+
+#[tokio::test]
+async fn hostile_sources_are_answered_in_time_and_the_service_is_unharmed() {
+    let yard = Yard::start().await;
+    let mut addresses = Vec::new();
+    for _ in 0..5 {
+        addresses.push(yard.deploy(NOTHING).await);
+    }
+    let sources = [
+        ("stopped", endless()),
+        ("stopped", swelling()),
+        ("", nested()),
+        ("", many()),
+        ("not found", "import \"/etc/passwd\"; import \"file:///etc/hosts\"; contract C {}".to_owned()),
+    ];
+    let attempt = async |address: &str, source: &str| -> (Value, Duration) {
+        let body = json!({ "address": address, "sourceCode": source, "compilerVersion": VERSION });
+        let started = Instant::now();
+        let answer = yard.post("/api/v1/verify", &body).await;
+        (answer.ok(), started.elapsed())
+    };
+    let work = async {
+        let jobs = addresses.iter().zip(&sources).map(|(address, (_, source))| attempt(address, source));
+        futures_join(jobs.collect()).await
+    };
+    let others = async {
+        // Meanwhile everything else is served, and the same address is not verified twice at once.
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let body = json!({ "address": addresses[0], "sourceCode": "contract A {}", "compilerVersion": VERSION });
+        let twice = yard.post("/api/v1/verify", &body).await;
+        assert_eq!((twice.status, &twice.json["code"]), (409, &json!("verification_under_way")));
+        for _ in 0..20 {
+            let started = Instant::now();
+            yard.explorer.json("/api/v1/blocks").await;
+            assert!(started.elapsed() < Duration::from_secs(2));
+        }
+    };
+    let (answers, ()) = tokio::join!(work, others);
+    for ((told, _), (answer, took)) in sources.iter().zip(&answers) {
+        println!("{took:?}: {}", answer["message"]);
+        assert_eq!(answer["success"], false, "{answer}");
+        let message = answer["message"].as_str().unwrap();
+        assert!(message.contains(told), "{message}");
+        assert!(!message.contains("root:"), "{message}");
+        assert!(message.len() < 3_000, "{} characters", message.len());
+        assert!(*took < Duration::from_secs(180), "{took:?}");
+    }
+    assert_eq!(yard.explorer.json("/health").await["status"], "ok");
+}
+
+/// A few requests at once.
+async fn futures_join<T>(jobs: Vec<impl Future<Output = T>>) -> Vec<T> {
+    let mut jobs: Vec<_> = jobs.into_iter().map(Box::pin).collect();
+    let mut done: Vec<Option<T>> = jobs.iter().map(|_| None).collect();
+    std::future::poll_fn(move |context| {
+        for (job, done) in jobs.iter_mut().zip(&mut done) {
+            if done.is_none()
+                && let std::task::Poll::Ready(value) = job.as_mut().poll(context)
+            {
+                *done = Some(value);
+            }
+        }
+        if done.iter().all(Option::is_some) {
+            std::task::Poll::Ready(done.iter_mut().map(|done| done.take().unwrap()).collect())
+        } else {
+            std::task::Poll::Pending
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_body_over_two_megabytes_is_not_read() {
+    let yard = Yard::start().await;
+    let address = yard.deploy(NOTHING).await;
+    let source = format!("contract A {{}} // {}", "x".repeat(2 << 20));
+    let body = json!({ "address": address, "sourceCode": source, "compilerVersion": VERSION });
+    assert_eq!(yard.post("/api/v1/verify", &body).await.status, 413);
+}

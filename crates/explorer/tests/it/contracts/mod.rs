@@ -1,0 +1,11 @@
+//! Contracts deployed on a real node by real compilers, verified through the API from their sources, and called.
+
+mod calls;
+mod forms;
+mod found;
+mod hostile;
+mod packages;
+mod parts;
+mod proxies;
+mod refused;
+mod yard;

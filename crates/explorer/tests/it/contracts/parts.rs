@@ -1,0 +1,149 @@
+//! Contracts that are not code alone: libraries, immutable values, contracts that make others, and twins.
+
+use serde_json::{Value, json};
+
+use super::yard::{Yard, code_of, compile, input, word};
+
+const VERSION: &str = "v0.8.20+commit.a1b79de6";
+const PATH: &str = "contracts/Vault.sol";
+const SOURCE: &str = "// SPDX-License-Identifier: GPL-3.0-or-later
+pragma solidity ^0.8.20;
+
+library Sums {
+    function twice(uint256 x) external pure returns (uint256) { return 2 * x; }
+}
+
+contract Child {
+    uint256 public immutable born;
+    address public maker;
+    constructor(uint256 b) { born = b; maker = msg.sender; }
+}
+
+contract Factory {
+    Child[] public children;
+    function make(uint256 b) external returns (address) {
+        Child child = new Child(b);
+        children.push(child);
+        return address(child);
+    }
+}
+
+contract Vault {
+    uint256 public immutable cap;
+    address public immutable keeper;
+    string public title;
+    constructor(uint256 c, string memory t) { cap = c; keeper = msg.sender; title = t; }
+    function twice(uint256 x) external pure returns (uint256) { return Sums.twice(x); }
+    function half(uint256 x) external view returns (uint256) { return x <= cap ? x / 2 : cap; }
+}
+";
+
+/// `(uint256 7, string "savings")`
+fn vault_arguments() -> String {
+    let text = format!("{:0<64}", alloy_primitives::hex::encode("savings"));
+    [word(7), word(64), word(7), text].concat()
+}
+
+/// Puts the address where the compiler left its place open.
+fn link(code: &str, library: &str) -> String {
+    let mut linked = code.to_owned();
+    while let Some(at) = linked.find("__$") {
+        linked.replace_range(at..at + 40, library.trim_start_matches("0x"));
+    }
+    linked
+}
+
+struct Deployed {
+    sums: String,
+    vault: String,
+    factory: String,
+    child: String,
+    second_child: String,
+    twin_child: String,
+}
+
+async fn deploy(yard: &Yard, output: &Value) -> Deployed {
+    let code = |name: &str| code_of(output, PATH, name);
+    let sums = yard.deploy(&code("Sums")).await;
+    let vault = yard.deploy(&format!("{}{}", link(&code("Vault"), &sums), vault_arguments())).await;
+    let factory = yard.deploy(&code("Factory")).await;
+    let mut children = Vec::new();
+    for (index, born) in [11, 12, 11].into_iter().enumerate() {
+        let data = format!("0x{}{}", &alloy_primitives::keccak256("make(uint256)").to_string()[2..10], word(born));
+        yard.anvil.send(json!({ "from": yard.from, "to": factory, "data": data, "gas": "0x300000" })).await;
+        let index = index.to_string();
+        let child = yard.anvil.cast(&["call", &factory, "children(uint256)(address)", &index]).await;
+        children.push(child.trim().to_lowercase());
+    }
+    yard.anvil.wait_for(&yard.explorer).await;
+    let [child, second_child, twin_child] = children.try_into().unwrap();
+    Deployed { sums, vault, factory, child, second_child, twin_child }
+}
+
+#[tokio::test]
+async fn libraries_immutables_factories_and_what_they_make_are_verified() {
+    let yard = Yard::start().await;
+    let settings = json!({ "optimizer": { "enabled": true, "runs": 200 } });
+    let linked = async |library: &str| {
+        let mut settings = settings.clone();
+        settings["libraries"] = json!({ PATH: { "Sums": library } });
+        compile("0.8.20", vec![input(PATH, SOURCE, &settings)]).await.remove(0)
+    };
+    let output = compile("0.8.20", vec![input(PATH, SOURCE, &settings)]).await.remove(0);
+    let on_chain = deploy(&yard, &output).await;
+    let changed = SOURCE.replace("SPDX-License-Identifier: GPL-3.0-or-later", "SPDX-License-Identifier: MIT");
+    let broken = SOURCE.replace("born = b;", "born = b + 1;").replace("x / 2", "x / 3").replace("2 * x", "3 * x");
+    for (address, name, made_by_transaction) in [
+        (&on_chain.sums, "Sums", true),
+        (&on_chain.vault, "Vault", true),
+        (&on_chain.factory, "Factory", true),
+        (&on_chain.child, "Child", false),
+    ] {
+        let answer = yard.verify(address, VERSION, &broken).await;
+        // A child's constructor is all that changed in it: its running code is the same.
+        let refused = if name == "Child" { "partial" } else { "" };
+        assert_eq!(answer["match"].as_str().unwrap_or_default(), refused, "{name}: {answer}");
+
+        let answer = yard.verify(address, VERSION, &changed).await;
+        assert_eq!(answer["match"], "partial", "{name}: {answer}");
+        let answer = yard.verify(address, VERSION, SOURCE).await;
+        assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!(name)), "{answer}");
+        let creation = if made_by_transaction { json!("exact") } else { Value::Null };
+        assert_eq!(answer["creationMatch"], creation, "{answer}");
+        let unproven = answer["message"].as_str().unwrap().contains("constructor was not verified");
+        assert_eq!(unproven, !made_by_transaction, "{answer}");
+    }
+    let vault = yard.explorer.json(&format!("/api/v1/contracts/{}", on_chain.vault)).await;
+    assert_eq!(vault["libraries"], json!({ "contracts/Vault.sol:Sums": on_chain.sums }));
+    assert_eq!(vault["license"], "GPL-3.0-or-later");
+    assert_eq!(vault["constructorArguments"], format!("0x{}", vault_arguments()));
+    assert_eq!(yard.result(&on_chain.vault, "twice", json!(["21"])).await, "42");
+    assert_eq!(yard.result(&on_chain.vault, "title", json!([])).await, "savings");
+
+    // The address of a library may also stand among the settings, and so in the hash.
+    let output = linked(&on_chain.sums).await;
+    let second = yard.deploy(&format!("{}{}", code_of(&output, PATH, "Vault"), vault_arguments())).await;
+    let answer = yard.verify(&second, VERSION, SOURCE).await;
+    assert_eq!(answer["match"], "exact", "{answer}");
+
+    // A twin is marked as one; other immutable values are other code.
+    let twin = yard.explorer.json(&format!("/api/v1/contracts/{}", on_chain.twin_child)).await;
+    assert_eq!((&twin["twinOf"], &twin["name"]), (&json!(on_chain.child), &json!("Child")));
+    assert_eq!(yard.result(&on_chain.twin_child, "born", json!([])).await, "11");
+    assert_eq!(yard.explorer.get(&format!("/api/v1/contracts/{}", on_chain.second_child)).await.status, 404);
+    assert_eq!(yard.call(&on_chain.second_child, "born", json!([])).await.status, 404);
+
+    // Names and labels follow.
+    let detail = yard.explorer.json(&format!("/api/v1/addresses/{}", on_chain.vault)).await;
+    assert_eq!((&detail["label"], &detail["contract"]["verified"]), (&json!("Vault"), &json!(true)));
+    assert_eq!((&detail["contract"]["name"], &detail["contract"]["twinOf"]), (&json!("Vault"), &Value::Null));
+    let list = yard.explorer.json("/api/v1/contracts?limit=2").await;
+    assert_eq!((&list["total"], list["contracts"].as_array().unwrap().len()), (&json!(5), 2));
+    assert_eq!(list["contracts"][0]["address"], second);
+
+    // What is verified outlasts a restart.
+    let (_, data) = yard.explorer.stop().await;
+    let again = crate::support::TestExplorer::start_on(yard.anvil.url(), &data).await;
+    yard.anvil.wait_for(&again).await;
+    assert_eq!(again.json(&format!("/api/v1/contracts/{}", on_chain.vault)).await, vault);
+}

@@ -1,0 +1,177 @@
+use std::{
+    io::Write,
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::support::{Anvil, Launch, TestExplorer, client::Answer};
+
+/// A chain to put contracts on, and an explorer that knows where compilers are.
+#[derive(Debug)]
+pub(crate) struct Yard {
+    pub(crate) anvil: Anvil,
+    pub(crate) explorer: TestExplorer,
+    pub(crate) from: String,
+}
+
+/// A contract and how it is compiled.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    pub(crate) version: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) source: String,
+    pub(crate) contract: &'static str,
+    pub(crate) settings: Value,
+    /// Constructor arguments, in hexadecimal digits.
+    pub(crate) arguments: String,
+}
+
+impl Yard {
+    pub(crate) async fn start() -> Self {
+        let anvil = Anvil::with(&["--gas-limit", "100000000"]).await;
+        let launch = Launch::run(anvil.url()).argument("--compiler-source", compilers().display());
+        let explorer = launch.start().await;
+        let from = anvil.accounts().await.remove(0);
+        Self { anvil, explorer, from }
+    }
+
+    /// Puts code on the chain, waits until it is indexed, and gives its address.
+    pub(crate) async fn deploy(&self, code: &str) -> String {
+        let code = format!("0x{}", code.trim_start_matches("0x"));
+        let receipt = self.anvil.send(json!({ "from": self.from, "data": code, "gas": "0xf00000" })).await;
+        assert_eq!(receipt["status"], "0x1", "the contract is not deployed: {receipt}");
+        self.anvil.wait_for(&self.explorer).await;
+        receipt["contractAddress"].as_str().unwrap().to_lowercase()
+    }
+
+    /// Compiles and deploys.
+    pub(crate) async fn put(&self, case: &Case) -> String {
+        let code = compile_case(case).await;
+        self.deploy(&format!("{code}{}", case.arguments)).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        let client = self.explorer.client();
+        let request = client.request("POST", path).header("Content-Type", "application/json");
+        client.send(request.timeout(Duration::from_secs(240)).body(body.to_string())).await
+    }
+
+    pub(crate) async fn verify(&self, address: &str, version: &str, source: &str) -> Value {
+        let body = json!({ "address": address, "sourceCode": source, "compilerVersion": version });
+        let started = Instant::now();
+        let answer = self.post("/api/v1/verify", &body).await.ok();
+        println!("{version}: {:.2} s: {}", started.elapsed().as_secs_f32(), answer["message"]);
+        assert_eq!(answer["address"], address);
+        answer
+    }
+
+    pub(crate) async fn call(&self, address: &str, function: &str, arguments: Value) -> Answer {
+        let body = json!({ "functionName": function, "args": arguments });
+        self.post(&format!("/api/v1/contracts/{address}/call"), &body).await
+    }
+
+    /// The result of a call, which must succeed.
+    pub(crate) async fn result(&self, address: &str, function: &str, arguments: Value) -> Value {
+        let mut answer = self.call(address, function, arguments).await.ok();
+        answer["result"].take()
+    }
+}
+
+pub(crate) fn clients() -> PathBuf {
+    PathBuf::from(std::env::var_os("EXPLORER_TEST_CLIENTS").unwrap_or_else(|| {
+        panic!("this test needs compilers: run ./test, which gets them, or set EXPLORER_TEST_CLIENTS")
+    }))
+}
+
+/// Where the packages of compilers are.
+pub(crate) fn compilers() -> PathBuf {
+    clients().join("node_modules")
+}
+
+async fn run_script(script: &str, arguments: &[&str], input: String) -> String {
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
+    let mut command = Command::new("node");
+    command.arg(script).args(arguments).env("EXPLORER_TEST_CLIENTS", clients());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let run = move || {
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let output = tokio::task::spawn_blocking(run).await.unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Compiles with the package's own glue, not with ours: an opinion from outside.
+pub(crate) async fn compile(version: &str, inputs: Vec<Value>) -> Vec<Value> {
+    let printed = run_script("compile.mjs", &[version], Value::from(inputs).to_string()).await;
+    serde_json::from_str(&printed).unwrap()
+}
+
+/// Puts contracts of npm packages and all that they import into one file.
+pub(crate) async fn flatten(pragma: &str, paths: &[&str]) -> String {
+    run_script("flatten.mjs", &[&[pragma], paths].concat(), String::new()).await
+}
+
+pub(crate) fn input(path: &str, source: &str, settings: &Value) -> Value {
+    let mut settings = settings.clone();
+    settings["outputSelection"] = json!({ "*": { "*": ["abi", "metadata", "evm.bytecode.object"] } });
+    json!({ "language": "Solidity", "sources": { path: { "content": source } }, "settings": settings })
+}
+
+/// The creation code of one contract, in hexadecimal digits.
+#[track_caller]
+pub(crate) fn code_of(output: &Value, path: &str, contract: &str) -> String {
+    let code = output["contracts"][path][contract]["evm"]["bytecode"]["object"].as_str();
+    code.unwrap_or_else(|| panic!("no {contract} in {}", output["errors"])).to_owned()
+}
+
+async fn compile_case(case: &Case) -> String {
+    let short = case.version.split('+').next().unwrap();
+    let outputs = compile(short, vec![input(case.path, &case.source, &case.settings)]).await;
+    code_of(&outputs[0], case.path, case.contract)
+}
+
+/// A word as the ABI writes it.
+pub(crate) fn word(number: u64) -> String {
+    format!("{number:064x}")
+}
+
+/// The source of a coin that every compiler from 0.4.22 on takes.
+pub(crate) const COIN: &str = "pragma solidity >=0.4.22;
+
+// A coin.
+contract Owned {
+    address public owner;
+    constructor() public { owner = msg.sender; }
+}
+
+contract Coin is Owned {
+    mapping(address => uint256) public balances;
+    uint256 public total;
+    event Minted(address to, uint256 amount);
+
+    constructor(uint256 first) public {
+        total = first;
+        balances[msg.sender] = first;
+    }
+
+    function mint(address to, uint256 amount) public returns (bool) {
+        require(msg.sender == owner, \"only the owner\");
+        balances[to] += amount;
+        total += amount;
+        emit Minted(to, amount);
+        return true;
+    }
+
+    function most(uint256[] memory amounts) public pure returns (uint256 best) {
+        for (uint256 i = 0; i < amounts.length; i++) {
+            if (amounts[i] > best) best = amounts[i];
+        }
+    }
+}
+";

@@ -1,0 +1,76 @@
+//! What makes up a contract: its code, its storage, and the code that created it.
+
+use alloy_primitives::Bytes;
+use domain::{Address, B256};
+use serde::Deserialize;
+
+use crate::{
+    CallBlock, NodeError,
+    decode::HexBytes,
+    rpc_error::RpcErrorKind,
+    upstream::{Call, Upstream},
+};
+
+const CODE: &str = "eth_getCode";
+const STORAGE: &str = "eth_getStorageAt";
+const TRANSACTION: &str = "eth_getTransactionByHash";
+
+pub(crate) async fn fetch_code(upstream: &Upstream, address: Address, at: CallBlock) -> Result<Bytes, NodeError> {
+    match code_at(upstream, address, at).await {
+        // A node that prunes. Code hardly ever changes: that of today will do.
+        Err(error) if error.rpc_kind() == Some(RpcErrorKind::StateGone) && at != CallBlock::Latest => {
+            code_at(upstream, address, CallBlock::Latest).await
+        }
+        outcome => outcome,
+    }
+}
+
+async fn code_at(upstream: &Upstream, address: Address, at: CallBlock) -> Result<Bytes, NodeError> {
+    let block = block_text(at);
+    let code = upstream.call::<HexBytes>(&Call::new(CODE, format!(r#"["{address:#x}",{block}]"#))).await?;
+    Ok(code.ok_or_else(|| NodeError::bad_answer(CODE, "null"))?.0)
+}
+
+pub(crate) async fn fetch_storage(
+    upstream: &Upstream,
+    address: Address,
+    slots: &[B256],
+    at: CallBlock,
+) -> Result<Vec<B256>, NodeError> {
+    let block = block_text(at);
+    let ask = |slot: &B256| Call::new(STORAGE, format!(r#"["{address:#x}","{slot}",{block}]"#));
+    let calls: Vec<Call> = slots.iter().map(ask).collect();
+    let answers = upstream.call_many::<HexBytes>(&calls).await?;
+    let read = |answer: Result<Option<HexBytes>, NodeError>| {
+        let word = answer?.ok_or_else(|| NodeError::bad_answer(STORAGE, "null"))?.0;
+        if word.len() > B256::len_bytes() {
+            return Err(NodeError::bad_answer(STORAGE, "more than a word"));
+        }
+        Ok(B256::left_padding_from(&word))
+    };
+    answers.into_iter().map(read).collect()
+}
+
+#[derive(Deserialize)]
+struct RawCreation {
+    hash: String,
+    to: Option<String>,
+    input: HexBytes,
+}
+
+pub(crate) async fn find_creation_code(upstream: &Upstream, transaction: B256) -> Result<Option<Bytes>, NodeError> {
+    let call = Call::new(TRANSACTION, format!(r#"["{transaction}"]"#));
+    let Some(found) = upstream.call::<RawCreation>(&call).await? else { return Ok(None) };
+    if !found.hash.eq_ignore_ascii_case(&transaction.to_string()) {
+        return Err(NodeError::bad_answer(TRANSACTION, "another transaction"));
+    }
+    Ok(found.to.is_none().then_some(found.input.0))
+}
+
+/// The state of a block by its number: every node takes one.
+pub(crate) fn block_text(at: CallBlock) -> String {
+    match at {
+        CallBlock::Latest => r#""latest""#.to_owned(),
+        CallBlock::At(block) => format!(r#""{:#x}""#, block.number),
+    }
+}

@@ -1,0 +1,52 @@
+//! Calls that only read, told with what a contract gives when it refuses.
+
+use alloy_primitives::Bytes;
+
+use crate::{
+    CallBlock, CallRequest, NodeError,
+    contract::block_text,
+    decode::HexBytes,
+    rpc_error::RpcErrorKind,
+    upstream::{Call, Upstream},
+};
+
+const METHOD: &str = "eth_call";
+
+/// How a call that only reads ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ViewOutcome {
+    Returned(Bytes),
+    /// The contract reverted, or the execution came to an end otherwise.
+    Reverted {
+        /// What the contract gave; None where the node does not say.
+        data: Option<Bytes>,
+        /// In the node's words.
+        message: String,
+    },
+    /// The node no longer has the state of the block.
+    StateGone,
+}
+
+pub(crate) async fn call(upstream: &Upstream, request: &CallRequest, at: CallBlock) -> Result<ViewOutcome, NodeError> {
+    let to = request.to.map(|to| format!(r#""to":"{to:#x}","#)).unwrap_or_default();
+    let block = block_text(at);
+    let params = format!(
+        r#"[{{{to}"input":"{data}","data":"{data}","gas":"{:#x}"}},{block}]"#,
+        request.gas,
+        data = request.data
+    );
+    match upstream.call::<HexBytes>(&Call::new(METHOD, params)).await {
+        Ok(Some(output)) => Ok(ViewOutcome::Returned(output.0)),
+        Ok(None) => Err(NodeError::bad_answer(METHOD, "null")),
+        Err(NodeError::Rpc { data: Some(data), message, .. }) => {
+            Ok(ViewOutcome::Reverted { data: Some(data), message })
+        }
+        Err(error) => match (error.rpc_kind(), error) {
+            (Some(RpcErrorKind::Execution | RpcErrorKind::Final), NodeError::Rpc { data, message, .. }) => {
+                Ok(ViewOutcome::Reverted { data, message })
+            }
+            (Some(RpcErrorKind::StateGone), _) => Ok(ViewOutcome::StateGone),
+            (_, error) => Err(error),
+        },
+    }
+}

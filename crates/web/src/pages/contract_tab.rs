@@ -1,0 +1,151 @@
+//! What is known of the contract at an address: its code, its sources, and functions to ask.
+
+use alloy_json_abi::{Function, StateMutability};
+use alloy_primitives::hex;
+use contracts::Interface;
+use contracts::calls::Known;
+use domain::{Address, B256};
+
+use super::contracts::match_words;
+use crate::error::PageError;
+use crate::state::WebState;
+use crate::view::{AddressLink, Moment, source_lines, tame};
+
+/// Bytes of code that a page shows.
+const SHOWN_CODE: usize = 4 * 1024;
+
+pub(super) struct ContractView {
+    pub(super) code_hash: Option<String>,
+    pub(super) code_bytes: usize,
+    pub(super) code: String,
+    pub(super) is_cut: bool,
+    pub(super) verified: Option<VerifiedView>,
+    pub(super) proxy: Option<ProxyView>,
+    pub(super) functions: Vec<FunctionForm>,
+}
+
+pub(super) struct VerifiedView {
+    pub(super) name: String,
+    pub(super) compiler: String,
+    pub(super) kind: &'static str,
+    pub(super) constructor_unproven: bool,
+    pub(super) license: String,
+    pub(super) time: Moment,
+    pub(super) twin_of: Option<AddressLink>,
+    pub(super) constructor_arguments: Option<String>,
+    pub(super) settings: String,
+    pub(super) abi: String,
+    pub(super) sources: Vec<SourceView>,
+}
+
+pub(super) struct SourceView {
+    pub(super) path: String,
+    pub(super) lines: Vec<String>,
+}
+
+pub(super) struct ProxyView {
+    pub(super) target: AddressLink,
+    /// Whether the functions to ask are those of the target.
+    pub(super) known: bool,
+}
+
+/// A function that only reads.
+pub(super) struct FunctionForm {
+    pub(super) name: String,
+    pub(super) signature: String,
+    pub(super) inputs: Vec<Input>,
+    pub(super) gives: String,
+}
+
+pub(super) struct Input {
+    pub(super) id: String,
+    pub(super) label: String,
+    pub(super) kind: String,
+}
+
+impl WebState {
+    pub(super) async fn contract(&self, address: Address) -> Result<ContractView, PageError> {
+        let code_hash = self.chain.find_code_hash(address).await?;
+        let code = match code_hash {
+            Some(hash) => self.chain.find_code(hash).await?.unwrap_or_default(),
+            None => Default::default(),
+        };
+        let known = self.known(address, code_hash).await;
+        // Whom a proxy stands for is the node's to tell, and worth waiting for only a moment.
+        let target = self.implementation(address).await;
+        let target_known = match target {
+            Some(target) => self.known(target, self.chain.find_code_hash(target).await?).await,
+            None => None,
+        };
+        let asked = target_known.as_ref().or(known.as_ref());
+        let shown = code.get(..SHOWN_CODE).unwrap_or(&code);
+        Ok(ContractView {
+            code_hash: code_hash.map(|hash| format!("{hash:#x}")),
+            code_bytes: code.len(),
+            code: hex::encode_prefixed(shown),
+            is_cut: shown.len() < code.len(),
+            functions: asked.map(|known| forms(&Interface::read(&known.contract.abi))).unwrap_or_default(),
+            proxy: target.map(|target| ProxyView { target: self.names.address(target), known: target_known.is_some() }),
+            verified: known.map(|known| VerifiedView::new(known, self)),
+        })
+    }
+
+    async fn known(&self, address: Address, code_hash: Option<B256>) -> Option<Known> {
+        let found = self.calls.find_known(address, code_hash?).await;
+        found.inspect_err(|error| tracing::debug!(%error, "no sources")).ok().flatten()
+    }
+
+    async fn implementation(&self, address: Address) -> Option<Address> {
+        let looked = self.details.ask_node(self.calls.look_at(address)).await?;
+        looked.ok()?.1.map(|proxy| proxy.implementation)
+    }
+}
+
+impl VerifiedView {
+    fn new(Known { contract, twin_of }: Known, app: &WebState) -> Self {
+        let summary = contract.summary;
+        Self {
+            name: tame(&summary.name),
+            compiler: tame(&summary.compiler),
+            kind: match_words(summary.kind()),
+            constructor_unproven: summary.creation_match.is_none(),
+            license: summary.license.as_deref().map(tame).unwrap_or_default(),
+            time: Moment::of(summary.verified_at / 1000),
+            twin_of: twin_of.map(|twin| app.names.address(twin)),
+            constructor_arguments: contract.constructor_arguments.map(hex::encode_prefixed),
+            settings: pretty(&contract.settings),
+            abi: pretty(&contract.abi),
+            sources: contract
+                .sources
+                .into_iter()
+                .map(|source| SourceView { path: tame(&source.path), lines: source_lines(&source.content) })
+                .collect(),
+        }
+    }
+}
+
+fn pretty(json: &str) -> String {
+    let value = serde_json::from_str::<serde_json::Value>(json);
+    value.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| json.to_owned())
+}
+
+fn forms(interface: &Interface) -> Vec<FunctionForm> {
+    let reads =
+        |function: &&Function| matches!(function.state_mutability, StateMutability::View | StateMutability::Pure);
+    let form = |(number, function): (usize, &Function)| FunctionForm {
+        name: tame(&function.name),
+        signature: function.signature(),
+        inputs: function
+            .inputs
+            .iter()
+            .enumerate()
+            .map(|(place, input)| {
+                let kind = input.selector_type().into_owned();
+                let label = tame(&format!("{kind} {}", input.name));
+                Input { id: format!("argument-{number}-{place}"), label, kind }
+            })
+            .collect(),
+        gives: function.outputs.iter().map(|output| output.selector_type().into_owned()).collect::<Vec<_>>().join(", "),
+    };
+    interface.functions.iter().filter(reads).enumerate().map(form).collect()
+}

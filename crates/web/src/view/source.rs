@@ -1,0 +1,224 @@
+//! Source code with its words coloured. Whatever the text, what comes out is escaped markup, line by line.
+
+use askama::filters::{Html, escape};
+
+const KEYWORDS: [&str; 62] = [
+    "abstract",
+    "anonymous",
+    "as",
+    "assembly",
+    "assert",
+    "break",
+    "calldata",
+    "case",
+    "catch",
+    "constant",
+    "constructor",
+    "continue",
+    "contract",
+    "delete",
+    "do",
+    "else",
+    "emit",
+    "enum",
+    "error",
+    "event",
+    "external",
+    "fallback",
+    "false",
+    "final",
+    "for",
+    "from",
+    "function",
+    "if",
+    "immutable",
+    "import",
+    "indexed",
+    "interface",
+    "internal",
+    "is",
+    "let",
+    "library",
+    "mapping",
+    "memory",
+    "modifier",
+    "new",
+    "override",
+    "payable",
+    "pragma",
+    "private",
+    "public",
+    "pure",
+    "receive",
+    "require",
+    "return",
+    "returns",
+    "revert",
+    "storage",
+    "struct",
+    "switch",
+    "this",
+    "true",
+    "try",
+    "unchecked",
+    "using",
+    "view",
+    "virtual",
+    "while",
+];
+
+/// What a piece of source is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Keyword,
+    Type,
+    Number,
+    Text,
+    Comment,
+}
+
+impl Kind {
+    fn class(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Keyword => Some("k"),
+            Self::Type => Some("t"),
+            Self::Number => Some("n"),
+            Self::Text => Some("s"),
+            Self::Comment => Some("c"),
+        }
+    }
+}
+
+/// The lines of a source, as markup.
+pub(crate) fn lines(source: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for (kind, piece) in pieces(source) {
+        for (place, part) in piece.split('\n').enumerate() {
+            if place > 0 {
+                lines.push(String::new());
+            }
+            if let Some(line) = lines.last_mut() {
+                write(line, kind, part.trim_end_matches('\r'));
+            }
+        }
+    }
+    lines
+}
+
+fn write(line: &mut String, kind: Kind, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let Ok(escaped) = escape(text, Html);
+    match kind.class() {
+        Some(class) => line.push_str(&format!("<span class=\"{class}\">{escaped}</span>")),
+        None => line.push_str(&escaped.to_string()),
+    }
+}
+
+/// Cuts a source into pieces that together are the source again.
+fn pieces(source: &str) -> Vec<(Kind, &str)> {
+    let mut pieces = Vec::new();
+    let mut rest = source;
+    while let Some(first) = rest.chars().next() {
+        let (kind, length) = next_piece(rest, first);
+        let (piece, after) = rest.split_at(length);
+        pieces.push((kind, piece));
+        rest = after;
+    }
+    pieces
+}
+
+fn next_piece(rest: &str, first: char) -> (Kind, usize) {
+    if rest.starts_with("//") {
+        return (Kind::Comment, rest.find('\n').unwrap_or(rest.len()));
+    }
+    if rest.starts_with("/*") {
+        return (Kind::Comment, rest.find("*/").map_or(rest.len(), |end| end + 2));
+    }
+    if first == '"' || first == '\'' {
+        return (Kind::Text, quoted_length(rest, first));
+    }
+    let is_word = |char: char| char.is_alphanumeric() || char == '_' || char == '$';
+    if is_word(first) {
+        let length = rest.find(|char: char| !is_word(char)).unwrap_or(rest.len());
+        return (word_kind(&rest[..length], first), length);
+    }
+    (Kind::Plain, first.len_utf8())
+}
+
+/// Up to the closing quote, or to the end of the line where there is none.
+fn quoted_length(rest: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (place, char) in rest.char_indices().skip(1) {
+        match char {
+            '\n' => return place,
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if char == quote => return place + 1,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+fn word_kind(word: &str, first: char) -> Kind {
+    if first.is_ascii_digit() {
+        Kind::Number
+    } else if KEYWORDS.binary_search(&word).is_ok() {
+        Kind::Keyword
+    } else if is_type(word) {
+        Kind::Type
+    } else {
+        Kind::Plain
+    }
+}
+
+fn is_type(word: &str) -> bool {
+    let is_sized =
+        |name: &str| word.strip_prefix(name).is_some_and(|size| size.chars().all(|digit| digit.is_ascii_digit()));
+    matches!(word, "address" | "bool" | "string") || ["uint", "int", "bytes"].into_iter().any(is_sized)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keywords_stand_in_order_so_that_they_are_found() {
+        assert!(KEYWORDS.is_sorted());
+    }
+
+    #[test]
+    fn words_numbers_texts_and_comments_are_told_apart() {
+        let shown = lines("uint256 x = 0x1f; // \"no\"\nreturn 'a\\'b';").join("\n");
+        assert_eq!(
+            shown,
+            "<span class=\"t\">uint256</span> x = <span class=\"n\">0x1f</span>; <span class=\"c\">// &#34;no&#34;</span>\n\
+             <span class=\"k\">return</span> <span class=\"s\">&#39;a\\&#39;b&#39;</span>;"
+        );
+    }
+
+    #[test]
+    fn a_comment_over_several_lines_is_coloured_on_each() {
+        assert_eq!(lines("/* a\nb */c"), ["<span class=\"c\">/* a</span>", "<span class=\"c\">b */</span>c"]);
+    }
+
+    #[test]
+    fn nothing_in_a_source_becomes_markup() {
+        for source in ["<script>alert(1)</script>", "\"<img src=x>", "/*<b>", "'<i>\\", "// <u>\u{202e}"] {
+            assert!(
+                !lines(source).join("").replace("<span class=\"", "").replace("</span>", "").contains('<'),
+                "{source}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_pieces_are_the_source_again() {
+        let source = "a\"b\n/*c*/ d_$ 12e3 'é\\\n' /* open";
+        assert_eq!(pieces(source).into_iter().map(|(_, piece)| piece).collect::<String>(), source);
+    }
+}
