@@ -7,6 +7,7 @@ mod address;
 mod api_key;
 mod block;
 mod changes;
+mod delivery;
 mod filter;
 mod log;
 mod page;
@@ -16,13 +17,19 @@ mod token;
 mod trade;
 mod transaction;
 mod transfer;
+mod utc;
+mod webhook;
 
 pub use account::{Account, Code};
 pub use address::{AddressFacts, Creation};
-pub use alloy_primitives::{Address, B256, U256};
+pub use alloy_primitives::{Address, B256, Bytes, U256};
 pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, Involvement, TouchedHolder};
+pub use delivery::{
+    Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus,
+    EventIdentity, EventKind, EventPlace, NewDelivery, NextStep, NoDeliveryId,
+};
 pub use filter::{BlockRange, TransactionFilter};
 pub use log::{FetchedBlock, Log};
 pub use page::{Order, Page, PageRequest};
@@ -35,3 +42,7 @@ pub use token::{
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
 pub use transaction::{Selector, Transaction};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
+pub use utc::UtcTime;
+pub use webhook::{
+    AttemptEffect, EventKinds, NewWebhook, RetiredSecret, SealedSecret, Webhook, WebhookChange, WebhookId,
+};

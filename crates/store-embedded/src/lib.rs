@@ -19,10 +19,12 @@ mod standing;
 mod store;
 mod undo;
 mod user_records;
+mod webhook_records;
 mod write;
 mod writer;
 
 pub use reader::EmbeddedReader;
 pub use store::{EmbeddedStore, StoreOptions};
 pub use user_records::EmbeddedUserRecords;
+pub use webhook_records::EmbeddedWebhookRecords;
 pub use writer::EmbeddedWriter;

@@ -7,6 +7,7 @@ use crate::engine::Engine;
 use crate::meta::{self, Binding, SCHEMA};
 use crate::reader::EmbeddedReader;
 use crate::user_records::EmbeddedUserRecords;
+use crate::webhook_records::EmbeddedWebhookRecords;
 use crate::writer::EmbeddedWriter;
 
 /// How much memory the store may use.
@@ -30,6 +31,7 @@ pub struct EmbeddedStore {
     engine: Engine,
     options: StoreOptions,
     user_records: EmbeddedUserRecords,
+    webhook_records: EmbeddedWebhookRecords,
 }
 
 impl EmbeddedStore {
@@ -51,7 +53,8 @@ impl EmbeddedStore {
             }
         }
         let user_records = EmbeddedUserRecords::new(engine.clone());
-        Ok(Self { engine, options, user_records })
+        let webhook_records = EmbeddedWebhookRecords::new(engine.clone());
+        Ok(Self { engine, options, user_records, webhook_records })
     }
 
     /// The chain that the data is of; None while nothing was indexed yet.
@@ -100,6 +103,11 @@ impl EmbeddedStore {
     #[must_use]
     pub fn user_records(&self) -> EmbeddedUserRecords {
         self.user_records.clone()
+    }
+
+    #[must_use]
+    pub fn webhook_records(&self) -> EmbeddedWebhookRecords {
+        self.webhook_records.clone()
     }
 
     /// Returns once everything committed so far would survive a loss of power.

@@ -7,6 +7,7 @@ mod chain;
 mod checks;
 mod model;
 mod user_records;
+mod webhook_records;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ pub use model::Model;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 pub use user_records::run_user_records;
+pub use webhook_records::run_webhook_records;
 
 use crate::{ChainReader, ChainWriter, KeptAccounts, StoreError, Undo};
 

@@ -6,7 +6,12 @@ pub mod conformance;
 mod error;
 mod traits;
 mod user_records;
+mod webhook_records;
 
 pub use error::{BoxError, StoreError};
 pub use traits::{ChainReader, ChainWriter, KeptAccounts, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
+pub use webhook_records::{
+    AddWebhookError, EnqueueError, KEPT_ATTEMPTS, Matches, QueueHead, QueueState, REMEMBERED_BLOCKS, Removal,
+    Retraction, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookRecords,
+};
