@@ -8,7 +8,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use node::NodeError;
-use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError};
+use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError, WEBHOOKS_PER_OWNER};
+use webhooks::{RegistryError, UrlFault, VaultError};
 
 use crate::{
     keys::ProofFault,
@@ -68,6 +69,22 @@ pub(crate) enum ApiError {
     NotOwner,
     #[error("the owner has no such key")]
     KeyNotFound,
+    #[error("url {0}")]
+    RefusedUrl(UrlFault),
+    #[error("the owner has no such webhook")]
+    WebhookNotFound,
+    #[error("the webhook has no such delivery")]
+    DeliveryNotFound,
+    #[error("the webhook is not active: set it active first, with PATCH /api/v1/webhooks/{{id}}")]
+    WebhookInactive,
+    #[error("what the delivery tells of has left the chain")]
+    DeliveryCancelled,
+    #[error(
+        "the owner has {WEBHOOKS_PER_OWNER} webhooks already: delete one first, with DELETE /api/v1/webhooks/{{id}}"
+    )]
+    WebhookQuotaReached,
+    #[error("the secret of a webhook cannot be sealed or opened")]
+    Vault(#[source] VaultError),
     #[error("too many requests: ask again in {retry_after} s{advice}")]
     RateLimited { retry_after: u64, advice: &'static str },
     #[error("there is nothing at this path")]
@@ -131,6 +148,12 @@ impl ApiError {
             Self::RevokedKey => ProblemCode::RevokedKey,
             Self::NotOwner => ProblemCode::NotOwner,
             Self::KeyNotFound => ProblemCode::KeyNotFound,
+            Self::RefusedUrl(_) => ProblemCode::InvalidParameter,
+            Self::WebhookNotFound => ProblemCode::WebhookNotFound,
+            Self::DeliveryNotFound => ProblemCode::DeliveryNotFound,
+            Self::WebhookInactive => ProblemCode::WebhookInactive,
+            Self::DeliveryCancelled => ProblemCode::DeliveryCancelled,
+            Self::WebhookQuotaReached => ProblemCode::WebhookQuotaReached,
             Self::RateLimited { .. } => ProblemCode::RateLimited,
             Self::RouteNotFound => ProblemCode::RouteNotFound,
             Self::BlockNotFound => ProblemCode::BlockNotFound,
@@ -139,7 +162,7 @@ impl ApiError {
             Self::TokenNotFound => ProblemCode::TokenNotFound,
             Self::MethodNotAllowed => ProblemCode::MethodNotAllowed,
             Self::UriTooLong => ProblemCode::UriTooLong,
-            Self::Panicked { .. } | Self::Unwritable(_) => ProblemCode::InternalError,
+            Self::Panicked { .. } | Self::Unwritable(_) | Self::Vault(_) => ProblemCode::InternalError,
             Self::Store(_) | Self::NoTip => ProblemCode::StoreUnavailable,
             Self::NodeUnavailable(_) | Self::WalletUnknown(_) => ProblemCode::NodeUnavailable,
             Self::DeadlineExceeded => ProblemCode::DeadlineExceeded,
@@ -180,6 +203,7 @@ impl ApiError {
                 Some("timestamp".into())
             }
             Self::Proof(_) => Some("signature".into()),
+            Self::RefusedUrl(_) => Some("url".into()),
             Self::KeyRequired | Self::InvalidKey | Self::RevokedKey => Some("X-API-Key".into()),
             Self::MalformedUrl { field } => field.clone().map(Cow::from),
             Self::Body(fault) => fault.field(),
@@ -220,6 +244,21 @@ impl From<AddKeyError> for ApiError {
     }
 }
 
+impl From<RegistryError> for ApiError {
+    fn from(error: RegistryError) -> Self {
+        match error {
+            RegistryError::Url(fault) => Self::RefusedUrl(fault),
+            RegistryError::QuotaReached => Self::WebhookQuotaReached,
+            RegistryError::NoSuchWebhook => Self::WebhookNotFound,
+            RegistryError::NoSuchDelivery => Self::DeliveryNotFound,
+            RegistryError::Inactive => Self::WebhookInactive,
+            RegistryError::Cancelled => Self::DeliveryCancelled,
+            RegistryError::Vault(error) => Self::Vault(error),
+            RegistryError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
 impl ProblemCode {
     pub(crate) fn status(self) -> StatusCode {
         match self {
@@ -242,6 +281,8 @@ impl ProblemCode {
             Self::RevokedKey => StatusCode::UNAUTHORIZED,
             Self::NotOwner => StatusCode::FORBIDDEN,
             Self::KeyNotFound => StatusCode::NOT_FOUND,
+            Self::WebhookNotFound | Self::DeliveryNotFound => StatusCode::NOT_FOUND,
+            Self::WebhookInactive | Self::DeliveryCancelled | Self::WebhookQuotaReached => StatusCode::CONFLICT,
             Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::ProofUsed => StatusCode::CONFLICT,
             Self::KeyQuotaReached => StatusCode::CONFLICT,
@@ -279,6 +320,11 @@ impl ProblemCode {
             Self::RevokedKey => "API key revoked",
             Self::NotOwner => "Not yours",
             Self::KeyNotFound => "API key not found",
+            Self::WebhookNotFound => "Webhook not found",
+            Self::DeliveryNotFound => "Delivery not found",
+            Self::WebhookInactive => "Webhook not active",
+            Self::DeliveryCancelled => "Delivery cancelled",
+            Self::WebhookQuotaReached => "Too many webhooks",
             Self::BodyTooSlow => "Body too slow",
             Self::ProofUsed => "Proof already used",
             Self::KeyQuotaReached => "Too many API keys",
@@ -319,6 +365,11 @@ impl ProblemCode {
             Self::RevokedKey => "revoked_key",
             Self::NotOwner => "not_owner",
             Self::KeyNotFound => "key_not_found",
+            Self::WebhookNotFound => "webhook_not_found",
+            Self::DeliveryNotFound => "delivery_not_found",
+            Self::WebhookInactive => "webhook_inactive",
+            Self::DeliveryCancelled => "delivery_cancelled",
+            Self::WebhookQuotaReached => "webhook_quota_reached",
             Self::BodyTooSlow => "body_too_slow",
             Self::ProofUsed => "proof_used",
             Self::KeyQuotaReached => "key_quota_reached",
@@ -359,7 +410,7 @@ impl IntoResponse for ApiError {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) const CODES: [ProblemCode; 34] = [
+    pub(crate) const CODES: [ProblemCode; 39] = [
         ProblemCode::InvalidParameter,
         ProblemCode::RepeatedParameter,
         ProblemCode::MalformedUrl,
@@ -382,6 +433,11 @@ pub(crate) mod tests {
         ProblemCode::RevokedKey,
         ProblemCode::NotOwner,
         ProblemCode::KeyNotFound,
+        ProblemCode::WebhookNotFound,
+        ProblemCode::DeliveryNotFound,
+        ProblemCode::WebhookInactive,
+        ProblemCode::DeliveryCancelled,
+        ProblemCode::WebhookQuotaReached,
         ProblemCode::BodyTooSlow,
         ProblemCode::ProofUsed,
         ProblemCode::KeyQuotaReached,

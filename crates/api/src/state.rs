@@ -4,6 +4,7 @@ use domain::{BlockNumber, SyncStatus};
 use node::NodeClient;
 use store::{ChainReader, KeptAccounts, UserRecords};
 use tokio::sync::watch;
+use webhooks::Registry;
 
 use crate::{
     Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix, TrustedProxies,
@@ -23,6 +24,7 @@ pub struct ApiParts {
     pub chain: Arc<dyn ChainReader>,
     pub accounts: Arc<dyn KeptAccounts>,
     pub records: Arc<dyn UserRecords>,
+    pub webhooks: Registry,
     pub node: NodeClient,
     pub sync: watch::Receiver<SyncStatus>,
     pub labels: Labels,
@@ -44,6 +46,7 @@ pub struct ApiState {
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) dexes: Dexes,
     pub(crate) records: Arc<dyn UserRecords>,
+    pub(crate) webhooks: Registry,
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) issuer: KeyIssuer,
     pub(crate) access: OwnerAccess,
@@ -65,6 +68,7 @@ impl ApiState {
             dexes: parts.dexes,
             issuer: KeyIssuer::new(Arc::clone(&parts.records), parts.node),
             records: parts.records,
+            webhooks: parts.webhooks,
             keys,
             access: parts.access,
             admission: Arc::new(admission),

@@ -17,7 +17,8 @@ pub enum TokenPrefix {
 pub struct UnknownTokenPrefix;
 
 impl TokenPrefix {
-    pub(crate) fn name(self, kind: TokenKind) -> &'static str {
+    #[must_use]
+    pub fn name(self, kind: TokenKind) -> &'static str {
         match (self, kind) {
             (Self::Bep, TokenKind::Bep20) => "BEP20",
             (Self::Bep, TokenKind::Bep721) => "BEP721",

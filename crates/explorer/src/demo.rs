@@ -9,6 +9,7 @@ use devchain::traffic::{HistoryPlan, Traffic};
 use devchain::{DevChain, DevChainConfig, RpcServer};
 use node::NodeConfig;
 use tokio_util::sync::CancellationToken;
+use webhooks::{EgressConfig, Insecure};
 
 use crate::cli::DemoOptions;
 use crate::config::{self, LogConfig, ServiceConfig};
@@ -40,6 +41,8 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         access: api::OwnerAccess::Open,
         limits: config::limits(Some(options.anonymous_requests_per_minute), None),
         proxies: api::TrustedProxies::default(),
+        egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
+        encryption_key: None,
     };
     let service = Service::start(config, cancel.clone()).await?;
     let demo_key = issue_demo_key(&service, &chain).await?;
@@ -121,6 +124,9 @@ fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedK
          curl -H 'X-API-Key: {key}' {base}/api/v1/stats
          With it {per_minute} requests a minute; without, {anonymous}. It is {someone}'s;
          what belongs to an owner is open to everybody here, as --owner-access open makes it.
+
+  Hook   POST /api/v1/webhooks has events sent to a URL of yours. Here it may be one of this machine, and
+         plain http, as --webhook-allow-insecure makes it.
 
   Chain  {rpc}   JSON-RPC for wallets and cast, chain id {chain_id}
 

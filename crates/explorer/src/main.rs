@@ -4,6 +4,7 @@
 mod cli;
 mod config;
 mod demo;
+mod hooks;
 mod keys;
 mod logging;
 mod progress;

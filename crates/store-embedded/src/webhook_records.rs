@@ -313,6 +313,10 @@ impl WebhookRecords for EmbeddedWebhookRecords {
         .await
     }
 
+    async fn find_delivery(&self, webhook: WebhookId, id: DeliveryId) -> Result<Option<Delivery>, StoreError> {
+        self.read(move |view| read::find_delivery_by_id(view, webhook, &id)).await
+    }
+
     async fn list_queues(&self) -> Result<Vec<QueueHead>, StoreError> {
         self.alone(|view, queues| {
             let mut heads = Vec::new();

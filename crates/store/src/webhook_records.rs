@@ -75,6 +75,8 @@ pub trait WebhookRecords: Send + Sync {
         now: UnixMillis,
     ) -> Result<Option<Delivery>, StoreError>;
 
+    async fn find_delivery(&self, webhook: WebhookId, id: DeliveryId) -> Result<Option<Delivery>, StoreError>;
+
     /// Every active webhook with something to send, and when.
     async fn list_queues(&self) -> Result<Vec<QueueHead>, StoreError>;
 

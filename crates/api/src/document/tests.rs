@@ -46,6 +46,12 @@ fn every_route_that_is_served_is_described() {
         "/api/v1/tokens/{address}/holders",
         "/api/v1/transactions",
         "/api/v1/transactions/{hash}",
+        "/api/v1/webhooks",
+        "/api/v1/webhooks/{id}",
+        "/api/v1/webhooks/{id}/deliveries",
+        "/api/v1/webhooks/{id}/deliveries/{deliveryId}/redeliver",
+        "/api/v1/webhooks/{id}/ping",
+        "/api/v1/webhooks/{id}/rotate-secret",
         "/health",
         "/health/live",
         "/health/ready",
@@ -128,6 +134,8 @@ fn what_is_always_present_is_required_even_where_it_may_be_null() {
             "QueryRequest" => &["filter", "limit", "offset", "orderBy"],
             "QueryFilter" => &["address", "blockFrom", "blockNumber", "blockTo", "dex", "from", "to", "tokenAddress"],
             "NewKey" => &["label"],
+            "NewWebhook" => &["eventTypes", "watchAddress"],
+            "WebhookChange" => &["active", "eventTypes", "url"],
             _ => &[],
         };
         assert_eq!(optional, expected, "{name}");
@@ -165,7 +173,21 @@ fn every_answer_of_the_api_tells_of_the_limit_headers() {
 #[test]
 fn a_key_is_needed_where_owners_are_guarded_and_nowhere_else() {
     for (access, needing) in [
-        (OwnerAccess::Guarded, &["delete /api/v1/keys/{id}", "get /api/v1/keys"][..]),
+        (
+            OwnerAccess::Guarded,
+            &[
+                "delete /api/v1/keys/{id}",
+                "get /api/v1/keys",
+                "delete /api/v1/webhooks/{id}",
+                "get /api/v1/webhooks",
+                "get /api/v1/webhooks/{id}/deliveries",
+                "patch /api/v1/webhooks/{id}",
+                "post /api/v1/webhooks",
+                "post /api/v1/webhooks/{id}/deliveries/{deliveryId}/redeliver",
+                "post /api/v1/webhooks/{id}/ping",
+                "post /api/v1/webhooks/{id}/rotate-secret",
+            ][..],
+        ),
         (OwnerAccess::Open, &["delete /api/v1/keys/{id}"]),
     ] {
         let mut document = routes::router().into_openapi();

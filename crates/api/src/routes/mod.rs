@@ -10,6 +10,7 @@ mod query;
 mod stats;
 mod tokens;
 mod transactions;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(addresses::router())
         .merge(query::router())
         .merge(keys::router())
+        .merge(webhooks::router())
         .merge(openapi::router());
     OpenApiRouter::with_openapi(document::introduction()).nest("/api/v1", v1).merge(health::router())
 }

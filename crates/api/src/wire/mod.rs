@@ -14,6 +14,7 @@ mod token;
 mod trade;
 mod transaction;
 mod transfer;
+mod webhook;
 
 pub use address::{AddressDetail, Contract};
 pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
@@ -29,3 +30,8 @@ pub use token::{BalanceSource, Token, TokenList, TokenType};
 pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
 pub use transfer::TokenTransfer;
+pub use webhook::{
+    CreatedWebhook, DeletedWebhook, Delivery, DeliveryAttempt, DeliveryList, DeliveryStatus, EventType,
+    NewWebhookRequest, QueuedDelivery, RevealedSecret, RotatedSecret, WantedEvent, Webhook, WebhookChangeRequest,
+    WebhookList,
+};

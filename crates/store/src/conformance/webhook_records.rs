@@ -391,6 +391,9 @@ async fn a_message_may_be_sent_again(records: &dyn WebhookRecords) {
     records.record_attempts(vec![report(&claimed[0], NOW, 200, NextStep::Done)]).await.expect("record");
     assert_eq!(claim(records, hook.id, 9, NOW + DAY).await, []);
 
+    let found = records.find_delivery(hook.id, wanted.id).await.expect("find").expect("delivery");
+    assert_eq!((found.number, found.attempt_count), (1, 2));
+    assert_eq!(records.find_delivery(hook.id, DeliveryId::new([9; 16])).await.expect("find"), None);
     assert_eq!(records.requeue(hook.id, DeliveryId::new([9; 16]), NOW).await.expect("requeue"), None);
     let other = added(records).await;
     assert_eq!(records.requeue(other.id, wanted.id, NOW).await.expect("requeue"), None, "another webhook's");
