@@ -9,7 +9,8 @@ use axum::{
 };
 use contracts::{VerifyError, calls::CallError};
 use node::NodeError;
-use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError};
+use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError, WEBHOOKS_PER_OWNER};
+use webhooks::{RegistryError, UrlFault, VaultError};
 
 use crate::{
     accounts::{AccountError, AccountUnknown},
@@ -70,6 +71,22 @@ pub(crate) enum ApiError {
     NotOwner,
     #[error("the owner has no such key")]
     KeyNotFound,
+    #[error("url {0}")]
+    RefusedUrl(UrlFault),
+    #[error("the owner has no such webhook")]
+    WebhookNotFound,
+    #[error("the webhook has no such delivery")]
+    DeliveryNotFound,
+    #[error("the webhook is not active: set it active first, with PATCH /api/v1/webhooks/{{id}}")]
+    WebhookInactive,
+    #[error("what the delivery tells of has left the chain")]
+    DeliveryCancelled,
+    #[error(
+        "the owner has {WEBHOOKS_PER_OWNER} webhooks already: delete one first, with DELETE /api/v1/webhooks/{{id}}"
+    )]
+    WebhookQuotaReached,
+    #[error("the secret of a webhook cannot be sealed or opened")]
+    Vault(#[source] VaultError),
     #[error("too many requests: ask again in {retry_after} s{advice}")]
     RateLimited { retry_after: u64, advice: &'static str },
     #[error("there is nothing at this path")]
@@ -141,6 +158,12 @@ impl ApiError {
             Self::RevokedKey => ProblemCode::RevokedKey,
             Self::NotOwner => ProblemCode::NotOwner,
             Self::KeyNotFound => ProblemCode::KeyNotFound,
+            Self::RefusedUrl(_) => ProblemCode::InvalidParameter,
+            Self::WebhookNotFound => ProblemCode::WebhookNotFound,
+            Self::DeliveryNotFound => ProblemCode::DeliveryNotFound,
+            Self::WebhookInactive => ProblemCode::WebhookInactive,
+            Self::DeliveryCancelled => ProblemCode::DeliveryCancelled,
+            Self::WebhookQuotaReached => ProblemCode::WebhookQuotaReached,
             Self::RateLimited { .. } => ProblemCode::RateLimited,
             Self::RouteNotFound => ProblemCode::RouteNotFound,
             Self::BlockNotFound => ProblemCode::BlockNotFound,
@@ -153,7 +176,7 @@ impl ApiError {
             Self::Call(error) => call_code(error),
             Self::MethodNotAllowed => ProblemCode::MethodNotAllowed,
             Self::UriTooLong => ProblemCode::UriTooLong,
-            Self::Panicked { .. } | Self::Unwritable(_) => ProblemCode::InternalError,
+            Self::Panicked { .. } | Self::Unwritable(_) | Self::Vault(_) => ProblemCode::InternalError,
             Self::Store(_) | Self::NoTip => ProblemCode::StoreUnavailable,
             Self::NodeUnavailable(_) | Self::WalletUnknown(_) => ProblemCode::NodeUnavailable,
             Self::DeadlineExceeded => ProblemCode::DeadlineExceeded,
@@ -202,6 +225,7 @@ impl ApiError {
             Self::Verify(VerifyError::Version(_)) => Some("compilerVersion".into()),
             Self::Call(CallError::Argument { .. } | CallError::ArgumentCount { .. }) => Some("args".into()),
             Self::Call(error) if call_code(error) == ProblemCode::InvalidParameter => Some("functionName".into()),
+            Self::RefusedUrl(_) => Some("url".into()),
             Self::KeyRequired | Self::InvalidKey | Self::RevokedKey => Some("X-API-Key".into()),
             Self::MalformedUrl { field } => field.clone().map(Cow::from),
             Self::Body(fault) => fault.field(),
@@ -272,6 +296,21 @@ impl From<AddKeyError> for ApiError {
     }
 }
 
+impl From<RegistryError> for ApiError {
+    fn from(error: RegistryError) -> Self {
+        match error {
+            RegistryError::Url(fault) => Self::RefusedUrl(fault),
+            RegistryError::QuotaReached => Self::WebhookQuotaReached,
+            RegistryError::NoSuchWebhook => Self::WebhookNotFound,
+            RegistryError::NoSuchDelivery => Self::DeliveryNotFound,
+            RegistryError::Inactive => Self::WebhookInactive,
+            RegistryError::Cancelled => Self::DeliveryCancelled,
+            RegistryError::Vault(error) => Self::Vault(error),
+            RegistryError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
 impl ProblemCode {
     pub(crate) fn status(self) -> StatusCode {
         match self {
@@ -294,6 +333,8 @@ impl ProblemCode {
             Self::RevokedKey => StatusCode::UNAUTHORIZED,
             Self::NotOwner => StatusCode::FORBIDDEN,
             Self::KeyNotFound => StatusCode::NOT_FOUND,
+            Self::WebhookNotFound | Self::DeliveryNotFound => StatusCode::NOT_FOUND,
+            Self::WebhookInactive | Self::DeliveryCancelled | Self::WebhookQuotaReached => StatusCode::CONFLICT,
             Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::ProofUsed => StatusCode::CONFLICT,
             Self::KeyQuotaReached => StatusCode::CONFLICT,
@@ -338,6 +379,11 @@ impl ProblemCode {
             Self::RevokedKey => "API key revoked",
             Self::NotOwner => "Not yours",
             Self::KeyNotFound => "API key not found",
+            Self::WebhookNotFound => "Webhook not found",
+            Self::DeliveryNotFound => "Delivery not found",
+            Self::WebhookInactive => "Webhook not active",
+            Self::DeliveryCancelled => "Delivery cancelled",
+            Self::WebhookQuotaReached => "Too many webhooks",
             Self::BodyTooSlow => "Body too slow",
             Self::ProofUsed => "Proof already used",
             Self::KeyQuotaReached => "Too many API keys",
@@ -385,6 +431,11 @@ impl ProblemCode {
             Self::RevokedKey => "revoked_key",
             Self::NotOwner => "not_owner",
             Self::KeyNotFound => "key_not_found",
+            Self::WebhookNotFound => "webhook_not_found",
+            Self::DeliveryNotFound => "delivery_not_found",
+            Self::WebhookInactive => "webhook_inactive",
+            Self::DeliveryCancelled => "delivery_cancelled",
+            Self::WebhookQuotaReached => "webhook_quota_reached",
             Self::BodyTooSlow => "body_too_slow",
             Self::ProofUsed => "proof_used",
             Self::KeyQuotaReached => "key_quota_reached",
@@ -432,7 +483,7 @@ impl IntoResponse for ApiError {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) const CODES: [ProblemCode; 41] = [
+    pub(crate) const CODES: [ProblemCode; 46] = [
         ProblemCode::InvalidParameter,
         ProblemCode::RepeatedParameter,
         ProblemCode::MalformedUrl,
@@ -455,6 +506,11 @@ pub(crate) mod tests {
         ProblemCode::RevokedKey,
         ProblemCode::NotOwner,
         ProblemCode::KeyNotFound,
+        ProblemCode::WebhookNotFound,
+        ProblemCode::DeliveryNotFound,
+        ProblemCode::WebhookInactive,
+        ProblemCode::DeliveryCancelled,
+        ProblemCode::WebhookQuotaReached,
         ProblemCode::BodyTooSlow,
         ProblemCode::ProofUsed,
         ProblemCode::KeyQuotaReached,

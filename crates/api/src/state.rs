@@ -5,6 +5,7 @@ use domain::{BlockNumber, SyncStatus};
 use node::NodeClient;
 use store::{ChainReader, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
+use webhooks::Registry;
 
 use crate::{
     Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix, TrustedProxies,
@@ -28,6 +29,7 @@ pub struct ApiParts {
     pub verified: Arc<dyn VerifiedContracts>,
     /// How contracts are verified.
     pub verifier: VerifierConfig,
+    pub webhooks: Registry,
     pub node: NodeClient,
     pub sync: watch::Receiver<SyncStatus>,
     pub labels: Arc<Labels>,
@@ -52,6 +54,7 @@ pub struct ApiState {
     pub(crate) verified: Arc<dyn VerifiedContracts>,
     pub(crate) verifier: Verifier,
     pub(crate) calls: ContractCalls,
+    pub(crate) webhooks: Registry,
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) issuer: KeyIssuer,
     pub(crate) access: OwnerAccess,
@@ -83,6 +86,7 @@ impl ApiState {
             dexes: parts.dexes,
             issuer: KeyIssuer::new(Arc::clone(&parts.records), parts.node),
             records: parts.records,
+            webhooks: parts.webhooks,
             keys,
             access: parts.access,
             admission: Arc::new(admission),

@@ -7,6 +7,7 @@ mod address;
 mod api_key;
 mod block;
 mod changes;
+mod delivery;
 mod filter;
 mod log;
 mod page;
@@ -17,7 +18,9 @@ mod trade;
 mod transaction;
 mod transaction_detail;
 mod transfer;
+mod utc;
 mod verified_contract;
+mod webhook;
 
 pub use account::{Account, Code};
 pub use address::{AddressFacts, Creation};
@@ -25,6 +28,10 @@ pub use alloy_primitives::{Address, B256, Bytes, U256};
 pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
+pub use delivery::{
+    Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus,
+    EventIdentity, EventKind, EventPlace, NewDelivery, NextStep, NoDeliveryId,
+};
 pub use filter::{BlockRange, TransactionFilter};
 pub use log::{FetchedBlock, Log};
 pub use page::{Order, Page, PageRequest};
@@ -38,4 +45,8 @@ pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, Tr
 pub use transaction::{Selector, Transaction};
 pub use transaction_detail::{TransactionDetail, TransactionEvents};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
+pub use utc::UtcTime;
 pub use verified_contract::{MatchKind, SourceFile, VerifiedContract, VerifiedSummary};
+pub use webhook::{
+    AttemptEffect, EventKinds, NewWebhook, RetiredSecret, SealedSecret, Webhook, WebhookChange, WebhookId,
+};

@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use node::Endpoint;
 use serde::Deserialize;
 use serde::de::Error as _;
+use webhooks::EncryptionKey;
 
 use crate::logging::LogFormat;
 
@@ -104,6 +105,29 @@ pub(crate) struct RunOptions {
     /// of your own, or the address of a folder with a list.json of builds [default: npm]
     #[arg(long, env = "EXPLORER_COMPILER_SOURCE", value_name = "SOURCE")]
     pub(crate) compiler_source: Option<String>,
+    /// Let webhooks go to http:// URLs and to addresses of this machine itself: for trials [default: false]
+    #[arg(
+        long,
+        env = "EXPLORER_WEBHOOK_ALLOW_INSECURE",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub(crate) webhook_allow_insecure: Option<bool>,
+
+    /// A PEM file of authorities whose certificates webhooks trust beside the usual ones
+    #[arg(long, env = "EXPLORER_WEBHOOK_CA_FILE", value_name = "FILE")]
+    pub(crate) webhook_ca_file: Option<PathBuf>,
+
+    /// The name server to ask for the hosts of webhooks [default: those of the system]
+    #[arg(long, env = "EXPLORER_WEBHOOK_DNS", value_name = "ADDR")]
+    pub(crate) webhook_dns: Option<SocketAddr>,
+
+    /// The key that seals the secrets of webhooks at rest, 64 hexadecimal digits [default: a file in the data folder]
+    #[arg(long, env = "EXPLORER_WEBHOOK_ENCRYPTION_KEY", value_name = "KEY", hide_env_values = true)]
+    #[serde(deserialize_with = "encryption_key")]
+    pub(crate) webhook_encryption_key: Option<EncryptionKey>,
 
     /// Requests under way at the node at once, at most [default: 128]
     #[arg(long, env = "EXPLORER_RPC_CONCURRENCY", value_name = "N")]
@@ -156,6 +180,10 @@ impl RunOptions {
             trusted_proxy: if self.trusted_proxy.is_empty() { other.trusted_proxy } else { self.trusted_proxy },
             compilers: self.compilers.or(other.compilers),
             compiler_source: self.compiler_source.or(other.compiler_source),
+            webhook_allow_insecure: self.webhook_allow_insecure.or(other.webhook_allow_insecure),
+            webhook_ca_file: self.webhook_ca_file.or(other.webhook_ca_file),
+            webhook_dns: self.webhook_dns.or(other.webhook_dns),
+            webhook_encryption_key: self.webhook_encryption_key.or(other.webhook_encryption_key),
             rpc_concurrency: self.rpc_concurrency.or(other.rpc_concurrency),
             rpc_timeout: self.rpc_timeout.or(other.rpc_timeout),
             cache: self.cache.or(other.cache),
@@ -209,6 +237,10 @@ fn endpoints<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<En
 fn networks<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
     let texts = OneOrMany::deserialize(deserializer)?.into_texts();
     texts.iter().map(|text| network(text).map_err(D::Error::custom)).collect()
+}
+
+fn encryption_key<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<EncryptionKey>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
 }
 
 /// A network as `10.0.0.0/8`, or one address alone.

@@ -14,6 +14,7 @@ use domain::BlockNumber;
 use ingest::Traces;
 use node::NodeConfig;
 use store_embedded::StoreOptions;
+use webhooks::{EgressConfig, EncryptionKey, Insecure};
 
 use crate::cli::{self, RunOptions};
 use crate::logging::LogFormat;
@@ -43,6 +44,9 @@ pub(crate) struct ServiceConfig {
     pub(crate) limits: LimitConfig,
     pub(crate) proxies: TrustedProxies,
     pub(crate) verifier: VerifierConfig,
+    pub(crate) egress: EgressConfig,
+    /// None: the one in the data folder.
+    pub(crate) encryption_key: Option<EncryptionKey>,
 }
 
 #[derive(Debug)]
@@ -124,6 +128,15 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         limits: limits(options.anonymous_requests_per_minute, options.keyed_requests_per_minute),
         proxies: TrustedProxies::new(options.trusted_proxy),
         verifier: VerifierConfig::new(CompilerConfig::new(compilers, source)),
+        egress: EgressConfig {
+            insecure: match options.webhook_allow_insecure {
+                Some(true) => Insecure::Allowed,
+                Some(false) | None => Insecure::Refused,
+            },
+            ca_file: options.webhook_ca_file,
+            dns_server: options.webhook_dns,
+        },
+        encryption_key: options.webhook_encryption_key,
     })
 }
 

@@ -10,6 +10,7 @@ use devchain::{DevChain, DevChainConfig, RpcServer};
 use node::NodeConfig;
 use store::UserRecords;
 use tokio_util::sync::CancellationToken;
+use webhooks::{EgressConfig, Insecure};
 
 use crate::cli::DemoOptions;
 use crate::config::{self, LogConfig, ServiceConfig};
@@ -48,6 +49,8 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         limits: config::limits(Some(options.anonymous_requests_per_minute), None),
         proxies: api::TrustedProxies::default(),
         verifier: api::VerifierConfig::new(api::CompilerConfig::new(compilers, api::CompilerSource::Npm)),
+        egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
+        encryption_key: None,
     };
     let service = Service::start(config, cancel.clone()).await?;
     let demo_key = issue_demo_key(&service, &chain, options.key_requests_per_minute).await?;
@@ -133,6 +136,9 @@ fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedK
          curl -H 'X-API-Key: {key}' {base}/api/v1/stats
          With it {per_minute} requests a minute; without, {anonymous}. It is {someone}'s;
          what belongs to an owner is open to everybody here, as --owner-access open makes it.
+
+  Hook   POST /api/v1/webhooks has events sent to a URL of yours. Here it may be one of this machine, and
+         plain http, as --webhook-allow-insecure makes it.
 
   Chain  {rpc}   JSON-RPC for wallets and cast, chain id {chain_id}
 

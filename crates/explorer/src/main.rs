@@ -5,6 +5,7 @@ mod cli;
 mod config;
 mod demo;
 mod demo_names;
+mod hooks;
 mod keys;
 mod logging;
 mod progress;

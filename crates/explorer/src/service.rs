@@ -1,4 +1,4 @@
-//! The parts, wired: node -> ingest -> store -> API.
+//! The parts, wired: node -> ingest -> store -> API, and store -> webhooks.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use web::{Names, WebParts};
 
+use crate::hooks::Hooks;
 use crate::{config::ServiceConfig, site};
 
 /// For the parts to end once they are told to. Together with what comes after it stays below two seconds.
@@ -33,6 +34,7 @@ pub(crate) struct Service {
     store: Arc<EmbeddedStore>,
     following: JoinHandle<anyhow::Result<()>>,
     serving: JoinHandle<anyhow::Result<()>>,
+    sending: JoinHandle<()>,
     key_uses: KeyUses,
     cancel: CancellationToken,
 }
@@ -55,6 +57,7 @@ impl Service {
         let progress = Arc::new(Progress::default());
 
         let reader = Arc::new(store.reader());
+        let hooks = Hooks::new(&config.egress, config.encryption_key.as_ref(), &config.data, &store).await?;
         let accounts = Arc::new(Accounts::new(node.clone(), reader.clone()));
         let verified = Arc::new(store.verified_contracts());
         let (labels, dexes) = (Arc::new(config.labels), Arc::new(config.dexes));
@@ -78,6 +81,7 @@ impl Service {
             records: Arc::new(store.user_records()),
             verified,
             verifier: config.verifier,
+            webhooks: hooks.registry(),
             node: node.clone(),
             sync: sync.clone(),
             labels,
@@ -87,6 +91,7 @@ impl Service {
             token_prefix: config.token_prefix,
             dexes,
         });
+        let sending = hooks.start(&store, &sync, config.token_prefix, &cancel);
         let key_uses = state.key_uses();
         tokio::spawn(key_uses.clone().write_down_until(cancel.clone()));
         let router = site::router(api::router(state), pages);
@@ -105,7 +110,7 @@ impl Service {
             progress: Arc::clone(&progress),
         };
         let following = tokio::spawn(following.run(cancel.clone()));
-        Ok(Self { local_addr, sync, progress, store, following, serving, key_uses, cancel })
+        Ok(Self { local_addr, sync, progress, store, following, serving, sending, key_uses, cancel })
     }
 
     /// What users leave with this explorer.
@@ -147,6 +152,7 @@ impl Service {
             if !self.serving.is_finished() {
                 let _ = (&mut self.serving).await;
             }
+            let _ = (&mut self.sending).await;
         };
         if tokio::time::timeout(PATIENCE, parts).await.is_err() {
             tracing::warn!("some work did not end in time and is cut off; nothing committed is lost");

@@ -1,7 +1,7 @@
 //! The tables and their keys. Numbers stand big-endian, so that keys sort as numbers do.
 
 use alloy_primitives::{Address, B256};
-use domain::{ApiKeyId, BlockNumber, KeyDigest, UnixMillis};
+use domain::{ApiKeyId, BlockNumber, BlockRef, DeliveryId, DeliveryNumber, KeyDigest, UnixMillis, WebhookId};
 
 use crate::engine::Group;
 
@@ -112,10 +112,34 @@ pub(crate) enum Table {
     VerifiedByNumber = 0x5a,
     /// code hash -> address where this code was verified.
     VerifiedByCode = 0x5b,
+    /// id -> a webhook's record.
+    Webhook = 0x70,
+    /// owner, id -> nothing.
+    WebhookByOwner = 0x71,
+    /// field -> what is known of webhooks as a whole: the cursor, the version of the watch list, the newest id.
+    WebhookMeta = 0x72,
+    /// webhook -> the numbers of its oldest and its next delivery.
+    DeliveryLog = 0x73,
+    /// webhook, number -> what became of a delivery.
+    Delivery = 0x74,
+    /// webhook, number -> what is sent.
+    DeliveryBody = 0x75,
+    /// webhook, delivery id -> number.
+    DeliveryById = 0x76,
+    /// webhook, number -> nothing: never sent yet.
+    FreshDelivery = 0x77,
+    /// webhook, time due, number -> nothing: to be sent again.
+    RetryDelivery = 0x78,
+    /// block, webhook, number -> nothing.
+    DeliveryByBlock = 0x79,
+    /// number -> hash of a block that was looked through for webhooks.
+    MatchedBlock = 0x7a,
+    /// number, start of hash -> how often the block left the chain after it was looked through.
+    OrphanedBlock = 0x7b,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 44] = [
+    pub(crate) const ALL: [Self; 56] = [
         Self::Block,
         Self::Transaction,
         Self::Address,
@@ -160,6 +184,18 @@ impl Table {
         Self::VerifiedDetail,
         Self::VerifiedByNumber,
         Self::VerifiedByCode,
+        Self::Webhook,
+        Self::WebhookByOwner,
+        Self::WebhookMeta,
+        Self::DeliveryLog,
+        Self::Delivery,
+        Self::DeliveryBody,
+        Self::DeliveryById,
+        Self::FreshDelivery,
+        Self::RetryDelivery,
+        Self::DeliveryByBlock,
+        Self::MatchedBlock,
+        Self::OrphanedBlock,
     ];
 
     pub(crate) fn from_mark(mark: u8) -> Option<Self> {
@@ -209,6 +245,18 @@ impl Table {
                 | Self::VerifiedDetail
                 | Self::VerifiedByNumber
                 | Self::VerifiedByCode
+                | Self::Webhook
+                | Self::WebhookByOwner
+                | Self::WebhookMeta
+                | Self::DeliveryLog
+                | Self::Delivery
+                | Self::DeliveryBody
+                | Self::DeliveryById
+                | Self::FreshDelivery
+                | Self::RetryDelivery
+                | Self::DeliveryByBlock
+                | Self::MatchedBlock
+                | Self::OrphanedBlock
         )
     }
 }
@@ -281,6 +329,30 @@ impl Key {
         Self::of(&[owner.as_slice(), &signed_at.to_be_bytes()])
     }
 
+    pub(crate) fn webhook_by_owner(owner: &Address, id: WebhookId) -> Self {
+        Self::of(&[owner.as_slice(), &id_bytes(id)])
+    }
+
+    pub(crate) fn delivery(webhook: WebhookId, number: DeliveryNumber) -> Self {
+        Self::of(&[&id_bytes(webhook), &id_bytes(number)])
+    }
+
+    pub(crate) fn delivery_by_id(webhook: WebhookId, id: &DeliveryId) -> Self {
+        Self::of(&[&id_bytes(webhook), id.as_bytes()])
+    }
+
+    pub(crate) fn retry(webhook: WebhookId, due: UnixMillis, number: DeliveryNumber) -> Self {
+        Self::of(&[&id_bytes(webhook), &due.to_be_bytes(), &id_bytes(number)])
+    }
+
+    pub(crate) fn delivery_by_block(block: BlockNumber, webhook: WebhookId, number: DeliveryNumber) -> Self {
+        Self::of(&[&block.to_be_bytes(), &id_bytes(webhook), &id_bytes(number)])
+    }
+
+    pub(crate) fn orphaned_block(block: &BlockRef) -> Self {
+        Self::of(&[&block.number.to_be_bytes(), &block.hash[..HASH_BYTES]])
+    }
+
     pub(crate) fn list(list: ListKey) -> Self {
         Self::of(&[&[list.kind as u8], &id_bytes(list.owner)])
     }
@@ -345,6 +417,23 @@ impl AsRef<[u8]> for EngineKey {
 /// Reads the number at the end of a key, after a start of known length.
 pub(crate) fn number_in_key(key: &[u8], skip: usize) -> u64 {
     key.iter().skip(skip).fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+/// Reads the time and the number in the key of a delivery that is to be sent again.
+pub(crate) fn retry_in_key(key: &[u8]) -> (UnixMillis, DeliveryNumber) {
+    let (due, number) = key.get(ID_BYTES..).and_then(|rest| rest.split_at_checked(8)).unwrap_or_default();
+    (number_in_key(due, 0), number_in_key(number, 0))
+}
+
+/// Reads the webhook and the number in the key of a block's delivery.
+pub(crate) fn delivery_in_block_key(key: &[u8]) -> (WebhookId, DeliveryNumber) {
+    let (webhook, number) = key.get(8..).and_then(|rest| rest.split_at_checked(ID_BYTES)).unwrap_or_default();
+    (number_in_key(webhook, 0), number_in_key(number, 0))
+}
+
+/// Reads the number of a delivery that follows its webhook in a key.
+pub(crate) fn number_after_id(key: &[u8]) -> u64 {
+    number_in_key(key, ID_BYTES)
 }
 
 /// Reads the number that follows the start of a hash in a key.

@@ -21,6 +21,7 @@ mod token_names;
 mod undo;
 mod user_records;
 mod verified_contracts;
+mod webhook_records;
 mod write;
 mod writer;
 
@@ -28,4 +29,5 @@ pub use reader::EmbeddedReader;
 pub use store::{EmbeddedStore, StoreOptions};
 pub use user_records::EmbeddedUserRecords;
 pub use verified_contracts::EmbeddedVerifiedContracts;
+pub use webhook_records::EmbeddedWebhookRecords;
 pub use writer::EmbeddedWriter;

@@ -8,6 +8,7 @@ use crate::meta::{self, Binding, SCHEMA};
 use crate::reader::EmbeddedReader;
 use crate::user_records::EmbeddedUserRecords;
 use crate::verified_contracts::EmbeddedVerifiedContracts;
+use crate::webhook_records::EmbeddedWebhookRecords;
 use crate::writer::EmbeddedWriter;
 
 /// How much memory the store may use.
@@ -32,6 +33,7 @@ pub struct EmbeddedStore {
     options: StoreOptions,
     user_records: EmbeddedUserRecords,
     verified_contracts: EmbeddedVerifiedContracts,
+    webhook_records: EmbeddedWebhookRecords,
 }
 
 impl EmbeddedStore {
@@ -54,7 +56,8 @@ impl EmbeddedStore {
         }
         let user_records = EmbeddedUserRecords::new(engine.clone());
         let verified_contracts = EmbeddedVerifiedContracts::new(engine.clone());
-        Ok(Self { engine, options, user_records, verified_contracts })
+        let webhook_records = EmbeddedWebhookRecords::new(engine.clone());
+        Ok(Self { engine, options, user_records, verified_contracts, webhook_records })
     }
 
     /// The chain that the data is of; None while nothing was indexed yet.
@@ -108,6 +111,11 @@ impl EmbeddedStore {
     #[must_use]
     pub fn verified_contracts(&self) -> EmbeddedVerifiedContracts {
         self.verified_contracts.clone()
+    }
+
+    #[must_use]
+    pub fn webhook_records(&self) -> EmbeddedWebhookRecords {
+        self.webhook_records.clone()
     }
 
     /// Returns once everything committed so far would survive a loss of power.

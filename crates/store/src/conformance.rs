@@ -8,6 +8,7 @@ mod checks;
 mod model;
 mod user_records;
 mod verified_contracts;
+mod webhook_records;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 pub use user_records::run_user_records;
 pub use verified_contracts::run_verified_contracts;
+pub use webhook_records::run_webhook_records;
 
 use crate::{ChainReader, ChainWriter, KeptAccounts, StoreError, Undo};
 

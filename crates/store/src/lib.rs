@@ -7,8 +7,13 @@ mod error;
 mod traits;
 mod user_records;
 mod verified_contracts;
+mod webhook_records;
 
 pub use error::{BoxError, StoreError};
 pub use traits::{ChainReader, ChainWriter, KeptAccounts, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 pub use verified_contracts::{Kept, VerifiedContracts};
+pub use webhook_records::{
+    AddWebhookError, EnqueueError, KEPT_ATTEMPTS, Matches, QueueHead, QueueState, REMEMBERED_BLOCKS, Removal,
+    Retraction, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookRecords,
+};

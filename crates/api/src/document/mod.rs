@@ -24,8 +24,9 @@ use crate::{
 
 pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallRefused, CompilersUnavailable, KeyConflict,
-    NeedsKey, NoCode, NoSuchAddress, NoSuchBlock, NoSuchKey, NoSuchToken, NoSuchTransaction, NodeOrIndexUnavailable,
-    NotModified, NotVerified, NotYours, Unavailable, UnderWay,
+    NeedsKey, NoCode, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey, NoSuchToken, NoSuchTransaction,
+    NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotVerified, NotYours, Unavailable, UnderWay, WebhookConflict,
+    WebhookQuota,
 };
 
 /// The name of the one way to show who one is.
@@ -51,7 +52,11 @@ and `RateLimit` and `RateLimit-Policy` of the IETF draft. What goes beyond is an
 does not count. A wrong key is answered 401, and counts as none. This document and `/health` are free.
 
 A key is given to whoever signs a message with the wallet of an address: see `POST /api/v1/keys`. What belongs to an \
-owner is shown to callers with a key of that owner.";
+owner is shown to callers with a key of that owner.
+
+A webhook posts signed JSON to a URL for what happens at an address: see `POST /api/v1/webhooks`. Messages carry \
+`X-Explorer-Signature` (`sha256=` and the HMAC-SHA256 of the body, keyed with the secret) and the headers of Standard \
+Webhooks; what is not answered with 2xx within 10 seconds is sent again, for three days.";
 
 /// The head of the document, before the routes join.
 pub(crate) fn introduction() -> OpenApi {
@@ -68,6 +73,7 @@ pub(crate) fn introduction() -> OpenApi {
             tag("chain", "What is on the chain"),
             tag("contracts", "Verified contracts"),
             tag("keys", "API keys"),
+            tag("webhooks", "Signed messages about what happens at an address"),
             tag("health", "How the service is doing"),
             tag("meta", "The API itself"),
         ]))
@@ -95,11 +101,23 @@ pub(crate) fn complete(document: &mut OpenApi, access: OwnerAccess) {
     }
 }
 
+/// Who asks for these must be the owner, where owners are guarded.
+const WEBHOOK_OPERATIONS: [&str; 8] = [
+    "list_webhooks",
+    "create_webhook",
+    "change_webhook",
+    "delete_webhook",
+    "list_deliveries",
+    "ping_webhook",
+    "redeliver",
+    "rotate_secret",
+];
+
 /// A key is welcome everywhere; it is needed where the operation says so itself.
 fn security(operation: &Operation, access: OwnerAccess) -> Vec<SecurityRequirement> {
     let with_key = SecurityRequirement::new(SCHEME, Vec::<String>::new());
     let needed = operation.operation_id.as_deref().is_some_and(|id| match access {
-        OwnerAccess::Guarded => matches!(id, "list_keys" | "revoke_key"),
+        OwnerAccess::Guarded => matches!(id, "list_keys" | "revoke_key") || WEBHOOK_OPERATIONS.contains(&id),
         OwnerAccess::Open => id == "revoke_key",
     });
     if needed { vec![with_key] } else { vec![SecurityRequirement::default(), with_key] }

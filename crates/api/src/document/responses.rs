@@ -116,6 +116,10 @@ problem_answers! {
     BadKey: "The API key is no good", [ApiError::InvalidKey, ApiError::RevokedKey];
     NotYours: "The API key belongs to another owner", [ApiError::NotOwner];
     NoSuchKey: "The owner has no such key", [ApiError::KeyNotFound];
+    NoSuchWebhook: "The owner has no such webhook", [ApiError::WebhookNotFound];
+    NoSuchDelivery: "There is no such webhook or delivery", [ApiError::WebhookNotFound, ApiError::DeliveryNotFound];
+    WebhookConflict: "Nothing can be sent", [ApiError::WebhookInactive, ApiError::DeliveryCancelled];
+    WebhookQuota: "The owner has enough webhooks", [ApiError::WebhookQuotaReached];
     TooManyRequests: "The limit is reached", [
         ApiError::RateLimited { retry_after: 42, advice: ", or send an API key in X-API-Key: more may be asked with one" },
     ];

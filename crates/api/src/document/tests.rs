@@ -51,6 +51,12 @@ fn every_route_that_is_served_is_described() {
         "/api/v1/transactions",
         "/api/v1/transactions/{hash}",
         "/api/v1/verify",
+        "/api/v1/webhooks",
+        "/api/v1/webhooks/{id}",
+        "/api/v1/webhooks/{id}/deliveries",
+        "/api/v1/webhooks/{id}/deliveries/{deliveryId}/redeliver",
+        "/api/v1/webhooks/{id}/ping",
+        "/api/v1/webhooks/{id}/rotate-secret",
         "/health",
         "/health/live",
         "/health/ready",
@@ -143,6 +149,8 @@ fn what_is_always_present_is_required_even_where_it_may_be_null() {
                 "runs",
                 "viaIR",
             ],
+            "NewWebhook" => &["eventTypes", "watchAddress"],
+            "WebhookChange" => &["active", "eventTypes", "url"],
             _ => &[],
         };
         assert_eq!(optional, expected, "{name}");
@@ -180,7 +188,21 @@ fn every_answer_of_the_api_tells_of_the_limit_headers() {
 #[test]
 fn a_key_is_needed_where_owners_are_guarded_and_nowhere_else() {
     for (access, needing) in [
-        (OwnerAccess::Guarded, &["delete /api/v1/keys/{id}", "get /api/v1/keys"][..]),
+        (
+            OwnerAccess::Guarded,
+            &[
+                "delete /api/v1/keys/{id}",
+                "get /api/v1/keys",
+                "delete /api/v1/webhooks/{id}",
+                "get /api/v1/webhooks",
+                "get /api/v1/webhooks/{id}/deliveries",
+                "patch /api/v1/webhooks/{id}",
+                "post /api/v1/webhooks",
+                "post /api/v1/webhooks/{id}/deliveries/{deliveryId}/redeliver",
+                "post /api/v1/webhooks/{id}/ping",
+                "post /api/v1/webhooks/{id}/rotate-secret",
+            ][..],
+        ),
         (OwnerAccess::Open, &["delete /api/v1/keys/{id}"]),
     ] {
         let mut document = routes::router().into_openapi();

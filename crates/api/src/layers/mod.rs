@@ -52,7 +52,7 @@ pub(crate) fn wrap(router: Router, admission: Arc<Admission>) -> Router {
 fn open_to_browsers() -> CorsLayer {
     CorsLayer::new()
         .allow_origin(Any)
-        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE, Method::OPTIONS])
+        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::PATCH, Method::DELETE, Method::OPTIONS])
         .allow_headers(Any)
         .expose_headers([
             header::ETAG,

@@ -87,6 +87,17 @@ impl Fields {
         self.find_text(field)?.ok_or(ApiError::MissingField { field })
     }
 
+    pub(crate) fn find_texts(&mut self, field: &'static str) -> Result<Option<Vec<String>>, ApiError> {
+        let refused = || ApiError::InvalidParameter { field, rule: "must be a list of strings" };
+        let Some(value) = self.find(field)? else { return Ok(None) };
+        let Value::Array(items) = value else { return Err(refused()) };
+        let texts = items.into_iter().map(|item| match item {
+            Value::String(text) => Ok(text),
+            _ => Err(refused()),
+        });
+        texts.collect::<Result<_, _>>().map(Some)
+    }
+
     /// A whole number from 0 on, as large as every JSON reader keeps exactly.
     pub(crate) fn whole_number(&mut self, field: &'static str) -> Result<u64, ApiError> {
         self.find_whole_number(field)?.ok_or(ApiError::MissingField { field })

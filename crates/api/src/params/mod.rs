@@ -10,6 +10,7 @@ mod paging;
 mod path;
 mod query;
 mod query_body;
+mod webhook_id;
 mod whole_number;
 
 pub(crate) use address::parse_address;
@@ -19,5 +20,6 @@ pub(crate) use key_id::KeyIdParam;
 pub(crate) use path::ValidPath;
 pub(crate) use query::{FromQuery, Query, ValidQuery};
 pub(crate) use query_body::{BodyFault, QueryBody, Selection, TradeSelection};
+pub(crate) use webhook_id::{DeliveryPath, WebhookIdParam};
 
 pub use paging::Paging;

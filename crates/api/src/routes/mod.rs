@@ -13,6 +13,7 @@ mod stream;
 mod tokens;
 mod transactions;
 mod verify;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(verify::router())
         .merge(contracts::router())
         .merge(keys::router())
+        .merge(webhooks::router())
         .merge(openapi::router());
     OpenApiRouter::with_openapi(document::introduction()).nest("/api/v1", v1).merge(health::router())
 }

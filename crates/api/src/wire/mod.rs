@@ -17,6 +17,7 @@ mod trade;
 mod transaction;
 mod transfer;
 mod verify;
+mod webhook;
 
 pub use address::{AddressDetail, Contract, KnownSource};
 pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
@@ -37,3 +38,8 @@ pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
 pub use transfer::TokenTransfer;
 pub use verify::{VerifyAnswer, VerifyRequest};
+pub use webhook::{
+    CreatedWebhook, DeletedWebhook, Delivery, DeliveryAttempt, DeliveryList, DeliveryStatus, EventType,
+    NewWebhookRequest, QueuedDelivery, RevealedSecret, RotatedSecret, WantedEvent, Webhook, WebhookChangeRequest,
+    WebhookList,
+};

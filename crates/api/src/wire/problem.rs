@@ -74,6 +74,16 @@ pub enum ProblemCode {
     NotOwner,
     /// The owner has no such key.
     KeyNotFound,
+    /// The owner has no such webhook.
+    WebhookNotFound,
+    /// The webhook has no such delivery.
+    DeliveryNotFound,
+    /// The webhook is not active, so nothing is sent to it.
+    WebhookInactive,
+    /// What the delivery tells of has left the chain.
+    DeliveryCancelled,
+    /// The owner has as many webhooks as one may have.
+    WebhookQuotaReached,
     /// The body did not arrive in time.
     BodyTooSlow,
     /// The owner has used a proof with this timestamp before.

@@ -1,0 +1,259 @@
+use std::fmt;
+
+use alloy_primitives::Address;
+
+use crate::{BlockRef, EventKind, UnixMillis};
+
+/// The running number of a webhook, from 1.
+pub type WebhookId = u64;
+
+/// Failures in a row before a webhook is given up ...
+const FAILURES_BEFORE_REST: u32 = 20;
+/// ... and how long they must have lasted.
+const FAILING_BEFORE_REST: UnixMillis = 72 * 60 * 60 * 1_000;
+
+/// Somebody's wish to be told what happens at an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Webhook {
+    pub id: WebhookId,
+    pub owner: Address,
+    pub url: String,
+    pub watched: Address,
+    pub events: EventKinds,
+    /// Whether anything is sent. What is queued waits.
+    pub active: bool,
+    pub created_at: UnixMillis,
+    /// The newest block that was indexed when the webhook was made: what comes after it is told. None: the index was
+    /// empty.
+    pub after: Option<BlockRef>,
+    pub secret: SealedSecret,
+    /// The secret before the last rotation, good for signatures until a time.
+    pub retired_secret: Option<RetiredSecret>,
+    /// When the last attempt ended, however it did.
+    pub last_triggered_at: Option<UnixMillis>,
+    /// Failed attempts since the last success.
+    pub fail_count: u32,
+    /// The first of the failures that nothing has put an end to.
+    pub failing_since: Option<UnixMillis>,
+    /// Whether an attempt ever succeeded.
+    pub proven: bool,
+}
+
+/// A webhook to be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewWebhook {
+    pub owner: Address,
+    pub url: String,
+    pub watched: Address,
+    pub events: EventKinds,
+    pub secret: SealedSecret,
+    pub created_at: UnixMillis,
+}
+
+/// What is to be different about a webhook. None leaves things as they are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WebhookChange {
+    pub active: Option<bool>,
+    pub url: Option<String>,
+    pub events: Option<EventKinds>,
+}
+
+/// How an attempt bears on its webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttemptEffect {
+    Succeeded,
+    Failed,
+    /// The receiver says that there is nothing at this address any more.
+    Gone,
+}
+
+impl Webhook {
+    /// Takes note of how an attempt went; may take the webhook out of use.
+    pub fn note(&mut self, effect: AttemptEffect, at: UnixMillis) {
+        self.last_triggered_at = Some(self.last_triggered_at.unwrap_or_default().max(at));
+        if effect == AttemptEffect::Succeeded {
+            (self.fail_count, self.failing_since, self.proven) = (0, None, true);
+            return;
+        }
+        self.fail_count = self.fail_count.saturating_add(1);
+        let since = *self.failing_since.get_or_insert(at);
+        let lost = self.fail_count >= FAILURES_BEFORE_REST && at.saturating_sub(since) >= FAILING_BEFORE_REST;
+        if lost || effect == AttemptEffect::Gone {
+            self.active = false;
+        }
+    }
+
+    pub fn change(&mut self, change: WebhookChange) {
+        if let Some(active) = change.active {
+            if active && !self.active {
+                // Whoever switches it on again has seen to the receiver: the days before do not count.
+                self.failing_since = None;
+            }
+            self.active = active;
+        }
+        if let Some(url) = change.url {
+            self.url = url;
+            self.proven = false;
+        }
+        if let Some(events) = change.events {
+            self.events = events;
+        }
+    }
+
+    /// Puts a new secret in the place of the old one, which stays good for a while.
+    pub fn rotate(&mut self, secret: SealedSecret, old_until: UnixMillis) {
+        let old = std::mem::replace(&mut self.secret, secret);
+        self.retired_secret = Some(RetiredSecret { secret: old, until: old_until });
+    }
+}
+
+/// A secret that only the holder of the service's key can open.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SealedSecret(Vec<u8>);
+
+impl SealedSecret {
+    #[must_use]
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SealedSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SealedSecret(redacted)")
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetiredSecret {
+    pub secret: SealedSecret,
+    pub until: UnixMillis,
+}
+
+/// Which kinds of events a webhook asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EventKinds(u8);
+
+impl EventKinds {
+    #[must_use]
+    pub fn contains(self, kind: EventKind) -> bool {
+        self.0 & kind.bit() != 0
+    }
+
+    #[must_use]
+    pub fn with(self, kind: EventKind) -> Self {
+        Self(self.0 | kind.bit())
+    }
+
+    #[must_use]
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
+    #[must_use]
+    pub fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = EventKind> {
+        EventKind::ALL.into_iter().filter(move |kind| self.contains(*kind))
+    }
+}
+
+impl FromIterator<EventKind> for EventKinds {
+    fn from_iter<I: IntoIterator<Item = EventKind>>(kinds: I) -> Self {
+        kinds.into_iter().fold(Self::default(), Self::with)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: UnixMillis = 3_600_000;
+
+    fn webhook() -> Webhook {
+        Webhook {
+            id: 1,
+            owner: Address::ZERO,
+            url: "https://receiver.example/".to_owned(),
+            watched: Address::ZERO,
+            events: EventKinds::default().with(EventKind::Tx),
+            active: true,
+            created_at: 0,
+            after: None,
+            secret: SealedSecret::new(vec![1]),
+            retired_secret: None,
+            last_triggered_at: None,
+            fail_count: 0,
+            failing_since: None,
+            proven: false,
+        }
+    }
+
+    #[test]
+    fn failures_count_up_and_a_success_forgets_them() {
+        let mut hook = webhook();
+        hook.note(AttemptEffect::Failed, 5);
+        hook.note(AttemptEffect::Failed, 9);
+        assert_eq!((hook.fail_count, hook.failing_since, hook.last_triggered_at), (2, Some(5), Some(9)));
+        hook.note(AttemptEffect::Succeeded, 12);
+        assert_eq!((hook.fail_count, hook.failing_since, hook.last_triggered_at), (0, None, Some(12)));
+        assert!(hook.active && hook.proven);
+    }
+
+    #[test]
+    fn it_rests_after_twenty_failures_only_if_they_lasted_72_hours() {
+        let mut quick = webhook();
+        (0..500).for_each(|minute| quick.note(AttemptEffect::Failed, minute * 60_000));
+        assert!(quick.active, "an outage of some hours is none of 72");
+
+        let mut rare = webhook();
+        (0..19).for_each(|day| rare.note(AttemptEffect::Failed, day * 24 * HOUR));
+        assert!(rare.active, "nineteen failures are not twenty");
+        rare.note(AttemptEffect::Failed, 19 * 24 * HOUR);
+        assert!(!rare.active);
+        assert_eq!(rare.fail_count, 20);
+    }
+
+    #[test]
+    fn gone_takes_it_out_of_use_at_once_and_switching_it_on_starts_the_clock_anew() {
+        let mut hook = webhook();
+        hook.note(AttemptEffect::Gone, 1);
+        assert!(!hook.active);
+        hook.change(WebhookChange { active: Some(true), ..WebhookChange::default() });
+        assert!(hook.active);
+        (0..30).for_each(|_| hook.note(AttemptEffect::Failed, 100 * HOUR));
+        assert!(hook.active, "31 failures, but the 72 hours count from the switch");
+    }
+
+    #[test]
+    fn secrets_do_not_show_themselves() {
+        let mut hook = webhook();
+        hook.rotate(SealedSecret::new(vec![2]), 7);
+        assert_eq!(hook.secret.as_bytes(), [2]);
+        assert_eq!(
+            hook.retired_secret.as_ref().map(|old| (old.secret.as_bytes().to_vec(), old.until)),
+            Some((vec![1], 7))
+        );
+        assert!(format!("{hook:?}").contains("SealedSecret(redacted)"));
+    }
+
+    #[test]
+    fn a_set_of_kinds_holds_what_was_put_in() {
+        let kinds: EventKinds = [EventKind::TokenTransfer, EventKind::Removed].into_iter().collect();
+        assert!(kinds.contains(EventKind::Removed) && !kinds.contains(EventKind::Tx));
+        assert_eq!(kinds.iter().collect::<Vec<_>>(), [EventKind::TokenTransfer, EventKind::Removed]);
+        assert_eq!(EventKinds::from_bits(kinds.bits()), kinds);
+    }
+}

@@ -1,0 +1,148 @@
+//! What is known of the queues beside what is on disk: who has taken on what, and where to begin to look.
+
+use std::collections::HashMap;
+
+use domain::{DeliveryNumber, UnixMillis, WebhookId};
+use store::StoreError;
+
+use crate::engine::View;
+use crate::keys::{Key, Table, number_after_id, retry_in_key};
+
+/// Leases live in memory alone: the folder is open in this process and in no other, so they end when it does.
+///
+/// Queues are emptied from the front, and the engine passes over what was deleted there one by one: so it is kept in mind
+/// where the first entry was last found.
+#[derive(Debug, Default)]
+pub(super) struct Queues {
+    leases: HashMap<(WebhookId, DeliveryNumber), UnixMillis>,
+    first_fresh: HashMap<WebhookId, DeliveryNumber>,
+    first_retry: HashMap<WebhookId, UnixMillis>,
+    /// Below this block nothing is left to be forgotten.
+    pub(super) pruned_below: u64,
+}
+
+/// A queued delivery, and when it may be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Queued {
+    number: DeliveryNumber,
+    due: UnixMillis,
+}
+
+impl Queues {
+    pub(super) fn lease(&mut self, webhook: WebhookId, number: DeliveryNumber, until: UnixMillis) {
+        self.leases.insert((webhook, number), until);
+    }
+
+    pub(super) fn release(&mut self, webhook: WebhookId, number: DeliveryNumber) {
+        self.leases.remove(&(webhook, number));
+    }
+
+    /// Until when somebody has taken it on.
+    pub(super) fn leased(&self, webhook: WebhookId, number: DeliveryNumber, now: UnixMillis) -> Option<UnixMillis> {
+        self.leases.get(&(webhook, number)).copied().filter(|until| *until > now)
+    }
+
+    pub(super) fn note_retry(&mut self, webhook: WebhookId, due: UnixMillis) {
+        if let Some(first) = self.first_retry.get_mut(&webhook) {
+            *first = (*first).min(due);
+        }
+    }
+
+    pub(super) fn drop_webhook(&mut self, webhook: WebhookId) {
+        self.leases.retain(|(leased, _), _| *leased != webhook);
+        self.first_fresh.remove(&webhook);
+        self.first_retry.remove(&webhook);
+    }
+
+    /// When something may be sent next, nought for at once.
+    pub(super) fn find_due(
+        &mut self,
+        view: &View,
+        webhook: WebhookId,
+        now: UnixMillis,
+    ) -> Result<Option<UnixMillis>, StoreError> {
+        let mut due: Option<UnixMillis> = None;
+        let mut consider = |at: UnixMillis| due = Some(due.map_or(at, |due| due.min(at)));
+        for queued in self.fresh(view, webhook) {
+            let queued = queued?;
+            match self.leased(webhook, queued.number, now) {
+                Some(until) => consider(until),
+                None => {
+                    consider(0);
+                    break;
+                }
+            }
+        }
+        for queued in self.retries(view, webhook) {
+            let queued = queued?;
+            match self.leased(webhook, queued.number, now) {
+                Some(until) => consider(until.max(queued.due)),
+                None => {
+                    consider(queued.due);
+                    break;
+                }
+            }
+        }
+        Ok(due)
+    }
+
+    /// The oldest that may be sent now and that nobody has taken on.
+    pub(super) fn take(
+        &mut self,
+        view: &View,
+        webhook: WebhookId,
+        limit: usize,
+        now: UnixMillis,
+    ) -> Result<Vec<DeliveryNumber>, StoreError> {
+        let mut numbers = Vec::new();
+        let fresh = self.fresh(view, webhook);
+        let retries = self.retries(view, webhook);
+        for queue in [fresh, retries] {
+            let mut taken = 0;
+            for queued in queue {
+                let queued = queued?;
+                if taken == limit || queued.due > now {
+                    break;
+                }
+                if self.leased(webhook, queued.number, now).is_none() {
+                    numbers.push(queued.number);
+                    taken += 1;
+                }
+            }
+        }
+        numbers.sort_unstable();
+        numbers.truncate(limit);
+        Ok(numbers)
+    }
+
+    fn fresh(&mut self, view: &View, webhook: WebhookId) -> Box<dyn Iterator<Item = Result<Queued, StoreError>>> {
+        let from = self.first_fresh.get(&webhook).copied().unwrap_or_default();
+        let mut rows = view
+            .range_from(Table::FreshDelivery, &Key::delivery(webhook, from), &Key::id(webhook))
+            .map(|row| row.map(|(key, _)| Queued { number: number_after_id(&key), due: 0 }))
+            .peekable();
+        if let Some(Ok(first)) = rows.peek() {
+            self.first_fresh.insert(webhook, first.number);
+        }
+        Box::new(rows)
+    }
+
+    fn retries(&mut self, view: &View, webhook: WebhookId) -> Box<dyn Iterator<Item = Result<Queued, StoreError>>> {
+        let from = self.first_retry.get(&webhook).copied().unwrap_or_default();
+        let mut rows = view
+            .range_from(Table::RetryDelivery, &Key::retry(webhook, from, 0), &Key::id(webhook))
+            .map(|row| {
+                row.map(|(key, _)| {
+                    let (due, number) = retry_in_key(&key);
+                    Queued { number, due }
+                })
+            })
+            .peekable();
+        match rows.peek() {
+            Some(Ok(first)) => self.first_retry.insert(webhook, first.due),
+            // What comes next may be due at any time.
+            _ => self.first_retry.remove(&webhook),
+        };
+        Box::new(rows)
+    }
+}

@@ -1,0 +1,222 @@
+use domain::{
+    Attempt, AttemptOutcome, BlockRef, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus, EventKind, EventKinds,
+    EventPlace, RetiredSecret, SealedSecret, Webhook, WebhookId,
+};
+use store::StoreError;
+
+use crate::codec::{RowReader, RowWriter};
+
+pub(super) fn write_webhook(webhook: &Webhook) -> Vec<u8> {
+    let mut row = RowWriter::with_capacity(256);
+    row.bytes(webhook.owner.as_slice());
+    row.bytes(webhook.watched.as_slice());
+    row.byte(webhook.events.bits());
+    row.byte(u8::from(webhook.active) | u8::from(webhook.proven) << 1);
+    row.varint(webhook.created_at);
+    row.varint(webhook.fail_count);
+    option(&mut row, webhook.last_triggered_at, |row, at| row.varint(at));
+    option(&mut row, webhook.failing_since, |row, at| row.varint(at));
+    option(&mut row, webhook.after, |row, block| write_block(row, &block));
+    row.text(&webhook.url);
+    write_secret(&mut row, &webhook.secret);
+    option(&mut row, webhook.retired_secret.as_ref(), |row, retired| {
+        row.varint(retired.until);
+        write_secret(row, &retired.secret);
+    });
+    row.finish()
+}
+
+pub(super) fn read_webhook(id: WebhookId, row: &[u8]) -> Result<Webhook, StoreError> {
+    let mut row = RowReader::new(row);
+    let (owner, watched) = (row.address()?, row.address()?);
+    let events = EventKinds::from_bits(row.byte()?);
+    let flags = row.byte()?;
+    Ok(Webhook {
+        id,
+        owner,
+        watched,
+        events,
+        active: flags & 1 != 0,
+        proven: flags & 2 != 0,
+        created_at: row.varint()?,
+        fail_count: row.varint()?,
+        last_triggered_at: read_option(&mut row, RowReader::varint)?,
+        failing_since: read_option(&mut row, RowReader::varint)?,
+        after: read_option(&mut row, read_block)?,
+        url: row.text()?,
+        secret: read_secret(&mut row)?,
+        retired_secret: read_option(&mut row, |row| {
+            Ok(RetiredSecret { until: row.varint()?, secret: read_secret(row)? })
+        })?,
+    })
+}
+
+pub(super) fn write_delivery(delivery: &Delivery) -> Vec<u8> {
+    let mut row = RowWriter::with_capacity(160);
+    row.bytes(delivery.id.as_bytes());
+    row.byte(kind_byte(delivery.kind));
+    option(&mut row, delivery.place, |row, place| {
+        write_block(row, &place.block);
+        row.bytes(place.tx_hash.as_slice());
+    });
+    row.varint(delivery.created_at);
+    match delivery.status {
+        DeliveryStatus::Pending { due: None } => row.byte(0),
+        DeliveryStatus::Pending { due: Some(due) } => {
+            row.byte(1);
+            row.varint(due);
+        }
+        DeliveryStatus::Delivered => row.byte(2),
+        DeliveryStatus::Failed => row.byte(3),
+        DeliveryStatus::Cancelled => row.byte(4),
+    }
+    row.varint(delivery.attempt_count);
+    row.varint(delivery.attempts.len() as u64);
+    delivery.attempts.iter().for_each(|attempt| write_attempt(&mut row, attempt));
+    row.finish()
+}
+
+pub(super) fn read_delivery(webhook: WebhookId, number: DeliveryNumber, row: &[u8]) -> Result<Delivery, StoreError> {
+    let mut row = RowReader::new(row);
+    let id = DeliveryId::new(row.array()?);
+    let kind = read_kind(row.byte()?)?;
+    let place = read_option(&mut row, |row| Ok(EventPlace { block: read_block(row)?, tx_hash: row.hash()? }))?;
+    let created_at = row.varint()?;
+    let status = match row.byte()? {
+        0 => DeliveryStatus::Pending { due: None },
+        1 => DeliveryStatus::Pending { due: Some(row.varint()?) },
+        2 => DeliveryStatus::Delivered,
+        3 => DeliveryStatus::Failed,
+        4 => DeliveryStatus::Cancelled,
+        _ => return Err(StoreError::Corrupt("a delivery in no known state")),
+    };
+    let attempt_count = row.varint()?;
+    let kept: usize = row.varint()?;
+    let attempts = (0..kept).map(|_| read_attempt(&mut row)).collect::<Result<_, _>>()?;
+    Ok(Delivery { webhook, number, id, kind, place, created_at, status, attempt_count, attempts })
+}
+
+fn write_attempt(row: &mut RowWriter, attempt: &Attempt) {
+    row.varint(attempt.at);
+    row.varint(attempt.millis);
+    match &attempt.outcome {
+        AttemptOutcome::Answered { status, body } => {
+            row.byte(0);
+            row.varint(*status);
+            row.text(body);
+        }
+        AttemptOutcome::Unanswered { reason } => {
+            row.byte(1);
+            row.text(reason);
+        }
+    }
+}
+
+fn read_attempt(row: &mut RowReader<'_>) -> Result<Attempt, StoreError> {
+    let (at, millis) = (row.varint()?, row.varint()?);
+    let outcome = match row.byte()? {
+        0 => AttemptOutcome::Answered { status: row.varint()?, body: row.text()? },
+        1 => AttemptOutcome::Unanswered { reason: row.text()? },
+        _ => return Err(StoreError::Corrupt("an attempt with no known outcome")),
+    };
+    Ok(Attempt { at, millis, outcome })
+}
+
+fn kind_byte(kind: EventKind) -> u8 {
+    EventKinds::default().with(kind).bits()
+}
+
+fn read_kind(byte: u8) -> Result<EventKind, StoreError> {
+    EventKinds::from_bits(byte).iter().next().ok_or(StoreError::Corrupt("an event of no known kind"))
+}
+
+pub(super) fn write_block(row: &mut RowWriter, block: &BlockRef) {
+    row.varint(block.number);
+    row.bytes(block.hash.as_slice());
+}
+
+pub(super) fn read_block(row: &mut RowReader<'_>) -> Result<BlockRef, StoreError> {
+    Ok(BlockRef { number: row.varint()?, hash: row.hash()? })
+}
+
+fn write_secret(row: &mut RowWriter, secret: &SealedSecret) {
+    row.varint(secret.as_bytes().len() as u64);
+    row.bytes(secret.as_bytes());
+}
+
+fn read_secret(row: &mut RowReader<'_>) -> Result<SealedSecret, StoreError> {
+    let length = row.varint()?;
+    Ok(SealedSecret::new(row.bytes(length)?.to_vec()))
+}
+
+fn option<T>(row: &mut RowWriter, value: Option<T>, write: impl FnOnce(&mut RowWriter, T)) {
+    row.byte(u8::from(value.is_some()));
+    if let Some(value) = value {
+        write(row, value);
+    }
+}
+
+fn read_option<'a, T>(
+    row: &mut RowReader<'a>,
+    read: impl FnOnce(&mut RowReader<'a>) -> Result<T, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    Ok(if row.byte()? == 0 { None } else { Some(read(row)?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Address, B256};
+
+    use super::*;
+
+    #[test]
+    fn a_delivery_comes_back_as_it_went_in() {
+        let block = BlockRef { number: 12, hash: B256::repeat_byte(4) };
+        for status in [
+            DeliveryStatus::Pending { due: None },
+            DeliveryStatus::Pending { due: Some(77) },
+            DeliveryStatus::Delivered,
+            DeliveryStatus::Failed,
+            DeliveryStatus::Cancelled,
+        ] {
+            let answered = AttemptOutcome::Answered { status: 503, body: "later \u{1f551}".to_owned() };
+            let unanswered = AttemptOutcome::Unanswered { reason: "no answer in time".to_owned() };
+            let delivery = Delivery {
+                webhook: 3,
+                number: 9,
+                id: DeliveryId::new([7; 16]),
+                kind: EventKind::Removed,
+                place: Some(EventPlace { block, tx_hash: B256::repeat_byte(5) }),
+                created_at: 1_800_000_000_000,
+                status,
+                attempt_count: 2,
+                attempts: vec![
+                    Attempt { at: 1, millis: 2, outcome: answered },
+                    Attempt { at: 3, millis: 10_000, outcome: unanswered },
+                ],
+            };
+            assert_eq!(read_delivery(3, 9, &write_delivery(&delivery)).unwrap(), delivery);
+        }
+    }
+
+    #[test]
+    fn a_webhook_comes_back_as_it_went_in() {
+        let webhook = Webhook {
+            id: 5,
+            owner: Address::repeat_byte(1),
+            url: "https://receiver.example/hook".to_owned(),
+            watched: Address::repeat_byte(2),
+            events: EventKinds::default().with(EventKind::Tx).with(EventKind::Removed),
+            active: false,
+            created_at: 9,
+            after: Some(BlockRef { number: 1, hash: B256::repeat_byte(3) }),
+            secret: SealedSecret::new(vec![1, 2, 3]),
+            retired_secret: Some(RetiredSecret { secret: SealedSecret::new(vec![4]), until: 99 }),
+            last_triggered_at: Some(8),
+            fail_count: 4,
+            failing_since: None,
+            proven: true,
+        };
+        assert_eq!(read_webhook(5, &write_webhook(&webhook)).unwrap(), webhook);
+    }
+}

@@ -1,0 +1,488 @@
+use std::sync::Arc;
+
+use domain::{
+    Address, Attempt, AttemptEffect, AttemptOutcome, AttemptReport, B256, BlockRef, Bytes, ClaimedDelivery, Delivery,
+    DeliveryId, DeliveryStatus, EventKind, EventKinds, EventPlace, NewDelivery, NewWebhook, NextStep, Order,
+    PageRequest, SealedSecret, Webhook, WebhookChange, WebhookId,
+};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use crate::{
+    AddWebhookError, EnqueueError, Matches, QueueHead, Removal, Retraction, WEBHOOKS_PER_OWNER, WebhookRecords,
+};
+
+const ALICE: Address = Address::repeat_byte(0xa1);
+const BOB: Address = Address::repeat_byte(0xb0);
+const NOW: u64 = 1_800_000_000_000;
+const MINUTE: u64 = 60_000;
+const DAY: u64 = 24 * 60 * MINUTE;
+
+/// Puts the webhooks of a store with an empty index to the proof.
+pub async fn run_webhook_records(records: Arc<dyn WebhookRecords>) {
+    let records = &*records;
+    webhooks_are_kept_changed_and_deleted(records).await;
+    an_owner_has_so_many_and_no_more(records).await;
+    matches_and_cursor_move_together(records).await;
+    messages_are_claimed_in_order_and_leased(records).await;
+    attempts_are_recorded(records).await;
+    a_webhook_that_is_gone_or_resting_sends_nothing(records).await;
+    what_left_the_chain_is_cancelled_or_taken_back(records).await;
+    a_message_may_be_sent_again(records).await;
+    old_messages_are_forgotten(records).await;
+    queues_of_many_are_kept_apart(records).await;
+}
+
+fn new_webhook(owner: Address) -> NewWebhook {
+    NewWebhook {
+        owner,
+        url: "https://receiver.example/hook?a=b".to_owned(),
+        watched: BOB,
+        events: EventKinds::default().with(EventKind::Tx),
+        secret: SealedSecret::new(vec![1, 2, 3]),
+        created_at: NOW,
+    }
+}
+
+async fn added(records: &dyn WebhookRecords) -> Webhook {
+    // Everybody has an owner of his own, so that nobody meets the quota.
+    let owner = Address::from(rand::rng().random::<[u8; 20]>());
+    records.add_webhook(new_webhook(owner)).await.expect("add")
+}
+
+fn message(webhook: WebhookId, number: u64, block: Option<BlockRef>) -> NewDelivery {
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&webhook.to_be_bytes());
+    id[8..].copy_from_slice(&number.to_be_bytes());
+    NewDelivery {
+        webhook,
+        id: DeliveryId::new(id),
+        kind: if block.is_some() { EventKind::Tx } else { EventKind::Ping },
+        place: block.map(|block| EventPlace { block, tx_hash: B256::with_last_byte(7) }),
+        body: Bytes::from(format!("message {number} to {webhook}").into_bytes()),
+    }
+}
+
+fn block(number: u64, branch: u8) -> BlockRef {
+    let mut hash = B256::repeat_byte(branch);
+    hash[24..].copy_from_slice(&number.to_be_bytes());
+    BlockRef { number, hash }
+}
+
+async fn matches(records: &dyn WebhookRecords, blocks: Vec<BlockRef>, deliveries: Vec<NewDelivery>) -> Matches {
+    let version = records.watch_list().await.expect("watch list").version;
+    Matches { version, from: records.find_cursor().await.expect("cursor"), blocks, deliveries }
+}
+
+async fn enqueue_at(records: &dyn WebhookRecords, block: BlockRef, deliveries: Vec<NewDelivery>) {
+    let matches = matches(records, vec![block], deliveries).await;
+    records.enqueue_matches(matches, NOW).await.expect("enqueue");
+}
+
+fn report(claimed: &ClaimedDelivery, at: u64, status: u16, next: NextStep) -> AttemptReport {
+    let effect = match status {
+        200..300 => AttemptEffect::Succeeded,
+        410 => AttemptEffect::Gone,
+        _ => AttemptEffect::Failed,
+    };
+    let outcome = AttemptOutcome::Answered { status, body: format!("answer {status}") };
+    let attempt = Attempt { at, millis: 5, outcome };
+    AttemptReport { webhook: claimed.webhook, number: claimed.number, attempt, effect, next }
+}
+
+async fn claim(records: &dyn WebhookRecords, webhook: WebhookId, limit: usize, now: u64) -> Vec<ClaimedDelivery> {
+    records.claim(webhook, limit, now, now + MINUTE).await.expect("claim")
+}
+
+async fn log(records: &dyn WebhookRecords, webhook: WebhookId) -> Vec<Delivery> {
+    let page = PageRequest { offset: 0, limit: 1_000, order: Order::OldestFirst };
+    records.list_deliveries(webhook, page).await.expect("list").items
+}
+
+async fn webhooks_are_kept_changed_and_deleted(records: &dyn WebhookRecords) {
+    assert_eq!(records.list_webhooks(ALICE).await.expect("list"), []);
+    assert_eq!(records.find_webhook(1).await.expect("find"), None);
+    assert_eq!(records.find_webhook(u64::MAX).await.expect("find"), None);
+    let empty = records.watch_list().await.expect("watch list");
+    assert_eq!(empty.watchers, []);
+
+    let wanted = new_webhook(ALICE);
+    let first = records.add_webhook(wanted.clone()).await.expect("add");
+    let expected = Webhook {
+        id: first.id,
+        owner: ALICE,
+        url: wanted.url,
+        watched: BOB,
+        events: wanted.events,
+        active: true,
+        created_at: NOW,
+        after: None,
+        secret: wanted.secret,
+        retired_secret: None,
+        last_triggered_at: None,
+        fail_count: 0,
+        failing_since: None,
+        proven: false,
+    };
+    assert_eq!(first, expected);
+    let second = records.add_webhook(new_webhook(ALICE)).await.expect("add");
+    assert!(first.id >= 1 && second.id > first.id);
+    assert_eq!(records.list_webhooks(ALICE).await.expect("list"), [second.clone(), first.clone()]);
+    assert_eq!(records.list_webhooks(BOB).await.expect("list"), []);
+    assert_eq!(records.find_webhook(second.id).await.expect("find"), Some(second.clone()));
+    let watched = records.watch_list().await.expect("watch list");
+    assert_ne!(watched.version, empty.version);
+    assert_eq!(watched.watchers.iter().map(|watcher| watcher.webhook).collect::<Vec<_>>(), [first.id, second.id]);
+
+    let change = WebhookChange {
+        active: Some(false),
+        url: Some("https://other.example/".to_owned()),
+        events: Some(EventKinds::default().with(EventKind::Removed)),
+    };
+    let changed = records.change_webhook(first.id, change).await.expect("change").expect("webhook");
+    assert_eq!((changed.active, changed.url.as_str()), (false, "https://other.example/"));
+    assert!(changed.events.contains(EventKind::Removed) && !changed.events.contains(EventKind::Tx));
+    assert_eq!(records.find_webhook(first.id).await.expect("find"), Some(changed));
+    let resting = records.watch_list().await.expect("watch list");
+    assert_eq!(resting.watchers.len(), 1, "one that rests watches nothing");
+    assert_ne!(resting.version, watched.version);
+
+    let rotated = records.rotate_secret(second.id, SealedSecret::new(vec![9]), NOW + DAY).await.expect("rotate");
+    let rotated = rotated.expect("webhook");
+    assert_eq!(rotated.secret.as_bytes(), [9]);
+    assert_eq!(rotated.retired_secret.map(|old| (old.secret, old.until)), Some((second.secret, NOW + DAY)));
+
+    assert!(records.delete_webhook(first.id).await.expect("delete"));
+    assert!(!records.delete_webhook(first.id).await.expect("delete"));
+    assert_eq!(records.find_webhook(first.id).await.expect("find"), None);
+    assert_eq!(records.change_webhook(first.id, WebhookChange::default()).await.expect("change"), None);
+    assert_eq!(records.rotate_secret(first.id, SealedSecret::new(vec![]), 0).await.expect("rotate"), None);
+    let third = records.add_webhook(new_webhook(ALICE)).await.expect("add");
+    assert!(third.id > second.id, "a number is not given twice");
+}
+
+async fn an_owner_has_so_many_and_no_more(records: &dyn WebhookRecords) {
+    let owner = Address::repeat_byte(0xc0);
+    let mut ids = Vec::new();
+    for _ in 0..WEBHOOKS_PER_OWNER {
+        ids.push(records.add_webhook(new_webhook(owner)).await.expect("add").id);
+    }
+    let beyond = records.add_webhook(new_webhook(owner)).await;
+    assert!(matches!(beyond, Err(AddWebhookError::QuotaReached)), "{beyond:?}");
+    records.delete_webhook(ids[3]).await.expect("delete");
+    records.add_webhook(new_webhook(owner)).await.expect("add");
+}
+
+async fn matches_and_cursor_move_together(records: &dyn WebhookRecords) {
+    let hook = added(records).await;
+    assert_eq!(records.find_cursor().await.expect("cursor"), None);
+    let (one, two) = (block(10, 1), block(11, 1));
+    let deliveries = vec![message(hook.id, 1, Some(one)), message(hook.id, 2, Some(two))];
+    let first = matches(records, vec![one, two], deliveries).await;
+    records.enqueue_matches(first.clone(), NOW).await.expect("enqueue");
+    assert_eq!(records.find_cursor().await.expect("cursor"), Some(two));
+    assert_eq!(records.list_matched_blocks(100, 10).await.expect("blocks"), [two, one]);
+    assert_eq!(records.list_matched_blocks(11, 10).await.expect("blocks"), [one]);
+
+    // The same once more, as after a crash, and one that did not see a new watcher: neither leaves anything.
+    let again = records.enqueue_matches(first, NOW).await;
+    assert!(matches!(again, Err(EnqueueError::Stale)), "{again:?}");
+    let unaware = matches(records, vec![block(12, 1)], vec![message(hook.id, 3, Some(block(12, 1)))]).await;
+    added(records).await;
+    let unaware = records.enqueue_matches(unaware, NOW).await;
+    assert!(matches!(unaware, Err(EnqueueError::Stale)), "{unaware:?}");
+    assert_eq!(records.find_cursor().await.expect("cursor"), Some(two));
+
+    let logged = log(records, hook.id).await;
+    assert_eq!(logged.iter().map(|delivery| delivery.number).collect::<Vec<_>>(), [1, 2]);
+    assert!(logged.iter().all(|delivery| delivery.status == DeliveryStatus::Pending { due: None }));
+    assert_eq!(logged[1].place.map(|place| place.block), Some(two));
+    assert_eq!(logged[1].created_at, NOW);
+}
+
+async fn messages_are_claimed_in_order_and_leased(records: &dyn WebhookRecords) {
+    let hook = added(records).await;
+    assert_eq!(records.find_due(hook.id).await.expect("due"), None);
+    assert_eq!(claim(records, hook.id, 5, NOW).await, []);
+    for number in 1..=6 {
+        let queued = records.enqueue(message(hook.id, number, None), NOW).await.expect("enqueue").expect("webhook");
+        assert_eq!(queued.number, number);
+    }
+    assert_eq!(records.find_due(hook.id).await.expect("due"), Some(0));
+    let heads = records.list_queues().await.expect("queues");
+    assert!(heads.contains(&QueueHead { webhook: hook.id, due: 0 }), "{heads:?}");
+
+    let first = claim(records, hook.id, 4, NOW).await;
+    assert_eq!(first.iter().map(|claimed| claimed.number).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert_eq!(first[2].body, message(hook.id, 3, None).body);
+    assert_eq!((first[2].id, first[2].attempt_count), (message(hook.id, 3, None).id, 0));
+    let rest = claim(records, hook.id, 4, NOW + 1).await;
+    assert_eq!(rest.iter().map(|claimed| claimed.number).collect::<Vec<_>>(), [5, 6]);
+    assert_eq!(claim(records, hook.id, 4, NOW + 2).await, []);
+    assert!(records.find_due(hook.id).await.expect("due") >= Some(NOW), "not before a lease ends");
+
+    records.release(vec![(hook.id, 6), (hook.id, 3)]).await.expect("release");
+    let released = claim(records, hook.id, 9, NOW + 3).await;
+    assert_eq!(released.iter().map(|claimed| claimed.number).collect::<Vec<_>>(), [3, 6]);
+    // Nobody reports: they are given out again when the leases end.
+    let late = claim(records, hook.id, 9, NOW + 2 * MINUTE).await;
+    assert_eq!(late.len(), 6);
+}
+
+async fn attempts_are_recorded(records: &dyn WebhookRecords) {
+    let hook = added(records).await;
+    for number in 1..=3 {
+        records.enqueue(message(hook.id, number, None), NOW).await.expect("enqueue");
+    }
+    let claimed = claim(records, hook.id, 3, NOW).await;
+    let states = records
+        .record_attempts(vec![
+            report(&claimed[0], NOW, 204, NextStep::Done),
+            report(&claimed[1], NOW, 500, NextStep::RetryAt(NOW + 5_000)),
+            report(&claimed[2], NOW, 500, NextStep::RetryAt(NOW + 3_000)),
+        ])
+        .await
+        .expect("record");
+    assert_eq!(states.len(), 1);
+    assert_eq!((states[0].webhook.fail_count, states[0].due), (2, Some(NOW + 3_000)));
+    assert_eq!(states[0].webhook.last_triggered_at, Some(NOW + 5));
+    assert!(states[0].webhook.proven);
+    assert_eq!(claim(records, hook.id, 9, NOW + 2_999).await, []);
+    let due = claim(records, hook.id, 9, NOW + 3_000).await;
+    assert_eq!(due.iter().map(|claimed| (claimed.number, claimed.attempt_count)).collect::<Vec<_>>(), [(3, 1)]);
+    records.record_attempts(vec![report(&due[0], NOW + 3_000, 404, NextStep::GiveUp)]).await.expect("record");
+    // A retry of before is older than a message of now.
+    records.enqueue(message(hook.id, 4, None), NOW).await.expect("enqueue");
+    let due = claim(records, hook.id, 9, NOW + 9_000).await;
+    assert_eq!(due.iter().map(|claimed| claimed.number).collect::<Vec<_>>(), [2, 4]);
+    let states =
+        records.record_attempts(vec![report(&due[0], NOW + 9_000, 200, NextStep::Done)]).await.expect("record");
+    assert_eq!(states[0].webhook.fail_count, 0);
+
+    let logged = log(records, hook.id).await;
+    let statuses: Vec<_> = logged.iter().map(|delivery| (delivery.status, delivery.attempt_count)).collect();
+    assert_eq!(
+        statuses[..3],
+        [(DeliveryStatus::Delivered, 1), (DeliveryStatus::Delivered, 2), (DeliveryStatus::Failed, 2)]
+    );
+    assert_eq!(logged[1].attempts[0], report(&claimed[1], NOW, 500, NextStep::Done).attempt);
+    assert_eq!(logged[1].attempts.len(), 2);
+    let newest = records.list_deliveries(hook.id, PageRequest::newest(2)).await.expect("list");
+    assert_eq!((newest.total, newest.items[0].number, newest.items[1].number), (4, 4, 3));
+}
+
+async fn a_webhook_that_is_gone_or_resting_sends_nothing(records: &dyn WebhookRecords) {
+    let hook = added(records).await;
+    for number in 1..=3 {
+        records.enqueue(message(hook.id, number, None), NOW).await.expect("enqueue");
+    }
+    let claimed = claim(records, hook.id, 1, NOW).await;
+    let before = records.watch_list().await.expect("watch list").version;
+    let states = records.record_attempts(vec![report(&claimed[0], NOW, 410, NextStep::RetryAt(NOW + 1))]).await;
+    let states = states.expect("record");
+    assert_eq!((states[0].webhook.active, states[0].due), (false, None));
+    assert_ne!(records.watch_list().await.expect("watch list").version, before);
+    assert_eq!(claim(records, hook.id, 9, NOW + MINUTE).await, []);
+    assert_eq!(records.find_due(hook.id).await.expect("due"), None);
+    assert!(records.list_queues().await.expect("queues").iter().all(|head| head.webhook != hook.id));
+
+    let on = WebhookChange { active: Some(true), ..WebhookChange::default() };
+    records.change_webhook(hook.id, on).await.expect("change");
+    assert_eq!(claim(records, hook.id, 9, NOW + MINUTE).await.len(), 3, "what was queued is still there");
+
+    records.delete_webhook(hook.id).await.expect("delete");
+    assert_eq!(claim(records, hook.id, 9, NOW + DAY).await, []);
+    assert_eq!(records.enqueue(message(hook.id, 9, None), NOW).await.expect("enqueue"), None);
+    // Whoever was still sending may say so; nothing comes of it.
+    let states = records.record_attempts(vec![report(&claimed[0], NOW, 200, NextStep::Done)]).await.expect("record");
+    assert_eq!(states, []);
+}
+
+async fn what_left_the_chain_is_cancelled_or_taken_back(records: &dyn WebhookRecords) {
+    let hook = added(records).await;
+    let fork = block(20, 1);
+    enqueue_at(records, fork, vec![message(hook.id, 1, Some(fork))]).await;
+    let (left, also_left) = (block(21, 1), block(22, 1));
+    let deliveries = (2..=5).map(|number| message(hook.id, number, Some(left))).collect();
+    enqueue_at(records, left, deliveries).await;
+    enqueue_at(records, also_left, vec![message(hook.id, 6, Some(also_left))]).await;
+    // 2 is delivered, 3 failed once, 4 is on its way, 5 and 6 wait.
+    let claimed = claim(records, hook.id, 4, NOW).await;
+    records
+        .record_attempts(vec![
+            report(&claimed[0], NOW, 200, NextStep::Done),
+            report(&claimed[1], NOW, 200, NextStep::Done),
+            report(&claimed[2], NOW, 500, NextStep::RetryAt(NOW + 1)),
+        ])
+        .await
+        .expect("record");
+    let above = records.list_deliveries_above(20).await.expect("above");
+    assert_eq!(above.iter().map(|(delivery, _)| delivery.number).collect::<Vec<_>>(), [2, 3, 4, 5, 6]);
+    assert_eq!(above[0].1, message(hook.id, 2, None).body);
+
+    let removal = |of: u64| {
+        let kind = EventKind::Removed;
+        Removal { of, delivery: NewDelivery { kind, ..message(hook.id, 100 + of, Some(left)) } }
+    };
+    let before = records.watch_list().await.expect("watch list");
+    let retraction = Retraction { to: Some(fork), removals: (2..=6).map(removal).collect(), rebased: vec![hook.id] };
+    records.retract_matches(retraction, NOW + 2).await.expect("retract");
+    assert_eq!(records.find_cursor().await.expect("cursor"), Some(fork));
+    assert_eq!(records.list_matched_blocks(100, 1).await.expect("blocks"), [fork]);
+    assert_eq!(records.count_orphanings(left).await.expect("count"), 1);
+    assert_eq!(records.count_orphanings(fork).await.expect("count"), 0);
+    assert_eq!(records.count_orphanings(block(21, 2)).await.expect("count"), 0);
+    assert_eq!(records.list_deliveries_above(20).await.expect("above"), []);
+    let after = records.watch_list().await.expect("watch list");
+    assert_ne!(after.version, before.version);
+    let watcher = after.watchers.iter().find(|watcher| watcher.webhook == hook.id).expect("watcher");
+    assert_eq!(watcher.after, Some(fork));
+
+    let statuses: Vec<_> = log(records, hook.id).await.into_iter().map(|delivery| delivery.status).collect();
+    let pending = DeliveryStatus::Pending { due: None };
+    assert_eq!(
+        statuses,
+        [
+            DeliveryStatus::Delivered,
+            DeliveryStatus::Delivered,
+            DeliveryStatus::Cancelled,
+            DeliveryStatus::Cancelled,
+            DeliveryStatus::Cancelled,
+            DeliveryStatus::Cancelled,
+            pending,
+            pending,
+        ]
+    );
+    // The one that was on its way fails, and is not tried again; what is left to send are the removals of 2 and 4.
+    records.record_attempts(vec![report(&claimed[3], NOW, 500, NextStep::RetryAt(NOW + 9))]).await.expect("record");
+    let left_to_send = claim(records, hook.id, 9, NOW + DAY).await;
+    assert_eq!(
+        left_to_send.iter().map(|claimed| claimed.id).collect::<Vec<_>>(),
+        [removal(2).delivery.id, removal(4).delivery.id]
+    );
+    assert!(left_to_send.iter().all(|claimed| claimed.kind == EventKind::Removed));
+
+    // The same block comes back and leaves once more: the removals are of no block, and stay.
+    enqueue_at(records, left, vec![message(hook.id, 7, Some(left))]).await;
+    let retraction = Retraction { to: Some(fork), removals: Vec::new(), rebased: Vec::new() };
+    records.retract_matches(retraction, NOW).await.expect("retract");
+    assert_eq!(records.count_orphanings(left).await.expect("count"), 2);
+    let statuses: Vec<_> = log(records, hook.id).await.into_iter().map(|delivery| delivery.status).collect();
+    assert_eq!(statuses[6..], [pending, pending, DeliveryStatus::Cancelled]);
+}
+
+async fn a_message_may_be_sent_again(records: &dyn WebhookRecords) {
+    let hook = added(records).await;
+    let wanted = message(hook.id, 1, None);
+    records.enqueue(wanted.clone(), NOW).await.expect("enqueue");
+    let claimed = claim(records, hook.id, 1, NOW).await;
+    records.record_attempts(vec![report(&claimed[0], NOW, 200, NextStep::Done)]).await.expect("record");
+    assert_eq!(records.find_due(hook.id).await.expect("due"), None);
+
+    let again = records.requeue(hook.id, wanted.id, NOW + 1).await.expect("requeue").expect("delivery");
+    assert_eq!((again.number, again.status), (1, DeliveryStatus::Pending { due: Some(NOW + 1) }));
+    assert!(again.was_received());
+    let claimed = claim(records, hook.id, 9, NOW + 1).await;
+    assert_eq!(claimed.iter().map(|claimed| (claimed.id, claimed.attempt_count)).collect::<Vec<_>>(), [(wanted.id, 1)]);
+    assert_eq!(claimed[0].body, wanted.body);
+    // Asked for while it is under way: once is enough.
+    records.requeue(hook.id, wanted.id, NOW + 2).await.expect("requeue");
+    assert_eq!(claim(records, hook.id, 9, NOW + 3).await, []);
+    records.record_attempts(vec![report(&claimed[0], NOW, 200, NextStep::Done)]).await.expect("record");
+    assert_eq!(claim(records, hook.id, 9, NOW + DAY).await, []);
+
+    let found = records.find_delivery(hook.id, wanted.id).await.expect("find").expect("delivery");
+    assert_eq!((found.number, found.attempt_count), (1, 2));
+    assert_eq!(records.find_delivery(hook.id, DeliveryId::new([9; 16])).await.expect("find"), None);
+    assert_eq!(records.requeue(hook.id, DeliveryId::new([9; 16]), NOW).await.expect("requeue"), None);
+    let other = added(records).await;
+    assert_eq!(records.requeue(other.id, wanted.id, NOW).await.expect("requeue"), None, "another webhook's");
+}
+
+async fn old_messages_are_forgotten(records: &dyn WebhookRecords) {
+    let hook = added(records).await;
+    for number in 1..=5 {
+        records.enqueue(message(hook.id, number, None), NOW + number * DAY).await.expect("enqueue");
+    }
+    let claimed = claim(records, hook.id, 2, NOW + 9 * DAY).await;
+    records
+        .record_attempts(vec![report(&claimed[0], NOW, 500, NextStep::RetryAt(NOW + 20 * DAY))])
+        .await
+        .expect("record");
+    let mut forgotten = 0;
+    loop {
+        let some = records.forget_deliveries(NOW + 4 * DAY, 2).await.expect("forget");
+        assert!(some <= 2);
+        forgotten += some;
+        if some == 0 {
+            break;
+        }
+    }
+    assert!(forgotten >= 3);
+    let page = records.list_deliveries(hook.id, PageRequest::newest(10)).await.expect("list");
+    assert_eq!(page.total, 2);
+    assert_eq!(page.items.iter().map(|delivery| delivery.number).collect::<Vec<_>>(), [5, 4]);
+    let left = claim(records, hook.id, 9, NOW + 30 * DAY).await;
+    assert_eq!(left.iter().map(|claimed| claimed.number).collect::<Vec<_>>(), [4, 5], "what is forgotten is not sent");
+    assert_eq!(records.requeue(hook.id, message(hook.id, 1, None).id, NOW).await.expect("requeue"), None);
+    records.record_attempts(vec![report(&claimed[1], NOW, 200, NextStep::Done)]).await.expect("record");
+
+    records.delete_webhook(hook.id).await.expect("delete");
+    while records.forget_deliveries(0, 3).await.expect("forget") > 0 {}
+    let page = records.list_deliveries(hook.id, PageRequest::newest(10)).await.expect("list");
+    assert_eq!((page.total, page.items.len()), (0, 0));
+}
+
+/// A random mix of everything on several webhooks, against plain lists.
+async fn queues_of_many_are_kept_apart(records: &dyn WebhookRecords) {
+    let mut rng = StdRng::seed_from_u64(5);
+    let mut hooks = Vec::new();
+    for _ in 0..5 {
+        hooks.push((added(records).await.id, 0_u64, Vec::<(u64, u64)>::new()));
+    }
+    let mut now = NOW;
+    for _ in 0..400 {
+        now += rng.random_range(0..3_000);
+        let place = rng.random_range(0..hooks.len());
+        let (hook, last, waiting) = &mut hooks[place];
+        if rng.random_ratio(1, 2) {
+            *last += 1;
+            records.enqueue(message(*hook, *last, None), now).await.expect("enqueue");
+            waiting.push((*last, 0));
+            continue;
+        }
+        let limit = rng.random_range(1..5);
+        let claimed = claim(records, *hook, limit, now).await;
+        // Of those sent before, the ones that are due longest; of the others, the oldest.
+        let mut due: Vec<(u64, u64)> = waiting.iter().map(|(number, due)| (*due, *number)).collect();
+        due.retain(|(due, _)| *due <= now);
+        due.sort_unstable();
+        let (fresh, retries): (Vec<_>, Vec<_>) = due.into_iter().partition(|(due, _)| *due == 0);
+        let mut expected: Vec<u64> =
+            fresh.into_iter().take(limit).chain(retries.into_iter().take(limit)).map(|(_, number)| number).collect();
+        expected.sort_unstable();
+        expected.truncate(limit);
+        assert_eq!(claimed.iter().map(|claimed| claimed.number).collect::<Vec<_>>(), expected);
+        let mut reports = Vec::new();
+        for claimed in &claimed {
+            waiting.retain(|(number, _)| *number != claimed.number);
+            let due = now + rng.random_range(1..20_000);
+            let next = match rng.random_range(0..3) {
+                0 => NextStep::RetryAt(due),
+                1 => NextStep::GiveUp,
+                _ => NextStep::Done,
+            };
+            if next == NextStep::RetryAt(due) {
+                waiting.push((claimed.number, due));
+            }
+            let status = if next == NextStep::Done { 200 } else { 500 };
+            reports.push(report(claimed, now, status, next));
+        }
+        let expected = waiting.iter().map(|(_, due)| *due).min();
+        if !reports.is_empty() {
+            let states = records.record_attempts(reports).await.expect("record");
+            assert_eq!(states.iter().map(|state| state.due).collect::<Vec<_>>(), [expected]);
+        }
+        assert_eq!(records.find_due(*hook).await.expect("due"), expected);
+    }
+}

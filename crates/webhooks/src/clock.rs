@@ -1,0 +1,9 @@
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use domain::UnixMillis;
+
+/// The time since 1970. A clock set before that is as wrong as one set at it.
+pub(crate) fn now() -> UnixMillis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,273 @@
+//! The way out: which addresses messages may go to, and the connections they go by.
+//!
+//! A name is looked up here and nowhere else; every address it leads to is judged, and the connection is made to the very
+//! address that was judged. Proxies of the environment have no say.
+
+mod address;
+mod connection;
+mod target;
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use hickory_resolver::{
+    TokioResolver,
+    config::{ConnectionConfig, NameServerConfig, ResolverConfig},
+    net::runtime::TokioRuntimeProvider,
+};
+use rustls::{ClientConfig, RootCertStore, pki_types::CertificateDer, pki_types::pem::PemObject};
+use tokio::{net::TcpStream, time::timeout};
+use tokio_rustls::TlsConnector;
+
+use address::ForbiddenAddress;
+pub(crate) use connection::{Answer, Connection};
+pub use target::{Insecure, UrlFault};
+pub(crate) use target::{Security, Target, TargetHost};
+
+/// For each step of getting through to a receiver. All of an attempt together has its own bound.
+const DNS_PATIENCE: Duration = Duration::from_secs(4);
+const CONNECT_PATIENCE: Duration = Duration::from_secs(4);
+const TLS_PATIENCE: Duration = Duration::from_secs(4);
+/// While an owner waits for an answer. A name that does not resolve then is looked up again before each message.
+const REGISTRATION_PATIENCE: Duration = Duration::from_secs(2);
+/// Addresses of one name that are tried.
+const ADDRESSES_TRIED: usize = 3;
+
+#[derive(Debug, Clone, Default)]
+pub struct EgressConfig {
+    pub insecure: Insecure,
+    /// A file with certificates of authorities that are trusted beside the usual ones.
+    pub ca_file: Option<PathBuf>,
+    /// The name server to ask; None: those of the system.
+    pub dns_server: Option<SocketAddr>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum EgressError {
+    #[error("the certificates in {path} cannot be read")]
+    CaFile { path: PathBuf, source: rustls::pki_types::pem::Error },
+    #[error("{path} holds no certificate")]
+    NoCertificate { path: PathBuf },
+    #[error("a certificate in {path} is none that can be trusted")]
+    BadCertificate { path: PathBuf, source: rustls::Error },
+    #[error("TLS cannot be set up")]
+    Tls(#[source] rustls::Error),
+    #[error("names cannot be looked up")]
+    Resolver(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Why a message did not get through.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SendFault {
+    #[error("the URL {0}")]
+    Url(#[from] UrlFault),
+    #[error("nothing is sent there: {0}")]
+    Forbidden(#[from] ForbiddenAddress),
+    #[error("the name cannot be resolved")]
+    NoSuchName,
+    #[error("the name was not resolved in time")]
+    DnsTimeout,
+    #[error("no connection: {0}")]
+    Connect(std::io::Error),
+    #[error("no connection in time")]
+    ConnectTimeout,
+    #[error("no secure connection: {0}")]
+    Tls(std::io::Error),
+    #[error("no secure connection in time")]
+    TlsTimeout,
+    #[error("the connection broke: {0}")]
+    Http(hyper::Error),
+    #[error("no whole answer within 10 seconds")]
+    Timeout,
+    #[error("the secret cannot be opened")]
+    Secret,
+}
+
+pub struct Egress {
+    insecure: Insecure,
+    resolver: TokioResolver,
+    tls: TlsConnector,
+}
+
+impl std::fmt::Debug for Egress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Egress").field("insecure", &self.insecure).finish_non_exhaustive()
+    }
+}
+
+impl Egress {
+    /// # Errors
+    /// When the certificates that are to be trusted cannot be read.
+    pub fn new(config: &EgressConfig) -> Result<Self, EgressError> {
+        Ok(Self { insecure: config.insecure, resolver: resolver(config.dns_server)?, tls: tls(config)? })
+    }
+
+    /// Says whether an owner may give this URL.
+    ///
+    /// # Errors
+    /// When it is no https URL, or leads to an address that is not public.
+    pub async fn check(&self, url: &str) -> Result<(), UrlFault> {
+        let target = self.target(url)?;
+        let TargetHost::Name(name) = &target.host else { return Ok(()) };
+        match timeout(REGISTRATION_PATIENCE, self.look_up(name)).await {
+            Ok(Ok(addresses)) => Ok(self.judge_all(&addresses)?),
+            // It leads nowhere yet. Before each message it is looked up and judged again.
+            Ok(Err(_)) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Reads a URL, and judges its address if it names one.
+    pub(crate) fn target(&self, url: &str) -> Result<Target, UrlFault> {
+        let target = Target::parse(url, self.insecure)?;
+        if let TargetHost::Address(address) = target.host {
+            self.judge(address)?;
+        }
+        Ok(target)
+    }
+
+    /// Opens a connection to an address of the target that has been judged.
+    pub(crate) async fn connect(&self, target: &Target) -> Result<Connection, SendFault> {
+        let addresses = match &target.host {
+            TargetHost::Address(address) => vec![*address],
+            TargetHost::Name(name) => {
+                timeout(DNS_PATIENCE, self.look_up(name)).await.map_err(|_| SendFault::DnsTimeout)??
+            }
+        };
+        self.judge_all(&addresses)?;
+        let mut fault = SendFault::NoSuchName;
+        for address in addresses.into_iter().take(ADDRESSES_TRIED) {
+            match timeout(CONNECT_PATIENCE, TcpStream::connect((address, target.port))).await {
+                Ok(Ok(stream)) => return self.secure(stream, target).await,
+                Ok(Err(error)) => fault = SendFault::Connect(error),
+                Err(_) => fault = SendFault::ConnectTimeout,
+            }
+        }
+        Err(fault)
+    }
+
+    async fn secure(&self, stream: TcpStream, target: &Target) -> Result<Connection, SendFault> {
+        // A message goes out in one write; waiting for more would only delay it.
+        stream.set_nodelay(true).map_err(SendFault::Connect)?;
+        if target.security == Security::Plain {
+            return Connection::open(stream).await;
+        }
+        let name = match &target.host {
+            TargetHost::Name(name) => rustls::pki_types::ServerName::try_from(name.trim_end_matches('.').to_owned())
+                .map_err(|_| SendFault::NoSuchName)?,
+            TargetHost::Address(address) => rustls::pki_types::ServerName::from(*address),
+        };
+        match timeout(TLS_PATIENCE, self.tls.connect(name, stream)).await {
+            Ok(Ok(stream)) => Connection::open(stream).await,
+            Ok(Err(error)) => Err(SendFault::Tls(error)),
+            Err(_) => Err(SendFault::TlsTimeout),
+        }
+    }
+
+    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, SendFault> {
+        // With a dot at the end no search list of the system is gone through.
+        let absolute = format!("{}.", name.trim_end_matches('.'));
+        let found = self.resolver.lookup_ip(absolute).await.map_err(|_| SendFault::NoSuchName)?;
+        let addresses: Vec<IpAddr> = found.iter().collect();
+        if addresses.is_empty() { Err(SendFault::NoSuchName) } else { Ok(addresses) }
+    }
+
+    /// One bad address spoils a name: whoever mixes them is up to something, or has made a mistake.
+    fn judge_all(&self, addresses: &[IpAddr]) -> Result<(), ForbiddenAddress> {
+        addresses.iter().try_for_each(|address| self.judge(*address))
+    }
+
+    fn judge(&self, address: IpAddr) -> Result<(), ForbiddenAddress> {
+        if self.insecure == Insecure::Allowed && address.to_canonical().is_loopback() {
+            return Ok(());
+        }
+        address::judge(address)?;
+        match address::is_own(address) {
+            true => Err(ForbiddenAddress { address, kind: address::AddressKind::Own }),
+            false => Ok(()),
+        }
+    }
+}
+
+fn resolver(server: Option<SocketAddr>) -> Result<TokioResolver, EgressError> {
+    let builder = match server {
+        Some(server) => {
+            let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut connection| {
+                connection.port = server.port();
+                connection
+            });
+            let server = NameServerConfig::new(server.ip(), true, connections.into());
+            let config = ResolverConfig::from_name_servers(vec![server]);
+            TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
+        }
+        None => TokioResolver::builder_tokio().or_else(|error| {
+            tracing::warn!(%error, "the system names no name server: one on this machine is asked");
+            let server = NameServerConfig::udp_and_tcp(std::net::Ipv4Addr::LOCALHOST.into());
+            let config = ResolverConfig::from_name_servers(vec![server]);
+            Ok::<_, EgressError>(TokioResolver::builder_with_config(config, TokioRuntimeProvider::default()))
+        })?,
+    };
+    builder.build().map_err(|error| EgressError::Resolver(error.into()))
+}
+
+fn tls(config: &EgressConfig) -> Result<TlsConnector, EgressError> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    if let Some(path) = &config.ca_file {
+        let unreadable = |source| EgressError::CaFile { path: path.clone(), source };
+        let mut found = false;
+        for certificate in CertificateDer::pem_file_iter(path).map_err(unreadable)? {
+            let certificate = certificate.map_err(unreadable)?;
+            roots.add(certificate).map_err(|source| EgressError::BadCertificate { path: path.clone(), source })?;
+            found = true;
+        }
+        if !found {
+            return Err(EgressError::NoCertificate { path: path.clone() });
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(EgressError::Tls)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(TlsConnector::from(Arc::new(tls)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn egress(insecure: Insecure) -> Egress {
+        // Nobody answers there: no test asks a real name server.
+        let dns_server = Some("127.0.0.1:9".parse().unwrap());
+        Egress::new(&EgressConfig { insecure, dns_server, ..EgressConfig::default() }).unwrap()
+    }
+
+    #[tokio::test]
+    async fn loopback_is_opened_for_trials_and_nothing_else_is() {
+        let (strict, open) = (egress(Insecure::Refused), egress(Insecure::Allowed));
+        for url in ["https://127.0.0.1/", "https://[::1]/", "https://[::ffff:127.0.0.1]/"] {
+            assert!(strict.target(url).is_err() && open.target(url).is_ok(), "{url}");
+        }
+        for url in ["https://10.0.0.1/", "https://169.254.169.254/", "https://0.0.0.0/", "http://192.168.1.1/"] {
+            assert!(open.target(url).is_err(), "{url}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_leads_nowhere_yet_may_be_registered() {
+        assert_eq!(egress(Insecure::Refused).check("https://receiver.invalid/hook").await, Ok(()));
+    }
+
+    #[test]
+    fn a_file_without_certificates_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let config = EgressConfig { ca_file: Some(file.path().to_owned()), ..EgressConfig::default() };
+        assert!(matches!(tls(&config), Err(EgressError::NoCertificate { .. })));
+        let config = EgressConfig { ca_file: Some("/does/not/exist".into()), ..EgressConfig::default() };
+        assert!(matches!(tls(&config), Err(EgressError::CaFile { .. })));
+    }
+}

@@ -1,0 +1,183 @@
+use std::net::IpAddr;
+
+use url::{Host, Url};
+
+use super::address::ForbiddenAddress;
+
+const LONGEST_URL: usize = 2_048;
+
+/// Why a URL is not taken as a receiver's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UrlFault {
+    #[error("must not be longer than {LONGEST_URL} characters")]
+    TooLong,
+    #[error("must be an absolute URL")]
+    Malformed,
+    #[error("must begin with https://")]
+    NotHttps,
+    #[error("must not hold a name or a password")]
+    Credentials,
+    #[error("must name a host")]
+    NoHost,
+    #[error("must not name port 0")]
+    PortZero,
+    #[error("must lead to a public address: {0}")]
+    Forbidden(#[from] ForbiddenAddress),
+}
+
+/// What is opened for trials beside https and public addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Insecure {
+    /// Nothing.
+    #[default]
+    Refused,
+    /// http, and addresses of this machine itself.
+    Allowed,
+}
+
+/// Where a message goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) security: Security,
+    pub(crate) host: TargetHost,
+    pub(crate) port: u16,
+    /// For the header `Host`.
+    pub(crate) authority: String,
+    /// Path and query.
+    pub(crate) path: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Security {
+    Tls,
+    Plain,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TargetHost {
+    Name(String),
+    Address(IpAddr),
+}
+
+impl Target {
+    /// Reads a URL as browsers do, so that an address in any spelling (decimal, octal, hexadecimal, short) is the address
+    /// it stands for.
+    pub(crate) fn parse(text: &str, insecure: Insecure) -> Result<Self, UrlFault> {
+        if text.len() > LONGEST_URL {
+            return Err(UrlFault::TooLong);
+        }
+        // Browsers mend these in silence; a receiver's URL has no need of it.
+        if text.chars().any(|sign| sign.is_control() || sign.is_whitespace() || sign == '\\') {
+            return Err(UrlFault::Malformed);
+        }
+        let url = Url::parse(text).map_err(|_| UrlFault::Malformed)?;
+        let security = match (url.scheme(), insecure) {
+            ("https", _) => Security::Tls,
+            ("http", Insecure::Allowed) => Security::Plain,
+            _ => return Err(UrlFault::NotHttps),
+        };
+        if !url.username().is_empty()
+            || url.password().is_some()
+            || text.split(['/', '?', '#']).nth(2).is_some_and(|authority| authority.contains('@'))
+        {
+            return Err(UrlFault::Credentials);
+        }
+        let host = match url.host().ok_or(UrlFault::NoHost)? {
+            Host::Domain(name) if name.trim_matches('.').is_empty() => return Err(UrlFault::NoHost),
+            Host::Domain(name) => TargetHost::Name(name.to_owned()),
+            Host::Ipv4(address) => TargetHost::Address(address.into()),
+            Host::Ipv6(address) => TargetHost::Address(address.into()),
+        };
+        let port = url.port_or_known_default().filter(|port| *port != 0).ok_or(UrlFault::PortZero)?;
+        let authority = match url.port() {
+            Some(port) => format!("{}:{port}", url.host_str().unwrap_or_default()),
+            None => url.host_str().unwrap_or_default().to_owned(),
+        };
+        let path = match url.query() {
+            Some(query) => format!("{}?{query}", url.path()),
+            None => url.path().to_owned(),
+        };
+        Ok(Self { security, host, port, authority, path })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(text: &str) -> Result<Target, UrlFault> {
+        Target::parse(text, Insecure::Refused)
+    }
+
+    #[test]
+    fn a_url_is_taken_apart() {
+        let plain = target("https://Receiver.Example/hook/a?b=c#d").unwrap();
+        assert_eq!(plain.host, TargetHost::Name("receiver.example".to_owned()));
+        assert_eq!(
+            (plain.port, plain.authority.as_str(), plain.path.as_str()),
+            (443, "receiver.example", "/hook/a?b=c")
+        );
+        let ported = target("https://receiver.example:8443").unwrap();
+        assert_eq!(
+            (ported.port, ported.authority.as_str(), ported.path.as_str()),
+            (8443, "receiver.example:8443", "/")
+        );
+    }
+
+    #[test]
+    fn every_spelling_of_an_address_is_that_address() {
+        let loopback = TargetHost::Address("127.0.0.1".parse().unwrap());
+        for text in [
+            "https://127.0.0.1/",
+            "https://127.1/",
+            "https://127.0.1/",
+            "https://2130706433/",
+            "https://0x7f000001/",
+            "https://0177.0.0.1/",
+            "https://0x7f.0.0.1/",
+            "https://127.0.0.1./",
+            "https://0X7F.1/",
+            "https://%31%32%37.0.0.1/",
+            "https://\u{ff11}\u{ff12}\u{ff17}.0.0.1/",
+            "https://127\u{3002}0\u{3002}0\u{3002}1/",
+            "https://017700000001/",
+        ] {
+            assert_eq!(target(text).unwrap().host, loopback, "{text}");
+        }
+        let mapped = target("https://[::ffff:7f00:1]/").unwrap().host;
+        assert_eq!(mapped, TargetHost::Address("::ffff:127.0.0.1".parse().unwrap()));
+    }
+
+    #[test]
+    fn what_is_no_plain_https_url_is_refused() {
+        for (text, fault) in [
+            ("http://receiver.example/", UrlFault::NotHttps),
+            ("ftp://receiver.example/", UrlFault::NotHttps),
+            ("file:///etc/passwd", UrlFault::NotHttps),
+            ("gopher://127.0.0.1:6379/_x", UrlFault::NotHttps),
+            ("//receiver.example/", UrlFault::Malformed),
+            ("receiver.example", UrlFault::Malformed),
+            ("", UrlFault::Malformed),
+            ("https://", UrlFault::Malformed),
+            ("https:\\\\receiver.example\\", UrlFault::Malformed),
+            ("https://receiver.example/\r\nX-Evil: 1", UrlFault::Malformed),
+            ("https://rece\tiver.example/", UrlFault::Malformed),
+            ("https://user@receiver.example/", UrlFault::Credentials),
+            ("https://user:pass@receiver.example/", UrlFault::Credentials),
+            ("https://:@receiver.example/", UrlFault::Credentials),
+            ("https://@receiver.example/", UrlFault::Credentials),
+            ("https://receiver.example:0/", UrlFault::PortZero),
+            ("https://./", UrlFault::NoHost),
+        ] {
+            assert_eq!(target(text), Err(fault), "{text}");
+        }
+        assert_eq!(target(&format!("https://a.example/{}", "a".repeat(2_048))), Err(UrlFault::TooLong));
+    }
+
+    #[test]
+    fn http_is_taken_where_the_operator_says_so() {
+        let target = Target::parse("http://127.0.0.1:8080/x", Insecure::Allowed).unwrap();
+        assert_eq!((target.security, target.port), (Security::Plain, 8080));
+        assert!(Target::parse("ftp://127.0.0.1/", Insecure::Allowed).is_err());
+    }
+}

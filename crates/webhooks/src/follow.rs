@@ -1,0 +1,419 @@
+//! Follows the index with a cursor of its own, and queues what concerns somebody.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use domain::{
+    Address, Block, BlockId, BlockNumber, BlockRange, BlockRef, EventIdentity, EventKind, EventPlace, NewDelivery,
+    Order, PageRequest, SyncStatus, TokenFacts, Transaction, TransactionFilter, Transfer, TransferFilter, WebhookId,
+};
+use store::{ChainReader, EnqueueError, Matches, Removal, Retraction, StoreError, WebhookRecords};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Wake, clock, matching::Watch, payload, payload::TokenNames};
+
+/// Blocks of one step at most, and about as many transactions.
+const BLOCKS_AT_ONCE: u32 = 64;
+const TRANSACTIONS_AT_ONCE: u64 = 5_000;
+/// Entries read from the index in one call.
+const PAGE: u32 = 2_000;
+/// Blocks below the cursor whose hashes are noted when nobody wants to know of them: where they leave the chain, it
+/// must be seen from where on.
+const NOTED_BLOCKS: u64 = 512;
+/// Matched blocks compared with the chain in one look.
+const COMPARED_AT_ONCE: usize = 64;
+/// How long a message waits for a new token to tell its name: it is asked behind the tip.
+const TOKEN_PATIENCE: Duration = Duration::from_secs(2);
+const TOKEN_PAUSE: Duration = Duration::from_millis(20);
+const TROUBLE_PAUSE: Duration = Duration::from_secs(1);
+
+pub struct Matcher {
+    chain: Arc<dyn ChainReader>,
+    records: Arc<dyn WebhookRecords>,
+    sync: watch::Receiver<SyncStatus>,
+    wake: Wake,
+    names: TokenNames,
+    watch: Watch,
+}
+
+impl std::fmt::Debug for Matcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Matcher").finish_non_exhaustive()
+    }
+}
+
+/// How a step went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Moved,
+    /// The index moved under the reading: look again.
+    Unsteady,
+    /// At the tip.
+    Level,
+}
+
+/// What some blocks hold, read from one branch.
+struct Content {
+    blocks: Vec<Block>,
+    transactions: Vec<Transaction>,
+    /// By block and place of the transaction.
+    transfers: BTreeMap<(BlockNumber, u32), Vec<Transfer>>,
+}
+
+impl Matcher {
+    #[must_use]
+    pub fn new(
+        chain: Arc<dyn ChainReader>,
+        records: Arc<dyn WebhookRecords>,
+        sync: watch::Receiver<SyncStatus>,
+        wake: Wake,
+        names: TokenNames,
+    ) -> Self {
+        Self { chain, records, sync, wake, names, watch: Watch::default() }
+    }
+
+    /// Keeps the cursor at the tip until told to stop. Between two steps nothing is half done.
+    pub async fn run(mut self, cancel: CancellationToken) {
+        while !cancel.is_cancelled() {
+            self.sync.mark_unchanged();
+            let pause = match self.step().await {
+                Ok(Step::Moved) => continue,
+                Ok(Step::Unsteady) => TOKEN_PAUSE,
+                Ok(Step::Level) => {
+                    // Should a signal ever be missed, the next look is not far.
+                    let news = tokio::time::timeout(TROUBLE_PAUSE, self.sync.changed());
+                    match cancel.run_until_cancelled(news).await {
+                        // Nobody follows the chain any more: the index stands still, or the process ends.
+                        Some(Ok(Err(_))) => TROUBLE_PAUSE,
+                        _ => continue,
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "webhooks cannot follow the index for now");
+                    TROUBLE_PAUSE
+                }
+            };
+            cancel.run_until_cancelled(tokio::time::sleep(pause)).await;
+        }
+    }
+
+    async fn step(&mut self) -> Result<Step, StoreError> {
+        let Some(tip) = self.chain.find_tip().await? else { return Ok(Step::Level) };
+        let cursor = self.records.find_cursor().await?;
+        if let Some(cursor) = cursor
+            && !self.stands(cursor).await?
+        {
+            return self.retract(cursor).await;
+        }
+        if cursor == Some(tip) {
+            return Ok(Step::Level);
+        }
+        self.watch = Watch::new(self.records.watch_list().await?);
+        let next = cursor.map_or(0, |cursor| cursor.number + 1);
+        if next > tip.number {
+            return Ok(Step::Unsteady);
+        }
+        match self.watch.first_wanted() {
+            Some(wanted) if wanted <= next => self.look_through(cursor, next, tip).await,
+            Some(wanted) => self.pass_over(cursor, next, tip.number.min(wanted - 1)).await,
+            None => self.pass_over(cursor, next, tip.number).await,
+        }
+    }
+
+    async fn stands(&self, block: BlockRef) -> Result<bool, StoreError> {
+        let found = self.chain.find_block(BlockId::Number(block.number)).await?;
+        Ok(found.is_some_and(|found| found.hash == block.hash))
+    }
+
+    /// Moves on over blocks that nobody wants to know of.
+    async fn pass_over(
+        &mut self,
+        cursor: Option<BlockRef>,
+        next: BlockNumber,
+        last: BlockNumber,
+    ) -> Result<Step, StoreError> {
+        let range = BlockRange { from: Some(next.max((last + 1).saturating_sub(NOTED_BLOCKS))), to: Some(last) };
+        let page = PageRequest { offset: 0, limit: PAGE, order: Order::OldestFirst };
+        let blocks = self.chain.list_blocks(range, page).await?.items;
+        if blocks.last().is_none_or(|block| block.number != last) {
+            // A first block above 0: there is nothing before it.
+            return Ok(Step::Unsteady);
+        }
+        self.enqueue(cursor, &blocks, Vec::new()).await
+    }
+
+    async fn look_through(
+        &mut self,
+        cursor: Option<BlockRef>,
+        next: BlockNumber,
+        tip: BlockRef,
+    ) -> Result<Step, StoreError> {
+        let Some(content) = self.read(cursor, next, tip).await? else { return Ok(Step::Unsteady) };
+        let deliveries = self.find_events(&content).await?;
+        self.enqueue(cursor, &content.blocks, deliveries).await
+    }
+
+    /// Reads the next blocks; None where the index moved meanwhile.
+    async fn read(
+        &self,
+        cursor: Option<BlockRef>,
+        next: BlockNumber,
+        tip: BlockRef,
+    ) -> Result<Option<Content>, StoreError> {
+        let to = tip.number.min(next.saturating_add(u64::from(BLOCKS_AT_ONCE) - 1));
+        let page = PageRequest { offset: 0, limit: BLOCKS_AT_ONCE, order: Order::OldestFirst };
+        // An index may begin above block 0: then the first blocks are those it has.
+        let range = match cursor {
+            Some(_) => BlockRange { from: Some(next), to: Some(to) },
+            None => BlockRange::ALL,
+        };
+        let mut blocks = self.chain.list_blocks(range, page).await?.items;
+        let mut transactions = 0;
+        let enough = blocks.iter().position(|block| {
+            transactions += u64::from(block.tx_count);
+            transactions > TRANSACTIONS_AT_ONCE
+        });
+        blocks.truncate(enough.unwrap_or(blocks.len()).max(1));
+        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(None) };
+        let linked = blocks.windows(2).all(|pair| pair[0].hash == pair[1].parent_hash);
+        if !linked || cursor.is_some_and(|cursor| cursor.hash != first.parent_hash) {
+            return Ok(None);
+        }
+        let range = BlockRange { from: Some(first.number), to: Some(last.number) };
+        let last = last.id();
+        let transactions = self.read_transactions(range).await?;
+        let transfers = self.read_transfers(range).await?;
+        // Everything was read from this branch if its last block still stands.
+        Ok(if self.stands(last).await? { Some(Content { blocks, transactions, transfers }) } else { None })
+    }
+
+    async fn read_transactions(&self, blocks: BlockRange) -> Result<Vec<Transaction>, StoreError> {
+        let filter = TransactionFilter { blocks, ..TransactionFilter::default() };
+        let mut transactions = Vec::new();
+        loop {
+            let offset = transactions.len() as u64;
+            let page = PageRequest { offset, limit: PAGE, order: Order::OldestFirst };
+            let mut found = self.chain.list_transactions(&filter, page).await?.items;
+            if found.is_empty() {
+                return Ok(transactions);
+            }
+            transactions.append(&mut found);
+        }
+    }
+
+    async fn read_transfers(
+        &self,
+        blocks: BlockRange,
+    ) -> Result<BTreeMap<(BlockNumber, u32), Vec<Transfer>>, StoreError> {
+        let filter = TransferFilter { blocks, ..TransferFilter::default() };
+        let mut transfers: BTreeMap<_, Vec<Transfer>> = BTreeMap::new();
+        let mut offset = 0;
+        loop {
+            let page = PageRequest { offset, limit: PAGE, order: Order::OldestFirst };
+            let found = self.chain.list_transfers(&filter, page).await?.items;
+            if found.is_empty() {
+                return Ok(transfers);
+            }
+            offset += found.len() as u64;
+            for transfer in found {
+                let place = (transfer.block_number, transfer.event.tx_index);
+                transfers.entry(place).or_default().push(transfer);
+            }
+        }
+    }
+
+    /// What is to be told, in chain order: a transaction, then what it moved.
+    async fn find_events(&self, content: &Content) -> Result<Vec<NewDelivery>, StoreError> {
+        let hashes: HashMap<BlockNumber, BlockRef> =
+            content.blocks.iter().map(|block| (block.number, block.id())).collect();
+        let mut inclusions: HashMap<BlockNumber, u32> = HashMap::new();
+        let mut tokens: HashMap<Address, TokenFacts> = HashMap::new();
+        let mut deliveries = Vec::new();
+        for transaction in &content.transactions {
+            let Some(&block) = hashes.get(&transaction.block_number) else { continue };
+            let place = EventPlace { block, tx_hash: transaction.hash };
+            let concerned = self.watch.of_transaction(transaction);
+            if !concerned.is_empty() {
+                let inclusion = self.inclusion(block, &mut inclusions).await?;
+                let body = payload::tx(transaction);
+                let event = Event { kind: EventKind::Tx, place, inclusion, log_index: None, batch_index: 0, body };
+                deliveries.extend(event.to_each(concerned));
+            }
+            let of_it = content.transfers.get(&(transaction.block_number, transaction.index));
+            for transfer in of_it.into_iter().flatten() {
+                let concerned = self.watch.of_transfer(transfer);
+                if concerned.is_empty() {
+                    continue;
+                }
+                let inclusion = self.inclusion(block, &mut inclusions).await?;
+                let transfer = self.named(transfer, &mut tokens).await?;
+                deliveries.extend(
+                    Event {
+                        kind: EventKind::TokenTransfer,
+                        place,
+                        inclusion,
+                        log_index: Some(transfer.event.log_index),
+                        batch_index: transfer.event.batch_index,
+                        body: payload::token_transfer(&transfer, &block, self.names),
+                    }
+                    .to_each(concerned),
+                );
+            }
+        }
+        Ok(deliveries)
+    }
+
+    async fn inclusion(&self, block: BlockRef, known: &mut HashMap<BlockNumber, u32>) -> Result<u32, StoreError> {
+        if let Some(inclusion) = known.get(&block.number) {
+            return Ok(*inclusion);
+        }
+        let inclusion = self.records.count_orphanings(block).await?;
+        known.insert(block.number, inclusion);
+        Ok(inclusion)
+    }
+
+    /// A transfer with its token's name. A new token is asked for it behind the tip: that is waited for, a little.
+    async fn named(
+        &self,
+        transfer: &Transfer,
+        tokens: &mut HashMap<Address, TokenFacts>,
+    ) -> Result<Transfer, StoreError> {
+        let mut transfer = transfer.clone();
+        let nameless =
+            transfer.token_name.is_empty() && transfer.token_symbol.is_empty() && transfer.token_decimals == 0;
+        if nameless {
+            let token = transfer.event.token;
+            if !tokens.contains_key(&token) {
+                tokens.insert(token, self.facts_of(token).await?);
+            }
+            if let Some(facts) = tokens.get(&token) {
+                transfer.token_name.clone_from(&facts.name);
+                transfer.token_symbol.clone_from(&facts.symbol);
+                transfer.token_decimals = facts.decimals;
+            }
+        }
+        Ok(transfer)
+    }
+
+    async fn facts_of(&self, token: Address) -> Result<TokenFacts, StoreError> {
+        let until = Instant::now() + TOKEN_PATIENCE;
+        loop {
+            let facts = self.chain.find_token(token).await?.map(|token| token.facts).unwrap_or_default();
+            if facts.asked_at.is_some() || Instant::now() >= until {
+                return Ok(facts);
+            }
+            tokio::time::sleep(TOKEN_PAUSE).await;
+        }
+    }
+
+    async fn enqueue(
+        &mut self,
+        from: Option<BlockRef>,
+        blocks: &[Block],
+        deliveries: Vec<NewDelivery>,
+    ) -> Result<Step, StoreError> {
+        let told: BTreeSet<WebhookId> = deliveries.iter().map(|delivery| delivery.webhook).collect();
+        let blocks = blocks.iter().map(Block::id).collect();
+        let matches = Matches { version: self.watch.version, from, blocks, deliveries };
+        match self.records.enqueue_matches(matches, clock::now()).await {
+            Ok(()) => {
+                if !told.is_empty() {
+                    self.wake.queued(told);
+                }
+                Ok(Step::Moved)
+            }
+            // Somebody began or ceased to watch: look again with his eyes.
+            Err(EnqueueError::Stale) => Ok(Step::Moved),
+            Err(EnqueueError::Store(error)) => Err(error),
+        }
+    }
+
+    /// The chain was reorganised: goes back to the newest matched block that still stands, and takes back what was told of
+    /// those that do not.
+    async fn retract(&mut self, cursor: BlockRef) -> Result<Step, StoreError> {
+        let to = self.find_fork(cursor).await?;
+        let above = to.map_or(0, |to| to.number);
+        let mut removals = Vec::new();
+        let mut wanting: HashMap<WebhookId, bool> = HashMap::new();
+        for (delivery, body) in self.records.list_deliveries_above(above).await? {
+            let id = delivery.webhook;
+            if let std::collections::hash_map::Entry::Vacant(unknown) = wanting.entry(id) {
+                let webhook = self.records.find_webhook(id).await?;
+                unknown.insert(webhook.is_some_and(|webhook| webhook.events.contains(EventKind::Removed)));
+            }
+            if wanting.get(&id) == Some(&true) {
+                removals.push(Removal {
+                    of: delivery.number,
+                    delivery: NewDelivery {
+                        webhook: id,
+                        id: delivery.id.of_removal(),
+                        kind: EventKind::Removed,
+                        place: delivery.place,
+                        body: payload::removed(&delivery, &body),
+                    },
+                });
+            }
+        }
+        let mut rebased = Vec::new();
+        for watcher in self.records.watch_list().await?.watchers {
+            if let Some(after) = watcher.after
+                && to.is_none_or(|to| after.number > to.number)
+                && !self.stands(after).await?
+            {
+                rebased.push(watcher.webhook);
+            }
+        }
+        tracing::info!(from = cursor.number, to = above, "webhooks follow a reorganisation");
+        let told: BTreeSet<WebhookId> = removals.iter().map(|removal| removal.delivery.webhook).collect();
+        self.records.retract_matches(Retraction { to, removals, rebased }, clock::now()).await?;
+        self.wake.queued(told);
+        Ok(Step::Moved)
+    }
+
+    async fn find_fork(&self, cursor: BlockRef) -> Result<Option<BlockRef>, StoreError> {
+        let mut below = cursor.number.saturating_add(1);
+        loop {
+            let blocks = self.records.list_matched_blocks(below, COMPARED_AT_ONCE).await?;
+            let Some(last) = blocks.last() else { return Ok(None) };
+            below = last.number;
+            for block in blocks {
+                if self.stands(block).await? {
+                    return Ok(Some(block));
+                }
+            }
+        }
+    }
+}
+
+/// Something that happened, to be told to several.
+struct Event {
+    kind: EventKind,
+    place: EventPlace,
+    inclusion: u32,
+    log_index: Option<u32>,
+    batch_index: u32,
+    body: domain::Bytes,
+}
+
+impl Event {
+    fn to_each(self, webhooks: Vec<WebhookId>) -> impl Iterator<Item = NewDelivery> {
+        webhooks.into_iter().map(move |webhook| {
+            let identity = EventIdentity {
+                webhook,
+                kind: self.kind,
+                block_hash: self.place.block.hash,
+                inclusion: self.inclusion,
+                tx_hash: self.place.tx_hash,
+                log_index: self.log_index,
+                batch_index: self.batch_index,
+            };
+            let (kind, place) = (self.kind, Some(self.place));
+            NewDelivery { webhook, id: identity.id(), kind, place, body: self.body.clone() }
+        })
+    }
+}

@@ -1,0 +1,208 @@
+//! What receivers are told, as bytes. They are made once and kept: every attempt sends the same.
+
+use domain::{
+    BlockNumber, BlockRef, Bytes, Delivery, EventKind, TokenKind, Transaction, Transfer, UnixMillis, UtcTime, WebhookId,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+/// What token types are called on this chain.
+#[derive(Debug, Clone, Copy)]
+pub struct TokenNames(pub fn(TokenKind) -> &'static str);
+
+#[derive(Serialize)]
+struct Message<T> {
+    event: &'static str,
+    timestamp: String,
+    data: T,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TxData {
+    hash: String,
+    from: String,
+    to: String,
+    value: String,
+    block_number: BlockNumber,
+    block_hash: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TransferData<'a> {
+    #[serde(flatten)]
+    tx: TxData,
+    token_address: String,
+    token_name: &'a str,
+    token_symbol: &'a str,
+    token_decimals: u8,
+    token_type: &'static str,
+    token_id: Option<String>,
+    log_index: u32,
+    batch_index: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PingData {
+    webhook_id: WebhookId,
+}
+
+pub(crate) fn tx(transaction: &Transaction) -> Bytes {
+    let data = TxData {
+        hash: format!("{:#x}", transaction.hash),
+        from: format!("{:#x}", transaction.from),
+        to: transaction.to.map(|to| format!("{to:#x}")).unwrap_or_default(),
+        value: transaction.value.to_string(),
+        block_number: transaction.block_number,
+        block_hash: format!("{:#x}", transaction.block_hash),
+    };
+    write(EventKind::Tx, UtcTime::from_unix_seconds(transaction.timestamp).to_string(), data)
+}
+
+pub(crate) fn token_transfer(transfer: &Transfer, block: &BlockRef, names: TokenNames) -> Bytes {
+    let event = &transfer.event;
+    let data = TransferData {
+        tx: TxData {
+            hash: format!("{:#x}", transfer.tx_hash),
+            from: format!("{:#x}", event.from),
+            to: format!("{:#x}", event.to),
+            value: event.value.to_string(),
+            block_number: transfer.block_number,
+            block_hash: format!("{:#x}", block.hash),
+        },
+        token_address: format!("{:#x}", event.token),
+        token_name: &transfer.token_name,
+        token_symbol: &transfer.token_symbol,
+        token_decimals: transfer.token_decimals,
+        token_type: (names.0)(event.kind),
+        token_id: event.token_id.map(|id| id.to_string()),
+        log_index: event.log_index,
+        batch_index: event.batch_index,
+    };
+    write(EventKind::TokenTransfer, UtcTime::from_unix_seconds(transfer.timestamp).to_string(), data)
+}
+
+/// The news that what was told is no longer so: the same data, and which message it was.
+pub(crate) fn removed(delivery: &Delivery, told: &[u8]) -> Bytes {
+    let told: Value = serde_json::from_slice(told).unwrap_or_default();
+    let mut data = told["data"].clone();
+    data["removedEvent"] = delivery.kind.name().into();
+    data["removedDelivery"] = delivery.id.to_string().into();
+    write(EventKind::Removed, told["timestamp"].as_str().unwrap_or_default().to_owned(), data)
+}
+
+pub(crate) fn ping(webhook: WebhookId, now: UnixMillis) -> Bytes {
+    write(EventKind::Ping, UtcTime::from_unix_millis(now).to_string(), PingData { webhook_id: webhook })
+}
+
+fn write(kind: EventKind, timestamp: String, data: impl Serialize) -> Bytes {
+    // Plain fields of text and numbers, whose writing cannot fail.
+    serde_json::to_vec(&Message { event: kind.name(), timestamp, data }).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Address, B256, DeliveryId, DeliveryStatus, TransferEvent, U256};
+    use serde_json::json;
+
+    use super::*;
+
+    fn transaction() -> Transaction {
+        Transaction {
+            hash: B256::repeat_byte(1),
+            block_number: 77,
+            block_hash: B256::repeat_byte(2),
+            index: 0,
+            timestamp: 1_794_700_800,
+            from: Address::repeat_byte(0xaa),
+            to: Some(Address::repeat_byte(0xbb)),
+            created: None,
+            value: U256::MAX,
+            nonce: 0,
+            gas_used: 0,
+            gas_price: 0,
+            succeeded: true,
+            method: None,
+        }
+    }
+
+    fn json_of(bytes: &[u8]) -> Value {
+        serde_json::from_slice(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_transaction_has_the_documented_fields() {
+        let told = json_of(&tx(&transaction()));
+        assert_eq!(told["event"], "tx");
+        assert_eq!(told["timestamp"], "2026-11-15T00:00:00.000Z");
+        assert_eq!(told["data"]["hash"], format!("0x{}", "01".repeat(32)));
+        assert_eq!(told["data"]["from"], format!("0x{}", "aa".repeat(20)));
+        assert_eq!(told["data"]["to"], format!("0x{}", "bb".repeat(20)));
+        assert_eq!(told["data"]["value"], U256::MAX.to_string());
+        assert_eq!(told["data"]["blockNumber"], 77);
+        let creation = json_of(&tx(&Transaction { to: None, ..transaction() }));
+        assert_eq!(creation["data"]["to"], "");
+    }
+
+    #[test]
+    fn a_transfer_has_the_documented_fields() {
+        let transfer = Transfer {
+            event: TransferEvent {
+                tx_index: 0,
+                log_index: 5,
+                batch_index: 1,
+                token: Address::repeat_byte(0xcc),
+                kind: TokenKind::Bep1155,
+                from: Address::repeat_byte(0xaa),
+                to: Address::repeat_byte(0xbb),
+                value: U256::from(3),
+                token_id: Some(U256::from(9)),
+            },
+            tx_hash: B256::repeat_byte(1),
+            block_number: 77,
+            timestamp: 1_794_700_800,
+            token_name: "A \"token\"".to_owned(),
+            token_symbol: "TKN".to_owned(),
+            token_decimals: 18,
+        };
+        let block = BlockRef { number: 77, hash: B256::repeat_byte(2) };
+        let told = json_of(&token_transfer(&transfer, &block, TokenNames(|_| "BEP1155")));
+        assert_eq!(told["event"], "token_transfer");
+        let data = &told["data"];
+        assert_eq!((&data["tokenName"], &data["tokenType"]), (&json!("A \"token\""), &json!("BEP1155")));
+        assert_eq!((&data["tokenId"], &data["value"]), (&json!("9"), &json!("3")));
+        assert_eq!((&data["logIndex"], &data["tokenDecimals"]), (&json!(5), &json!(18)));
+        let plain = Transfer { event: TransferEvent { token_id: None, ..transfer.event }, ..transfer };
+        assert_eq!(json_of(&token_transfer(&plain, &block, TokenNames(|_| "BEP20")))["data"]["tokenId"], Value::Null);
+    }
+
+    #[test]
+    fn a_removal_repeats_what_was_told_and_names_the_message() {
+        let original = tx(&transaction());
+        let delivery = Delivery {
+            webhook: 1,
+            number: 1,
+            id: DeliveryId::new([7; 16]),
+            kind: EventKind::Tx,
+            place: None,
+            created_at: 0,
+            status: DeliveryStatus::Delivered,
+            attempt_count: 1,
+            attempts: Vec::new(),
+        };
+        let told = json_of(&removed(&delivery, &original));
+        assert_eq!((&told["event"], &told["timestamp"]), (&json!("removed"), &json!("2026-11-15T00:00:00.000Z")));
+        assert_eq!(told["data"]["hash"], json_of(&original)["data"]["hash"]);
+        assert_eq!(
+            (&told["data"]["removedEvent"], &told["data"]["removedDelivery"]),
+            (&json!("tx"), &json!(delivery.id.to_string()))
+        );
+    }
+
+    #[test]
+    fn the_same_event_gives_the_same_bytes() {
+        assert_eq!(tx(&transaction()), tx(&transaction()));
+    }
+}

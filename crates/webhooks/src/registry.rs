@@ -1,0 +1,199 @@
+//! Where owners come in: webhooks made, changed, tried and deleted.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::{
+    Address, Delivery, DeliveryId, DeliveryStatus, EventKind, EventKinds, NewDelivery, NewWebhook, Page, PageRequest,
+    UnixMillis, Webhook, WebhookChange, WebhookId,
+};
+use rand::Rng;
+use store::{AddWebhookError, StoreError, WebhookRecords};
+
+use crate::{Egress, Secret, UrlFault, Vault, VaultError, Wake, clock, payload};
+
+/// How long the old secret signs beside the new one.
+const OVERLAP: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    #[error("url {0}")]
+    Url(#[from] UrlFault),
+    #[error("the owner has as many webhooks as one may have")]
+    QuotaReached,
+    #[error("there is no such webhook")]
+    NoSuchWebhook,
+    #[error("there is no such delivery")]
+    NoSuchDelivery,
+    #[error("the webhook is not active")]
+    Inactive,
+    #[error("what the delivery told of has left the chain")]
+    Cancelled,
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<AddWebhookError> for RegistryError {
+    fn from(error: AddWebhookError) -> Self {
+        match error {
+            AddWebhookError::QuotaReached => Self::QuotaReached,
+            AddWebhookError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+/// What an owner asks for.
+#[derive(Debug, Clone)]
+pub struct Registration {
+    pub owner: Address,
+    pub url: String,
+    pub watched: Address,
+    pub events: EventKinds,
+}
+
+/// A webhook with a new secret, for the only time.
+#[derive(Debug)]
+pub struct Registered {
+    pub webhook: Webhook,
+    pub secret: Secret,
+}
+
+#[derive(Clone)]
+pub struct Registry {
+    records: Arc<dyn WebhookRecords>,
+    egress: Arc<Egress>,
+    vault: Vault,
+    wake: Wake,
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry").finish_non_exhaustive()
+    }
+}
+
+impl Registry {
+    #[must_use]
+    pub fn new(records: Arc<dyn WebhookRecords>, egress: Arc<Egress>, vault: Vault, wake: Wake) -> Self {
+        Self { records, egress, vault, wake }
+    }
+
+    /// Sees that the secrets in the store open with the key at hand, so that a wrong key shows at once.
+    ///
+    /// # Errors
+    /// When they do not, or when the store fails.
+    pub async fn check_key(&self) -> Result<(), RegistryError> {
+        if let Some(watcher) = self.records.watch_list().await?.watchers.first()
+            && let Some(webhook) = self.records.find_webhook(watcher.webhook).await?
+        {
+            self.vault.secrets_of(&webhook)?;
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// When the URL is refused, or when the owner has enough webhooks.
+    pub async fn register(&self, wanted: Registration) -> Result<Registered, RegistryError> {
+        self.egress.check(&wanted.url).await?;
+        let secret = Secret::generate();
+        let webhook = NewWebhook {
+            owner: wanted.owner,
+            url: wanted.url,
+            watched: wanted.watched,
+            events: wanted.events,
+            secret: self.vault.seal(&secret, &wanted.owner)?,
+            created_at: clock::now(),
+        };
+        let webhook = self.records.add_webhook(webhook).await?;
+        self.wake.changed(webhook.id);
+        Ok(Registered { webhook, secret })
+    }
+
+    /// # Errors
+    /// When the store fails.
+    pub async fn list(&self, owner: Address) -> Result<Vec<Webhook>, RegistryError> {
+        Ok(self.records.list_webhooks(owner).await?)
+    }
+
+    /// # Errors
+    /// When there is no such webhook.
+    pub async fn get(&self, id: WebhookId) -> Result<Webhook, RegistryError> {
+        self.records.find_webhook(id).await?.ok_or(RegistryError::NoSuchWebhook)
+    }
+
+    /// # Errors
+    /// When there is no such webhook, or when the new URL is refused.
+    pub async fn change(&self, id: WebhookId, change: WebhookChange) -> Result<Webhook, RegistryError> {
+        if let Some(url) = &change.url {
+            self.egress.check(url).await?;
+        }
+        let webhook = self.records.change_webhook(id, change).await?.ok_or(RegistryError::NoSuchWebhook)?;
+        self.wake.changed(id);
+        Ok(webhook)
+    }
+
+    /// # Errors
+    /// When there is no such webhook.
+    pub async fn delete(&self, id: WebhookId) -> Result<(), RegistryError> {
+        let deleted = self.records.delete_webhook(id).await?;
+        self.wake.changed(id);
+        if deleted { Ok(()) } else { Err(RegistryError::NoSuchWebhook) }
+    }
+
+    /// # Errors
+    /// When there is no such webhook.
+    pub async fn rotate_secret(&self, id: WebhookId) -> Result<(Registered, UnixMillis), RegistryError> {
+        let owner = self.get(id).await?.owner;
+        let secret = Secret::generate();
+        let sealed = self.vault.seal(&secret, &owner)?;
+        let until = clock::now() + u64::try_from(OVERLAP.as_millis()).unwrap_or(u64::MAX);
+        let webhook = self.records.rotate_secret(id, sealed, until).await?.ok_or(RegistryError::NoSuchWebhook)?;
+        self.wake.changed(id);
+        Ok((Registered { webhook, secret }, until))
+    }
+
+    /// Queues a trial message.
+    ///
+    /// # Errors
+    /// When there is no such webhook, or when it is not active.
+    pub async fn ping(&self, id: WebhookId) -> Result<Delivery, RegistryError> {
+        if !self.get(id).await?.active {
+            return Err(RegistryError::Inactive);
+        }
+        let now = clock::now();
+        let message = NewDelivery {
+            webhook: id,
+            id: DeliveryId::new(rand::rng().random()),
+            kind: EventKind::Ping,
+            place: None,
+            body: payload::ping(id, now),
+        };
+        let delivery = self.records.enqueue(message, now).await?.ok_or(RegistryError::NoSuchWebhook)?;
+        self.wake.queued([id]);
+        Ok(delivery)
+    }
+
+    /// # Errors
+    /// When there is no such webhook.
+    pub async fn deliveries(&self, id: WebhookId, page: PageRequest) -> Result<Page<Delivery>, RegistryError> {
+        Ok(self.records.list_deliveries(id, page).await?)
+    }
+
+    /// Queues a message again.
+    ///
+    /// # Errors
+    /// When it is not known, when its block has left the chain before it was sent, or when the webhook is not active.
+    pub async fn redeliver(&self, id: WebhookId, delivery: DeliveryId) -> Result<Delivery, RegistryError> {
+        if !self.get(id).await?.active {
+            return Err(RegistryError::Inactive);
+        }
+        let found = self.records.find_delivery(id, delivery).await?.ok_or(RegistryError::NoSuchDelivery)?;
+        if found.status == DeliveryStatus::Cancelled {
+            return Err(RegistryError::Cancelled);
+        }
+        let queued = self.records.requeue(id, delivery, clock::now()).await?.ok_or(RegistryError::NoSuchDelivery)?;
+        self.wake.queued([id]);
+        Ok(queued)
+    }
+}

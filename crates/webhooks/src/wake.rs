@@ -1,0 +1,54 @@
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use domain::WebhookId;
+use tokio::sync::Notify;
+
+/// Tells the dispatcher that there is something to do. Clones share one bell.
+#[derive(Debug, Clone, Default)]
+pub struct Wake {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    news: Mutex<News>,
+    bell: Notify,
+}
+
+/// What has happened since the dispatcher last looked.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    /// Webhooks with something new to send.
+    pub(crate) queued: HashSet<WebhookId>,
+    /// Webhooks that were made, changed or deleted.
+    pub(crate) changed: HashSet<WebhookId>,
+}
+
+impl Wake {
+    pub(crate) fn queued(&self, webhooks: impl IntoIterator<Item = WebhookId>) {
+        self.tell(|news| news.queued.extend(webhooks));
+    }
+
+    pub(crate) fn changed(&self, webhook: WebhookId) {
+        self.tell(|news| {
+            news.changed.insert(webhook);
+        });
+    }
+
+    fn tell(&self, what: impl FnOnce(&mut News)) {
+        what(&mut self.shared.news.lock().unwrap_or_else(PoisonError::into_inner));
+        self.shared.bell.notify_one();
+    }
+
+    /// Waits until there is news.
+    pub(crate) async fn rung(&self) {
+        self.shared.bell.notified().await;
+    }
+
+    pub(crate) fn take(&self) -> News {
+        std::mem::take(&mut *self.shared.news.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
