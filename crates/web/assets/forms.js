@@ -150,13 +150,17 @@ function webhooks() {
     }
   };
 
+  const answerOf = (attempt) => {
+    if (!attempt) return "";
+    return attempt.statusCode ? `${attempt.statusCode} in ${attempt.milliseconds} ms` : attempt.error;
+  };
+
   async function showDeliveries(id, into) {
     const found = await ask("GET", `/webhooks/${id}/deliveries`, { key: key() });
     into.replaceChildren(found.deliveries.length === 0 ? element("p", { class: "empty" }, "Nothing has been sent yet.") : table(
       ["Event", "Status", "Tries", "Answer", "When", ""],
       found.deliveries.map((item) => [
-        item.event, item.status, String(item.attempts ?? ""), item.responseStatus ? `${item.responseStatus} in ${item.durationMs} ms` : item.error ?? "",
-        time(item.lastAttemptAt ?? item.createdAt),
+        item.event, item.status, String(item.attemptCount), answerOf(item.attempts[0]), time(item.attempts[0]?.at ?? item.createdAt),
         button("Send again", attempt(async () => {
           await ask("POST", `/webhooks/${id}/deliveries/${encodeURIComponent(item.id)}/redeliver`, { key: key() });
           await showDeliveries(id, into);

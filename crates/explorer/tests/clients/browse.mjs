@@ -5,6 +5,7 @@
 // Prints the names of the scenes that went well as JSON; the first that did not ends the run with its reason.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -46,7 +47,7 @@ async function open(path, options = {}, work) {
 const everyPage = [
   "/", "/blocks", `/block/${block.number}`, "/transactions", `/tx/${trade.txHash}`, `/address/${trade.maker}`,
   `/address/${trade.maker}?tab=transfers`, `/address/${trade.maker}?tab=tokens`, `/address/${trade.maker}?tab=trades`, "/tokens",
-  `/token/${token.address}`, `/token/${token.address}?tab=holders`, "/transfers", "/trades", "/keys", "/webhooks", "/search?q=",
+  `/token/${token.address}`, `/token/${token.address}?tab=holders`, "/transfers", "/trades", "/contracts", "/verify", "/keys", "/webhooks", "/search?q=",
 ];
 
 const scenes = {
@@ -114,6 +115,37 @@ const scenes = {
       await row.locator("button").click();
       await page.locator("#keys tbody tr", { hasText: "revoked" }).waitFor();
     }),
+
+  "a webhook is created, and its delivery is seen": async () => {
+    const received = [];
+    const receiver = createServer((request, response) => {
+      received.push(request.headers["x-explorer-event"]);
+      request.resume().on("end", () => response.end("thanks"));
+    });
+    await new Promise((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+    try {
+      await open("/webhooks", {}, async (page) => {
+        await page.fill("#list-webhooks #owner", trade.maker);
+        await page.fill("#url", `http://127.0.0.1:${receiver.address().port}/hook`);
+        await page.click("#make-webhook [type=submit]");
+        assert.match(await page.locator("#make-webhook .secret code").textContent(), /^whsec_/);
+        const hook = page.locator("#webhooks article").first();
+        await hook.getByRole("button", { name: "Ping" }).click();
+        await page.locator("#list-webhooks .note.good").waitFor();
+        const delivered = hook.locator(".deliveries tbody tr", { hasText: "200 in" }).first();
+        for (let tries = 0; tries < 20 && !(await delivered.isVisible()); tries += 1) {
+          await hook.getByRole("button", { name: "Deliveries" }).click();
+          await page.waitForTimeout(300);
+        }
+        await delivered.waitFor();
+        assert.ok(received.includes("ping"), received.join());
+        await hook.getByRole("button", { name: "Delete" }).click();
+        await page.locator("#webhooks article").waitFor({ state: "detached" });
+      });
+    } finally {
+      receiver.close();
+    }
+  },
 
   "a chosen colour scheme stays": () =>
     open("/", { colorScheme: "light" }, async (page) => {

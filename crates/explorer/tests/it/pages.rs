@@ -33,7 +33,7 @@ async fn lively_demo() -> (Process, String) {
 async fn people_find_their_way_in_a_real_browser() {
     let (mut demo, base) = lively_demo().await;
     let went = run_client("browse.mjs", &[&base, PRIVATE_KEY]).await;
-    assert!(went.as_array().is_some_and(|scenes| scenes.len() >= 11), "{went}");
+    assert!(went.as_array().is_some_and(|scenes| scenes.len() >= 13), "{went}");
     demo.stop(Signal::Interrupt).await;
 }
 
