@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use api::{CompilerConfig, CompilerSource, Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix, TrustedProxies, VerifierConfig};
+use api::{
+    CompilerConfig, CompilerSource, Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix, TrustedProxies,
+    VerifierConfig,
+};
 use domain::BlockNumber;
 use node::NodeConfig;
 use store_embedded::StoreOptions;
@@ -118,7 +121,9 @@ fn compiler_source(given: Option<&str>) -> anyhow::Result<CompilerSource> {
             Ok(CompilerSource::List(address.to_owned()))
         }
         Some(folder) if Path::new(folder).is_dir() => Ok(CompilerSource::Folder(folder.into())),
-        Some(other) => bail!("--compiler-source {other} is none of npm, offline, a folder that is there, or an address"),
+        Some(other) => {
+            bail!("--compiler-source {other} is none of npm, offline, a folder that is there, or an address")
+        }
     }
 }
 

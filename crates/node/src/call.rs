@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn a_failed_execution_is_told_from_a_failed_node() {
-        let error = |code, message: &str| NodeError::Rpc { method: METHOD, code, message: message.to_owned(), data: None };
+        let error =
+            |code, message: &str| NodeError::Rpc { method: METHOD, code, message: message.to_owned(), data: None };
         for (code, message) in [
             (3, "execution reverted: no"),
             (-32000, "out of gas"),

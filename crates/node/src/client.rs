@@ -7,8 +7,8 @@ use domain::{Account, Address, B256, BlockNumber, BlockRef, Bytes, ChainIdentity
 
 use crate::{
     CallBlock, CallOutcome, CallRequest, ContractAnswers, ContractCall, Heads, NodeConfig, NodeError, NodeStatus,
-    PollBounds, RetryPolicy, ViewOutcome, account::fetch_account, blocks::fetch_block, call, calls::call_contracts, contract, error::Remedy,
-    failover::Failover, rpc_error::RpcErrorKind, status::Counters, upstream::Upstream, view,
+    PollBounds, RetryPolicy, ViewOutcome, account::fetch_account, blocks::fetch_block, call, calls::call_contracts,
+    contract, error::Remedy, failover::Failover, rpc_error::RpcErrorKind, status::Counters, upstream::Upstream, view,
 };
 
 /// Speaks with the node. Cheap to clone; all clones share connections, limits and counters.

@@ -78,7 +78,9 @@ impl NodeError {
     /// None where the node did not say anything that is an error of JSON-RPC.
     pub(crate) fn rpc_kind(&self) -> Option<RpcErrorKind> {
         match self {
-            Self::Rpc { code, message, .. } => Some(kind_of(&ErrorObject { code: *code, message: message.clone(), data: None })),
+            Self::Rpc { code, message, .. } => {
+                Some(kind_of(&ErrorObject { code: *code, message: message.clone(), data: None }))
+            }
             _ => None,
         }
     }

@@ -30,11 +30,17 @@ pub enum ViewOutcome {
 pub(crate) async fn call(upstream: &Upstream, request: &CallRequest, at: CallBlock) -> Result<ViewOutcome, NodeError> {
     let to = request.to.map(|to| format!(r#""to":"{to:#x}","#)).unwrap_or_default();
     let block = block_text(at);
-    let params = format!(r#"[{{{to}"input":"{data}","data":"{data}","gas":"{:#x}"}},{block}]"#, request.gas, data = request.data);
+    let params = format!(
+        r#"[{{{to}"input":"{data}","data":"{data}","gas":"{:#x}"}},{block}]"#,
+        request.gas,
+        data = request.data
+    );
     match upstream.call::<HexBytes>(&Call::new(METHOD, params)).await {
         Ok(Some(output)) => Ok(ViewOutcome::Returned(output.0)),
         Ok(None) => Err(NodeError::bad_answer(METHOD, "null")),
-        Err(NodeError::Rpc { data: Some(data), message, .. }) => Ok(ViewOutcome::Reverted { data: Some(data), message }),
+        Err(NodeError::Rpc { data: Some(data), message, .. }) => {
+            Ok(ViewOutcome::Reverted { data: Some(data), message })
+        }
         Err(error) => match (error.rpc_kind(), error) {
             (Some(RpcErrorKind::Execution | RpcErrorKind::Final), NodeError::Rpc { data, message, .. }) => {
                 Ok(ViewOutcome::Reverted { data, message })

@@ -23,8 +23,9 @@ use crate::{
 };
 
 pub(crate) use responses::{
-    BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallRefused, CompilersUnavailable, KeyConflict, NeedsKey, NoCode, NoSuchAddress, NoSuchBlock, NoSuchKey,
-    NoSuchToken, NoSuchTransaction, NodeOrIndexUnavailable, NotModified, NotVerified, NotYours, Unavailable, UnderWay,
+    BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallRefused, CompilersUnavailable, KeyConflict,
+    NeedsKey, NoCode, NoSuchAddress, NoSuchBlock, NoSuchKey, NoSuchToken, NoSuchTransaction, NodeOrIndexUnavailable,
+    NotModified, NotVerified, NotYours, Unavailable, UnderWay,
 };
 
 /// The name of the one way to show who one is.

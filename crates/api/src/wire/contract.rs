@@ -216,10 +216,8 @@ impl VerifiedContract {
                 .collect(),
             libraries: contract.libraries.into_iter().map(|(name, address)| (name, address.into())).collect(),
             constructor_arguments: contract.constructor_arguments.map(hex::encode_prefixed),
-            proxy: proxy.map(|proxy| ContractProxy {
-                kind: proxy.kind.into(),
-                implementation: proxy.implementation.into(),
-            }),
+            proxy: proxy
+                .map(|proxy| ContractProxy { kind: proxy.kind.into(), implementation: proxy.implementation.into() }),
         }
     }
 }

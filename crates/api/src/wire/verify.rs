@@ -1,10 +1,7 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Bytes, hex};
-use contracts::{
-    CompilerVersion, OptimizerChoice, Sources, Verdict, VerifyError,
-    settings::EvmVersion,
-};
+use contracts::{CompilerVersion, OptimizerChoice, Sources, Verdict, VerifyError, settings::EvmVersion};
 use serde::Serialize;
 use serde_json::Value;
 use store::Kept;
@@ -158,7 +155,9 @@ pub struct VerifyAnswer {
     /// Whether the source gives the code at the address.
     pub success: bool,
     /// What was found, or what differs.
-    #[schema(example = "Exact match: Token of contracts/Token.sol gives the code, and its metadata agrees to the byte.")]
+    #[schema(
+        example = "Exact match: Token of contracts/Token.sol gives the code, and its metadata agrees to the byte."
+    )]
     pub message: String,
     pub address: Address,
     /// Null where it does not.

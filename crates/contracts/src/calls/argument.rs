@@ -43,12 +43,16 @@ impl Reader<'_> {
                 .and_then(|text| read_unsigned(&text))
                 .filter(|number| fits_unsigned(*number, *bits))
                 .map(|number| DynSolValue::Uint(number, *bits))
-                .ok_or_else(|| must(format!("must be a whole number that fits into uint{bits}, as a number or a string"))),
+                .ok_or_else(|| {
+                    must(format!("must be a whole number that fits into uint{bits}, as a number or a string"))
+                }),
             DynSolType::Int(bits) => as_number(value)
                 .and_then(|text| read_signed(&text))
                 .filter(|number| fits_signed(*number, *bits))
                 .map(|number| DynSolValue::Int(number, *bits))
-                .ok_or_else(|| must(format!("must be a whole number that fits into int{bits}, as a number or a string"))),
+                .ok_or_else(|| {
+                    must(format!("must be a whole number that fits into int{bits}, as a number or a string"))
+                }),
             DynSolType::Address => text()
                 .and_then(|text| bytes(&text))
                 .and_then(|bytes| Address::try_from(bytes.as_slice()).ok())
@@ -68,9 +72,7 @@ impl Reader<'_> {
                 .and_then(|bytes| Function::try_from(bytes.as_slice()).ok())
                 .map(DynSolValue::Function)
                 .ok_or_else(|| must("must be 0x and 48 hexadecimal digits".to_owned())),
-            DynSolType::String => {
-                text().map(DynSolValue::String).ok_or_else(|| must("must be a string".to_owned()))
-            }
+            DynSolType::String => text().map(DynSolValue::String).ok_or_else(|| must("must be a string".to_owned())),
             DynSolType::Array(inner) => Ok(DynSolValue::Array(self.list(inner, value, place, None)?)),
             DynSolType::FixedArray(inner, length) => {
                 Ok(DynSolValue::FixedArray(self.list(inner, value, place, Some(*length))?))
@@ -125,7 +127,8 @@ impl Reader<'_> {
         }
         let read = |(index, (kind, value)): (usize, (&DynSolType, &&RawValue))| {
             let component = self.components.get(index);
-            let reader = Reader { components: component.map(|component| &component.components[..]).unwrap_or_default() };
+            let reader =
+                Reader { components: component.map(|component| &component.components[..]).unwrap_or_default() };
             let name = component.map(|component| component.name.as_str()).filter(|name| !name.is_empty());
             let place = name.map_or_else(|| format!("{place}[{index}]"), |name| format!("{place}.{name}"));
             reader.read(kind, value, &place)

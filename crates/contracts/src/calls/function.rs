@@ -17,7 +17,9 @@ pub(super) fn resolve<'a>(
         let meant: Vec<&Function> = interface
             .functions
             .iter()
-            .filter(|function| if wanted.contains('(') { function.signature() == wanted } else { function.name == wanted })
+            .filter(
+                |function| if wanted.contains('(') { function.signature() == wanted } else { function.name == wanted },
+            )
             .collect();
         if !meant.is_empty() {
             return choose(&meant, &wanted, arguments);

@@ -37,14 +37,20 @@ mod tests {
 
     #[test]
     fn whole_numbers_of_any_size_are_read_exactly() {
-        assert_eq!(read_unsigned("115792089237316195423570985008687907853269984665640564039457584007913129639935"), Some(U256::MAX));
+        assert_eq!(
+            read_unsigned("115792089237316195423570985008687907853269984665640564039457584007913129639935"),
+            Some(U256::MAX)
+        );
         assert_eq!(read_unsigned("0xff"), Some(U256::from(255)));
         assert_eq!(read_unsigned("0000007"), Some(U256::from(7)));
         for text in ["", "0x", "1.5", "1e18", "-1", "+1", " 1", "0xgg", "1_000", &"9".repeat(79)] {
             assert_eq!(read_unsigned(text), None, "{text}");
         }
         assert_eq!(read_signed("-1"), Some(I256::MINUS_ONE));
-        assert_eq!(read_signed("-57896044618658097711785492504343953926634992332820282019728792003956564819968"), Some(I256::MIN));
+        assert_eq!(
+            read_signed("-57896044618658097711785492504343953926634992332820282019728792003956564819968"),
+            Some(I256::MIN)
+        );
         assert_eq!(read_signed("57896044618658097711785492504343953926634992332820282019728792003956564819968"), None);
         assert_eq!(read_signed("-0x1"), None);
         assert_eq!(read_signed("--1"), None);

@@ -82,7 +82,11 @@ mod tests {
             ("int8", "-128".to_owned(), json!("-128")),
             ("int256", "\"-5\"".to_owned(), json!("-5")),
             ("bool", "true".to_owned(), json!(true)),
-            ("address", "\"0xD8DA6BF26964aF9D7eEd9e03E53415D37aA96045\"".to_owned(), json!("0xd8da6bf26964af9d7eed9e03e53415d37aa96045")),
+            (
+                "address",
+                "\"0xD8DA6BF26964aF9D7eEd9e03E53415D37aA96045\"".to_owned(),
+                json!("0xd8da6bf26964af9d7eed9e03e53415d37aa96045"),
+            ),
             ("bytes", "\"0x\"".to_owned(), json!("0x")),
             ("bytes", "\"0x0102\"".to_owned(), json!("0x0102")),
             ("bytes3", "\"0x010203\"".to_owned(), json!("0x010203")),
@@ -110,8 +114,14 @@ mod tests {
         ]);
         assert_eq!(there_and_back(outer.clone(), as_objects), Ok(expected));
         for (wrong, told) in [
-            (r#"[[{"point":{"x":-1},"on":true},{"on":false,"point":[7,[]]}]]"#, "args[0][0].point must have the member tags"),
-            (r#"[[{"point":{"x":1,"tags":[],"z":1},"on":true},[[7,[]],true]]]"#, "args[0][0].point has no member z; it has x, tags"),
+            (
+                r#"[[{"point":{"x":-1},"on":true},{"on":false,"point":[7,[]]}]]"#,
+                "args[0][0].point must have the member tags",
+            ),
+            (
+                r#"[[{"point":{"x":1,"tags":[],"z":1},"on":true},[[7,[]],true]]]"#,
+                "args[0][0].point has no member z; it has x, tags",
+            ),
             (r#"[[{"point":{"x":"a","tags":[]},"on":true},[[7,[]],true]]]"#, "args[0][0].point.x must be"),
             (r#"[[[[7,[]],true]]]"#, "args[0] must be a list of 2"),
             (r#"[[[[7,[]],true],5]]"#, "args[0][1] must be an object"),
@@ -124,10 +134,27 @@ mod tests {
     #[test]
     fn what_does_not_fit_its_type_is_refused() {
         for (kind, argument) in [
-            ("uint8", "256"), ("uint8", "-1"), ("uint8", "1.0"), ("uint8", "1e1"), ("uint8", "\"\""), ("uint8", "null"),
-            ("uint8", "[1]"), ("int8", "128"), ("int8", "-129"), ("bool", "1"), ("bool", "\"yes\""),
-            ("address", "\"0x12\""), ("address", "5"), ("bytes", "\"0x1\""), ("bytes", "\"12\""), ("bytes", "[1]"),
-            ("bytes3", "\"0x0102\""), ("bytes3", "\"0x01020304\""), ("string", "5"), ("uint8[]", "{}"), ("uint8[2]", "[1]"),
+            ("uint8", "256"),
+            ("uint8", "-1"),
+            ("uint8", "1.0"),
+            ("uint8", "1e1"),
+            ("uint8", "\"\""),
+            ("uint8", "null"),
+            ("uint8", "[1]"),
+            ("int8", "128"),
+            ("int8", "-129"),
+            ("bool", "1"),
+            ("bool", "\"yes\""),
+            ("address", "\"0x12\""),
+            ("address", "5"),
+            ("bytes", "\"0x1\""),
+            ("bytes", "\"12\""),
+            ("bytes", "[1]"),
+            ("bytes3", "\"0x0102\""),
+            ("bytes3", "\"0x01020304\""),
+            ("string", "5"),
+            ("uint8[]", "{}"),
+            ("uint8[2]", "[1]"),
             ("function", "\"0x01\""),
         ] {
             let error = single(kind, argument).unwrap_err();

@@ -77,11 +77,15 @@ mod tests {
             errors: vec![Error::parse("error TooLow(uint256 needed, address who, string)").unwrap()],
             ..Interface::default()
         };
-        let told = |data: &str| reason(Some(&hex::decode(data).unwrap()), "node's words", std::slice::from_ref(&declared));
+        let told =
+            |data: &str| reason(Some(&hex::decode(data).unwrap()), "node's words", std::slice::from_ref(&declared));
         let word = |number: u64| format!("{number:064x}");
         let text = format!("{}{}{:0<64}", word(32), word(4), hex::encode("nope"));
         assert_eq!(told(&format!("08c379a0{text}")), "nope");
-        assert_eq!(told(&format!("4e487b71{}", word(0x11))), "panic 0x11: an arithmetic operation over- or underflowed");
+        assert_eq!(
+            told(&format!("4e487b71{}", word(0x11))),
+            "panic 0x11: an arithmetic operation over- or underflowed"
+        );
         let selector = hex::encode(declared.errors[0].selector());
         let values = format!("{}{}{}{}{:0<64}", word(7), word(0xaa), word(96), word(2), hex::encode("hi"));
         assert_eq!(

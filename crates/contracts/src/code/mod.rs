@@ -9,8 +9,8 @@ mod output;
 pub use auxdata::Auxdata;
 pub use compiled::{CompiledCode, CompiledContract, LibraryLink, Span};
 pub use interface::Interface;
-pub use metadata_hash::MetadataHash;
 #[cfg(test)]
 pub(crate) use metadata_hash::HashKind;
+pub use metadata_hash::MetadataHash;
 pub(crate) use metadata_hash::hash_metadata;
 pub(crate) use output::{CompilerOutput, OutputError};

@@ -169,7 +169,8 @@ mod tests {
     fn errors_are_passed_on_trimmed_and_warnings_are_not() {
         let error = |text: &str| format!(r#"{{"severity":"error","message":"{text}"}}"#);
         let warning = r#"{"severity":"warning","message":"mind"}"#;
-        let json = format!(r#"{{"errors":[{warning},{}]}}"#, [error("a"), error("b"), error("c"), error("d")].join(","));
+        let json =
+            format!(r#"{{"errors":[{warning},{}]}}"#, [error("a"), error("b"), error("c"), error("d")].join(","));
         let Err(OutputError::Source(text)) = CompilerOutput::read(&json) else { panic!("no error") };
         assert_eq!(text, "a\nb\nc\n... and 1 more errors");
         let long = format!(r#"{{"errors":[{}]}}"#, error(&"x".repeat(5_000)));

@@ -84,7 +84,9 @@ mod tests {
 
     #[test]
     fn checksums_are_written_as_their_sources_write_them() {
-        assert!(integrity(b"").starts_with("sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="));
+        assert!(integrity(b"").starts_with(
+            "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="
+        ));
         assert_eq!(sha256(b"abc"), "0xba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 }

@@ -70,7 +70,10 @@ fn read_name(name: &str, path: &Path) -> Option<(CompilerVersion, Found)> {
         return Some((version.parse().ok()?, Found::Soljson(path.to_owned())));
     }
     let rest = name.strip_prefix("solc-")?;
-    let rest = ["linux-amd64-", "linux-arm64-", "macosx-amd64-"].iter().find_map(|platform| rest.strip_prefix(platform)).unwrap_or(rest);
+    let rest = ["linux-amd64-", "linux-arm64-", "macosx-amd64-"]
+        .iter()
+        .find_map(|platform| rest.strip_prefix(platform))
+        .unwrap_or(rest);
     let version = rest.parse().ok()?;
     let packed = path.join("soljson.js");
     if packed.is_file() {

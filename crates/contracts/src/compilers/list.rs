@@ -68,7 +68,8 @@ pub(super) async fn fetch(address: &str, wanted: &CompilerVersion, folder: &Path
 }
 
 async fn download(client: &reqwest::Client, address: &str) -> Result<Vec<u8>, CompilersError> {
-    let mut response = client.get(address).send().await.and_then(reqwest::Response::error_for_status).map_err(unfetched)?;
+    let mut response =
+        client.get(address).send().await.and_then(reqwest::Response::error_for_status).map_err(unfetched)?;
     let mut content = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(unfetched)? {
         if content.len() as u64 + piece.len() as u64 > MAX_BYTES {

@@ -32,11 +32,7 @@ async fn say(program: &Path, argument: &str) -> Result<String, CompileError> {
     }
 }
 
-pub(super) async fn compile(
-    program: &Path,
-    input: String,
-    config: &CompilerConfig,
-) -> Result<String, CompileError> {
+pub(super) async fn compile(program: &Path, input: String, config: &CompilerConfig) -> Result<String, CompileError> {
     let mut arguments = vec!["--standard-json"];
     // Builds that do not know the switch read no file outside of the folder that they are started in.
     if say(program, "--help").await?.contains("--no-import-callback") {

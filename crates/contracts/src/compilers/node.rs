@@ -42,7 +42,9 @@ impl Node {
         let mut arguments = vec!["--no-warnings".to_owned(), "--max-old-space-size=512".to_owned()];
         for switch in self.switches().await? {
             match switch {
-                Switch::Permission(name) => arguments.extend([(*name).to_owned(), format!("--allow-fs-read={soljson}")]),
+                Switch::Permission(name) => {
+                    arguments.extend([(*name).to_owned(), format!("--allow-fs-read={soljson}")])
+                }
                 Switch::MemoryPages => {
                     arguments.push(format!("--wasm-max-mem-pages={}", (self.memory_limit / WASM_PAGE).max(1)));
                 }
@@ -83,12 +85,10 @@ impl Node {
         command.stdin(std::process::Stdio::null());
         match timeout(PATIENCE, command.output()).await {
             Ok(Ok(output)) => Ok(output.status.success()),
-            Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {
-                Err(CompileError::Missing(format!(
-                    "{} is not installed on the server: install Node.js (20 or later), or give it native compilers (--compiler-source)",
-                    self.program.display()
-                )))
-            }
+            Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => Err(CompileError::Missing(format!(
+                "{} is not installed on the server: install Node.js (20 or later), or give it native compilers (--compiler-source)",
+                self.program.display()
+            ))),
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(CompileError::Missing(format!("{} does not answer", self.program.display()))),
         }

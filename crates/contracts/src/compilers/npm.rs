@@ -81,7 +81,8 @@ impl Npm {
     /// A release that is newer than this program: the registry's own word for its checksum must do.
     async fn find_listed(&self, wanted: &CompilerVersion) -> Result<Package, CompilersError> {
         let listed = self.list().await;
-        let exists = |listed: &[CompilerVersion]| wanted.is_release() && listed.iter().any(|one| one.same_release(wanted));
+        let exists =
+            |listed: &[CompilerVersion]| wanted.is_release() && listed.iter().any(|one| one.same_release(wanted));
         match listed {
             Ok(listed) if exists(&listed) => {
                 let version = wanted.short();

@@ -15,7 +15,8 @@ const VERSION: &str = "0.8.20+commit.a1b79de6";
 
 fn packages() -> PathBuf {
     let clients = std::env::var_os("EXPLORER_TEST_CLIENTS");
-    let clients = clients.expect("this test needs compilers: run ./test, which gets them, or set EXPLORER_TEST_CLIENTS");
+    let clients =
+        clients.expect("this test needs compilers: run ./test, which gets them, or set EXPLORER_TEST_CLIENTS");
     Path::new(&clients).join("node_modules")
 }
 
@@ -71,7 +72,7 @@ async fn a_process_stays_for_the_next_source_and_one_that_hangs_is_ended() {
     compiles(&compilers, &compiler).await;
     assert_eq!(processes(), first, "the process that told its version has compiled twice");
 
-    let error = compilers.compile(&compiler, input(&doubling(40))).await.unwrap_err();
+    let error = compilers.compile(&compiler, input(&doubling(30))).await.unwrap_err();
     assert!(matches!(error, CompileError::TimedOut { .. }), "{error}");
     assert!(processes().is_empty());
     #[cfg(target_os = "linux")]
@@ -199,7 +200,10 @@ async fn a_program_that_is_not_installed_is_named() {
     let missing = "/nowhere/program";
     let (compilers, _folder) = compilers(|config| config.node = missing.into());
     let error = compilers.get(&version(VERSION)).await.unwrap_err();
-    assert!(matches!(&error, CompilersError::Run(CompileError::Missing(what)) if what.contains("install Node.js")), "{error}");
+    assert!(
+        matches!(&error, CompilersError::Run(CompileError::Missing(what)) if what.contains("install Node.js")),
+        "{error}"
+    );
     let (compilers, _folder) = self::compilers(|config| {
         config.source = CompilerSource::Npm;
         config.npm = missing.into();

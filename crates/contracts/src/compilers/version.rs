@@ -74,9 +74,9 @@ impl CompilerVersion {
     }
 
     fn are_twins(&self, one: &str, other: &str) -> bool {
-        TWINS.iter().any(|(release, commits)| {
-            *release == self.release && commits.contains(&one) && commits.contains(&other)
-        })
+        TWINS
+            .iter()
+            .any(|(release, commits)| *release == self.release && commits.contains(&one) && commits.contains(&other))
     }
 
     /// Whether metadata that names a compiler may mean this one.
@@ -106,7 +106,8 @@ impl FromStr for CompilerVersion {
         let text = text.trim();
         let text = text.strip_prefix('v').unwrap_or(text);
         let (front, build) = text.split_once('+').map_or((text, None), |(front, build)| (front, Some(build)));
-        let (numbers, prerelease) = front.split_once('-').map_or((front, None), |(numbers, rest)| (numbers, Some(rest)));
+        let (numbers, prerelease) =
+            front.split_once('-').map_or((front, None), |(numbers, rest)| (numbers, Some(rest)));
         let mut parts = numbers.split('.').map(number);
         let (Some(major), Some(minor), Some(patch), None) = (parts.next(), parts.next(), parts.next(), parts.next())
         else {
@@ -131,9 +132,7 @@ fn number(text: &str) -> Result<u16, VersionError> {
 fn is_day(text: &str) -> bool {
     let known = ["nightly", "develop", "ci", "pre", "alpha", "beta", "rc"];
     let first = text.split('.').next().unwrap_or_default();
-    known.contains(&first)
-        && text.len() <= 40
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+    known.contains(&first) && text.len() <= 40 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
 }
 
 /// `commit.a1b79de6`, and behind it the platform, which does not matter.
@@ -185,9 +184,23 @@ mod tests {
     #[test]
     fn what_is_no_version_is_refused() {
         for text in [
-            "", "v", "latest", "0.8", "0.8.20.1", "0.8.x", "0.8.-1", "0.8.20+", "0.8.20+a1b79de6", "0.8.20+commit.zz",
-            "0.8.20+commit.", "0.8.20-../../etc", "0.8.20-nightly.$(id)", "^0.8.20", "0.8.99999999999999999999",
-            "0.8.20+commit.a1b79de6/../..", "0.8.20 ; ls",
+            "",
+            "v",
+            "latest",
+            "0.8",
+            "0.8.20.1",
+            "0.8.x",
+            "0.8.-1",
+            "0.8.20+",
+            "0.8.20+a1b79de6",
+            "0.8.20+commit.zz",
+            "0.8.20+commit.",
+            "0.8.20-../../etc",
+            "0.8.20-nightly.$(id)",
+            "^0.8.20",
+            "0.8.99999999999999999999",
+            "0.8.20+commit.a1b79de6/../..",
+            "0.8.20 ; ls",
         ] {
             assert_eq!(text.parse::<CompilerVersion>(), Err(VersionError::Malformed), "{text}");
         }

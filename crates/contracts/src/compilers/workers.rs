@@ -147,7 +147,8 @@ impl Workers {
 
 impl Worker {
     async fn ask(&mut self, input: &str) -> Result<String, CompileError> {
-        let length = u32::try_from(input.len()).map_err(|_| CompileError::Crashed("the input is too long".to_owned()))?;
+        let length =
+            u32::try_from(input.len()).map_err(|_| CompileError::Crashed("the input is too long".to_owned()))?;
         let sent = async {
             self.stdin.write_all(&length.to_be_bytes()).await?;
             self.stdin.write_all(input.as_bytes()).await?;

@@ -57,15 +57,15 @@ fn own_region(compiled: &CompiledContract) -> Option<Auxdata> {
 
 fn check_arguments(abi: &str, arguments: &[u8]) -> Result<(), Difference> {
     let unreadable = Difference::ConstructorArguments;
-    let Some(constructor) = Interface::read(abi).constructor.filter(|constructor| !constructor.inputs.is_empty()) else {
+    let Some(constructor) = Interface::read(abi).constructor.filter(|constructor| !constructor.inputs.is_empty())
+    else {
         return match arguments {
             [] => Ok(()),
             _ => Err(unreadable("the constructor takes none")),
         };
     };
-    let values = constructor
-        .abi_decode_input(arguments)
-        .map_err(|_| unreadable("they are not what the constructor takes"))?;
+    let values =
+        constructor.abi_decode_input(arguments).map_err(|_| unreadable("they are not what the constructor takes"))?;
     let again = constructor.abi_encode_input(&values).map_err(|_| unreadable("they cannot be written again"))?;
     if again == arguments { Ok(()) } else { Err(unreadable("something stands among or behind them")) }
 }

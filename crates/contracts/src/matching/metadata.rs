@@ -1,10 +1,7 @@
 //! Where the compiler's metadata stands in code, and what may differ in it.
 
 use super::Difference;
-use crate::{
-    Auxdata, CompiledContract,
-    code::hash_metadata,
-};
+use crate::{Auxdata, CompiledContract, code::hash_metadata};
 
 /// The metadata at the end of a compiled contract's runtime code. A constant can look like it: so the hash in it must
 /// be the hash of the metadata that the compiler gave beside the code.
@@ -76,4 +73,3 @@ pub(super) fn looks_like_metadata(expected: &[u8], on_chain: &[u8]) -> bool {
 pub(super) fn differing<'a>(one: &'a [u8], other: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
     one.iter().zip(other).enumerate().filter(|(_, (one, other))| one != other).map(|(offset, _)| offset)
 }
-

@@ -83,12 +83,7 @@ fn other_compiler(compiled: &CompiledContract, on_chain: &[u8]) -> Option<Differ
     same_compiler(&Auxdata::at_end_of(&compiled.runtime.bytes)?, &Auxdata::at_end_of(on_chain)?).err()
 }
 
-pub(super) fn difference(
-    expected: &[u8],
-    on_chain: &[u8],
-    compiled_length: usize,
-    may_find_out: bool,
-) -> Difference {
+pub(super) fn difference(expected: &[u8], on_chain: &[u8], compiled_length: usize, may_find_out: bool) -> Difference {
     Difference::Code {
         offset: differing(expected, on_chain).next().unwrap_or_else(|| expected.len().min(on_chain.len())),
         differing: differing(expected, on_chain).count(),

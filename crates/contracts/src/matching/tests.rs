@@ -151,10 +151,7 @@ fn a_library_that_guards_another_address_is_refused() {
     on_chain[1..21].copy_from_slice(foreign.as_slice());
     assert_eq!(runtime(&compiled, &on_chain), Err(Difference::CallProtection { found: foreign }));
     // And one that guards nothing is not deployed code at all.
-    assert_eq!(
-        runtime(&compiled, &compiled.runtime.bytes),
-        Err(Difference::CallProtection { found: Address::ZERO })
-    );
+    assert_eq!(runtime(&compiled, &compiled.runtime.bytes), Err(Difference::CallProtection { found: Address::ZERO }));
 }
 
 fn with_immutables() -> CompiledContract {
@@ -249,9 +246,7 @@ fn equal_code_of_another_compiler_is_refused() {
 
 #[test]
 fn a_constant_that_looks_like_metadata_is_code() {
-    let fake = |byte: u8| {
-        [&hex!("a2646970667358221220")[..], &[byte; 32], &hex!("64736f6c63430008140033")].concat()
-    };
+    let fake = |byte: u8| [&hex!("a2646970667358221220")[..], &[byte; 32], &hex!("64736f6c63430008140033")].concat();
     // In the middle of code.
     let body = |byte| [&BODY[..], &fake(byte), &BODY].concat();
     let (compiled, on_chain) = (contract(&body(1), "{one}"), contract(&body(2), "{one}"));
@@ -280,11 +275,7 @@ fn factory(metadata: &str, child: &str) -> CompiledContract {
 fn metadata_of_created_contracts_is_found_by_a_second_compilation() {
     let (compiled, altered) = (factory("{one}", "{child}"), factory("{one }", "{child }"));
     let on_chain = factory("{two}", "{other child}");
-    let chain = Deployed {
-        address: HERE,
-        runtime: &on_chain.runtime.bytes,
-        creation: Some(&on_chain.creation.bytes),
-    };
+    let chain = Deployed { address: HERE, runtime: &on_chain.runtime.bytes, creation: Some(&on_chain.creation.bytes) };
     let once = compare(&compiled, None, chain);
     assert!(once.overall().is_none() && once.wants_altered());
     let twice = compare(&compiled, Some(&altered), chain);
@@ -361,8 +352,7 @@ fn dynamic_arguments_written_in_another_way_are_refused() {
 #[test]
 fn runtime_and_creation_are_judged_apart_and_the_better_one_counts() {
     let (compiled, other) = (contract(&BODY, "{one}"), contract(&BODY, "{two}"));
-    let chain =
-        Deployed { address: HERE, runtime: &other.runtime.bytes, creation: Some(&compiled.creation.bytes) };
+    let chain = Deployed { address: HERE, runtime: &other.runtime.bytes, creation: Some(&compiled.creation.bytes) };
     let compared = compare(&compiled, None, chain);
     assert_eq!(compared.runtime_kind(), Some(MatchKind::Partial));
     assert_eq!(compared.creation_kind(), Some(MatchKind::Exact));

@@ -36,7 +36,8 @@ impl Fingerprint {
         let has = |wanted: &[u8]| contains(head, wanted);
         let mut old_dispatch = hex!("7c01").to_vec();
         old_dispatch.extend([0; 28]);
-        let pushes_zero = has(&hex!("5f5ffd")) || has(&hex!("5f80fd")) || has(&hex!("5f3560e01c")) || has(&hex!("5ffd5b"));
+        let pushes_zero =
+            has(&hex!("5f5ffd")) || has(&hex!("5f80fd")) || has(&hex!("5f3560e01c")) || has(&hex!("5ffd5b"));
         let rules = match () {
             () if pushes_zero => Rules::FromShanghai,
             () if has(&hex!("60e01c")) || has(&hex!("60e01b")) => Rules::BeforeShanghai,
@@ -82,8 +83,12 @@ mod tests {
         let rules = |head: &str| Fingerprint::of(&hex::decode(head).unwrap()).rules;
         assert_eq!(rules("608060405234801561000f575f80fd5b5060043610610055575f3560e01c8063"), Rules::FromShanghai);
         assert_eq!(rules("608060405234801561001057600080fd5b50600436106100575760003560e01c80"), Rules::BeforeShanghai);
-        assert_eq!(rules("6080604052600436106100535763ffffffff60e060020a60003504166327e235e3"), Rules::BeforeConstantinople);
-        let old = "60806040526004361061006d576000357c0100000000000000000000000000000000000000000000000000000000900463ff";
+        assert_eq!(
+            rules("6080604052600436106100535763ffffffff60e060020a60003504166327e235e3"),
+            Rules::BeforeConstantinople
+        );
+        let old =
+            "60806040526004361061006d576000357c0100000000000000000000000000000000000000000000000000000000900463ff";
         assert_eq!(rules(old), Rules::BeforeConstantinople);
         assert_eq!(rules(""), Rules::Unknown);
     }

@@ -17,7 +17,7 @@ pub(crate) use candidates::{Candidates, Given, Trial};
 pub use choice::{Optimizer, SettingsChoice};
 pub use evm_version::EvmVersion;
 pub use fingerprint::Fingerprint;
-pub(crate) use oracle::{Hit, all_choices};
 pub use oracle::Oracle;
+pub(crate) use oracle::{Hit, all_choices};
 pub(crate) use paths::likely_paths;
 pub use template::{Filling, MetadataTemplate};

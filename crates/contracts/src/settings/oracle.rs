@@ -7,8 +7,33 @@ use crate::{CompilerVersion, MetadataHash, code::hash_metadata};
 
 /// Numbers of runs that people set, the likeliest first.
 pub(super) const RUNS: [u32; 27] = [
-    200, 1, 999_999, 10_000, 1_000, 100, 500, 1_000_000, 100_000, 20_000, 0, 2, 10, 20, 50, 150, 300, 400, 800, 999,
-    2_000, 5_000, 9_999, 50_000, 99_999, 800_000, 4_294_967_295,
+    200,
+    1,
+    999_999,
+    10_000,
+    1_000,
+    100,
+    500,
+    1_000_000,
+    100_000,
+    20_000,
+    0,
+    2,
+    10,
+    20,
+    50,
+    150,
+    300,
+    400,
+    800,
+    999,
+    2_000,
+    5_000,
+    9_999,
+    50_000,
+    99_999,
+    800_000,
+    4_294_967_295,
 ];
 /// How many candidates are tried between two looks at the clock.
 const LOOK: u64 = 1_024;
@@ -45,8 +70,11 @@ impl Oracle<'_> {
     ) -> (Option<Hit>, u64) {
         let mut scratch = Vec::new();
         let mut tried = 0;
-        let paths: Vec<Option<&str>> =
-            if self.template.has_one_file() { paths.iter().map(|path| Some(path.as_str())).collect() } else { vec![None] };
+        let paths: Vec<Option<&str>> = if self.template.has_one_file() {
+            paths.iter().map(|path| Some(path.as_str())).collect()
+        } else {
+            vec![None]
+        };
         for path in paths {
             let linked = linked(path, libraries);
             for choice in choices {

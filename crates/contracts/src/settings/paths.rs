@@ -10,7 +10,9 @@ const TRIED_CONTRACTS: usize = 12;
 pub(crate) fn likely_paths<'a>(target: &'a str, contracts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut stems = vec![target.to_owned()];
     stems.extend(contracts.into_iter().filter(|name| *name != target).take(TRIED_CONTRACTS).map(str::to_owned));
-    stems.extend(["_flat", "Flat", "_flattened", "Flattened", ".flat", ".flattened"].map(|end| format!("{target}{end}")));
+    stems.extend(
+        ["_flat", "Flat", "_flattened", "Flattened", ".flat", ".flattened"].map(|end| format!("{target}{end}")),
+    );
     stems.extend(NAMES.map(str::to_owned));
     let mut paths: Vec<String> = Vec::with_capacity(stems.len() * FOLDERS.len() + 3);
     for stem in &stems {

@@ -194,8 +194,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    const AS_IT_IS: SettingsChoice =
-        SettingsChoice { optimizer: Optimizer::OFF, evm_version: None, via_ir: false };
+    const AS_IT_IS: SettingsChoice = SettingsChoice { optimizer: Optimizer::OFF, evm_version: None, via_ir: false };
 
     #[test]
     fn nothing_put_in_leaves_the_text_as_it_was() {
@@ -206,11 +205,8 @@ mod tests {
     #[test]
     fn settings_and_names_are_put_where_the_compiler_puts_them() {
         let template = MetadataTemplate::new(METADATA).unwrap();
-        let choice = SettingsChoice {
-            optimizer: Optimizer::on(999),
-            evm_version: Some(EvmVersion::Paris),
-            via_ir: true,
-        };
+        let choice =
+            SettingsChoice { optimizer: Optimizer::on(999), evm_version: Some(EvmVersion::Paris), via_ir: true };
         let libraries = Some(r#"{"a.sol:L":"0x11"}"#);
         let filled = fill(&template, Filling { path: Some("src/B.sol"), choice, libraries });
         let expected = METADATA

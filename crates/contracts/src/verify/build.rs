@@ -75,7 +75,9 @@ mod tests {
     #[test]
     fn a_file_is_tried_with_other_line_ends_and_nothing_is_tried_twice() {
         let files = |text: &str| BTreeMap::from([("a".to_owned(), text.to_owned())]);
-        let texts = |text: &str| variants(&files(text)).into_iter().map(|mut files| files.remove("a").unwrap()).collect::<Vec<_>>();
+        let texts = |text: &str| {
+            variants(&files(text)).into_iter().map(|mut files| files.remove("a").unwrap()).collect::<Vec<_>>()
+        };
         assert_eq!(texts("a\nb\n"), ["a\nb\n", "a\r\nb\r\n", "a\nb"]);
         assert_eq!(texts("a\r\nb"), ["a\r\nb", "a\nb", "a\nb\n"]);
     }

@@ -27,9 +27,7 @@ use self::{
     queue::Queue,
     search::{Found, Search},
 };
-use crate::{
-    Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError, matching::Deployed,
-};
+use crate::{Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError, matching::Deployed};
 
 /// How much is verified at once.
 #[derive(Debug, Clone)]

@@ -34,7 +34,8 @@ pub(super) fn contract(
     now: UnixMillis,
 ) -> VerifiedContract {
     let compiled = &found.compiled;
-    let metadata = serde_json::from_str(&compiled.metadata).unwrap_or(Metadata { settings: None, sources: BTreeMap::new() });
+    let metadata =
+        serde_json::from_str(&compiled.metadata).unwrap_or(Metadata { settings: None, sources: BTreeMap::new() });
     let license = metadata.sources.get(&compiled.file).and_then(|source| source.license.clone());
     // Sources that the contract is not made of prove nothing, and are not shown as if they did.
     let used = |path: &String| metadata.sources.is_empty() || metadata.sources.contains_key(path);
@@ -67,7 +68,9 @@ pub(super) fn note(comparison: &Comparison, chain: Deployed<'_>, request: &Verif
     let mut notes = Vec::new();
     match &comparison.creation {
         None if chain.creation.is_none() => {
-            notes.push("The code that created the contract is not known, so its constructor was not verified.".to_owned());
+            notes.push(
+                "The code that created the contract is not known, so its constructor was not verified.".to_owned(),
+            );
             if request.constructor_arguments.is_some() {
                 notes.push("Nor could the constructor arguments be.".to_owned());
             }

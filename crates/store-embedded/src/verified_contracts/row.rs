@@ -36,7 +36,9 @@ pub(super) fn read_summary(address: Address, row: &[u8]) -> Result<Numbered, Sto
             name: row.text()?,
             compiler: row.text()?,
             license: match read_optional(&mut row)? {
-                Some(text) => Some(String::from_utf8(text).map_err(|_| StoreError::Corrupt("a license that is no text"))?),
+                Some(text) => {
+                    Some(String::from_utf8(text).map_err(|_| StoreError::Corrupt("a license that is no text"))?)
+                }
                 None => None,
             },
         },

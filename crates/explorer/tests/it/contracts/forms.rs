@@ -55,7 +55,8 @@ async fn line_ends_that_a_form_changed_do_not_cost_the_exact_match_and_what_is_t
     let yard = Yard::start().await;
     let source = "pragma solidity ^0.8.0;\r\ncontract Lines {\r\n  uint256 public x;\r\n}\r\n";
     let settings = json!({ "outputSelection": { "*": { "*": ["evm.bytecode.object"] } } });
-    let input = json!({ "language": "Solidity", "sources": { "Lines.sol": { "content": source } }, "settings": settings });
+    let input =
+        json!({ "language": "Solidity", "sources": { "Lines.sol": { "content": source } }, "settings": settings });
     let output = compile("0.8.20", vec![input]).await.remove(0);
     let code = code_of(&output, "Lines.sol", "Lines");
     let address = yard.deploy(&code).await;
