@@ -5,8 +5,8 @@ use std::time::Duration;
 use alloy_primitives::{Address, B256, Bytes, b256, hex};
 use node::{CallBlock, CallRequest, NodeClient, NodeError, ViewOutcome};
 
-const BEACON_GAS: u64 = 500_000;
-const BEACON_PATIENCE: Duration = Duration::from_secs(5);
+const ASKING_GAS: u64 = 500_000;
+const ASKING_PATIENCE: Duration = Duration::from_secs(5);
 /// Around the address in the code of EIP-1167.
 const MINIMAL_HEAD: [u8; 9] = hex!("363d3d373d3d3d363d");
 const MINIMAL_TAIL: [u8; 5] = hex!("5af43d8280");
@@ -60,7 +60,7 @@ const SLOTS: [(ProxyKind, B256); 5] = [
     (ProxyKind::Beacon, b256!("a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50")),
     (ProxyKind::Proxiable, b256!("c5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7")),
     (ProxyKind::Zeppelin, b256!("7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3")),
-    // The first word of storage: an address of somebody in most contracts, so the code must say more.
+    // The first word of storage: an address of somebody in most contracts, so the contract must say the same.
     (ProxyKind::Safe, B256::ZERO),
 ];
 
@@ -83,9 +83,13 @@ pub(super) async fn find(
     for ((kind, _), word) in SLOTS.into_iter().zip(words) {
         let Some(target) = as_address(word) else { continue };
         match kind {
-            ProxyKind::Safe if !contains(code, &MASTER_COPY) => {}
+            ProxyKind::Safe => {
+                if ask(node, address, MASTER_COPY, at).await? == Some(target) {
+                    return Ok(Some(Proxy { kind, implementation: target }));
+                }
+            }
             ProxyKind::Beacon => {
-                if let Some(implementation) = ask_beacon(node, target, at).await? {
+                if let Some(implementation) = ask(node, target, IMPLEMENTATION, at).await? {
                     return Ok(Some(Proxy { kind, implementation }));
                 }
             }
@@ -133,21 +137,19 @@ fn as_address(word: B256) -> Option<Address> {
     (front.iter().all(|byte| *byte == 0) && address.iter().any(|byte| *byte != 0)).then(|| Address::from_slice(address))
 }
 
-async fn ask_beacon(node: &NodeClient, beacon: Address, at: CallBlock) -> Result<Option<Address>, NodeError> {
-    let request = CallRequest {
-        to: Some(beacon),
-        data: Bytes::from_static(&IMPLEMENTATION),
-        gas: BEACON_GAS,
-        patience: BEACON_PATIENCE,
-    };
+/// An address that a contract gives; None where it gives something else.
+async fn ask(
+    node: &NodeClient,
+    contract: Address,
+    selector: [u8; 4],
+    at: CallBlock,
+) -> Result<Option<Address>, NodeError> {
+    let data = Bytes::copy_from_slice(&selector);
+    let request = CallRequest { to: Some(contract), data, gas: ASKING_GAS, patience: ASKING_PATIENCE };
     Ok(match node.view(&request, at).await? {
         ViewOutcome::Returned(output) => B256::try_from(output.as_ref()).ok().and_then(as_address),
         _ => None,
     })
-}
-
-fn contains(code: &[u8], wanted: &[u8]) -> bool {
-    code.windows(wanted.len()).any(|window| window == wanted)
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ async fn a_process_stays_for_the_next_source_and_one_that_hangs_is_ended() {
     compiles(&compilers, &compiler).await;
     assert_eq!(processes(), first, "the process that told its version has compiled twice");
 
-    let error = compilers.compile(&compiler, input(&doubling(40))).await.unwrap_err();
+    let error = compilers.compile(&compiler, input(&doubling(30))).await.unwrap_err();
     assert!(matches!(error, CompileError::TimedOut { .. }), "{error}");
     assert!(processes().is_empty());
     #[cfg(target_os = "linux")]

@@ -17,13 +17,14 @@ pub(crate) struct Given {
 pub(crate) enum Trial {
     Shorter,
     Longer,
-    /// As long, but other code.
-    Other,
+    /// As long or nearly so, but other code.
+    Near,
     /// The settings are not for this compiler or these sources.
     Failed,
 }
 
-/// Gives one choice after the other. Code never gets shorter as runs rise, so the number of runs is found by halving.
+/// Gives one choice after the other. Code gets longer as runs rise, so the number of runs is found by halving; but not
+/// strictly so, and once the length is nearly right the usual numbers are tried one by one.
 #[derive(Debug)]
 pub(crate) struct Candidates {
     /// Ways and rules to go through, the next one last.
@@ -43,7 +44,12 @@ struct Optimizers {
     /// The first number to try; later ones lie in the middle.
     start: Option<u32>,
     last: Option<Optimizer>,
+    /// Whether the usual numbers have been put on the list.
+    came_near: bool,
 }
+
+/// The numbers of runs that most people set.
+const USUAL: [u32; 6] = [200, 1, 999_999, 10_000, 1_000, 100];
 
 impl Candidates {
     pub(crate) fn new(compiler: &CompilerVersion, fingerprint: &Fingerprint, given: Given) -> Self {
@@ -101,7 +107,7 @@ impl Optimizers {
             Some(false) => 10_000,
             None => 200,
         };
-        let none = Self { first: Vec::new(), runs: Vec::new(), start: None, last: None };
+        let none = Self { first: Vec::new(), runs: Vec::new(), start: None, last: None, came_near: false };
         match (given.optimizer, given.runs) {
             (Some(false), runs) => {
                 Self { first: vec![Optimizer { enabled: false, runs: runs.unwrap_or(200) }], ..none }
@@ -109,9 +115,9 @@ impl Optimizers {
             (Some(true) | None, Some(runs)) => Self { first: vec![Optimizer::on(runs)], ..none },
             (Some(true), None) => Self { runs, start: Some(start), ..none },
             (None, None) if fingerprint.optimized => {
-                Self { first: vec![Optimizer::on(200), Optimizer::OFF], runs, start: None, last: None }
+                Self { first: vec![Optimizer::on(200), Optimizer::OFF], runs, ..none }
             }
-            (None, None) => Self { first: vec![Optimizer::OFF], runs, start: Some(200), last: None },
+            (None, None) => Self { first: vec![Optimizer::OFF], runs, start: Some(200), ..none },
         }
     }
 
@@ -120,8 +126,13 @@ impl Optimizers {
             match outcome {
                 Trial::Shorter => self.runs.retain(|other| *other > runs),
                 Trial::Longer => self.runs.retain(|other| *other < runs),
-                // As long already: numbers around may still order things in another way.
-                Trial::Other | Trial::Failed => self.runs.retain(|other| *other != runs),
+                Trial::Near if !self.came_near => {
+                    self.came_near = true;
+                    let usual = USUAL.into_iter().filter(|other| *other != runs && self.runs.contains(other));
+                    self.first.extend(usual.map(Optimizer::on));
+                    self.runs.clear();
+                }
+                Trial::Near | Trial::Failed => {}
             }
         }
         let next = if self.first.is_empty() { self.next_runs() } else { Some(self.first.remove(0)) };
@@ -154,7 +165,7 @@ mod tests {
             }
             let kin = (choice.via_ir, choice.evm_version) == (wanted.via_ir, wanted.evm_version);
             last = Some(match choice.optimizer {
-                _ if !kin => Trial::Other,
+                _ if !kin => Trial::Near,
                 Optimizer { enabled: false, .. } => Trial::Longer,
                 Optimizer { runs, .. } if !wanted.optimizer.enabled || runs < wanted.optimizer.runs => Trial::Shorter,
                 _ => Trial::Longer,
@@ -179,13 +190,27 @@ mod tests {
     }
 
     #[test]
+    fn a_length_that_is_nearly_right_brings_the_usual_numbers_up_once() {
+        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &LOOKS, Given::default());
+        let mut tried = vec![candidates.next(None).unwrap()];
+        while let Some(choice) = candidates.next(Some(Trial::Near))
+            && choice.evm_version == Some(EvmVersion::Shanghai)
+        {
+            tried.push(choice);
+        }
+        let runs: Vec<u32> = tried.iter().filter(|one| one.optimizer.enabled).map(|one| one.optimizer.runs).collect();
+        assert_eq!(runs, USUAL);
+        assert_eq!(tried.len(), USUAL.len() + 1, "and once without the optimizer");
+    }
+
+    #[test]
     fn what_is_given_is_not_searched() {
         let given =
             Given { optimizer: Some(true), runs: Some(77), evm_version: Some(EvmVersion::Paris), via_ir: Some(true) };
         let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &LOOKS, given);
         let only = SettingsChoice { optimizer: Optimizer::on(77), evm_version: Some(EvmVersion::Paris), via_ir: true };
         assert_eq!(candidates.next(None), Some(only));
-        assert_eq!(candidates.next(Some(Trial::Other)), None);
+        assert_eq!(candidates.next(Some(Trial::Near)), None);
     }
 
     #[test]

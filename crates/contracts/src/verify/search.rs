@@ -453,7 +453,7 @@ impl<'a> Search<'a> {
                 (None, Ok(_)) => {}
             }
         }
-        Ok((best, nearest.map_or(Trial::Other, |(_, trial)| trial)))
+        Ok((best, nearest.map_or(Trial::Near, |(_, trial)| trial)))
     }
 
     async fn compile_altered(
@@ -493,10 +493,13 @@ fn names(contracts: &[CompiledContract], most: usize) -> Vec<(String, String)> {
 }
 
 fn trial(contract: &CompiledContract, chain: Deployed<'_>) -> Trial {
-    match contract.runtime.bytes.len().cmp(&chain.runtime.len()) {
+    /// Lengths that differ by no more than one in so many bytes are near.
+    const NEAR: usize = 40;
+    let (compiled, on_chain) = (contract.runtime.bytes.len(), chain.runtime.len());
+    match compiled.cmp(&on_chain) {
+        _ if compiled.abs_diff(on_chain) * NEAR <= on_chain => Trial::Near,
         std::cmp::Ordering::Less => Trial::Shorter,
-        std::cmp::Ordering::Greater => Trial::Longer,
-        std::cmp::Ordering::Equal => Trial::Other,
+        _ => Trial::Longer,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::yard::{Case, Yard};
+use super::yard::{Case, Yard, calldata};
 
 const VERSION: &str = "v0.8.20+commit.a1b79de6";
 const SOURCE: &str = "pragma solidity ^0.8.20;
@@ -84,8 +84,8 @@ async fn every_type_goes_in_and_comes_out() {
     let path = format!("/api/v1/contracts/{address}/call?functionName=single&args=%5B{max}%5D");
     assert_eq!(yard.explorer.json(&path).await["result"], max);
     let before = yard.anvil.block_number().await;
-    let data = yard.anvil.cast(&["calldata", "set(uint256)", "6"]).await;
-    yard.anvil.send(json!({ "from": yard.from, "to": address, "data": data.trim() })).await;
+    let data = calldata("set(uint256)", &[super::yard::word(6)]);
+    yard.anvil.send(json!({ "from": yard.from, "to": address, "data": data })).await;
     yard.anvil.wait_for(&yard.explorer).await;
     assert_eq!(result("stored", json!([])).await, "6");
     let path = format!("/api/v1/contracts/{address}/call?functionName=stored&blockNumber={before}");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::yard::{Yard, code_of, compile, flatten, input};
+use super::yard::{Yard, as_word, calldata, code_of, compile, flatten, input};
 
 #[tokio::test]
 async fn uniswap_s_factory_and_the_pair_it_makes_are_found() {
@@ -11,11 +11,11 @@ async fn uniswap_s_factory_and_the_pair_it_makes_are_found() {
     let settings = json!({ "optimizer": { "enabled": true, "runs": 999_999 }, "evmVersion": "istanbul" });
     let path = "contracts/UniswapV2Factory.sol";
     let output = compile("0.5.16", vec![input(path, &source, &settings)]).await.remove(0);
-    let setter = format!("{:0>64}", yard.from.trim_start_matches("0x"));
+    let setter = as_word(&yard.from);
     let factory = yard.deploy(&format!("{}{setter}", code_of(&output, path, "UniswapV2Factory"))).await;
     let [one, other] = [format!("0x{:040x}", 0x11), format!("0x{:040x}", 0x22)];
-    let data = yard.anvil.cast(&["calldata", "createPair(address,address)", &one, &other]).await;
-    yard.anvil.send(json!({ "from": yard.from, "to": factory, "data": data.trim(), "gas": "0x800000" })).await;
+    let data = calldata("createPair(address,address)", &[as_word(&one), as_word(&other)]);
+    yard.anvil.send(json!({ "from": yard.from, "to": factory, "data": data, "gas": "0x800000" })).await;
     yard.anvil.wait_for(&yard.explorer).await;
 
     let answer = yard.verify(&factory, "v0.5.16+commit.9c3226ce", &source).await;

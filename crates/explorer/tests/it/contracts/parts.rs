@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::yard::{Yard, code_of, compile, input, word};
+use super::yard::{Yard, calldata, code_of, compile, input, word};
 
 const VERSION: &str = "v0.8.20+commit.a1b79de6";
 const PATH: &str = "contracts/Vault.sol";
@@ -69,7 +69,7 @@ async fn deploy(yard: &Yard, output: &Value) -> Deployed {
     let factory = yard.deploy(&code("Factory")).await;
     let mut children = Vec::new();
     for (index, born) in [11, 12, 11].into_iter().enumerate() {
-        let data = format!("0x{}{}", &alloy_primitives::keccak256("make(uint256)").to_string()[2..10], word(born));
+        let data = calldata("make(uint256)", &[word(born)]);
         yard.anvil.send(json!({ "from": yard.from, "to": factory, "data": data, "gas": "0x300000" })).await;
         let index = index.to_string();
         let child = yard.anvil.cast(&["call", &factory, "children(uint256)(address)", &index]).await;

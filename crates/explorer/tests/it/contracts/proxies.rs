@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::yard::{Yard, code_of, compile, input};
+use super::yard::{Yard, as_word, code_of, compile, input};
 
 const PATH: &str = "contracts/Proxies.sol";
 const SOURCE: &str = "pragma solidity ^0.8.20;
@@ -42,7 +42,6 @@ async fn every_kind_of_proxy_is_called_through_its_implementation() {
     let settings = json!({ "optimizer": { "enabled": true, "runs": 200 } });
     let output = compile("0.8.20", vec![input(PATH, SOURCE, &settings)]).await.remove(0);
     let code = |name: &str| code_of(&output, PATH, name);
-    let as_word = |address: &str| format!("{:0>64}", address.trim_start_matches("0x"));
     let target = yard.deploy(&code("Target")).await;
 
     let mut proxies = Vec::new();

@@ -131,9 +131,23 @@ pub(crate) fn code_of(output: &Value, path: &str, contract: &str) -> String {
 }
 
 async fn compile_case(case: &Case) -> String {
-    let short = case.version.split('+').next().unwrap();
-    let outputs = compile(short, vec![input(case.path, &case.source, &case.settings)]).await;
+    let outputs = compile(short(case.version), vec![input(case.path, &case.source, &case.settings)]).await;
     code_of(&outputs[0], case.path, case.contract)
+}
+
+/// `0.8.20` of `v0.8.20+commit.a1b79de6`.
+pub(crate) fn short(version: &str) -> &str {
+    version.trim_start_matches('v').split('+').next().unwrap()
+}
+
+/// The data of a call: the selector of a signature, then words.
+pub(crate) fn calldata(signature: &str, words: &[String]) -> String {
+    format!("{}{}", &alloy_primitives::keccak256(signature).to_string()[..10], words.concat())
+}
+
+/// An address as a word of the ABI.
+pub(crate) fn as_word(address: &str) -> String {
+    format!("{:0>64}", address.trim_start_matches("0x"))
 }
 
 /// A word as the ABI writes it.
