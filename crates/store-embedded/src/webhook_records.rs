@@ -239,8 +239,10 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     }
 
     async fn enqueue_matches(&self, matches: Matches, now: UnixMillis) -> Result<(), EnqueueError> {
+        // A cursor alone is found again by looking through the same blocks. What is sent must not be found otherwise.
+        let outlast = if matches.deliveries.is_empty() { Outlast::Process } else { Outlast::Power };
         self.change(
-            Outlast::Power,
+            outlast,
             move |changing| {
                 let current = (read::version(changing.view)?, read::find_cursor(changing.view)?);
                 if current != (matches.version, matches.from) {

@@ -15,8 +15,8 @@ pub const REMEMBERED_BLOCKS: BlockNumber = 16_384;
 
 /// Webhooks, what is to be sent to them, and how far the chain has been looked through for it.
 ///
-/// A change takes effect wholly or not at all, however many are under way, and outlasts the end of the process; those
-/// that an owner or the matching asks for outlast a loss of power too.
+/// A change takes effect wholly or not at all, however many are under way, and outlasts the end of the process. What an
+/// owner asks for and what is queued outlasts a loss of power too; how an attempt went may be lost with it.
 #[async_trait]
 pub trait WebhookRecords: Send + Sync {
     /// Keeps a new webhook, which hears of blocks after the one that is the newest at this moment.

@@ -38,7 +38,8 @@ pub struct Matcher {
     sync: watch::Receiver<SyncStatus>,
     wake: Wake,
     names: TokenNames,
-    watch: Watch,
+    /// Who watches what, as far as is known. The store refuses what was found by an older list.
+    watch: Option<Watch>,
 }
 
 impl std::fmt::Debug for Matcher {
@@ -74,7 +75,7 @@ impl Matcher {
         wake: Wake,
         names: TokenNames,
     ) -> Self {
-        Self { chain, records, sync, wake, names, watch: Watch::default() }
+        Self { chain, records, sync, wake, names, watch: None }
     }
 
     /// Keeps the cursor at the tip until told to stop. Between two steps nothing is half done.
@@ -113,15 +114,31 @@ impl Matcher {
         if cursor == Some(tip) {
             return Ok(Step::Level);
         }
-        self.watch = Watch::new(self.records.watch_list().await?);
+        let watch = match self.watch.take() {
+            Some(watch) => watch,
+            None => Watch::new(self.records.watch_list().await?),
+        };
+        let moved = self.move_on(&watch, cursor, tip).await?;
+        // Somebody began or ceased to watch: look again with his eyes.
+        self.watch = moved.is_some().then_some(watch);
+        Ok(moved.unwrap_or(Step::Moved))
+    }
+
+    /// Looks through the next blocks, or passes over them; None where the watchers are others by now.
+    async fn move_on(
+        &self,
+        watch: &Watch,
+        cursor: Option<BlockRef>,
+        tip: BlockRef,
+    ) -> Result<Option<Step>, StoreError> {
         let next = cursor.map_or(0, |cursor| cursor.number + 1);
         if next > tip.number {
-            return Ok(Step::Unsteady);
+            return Ok(Some(Step::Unsteady));
         }
-        match self.watch.first_wanted() {
-            Some(wanted) if wanted <= next => self.look_through(cursor, next, tip).await,
-            Some(wanted) => self.pass_over(cursor, next, tip.number.min(wanted - 1)).await,
-            None => self.pass_over(cursor, next, tip.number).await,
+        match watch.first_wanted() {
+            Some(wanted) if wanted <= next => self.look_through(watch, cursor, next, tip).await,
+            Some(wanted) => self.pass_over(watch, cursor, next, tip.number.min(wanted - 1)).await,
+            None => self.pass_over(watch, cursor, next, tip.number).await,
         }
     }
 
@@ -132,30 +149,31 @@ impl Matcher {
 
     /// Moves on over blocks that nobody wants to know of.
     async fn pass_over(
-        &mut self,
+        &self,
+        watch: &Watch,
         cursor: Option<BlockRef>,
         next: BlockNumber,
         last: BlockNumber,
-    ) -> Result<Step, StoreError> {
+    ) -> Result<Option<Step>, StoreError> {
         let range = BlockRange { from: Some(next.max((last + 1).saturating_sub(NOTED_BLOCKS))), to: Some(last) };
         let page = PageRequest { offset: 0, limit: PAGE, order: Order::OldestFirst };
         let blocks = self.chain.list_blocks(range, page).await?.items;
         if blocks.last().is_none_or(|block| block.number != last) {
-            // A first block above 0: there is nothing before it.
-            return Ok(Step::Unsteady);
+            return Ok(Some(Step::Unsteady));
         }
-        self.enqueue(cursor, &blocks, Vec::new()).await
+        self.enqueue(watch, cursor, &blocks, Vec::new()).await
     }
 
     async fn look_through(
-        &mut self,
+        &self,
+        watch: &Watch,
         cursor: Option<BlockRef>,
         next: BlockNumber,
         tip: BlockRef,
-    ) -> Result<Step, StoreError> {
-        let Some(content) = self.read(cursor, next, tip).await? else { return Ok(Step::Unsteady) };
-        let deliveries = self.find_events(&content).await?;
-        self.enqueue(cursor, &content.blocks, deliveries).await
+    ) -> Result<Option<Step>, StoreError> {
+        let Some(content) = self.read(cursor, next, tip).await? else { return Ok(Some(Step::Unsteady)) };
+        let deliveries = self.find_events(watch, &content).await?;
+        self.enqueue(watch, cursor, &content.blocks, deliveries).await
     }
 
     /// Reads the next blocks; None where the index moved meanwhile.
@@ -228,7 +246,7 @@ impl Matcher {
     }
 
     /// What is to be told, in chain order: a transaction, then what it moved.
-    async fn find_events(&self, content: &Content) -> Result<Vec<NewDelivery>, StoreError> {
+    async fn find_events(&self, watch: &Watch, content: &Content) -> Result<Vec<NewDelivery>, StoreError> {
         let hashes: HashMap<BlockNumber, BlockRef> =
             content.blocks.iter().map(|block| (block.number, block.id())).collect();
         let mut inclusions: HashMap<BlockNumber, u32> = HashMap::new();
@@ -237,7 +255,7 @@ impl Matcher {
         for transaction in &content.transactions {
             let Some(&block) = hashes.get(&transaction.block_number) else { continue };
             let place = EventPlace { block, tx_hash: transaction.hash };
-            let concerned = self.watch.of_transaction(transaction);
+            let concerned = watch.of_transaction(transaction);
             if !concerned.is_empty() {
                 let inclusion = self.inclusion(block, &mut inclusions).await?;
                 let body = payload::tx(transaction);
@@ -246,7 +264,7 @@ impl Matcher {
             }
             let of_it = content.transfers.get(&(transaction.block_number, transaction.index));
             for transfer in of_it.into_iter().flatten() {
-                let concerned = self.watch.of_transfer(transfer);
+                let concerned = watch.of_transfer(transfer);
                 if concerned.is_empty() {
                     continue;
                 }
@@ -312,23 +330,23 @@ impl Matcher {
     }
 
     async fn enqueue(
-        &mut self,
+        &self,
+        watch: &Watch,
         from: Option<BlockRef>,
         blocks: &[Block],
         deliveries: Vec<NewDelivery>,
-    ) -> Result<Step, StoreError> {
+    ) -> Result<Option<Step>, StoreError> {
         let told: BTreeSet<WebhookId> = deliveries.iter().map(|delivery| delivery.webhook).collect();
         let blocks = blocks.iter().map(Block::id).collect();
-        let matches = Matches { version: self.watch.version, from, blocks, deliveries };
+        let matches = Matches { version: watch.version, from, blocks, deliveries };
         match self.records.enqueue_matches(matches, clock::now()).await {
             Ok(()) => {
                 if !told.is_empty() {
                     self.wake.queued(told);
                 }
-                Ok(Step::Moved)
+                Ok(Some(Step::Moved))
             }
-            // Somebody began or ceased to watch: look again with his eyes.
-            Err(EnqueueError::Stale) => Ok(Step::Moved),
+            Err(EnqueueError::Stale) => Ok(None),
             Err(EnqueueError::Store(error)) => Err(error),
         }
     }
@@ -370,6 +388,7 @@ impl Matcher {
         }
         tracing::info!(from = cursor.number, to = above, "webhooks follow a reorganisation");
         let told: BTreeSet<WebhookId> = removals.iter().map(|removal| removal.delivery.webhook).collect();
+        self.watch = None;
         self.records.retract_matches(Retraction { to, removals, rebased }, clock::now()).await?;
         self.wake.queued(told);
         Ok(Step::Moved)

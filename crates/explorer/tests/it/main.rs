@@ -25,4 +25,5 @@ mod routes;
 mod slow_clients;
 mod support;
 mod tokens;
+mod webhooks;
 mod whole_chain;

@@ -11,6 +11,7 @@ pub(crate) mod oracle;
 pub(crate) mod picture;
 pub(crate) mod process;
 pub(crate) mod proxy;
+pub(crate) mod receiver;
 pub(crate) mod rpc;
 pub(crate) mod stage;
 pub(crate) mod walk;

@@ -1,0 +1,152 @@
+use std::{
+    collections::{BTreeMap, HashMap},
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    response::Response,
+};
+use serde_json::Value;
+use tokio::{net::TcpListener, task::JoinHandle};
+
+use super::eventually;
+
+/// What a receiver does with a message.
+#[derive(Debug, Clone)]
+pub(crate) enum Manner {
+    Answer(u16),
+    AnswerWith(u16, &'static str, String),
+    /// Never says a word.
+    Hang,
+    /// Says 200 and then a byte a second, without end.
+    Drip,
+    /// Says 200 and as much as anybody will read.
+    Flood,
+}
+
+/// A message that came in.
+#[derive(Debug, Clone)]
+pub(crate) struct Received {
+    pub(crate) path: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: String,
+    pub(crate) at: Instant,
+}
+
+impl Received {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).unwrap_or_else(|| panic!("no {name}: {self:?}"))
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        self.header("x-explorer-delivery")
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    received: Mutex<Vec<Received>>,
+    manners: Mutex<HashMap<String, Manner>>,
+}
+
+/// A server that writes down what is posted to it. Paths may behave in manners of their own.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    address: SocketAddr,
+    book: Arc<Book>,
+    serving: JoinHandle<()>,
+}
+
+impl Receiver {
+    pub(crate) async fn start() -> Self {
+        Self::at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await
+    }
+
+    pub(crate) async fn at(address: SocketAddr) -> Self {
+        let listener = TcpListener::bind(address).await.unwrap();
+        let (address, book) = (listener.local_addr().unwrap(), Arc::<Book>::default());
+        let router = Router::new().fallback(receive).with_state(Arc::clone(&book));
+        let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { address, book, serving }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub(crate) fn behave(&self, path: &str, manner: Manner) {
+        self.book.manners.lock().unwrap().insert(path.to_owned(), manner);
+    }
+
+    pub(crate) fn all(&self) -> Vec<Received> {
+        self.book.received.lock().unwrap().clone()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.book.received.lock().unwrap().len()
+    }
+
+    pub(crate) fn at_path(&self, path: &str) -> Vec<Received> {
+        self.all().into_iter().filter(|received| received.path == path).collect()
+    }
+
+    /// Waits for so many messages at a path.
+    pub(crate) async fn wait_for(&self, path: &str, count: usize) -> Vec<Received> {
+        eventually(&format!("{count} messages at {path}"), async || {
+            let received = self.at_path(path);
+            (received.len() >= count).then_some(received)
+        })
+        .await
+    }
+
+    pub(crate) async fn expect_silence(&self, path: &str, count: usize) {
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        let received = self.at_path(path);
+        assert_eq!(received.len(), count, "{received:?}");
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn receive(State(book): State<Arc<Book>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+    let headers = head.headers.iter().map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
+    let path = head.uri.path().to_owned();
+    let manner = book.manners.lock().unwrap().get(&path).cloned();
+    book.received.lock().unwrap().push(Received {
+        path,
+        headers: headers.collect(),
+        body: String::from_utf8(body.to_vec()).unwrap(),
+        at: Instant::now(),
+    });
+    let answer = |status: u16| Response::builder().status(status);
+    match manner.unwrap_or(Manner::Answer(200)) {
+        Manner::Answer(status) => answer(status).body(Body::from("thanks")).unwrap(),
+        Manner::AnswerWith(status, header, value) => answer(status).header(header, value).body(Body::empty()).unwrap(),
+        Manner::Hang => std::future::pending().await,
+        Manner::Drip => endless(Duration::from_secs(1), b"."),
+        Manner::Flood => endless(Duration::ZERO, &[b'x'; 4_096]),
+    }
+}
+
+fn endless(pause: Duration, bytes: &'static [u8]) -> Response {
+    let bytes = futures::stream::unfold((), move |()| async move {
+        tokio::time::sleep(pause).await;
+        Some((Ok::<_, std::io::Error>(bytes), ()))
+    });
+    Response::new(Body::from_stream(bytes))
+}

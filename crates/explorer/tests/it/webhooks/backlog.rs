@@ -1,0 +1,121 @@
+//! A receiver that is down for long has a long queue, which is nobody else's trouble.
+
+use std::{
+    collections::BTreeSet,
+    net::{Ipv4Addr, SocketAddr},
+    time::{Duration, Instant},
+};
+
+use alloy_primitives::{TxKind, U256};
+use domain::{Bytes, DeliveryId, EventKind, NewDelivery};
+use store::{Matches, WebhookRecords};
+use store_embedded::{EmbeddedStore, StoreOptions};
+
+use super::{launch, register};
+use crate::support::{DevNode, client::http_client, eventually, receiver::Receiver, stage::plain};
+
+const QUEUED: u64 = 100_000;
+const BARE: u32 = 20_000;
+const AT_ONCE: u32 = 4;
+
+/// Puts many messages into the queue of a webhook, as many blocks would.
+async fn fill(data: &std::path::Path, webhook: u64) {
+    let store = EmbeddedStore::open(data, StoreOptions::default()).unwrap();
+    let records = store.webhook_records();
+    let now = crate::support::key_request::now();
+    for start in (0..QUEUED).step_by(10_000) {
+        let deliveries = (start..start + 10_000).map(|number| {
+            let mut id = [0; 16];
+            id[8..].copy_from_slice(&number.to_be_bytes());
+            let body = Bytes::from(format!(r#"{{"event":"tx","number":{number}}}"#).into_bytes());
+            NewDelivery { webhook, id: DeliveryId::new(id), kind: EventKind::Tx, place: None, body }
+        });
+        let cursor = records.find_cursor().await.unwrap();
+        let matches = Matches {
+            version: records.watch_list().await.unwrap().version,
+            from: cursor,
+            blocks: cursor.into_iter().collect(),
+            deliveries: deliveries.collect(),
+        };
+        records.enqueue_matches(matches, now).await.unwrap();
+    }
+    store.sync().unwrap();
+}
+
+/// What a client can do that signs nothing, keeps nothing and writes nothing down: posts a second, as many at once as an
+/// endpoint gets.
+async fn bare_posts(url: &str) -> f64 {
+    let client = http_client().build().unwrap();
+    let begun = Instant::now();
+    let posting = (0..AT_ONCE).map(|_| async {
+        for number in 0..BARE / AT_ONCE {
+            let body = format!(r#"{{"event":"tx","number":{number}}}"#);
+            let answer = client.post(url).header("content-type", "application/json").body(body).send().await.unwrap();
+            assert_eq!(answer.bytes().await.unwrap(), "thanks");
+        }
+    });
+    futures::future::join_all(posting).await;
+    f64::from(BARE) / begun.elapsed().as_secs_f64()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_thousand_messages_wait_for_a_dead_receiver_and_delay_nobody() {
+    let node = DevNode::start().await;
+    let explorer = launch(&node.url()).start().await;
+    node.wait_for(&explorer).await;
+    let receiver = Receiver::start().await;
+    // Nobody listens there yet.
+    let reserved = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let dead: SocketAddr = reserved.local_addr().unwrap();
+    drop(reserved);
+    let (bob, carol) = (node.account(1), node.account(2));
+    let hook = register(&explorer, &format!("http://{dead}/hook"), &plain(carol), &["tx"]).await;
+    register(&explorer, &receiver.url("/bob"), &plain(bob), &["tx"]).await;
+    // One goes through before, so that it is known to answer.
+    node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
+    node.chain.mine(None);
+    receiver.wait_for("/bob", 1).await;
+    let (_, data) = explorer.stop().await;
+    let path = data.path().to_owned();
+    fill(&path, hook.id).await;
+
+    let explorer = launch(&node.url()).on(&data).start().await;
+    node.wait_for(&explorer).await;
+    for round in 2..12 {
+        let begun = Instant::now();
+        node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
+        node.chain.mine(None);
+        let told = receiver.wait_for("/bob", round).await;
+        let took = told[round - 1].at.saturating_duration_since(begun);
+        // The follower looks for new blocks now and then; beyond that there is nothing to wait for.
+        assert!(took < Duration::from_secs(3), "{took:?} beside a long queue");
+    }
+    let listed = hook.listed(&explorer, &plain(carol)).await;
+    assert!((1..60).contains(&listed["failCount"].as_u64().unwrap()), "a probe now and then: {listed}");
+
+    // It is killed once more, and comes back, and so does the receiver.
+    let data = explorer.kill();
+    let explorer = launch(&node.url()).on(&data).start().await;
+    let revived = Receiver::at(dead).await;
+    let begun = Instant::now();
+    let mut last = (0, Instant::now());
+    while revived.count() < usize::try_from(QUEUED).unwrap() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        if revived.count() > last.0 {
+            last = (revived.count(), Instant::now());
+        }
+        assert!(last.1.elapsed() < Duration::from_secs(60), "stuck at {}", last.0);
+    }
+    let drained = begun.elapsed();
+    let ids: BTreeSet<String> = revived.all().iter().map(|message| message.id().to_owned()).collect();
+    assert_eq!(ids.len(), usize::try_from(QUEUED).unwrap(), "each of them");
+    let bare = bare_posts(&receiver.url("/bare")).await;
+    println!(
+        "{QUEUED} messages drained in {drained:?}, {:.0} a second; bare posts, {AT_ONCE} at once: {bare:.0} a second",
+        QUEUED as f64 / drained.as_secs_f64()
+    );
+    eventually("the end of the failures", async || {
+        (hook.listed(&explorer, &plain(carol)).await["failCount"] == 0).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,79 @@
+//! Whom a receiver's certificate must be signed by.
+
+use std::{net::Ipv4Addr, sync::Arc};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::{ServerConfig, pki_types::PrivateKeyDer};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+use tokio_rustls::TlsAcceptor;
+
+use super::{launch, register};
+use crate::support::{DevNode, eventually, stage::plain};
+
+/// A receiver with a certificate for 127.0.0.1, and the authority that signed it.
+async fn secure_receiver() -> (u16, String) {
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority_key = KeyPair::generate().unwrap();
+    let authority_pem = authority.self_signed(&authority_key).unwrap().pem();
+    let issuer = Issuer::new(authority, authority_key);
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
+
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], PrivateKeyDer::try_from(key.serialize_der()).unwrap())
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let Ok(mut stream) = acceptor.accept(stream).await else { return };
+                let mut request = [0; 4_096];
+                while stream.read(&mut request).await.is_ok_and(|bytes| bytes > 0) {
+                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+                }
+            });
+        }
+    });
+    (port, authority_pem)
+}
+
+#[tokio::test]
+async fn a_certificate_of_an_unknown_authority_is_refused_until_the_operator_trusts_it() {
+    let (port, authority) = secure_receiver().await;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), authority).unwrap();
+    let node = DevNode::start().await;
+    let owner = plain(node.account(1));
+    let url = format!("https://127.0.0.1:{port}/hook");
+
+    let strict = launch(&node.url()).start().await;
+    let hook = register(&strict, &url, &owner, &["tx"]).await;
+    hook.ping(&strict).await;
+    let error = eventually("the refusal", async || {
+        hook.deliveries(&strict).await[0]["attempts"][0]["error"].as_str().map(str::to_owned)
+    })
+    .await;
+    assert!(error.contains("certificate") || error.contains("UnknownIssuer"), "{error}");
+
+    let trusting = launch(&node.url()).argument("--webhook-ca-file", file.path().display()).start().await;
+    let hook = register(&trusting, &url, &owner, &["tx"]).await;
+    for _ in 0..3 {
+        hook.ping(&trusting).await;
+    }
+    eventually("all three", async || {
+        let deliveries = hook.deliveries(&trusting).await;
+        deliveries.iter().all(|delivery| delivery["status"] == "delivered").then_some(())
+    })
+    .await;
+}

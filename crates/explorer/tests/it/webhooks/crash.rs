@@ -1,0 +1,90 @@
+//! Killed at any moment, again and again, nothing is lost and nothing comes in two versions.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    hash::{BuildHasher, RandomState},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use alloy_primitives::{TxKind, U256};
+
+use super::{launch, register};
+use crate::support::{
+    DevNode, eventually,
+    receiver::{Manner, Receiver},
+    stage::plain,
+};
+
+const KILLS: usize = 100;
+
+fn random_below(limit: u64) -> u64 {
+    RandomState::new().hash_one(()) % limit
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_a_hundred_times_it_delivers_everything_and_repeats_itself_word_for_word() {
+    let node = DevNode::start().await;
+    let mut explorer = launch(&node.ws_url()).start().await;
+    node.wait_for(&explorer).await;
+    let receiver = Receiver::start().await;
+    let watched = [node.account(1), node.account(2)];
+    for (place, address) in watched.iter().enumerate() {
+        let url = receiver.url(&format!("/{place}"));
+        register(&explorer, &url, &plain(*address), &["tx"]).await;
+    }
+
+    // Payments go on all the while, in blocks of some.
+    let over = Arc::new(AtomicBool::new(false));
+    let paying = {
+        let (chain, over) = (node.chain.clone(), Arc::clone(&over));
+        tokio::spawn(async move {
+            let mut expected = BTreeSet::new();
+            let mut number = 0_u64;
+            while !over.load(Ordering::Relaxed) {
+                for _ in 0..1 + number % 3 {
+                    number += 1;
+                    let to = watched[usize::try_from(number % 2).unwrap()];
+                    expected.insert(chain.send(0, TxKind::Call(to), U256::from(number), []).unwrap().to_string());
+                }
+                chain.mine(None);
+                tokio::time::sleep(Duration::from_millis(40)).await;
+            }
+            expected
+        })
+    };
+    for kill in 0..KILLS {
+        tokio::time::sleep(Duration::from_millis(random_below(250))).await;
+        // Receivers have their moods too.
+        let manner =
+            if kill % 10 == 3 { Manner::AnswerWith(503, "retry-after", "1".to_owned()) } else { Manner::Answer(200) };
+        receiver.behave("/1", manner);
+        let data = explorer.kill();
+        explorer = launch(&node.ws_url()).on(&data).start().await;
+    }
+    receiver.behave("/1", Manner::Answer(200));
+    over.store(true, Ordering::Relaxed);
+    let expected = paying.await.unwrap();
+    node.wait_for(&explorer).await;
+    assert!(expected.len() > KILLS, "{} payments", expected.len());
+
+    eventually("every payment", async || {
+        let told: BTreeSet<String> =
+            receiver.all().iter().map(|message| message.json()["data"]["hash"].as_str().unwrap().to_owned()).collect();
+        (told == expected).then_some(())
+    })
+    .await;
+    let mut bodies: HashMap<String, String> = HashMap::new();
+    let mut ids: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for message in receiver.all() {
+        let first = bodies.entry(message.id().to_owned()).or_insert_with(|| message.body.clone());
+        assert_eq!(*first, message.body, "an id stands for the same bytes, however often they come");
+        let hash = message.json()["data"]["hash"].as_str().unwrap().to_owned();
+        ids.entry(hash).or_default().insert(message.id().to_owned());
+    }
+    assert!(ids.values().all(|ids| ids.len() == 1), "a payment to one watched address has one id");
+    assert_eq!(ids.len(), expected.len());
+}

@@ -1,0 +1,252 @@
+//! How messages are delivered: again where they must be, never otherwise, and as their owner wishes.
+
+use std::time::Duration;
+
+use alloy_primitives::{TxKind, U256};
+use serde_json::{Value, json};
+
+use super::{Hook, launch, register, send};
+use crate::support::{
+    DevNode, TestExplorer, eventually,
+    receiver::{Manner, Received, Receiver},
+    stage::plain,
+};
+
+struct Scene {
+    node: DevNode,
+    explorer: TestExplorer,
+    receiver: Receiver,
+}
+
+impl Scene {
+    async fn set() -> Self {
+        let node = DevNode::start().await;
+        let explorer = launch(&node.url()).start().await;
+        node.wait_for(&explorer).await;
+        Self { node, explorer, receiver: Receiver::start().await }
+    }
+
+    fn bob(&self) -> String {
+        plain(self.node.account(1))
+    }
+
+    async fn hook(&self, path: &str) -> Hook {
+        register(&self.explorer, &self.receiver.url(path), &self.bob(), &["tx"]).await
+    }
+
+    fn pay(&self) {
+        let bob = self.node.account(1);
+        self.node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
+        self.node.chain.mine(None);
+    }
+}
+
+fn same_message(one: &Received, other: &Received) {
+    assert_eq!((one.id(), &one.body), (other.id(), &other.body));
+    assert_eq!(one.header("x-explorer-signature"), other.header("x-explorer-signature"));
+}
+
+#[tokio::test]
+async fn what_is_refused_is_sent_again_with_the_same_id_and_the_same_bytes() {
+    let scene = Scene::set().await;
+    let hook = scene.hook("/hook").await;
+    scene.receiver.behave("/hook", Manner::AnswerWith(503, "retry-after", "1".to_owned()));
+    scene.pay();
+    let first = scene.receiver.wait_for("/hook", 1).await.remove(0);
+    let failing = eventually("the failure in the log", async || {
+        let deliveries = hook.deliveries(&scene.explorer).await;
+        (deliveries[0]["attemptCount"] == 1).then(|| deliveries[0].clone())
+    })
+    .await;
+    assert_eq!((&failing["status"], &failing["attempts"][0]["statusCode"]), (&json!("pending"), &json!(503)));
+    assert!(failing["nextAttemptAt"].is_string());
+    assert_eq!(hook.listed(&scene.explorer, &scene.bob()).await["failCount"], 1);
+    scene.receiver.behave("/hook", Manner::Answer(200));
+    let both = scene.receiver.wait_for("/hook", 2).await;
+    same_message(&both[0], &both[1]);
+    assert_eq!((first.header("x-explorer-attempt"), both[1].header("x-explorer-attempt")), ("1", "2"));
+    let done = eventually("the success in the log", async || {
+        let deliveries = hook.deliveries(&scene.explorer).await;
+        (deliveries[0]["status"] == "delivered").then(|| deliveries[0].clone())
+    })
+    .await;
+    assert_eq!((&done["id"], &done["event"], &done["attemptCount"]), (&json!(first.id()), &json!("tx"), &json!(2)));
+    assert_eq!(done["attempts"][0]["answer"], "thanks");
+    assert!(done["attempts"][0]["milliseconds"].is_u64());
+    assert_eq!(hook.listed(&scene.explorer, &scene.bob()).await["failCount"], 0);
+    scene.receiver.expect_silence("/hook", 2).await;
+}
+
+#[tokio::test]
+async fn a_redirect_is_a_failure_and_a_flood_is_cut_off() {
+    let scene = Scene::set().await;
+    let hook = scene.hook("/here").await;
+    scene.receiver.behave("/here", Manner::AnswerWith(307, "location", scene.receiver.url("/there")));
+    scene.pay();
+    let failed = eventually("the failure", async || {
+        let deliveries = hook.deliveries(&scene.explorer).await;
+        (deliveries[0]["attemptCount"] == 1).then(|| deliveries[0].clone())
+    })
+    .await;
+    assert_eq!(failed["attempts"][0]["statusCode"], 307);
+    scene.receiver.expect_silence("/there", 0).await;
+
+    let flooded = scene.hook("/flood").await;
+    scene.receiver.behave("/flood", Manner::Flood);
+    flooded.ping(&scene.explorer).await;
+    let answered = eventually("the end of the flood", async || {
+        let deliveries = flooded.deliveries(&scene.explorer).await;
+        (deliveries[0]["status"] == "delivered").then(|| deliveries[0].clone())
+    })
+    .await;
+    assert_eq!(answered["attempts"][0]["answer"].as_str().unwrap().len(), 1_024);
+}
+
+#[tokio::test]
+async fn silence_and_a_body_without_end_fail_after_ten_seconds() {
+    let scene = Scene::set().await;
+    let (silent, dripping) = (scene.hook("/silent").await, scene.hook("/drip").await);
+    scene.receiver.behave("/silent", Manner::Hang);
+    scene.receiver.behave("/drip", Manner::Drip);
+    scene.pay();
+    for hook in [silent, dripping] {
+        let failed = eventually("the failure", async || {
+            let deliveries = hook.deliveries(&scene.explorer).await;
+            (deliveries.first()?["attemptCount"] == 1).then(|| deliveries[0].clone())
+        })
+        .await;
+        let attempt = &failed["attempts"][0];
+        assert!(attempt["error"].as_str().unwrap().contains("10 seconds"), "{attempt}");
+        assert!((10_000..12_000).contains(&attempt["milliseconds"].as_u64().unwrap()), "{attempt}");
+        assert_eq!((&attempt["statusCode"], &attempt["answer"]), (&Value::Null, &Value::Null));
+    }
+}
+
+#[tokio::test]
+async fn gone_switches_a_webhook_off_and_what_is_queued_waits_until_it_is_on_again() {
+    let scene = Scene::set().await;
+    let hook = scene.hook("/hook").await;
+    scene.receiver.behave("/hook", Manner::Answer(410));
+    scene.pay();
+    eventually("the end of it", async || {
+        (hook.listed(&scene.explorer, &scene.bob()).await["active"] == false).then_some(())
+    })
+    .await;
+    let refused = send(scene.explorer.client(), "POST", &hook.path("/ping"), None).await;
+    assert_eq!((refused.status, &refused.json["code"]), (409, &json!("webhook_inactive")));
+    // While it is off nothing is queued for it.
+    scene.pay();
+    scene.node.wait_for(&scene.explorer).await;
+    scene.receiver.behave("/hook", Manner::Answer(200));
+    scene.receiver.expect_silence("/hook", 1).await;
+    assert_eq!(hook.patch(&scene.explorer, json!({ "active": true })).await["active"], true);
+    let both = scene.receiver.wait_for("/hook", 2).await;
+    same_message(&both[0], &both[1]);
+    scene.pay();
+    scene.receiver.wait_for("/hook", 3).await;
+    scene.receiver.expect_silence("/hook", 3).await;
+}
+
+#[tokio::test]
+async fn owners_try_repeat_and_redirect_their_messages() {
+    let scene = Scene::set().await;
+    let hook = scene.hook("/one").await;
+    let ping = hook.ping(&scene.explorer).await;
+    let first = scene.receiver.wait_for("/one", 1).await.remove(0);
+    assert_eq!((first.id(), first.header("x-explorer-event")), (ping.as_str(), "ping"));
+    assert_eq!(first.json()["data"], json!({ "webhookId": hook.id }));
+    eventually("the success", async || {
+        (hook.deliveries(&scene.explorer).await[0]["status"] == "delivered").then_some(())
+    })
+    .await;
+
+    let again = send(scene.explorer.client(), "POST", &hook.path(&format!("/deliveries/{ping}/redeliver")), None).await;
+    assert_eq!((again.status, &again.json["deliveryId"]), (202, &json!(ping)));
+    let both = scene.receiver.wait_for("/one", 2).await;
+    same_message(&both[0], &both[1]);
+    assert_eq!(both[1].header("x-explorer-attempt"), "2");
+    let unknown = format!("/deliveries/evt_{}/redeliver", "0".repeat(32));
+    let unknown = send(scene.explorer.client(), "POST", &hook.path(&unknown), None).await;
+    assert_eq!((unknown.status, &unknown.json["code"]), (404, &json!("delivery_not_found")));
+
+    let changed = hook.patch(&scene.explorer, json!({ "url": scene.receiver.url("/two") })).await;
+    assert_eq!(changed["url"], scene.receiver.url("/two"));
+    hook.ping(&scene.explorer).await;
+    scene.receiver.wait_for("/two", 1).await;
+    scene.receiver.expect_silence("/one", 2).await;
+
+    // Deleted, it is silent, and nobody knows it any more.
+    let deleted = send(scene.explorer.client(), "DELETE", &hook.path(""), None).await.ok();
+    assert_eq!((&deleted["success"], &deleted["id"]), (&json!(true), &json!(hook.id)));
+    scene.pay();
+    scene.node.wait_for(&scene.explorer).await;
+    scene.receiver.expect_silence("/two", 1).await;
+    for (method, rest) in [("DELETE", ""), ("POST", "/ping"), ("GET", "/deliveries"), ("POST", "/rotate-secret")] {
+        let gone = send(scene.explorer.client(), method, &hook.path(rest), None).await;
+        assert_eq!((gone.status, &gone.json["code"]), (404, &json!("webhook_not_found")), "{method} {rest}");
+    }
+}
+
+#[tokio::test]
+async fn a_rotated_secret_signs_beside_the_old_one() {
+    let scene = Scene::set().await;
+    let hook = scene.hook("/hook").await;
+    let rotated = send(scene.explorer.client(), "POST", &hook.path("/rotate-secret"), None).await.ok();
+    let new = Hook { secret: rotated["secret"].as_str().unwrap().to_owned(), ..hook.clone() };
+    assert_ne!(new.secret, hook.secret);
+    assert!(rotated["previousSecretUntil"].is_string());
+    hook.ping(&scene.explorer).await;
+    let message = scene.receiver.wait_for("/hook", 1).await.remove(0);
+    assert_eq!(message.header("webhook-signature").split(' ').count(), 2);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let of = |hook: &Hook| json!({ "secret": hook.secret, "body": message.body, "headers": message.headers });
+    std::fs::write(file.path(), json!([of(&new), of(&hook)]).to_string()).unwrap();
+    let verdicts =
+        crate::support::wallet_clients::run_client("verify_webhook.mjs", &[file.path().to_str().unwrap()]).await;
+    assert_eq!((&verdicts[0]["octokit"], &verdicts[0]["standard"]), (&json!(true), &json!(true)), "the new one");
+    assert_eq!((&verdicts[1]["octokit"], &verdicts[1]["standard"]), (&json!(false), &json!(true)), "the old one");
+}
+
+#[tokio::test]
+async fn secrets_are_not_on_the_disk_and_need_their_key() {
+    let scene = Scene::set().await;
+    let hook = scene.hook("/hook").await;
+    let (_, data) = scene.explorer.stop().await;
+    let secret = hook.secret.as_bytes().to_vec();
+    let mut folders = vec![data.path().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let bytes = std::fs::read(&path).unwrap();
+            let key = &secret[6..30];
+            assert!(!bytes.windows(key.len()).any(|part| part == key), "the secret stands in {}", path.display());
+        }
+    }
+    let other = launch(&scene.node.url()).on(&data).variable("EXPLORER_WEBHOOK_ENCRYPTION_KEY", "ab".repeat(32));
+    let (status, said) = other.refused().await;
+    assert!(!status.success() && said.contains("sealed with another key"), "{said}");
+
+    let explorer = launch(&scene.node.url()).on(&data).start().await;
+    hook.ping(&explorer).await;
+    scene.receiver.wait_for("/hook", 1).await;
+}
+
+#[tokio::test]
+async fn told_to_stop_while_receivers_hang_it_ends_within_two_seconds() {
+    let scene = Scene::set().await;
+    let hook = scene.hook("/hook").await;
+    scene.receiver.behave("/hook", Manner::Hang);
+    hook.ping(&scene.explorer).await;
+    scene.receiver.wait_for("/hook", 1).await;
+    let (ended, data) = scene.explorer.stop().await;
+    assert!(ended.status.success() && ended.took < Duration::from_secs(2), "{ended:?}");
+    // What was under way is sent again, at once.
+    scene.receiver.behave("/hook", Manner::Answer(200));
+    let _explorer = launch(&scene.node.url()).on(&data).start().await;
+    let both = scene.receiver.wait_for("/hook", 2).await;
+    same_message(&both[0], &both[1]);
+}

@@ -1,0 +1,144 @@
+//! What becomes of messages whose blocks leave the chain.
+
+use std::collections::BTreeSet;
+
+use alloy_primitives::{TxKind, U256};
+use devchain::ReorgedTransactions::{Drop, Replay};
+use serde_json::json;
+
+use super::{launch, register};
+use crate::support::{
+    DevNode, eventually,
+    receiver::{Manner, Receiver},
+    stage::plain,
+};
+
+#[tokio::test]
+async fn what_was_told_is_taken_back_for_those_who_asked_and_told_anew_where_it_happens_again() {
+    let node = DevNode::start().await;
+    let explorer = launch(&node.url()).start().await;
+    (0..5).for_each(|_| drop(node.chain.mine(None)));
+    node.wait_for(&explorer).await;
+    let receiver = Receiver::start().await;
+    let bob = plain(node.account(1));
+    register(&explorer, &receiver.url("/asked"), &bob, &["tx", "removed"]).await;
+    register(&explorer, &receiver.url("/not"), &bob, &["tx"]).await;
+    let hash = node.chain.send(0, TxKind::Call(node.account(1)), U256::from(1), []).unwrap();
+    node.chain.mine(None);
+    let told = receiver.wait_for("/asked", 1).await.remove(0);
+    receiver.wait_for("/not", 1).await;
+    eventually("the success", async || {
+        let list = explorer.json(&format!("/api/v1/webhooks?owner={bob}")).await;
+        let webhooks = list["webhooks"].as_array().unwrap().clone();
+        webhooks.iter().all(|webhook| webhook["lastTriggeredAt"].is_string()).then_some(())
+    })
+    .await;
+
+    node.chain.reorg(2, 3, Replay).unwrap();
+    node.wait_for(&explorer).await;
+    let all = receiver.wait_for("/asked", 3).await;
+    // Both may be under way at once, and arrive in either order.
+    let of_kind = |kind: &str| all[1..].iter().find(|message| message.header("x-explorer-event") == kind).unwrap();
+    let (removed, again) = (of_kind("removed"), of_kind("tx"));
+    let data = &removed.json()["data"];
+    assert_eq!((&data["removedDelivery"], &data["removedEvent"]), (&json!(told.id()), &json!("tx")));
+    assert_eq!((&data["hash"], &data["blockHash"]), (&json!(hash.to_string()), &told.json()["data"]["blockHash"]));
+    assert_eq!(again.json()["data"]["hash"], hash.to_string());
+    assert_ne!(again.json()["data"]["blockHash"], told.json()["data"]["blockHash"]);
+    let ids: BTreeSet<&str> = all.iter().map(|message| message.id()).collect();
+    assert_eq!(ids.len(), 3, "an id for each");
+    let others = receiver.wait_for("/not", 2).await;
+    assert_ne!(others[0].id(), others[1].id());
+
+    // Gone for good.
+    node.chain.reorg(4, 5, Drop).unwrap();
+    node.wait_for(&explorer).await;
+    let all = receiver.wait_for("/asked", 4).await;
+    assert_eq!(all[3].json()["data"]["removedDelivery"], again.id());
+    receiver.expect_silence("/asked", 4).await;
+    receiver.expect_silence("/not", 2).await;
+}
+
+#[tokio::test]
+async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_after_a_restart() {
+    let node = DevNode::start().await;
+    let explorer = launch(&node.url()).start().await;
+    (0..5).for_each(|_| drop(node.chain.mine(None)));
+    node.wait_for(&explorer).await;
+    let receiver = Receiver::start().await;
+    receiver.behave("/hook", Manner::AnswerWith(500, "retry-after", "3".to_owned()));
+    let bob = plain(node.account(1));
+    let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx", "removed"]).await;
+    node.chain.send(0, TxKind::Call(node.account(1)), U256::from(1), []).unwrap();
+    node.chain.mine(None);
+    receiver.wait_for("/hook", 1).await;
+    eventually("the failure", async || (hook.deliveries(&explorer).await[0]["attemptCount"] == 1).then_some(())).await;
+    // The process is gone while the chain is reorganised.
+    let data = explorer.kill();
+    node.chain.reorg(2, 3, Drop).unwrap();
+    let explorer = launch(&node.url()).on(&data).start().await;
+    node.wait_for(&explorer).await;
+    eventually("the cancellation", async || {
+        (hook.deliveries(&explorer).await[0]["status"] == "cancelled").then_some(())
+    })
+    .await;
+    receiver.behave("/hook", Manner::Answer(200));
+    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
+    assert!(receiver.count() <= 2, "at most one retry before the reorganisation was seen");
+    let deliveries = hook.deliveries(&explorer).await;
+    assert_eq!(deliveries.len(), 1, "{deliveries:?}");
+}
+
+#[tokio::test]
+async fn among_many_reorganisations_what_stands_in_the_end_was_told_and_the_rest_was_taken_back() {
+    let node = DevNode::start().await;
+    let explorer = launch(&node.ws_url()).start().await;
+    (0..10).for_each(|_| drop(node.chain.mine(None)));
+    node.wait_for(&explorer).await;
+    let receiver = Receiver::start().await;
+    let bob = node.account(1);
+    register(&explorer, &receiver.url("/hook"), &plain(bob), &["tx", "removed"]).await;
+    let first = node.chain.head().number + 1;
+    for round in 0..30_u64 {
+        node.chain.send(0, TxKind::Call(bob), U256::from(round + 1), []).unwrap();
+        node.chain.mine(None);
+        if round % 3 == 2 {
+            let depth = (1 + round % 5).min(node.chain.head().number - first + 1);
+            node.chain.reorg(depth, depth + 1, if round % 2 == 0 { Replay } else { Drop }).unwrap();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(round % 4 * 15)).await;
+    }
+    node.chain.mine(None);
+    node.wait_for(&explorer).await;
+    let list = explorer.json(&format!("/api/v1/transactions?address={}&limit=100", plain(bob))).await;
+    let standing: BTreeSet<(String, String)> = list["transactions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|transaction| {
+            let field = |name: &str| transaction[name].as_str().unwrap().to_owned();
+            (field("hash"), field("blockHash"))
+        })
+        .collect();
+    eventually("the last word", async || {
+        let messages: Vec<_> =
+            receiver.all().into_iter().map(|message| (message.id().to_owned(), message.json())).collect();
+        let removed: BTreeSet<&str> =
+            messages.iter().filter_map(|(_, told)| told["data"]["removedDelivery"].as_str()).collect();
+        let standing_by_word: BTreeSet<(String, String)> = messages
+            .iter()
+            .filter(|(id, told)| told["event"] == "tx" && !removed.contains(id.as_str()))
+            .map(|(_, told)| {
+                let field = |name: &str| told["data"][name].as_str().unwrap().to_owned();
+                (field("hash"), field("blockHash"))
+            })
+            .collect();
+        (standing_by_word == standing).then_some(())
+    })
+    .await;
+    let mut ids: Vec<String> = receiver.all().iter().map(|message| message.id().to_owned()).collect();
+    ids.sort();
+    let count = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "nothing is told twice");
+}
