@@ -1,5 +1,7 @@
 //! The hashes by which code names its metadata, as the compiler computes them.
 
+use std::sync::LazyLock;
+
 use alloy_primitives::{B256, keccak256};
 use sha2::{Digest, Sha256};
 
@@ -84,34 +86,101 @@ fn child_size(length: usize) -> usize {
 
 /// The first hash of Swarm: chunks and nodes are hashed as they are, after their length.
 fn bzzr0(data: &[u8]) -> B256 {
-    let content = if data.len() <= SWARM_CHUNK {
-        data.to_vec()
-    } else {
-        data.chunks(child_size(data.len())).flat_map(|child| bzzr0(child).0).collect()
-    };
-    keccak256([&(data.len() as u64).to_le_bytes(), content.as_slice()].concat())
+    if data.len() <= SWARM_CHUNK {
+        return bzzr0_node(data.len(), data);
+    }
+    let children: Vec<u8> = data.chunks(child_size(data.len())).flat_map(|child| bzzr0(child).0).collect();
+    bzzr0_node(data.len(), &children)
+}
+
+fn bzzr0_node(length: usize, content: &[u8]) -> B256 {
+    keccak256([&(length as u64).to_le_bytes(), content].concat())
 }
 
 /// The later hash of Swarm: a chunk is filled up with zeros and hashed as a binary tree of words.
 fn bzzr1(data: &[u8], is_node: bool) -> B256 {
-    let mut content = if data.len() < SWARM_CHUNK || (data.len() == SWARM_CHUNK && !is_node) {
-        data.to_vec()
-    } else {
-        let size = child_size(data.len());
-        // The last child may be a single full chunk while its siblings are nodes; it is raised to their level.
-        data.chunks(size).flat_map(|child| bzzr1(child, size > SWARM_CHUNK).0).collect()
-    };
-    content.resize(SWARM_CHUNK, 0);
-    let root = binary_tree(&content);
-    keccak256([(data.len() as u64).to_le_bytes().as_slice(), root.as_slice()].concat())
+    if data.len() < SWARM_CHUNK || (data.len() == SWARM_CHUNK && !is_node) {
+        return bzzr1_node(data.len(), data);
+    }
+    let size = child_size(data.len());
+    // The last child may be a single full chunk while its siblings are nodes; it is raised to their level.
+    let children: Vec<u8> = data.chunks(size).flat_map(|child| bzzr1(child, size > SWARM_CHUNK).0).collect();
+    bzzr1_node(data.len(), &children)
 }
 
-fn binary_tree(content: &[u8]) -> B256 {
-    let mut level: Vec<B256> = content.chunks(2 * WORD).map(keccak256).collect();
-    while level.len() > 1 {
-        level = level.chunks(2).map(|pair| keccak256(pair.concat())).collect();
+fn bzzr1_node(length: usize, content: &[u8]) -> B256 {
+    let root = binary_tree(content);
+    keccak256([(length as u64).to_le_bytes().as_slice(), root.as_slice()].concat())
+}
+
+/// Levels of the tree over a chunk: 64 pairs of words.
+const LEVELS: usize = 6;
+
+/// The roots of trees over nothing but zeros, by their height.
+static ZEROS: LazyLock<[B256; LEVELS + 1]> = LazyLock::new(|| {
+    let mut roots = [keccak256([0; 2 * WORD]); LEVELS + 1];
+    for level in 0..LEVELS {
+        roots[level + 1] = keccak256([roots[level], roots[level]].concat());
     }
-    level.first().copied().unwrap_or_default()
+    roots
+});
+
+/// The root of the tree over a chunk; what is missing of it is zeros.
+fn binary_tree(content: &[u8]) -> B256 {
+    let mut level: Vec<B256> = content
+        .chunks(2 * WORD)
+        .map(|pair| {
+            let mut filled = [0; 2 * WORD];
+            filled[..pair.len()].copy_from_slice(pair);
+            keccak256(filled)
+        })
+        .collect();
+    for zeros in &ZEROS[..LEVELS] {
+        level = level.chunks(2).map(|pair| keccak256([pair[0], *pair.get(1).unwrap_or(zeros)].concat())).collect();
+    }
+    level.first().copied().unwrap_or(ZEROS[LEVELS])
+}
+
+/// Hashes many texts that begin alike: what they have in common is hashed once.
+#[derive(Debug)]
+pub(crate) struct Hasher {
+    kind: HashKind,
+    /// Of the whole chunks at the beginning.
+    chunks: Vec<B256>,
+}
+
+impl Hasher {
+    pub(crate) fn new(kind: HashKind, beginning: &[u8]) -> Self {
+        let whole = beginning.chunks_exact(SWARM_CHUNK);
+        let chunks = match kind {
+            HashKind::Ipfs => Vec::new(),
+            HashKind::Bzzr0 => whole.map(bzzr0).collect(),
+            HashKind::Bzzr1 => whole.map(|chunk| bzzr1(chunk, false)).collect(),
+        };
+        Self { kind, chunks }
+    }
+
+    /// The hash of a text that begins as was said.
+    pub(crate) fn hash(&self, text: &[u8]) -> Option<MetadataHash> {
+        let one_level = SWARM_CHUNK + 1..=SWARM_CHUNK * (SWARM_CHUNK / WORD);
+        if self.chunks.is_empty() || !one_level.contains(&text.len()) {
+            return hash_metadata(self.kind, text);
+        }
+        let rest = text[self.chunks.len() * SWARM_CHUNK..].chunks(SWARM_CHUNK);
+        let begun = self.chunks.iter().copied();
+        Some(match self.kind {
+            HashKind::Ipfs => return hash_metadata(self.kind, text),
+            HashKind::Bzzr0 => {
+                let children: Vec<u8> = begun.chain(rest.map(bzzr0)).flat_map(|hash| hash.0).collect();
+                MetadataHash::Bzzr0(bzzr0_node(text.len(), &children))
+            }
+            HashKind::Bzzr1 => {
+                let rest = rest.map(|chunk| bzzr1(chunk, false));
+                let children: Vec<u8> = begun.chain(rest).flat_map(|hash| hash.0).collect();
+                MetadataHash::Bzzr1(bzzr1_node(text.len(), &children))
+            }
+        })
+    }
 }
 
 #[cfg(test)]
@@ -139,6 +208,19 @@ mod tests {
         assert_eq!(child_size(4097), 4096);
         assert_eq!(child_size(4096 * 128), 4096);
         assert_eq!(child_size(4096 * 128 + 1), 4096 * 128);
+    }
+
+    #[test]
+    fn what_is_hashed_in_parts_has_the_hash_of_the_whole() {
+        let text: Vec<u8> = (0..30_000_u32).map(|number| number.to_be_bytes()[3] ^ number.to_be_bytes()[2]).collect();
+        for kind in [HashKind::Ipfs, HashKind::Bzzr0, HashKind::Bzzr1] {
+            for beginning in [0, 4_095, 4_096, 12_288, 20_000] {
+                let hasher = Hasher::new(kind, &text[..beginning]);
+                for length in [20_000, 20_480, 20_481, 30_000] {
+                    assert_eq!(hasher.hash(&text[..length]), hash_metadata(kind, &text[..length]), "{kind:?} {length}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -12,5 +12,5 @@ pub use interface::Interface;
 #[cfg(test)]
 pub(crate) use metadata_hash::HashKind;
 pub use metadata_hash::MetadataHash;
-pub(crate) use metadata_hash::hash_metadata;
+pub(crate) use metadata_hash::{Hasher, hash_metadata};
 pub(crate) use output::{CompilerOutput, OutputError};

@@ -3,7 +3,7 @@ use std::time::Instant;
 use alloy_primitives::Address;
 
 use super::{EvmVersion, MetadataTemplate, Optimizer, SettingsChoice, template::Filling};
-use crate::{CompilerVersion, MetadataHash, code::hash_metadata};
+use crate::{CompilerVersion, MetadataHash, code::Hasher};
 
 /// Numbers of runs that people set, the likeliest first.
 pub(super) const RUNS: [u32; 27] = [
@@ -41,8 +41,9 @@ const LOOK: u64 = 1_024;
 /// Says whether settings and a file name are those that stand behind the hash on the chain.
 #[derive(Debug)]
 pub struct Oracle<'a> {
-    pub template: &'a MetadataTemplate,
-    pub wanted: MetadataHash,
+    template: &'a MetadataTemplate,
+    wanted: MetadataHash,
+    hasher: Hasher,
 }
 
 /// Settings that give the hash.
@@ -53,11 +54,16 @@ pub(crate) struct Hit {
     pub(crate) choice: SettingsChoice,
 }
 
-impl Oracle<'_> {
+impl<'a> Oracle<'a> {
+    #[must_use]
+    pub fn new(template: &'a MetadataTemplate, wanted: MetadataHash) -> Self {
+        Self { template, wanted, hasher: Hasher::new(wanted.kind(), template.beginning()) }
+    }
+
     #[must_use]
     pub fn says(&self, filling: &Filling<'_>, scratch: &mut Vec<u8>) -> bool {
         self.template.fill(filling, scratch);
-        hash_metadata(self.wanted.kind(), scratch) == Some(self.wanted)
+        self.hasher.hash(scratch) == Some(self.wanted)
     }
 
     /// Tries all that people use, until a hit or until the time is over; tells how many were tried.

@@ -52,6 +52,14 @@ impl MetadataTemplate {
         })
     }
 
+    /// The text before all places: it is the same whatever is put in.
+    pub(super) fn beginning(&self) -> &[u8] {
+        let places = [self.evm_version.as_ref(), self.libraries.as_ref(), Some(&self.optimizer)];
+        let paths = self.paths.iter().map(|[target, _]| target);
+        let first = places.into_iter().flatten().chain(paths).map(|place| place.start).min().unwrap_or(0);
+        &self.text.as_bytes()[..first]
+    }
+
     #[must_use]
     pub fn has_one_file(&self) -> bool {
         self.paths.is_some()

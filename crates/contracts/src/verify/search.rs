@@ -305,7 +305,7 @@ impl<'a> Search<'a> {
         let libraries = libraries.to_vec();
         let work = tokio::task::spawn_blocking(move || {
             let template = MetadataTemplate::new(&metadata)?;
-            let oracle = Oracle { template: &template, wanted };
+            let oracle = Oracle::new(&template, wanted);
             let all = all_choices(&template, &compiler);
             let default = EvmVersion::default_of(&compiler);
             let usual: Vec<SettingsChoice> = all
@@ -369,7 +369,7 @@ impl<'a> Search<'a> {
         let names = names(contracts, COMPILED);
         let mut last = None;
         while let Some(choice) = candidates.next(last) {
-            if !self.may_go_on() {
+            if !self.may_go_on() || self.is_all_but_there(choice) {
                 break;
             }
             let mut settings = base.clone();
@@ -393,6 +393,17 @@ impl<'a> Search<'a> {
             last = Some(trial);
         }
         Ok(None)
+    }
+
+    /// Whether a few bytes are all that differs under other rules than those of the next choice: then the settings are
+    /// found, and it is the source that is another.
+    fn is_all_but_there(&self, next: SettingsChoice) -> bool {
+        self.closest.as_ref().is_some_and(|closest| {
+            let same_rules = (closest.choice.evm_version, closest.choice.via_ir) == (next.evm_version, next.via_ir);
+            let few = matches!(closest.difference, Difference::Code { differing, on_chain_length, .. }
+                if differing * 100 <= on_chain_length);
+            few && !same_rules
+        })
     }
 
     /// Addresses of libraries may have been among the settings: with them the hash may be hit after all.

@@ -35,7 +35,10 @@ pub(super) fn rank(contracts: &mut [CompiledContract], code: &[u8]) {
         let there = selectors.iter().filter(|selector| known.contains(*selector)).count();
         // The share counts first, then the number: an ancestor's functions are all there as well.
         let share = if selectors.is_empty() { 500 } else { there * 1_000 / selectors.len() };
-        (-i64::try_from(share).unwrap_or(0), -i64::try_from(there).unwrap_or(0))
+        // An interface has the functions of its contract, but nothing to construct, and often a name that says so.
+        let mut name = contract.name.chars();
+        let says_interface = name.next() == Some('I') && name.next().is_some_and(char::is_uppercase);
+        (std::cmp::Reverse((share, there)), interface.constructor.is_none(), says_interface)
     });
 }
 
@@ -51,6 +54,14 @@ mod tests {
         };
         let abi = format!("[{}]", functions.iter().map(function).collect::<Vec<_>>().join(","));
         CompiledContract { name: name.to_owned(), abi, ..CompiledContract::default() }
+    }
+
+    #[test]
+    fn an_interface_goes_behind_its_contract() {
+        let code = hex!("6318160ddd14");
+        let mut contracts = vec![contract("ICoin", &["totalSupply"]), contract("Koin", &["totalSupply"])];
+        rank(&mut contracts, &code);
+        assert_eq!(contracts[0].name, "Koin");
     }
 
     #[test]

@@ -17,7 +17,9 @@ use crate::support::{
 async fn what_was_told_is_taken_back_for_those_who_asked_and_told_anew_where_it_happens_again() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
-    (0..5).for_each(|_| drop(node.chain.mine(None)));
+    for _ in 0..5 {
+        node.chain.mine(None);
+    }
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let bob = plain(node.account(1));
@@ -63,7 +65,9 @@ async fn what_was_told_is_taken_back_for_those_who_asked_and_told_anew_where_it_
 async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_after_a_restart() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
-    (0..5).for_each(|_| drop(node.chain.mine(None)));
+    for _ in 0..5 {
+        node.chain.mine(None);
+    }
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     receiver.behave("/hook", Manner::AnswerWith(500, "retry-after", "3".to_owned()));
@@ -93,7 +97,9 @@ async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_afte
 async fn among_many_reorganisations_what_stands_in_the_end_was_told_and_the_rest_was_taken_back() {
     let node = DevNode::start().await;
     let explorer = launch(&node.ws_url()).start().await;
-    (0..10).for_each(|_| drop(node.chain.mine(None)));
+    for _ in 0..10 {
+        node.chain.mine(None);
+    }
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let bob = node.account(1);
