@@ -21,8 +21,7 @@ async fn secure_receiver() -> (u16, String) {
     let authority_pem = authority.self_signed(&authority_key).unwrap().pem();
     let issuer = Issuer::new(authority, authority_key);
     let key = KeyPair::generate().unwrap();
-    let certificate =
-        CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
+    let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
 
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)

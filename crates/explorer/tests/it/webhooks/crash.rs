@@ -59,7 +59,8 @@ async fn killed_a_hundred_times_it_delivers_everything_and_repeats_itself_word_f
     for kill in 0..KILLS {
         tokio::time::sleep(Duration::from_millis(random_below(250))).await;
         // Receivers have their moods too.
-        let manner = if kill % 10 == 3 { Manner::AnswerWith(503, "retry-after", "1".to_owned()) } else { Manner::Answer(200) };
+        let manner =
+            if kill % 10 == 3 { Manner::AnswerWith(503, "retry-after", "1".to_owned()) } else { Manner::Answer(200) };
         receiver.behave("/1", manner);
         let data = explorer.kill();
         explorer = launch(&node.ws_url()).on(&data).start().await;

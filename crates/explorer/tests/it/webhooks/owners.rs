@@ -32,7 +32,12 @@ async fn a_webhook_is_its_owner_s_and_nobody_else_s() {
     let (alices, bobs) = (KeyRequest::by(alice).key(client).await, KeyRequest::by(bob).key(client).await);
     let wanted = json!({ "ownerAddress": owner_of(alice), "url": "https://receiver.invalid/hook" });
 
-    expect(&send(client, "POST", "/api/v1/webhooks", Some(wanted.clone())).await, 401, "key_required", Some("X-API-Key"));
+    expect(
+        &send(client, "POST", "/api/v1/webhooks", Some(wanted.clone())).await,
+        401,
+        "key_required",
+        Some("X-API-Key"),
+    );
     expect(&with_key(client, "POST", "/api/v1/webhooks", &bobs, Some(wanted.clone())).await, 403, "not_owner", None);
     let made = with_key(client, "POST", "/api/v1/webhooks", &alices, Some(wanted)).await;
     assert_eq!(made.status, 201, "{}", made.json);

@@ -13,11 +13,17 @@ use crate::support::{
     stage::plain,
 };
 
+fn mine(node: &DevNode, blocks: usize) {
+    for _ in 0..blocks {
+        node.chain.mine(None);
+    }
+}
+
 #[tokio::test]
 async fn what_was_told_is_taken_back_for_those_who_asked_and_told_anew_where_it_happens_again() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
-    (0..5).for_each(|_| drop(node.chain.mine(None)));
+    mine(&node, 5);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let bob = plain(node.account(1));
@@ -63,7 +69,7 @@ async fn what_was_told_is_taken_back_for_those_who_asked_and_told_anew_where_it_
 async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_after_a_restart() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
-    (0..5).for_each(|_| drop(node.chain.mine(None)));
+    mine(&node, 5);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     receiver.behave("/hook", Manner::AnswerWith(500, "retry-after", "3".to_owned()));
@@ -72,10 +78,8 @@ async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_afte
     node.chain.send(0, TxKind::Call(node.account(1)), U256::from(1), []).unwrap();
     node.chain.mine(None);
     receiver.wait_for("/hook", 1).await;
-    eventually("the failure", async || {
-        (hook.deliveries(&explorer).await[0]["attemptCount"] == 1).then_some(())
-    })
-    .await;
+    eventually("the failure", async || (hook.deliveries(&explorer).await.first()?["attemptCount"] == 1).then_some(()))
+        .await;
     // The process is gone while the chain is reorganised.
     let data = explorer.kill();
     node.chain.reorg(2, 3, Drop).unwrap();
@@ -96,7 +100,7 @@ async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_afte
 async fn among_many_reorganisations_what_stands_in_the_end_was_told_and_the_rest_was_taken_back() {
     let node = DevNode::start().await;
     let explorer = launch(&node.ws_url()).start().await;
-    (0..10).for_each(|_| drop(node.chain.mine(None)));
+    mine(&node, 10);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let bob = node.account(1);
@@ -124,7 +128,8 @@ async fn among_many_reorganisations_what_stands_in_the_end_was_told_and_the_rest
         })
         .collect();
     eventually("the last word", async || {
-        let messages: Vec<_> = receiver.all().into_iter().map(|message| (message.id().to_owned(), message.json())).collect();
+        let messages: Vec<_> =
+            receiver.all().into_iter().map(|message| (message.id().to_owned(), message.json())).collect();
         let removed: BTreeSet<&str> =
             messages.iter().filter_map(|(_, told)| told["data"]["removedDelivery"].as_str()).collect();
         let standing_by_word: BTreeSet<(String, String)> = messages
