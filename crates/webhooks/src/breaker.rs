@@ -12,19 +12,22 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 pub(crate) enum Trust {
     /// It answered well the last time.
     Proven,
-    /// Nothing was sent there yet.
+    /// It has never answered well, nor failed.
     Unknown,
-    /// It failed the last time.
+    /// It has answered well before, and failed a few times since.
+    Shaken,
+    /// It has failed often, or always.
     Suspect,
 }
 
 impl Trust {
-    pub(crate) const ALL: [Self; 3] = [Self::Proven, Self::Unknown, Self::Suspect];
+    pub(crate) const ALL: [Self; 4] = [Self::Proven, Self::Unknown, Self::Shaken, Self::Suspect];
 
     pub(crate) fn of(failures: u32, proven: bool) -> Self {
         match (failures, proven) {
             (0, true) => Self::Proven,
             (0, false) => Self::Unknown,
+            (1..FAILURES_TO_OPEN, true) => Self::Shaken,
             _ => Self::Suspect,
         }
     }
@@ -33,7 +36,7 @@ impl Trust {
     pub(crate) fn per_endpoint(self) -> usize {
         match self {
             Self::Proven => 4,
-            Self::Unknown | Self::Suspect => 1,
+            Self::Unknown | Self::Shaken | Self::Suspect => 1,
         }
     }
 
@@ -43,7 +46,7 @@ impl Trust {
         match self {
             Self::Proven => IN_ALL,
             Self::Unknown => 160,
-            Self::Suspect => 48,
+            Self::Shaken | Self::Suspect => 32,
         }
     }
 }
@@ -71,9 +74,12 @@ mod tests {
 
     #[test]
     fn places_are_kept_free_for_those_that_answer() {
-        assert!(Trust::Unknown.in_all() + Trust::Suspect.in_all() < IN_ALL);
+        let doubtful = [Trust::Unknown, Trust::Shaken, Trust::Suspect].map(Trust::in_all);
+        assert_eq!(IN_ALL - doubtful.iter().sum::<usize>(), 32);
         assert_eq!(Trust::of(0, true), Trust::Proven);
         assert_eq!(Trust::of(0, false), Trust::Unknown);
-        assert_eq!(Trust::of(1, true), Trust::Suspect);
+        assert_eq!(Trust::of(1, true), Trust::Shaken);
+        assert_eq!(Trust::of(1, false), Trust::Suspect);
+        assert_eq!(Trust::of(5, true), Trust::Suspect);
     }
 }

@@ -12,9 +12,9 @@ use crate::support::{
     stage::plain,
 };
 
-/// How large the crowd is: `EXPLORER_TEST_CROWD=1000` for the figures of docs/benchmarks.md.
-fn crowd() -> usize {
-    std::env::var("EXPLORER_TEST_CROWD").ok().and_then(|text| text.parse().ok()).unwrap_or(100)
+/// The figures of docs/benchmarks.md are those of a larger crowd, over more rounds.
+fn number(variable: &str) -> Option<usize> {
+    std::env::var(variable).ok()?.parse().ok()
 }
 
 fn manner_of(place: usize) -> Option<Manner> {
@@ -28,8 +28,8 @@ fn manner_of(place: usize) -> Option<Manner> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn those_who_answer_hear_within_a_second_whatever_the_others_do() {
-    let crowd = crowd();
-    let rounds: usize = if crowd >= 1_000 { 60 } else { 8 };
+    let crowd = number("EXPLORER_TEST_CROWD").unwrap_or(100);
+    let rounds = number("EXPLORER_TEST_CROWD_ROUNDS").unwrap_or(8);
     let node = DevNode::start().await;
     let explorer = launch(&node.ws_url()).start().await;
     node.wait_for(&explorer).await;

@@ -338,7 +338,7 @@ async fn no_spelling_of_an_address_gets_past_the_guard() {
     for (number, url) in corpus.iter().enumerate() {
         assert_eq!(try_to_register(&explorer, number + 1, url).await, 400, "{url:?}");
     }
-    assert!(names.asked.load(Ordering::SeqCst) >= 3, "names were looked up");
+    assert!(names.asked.load(Ordering::SeqCst) >= 2, "names were looked up");
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(canary.visits(), 0);
     // The guard is no wall.

@@ -13,13 +13,17 @@ use crate::support::{
     stage::plain,
 };
 
+fn mine(node: &DevNode, blocks: usize) {
+    for _ in 0..blocks {
+        node.chain.mine(None);
+    }
+}
+
 #[tokio::test]
 async fn what_was_told_is_taken_back_for_those_who_asked_and_told_anew_where_it_happens_again() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
-    for _ in 0..5 {
-        node.chain.mine(None);
-    }
+    mine(&node, 5);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let bob = plain(node.account(1));
@@ -65,9 +69,7 @@ async fn what_was_told_is_taken_back_for_those_who_asked_and_told_anew_where_it_
 async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_after_a_restart() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
-    for _ in 0..5 {
-        node.chain.mine(None);
-    }
+    mine(&node, 5);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     receiver.behave("/hook", Manner::AnswerWith(500, "retry-after", "3".to_owned()));
@@ -76,7 +78,8 @@ async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_afte
     node.chain.send(0, TxKind::Call(node.account(1)), U256::from(1), []).unwrap();
     node.chain.mine(None);
     receiver.wait_for("/hook", 1).await;
-    eventually("the failure", async || (hook.deliveries(&explorer).await[0]["attemptCount"] == 1).then_some(())).await;
+    eventually("the failure", async || (hook.deliveries(&explorer).await.first()?["attemptCount"] == 1).then_some(()))
+        .await;
     // The process is gone while the chain is reorganised.
     let data = explorer.kill();
     node.chain.reorg(2, 3, Drop).unwrap();
@@ -97,9 +100,7 @@ async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_afte
 async fn among_many_reorganisations_what_stands_in_the_end_was_told_and_the_rest_was_taken_back() {
     let node = DevNode::start().await;
     let explorer = launch(&node.ws_url()).start().await;
-    for _ in 0..10 {
-        node.chain.mine(None);
-    }
+    mine(&node, 10);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let bob = node.account(1);
