@@ -57,6 +57,6 @@ mod tests {
         let creation = InnerCreation { tx_index: 0, creator: TOKEN, created: MADE };
         let by_receiver = InnerCreation { creator: ROUTER, ..creation };
         let involved = involvements(&[transaction(0, Some(ROUTER), None)], &[], &[creation, by_receiver]);
-        assert_eq!(involved, [MADE, TOKEN].map(|address| Involvement { tx_index: 0, address }));
+        assert_eq!(involved, [TOKEN, MADE].map(|address| Involvement { tx_index: 0, address }));
     }
 }
