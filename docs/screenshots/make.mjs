@@ -7,11 +7,11 @@
 // CHROMIUM_BIN says which browser to use.
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 
 const folder = dirname(fileURLToPath(import.meta.url));
 const require = createRequire(join(process.env.NODE_PATH ?? folder, "here.js"));
-const { chromium } = await import(pathToFileURL(require.resolve("playwright-core")));
+const { chromium } = require("playwright-core");
 
 const base = process.argv[2] ?? "http://127.0.0.1:3000";
 const query = async (entity) => {

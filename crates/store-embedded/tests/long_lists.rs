@@ -56,7 +56,7 @@ async fn compare(chain: &Chain, reader: &EmbeddedReader, rng: &mut StdRng) {
     let people: Vec<Address> = chain.source.people()[..4].to_vec();
     let tokens: Vec<Address> = chain.source.tokens().take(3).collect();
     for _ in 0..60 {
-        let mut someone = |rng: &mut StdRng| rng.random_bool(0.5).then(|| people[rng.random_range(0..people.len())]);
+        let someone = |rng: &mut StdRng| rng.random_bool(0.5).then(|| people[rng.random_range(0..people.len())]);
         let (from_block, to_block) = (rng.random_range(0..tip), rng.random_range(0..tip + 50));
         let filter = TransferFilter {
             address: someone(rng),

@@ -113,10 +113,11 @@ function keys() {
     const [owner, key] = [data.get("owner").trim(), data.get("key").trim()];
     const found = await ask("GET", `/keys?owner=${encodeURIComponent(owner)}`, { key });
     const place = document.querySelector("#keys");
-    const revoke = (id) => async () => {
+    // The key that is revoked may be the one that was used to list them: the list is not asked for again.
+    const revoke = (id) => async ({ target }) => {
       try {
         await ask("DELETE", `/keys/${id}`, { key });
-        list.requestSubmit();
+        target.replaceWith("revoked");
       } catch (error) {
         say(note, error.message, "bad");
       }

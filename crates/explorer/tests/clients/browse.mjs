@@ -12,9 +12,9 @@ import { pathToFileURL } from "node:url";
 
 const require = createRequire(join(process.env.EXPLORER_TEST_CLIENTS, "package.json"));
 const load = (name) => import(pathToFileURL(require.resolve(name)));
-const { chromium } = await load("playwright-core");
+const { chromium } = require("playwright-core");
 const { Wallet } = await load("ethers");
-const { HtmlValidate } = await load("html-validate");
+const { HtmlValidate } = require("html-validate");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 const [base, privateKey] = process.argv.slice(2);

@@ -30,7 +30,9 @@ async fn every_path_of_the_document_is_served() {
     let explorer = TestExplorer::start(&node.url()).await;
     let document = explorer.json("/api/v1/openapi.json").await;
     assert_eq!(document["openapi"], "3.1.0");
-    for path in document["paths"].as_object().unwrap().keys() {
+    // A stream never ends, so it cannot be waited for like the others.
+    let paths = document["paths"].as_object().unwrap().keys().filter(|path| *path != "/api/v1/stream");
+    for path in paths {
         let real = path.replace("{numberOrHash}", "0").replace(['{', '}'], "");
         let answer = explorer.get(&real).await;
         assert_ne!(answer.json["code"], "route_not_found", "{path}");

@@ -53,6 +53,7 @@ async fn a_contract_tells_who_made_it_and_what_code_it_has() {
         "creationTxHash": stage.creation,
         "verified": false,
         "name": null,
+        "twinOf": null,
         "codeHash": keccak256(stage.node.chain.code(stage.keeper)),
     });
     assert_eq!(keeper["contract"], expected);

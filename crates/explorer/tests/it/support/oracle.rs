@@ -214,6 +214,7 @@ impl Chain {
         let contract = json!({
             "creator": creator,
             "creationTxHash": creation,
+            "twinOf": null,
             "verified": false,
             "name": null,
             "codeHash": keccak256(&code),
