@@ -31,7 +31,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Follow a node and serve its chain
-    Run(RunOptions),
+    Run(Box<RunOptions>),
     /// Show everything on a chain of its own, with traffic: no node needed
     Demo(DemoOptions),
     /// See and change the API keys in a data folder that no explorer has open

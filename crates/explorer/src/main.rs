@@ -39,7 +39,7 @@ fn start(cli: Cli) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(async {
         match cli.command {
-            Command::Run(options) => run::run(options).await,
+            Command::Run(options) => run::run(*options).await,
             Command::Demo(options) => demo::run(options).await,
             Command::Keys(options) => keys::run(options).await,
         }

@@ -1,7 +1,7 @@
 //! Follows the index with a cursor of its own, and queues what concerns somebody.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
     sync::Arc,
     time::Duration,
 };
@@ -260,7 +260,7 @@ impl Matcher {
                 let inclusion = self.inclusion(block, &mut inclusions).await?;
                 let body = payload::tx(transaction);
                 let event = Event { kind: EventKind::Tx, place, inclusion, log_index: None, batch_index: 0, body };
-                deliveries.extend(event.to_each(concerned));
+                deliveries.extend(event.into_deliveries(concerned));
             }
             let of_it = content.transfers.get(&(transaction.block_number, transaction.index));
             for transfer in of_it.into_iter().flatten() {
@@ -279,7 +279,7 @@ impl Matcher {
                         batch_index: transfer.event.batch_index,
                         body: payload::token_transfer(&transfer, &block, self.names),
                     }
-                    .to_each(concerned),
+                    .into_deliveries(concerned),
                 );
             }
         }
@@ -306,14 +306,13 @@ impl Matcher {
             transfer.token_name.is_empty() && transfer.token_symbol.is_empty() && transfer.token_decimals == 0;
         if nameless {
             let token = transfer.event.token;
-            if !tokens.contains_key(&token) {
-                tokens.insert(token, self.facts_of(token).await?);
-            }
-            if let Some(facts) = tokens.get(&token) {
-                transfer.token_name.clone_from(&facts.name);
-                transfer.token_symbol.clone_from(&facts.symbol);
-                transfer.token_decimals = facts.decimals;
-            }
+            let facts = match tokens.entry(token) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => unknown.insert(self.facts_of(token).await?),
+            };
+            transfer.token_name.clone_from(&facts.name);
+            transfer.token_symbol.clone_from(&facts.symbol);
+            transfer.token_decimals = facts.decimals;
         }
         Ok(transfer)
     }
@@ -360,7 +359,7 @@ impl Matcher {
         let mut wanting: HashMap<WebhookId, bool> = HashMap::new();
         for (delivery, body) in self.records.list_deliveries_above(above).await? {
             let id = delivery.webhook;
-            if let std::collections::hash_map::Entry::Vacant(unknown) = wanting.entry(id) {
+            if let Entry::Vacant(unknown) = wanting.entry(id) {
                 let webhook = self.records.find_webhook(id).await?;
                 unknown.insert(webhook.is_some_and(|webhook| webhook.events.contains(EventKind::Removed)));
             }
@@ -420,7 +419,7 @@ struct Event {
 }
 
 impl Event {
-    fn to_each(self, webhooks: Vec<WebhookId>) -> impl Iterator<Item = NewDelivery> {
+    fn into_deliveries(self, webhooks: Vec<WebhookId>) -> impl Iterator<Item = NewDelivery> {
         webhooks.into_iter().map(move |webhook| {
             let identity = EventIdentity {
                 webhook,

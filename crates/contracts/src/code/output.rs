@@ -191,7 +191,7 @@ mod tests {
         assert_eq!((contract.file.as_str(), contract.name.as_str()), ("a.sol", "A"));
         assert_eq!(contract.abi, r#"[ {"type":"fallback"} ]"#);
         assert_eq!(contract.runtime.links[0].library, "l.sol:L");
-        assert_eq!(contract.immutables, [("7".to_owned(), vec![21..23])]);
+        assert_eq!(contract.immutables, [("7".to_owned(), std::iter::once(21..23).collect())]);
     }
 
     #[test]

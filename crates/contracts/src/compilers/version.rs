@@ -4,8 +4,10 @@ use std::{fmt, str::FromStr};
 const OLDEST: (u16, u16, u16) = (0, 4, 11);
 /// Versions to propose where one is not known.
 const PROPOSED: usize = 5;
+type Release = (u16, u16, u16);
+
 /// Releases that were built twice, from commits with one and the same compiler in them.
-const TWINS: [((u16, u16, u16), [&str; 2]); 3] = [
+const TWINS: [(Release, [&str; 2]); 3] = [
     ((0, 4, 15), ["bbb8e64f", "8b45bddb"]),
     ((0, 5, 9), ["e560f70d", "c68bc34e"]),
     ((0, 5, 11), ["c082d0b4", "22be8592"]),

@@ -284,7 +284,7 @@ impl Model {
 
     /// The newest, should there be several.
     fn find_creation(&self, address: Address) -> Option<Creation> {
-        let creations = self.blocks.iter().flat_map(|changes| {
+        let mut creations = self.blocks.iter().flat_map(|changes| {
             changes.transactions.iter().flat_map(|tx| {
                 let inner = changes.inner_creations.iter().flatten().filter(|creation| creation.tx_index == tx.index);
                 let inner = inner.map(|creation| (creation.created, creation.creator));
@@ -292,7 +292,7 @@ impl Model {
                 made.map(|(created, creator)| (created, Creation { creator, tx_hash: tx.hash }))
             })
         });
-        creations.filter(|(created, _)| *created == address).last().map(|(_, creation)| creation)
+        creations.rfind(|(created, _)| *created == address).map(|(_, creation)| creation)
     }
 }
 

@@ -178,7 +178,7 @@ impl Scene {
         let dirty = "ff".repeat(32);
         let said = [
             spoken(&[], "00"),
-            spoken(&[transfer.clone()], &number(&[1, 2])),
+            spoken(std::slice::from_ref(&transfer), &number(&[1, 2])),
             spoken(&[transfer.clone(), from.clone()], &number(&[1, 2])),
             spoken(&[transfer.clone(), from.clone(), to.clone()], ""),
             spoken(&[transfer.clone(), from.clone(), to.clone()], &number(&[1])[2..]),

@@ -308,13 +308,13 @@ async fn tokens_of_pieces(rpc: &Rpc, transfers: &[Transfer]) -> BTreeSet<String>
 
 async fn ask_token(
     rpc: &Rpc,
-    token: &String,
+    token: &str,
     kind: &'static str,
     touched: &BTreeSet<String>,
     ids: &BTreeSet<U256>,
 ) -> TokenTruth {
     let questions = ["name()", "symbol()", "decimals()", "totalSupply()"];
-    let questions = questions.map(|question| (token.clone(), call_data(question, &[])));
+    let questions = questions.map(|question| (token.to_owned(), call_data(question, &[])));
     let facts = ask_contracts(rpc, questions.into()).await;
     let told = |place: usize| facts[place].as_ref().map(read_text).unwrap_or_default();
     let mut holders = BTreeMap::new();
@@ -325,7 +325,7 @@ async fn ask_token(
             }
             _ => vec![call_data("balanceOf(address)", &[holder.into()])],
         };
-        let questions = questions.into_iter().map(|question| (token.clone(), question)).collect();
+        let questions = questions.into_iter().map(|question| (token.to_owned(), question)).collect();
         let balances = ask_contracts(rpc, questions).await;
         let balance: U256 = balances.iter().map(|balance| number(balance.as_ref())).sum();
         if !balance.is_zero() {
