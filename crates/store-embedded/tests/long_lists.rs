@@ -1,5 +1,7 @@
 //! Lists long enough to be walked with marks: whatever is asked, in whatever order, before and after reverts.
 
+#![allow(clippy::unwrap_used)]
+
 use domain::{
     Address, BlockChanges, BlockNumber, BlockRange, Order, Page, PageRequest, TransactionFilter, TransferEvent,
     TransferFilter,

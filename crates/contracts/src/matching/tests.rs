@@ -157,7 +157,8 @@ fn a_library_that_guards_another_address_is_refused() {
 fn with_immutables() -> CompiledContract {
     let body = [&[0x7f][..], &[0; 32], &[0x7f], &[0; 32], &[0x7f], &[0; 32]].concat();
     let mut compiled = contract(&body, "{immutables}");
-    compiled.immutables = vec![("5".to_owned(), vec![1..33, 34..66]), ("9".to_owned(), std::iter::once(67..99).collect())];
+    compiled.immutables =
+        vec![("5".to_owned(), vec![1..33, 34..66]), ("9".to_owned(), std::iter::once(67..99).collect())];
     compiled
 }
 
