@@ -1,3 +1,5 @@
+mod problem_code;
+
 use std::borrow::Cow;
 
 use axum::{
@@ -16,8 +18,10 @@ use crate::{
     accounts::{AccountError, AccountUnknown},
     keys::ProofFault,
     params::BodyFault,
-    wire::{Problem, ProblemCode},
+    wire::Problem,
 };
+
+pub use problem_code::ProblemCode;
 
 /// Seconds a client should wait before it asks again. A store or a node that is away is seldom back within one.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
@@ -311,154 +315,6 @@ impl From<RegistryError> for ApiError {
     }
 }
 
-impl ProblemCode {
-    pub(crate) fn status(self) -> StatusCode {
-        match self {
-            Self::InvalidParameter | Self::RepeatedParameter | Self::MalformedUrl => StatusCode::BAD_REQUEST,
-            Self::FilterNotOffered => StatusCode::BAD_REQUEST,
-            Self::RouteNotFound | Self::BlockNotFound | Self::TransactionNotFound | Self::AddressNotFound => {
-                StatusCode::NOT_FOUND
-            }
-            Self::TokenNotFound => StatusCode::NOT_FOUND,
-            Self::MissingField => StatusCode::BAD_REQUEST,
-            Self::UnknownField => StatusCode::BAD_REQUEST,
-            Self::MalformedBody => StatusCode::BAD_REQUEST,
-            Self::InvalidSignature => StatusCode::UNAUTHORIZED,
-            Self::SignatureMismatch => StatusCode::UNAUTHORIZED,
-            Self::SignatureNotCanonical => StatusCode::UNAUTHORIZED,
-            Self::ProofExpired => StatusCode::UNAUTHORIZED,
-            Self::ProofNotYetValid => StatusCode::UNAUTHORIZED,
-            Self::KeyRequired => StatusCode::UNAUTHORIZED,
-            Self::InvalidKey => StatusCode::UNAUTHORIZED,
-            Self::RevokedKey => StatusCode::UNAUTHORIZED,
-            Self::NotOwner => StatusCode::FORBIDDEN,
-            Self::KeyNotFound => StatusCode::NOT_FOUND,
-            Self::WebhookNotFound | Self::DeliveryNotFound => StatusCode::NOT_FOUND,
-            Self::WebhookInactive | Self::DeliveryCancelled | Self::WebhookQuotaReached => StatusCode::CONFLICT,
-            Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
-            Self::ProofUsed => StatusCode::CONFLICT,
-            Self::KeyQuotaReached => StatusCode::CONFLICT,
-            Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::UriTooLong => StatusCode::URI_TOO_LONG,
-            Self::CodeNotFound => StatusCode::NOT_FOUND,
-            Self::ContractNotVerified => StatusCode::NOT_FOUND,
-            Self::VerificationUnderWay => StatusCode::CONFLICT,
-            Self::VerifierBusy => StatusCode::SERVICE_UNAVAILABLE,
-            Self::CompilerUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-            Self::CallReverted => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::CallFailed => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::StoreUnavailable | Self::NodeUnavailable | Self::DeadlineExceeded => StatusCode::SERVICE_UNAVAILABLE,
-        }
-    }
-
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::InvalidParameter => "Invalid parameter",
-            Self::RepeatedParameter => "Repeated parameter",
-            Self::MalformedUrl => "Malformed URL",
-            Self::MalformedBody => "Malformed body",
-            Self::UnknownField => "Unknown field",
-            Self::FilterNotOffered => "Filter not offered",
-            Self::RouteNotFound => "Path not found",
-            Self::BlockNotFound => "Block not found",
-            Self::TransactionNotFound => "Transaction not found",
-            Self::AddressNotFound => "Address not found",
-            Self::TokenNotFound => "Token not found",
-            Self::MissingField => "Missing field",
-            Self::InvalidSignature => "Invalid signature",
-            Self::SignatureMismatch => "Signature does not match",
-            Self::SignatureNotCanonical => "Signature not canonical",
-            Self::ProofExpired => "Proof expired",
-            Self::ProofNotYetValid => "Proof not yet valid",
-            Self::KeyRequired => "API key required",
-            Self::InvalidKey => "Invalid API key",
-            Self::RevokedKey => "API key revoked",
-            Self::NotOwner => "Not yours",
-            Self::KeyNotFound => "API key not found",
-            Self::WebhookNotFound => "Webhook not found",
-            Self::DeliveryNotFound => "Delivery not found",
-            Self::WebhookInactive => "Webhook not active",
-            Self::DeliveryCancelled => "Delivery cancelled",
-            Self::WebhookQuotaReached => "Too many webhooks",
-            Self::BodyTooSlow => "Body too slow",
-            Self::ProofUsed => "Proof already used",
-            Self::KeyQuotaReached => "Too many API keys",
-            Self::BodyTooLarge => "Body too large",
-            Self::UnsupportedMediaType => "Unsupported media type",
-            Self::RateLimited => "Too many requests",
-            Self::MethodNotAllowed => "Method not allowed",
-            Self::UriTooLong => "URL too long",
-            Self::CodeNotFound => "No contract",
-            Self::ContractNotVerified => "Contract not verified",
-            Self::VerificationUnderWay => "Verification under way",
-            Self::VerifierBusy => "Too many verifications",
-            Self::CompilerUnavailable => "Compiler unavailable",
-            Self::CallReverted => "Call reverted",
-            Self::CallFailed => "Call failed",
-            Self::InternalError => "Internal error",
-            Self::StoreUnavailable => "Index unavailable",
-            Self::NodeUnavailable => "Node unavailable",
-            Self::DeadlineExceeded => "Deadline exceeded",
-        }
-    }
-
-    /// The code as clients see it.
-    pub(crate) fn text(self) -> &'static str {
-        match self {
-            Self::InvalidParameter => "invalid_parameter",
-            Self::RepeatedParameter => "repeated_parameter",
-            Self::MalformedUrl => "malformed_url",
-            Self::MalformedBody => "malformed_body",
-            Self::UnknownField => "unknown_field",
-            Self::FilterNotOffered => "filter_not_offered",
-            Self::RouteNotFound => "route_not_found",
-            Self::BlockNotFound => "block_not_found",
-            Self::TransactionNotFound => "transaction_not_found",
-            Self::AddressNotFound => "address_not_found",
-            Self::TokenNotFound => "token_not_found",
-            Self::MissingField => "missing_field",
-            Self::InvalidSignature => "invalid_signature",
-            Self::SignatureMismatch => "signature_mismatch",
-            Self::SignatureNotCanonical => "signature_not_canonical",
-            Self::ProofExpired => "proof_expired",
-            Self::ProofNotYetValid => "proof_not_yet_valid",
-            Self::KeyRequired => "key_required",
-            Self::InvalidKey => "invalid_key",
-            Self::RevokedKey => "revoked_key",
-            Self::NotOwner => "not_owner",
-            Self::KeyNotFound => "key_not_found",
-            Self::WebhookNotFound => "webhook_not_found",
-            Self::DeliveryNotFound => "delivery_not_found",
-            Self::WebhookInactive => "webhook_inactive",
-            Self::DeliveryCancelled => "delivery_cancelled",
-            Self::WebhookQuotaReached => "webhook_quota_reached",
-            Self::BodyTooSlow => "body_too_slow",
-            Self::ProofUsed => "proof_used",
-            Self::KeyQuotaReached => "key_quota_reached",
-            Self::BodyTooLarge => "body_too_large",
-            Self::UnsupportedMediaType => "unsupported_media_type",
-            Self::RateLimited => "rate_limited",
-            Self::MethodNotAllowed => "method_not_allowed",
-            Self::UriTooLong => "uri_too_long",
-            Self::CodeNotFound => "code_not_found",
-            Self::ContractNotVerified => "contract_not_verified",
-            Self::VerificationUnderWay => "verification_under_way",
-            Self::VerifierBusy => "verifier_busy",
-            Self::CompilerUnavailable => "compiler_unavailable",
-            Self::CallReverted => "call_reverted",
-            Self::CallFailed => "call_failed",
-            Self::InternalError => "internal_error",
-            Self::StoreUnavailable => "store_unavailable",
-            Self::NodeUnavailable => "node_unavailable",
-            Self::DeadlineExceeded => "deadline_exceeded",
-        }
-    }
-}
-
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         self.log();
@@ -480,64 +336,8 @@ impl IntoResponse for ApiError {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-
-    pub(crate) const CODES: [ProblemCode; 46] = [
-        ProblemCode::InvalidParameter,
-        ProblemCode::RepeatedParameter,
-        ProblemCode::MalformedUrl,
-        ProblemCode::MalformedBody,
-        ProblemCode::UnknownField,
-        ProblemCode::FilterNotOffered,
-        ProblemCode::RouteNotFound,
-        ProblemCode::BlockNotFound,
-        ProblemCode::TransactionNotFound,
-        ProblemCode::AddressNotFound,
-        ProblemCode::TokenNotFound,
-        ProblemCode::MissingField,
-        ProblemCode::InvalidSignature,
-        ProblemCode::SignatureMismatch,
-        ProblemCode::SignatureNotCanonical,
-        ProblemCode::ProofExpired,
-        ProblemCode::ProofNotYetValid,
-        ProblemCode::KeyRequired,
-        ProblemCode::InvalidKey,
-        ProblemCode::RevokedKey,
-        ProblemCode::NotOwner,
-        ProblemCode::KeyNotFound,
-        ProblemCode::WebhookNotFound,
-        ProblemCode::DeliveryNotFound,
-        ProblemCode::WebhookInactive,
-        ProblemCode::DeliveryCancelled,
-        ProblemCode::WebhookQuotaReached,
-        ProblemCode::BodyTooSlow,
-        ProblemCode::ProofUsed,
-        ProblemCode::KeyQuotaReached,
-        ProblemCode::BodyTooLarge,
-        ProblemCode::UnsupportedMediaType,
-        ProblemCode::RateLimited,
-        ProblemCode::MethodNotAllowed,
-        ProblemCode::UriTooLong,
-        ProblemCode::CodeNotFound,
-        ProblemCode::ContractNotVerified,
-        ProblemCode::VerificationUnderWay,
-        ProblemCode::VerifierBusy,
-        ProblemCode::CompilerUnavailable,
-        ProblemCode::CallReverted,
-        ProblemCode::CallFailed,
-        ProblemCode::InternalError,
-        ProblemCode::StoreUnavailable,
-        ProblemCode::NodeUnavailable,
-        ProblemCode::DeadlineExceeded,
-    ];
-
-    #[test]
-    fn the_code_in_the_type_is_the_code_in_the_body() {
-        for code in CODES {
-            assert_eq!(serde_json::to_value(code).unwrap(), code.text());
-        }
-    }
 
     #[test]
     fn a_problem_names_the_field_at_fault() {

@@ -19,6 +19,7 @@ mod transfer;
 mod verify;
 mod webhook;
 
+pub use crate::error::ProblemCode;
 pub use address::{AddressDetail, Contract, KnownSource};
 pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
 pub use block::{Block, BlockList};
@@ -28,7 +29,7 @@ pub use contract::{
 pub use contract_call::{CallAnswer, CallRequest};
 pub use health::{BlockTip, Health, HealthStatus, Phase};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
-pub use problem::{Problem, ProblemCode};
+pub use problem::Problem;
 pub use query::{QueryAnswer, QueryEntity, QueryRecord};
 pub use scalar::{Address, Decimal, Hash, Receiver, Selector};
 pub use stats::Stats;
