@@ -1,8 +1,9 @@
 use alloy_primitives::hex;
 use domain::Address;
+use utoipa::IntoParams;
 
-use super::{Query, path::FromPathSegment};
-use crate::error::ApiError;
+use super::{FromQuery, Query, path::FromPathSegment};
+use crate::{error::ApiError, wire::AnyCaseAddress};
 
 const FIELD: &str = "address";
 
@@ -18,6 +19,33 @@ pub(super) fn parse_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     hex::decode_to_array(text.strip_prefix("0x").filter(|digits| digits.len() == 2 * N)?).ok()
 }
 
+/// The address that a path speaks of, for the document.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "it only describes; `ValidPath<Address>` reads")]
+pub(crate) struct AddressInPath {
+    /// The address in any letter case
+    #[param(inline, value_type = AnyCaseAddress)]
+    address: Address,
+}
+
+/// Whose belongings are asked for.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct OwnerParams {
+    /// The owner's address; any letter case.
+    #[param(inline, value_type = AnyCaseAddress)]
+    pub(crate) owner: Address,
+}
+
+impl FromQuery for OwnerParams {
+    fn from_query(query: &Query) -> Result<Self, ApiError> {
+        const OWNER: &str = "owner";
+        let owner = query.find(OWNER)?.ok_or(ApiError::MissingField { field: OWNER })?;
+        Ok(Self { owner: parse_address(OWNER, owner)? })
+    }
+}
+
 impl FromPathSegment for Address {
     const FIELD: &'static str = FIELD;
 
@@ -29,12 +57,6 @@ impl FromPathSegment for Address {
 impl Query {
     pub(crate) fn find_address(&self) -> Result<Option<Address>, ApiError> {
         self.find(FIELD)?.map(|text| parse_address(FIELD, text)).transpose()
-    }
-
-    /// The owner whose belongings are asked for.
-    pub(crate) fn owner(&self) -> Result<Address, ApiError> {
-        const OWNER: &str = "owner";
-        parse_address(OWNER, self.find(OWNER)?.ok_or(ApiError::MissingField { field: OWNER })?)
     }
 }
 

@@ -13,7 +13,7 @@ mod query_body;
 mod webhook_id;
 mod whole_number;
 
-pub(crate) use address::parse_address;
+pub(crate) use address::{AddressInPath, OwnerParams, parse_address};
 pub(crate) use body::{FromBody, ValidBody};
 pub(crate) use fields::Fields;
 pub(crate) use key_id::KeyIdParam;

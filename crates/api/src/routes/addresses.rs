@@ -8,7 +8,7 @@ use crate::{
     answer::{Answer, Freshness},
     document::{BadParameter, NoSuchAddress, NodeOrIndexUnavailable, NotModified, Unavailable},
     error::ApiError,
-    params::{Paging, ValidPath, ValidQuery},
+    params::{AddressInPath, Paging, ValidPath, ValidQuery},
     wire,
 };
 
@@ -25,13 +25,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     get,
     path = "/addresses/{address}",
     tag = "chain",
-    params((
-        "address" = String,
-        Path,
-        description = "The address in any letter case",
-        pattern = "^0x[0-9a-fA-F]{40}$",
-        example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5",
-    )),
+    params(AddressInPath),
     responses(
         (status = 200, description = "The address", body = wire::AddressDetail),
         NotModified,
@@ -61,13 +55,7 @@ async fn get_address(
     path = "/addresses/{address}/tokens",
     tag = "chain",
     params(
-        (
-            "address" = String,
-            Path,
-            description = "The address in any letter case",
-            pattern = "^0x[0-9a-fA-F]{40}$",
-            example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5",
-        ),
+        AddressInPath,
         Paging
     ),
     responses(

@@ -10,7 +10,7 @@ use crate::{
     answer::{Answer, Freshness},
     document::{BadCall, BadParameter, CallRefused, NodeOrIndexUnavailable, NotModified, NotVerified, Unavailable},
     error::ApiError,
-    params::{Paging, ValidBody, ValidPath, ValidQuery},
+    params::{AddressInPath, Paging, ValidBody, ValidPath, ValidQuery},
     wire,
 };
 
@@ -49,13 +49,7 @@ async fn list_contracts(
     get,
     path = "/contracts/{address}",
     tag = "contracts",
-    params((
-        "address" = String,
-        Path,
-        description = "The address in any letter case",
-        pattern = "^0x[0-9a-fA-F]{40}$",
-        example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5",
-    )),
+    params(AddressInPath),
     responses(
         (status = 200, description = "The contract", body = wire::VerifiedContract),
         NotModified,
@@ -85,13 +79,7 @@ async fn get_contract(
     post,
     path = "/contracts/{address}/call",
     tag = "contracts",
-    params((
-        "address" = String,
-        Path,
-        description = "The address in any letter case",
-        pattern = "^0x[0-9a-fA-F]{40}$",
-        example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5",
-    )),
+    params(AddressInPath),
     request_body = wire::CallRequest,
     responses(
         (status = 200, description = "What the function returns", body = wire::CallAnswer),
@@ -115,13 +103,7 @@ async fn call_contract(
     path = "/contracts/{address}/call",
     tag = "contracts",
     params(
-        (
-            "address" = String,
-            Path,
-            description = "The address in any letter case",
-            pattern = "^0x[0-9a-fA-F]{40}$",
-            example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5",
-        ),
+        AddressInPath,
         wire::CallRequest
     ),
     responses(

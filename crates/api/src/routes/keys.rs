@@ -1,6 +1,4 @@
 use axum::{extract::State, http::StatusCode};
-use domain::Address;
-use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
@@ -13,7 +11,7 @@ use crate::{
     },
     error::ApiError,
     keys::Caller,
-    params::{FromQuery, KeyIdParam, Query, ValidBody, ValidPath, ValidQuery},
+    params::{KeyIdParam, OwnerParams, ValidBody, ValidPath, ValidQuery},
     wire,
 };
 
@@ -21,31 +19,12 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list_keys, create_key)).routes(routes!(revoke_key))
 }
 
-/// Whose keys are wanted.
-#[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
-struct ListKeysParams {
-    /// The owner's address; any letter case.
-    #[param(
-        value_type = String,
-        pattern = "^0x[0-9a-fA-F]{40}$",
-        example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"
-    )]
-    owner: Address,
-}
-
-impl FromQuery for ListKeysParams {
-    fn from_query(query: &Query) -> Result<Self, ApiError> {
-        Ok(Self { owner: query.owner()? })
-    }
-}
-
 /// The keys of an owner
 #[utoipa::path(
     get,
     path = "/keys",
     tag = "keys",
-    params(ListKeysParams),
+    params(OwnerParams),
     responses(
         (status = 200, description = "The keys, newest first", body = wire::ApiKeyList),
         BadParameter,
@@ -57,7 +36,7 @@ impl FromQuery for ListKeysParams {
 async fn list_keys(
     State(app): State<App>,
     caller: Caller,
-    ValidQuery(params): ValidQuery<ListKeysParams>,
+    ValidQuery(params): ValidQuery<OwnerParams>,
 ) -> Result<Answer<wire::ApiKeyList>, ApiError> {
     caller.must_be(params.owner, app.access)?;
     let keys = app.records.list_keys(params.owner).await?;

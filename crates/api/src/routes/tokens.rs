@@ -7,7 +7,7 @@ use crate::{
     answer::{Answer, Freshness},
     document::{BadParameter, NoSuchToken, NotModified, Unavailable},
     error::ApiError,
-    params::{Paging, ValidPath, ValidQuery},
+    params::{AddressInPath, Paging, ValidPath, ValidQuery},
     wire,
 };
 
@@ -36,13 +36,7 @@ async fn list_tokens(
     get,
     path = "/tokens/{address}",
     tag = "chain",
-    params((
-        "address" = String,
-        Path,
-        description = "The token's address in any letter case",
-        pattern = "^0x[0-9a-fA-F]{40}$",
-        example = "0x55d398326f99059ff775485246999027b3197955",
-    )),
+    params(AddressInPath),
     responses(
         (status = 200, description = "The token", body = wire::Token),
         NotModified,
@@ -67,13 +61,7 @@ async fn get_token(
     path = "/tokens/{address}/holders",
     tag = "chain",
     params(
-        (
-            "address" = String,
-            Path,
-            description = "The token's address in any letter case",
-            pattern = "^0x[0-9a-fA-F]{40}$",
-            example = "0x55d398326f99059ff775485246999027b3197955",
-        ),
+        AddressInPath,
         Paging
     ),
     responses(

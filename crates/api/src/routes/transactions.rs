@@ -23,11 +23,7 @@ struct ListTransactionsParams {
     #[param(ignore)]
     paging: Paging,
     /// Only those from or to this address; any letter case.
-    #[param(
-        value_type = Option<String>,
-        pattern = "^0x[0-9a-fA-F]{40}$",
-        example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"
-    )]
+    #[param(inline, value_type = Option<wire::AnyCaseAddress>)]
     address: Option<Address>,
 }
 

@@ -1,6 +1,5 @@
 use axum::{extract::State, http::StatusCode};
-use domain::{Address, WebhookId};
-use utoipa::IntoParams;
+use domain::WebhookId;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
@@ -13,7 +12,7 @@ use crate::{
     },
     error::ApiError,
     keys::Caller,
-    params::{DeliveryPath, FromQuery, Paging, Query, ValidBody, ValidPath, ValidQuery, WebhookIdParam},
+    params::{DeliveryPath, OwnerParams, Paging, ValidBody, ValidPath, ValidQuery, WebhookIdParam},
     wire,
 };
 
@@ -25,25 +24,6 @@ pub(super) fn router() -> OpenApiRouter<App> {
         .routes(routes!(ping_webhook))
         .routes(routes!(redeliver))
         .routes(routes!(rotate_secret))
-}
-
-/// Whose webhooks are wanted.
-#[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
-struct ListWebhooksParams {
-    /// The owner's address; any letter case.
-    #[param(
-        value_type = String,
-        pattern = "^0x[0-9a-fA-F]{40}$",
-        example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"
-    )]
-    owner: Address,
-}
-
-impl FromQuery for ListWebhooksParams {
-    fn from_query(query: &Query) -> Result<Self, ApiError> {
-        Ok(Self { owner: query.owner()? })
-    }
 }
 
 /// Whose the webhook is decides; of another owner's it is not even said that there is one.
@@ -61,7 +41,7 @@ async fn must_own(app: &App, caller: &Caller, id: WebhookId) -> Result<(), ApiEr
     get,
     path = "/webhooks",
     tag = "webhooks",
-    params(ListWebhooksParams),
+    params(OwnerParams),
     responses(
         (status = 200, description = "The webhooks, newest first", body = wire::WebhookList),
         BadParameter,
@@ -73,7 +53,7 @@ async fn must_own(app: &App, caller: &Caller, id: WebhookId) -> Result<(), ApiEr
 async fn list_webhooks(
     State(app): State<App>,
     caller: Caller,
-    ValidQuery(params): ValidQuery<ListWebhooksParams>,
+    ValidQuery(params): ValidQuery<OwnerParams>,
 ) -> Result<Answer<wire::WebhookList>, ApiError> {
     caller.must_be(params.owner, app.access)?;
     let webhooks = app.webhooks.list(params.owner).await?;

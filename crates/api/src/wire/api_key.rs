@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
-use super::Timestamp;
+use super::{AnyCaseAddress, Timestamp};
 use crate::{
     error::ApiError,
     keys::{IssuedKey, KeyText, Proof, SignatureBytes},
@@ -135,11 +135,7 @@ impl RevokedKey {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewKeyRequest {
     /// Whose key it will be; any letter case.
-    #[schema(
-        value_type = String,
-        pattern = "^0x[0-9a-fA-F]{40}$",
-        example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"
-    )]
+    #[schema(value_type = AnyCaseAddress)]
     pub(crate) owner_address: domain::Address,
     /// A name for the key.
     #[schema(

@@ -13,7 +13,7 @@ use crate::{
 #[into_params(parameter_in = Query)]
 pub struct CallRequest {
     /// A function that only reads; its whole signature, as `balanceOf(address)`, where there are several of the name.
-    #[schema(example = "balanceOf")]
+    #[schema(max_length = 4_096, example = "balanceOf")]
     #[param(example = "balanceOf")]
     pub(crate) function_name: String,
     /// Integers as decimal or 0x strings or as numbers, bytes and addresses as 0x strings, structs as objects or as lists
@@ -22,7 +22,7 @@ pub struct CallRequest {
     #[param(value_type = Option<String>, example = "[\"0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5\"]")]
     pub(crate) args: Vec<Box<RawValue>>,
     /// At which block's state; by default at the newest.
-    #[schema(value_type = Option<u64>, example = 21_000_000)]
+    #[schema(value_type = Option<u64>, maximum = 9_007_199_254_740_991_u64, example = 21_000_000)]
     #[param(value_type = Option<usize>, minimum = 0, example = 21_000_000)]
     pub(crate) block_number: Option<u64>,
 }
@@ -57,7 +57,7 @@ impl FromQuery for CallRequest {
 }
 
 fn name(text: String) -> Result<String, ApiError> {
-    if text.len() <= MAX_NAME {
+    if text.chars().count() <= MAX_NAME {
         return Ok(text);
     }
     Err(ApiError::InvalidParameter { field: NAME, rule: "must not have more than 4096 characters" })

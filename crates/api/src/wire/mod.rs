@@ -31,7 +31,7 @@ pub use health::{BlockTip, Health, HealthStatus, Phase};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
 pub use problem::Problem;
 pub use query::{QueryAnswer, QueryEntity, QueryRecord};
-pub use scalar::{Address, Decimal, Hash, Receiver, Selector};
+pub use scalar::{Address, AnyCaseAddress, Decimal, Hash, Receiver, Selector};
 pub use stats::Stats;
 pub use time::Timestamp;
 pub use token::{BalanceSource, Token, TokenList, TokenType};
@@ -41,6 +41,6 @@ pub use transfer::TokenTransfer;
 pub use verify::{VerifyAnswer, VerifyRequest};
 pub use webhook::{
     CreatedWebhook, DeletedWebhook, Delivery, DeliveryAttempt, DeliveryList, DeliveryStatus, EventType,
-    NewWebhookRequest, QueuedDelivery, RevealedSecret, RotatedSecret, WantedEvent, Webhook, WebhookChangeRequest,
-    WebhookList,
+    NewWebhookRequest, QueuedDelivery, ReceiverUrl, RevealedSecret, RotatedSecret, WantedEvent, Webhook,
+    WebhookChangeRequest, WebhookList,
 };

@@ -20,6 +20,11 @@ impl Serialize for Address {
     }
 }
 
+/// An address as it is taken from a caller: in any letter case.
+#[derive(Debug, ToSchema)]
+#[schema(value_type = String, pattern = "^0x[0-9a-fA-F]{40}$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
+pub struct AnyCaseAddress(pub domain::Address);
+
 /// Whom a transaction is sent to, lower case; the empty string where it creates a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(value_type = String, pattern = "^(0x[0-9a-f]{40})?$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use store::Kept;
 use utoipa::ToSchema;
 
-use super::{Address, MatchKind};
+use super::{Address, AnyCaseAddress, MatchKind};
 use crate::{
     error::ApiError,
     params::{Fields, FromBody, parse_address},
@@ -24,17 +24,17 @@ const MAX_ARGUMENTS: usize = 128 * 1024;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VerifyRequest {
     /// Where the contract is; any letter case.
-    #[schema(
-        value_type = String,
-        pattern = "^0x[0-9a-fA-F]{40}$",
-        example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"
-    )]
+    #[schema(value_type = AnyCaseAddress)]
     pub(crate) address: domain::Address,
     /// The full Solidity source as one file; or several files as `{"A.sol":{"content":"..."}}`; or standard JSON input,
     /// also in one more pair of braces.
-    #[schema(value_type = String, min_length = 1, example = "contract A { uint256 public x; }")]
+    #[schema(value_type = String, pattern = r"\S", example = "contract A { uint256 public x; }")]
     pub(crate) source_code: Sources,
-    #[schema(value_type = String, example = "v0.8.20+commit.a1b79de6")]
+    #[schema(
+        value_type = String,
+        pattern = r"^\s*v?[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[0-9A-Za-z.]{1,40})?(\+commit\.[0-9a-fA-F]{8,}([.+_-].*)?)?\s*$",
+        example = "v0.8.20+commit.a1b79de6"
+    )]
     pub(crate) compiler_version: CompilerVersion,
     /// An SPDX identifier; by default what the source says.
     #[schema(value_type = Option<String>, max_length = 64, pattern = "^[A-Za-z0-9.+() -]*$", example = "MIT")]
@@ -53,7 +53,7 @@ pub struct VerifyRequest {
     #[schema(value_type = Option<bool>, example = false)]
     pub(crate) via_ir: Option<bool>,
     /// Addresses of external libraries by `Name` or `file:Name`; by default they are read from the code.
-    #[schema(value_type = Option<BTreeMap<String, String>>)]
+    #[schema(value_type = Option<BTreeMap<String, AnyCaseAddress>>)]
     pub(crate) libraries: BTreeMap<String, domain::Address>,
     /// Hexadecimal; by default they are read from the creating transaction.
     #[schema(value_type = Option<String>, pattern = "^(0x)?([0-9a-fA-F]{2})*$", example = "0x")]

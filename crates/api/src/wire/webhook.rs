@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 use webhooks::{Registered, Registration, Secret};
 
-use super::{Address, Hash, Timestamp};
+use super::{Address, AnyCaseAddress, Hash, Timestamp};
 use crate::{
     error::ApiError,
     params::{Fields, FromBody, Paging, parse_address},
@@ -315,26 +315,28 @@ impl DeliveryList {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewWebhookRequest {
     /// Whose webhook it will be; any letter case.
-    #[schema(
-        value_type = String,
-        pattern = "^0x[0-9a-fA-F]{40}$",
-        example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"
-    )]
+    #[schema(value_type = AnyCaseAddress)]
     pub(crate) owner_address: domain::Address,
-    /// Where messages are sent: https, without credentials, at a public address.
-    #[schema(max_length = 2_048, example = "https://receiver.example/hook")]
+    #[schema(value_type = ReceiverUrl)]
     pub(crate) url: String,
     /// The address to watch; the owner's where it is left out.
-    #[schema(
-        value_type = Option<String>,
-        pattern = "^0x[0-9a-fA-F]{40}$",
-        example = "0x55d398326f99059ff775485246999027b3197955"
-    )]
+    #[schema(value_type = Option<AnyCaseAddress>)]
     pub(crate) watch_address: Option<domain::Address>,
     /// What to tell of; `["tx"]` where it is left out.
     #[schema(value_type = Option<Vec<WantedEvent>>, min_items = 1, example = json!(["tx", "token_transfer"]))]
     pub(crate) event_types: Option<EventKinds>,
 }
+
+/// Where messages are sent: https, without credentials, at a public address. Whether a host is one is found out when it is
+/// looked up, which no pattern can do.
+#[derive(Debug, ToSchema)]
+#[schema(
+    value_type = String,
+    max_length = 2_048,
+    pattern = r"^[Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7f-\xa0\s\\/?#@]+([/?#][^\x00-\x20\x7f-\xa0\s\\]*)?$",
+    example = "https://receiver.example/hook"
+)]
+pub struct ReceiverUrl(pub String);
 
 /// What can be asked for.
 #[derive(Debug, ToSchema)]
@@ -378,7 +380,7 @@ pub struct WebhookChangeRequest {
     /// Switched on again, a webhook gets what is queued for it.
     #[schema(value_type = Option<bool>, example = true)]
     pub(crate) active: Option<bool>,
-    #[schema(max_length = 2_048, example = "https://receiver.example/hook")]
+    #[schema(value_type = Option<ReceiverUrl>)]
     pub(crate) url: Option<String>,
     #[schema(value_type = Option<Vec<WantedEvent>>, min_items = 1, example = json!(["tx", "removed"]))]
     pub(crate) event_types: Option<EventKinds>,

@@ -71,9 +71,14 @@ impl Target {
             return Err(UrlFault::Malformed);
         }
         let url = Url::parse(text).map_err(|_| UrlFault::Malformed)?;
+        // They also find a host where there are fewer slashes than two, or more.
+        let authority = text.get(url.scheme().len()..).and_then(|rest| rest.strip_prefix("://"));
+        if authority.is_some_and(|authority| authority.starts_with('/')) {
+            return Err(UrlFault::NoHost);
+        }
         let security = match (url.scheme(), insecure) {
-            ("https", _) => Security::Tls,
-            ("http", Insecure::Allowed) => Security::Plain,
+            ("https", _) if authority.is_some() => Security::Tls,
+            ("http", Insecure::Allowed) if authority.is_some() => Security::Plain,
             _ => return Err(UrlFault::NotHttps),
         };
         if !url.username().is_empty()
@@ -168,6 +173,9 @@ mod tests {
             ("https://@receiver.example/", UrlFault::Credentials),
             ("https://receiver.example:0/", UrlFault::PortZero),
             ("https://./", UrlFault::NoHost),
+            ("https:receiver.example", UrlFault::NotHttps),
+            ("https:/receiver.example", UrlFault::NotHttps),
+            ("https:///receiver.example", UrlFault::NoHost),
         ] {
             assert_eq!(target(text), Err(fault), "{text}");
         }
