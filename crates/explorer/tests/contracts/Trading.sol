@@ -25,13 +25,57 @@ contract TraderV3 {
         pay(amount0, amount1);
     }
 
+    function pancakeV3MintCallback(uint256 amount0, uint256 amount1, bytes calldata) external {
+        pay(amount0, amount1);
+    }
+
     function uniswapV3SwapCallback(int256 amount0, int256 amount1, bytes calldata) external {
+        payWhatIsOwed(amount0, amount1);
+    }
+
+    function pancakeV3SwapCallback(int256 amount0, int256 amount1, bytes calldata) external {
+        payWhatIsOwed(amount0, amount1);
+    }
+
+    function payWhatIsOwed(int256 amount0, int256 amount1) private {
         pay(amount0 > 0 ? uint256(amount0) : 0, amount1 > 0 ? uint256(amount1) : 0);
     }
 
     function pay(uint256 amount0, uint256 amount1) private {
         if (amount0 > 0) IERC20(IPoolV3(msg.sender).token0()).transfer(msg.sender, amount0);
         if (amount1 > 0) IERC20(IPoolV3(msg.sender).token1()).transfer(msg.sender, amount1);
+    }
+}
+
+/// Makes PancakeSwap's pools when their factory asks for one. It is taught their code in parts, since all of it is too
+/// much for a contract to hold and for a transaction to write.
+contract PancakePoolDeployer {
+    struct Parameters {
+        address factory;
+        address token0;
+        address token1;
+        uint24 fee;
+        int24 tickSpacing;
+    }
+
+    Parameters public parameters;
+    bytes private code;
+
+    function learn(bytes calldata part) external {
+        code = bytes.concat(code, part);
+    }
+
+    function deploy(address factory, address token0, address token1, uint24 fee, int24 tickSpacing)
+        external
+        returns (address pool)
+    {
+        parameters = Parameters(factory, token0, token1, fee, tickSpacing);
+        bytes memory creation = code;
+        bytes32 salt = keccak256(abi.encode(token0, token1, fee));
+        assembly {
+            pool := create2(0, add(creation, 32), mload(creation), salt)
+        }
+        require(pool != address(0), "no pool");
     }
 }
 

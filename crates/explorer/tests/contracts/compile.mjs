@@ -1,4 +1,4 @@
-// Compiles the contracts of this folder, and takes Uniswap's as their authors built them.
+// Compiles the contracts of this folder, and takes Uniswap's and PancakeSwap's as their authors built them.
 //
 //   node compile.mjs
 //
@@ -15,6 +15,8 @@ const libraries = process.env.EXPLORER_TEST_CLIENTS;
 const require = createRequire(join(libraries, "package.json"));
 
 const BUILT = {
+  PancakeV3Factory: "@pancakeswap/v3-core/artifacts/contracts/PancakeV3Factory.sol/PancakeV3Factory.json",
+  PancakeV3Pool: "@pancakeswap/v3-core/artifacts/contracts/PancakeV3Pool.sol/PancakeV3Pool.json",
   UniswapV2Factory: "@uniswap/v2-core/build/UniswapV2Factory.json",
   UniswapV3Factory: "@uniswap/v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json",
 };

@@ -2,7 +2,7 @@
 
 use alloy_primitives::U256;
 
-use super::contracts::{ask_address, call, deploy, pay, send, submit};
+use super::contracts::{ask_address, call, deploy, pay, send, submit, teach_pancake_pools};
 use super::encoding::{Word, event, spoken, words};
 use crate::support::Anvil;
 
@@ -27,10 +27,11 @@ pub(super) struct Scene {
     clone_maker: String,
     create2_maker: String,
     pub(super) factory_v2: String,
-    pub(super) factory_v3: String,
+    /// Uniswap's and PancakeSwap's.
+    pub(super) factories_v3: [String; 2],
     trader: String,
     pair: String,
-    pool: String,
+    pools: [String; 2],
     pretender: String,
 }
 
@@ -44,14 +45,22 @@ impl Scene {
         let mintable = new("MintableCoin", &[]).await;
         call(&anvil, alice, &mintable, "mint(address,uint256)", &[alice.into(), (18 * ONE).into()]).await;
         let factory_v2 = new("UniswapV2Factory", &[alice.into()]).await;
-        let factory_v3 = new("UniswapV3Factory", &[]).await;
+        let uniswap = new("UniswapV3Factory", &[]).await;
+        let deployer = new("PancakePoolDeployer", &[]).await;
+        teach_pancake_pools(&anvil, alice, &deployer).await;
+        let pancake = new("PancakeV3Factory", &[(&deployer).into()]).await;
         let pair = make_pair(&anvil, alice, &factory_v2, &coin, &mintable).await;
-        let pool = make_pool(&anvil, alice, &factory_v3, &coin, &mintable).await;
+        let pools = [
+            make_pool(&anvil, alice, &uniswap, [&coin, &mintable], 3_000).await,
+            make_pool(&anvil, alice, &pancake, [&coin, &mintable], 2_500).await,
+        ];
         let trader = new("TraderV3", &[]).await;
         for token in [&coin, &mintable] {
             call(&anvil, alice, token, "transfer(address,uint256)", &[(&trader).into(), (8 * ONE).into()]).await;
         }
-        call(&anvil, alice, &trader, "provide(address,uint128)", &[(&pool).into(), ONE.into()]).await;
+        for pool in &pools {
+            call(&anvil, alice, &trader, "provide(address,uint128)", &[pool.into(), ONE.into()]).await;
+        }
         let pretender = new("PretendedPool", &[(&factory_v2).into(), (&coin).into(), (&mintable).into()]).await;
         Self {
             pieces: new("Pieces", &[]).await,
@@ -68,10 +77,10 @@ impl Scene {
             coin,
             mintable,
             factory_v2,
-            factory_v3,
+            factories_v3: [uniswap, pancake],
             trader,
             pair,
-            pool,
+            pools,
             pretender,
             anvil,
         }
@@ -221,9 +230,11 @@ impl Scene {
                 self.call(alice, pair, "swap(uint256,uint256,address,bytes)", &arguments).await;
             }
         }
-        for (zero_for_one, amount) in [(1, 5_000 + round), (0, 3_000)] {
-            let arguments = [(&self.pool).into(), zero_for_one.into(), amount.into()];
-            self.call(self.person(3), &self.trader, "trade(address,bool,int256)", &arguments).await;
+        for pool in &self.pools {
+            for (zero_for_one, amount) in [(1, 5_000 + round), (0, 3_000)] {
+                let arguments = [pool.into(), zero_for_one.into(), amount.into()];
+                self.call(self.person(3), &self.trader, "trade(address,bool,int256)", &arguments).await;
+            }
         }
     }
 
@@ -253,8 +264,8 @@ async fn make_pair(anvil: &Anvil, from: &String, factory: &str, one: &String, ot
     pair
 }
 
-async fn make_pool(anvil: &Anvil, from: &str, factory: &str, one: &String, other: &String) -> String {
-    let arguments = [one.into(), other.into(), 3_000.into()];
+async fn make_pool(anvil: &Anvil, from: &str, factory: &str, [one, other]: [&String; 2], fee: u64) -> String {
+    let arguments = [one.into(), other.into(), fee.into()];
     call(anvil, from, factory, "createPool(address,address,uint24)", &arguments).await;
     let pool = ask_address(anvil, factory, "getPool(address,address,uint24)", &arguments).await;
     call(anvil, from, &pool, "initialize(uint160)", &[PRICE_OF_ONE.into()]).await;

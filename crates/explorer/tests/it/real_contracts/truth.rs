@@ -178,12 +178,14 @@ impl Logs {
         } else if is("PairCreated(address,address,address,uint256)") && emitter == scene.factory_v2 {
             let tokens = [topics[1], topics[2]].map(|token| read_address(token).unwrap());
             self.pools.insert(read_address(words[0]).unwrap(), Pool { factory: emitter, v3: false, tokens });
-        } else if is("PoolCreated(address,address,uint24,int24,address)") && emitter == scene.factory_v3 {
+        } else if is("PoolCreated(address,address,uint24,int24,address)") && scene.factories_v3.contains(&emitter) {
             let tokens = [topics[1], topics[2]].map(|token| read_address(token).unwrap());
             self.pools.insert(read_address(words[1]).unwrap(), Pool { factory: emitter, v3: true, tokens });
         } else if is("Swap(address,uint256,uint256,uint256,uint256,address)") {
             self.swaps.push(Swap { place, pool: emitter, v3: false, words });
-        } else if is("Swap(address,address,int256,int256,uint160,uint128,int24)") {
+        } else if is("Swap(address,address,int256,int256,uint160,uint128,int24)")
+            || is("Swap(address,address,int256,int256,uint160,uint128,int24,uint128,uint128)")
+        {
             self.swaps.push(Swap { place, pool: emitter, v3: true, words });
         }
     }
