@@ -15,7 +15,7 @@ impl EmbeddedReader {
     pub fn fingerprint(&self) -> Result<B256, StoreError> {
         let view = self.engine().view();
         let mut digest = Keccak256::new();
-        for table in Table::ALL.into_iter().filter(|table| table.is_of_the_chain()) {
+        for table in Table::ALL.iter().copied().filter(|table| table.is_of_the_chain()) {
             for row in view.prefix(table, &Key::EMPTY) {
                 let (key, value) = row?;
                 digest.update([table as u8]);
