@@ -4,6 +4,7 @@
 //! carry the count of what came before them. So a total is read, a page is a seek whatever its depth, a range of blocks
 //! is two searches, and taking a block back cuts the ends off the lists it had grown.
 
+mod aside;
 mod cache;
 mod codec;
 mod engine;

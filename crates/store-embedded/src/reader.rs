@@ -6,8 +6,9 @@ use domain::{
     PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
     TransactionFilter, Transfer, TransferFilter,
 };
-use store::{BoxError, ChainReader, KeptAccounts, StoreError};
+use store::{ChainReader, KeptAccounts, StoreError};
 
+use crate::aside::aside;
 use crate::engine::Engine;
 use crate::keys::{Key, Table};
 use crate::read::{Marks, Reading};
@@ -35,9 +36,7 @@ impl EmbeddedReader {
         question: impl FnOnce(&Reading) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (engine, marks) = (self.engine.clone(), self.marks.clone());
-        tokio::task::spawn_blocking(move || question(&Reading::open(&engine, marks)?))
-            .await
-            .map_err(|stopped| StoreError::Backend(BoxError::from(stopped)))?
+        aside(move || question(&Reading::open(&engine, marks)?)).await
     }
 }
 
@@ -141,8 +140,6 @@ impl KeptAccounts for EmbeddedReader {
     async fn keep_account(&self, address: Address, account: Account) -> Result<(), StoreError> {
         let mut batch = self.engine.batch();
         batch.put(Table::Account, &Key::address(&address), account_to_row(&account));
-        tokio::task::spawn_blocking(move || batch.commit())
-            .await
-            .map_err(|stopped| StoreError::Backend(BoxError::from(stopped)))?
+        aside(move || batch.commit()).await
     }
 }

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use domain::{Address, ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey};
-use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, BoxError, LISTED_KEYS, StoreError, UserRecords};
+use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, StoreError, UserRecords};
 use subtle::ConstantTimeEq;
 
+use crate::aside::aside;
 use crate::codec::{RowReader, RowWriter};
 use crate::engine::{Batch, Engine, View};
 use crate::keys::{Key, Table, number_after_hash, number_in_key};
@@ -31,7 +32,7 @@ impl EmbeddedUserRecords {
         question: impl FnOnce(&View) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let engine = self.engine.clone();
-        tokio::task::spawn_blocking(move || question(&engine.view())).await.map_err(stopped)?
+        aside(move || question(&engine.view())).await
     }
 
     /// Runs one change alone, and makes it durable if it succeeds.
@@ -44,19 +45,15 @@ impl EmbeddedUserRecords {
         E: From<StoreError> + Send + 'static,
     {
         let Self { engine, changing } = self.clone();
-        let work = tokio::task::spawn_blocking(move || {
+        aside(move || {
             let _alone = changing.lock().unwrap_or_else(PoisonError::into_inner);
             let mut batch = engine.batch();
             let outcome = change(&engine.view(), &mut batch)?;
             batch.commit_durably()?;
             Ok(outcome)
-        });
-        work.await.map_err(stopped)?
+        })
+        .await
     }
-}
-
-fn stopped(error: tokio::task::JoinError) -> StoreError {
-    StoreError::Backend(BoxError::from(error))
 }
 
 #[async_trait]

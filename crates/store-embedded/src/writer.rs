@@ -5,8 +5,9 @@ use domain::{
     Address, AuditSample, AuditVerdict, B256, BalanceQuestion, BlockChanges, BlockNumber, BlockRef, Bytes, TokenFacts,
     TokenQuestion, U256,
 };
-use store::{BoxError, ChainWriter, StoreError, Undo};
+use store::{ChainWriter, StoreError, Undo};
 
+use crate::aside::aside;
 use crate::engine::Engine;
 use crate::keys::{Key, Table};
 use crate::rows::BlockRow;
@@ -32,12 +33,11 @@ impl EmbeddedWriter {
         work: impl FnOnce(&Engine, &mut WriteState) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (engine, state) = (self.engine.clone(), Arc::clone(&self.state));
-        tokio::task::spawn_blocking(move || {
+        aside(move || {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             work(&engine, &mut state)
         })
         .await
-        .map_err(|stopped| StoreError::Backend(BoxError::from(stopped)))?
     }
 }
 

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use domain::{Address, B256, Page, PageRequest, VerifiedContract, VerifiedSummary};
 use row::Numbered;
-use store::{BoxError, Kept, StoreError, VerifiedContracts};
+use store::{Kept, StoreError, VerifiedContracts};
 
+use crate::aside::aside;
 use crate::engine::{Engine, View};
 use crate::keys::{Key, Table, number_in_key};
 
@@ -29,8 +30,7 @@ impl EmbeddedVerifiedContracts {
         work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let own = self.clone();
-        let done = tokio::task::spawn_blocking(move || work(&own)).await;
-        done.map_err(|error| StoreError::Backend(BoxError::from(error)))?
+        aside(move || work(&own)).await
     }
 
     fn keep(&self, contract: &VerifiedContract) -> Result<Kept, StoreError> {
