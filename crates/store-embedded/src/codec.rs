@@ -105,11 +105,12 @@ impl<'a> RowReader<'a> {
         Err(StoreError::Corrupt("a number without an end"))
     }
 
-    pub(crate) fn varint<T: TryFrom<u128>>(&mut self) -> Result<T, StoreError> {
+    #[inline]
+    pub(crate) fn varint<T: TryFrom<u64> + TryFrom<u128>>(&mut self) -> Result<T, StoreError> {
         // Nearly every number of a row fits in one or two bytes.
         let (number, rest) = match *self.0 {
-            [low, ref rest @ ..] if low < 0x80 => (u128::from(low), rest),
-            [low, high, ref rest @ ..] if high < 0x80 => (u128::from(low & 0x7f) | u128::from(high) << 7, rest),
+            [low, ref rest @ ..] if low < 0x80 => (u64::from(low), rest),
+            [low, high, ref rest @ ..] if high < 0x80 => (u64::from(low & 0x7f) | u64::from(high) << 7, rest),
             _ => return T::try_from(self.wide_varint()?).map_err(|_| TOO_LARGE),
         };
         self.0 = rest;

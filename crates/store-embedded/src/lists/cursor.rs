@@ -14,8 +14,10 @@ pub(crate) struct Cursor<'a> {
     role: Role,
     /// The chunk at hand.
     chunk: u32,
-    /// Its entries of the role that are still to come, the next one last.
-    ahead: Vec<u64>,
+    /// Its entries of the role.
+    ids: Vec<u64>,
+    /// Which of them it stands on.
+    at: usize,
     /// The chunks behind the one at hand, once the walk goes from neighbour to neighbour.
     following: Option<Chunks<'a>>,
 }
@@ -23,7 +25,7 @@ pub(crate) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// Stands on the first entry at or past `begin`.
     pub(crate) fn open(list: &'a List<'a>, role: Role, begin: u64) -> Result<Self, StoreError> {
-        let mut cursor = Self { list, role, chunk: 0, ahead: Vec::new(), following: None };
+        let mut cursor = Self { list, role, chunk: 0, ids: Vec::new(), at: 0, following: None };
         if let Some(first) = list.first_chunk(|chunk| chunk.last() >= begin)? {
             cursor.land(first, begin)?;
         }
@@ -32,19 +34,19 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub(crate) fn current(&self) -> Option<u64> {
-        self.ahead.last().copied()
+        self.ids.get(self.at).copied()
     }
 
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<(), StoreError> {
-        self.ahead.pop();
-        if self.ahead.is_empty() { self.fill() } else { Ok(()) }
+        self.at += 1;
+        if self.at < self.ids.len() { Ok(()) } else { self.fill() }
     }
 
     /// Moves on to the first entry at or past `id`, without looking at what lies between where that can be helped.
     #[inline]
     pub(crate) fn seek(&mut self, id: u64) -> Result<(), StoreError> {
-        match self.ahead.first() {
+        match self.ids.last() {
             Some(&furthest) if furthest < id => self.seek_beyond(id),
             _ => {
                 self.pass(id);
@@ -59,7 +61,7 @@ impl<'a> Cursor<'a> {
             if !self.step()? {
                 return Ok(());
             }
-            if self.ahead.first().is_some_and(|&furthest| furthest >= id) {
+            if self.ids.last().is_some_and(|&furthest| furthest >= id) {
                 self.pass(id);
                 return Ok(());
             }
@@ -67,7 +69,7 @@ impl<'a> Cursor<'a> {
         match self.list.first_chunk_from(self.chunk, |chunk| chunk.last() >= id)? {
             Some(landing) => self.land(landing, id),
             None => {
-                self.ahead.clear();
+                self.ids.clear();
                 Ok(())
             }
         }
@@ -80,23 +82,23 @@ impl<'a> Cursor<'a> {
         self.fill()
     }
 
-    /// Drops the entries at hand that lie before `id`.
+    /// Steps over the entries at hand that lie before `id`: most often none or one.
     #[inline]
     fn pass(&mut self, id: u64) {
-        while self.ahead.last().is_some_and(|&next| next < id) {
-            self.ahead.pop();
+        while self.ids.get(self.at).is_some_and(|&next| next < id) {
+            self.at += 1;
         }
     }
 
     /// Goes on to further chunks while the one at hand has nothing of the role left.
     fn fill(&mut self) -> Result<(), StoreError> {
-        while self.ahead.is_empty() && self.step()? {}
+        while self.at >= self.ids.len() && self.step()? {}
         Ok(())
     }
 
     /// Takes the neighbouring chunk in hand; false at the end of the list.
     fn step(&mut self) -> Result<bool, StoreError> {
-        self.ahead.clear();
+        self.ids.clear();
         let (list, chunk) = (self.list, self.chunk);
         match self.following.get_or_insert_with(|| list.chunks_after(chunk)).next() {
             Some(chunk) => self.take(&chunk?).map(|()| true),
@@ -105,12 +107,11 @@ impl<'a> Cursor<'a> {
     }
 
     fn take(&mut self, chunk: &Chunk) -> Result<(), StoreError> {
-        self.chunk = chunk.number();
-        self.ahead.clear();
+        (self.chunk, self.at) = (chunk.number(), 0);
         if chunk.before(self.role) < chunk.through(self.role) {
-            chunk.collect_ids(self.role, &mut self.ahead)?;
-            self.ahead.reverse();
+            return chunk.collect_ids(self.role, &mut self.ids);
         }
+        self.ids.clear();
         Ok(())
     }
 }

@@ -26,6 +26,12 @@ impl<'a> List<'a> {
         Ok(Self { view, key, tail, recent: RefCell::new(None), chunks_read: Cell::new(0) })
     }
 
+    /// The same list, to be read from elsewhere at the same time.
+    pub(crate) fn again(&self) -> Self {
+        let Self { view, key, tail, .. } = self;
+        Self { view, key: *key, tail: tail.clone(), recent: RefCell::new(None), chunks_read: Cell::new(0) }
+    }
+
     pub(crate) fn total(&self, role: Role) -> u64 {
         self.tail.through(role)
     }

@@ -7,6 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::available_parallelism;
 
 use domain::{BlockNumber, Page, PageRequest};
 use quick_cache::Weighter;
@@ -21,6 +22,8 @@ const STRIDE: u64 = 64;
 /// Marks kept in memory for all lists together, 16 bytes each.
 const CAPACITY: u64 = 1 << 20;
 const COMBINATIONS: usize = 4096;
+/// Entries ahead from which on a walk is worth more than one thread.
+const WORTH_SPLITTING: u64 = 64 * 1024;
 
 /// So many common numbers lie below this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -138,20 +141,56 @@ impl<'a> Marked<'a> {
     }
 }
 
-/// Walks on from a mark to `end`, and marks its way.
+/// Walks on from a mark to `end`, and marks its way. A long way is split into parts that are walked at the same time.
 fn marks_between(lists: &[(List<'_>, Role)], begin: Mark, end: u64) -> Result<Vec<Mark>, StoreError> {
-    let mut marks = Vec::new();
     if begin.id >= end {
-        return Ok(marks);
+        return Ok(Vec::new());
     }
-    let mut walk = Common::open(lists, begin.id)?;
-    let (mut below, mut marked_at) = (begin.below, walk.work());
-    while let Some(place) = walk.next()?.filter(|place| place.id() < end) {
-        if walk.work() - marked_at >= STRIDE {
-            marks.push(Mark { id: place.id(), below });
-            marked_at = walk.work();
+    let shortest = lists.iter().map(|(list, role)| list.total(*role)).min().unwrap_or_default();
+    let ahead = shortest.saturating_sub(begin.below);
+    let parts = if ahead < WORTH_SPLITTING { 1 } else { available_parallelism().map_or(1, usize::from) as u64 };
+    let bound = |part: u64| begin.id + (end - begin.id) * part / parts;
+    let ways: Vec<Result<Way, StoreError>> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..parts)
+            .map(|part| {
+                let again: Vec<_> = lists.iter().map(|(list, role)| (list.again(), *role)).collect();
+                scope.spawn(move || walk(&again, bound(part), bound(part + 1)))
+            })
+            .collect();
+        let first = walk(lists, begin.id, bound(1));
+        std::iter::once(first).chain(others.into_iter().map(|other| other.join().unwrap_or(Err(LOST)))).collect()
+    });
+    let (mut marks, mut below) = (Vec::new(), begin.below);
+    for (way, part) in ways.into_iter().zip(0..) {
+        let way = way?;
+        if part > 0 {
+            marks.push(Mark { id: bound(part), below });
         }
-        below += u64::from(matches!(place, Place::Met(_)));
+        marks.extend(way.marks.iter().map(|mark| Mark { id: mark.id, below: below + mark.below }));
+        below += way.met;
     }
     Ok(marks)
+}
+
+const LOST: StoreError = StoreError::Corrupt("a walk along lists ended early");
+
+/// What a walk found.
+struct Way {
+    /// How many it met.
+    met: u64,
+    /// Counted from where it began.
+    marks: Vec<Mark>,
+}
+
+fn walk(lists: &[(List<'_>, Role)], begin: u64, end: u64) -> Result<Way, StoreError> {
+    let mut walk = Common::open(lists, begin)?;
+    let (mut met, mut marks, mut marked_at) = (0, Vec::new(), walk.work());
+    while let Some(place) = walk.next()?.filter(|place| place.id() < end) {
+        if walk.work() - marked_at >= STRIDE {
+            marks.push(Mark { id: place.id(), below: met });
+            marked_at = walk.work();
+        }
+        met += u64::from(matches!(place, Place::Met(_)));
+    }
+    Ok(Way { met, marks })
 }
