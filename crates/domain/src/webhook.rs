@@ -11,6 +11,8 @@ pub type WebhookId = u64;
 const FAILURES_BEFORE_REST: u32 = 20;
 /// ... and how long they must have lasted.
 const FAILING_BEFORE_REST: UnixMillis = 72 * 60 * 60 * 1_000;
+/// Who rotates twice in a day still has receivers that know the first secret; nobody rotates so often as this.
+const KEPT_SECRETS: usize = 8;
 
 /// Somebody's wish to be told what happens at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +29,8 @@ pub struct Webhook {
     /// empty.
     pub after: Option<BlockRef>,
     pub secret: SealedSecret,
-    /// The secret before the last rotation, good for signatures until a time.
-    pub retired_secret: Option<RetiredSecret>,
+    /// Secrets before the last rotations, each good for signatures until a time; the newest first.
+    pub retired_secrets: Vec<RetiredSecret>,
     /// When the last attempt ended, however it did.
     pub last_triggered_at: Option<UnixMillis>,
     /// Failed attempts since the last success.
@@ -103,7 +105,8 @@ impl Webhook {
     /// Puts a new secret in the place of the old one, which stays good for a while.
     pub fn rotate(&mut self, secret: SealedSecret, old_until: UnixMillis) {
         let old = std::mem::replace(&mut self.secret, secret);
-        self.retired_secret = Some(RetiredSecret { secret: old, until: old_until });
+        self.retired_secrets.insert(0, RetiredSecret { secret: old, until: old_until });
+        self.retired_secrets.truncate(KEPT_SECRETS);
     }
 }
 
@@ -193,7 +196,7 @@ mod tests {
             created_at: 0,
             after: None,
             secret: SealedSecret::new(vec![1]),
-            retired_secret: None,
+            retired_secrets: Vec::new(),
             last_triggered_at: None,
             fail_count: 0,
             failing_since: None,
@@ -238,14 +241,17 @@ mod tests {
     }
 
     #[test]
-    fn secrets_do_not_show_themselves() {
+    fn rotated_secrets_stay_good_and_do_not_show_themselves() {
         let mut hook = webhook();
         hook.rotate(SealedSecret::new(vec![2]), 7);
-        assert_eq!(hook.secret.as_bytes(), [2]);
-        assert_eq!(
-            hook.retired_secret.as_ref().map(|old| (old.secret.as_bytes().to_vec(), old.until)),
-            Some((vec![1], 7))
-        );
+        hook.rotate(SealedSecret::new(vec![3]), 9);
+        let retired = |hook: &Webhook| -> Vec<(Vec<u8>, UnixMillis)> {
+            hook.retired_secrets.iter().map(|old| (old.secret.as_bytes().to_vec(), old.until)).collect()
+        };
+        assert_eq!(hook.secret.as_bytes(), [3]);
+        assert_eq!(retired(&hook), [(vec![2], 9), (vec![1], 7)], "rotated twice, both old ones stay good");
+        (4..40).for_each(|secret| hook.rotate(SealedSecret::new(vec![secret]), 11));
+        assert_eq!(retired(&hook).len(), 8);
         assert!(format!("{hook:?}").contains("SealedSecret(redacted)"));
     }
 

@@ -12,8 +12,14 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use webhooks::{
-    Dispatcher, Egress, EgressConfig, EncryptionKey, Matcher, Registry, RegistryError, TokenNames, Vault, Wake,
+    Dispatcher, Egress, EgressConfig, EncryptionKey, MOST_SET_ASIDE, Matcher, Registry, RegistryError, TokenNames,
+    Vault, Wake,
 };
+
+/// A quarter of all sockets may belong to receivers that are slow to answer.
+fn most_set_aside() -> usize {
+    usize::try_from(crate::open_files::raise_limit() / 4).unwrap_or(usize::MAX).min(MOST_SET_ASIDE)
+}
 
 pub(crate) struct Hooks {
     records: Arc<dyn WebhookRecords>,
@@ -68,7 +74,7 @@ impl Hooks {
         let matcher = Matcher::new(reader, Arc::clone(&records), sync.clone(), self.wake.clone(), names);
         tokio::spawn(matcher.run(cancel.clone()));
         tokio::spawn(webhooks::keep_house(records, cancel.clone()));
-        let dispatcher = Dispatcher::new(self.records, self.egress, self.vault, self.wake);
+        let dispatcher = Dispatcher::new(self.records, self.egress, self.vault, self.wake, most_set_aside());
         tokio::spawn(dispatcher.run(cancel.clone()))
     }
 }

@@ -14,6 +14,6 @@ pub use traits::{ChainReader, ChainWriter, KeptAccounts, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 pub use verified_contracts::{Kept, VerifiedContracts};
 pub use webhook_records::{
-    AddWebhookError, EnqueueError, KEPT_ATTEMPTS, Matches, QueueHead, QueueState, REMEMBERED_BLOCKS, Removal,
-    Retraction, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookRecords,
+    AddWebhookError, EnqueueError, KEPT_ATTEMPTS, LONGEST_WAIT, Matches, QueueHead, QueueState, REMEMBERED_BLOCKS,
+    Removal, Retraction, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookRecords,
 };

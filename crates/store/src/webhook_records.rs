@@ -10,6 +10,8 @@ use crate::StoreError;
 pub const WEBHOOKS_PER_OWNER: usize = 20;
 /// Attempts of one delivery that are kept: all of a schedule, and some that were asked for.
 pub const KEPT_ATTEMPTS: usize = 16;
+/// No message waits longer to be sent again. What is due later was written down by a clock that went wrong, and is due.
+pub const LONGEST_WAIT: UnixMillis = 30 * 60 * 60 * 1_000;
 /// Matched blocks that are remembered, so that it is seen when they leave the chain. No reorganisation goes deeper.
 pub const REMEMBERED_BLOCKS: BlockNumber = 16_384;
 

@@ -40,18 +40,25 @@ impl Trust {
         }
     }
 
-    /// Messages under way to all such endpoints at once. An endpoint that hangs holds its place for ten seconds, so those
-    /// that may hang are never given all places.
-    pub(crate) fn in_all(self) -> usize {
+    /// Young messages under way to all such endpoints at once. Those that may hang are never given all places.
+    pub(crate) fn young_in_all(self) -> usize {
         match self {
             Self::Proven => IN_ALL,
             Self::Unknown => 160,
             Self::Shaken | Self::Suspect => 32,
         }
     }
+
+    /// How long a message holds its place before it is set aside. Who is known to answer is given more time for it.
+    pub(crate) fn young_for(self) -> Duration {
+        match self {
+            Self::Proven => Duration::from_millis(250),
+            Self::Unknown | Self::Shaken | Self::Suspect => Duration::from_millis(100),
+        }
+    }
 }
 
-/// Messages under way at once.
+/// Young messages under way at once.
 pub(crate) const IN_ALL: usize = 256;
 
 /// How long to leave an endpoint alone that has failed so often in a row. `chance` lies between 0 and 1.
@@ -74,7 +81,7 @@ mod tests {
 
     #[test]
     fn places_are_kept_free_for_those_that_answer() {
-        let doubtful = [Trust::Unknown, Trust::Shaken, Trust::Suspect].map(Trust::in_all);
+        let doubtful = [Trust::Unknown, Trust::Shaken, Trust::Suspect].map(Trust::young_in_all);
         assert_eq!(IN_ALL - doubtful.iter().sum::<usize>(), 32);
         assert_eq!(Trust::of(0, true), Trust::Proven);
         assert_eq!(Trust::of(0, false), Trust::Unknown);

@@ -1,21 +1,23 @@
 //! Follows the index with a cursor of its own, and queues what concerns somebody.
 
+mod events;
+mod retract;
+
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::Duration,
 };
 
 use domain::{
-    Address, Block, BlockId, BlockNumber, BlockRange, BlockRef, EventIdentity, EventKind, EventPlace, NewDelivery,
-    Order, PageRequest, SyncStatus, TokenFacts, Transaction, TransactionFilter, Transfer, TransferFilter, WebhookId,
+    Block, BlockId, BlockNumber, BlockRange, BlockRef, NewDelivery, Order, PageRequest, SyncStatus, Transaction,
+    TransactionFilter, Transfer, TransferFilter, WebhookId,
 };
-use store::{ChainReader, EnqueueError, Matches, Removal, Retraction, StoreError, WebhookRecords};
+use store::{ChainReader, EnqueueError, Matches, StoreError, WebhookRecords};
 use tokio::sync::watch;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Wake, clock, matching::Watch, payload, payload::TokenNames};
+use crate::{Wake, clock, matching::Watch, payload::TokenNames};
 
 /// Blocks of one step at most, and about as many transactions.
 const BLOCKS_AT_ONCE: u32 = 64;
@@ -25,11 +27,8 @@ const PAGE: u32 = 2_000;
 /// Blocks below the cursor whose hashes are noted when nobody wants to know of them: where they leave the chain, it
 /// must be seen from where on.
 const NOTED_BLOCKS: u64 = 512;
-/// Matched blocks compared with the chain in one look.
-const COMPARED_AT_ONCE: usize = 64;
-/// How long a message waits for a new token to tell its name: it is asked behind the tip.
-const TOKEN_PATIENCE: Duration = Duration::from_secs(2);
-const TOKEN_PAUSE: Duration = Duration::from_millis(20);
+/// Until the index stands still again.
+const UNSTEADY_PAUSE: Duration = Duration::from_millis(20);
 const TROUBLE_PAUSE: Duration = Duration::from_secs(1);
 
 pub struct Matcher {
@@ -84,7 +83,7 @@ impl Matcher {
             self.sync.mark_unchanged();
             let pause = match self.step().await {
                 Ok(Step::Moved) => continue,
-                Ok(Step::Unsteady) => TOKEN_PAUSE,
+                Ok(Step::Unsteady) => UNSTEADY_PAUSE,
                 Ok(Step::Level) => {
                     // Should a signal ever be missed, the next look is not far.
                     let news = tokio::time::timeout(TROUBLE_PAUSE, self.sync.changed());
@@ -245,89 +244,6 @@ impl Matcher {
         }
     }
 
-    /// What is to be told, in chain order: a transaction, then what it moved.
-    async fn find_events(&self, watch: &Watch, content: &Content) -> Result<Vec<NewDelivery>, StoreError> {
-        let hashes: HashMap<BlockNumber, BlockRef> =
-            content.blocks.iter().map(|block| (block.number, block.id())).collect();
-        let mut inclusions: HashMap<BlockNumber, u32> = HashMap::new();
-        let mut tokens: HashMap<Address, TokenFacts> = HashMap::new();
-        let mut deliveries = Vec::new();
-        for transaction in &content.transactions {
-            let Some(&block) = hashes.get(&transaction.block_number) else { continue };
-            let place = EventPlace { block, tx_hash: transaction.hash };
-            let concerned = watch.of_transaction(transaction);
-            if !concerned.is_empty() {
-                let inclusion = self.inclusion(block, &mut inclusions).await?;
-                let body = payload::tx(transaction);
-                let event = Event { kind: EventKind::Tx, place, inclusion, log_index: None, batch_index: 0, body };
-                deliveries.extend(event.into_deliveries(concerned));
-            }
-            let of_it = content.transfers.get(&(transaction.block_number, transaction.index));
-            for transfer in of_it.into_iter().flatten() {
-                let concerned = watch.of_transfer(transfer);
-                if concerned.is_empty() {
-                    continue;
-                }
-                let inclusion = self.inclusion(block, &mut inclusions).await?;
-                let transfer = self.named(transfer, &mut tokens).await?;
-                deliveries.extend(
-                    Event {
-                        kind: EventKind::TokenTransfer,
-                        place,
-                        inclusion,
-                        log_index: Some(transfer.event.log_index),
-                        batch_index: transfer.event.batch_index,
-                        body: payload::token_transfer(&transfer, &block, self.names),
-                    }
-                    .into_deliveries(concerned),
-                );
-            }
-        }
-        Ok(deliveries)
-    }
-
-    async fn inclusion(&self, block: BlockRef, known: &mut HashMap<BlockNumber, u32>) -> Result<u32, StoreError> {
-        if let Some(inclusion) = known.get(&block.number) {
-            return Ok(*inclusion);
-        }
-        let inclusion = self.records.count_orphanings(block).await?;
-        known.insert(block.number, inclusion);
-        Ok(inclusion)
-    }
-
-    /// A transfer with its token's name. A new token is asked for it behind the tip: that is waited for, a little.
-    async fn named(
-        &self,
-        transfer: &Transfer,
-        tokens: &mut HashMap<Address, TokenFacts>,
-    ) -> Result<Transfer, StoreError> {
-        let mut transfer = transfer.clone();
-        let nameless =
-            transfer.token_name.is_empty() && transfer.token_symbol.is_empty() && transfer.token_decimals == 0;
-        if nameless {
-            let token = transfer.event.token;
-            let facts = match tokens.entry(token) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(unknown) => unknown.insert(self.facts_of(token).await?),
-            };
-            transfer.token_name.clone_from(&facts.name);
-            transfer.token_symbol.clone_from(&facts.symbol);
-            transfer.token_decimals = facts.decimals;
-        }
-        Ok(transfer)
-    }
-
-    async fn facts_of(&self, token: Address) -> Result<TokenFacts, StoreError> {
-        let until = Instant::now() + TOKEN_PATIENCE;
-        loop {
-            let facts = self.chain.find_token(token).await?.map(|token| token.facts).unwrap_or_default();
-            if facts.asked_at.is_some() || Instant::now() >= until {
-                return Ok(facts);
-            }
-            tokio::time::sleep(TOKEN_PAUSE).await;
-        }
-    }
-
     async fn enqueue(
         &self,
         watch: &Watch,
@@ -348,90 +264,5 @@ impl Matcher {
             Err(EnqueueError::Stale) => Ok(None),
             Err(EnqueueError::Store(error)) => Err(error),
         }
-    }
-
-    /// The chain was reorganised: goes back to the newest matched block that still stands, and takes back what was told of
-    /// those that do not.
-    async fn retract(&mut self, cursor: BlockRef) -> Result<Step, StoreError> {
-        let to = self.find_fork(cursor).await?;
-        let above = to.map_or(0, |to| to.number);
-        let mut removals = Vec::new();
-        let mut wanting: HashMap<WebhookId, bool> = HashMap::new();
-        for (delivery, body) in self.records.list_deliveries_above(above).await? {
-            let id = delivery.webhook;
-            if let Entry::Vacant(unknown) = wanting.entry(id) {
-                let webhook = self.records.find_webhook(id).await?;
-                unknown.insert(webhook.is_some_and(|webhook| webhook.events.contains(EventKind::Removed)));
-            }
-            if wanting.get(&id) == Some(&true) {
-                removals.push(Removal {
-                    of: delivery.number,
-                    delivery: NewDelivery {
-                        webhook: id,
-                        id: delivery.id.of_removal(),
-                        kind: EventKind::Removed,
-                        place: delivery.place,
-                        body: payload::removed(&delivery, &body),
-                    },
-                });
-            }
-        }
-        let mut rebased = Vec::new();
-        for watcher in self.records.watch_list().await?.watchers {
-            if let Some(after) = watcher.after
-                && to.is_none_or(|to| after.number > to.number)
-                && !self.stands(after).await?
-            {
-                rebased.push(watcher.webhook);
-            }
-        }
-        tracing::info!(from = cursor.number, to = above, "webhooks follow a reorganisation");
-        let told: BTreeSet<WebhookId> = removals.iter().map(|removal| removal.delivery.webhook).collect();
-        self.watch = None;
-        self.records.retract_matches(Retraction { to, removals, rebased }, clock::now()).await?;
-        self.wake.queued(told);
-        Ok(Step::Moved)
-    }
-
-    async fn find_fork(&self, cursor: BlockRef) -> Result<Option<BlockRef>, StoreError> {
-        let mut below = cursor.number.saturating_add(1);
-        loop {
-            let blocks = self.records.list_matched_blocks(below, COMPARED_AT_ONCE).await?;
-            let Some(last) = blocks.last() else { return Ok(None) };
-            below = last.number;
-            for block in blocks {
-                if self.stands(block).await? {
-                    return Ok(Some(block));
-                }
-            }
-        }
-    }
-}
-
-/// Something that happened, to be told to several.
-struct Event {
-    kind: EventKind,
-    place: EventPlace,
-    inclusion: u32,
-    log_index: Option<u32>,
-    batch_index: u32,
-    body: domain::Bytes,
-}
-
-impl Event {
-    fn into_deliveries(self, webhooks: Vec<WebhookId>) -> impl Iterator<Item = NewDelivery> {
-        webhooks.into_iter().map(move |webhook| {
-            let identity = EventIdentity {
-                webhook,
-                kind: self.kind,
-                block_hash: self.place.block.hash,
-                inclusion: self.inclusion,
-                tx_hash: self.place.tx_hash,
-                log_index: self.log_index,
-                batch_index: self.batch_index,
-            };
-            let (kind, place) = (self.kind, Some(self.place));
-            NewDelivery { webhook, id: identity.id(), kind, place, body: self.body.clone() }
-        })
     }
 }

@@ -18,7 +18,7 @@ mod secrets;
 mod sign;
 mod wake;
 
-pub use dispatch::Dispatcher;
+pub use dispatch::{Dispatcher, MOST_SET_ASIDE};
 pub use egress::{Egress, EgressConfig, EgressError, Insecure, UrlFault};
 pub use follow::Matcher;
 pub use housekeeping::keep_house;

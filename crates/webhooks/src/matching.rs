@@ -49,11 +49,17 @@ impl Watch {
         touched: impl IntoIterator<Item = Address>,
     ) -> Vec<WebhookId> {
         let mut concerned = Vec::new();
+        let mut seen = Vec::with_capacity(3);
         for address in touched {
+            // A webhook watches one address, so it can be found twice only where an address is.
+            if seen.contains(&address) {
+                continue;
+            }
+            seen.push(address);
             let Some(watchers) = self.by_address.get(&address) else { continue };
             for watcher in watchers {
                 let wanted = watcher.events.contains(kind) && watcher.after.is_none_or(|after| after.number < block);
-                if wanted && !concerned.contains(&watcher.webhook) {
+                if wanted {
                     concerned.push(watcher.webhook);
                 }
             }

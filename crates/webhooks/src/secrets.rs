@@ -162,9 +162,9 @@ impl Vault {
 
     /// The secrets that a webhook's messages are signed with, the newest first.
     pub(crate) fn secrets_of(&self, webhook: &Webhook) -> Result<Secrets, VaultError> {
-        let retired = webhook.retired_secret.as_ref();
-        let retired =
-            retired.map(|old| Ok::<_, VaultError>((self.open(&old.secret, &webhook.owner)?, old.until))).transpose()?;
+        let retired = webhook.retired_secrets.iter();
+        let retired = retired.map(|old| Ok::<_, VaultError>((self.open(&old.secret, &webhook.owner)?, old.until)));
+        let retired = retired.collect::<Result<_, _>>()?;
         Ok(Secrets { current: self.open(&webhook.secret, &webhook.owner)?, retired })
     }
 }
@@ -179,17 +179,17 @@ impl fmt::Debug for Vault {
 #[derive(Debug, Clone)]
 pub(crate) struct Secrets {
     pub(crate) current: Secret,
-    retired: Option<(Secret, UnixMillis)>,
+    retired: Vec<(Secret, UnixMillis)>,
 }
 
 impl Secrets {
-    /// The secret before the last rotation, as long as it counts.
-    pub(crate) fn retired(&self, now: UnixMillis) -> Option<&Secret> {
-        self.retired.as_ref().filter(|(_, until)| now < *until).map(|(secret, _)| secret)
+    /// The secrets before the last rotations, as long as they count.
+    pub(crate) fn retired(&self, now: UnixMillis) -> impl Iterator<Item = &Secret> {
+        self.retired.iter().filter(move |(_, until)| now < *until).map(|(secret, _)| secret)
     }
 
     #[cfg(test)]
-    pub(crate) fn of(current: Secret, retired: Option<(Secret, UnixMillis)>) -> Self {
+    pub(crate) fn of(current: Secret, retired: Vec<(Secret, UnixMillis)>) -> Self {
         Self { current, retired }
     }
 }

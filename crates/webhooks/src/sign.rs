@@ -26,7 +26,7 @@ pub(crate) fn headers(delivery: &ClaimedDelivery, secrets: &Secrets, now: UnixMi
     let id = delivery.id.to_string();
     let seconds = now / 1_000;
     let mut standard = standard_signature(&secrets.current, &id, seconds, &delivery.body);
-    if let Some(retired) = secrets.retired(now) {
+    for retired in secrets.retired(now) {
         standard.push(' ');
         standard.push_str(&standard_signature(retired, &id, seconds, &delivery.body));
     }
@@ -94,7 +94,7 @@ mod tests {
         let secret = Secret::from_bytes(&(0..32).collect::<Vec<u8>>());
         assert_eq!(documented("secret"), secret.reveal());
         let body: &'static str = Box::leak(documented("body").into_boxed_str());
-        let headers = headers(&delivery(body), &Secrets::of(secret, None), 1_794_700_800_123);
+        let headers = headers(&delivery(body), &Secrets::of(secret, Vec::new()), 1_794_700_800_123);
         for name in ["x-explorer-signature", "webhook-id", "webhook-timestamp", "webhook-signature"] {
             assert_eq!(headers[name].to_str().unwrap(), documented(name), "{name}");
         }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn every_header_is_there_with_the_attempt_counted_from_one() {
-        let headers = headers(&delivery("{}"), &Secrets::of(Secret::generate(), None), 1_000);
+        let headers = headers(&delivery("{}"), &Secrets::of(Secret::generate(), Vec::new()), 1_000);
         assert_eq!(headers["content-type"], "application/json");
         assert_eq!(headers["user-agent"], "Explorer-Webhook/1.0");
         assert_eq!(headers["x-explorer-event"], "tx");
@@ -113,13 +113,17 @@ mod tests {
 
     #[test]
     fn a_retired_secret_signs_too_until_its_time() {
-        let (new, old) = (Secret::generate(), Secret::generate());
-        let secrets = Secrets::of(new.clone(), Some((old.clone(), 2_000)));
+        let (new, old, older) = (Secret::generate(), Secret::generate(), Secret::generate());
+        let secrets = Secrets::of(new.clone(), vec![(old.clone(), 2_000), (older.clone(), 1_999)]);
         let signatures =
             |now| headers(&delivery("{}"), &secrets, now)["webhook-signature"].to_str().unwrap().to_owned();
         let id = delivery("{}").id.to_string();
         let expected = [&new, &old].map(|secret| standard_signature(secret, &id, 1, b"{}"));
         assert_eq!(signatures(1_999), expected.join(" "));
+        assert_eq!(
+            signatures(1_998),
+            [&expected.join(" "), &standard_signature(&older, &id, 1, b"{}")].map(String::as_str).join(" ")
+        );
         assert_eq!(signatures(2_000), standard_signature(&new, &id, 2, b"{}"));
     }
 }

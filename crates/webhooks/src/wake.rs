@@ -48,7 +48,34 @@ impl Wake {
         self.shared.bell.notified().await;
     }
 
+    /// Keeps what could not be heeded for the next look. The bell is not rung: it would ring until it can be.
+    pub(crate) fn put_back(&self, unheeded: News) {
+        let mut news = self.shared.news.lock().unwrap_or_else(PoisonError::into_inner);
+        news.queued.extend(unheeded.queued);
+        news.changed.extend(unheeded.changed);
+    }
+
     pub(crate) fn take(&self) -> News {
         std::mem::take(&mut *self.shared.news.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn news_is_told_once_and_again_if_it_could_not_be_heeded() {
+        let wake = Wake::default();
+        wake.queued([1, 2]);
+        wake.changed(3);
+        wake.rung().await;
+        let mut news = wake.take();
+        assert!(wake.take().queued.is_empty());
+        news.queued.remove(&1);
+        wake.queued([4]);
+        wake.put_back(news);
+        let again = wake.take();
+        assert_eq!((again.queued, again.changed), (HashSet::from([2, 4]), HashSet::from([3])));
     }
 }

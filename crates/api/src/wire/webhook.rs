@@ -460,7 +460,7 @@ mod tests {
             created_at: 1_794_700_800_123,
             after: None,
             secret: domain::SealedSecret::new(vec![1]),
-            retired_secret: None,
+            retired_secrets: Vec::new(),
             last_triggered_at: None,
             fail_count: 0,
             failing_since: None,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use domain::{DeliveryNumber, UnixMillis, WebhookId};
-use store::StoreError;
+use store::{LONGEST_WAIT, StoreError};
 
 use crate::engine::View;
 use crate::keys::{Key, Table, number_after_id, retry_in_key};
@@ -26,6 +26,12 @@ pub(super) struct Queues {
 struct Queued {
     number: DeliveryNumber,
     due: UnixMillis,
+}
+
+impl Queued {
+    fn is_later_than(self, now: UnixMillis) -> bool {
+        self.due > now && self.due <= now.saturating_add(LONGEST_WAIT)
+    }
 }
 
 impl Queues {
@@ -101,7 +107,7 @@ impl Queues {
             let mut taken = 0;
             for queued in queue {
                 let queued = queued?;
-                if taken == limit || queued.due > now {
+                if taken == limit || queued.is_later_than(now) {
                     break;
                 }
                 if self.leased(webhook, queued.number, now).is_none() {

@@ -19,10 +19,11 @@ pub(super) fn write_webhook(webhook: &Webhook) -> Vec<u8> {
     option(&mut row, webhook.after, |row, block| write_block(row, &block));
     row.text(&webhook.url);
     write_secret(&mut row, &webhook.secret);
-    option(&mut row, webhook.retired_secret.as_ref(), |row, retired| {
+    row.varint(webhook.retired_secrets.len() as u64);
+    for retired in &webhook.retired_secrets {
         row.varint(retired.until);
-        write_secret(row, &retired.secret);
-    });
+        write_secret(&mut row, &retired.secret);
+    }
     row.finish()
 }
 
@@ -45,10 +46,13 @@ pub(super) fn read_webhook(id: WebhookId, row: &[u8]) -> Result<Webhook, StoreEr
         after: read_option(&mut row, read_block)?,
         url: row.text()?,
         secret: read_secret(&mut row)?,
-        retired_secret: read_option(&mut row, |row| {
-            Ok(RetiredSecret { until: row.varint()?, secret: read_secret(row)? })
-        })?,
+        retired_secrets: read_retired(&mut row)?,
     })
+}
+
+fn read_retired(row: &mut RowReader<'_>) -> Result<Vec<RetiredSecret>, StoreError> {
+    let count: u64 = row.varint()?;
+    (0..count).map(|_| Ok(RetiredSecret { until: row.varint()?, secret: read_secret(row)? })).collect()
 }
 
 pub(super) fn write_delivery(delivery: &Delivery) -> Vec<u8> {
@@ -211,7 +215,10 @@ mod tests {
             created_at: 9,
             after: Some(BlockRef { number: 1, hash: B256::repeat_byte(3) }),
             secret: SealedSecret::new(vec![1, 2, 3]),
-            retired_secret: Some(RetiredSecret { secret: SealedSecret::new(vec![4]), until: 99 }),
+            retired_secrets: vec![
+                RetiredSecret { secret: SealedSecret::new(vec![4]), until: 99 },
+                RetiredSecret { secret: SealedSecret::new(vec![5, 6]), until: 98 },
+            ],
             last_triggered_at: Some(8),
             fail_count: 4,
             failing_since: None,

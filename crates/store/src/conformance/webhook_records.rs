@@ -26,6 +26,7 @@ pub async fn run_webhook_records(records: Arc<dyn WebhookRecords>) {
     matches_and_cursor_move_together(records).await;
     messages_are_claimed_in_order_and_leased(records).await;
     attempts_are_recorded(records).await;
+    a_clock_that_went_wrong_keeps_nothing_back(records).await;
     a_webhook_that_is_gone_or_resting_sends_nothing(records).await;
     what_left_the_chain_is_cancelled_or_taken_back(records).await;
     a_message_may_be_sent_again(records).await;
@@ -118,7 +119,7 @@ async fn webhooks_are_kept_changed_and_deleted(records: &dyn WebhookRecords) {
         created_at: NOW,
         after: None,
         secret: wanted.secret,
-        retired_secret: None,
+        retired_secrets: Vec::new(),
         last_triggered_at: None,
         fail_count: 0,
         failing_since: None,
@@ -150,7 +151,7 @@ async fn webhooks_are_kept_changed_and_deleted(records: &dyn WebhookRecords) {
     let rotated = records.rotate_secret(second.id, SealedSecret::new(vec![9]), NOW + DAY).await.expect("rotate");
     let rotated = rotated.expect("webhook");
     assert_eq!(rotated.secret.as_bytes(), [9]);
-    assert_eq!(rotated.retired_secret.map(|old| (old.secret, old.until)), Some((second.secret, NOW + DAY)));
+    assert_eq!(rotated.retired_secrets, [domain::RetiredSecret { secret: second.secret, until: NOW + DAY }]);
 
     assert!(records.delete_webhook(first.id).await.expect("delete"));
     assert!(!records.delete_webhook(first.id).await.expect("delete"));
@@ -269,6 +270,16 @@ async fn attempts_are_recorded(records: &dyn WebhookRecords) {
     assert_eq!(logged[1].attempts.len(), 2);
     let newest = records.list_deliveries(hook.id, PageRequest::newest(2)).await.expect("list");
     assert_eq!((newest.total, newest.items[0].number, newest.items[1].number), (4, 4, 3));
+}
+
+async fn a_clock_that_went_wrong_keeps_nothing_back(records: &dyn WebhookRecords) {
+    let hook = added(records).await;
+    records.enqueue(message(hook.id, 1, None), NOW).await.expect("enqueue");
+    let claimed = claim(records, hook.id, 9, NOW + 900 * DAY).await;
+    let later = NextStep::RetryAt(NOW + 900 * DAY);
+    records.record_attempts(vec![report(&claimed[0], NOW + 900 * DAY, 500, later)]).await.expect("record");
+    // The clock is right again: nothing may be due in years.
+    assert_eq!(claim(records, hook.id, 9, NOW).await.len(), 1);
 }
 
 async fn a_webhook_that_is_gone_or_resting_sends_nothing(records: &dyn WebhookRecords) {

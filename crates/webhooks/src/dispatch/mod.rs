@@ -1,32 +1,37 @@
 //! Takes from the queues and sends: as many as there are places, every endpoint in its turn.
 //!
 //! One task holds all state. It gives places to endpoints, and writes down what came of the attempts, many at once.
-//! Endpoints wait in lanes by how far they are trusted; a lane can fill only so many places, so that those which hang
-//! cannot take them from those which answer.
+//! Whose turn it is and how many places there are is decided in [`turns`] and [`places`], which know no time and no socket.
 
 mod endpoint;
+mod places;
 mod send;
+mod turns;
 
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::HashMap,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use domain::{UnixMillis, WebhookId};
+use domain::{DeliveryNumber, UnixMillis, WebhookId};
 use rand::Rng;
 use store::{StoreError, WebhookRecords};
-use tokio::task::JoinSet;
+use tokio::task::{self, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+pub use self::places::MOST_SET_ASIDE;
 use self::{
-    endpoint::{Endpoint, Place},
+    endpoint::Endpoint,
+    places::{PlaceNumber, Places},
     send::Sent,
+    turns::Turns,
 };
 use crate::{
     Egress, Vault, Wake,
-    breaker::{IN_ALL, Trust},
-    clock,
+    breaker::Trust,
+    clock::{self, millis},
+    wake::News,
 };
 
 /// Longer than any claim can take to be sent.
@@ -47,21 +52,24 @@ pub struct Dispatcher {
     vault: Vault,
     wake: Wake,
     endpoints: HashMap<WebhookId, Endpoint>,
-    lanes: HashMap<Trust, Lane>,
-    timers: BTreeSet<(UnixMillis, WebhookId)>,
-    sending: JoinSet<(Trust, Sent)>,
+    turns: Turns,
+    places: Places,
+    sending: JoinSet<Sent>,
+    /// What each task is about, should it not live to tell.
+    tasks: HashMap<task::Id, UnderWay>,
     kept_connections: usize,
-    /// Whose turn it is.
-    turn: usize,
-    last_ticket: u64,
+    looked_over: Option<Instant>,
 }
 
-#[derive(Debug, Default)]
-struct Lane {
-    /// With their tickets.
-    waiting: VecDeque<(WebhookId, u64)>,
-    under_way: usize,
+/// A message under way.
+struct UnderWay {
+    place: PlaceNumber,
+    webhook: WebhookId,
+    number: DeliveryNumber,
 }
+
+/// How a task ended.
+type Ended = Result<(task::Id, Sent), task::JoinError>;
 
 impl std::fmt::Debug for Dispatcher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -70,71 +78,74 @@ impl std::fmt::Debug for Dispatcher {
 }
 
 impl Dispatcher {
+    /// `most_set_aside` bounds the messages that wait for slow receivers; [`MOST_SET_ASIDE`] is plenty.
     #[must_use]
-    pub fn new(records: Arc<dyn WebhookRecords>, egress: Arc<Egress>, vault: Vault, wake: Wake) -> Self {
+    pub fn new(
+        records: Arc<dyn WebhookRecords>,
+        egress: Arc<Egress>,
+        vault: Vault,
+        wake: Wake,
+        most_set_aside: usize,
+    ) -> Self {
         Self {
             records,
             egress,
             vault,
             wake,
             endpoints: HashMap::new(),
-            lanes: Trust::ALL.into_iter().map(|trust| (trust, Lane::default())).collect(),
-            timers: BTreeSet::new(),
+            turns: Turns::default(),
+            places: Places::new(most_set_aside),
             sending: JoinSet::new(),
+            tasks: HashMap::new(),
             kept_connections: 0,
-            turn: 0,
-            last_ticket: 0,
+            looked_over: None,
         }
     }
 
     /// Sends until told to stop. What is under way then gets a moment to be answered; what is not, is sent again later.
     pub async fn run(mut self, cancel: CancellationToken) {
-        let mut looked_over = None;
         while !cancel.is_cancelled() {
-            if let Err(error) = self.work(&mut looked_over, &cancel).await {
+            if let Err(error) = self.work(&cancel).await {
                 tracing::warn!(%error, "webhooks cannot be sent for now");
                 cancel.run_until_cancelled(tokio::time::sleep(TROUBLE_PAUSE)).await;
             }
         }
         let _ = tokio::time::timeout(LAST_PATIENCE, async {
-            while let Some(sent) = self.sending.join_next().await {
-                self.finish(vec![sent]).await?;
+            while let Some(ended) = self.sending.join_next_with_id().await {
+                self.finish(vec![ended]).await?;
             }
             Ok::<_, StoreError>(())
         })
         .await;
     }
 
-    async fn work(
-        &mut self,
-        looked_over: &mut Option<tokio::time::Instant>,
-        cancel: &CancellationToken,
-    ) -> Result<(), StoreError> {
-        if looked_over.is_none_or(|at: tokio::time::Instant| at.elapsed() >= LOOK_OVER) {
-            *looked_over = Some(tokio::time::Instant::now());
+    async fn work(&mut self, cancel: &CancellationToken) -> Result<(), StoreError> {
+        if self.looked_over.is_none_or(|at| at.elapsed() >= LOOK_OVER) {
             self.look_over().await?;
+            self.looked_over = Some(Instant::now());
         }
         self.hear_news().await?;
-        self.start_due(clock::now());
-        self.fill_places().await?;
-
-        let until_due = self
-            .timers
-            .first()
-            .map_or(LOOK_OVER, |(due, _)| Duration::from_millis(due.saturating_sub(clock::now()).max(1)));
+        let now = clock::now();
+        for id in self.turns.take_due(now) {
+            self.settle(id, now);
+        }
+        let until_aside = self.fill_places().await?;
+        let until_due =
+            self.turns.next_timer().map(|due| Duration::from_millis(due.saturating_sub(clock::now()).max(1)));
+        let patience = [until_aside, until_due].into_iter().flatten().min().unwrap_or(LOOK_OVER).min(LOOK_OVER);
         let wake = self.wake.clone();
         tokio::select! {
             biased;
             () = cancel.cancelled() => Ok(()),
-            Some(sent) = self.sending.join_next() => {
-                let mut all = vec![sent];
-                while let Some(sent) = self.sending.try_join_next() {
-                    all.push(sent);
+            Some(ended) = self.sending.join_next_with_id() => {
+                let mut all = vec![ended];
+                while let Some(ended) = self.sending.try_join_next_with_id() {
+                    all.push(ended);
                 }
                 self.finish(all).await
             }
             () = wake.rung() => Ok(()),
-            () = tokio::time::sleep(until_due.min(LOOK_OVER)) => Ok(()),
+            () = tokio::time::sleep(patience) => Ok(()),
         }
     }
 
@@ -143,18 +154,27 @@ impl Dispatcher {
         for head in self.records.list_queues().await? {
             self.set_due(head.webhook, Some(head.due)).await?;
         }
-        self.endpoints.retain(|_, endpoint| !endpoint.resting || endpoint.under_way > 0);
+        self.endpoints.retain(|_, endpoint| !endpoint.resting || !endpoint.under_way.is_empty());
         self.kept_connections = self.endpoints.values_mut().map(Endpoint::drop_old_connections).sum();
         Ok(())
     }
 
     async fn hear_news(&mut self) -> Result<(), StoreError> {
-        let news = self.wake.take();
-        for id in news.changed {
+        let mut news = self.wake.take();
+        let heard = self.heed(&mut news).await;
+        // What could not be heeded is news still: nobody will tell it again.
+        self.wake.put_back(news);
+        heard
+    }
+
+    async fn heed(&mut self, news: &mut News) -> Result<(), StoreError> {
+        while let Some(id) = news.changed.iter().next().copied() {
             self.renew(id).await?;
+            news.changed.remove(&id);
         }
-        for id in news.queued {
+        while let Some(id) = news.queued.iter().next().copied() {
             self.set_due(id, Some(0)).await?;
+            news.queued.remove(&id);
         }
         Ok(())
     }
@@ -193,7 +213,7 @@ impl Dispatcher {
     }
 
     fn rest(&mut self, id: WebhookId) {
-        self.leave_place(id);
+        self.turns.leave(id);
         if let Some(endpoint) = self.endpoints.get_mut(&id) {
             endpoint.resting = true;
         }
@@ -202,84 +222,23 @@ impl Dispatcher {
     /// Puts an endpoint where it now belongs: into a lane, on a timer, or nowhere.
     fn settle(&mut self, id: WebhookId, now: UnixMillis) {
         let Some(endpoint) = self.endpoints.get_mut(&id) else { return };
-        let place = match (endpoint.next(), endpoint.place) {
-            (None, _) => Place::Nowhere,
-            // Who stands in the right lane already keeps his place.
-            (Some(at), Place::Lane(trust, _)) if at <= now && trust == endpoint.trust() => return,
-            (Some(at), _) if at <= now => {
-                self.last_ticket += 1;
-                Place::Lane(endpoint.trust(), self.last_ticket)
-            }
-            (Some(at), _) => Place::Timer(at),
-        };
-        if endpoint.place == place {
-            return;
-        }
-        self.leave_place(id);
-        match place {
-            Place::Nowhere => {}
-            Place::Lane(trust, ticket) => {
-                if let Some(lane) = self.lanes.get_mut(&trust) {
-                    lane.waiting.push_back((id, ticket));
-                }
-            }
-            Place::Timer(at) => {
-                self.timers.insert((at, id));
-            }
-        }
-        if let Some(endpoint) = self.endpoints.get_mut(&id) {
-            endpoint.place = place;
+        match endpoint.next(now) {
+            Some(at) => self.turns.wait(id, endpoint.trust(), at, now),
+            None => self.turns.leave(id),
         }
     }
 
-    fn leave_place(&mut self, id: WebhookId) {
-        let Some(endpoint) = self.endpoints.get_mut(&id) else { return };
-        // An entry left behind in a lane is passed over when its turn comes.
-        if let Place::Timer(at) = endpoint.place {
-            self.timers.remove(&(at, id));
-        }
-        endpoint.place = Place::Nowhere;
-    }
-
-    fn start_due(&mut self, now: UnixMillis) {
-        while let Some(&(at, id)) = self.timers.first()
-            && at <= now
-        {
-            self.timers.remove(&(at, id));
-            if let Some(endpoint) = self.endpoints.get_mut(&id) {
-                endpoint.place = Place::Nowhere;
-            }
-            self.settle(id, now);
-        }
-    }
-
-    /// Gives places away as long as there are some and somebody waits for one.
-    async fn fill_places(&mut self) -> Result<(), StoreError> {
-        while self.sending.len() < IN_ALL
-            && let Some((trust, id)) = self.next_in_turn()
-        {
-            self.send_one(trust, id).await?;
-        }
-        Ok(())
-    }
-
-    /// Lane after lane, so that none waits for another to be empty.
-    fn next_in_turn(&mut self) -> Option<(Trust, WebhookId)> {
-        for _ in 0..Trust::ALL.len() {
-            let trust = Trust::ALL[self.turn % Trust::ALL.len()];
-            self.turn += 1;
-            let Some(lane) = self.lanes.get_mut(&trust) else { continue };
-            while lane.under_way < trust.in_all()
-                && let Some((id, ticket)) = lane.waiting.pop_front()
-            {
-                let Some(endpoint) = self.endpoints.get_mut(&id) else { continue };
-                if endpoint.place == Place::Lane(trust, ticket) {
-                    endpoint.place = Place::Nowhere;
-                    return Some((trust, id));
-                }
+    /// Gives places away as long as there are some and somebody waits for one. Where somebody still does, says when the
+    /// next will be free at the latest.
+    async fn fill_places(&mut self) -> Result<Option<Duration>, StoreError> {
+        self.places.set_aside(Instant::now());
+        while let Some((trust, id)) = self.turns.next(|trust| self.places.is_free(trust)) {
+            if let Err(error) = self.send_one(trust, id).await {
+                self.settle(id, clock::now());
+                return Err(error);
             }
         }
-        None
+        Ok(self.places.set_aside(Instant::now()).filter(|_| self.turns.anybody_in_a_lane()))
     }
 
     async fn send_one(&mut self, trust: Trust, id: WebhookId) -> Result<(), StoreError> {
@@ -287,47 +246,50 @@ impl Dispatcher {
         let Some(endpoint) = self.endpoints.get_mut(&id) else { return Ok(()) };
         if endpoint.claimed.is_empty() {
             let limit = if trust == Trust::Proven { CLAIMED_AT_ONCE } else { 1 };
-            let lease_until = now + u64::try_from(LEASE.as_millis()).unwrap_or(u64::MAX);
-            let claimed = self.records.claim(id, limit, now, lease_until).await?;
+            let claimed = self.records.claim(id, limit, now, now + millis(LEASE)).await?;
             // How many are left is told when those under way are written down.
             endpoint.due = if claimed.len() == limit { Some(0) } else { None };
-            if claimed.is_empty() && endpoint.under_way == 0 {
+            if claimed.is_empty() && endpoint.under_way.is_empty() {
                 endpoint.due = self.records.find_due(id).await?.filter(|due| *due > now);
             }
             endpoint.claimed.extend(claimed);
         }
-        if let Some(delivery) = endpoint.claimed.pop_front() {
+        if let Some(delivery) = endpoint.begin_next() {
             let connection = endpoint.take_connection();
             if connection.is_some() {
                 self.kept_connections = self.kept_connections.saturating_sub(1);
             }
-            endpoint.under_way += 1;
-            if let Some(lane) = self.lanes.get_mut(&trust) {
-                lane.under_way += 1;
-            }
+            let place = self.places.take(trust, Instant::now());
             let (egress, route) = (Arc::clone(&self.egress), endpoint.route.clone());
-            let chance = rand::rng().random();
-            self.sending
-                .spawn(async move { (trust, send::attempt(egress, route, connection, delivery, chance).await) });
+            let number = delivery.number;
+            let task = self.sending.spawn(send::attempt(egress, route, connection, delivery, rand::rng().random()));
+            self.tasks.insert(task.id(), UnderWay { place, webhook: id, number });
         }
         self.settle(id, now);
         Ok(())
     }
 
     /// Writes down what came of attempts, and lets their endpoints go on.
-    async fn finish(&mut self, sent: Vec<Result<(Trust, Sent), tokio::task::JoinError>>) -> Result<(), StoreError> {
+    async fn finish(&mut self, ended: Vec<Ended>) -> Result<(), StoreError> {
         let (mut reports, mut rests) = (Vec::new(), Vec::new());
-        for outcome in sent {
-            let (trust, sent) = match outcome {
-                Ok(sent) => sent,
-                Err(stopped) if stopped.is_panic() => std::panic::resume_unwind(stopped.into_panic()),
-                Err(_) => continue,
+        for ended in ended {
+            let (task, sent) = match ended {
+                Ok((task, sent)) => (task, Some(sent)),
+                Err(stopped) => (stopped.id(), None),
             };
-            if let Some(lane) = self.lanes.get_mut(&trust) {
-                lane.under_way = lane.under_way.saturating_sub(1);
-            }
-            if let Some(endpoint) = self.endpoints.get_mut(&sent.report.webhook) {
-                endpoint.under_way = endpoint.under_way.saturating_sub(1);
+            let Some(UnderWay { place, webhook, number }) = self.tasks.remove(&task) else { continue };
+            self.places.give_back(place);
+            let endpoint = self.endpoints.get_mut(&webhook);
+            let Some(sent) = sent else {
+                // One message must not stop all others. Its lease is left to end: until then it is not touched again.
+                tracing::error!(webhook, number, "an attempt ended in a panic");
+                if let Some(endpoint) = endpoint {
+                    endpoint.under_way.remove(&number);
+                }
+                continue;
+            };
+            if let Some(endpoint) = endpoint {
+                endpoint.under_way.remove(&number);
                 if let Some((connection, route)) = sent.connection
                     && self.kept_connections < KEPT_CONNECTIONS
                     && endpoint.keep_connection(connection, &route)
@@ -353,7 +315,7 @@ impl Dispatcher {
                 }
             }
             for (_, rest) in rests.iter().filter(|(webhook, _)| *webhook == id) {
-                endpoint.pause(now + u64::try_from(rest.as_millis()).unwrap_or(u64::MAX));
+                endpoint.pause(*rest, now);
             }
             if !state.webhook.active {
                 tracing::info!(webhook = id, failures = state.webhook.fail_count, "a webhook is no longer active");

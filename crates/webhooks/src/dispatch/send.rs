@@ -18,9 +18,6 @@ use crate::{
 /// For a whole attempt, the answer's body included.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Longer than this no receiver keeps the messages that it has not seen yet waiting.
-const LONGEST_REST: Duration = Duration::from_secs(60 * 60);
-
 /// An attempt that is over.
 pub(super) struct Sent {
     pub(super) report: AttemptReport,
@@ -49,7 +46,7 @@ pub(super) async fn attempt(
     let millis = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
     match outcome {
         Ok((answer, connection)) => {
-            let rest = asked_rest(&answer, at);
+            let rest = asked_rest(&answer, at + u64::from(millis));
             Sent { report: judge(&delivery, at, millis, answer, chance), connection, rest }
         }
         Err(reason) => {
@@ -86,8 +83,7 @@ fn asked_rest(answer: &Answer, now: UnixMillis) -> Option<Duration> {
     if !matches!(answer.status, 429 | 503) {
         return None;
     }
-    let asked = retry::retry_after(answer.retry_after.as_deref()?, now)?;
-    Some(asked.min(LONGEST_REST))
+    retry::retry_after(answer.retry_after.as_deref()?, now)
 }
 
 fn judge(delivery: &ClaimedDelivery, at: UnixMillis, millis: u32, answer: Answer, chance: f64) -> AttemptReport {

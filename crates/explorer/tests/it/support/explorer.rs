@@ -84,6 +84,11 @@ impl TestExplorer {
         self.process.stderr()
     }
 
+    /// What it holds in memory, in megabytes.
+    pub(crate) fn resident_megabytes(&self) -> u64 {
+        self.process.resident_megabytes()
+    }
+
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }

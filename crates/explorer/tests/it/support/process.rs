@@ -50,6 +50,13 @@ impl Process {
         self.folders.push(folder);
     }
 
+    /// What it holds in memory, in megabytes.
+    pub(crate) fn resident_megabytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1_024
+    }
+
     pub(crate) fn stdout(&self) -> String {
         self.stdout.text()
     }

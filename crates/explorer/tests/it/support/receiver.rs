@@ -91,6 +91,11 @@ impl Receiver {
         self.book.received.lock().unwrap().clone()
     }
 
+    /// What came in after so many.
+    pub(crate) fn after(&self, count: usize) -> Vec<Received> {
+        self.book.received.lock().unwrap()[count..].to_vec()
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.book.received.lock().unwrap().len()
     }

@@ -103,6 +103,41 @@ async fn a_redirect_is_a_failure_and_a_flood_is_cut_off() {
 }
 
 #[tokio::test]
+async fn a_head_without_measure_is_a_failure_and_not_read_to_its_end() {
+    let scene = Scene::set().await;
+    let hook = scene.hook("/hook").await;
+    scene.receiver.behave("/hook", Manner::AnswerWith(200, "x-long", "x".repeat(200_000)));
+    scene.pay();
+    let failed = eventually("the failure", async || {
+        let deliveries = hook.deliveries(&scene.explorer).await;
+        (deliveries.first()?["attemptCount"] == 1).then(|| deliveries[0].clone())
+    })
+    .await;
+    let attempt = &failed["attempts"][0];
+    assert!(attempt["error"].as_str().unwrap().contains("the connection broke"), "{attempt}");
+    assert!(attempt["milliseconds"].as_u64().unwrap() < 5_000, "{attempt}");
+}
+
+#[tokio::test]
+async fn what_is_under_way_is_not_sent_a_second_time_beside_itself_whatever_its_owner_does() {
+    let scene = Scene::set().await;
+    let hook = scene.hook("/hook").await;
+    scene.receiver.behave("/hook", Manner::Hang);
+    hook.ping(&scene.explorer).await;
+    let first = scene.receiver.wait_for("/hook", 1).await.remove(0);
+    scene.receiver.behave("/hook", Manner::Answer(200));
+    // Off and on again, with a new secret: the message is still on its way.
+    hook.patch(&scene.explorer, json!({ "active": false })).await;
+    hook.patch(&scene.explorer, json!({ "active": true })).await;
+    send(scene.explorer.client(), "POST", &hook.path("/rotate-secret"), None).await.ok();
+    let both = scene.receiver.wait_for("/hook", 2).await;
+    assert_eq!((both[1].id(), &both[1].body), (first.id(), &first.body));
+    let apart = both[1].at.duration_since(first.at);
+    assert!(apart >= Duration::from_secs(10), "the second came {apart:?} after the first, which took ten seconds");
+    scene.receiver.expect_silence("/hook", 2).await;
+}
+
+#[tokio::test]
 async fn silence_and_a_body_without_end_fail_after_ten_seconds() {
     let scene = Scene::set().await;
     let (silent, dripping) = (scene.hook("/silent").await, scene.hook("/drip").await);
@@ -191,20 +226,25 @@ async fn owners_try_repeat_and_redirect_their_messages() {
 async fn a_rotated_secret_signs_beside_the_old_one() {
     let scene = Scene::set().await;
     let hook = scene.hook("/hook").await;
-    let rotated = send(scene.explorer.client(), "POST", &hook.path("/rotate-secret"), None).await.ok();
-    let new = Hook { secret: rotated["secret"].as_str().unwrap().to_owned(), ..hook.clone() };
-    assert_ne!(new.secret, hook.secret);
-    assert!(rotated["previousSecretUntil"].is_string());
+    let rotate = async || {
+        let rotated = send(scene.explorer.client(), "POST", &hook.path("/rotate-secret"), None).await.ok();
+        assert!(rotated["previousSecretUntil"].is_string());
+        Hook { secret: rotated["secret"].as_str().unwrap().to_owned(), ..hook.clone() }
+    };
+    // Twice in a row: a receiver that knows the first secret alone must not be cut off by it.
+    let (second, new) = (rotate().await, rotate().await);
+    assert!(new.secret != hook.secret && new.secret != second.secret);
     hook.ping(&scene.explorer).await;
     let message = scene.receiver.wait_for("/hook", 1).await.remove(0);
-    assert_eq!(message.header("webhook-signature").split(' ').count(), 2);
+    assert_eq!(message.header("webhook-signature").split(' ').count(), 3);
     let file = tempfile::NamedTempFile::new().unwrap();
     let of = |hook: &Hook| json!({ "secret": hook.secret, "body": message.body, "headers": message.headers });
-    std::fs::write(file.path(), json!([of(&new), of(&hook)]).to_string()).unwrap();
+    std::fs::write(file.path(), json!([of(&new), of(&hook), of(&second)]).to_string()).unwrap();
     let verdicts =
         crate::support::wallet_clients::run_client("verify_webhook.mjs", &[file.path().to_str().unwrap()]).await;
     assert_eq!((&verdicts[0]["octokit"], &verdicts[0]["standard"]), (&json!(true), &json!(true)), "the new one");
     assert_eq!((&verdicts[1]["octokit"], &verdicts[1]["standard"]), (&json!(false), &json!(true)), "the old one");
+    assert_eq!((&verdicts[2]["octokit"], &verdicts[2]["standard"]), (&json!(false), &json!(true)), "the one between");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod certificates;
 mod crash;
 mod crowd;
 mod delivery;
+mod documented;
 mod egress;
 mod events;
 mod owners;

@@ -1,0 +1,46 @@
+//! How many files and sockets the process may have open at once. Shells and services often grant a thousand, and more for
+//! the asking.
+
+/// Enough for everything that is bounded elsewhere.
+const WANTED: u64 = 16_384;
+
+/// Asks the system for more, as far as it lets us; gives how many there may be.
+#[cfg(unix)]
+pub(crate) fn raise_limit() -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = wanted(current, maximum);
+    if current.is_none_or(|current| current >= wanted) {
+        return current.unwrap_or(u64::MAX);
+    }
+    match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }) {
+        Ok(()) => wanted,
+        Err(_) => current.unwrap_or(wanted),
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn raise_limit() -> u64 {
+    WANTED
+}
+
+#[cfg(unix)]
+fn wanted(current: Option<u64>, maximum: Option<u64>) -> u64 {
+    WANTED.max(current.unwrap_or(WANTED)).min(maximum.unwrap_or(u64::MAX))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_raised_as_far_as_it_may_be_and_never_lowered() {
+        assert_eq!(wanted(Some(1_024), Some(524_288)), 16_384);
+        assert_eq!(wanted(Some(1_024), Some(4_096)), 4_096);
+        assert_eq!(wanted(Some(20_000), Some(20_000)), 20_000);
+        assert_eq!(wanted(Some(1_024), None), 16_384);
+        let raised = raise_limit();
+        assert_eq!(raise_limit(), raised);
+    }
+}

@@ -1,0 +1,109 @@
+//! How the rows of webhooks are read and changed: one change at a time.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use domain::{Webhook, WebhookId};
+use store::{BoxError, StoreError};
+
+use super::change::Change;
+use super::queues::Queues;
+use crate::engine::{Engine, View};
+
+/// The webhooks of an embedded store. Clones share one lock; the chain's writer has no part in it.
+#[derive(Debug, Clone)]
+pub struct EmbeddedWebhookRecords {
+    engine: Engine,
+    /// Held by whoever changes something.
+    queues: Arc<Mutex<Queues>>,
+}
+
+/// What a change must outlast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outlast {
+    /// The end of the process.
+    Process,
+    /// A loss of power.
+    Power,
+}
+
+impl EmbeddedWebhookRecords {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { engine, queues: Arc::default() }
+    }
+
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&View) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let engine = self.engine.clone();
+        tokio::task::spawn_blocking(move || question(&engine.view())).await.map_err(stopped)?
+    }
+
+    /// Runs something alone that changes nothing on disk.
+    pub(super) async fn alone<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&View, &mut Queues) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let Self { engine, queues } = self.clone();
+        let work = move || {
+            let mut queues = queues.lock().unwrap_or_else(PoisonError::into_inner);
+            // Opened under the lock: what somebody else has just written must show.
+            work(&engine.view(), &mut queues)
+        };
+        tokio::task::spawn_blocking(work).await.map_err(stopped)?
+    }
+
+    /// Runs one change alone. What is to be told of the state after it is read by `after`, before anybody else's turn.
+    pub(super) async fn change<T, U, E>(
+        &self,
+        outlast: Outlast,
+        change: impl FnOnce(&mut Change<'_>) -> Result<T, E> + Send + 'static,
+        after: impl FnOnce(T, &View, &mut Queues) -> Result<U, StoreError> + Send + 'static,
+    ) -> Result<U, E>
+    where
+        U: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let Self { engine, queues } = self.clone();
+        let work = tokio::task::spawn_blocking(move || {
+            let mut queues = queues.lock().unwrap_or_else(PoisonError::into_inner);
+            let (view, mut batch) = (engine.view(), engine.batch());
+            let mut changing = Change::new(&view, &mut batch, &mut queues);
+            let outcome = change(&mut changing)?;
+            changing.finish();
+            match outlast {
+                Outlast::Process => batch.commit()?,
+                Outlast::Power => batch.commit_durably()?,
+            }
+            Ok(after(outcome, &engine.view(), &mut queues)?)
+        });
+        work.await.map_err(stopped)?
+    }
+
+    pub(super) async fn change_one(
+        &self,
+        id: WebhookId,
+        change: impl FnOnce(&mut Webhook) + Send + 'static,
+    ) -> Result<Option<Webhook>, StoreError> {
+        self.change(
+            Outlast::Power,
+            move |changing| {
+                let Some(webhook) = changing.webhook(id)? else { return Ok(None) };
+                change(webhook);
+                let webhook = webhook.clone();
+                changing.touch_watch_list()?;
+                Ok(Some(webhook))
+            },
+            as_it_is,
+        )
+        .await
+    }
+}
+
+fn stopped(error: tokio::task::JoinError) -> StoreError {
+    StoreError::Backend(BoxError::from(error))
+}
+
+pub(super) fn as_it_is<T>(outcome: T, _: &View, _: &mut Queues) -> Result<T, StoreError> {
+    Ok(outcome)
+}
