@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::{Webhook, WebhookId};
-use store::{BoxError, StoreError};
+use store::StoreError;
 
 use super::change::Change;
 use super::queues::Queues;
+use crate::aside::aside;
 use crate::engine::{Engine, View};
 
 /// The webhooks of an embedded store. Clones share one lock; the chain's writer has no part in it.
@@ -36,7 +37,7 @@ impl EmbeddedWebhookRecords {
         question: impl FnOnce(&View) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let engine = self.engine.clone();
-        tokio::task::spawn_blocking(move || question(&engine.view())).await.map_err(stopped)?
+        aside(move || question(&engine.view())).await
     }
 
     /// Runs something alone that changes nothing on disk.
@@ -45,12 +46,12 @@ impl EmbeddedWebhookRecords {
         work: impl FnOnce(&View, &mut Queues) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let Self { engine, queues } = self.clone();
-        let work = move || {
+        aside(move || {
             let mut queues = queues.lock().unwrap_or_else(PoisonError::into_inner);
             // Opened under the lock: what somebody else has just written must show.
             work(&engine.view(), &mut queues)
-        };
-        tokio::task::spawn_blocking(work).await.map_err(stopped)?
+        })
+        .await
     }
 
     /// Runs one change alone. What is to be told of the state after it is read by `after`, before anybody else's turn.
@@ -65,7 +66,7 @@ impl EmbeddedWebhookRecords {
         E: From<StoreError> + Send + 'static,
     {
         let Self { engine, queues } = self.clone();
-        let work = tokio::task::spawn_blocking(move || {
+        aside(move || {
             let mut queues = queues.lock().unwrap_or_else(PoisonError::into_inner);
             let (view, mut batch) = (engine.view(), engine.batch());
             let mut changing = Change::new(&view, &mut batch, &mut queues);
@@ -76,8 +77,8 @@ impl EmbeddedWebhookRecords {
                 Outlast::Power => batch.commit_durably()?,
             }
             Ok(after(outcome, &engine.view(), &mut queues)?)
-        });
-        work.await.map_err(stopped)?
+        })
+        .await
     }
 
     pub(super) async fn change_one(
@@ -98,10 +99,6 @@ impl EmbeddedWebhookRecords {
         )
         .await
     }
-}
-
-fn stopped(error: tokio::task::JoinError) -> StoreError {
-    StoreError::Backend(BoxError::from(error))
 }
 
 pub(super) fn as_it_is<T>(outcome: T, _: &View, _: &mut Queues) -> Result<T, StoreError> {
