@@ -1,14 +1,17 @@
 //! API keys through the front door: who gets one, who does not and why, and what one is good for.
 
+mod contract_wallets;
+mod secrecy;
+
 use std::time::Duration;
 
-use alloy_primitives::{Address, B256, Signature, TxKind, U256, hex, keccak256};
+use alloy_primitives::{B256, Signature, U256, hex, keccak256};
 use alloy_signer::SignerSync;
-use alloy_signer_local::PrivateKeySigner;
 use serde_json::{Value, json};
 
+use self::contract_wallets::Wallets;
 use crate::support::{
-    Anvil, DevNode, Launch, TestExplorer,
+    DevNode, Launch, TestExplorer,
     client::{Answer, Client},
     eventually,
     key_request::{KeyRequest, hex_of, now, owner_of, post, sign, text},
@@ -277,126 +280,6 @@ async fn the_operator_lists_makes_raises_and_revokes_keys() {
     expect_problem(&stats_with(explorer.client(), &second).await, 401, "revoked_key", "revoked");
 }
 
-/// Contracts that vouch for signatures, on the dev chain.
-struct Wallets {
-    factory: Address,
-    stubborn: Address,
-}
-
-const FACTORY: &str = include_str!("../../../api/contracts/artifacts/WalletFactory.hex");
-const STUBBORN: &str = include_str!("../../../api/contracts/artifacts/StubbornWallet.hex");
-
-impl Wallets {
-    fn deploy(node: &DevNode) -> Self {
-        let deploy = |code: &str| {
-            let code = hex::decode(code.trim()).unwrap();
-            let nonce = node.chain.next_nonce(node.account(0));
-            node.chain.send(0, TxKind::Create, U256::ZERO, code).unwrap();
-            node.chain.mine(None);
-            node.account(0).create(nonce)
-        };
-        Self { factory: deploy(FACTORY), stubborn: deploy(STUBBORN) }
-    }
-
-    fn deployment(owner: Address, salt: B256) -> Vec<u8> {
-        Self::question("deploy(address,bytes32)", owner, salt)
-    }
-
-    fn question(function: &str, owner: Address, salt: B256) -> Vec<u8> {
-        [&keccak256(function)[..4], owner.into_word().as_slice(), salt.as_slice()].concat()
-    }
-
-    /// Where the factory would put a wallet of this owner.
-    fn address_of(&self, node: &DevNode, owner: Address, salt: B256) -> Address {
-        let question = Self::question("addressOf(address,bytes32)", owner, salt);
-        let answer = node.chain.call(&devchain::Call::to(self.factory, question)).unwrap();
-        Address::from_word(B256::from_slice(&answer))
-    }
-}
-
-#[tokio::test]
-async fn a_contract_wallet_vouches_for_its_owner_s_signature() {
-    let node = DevNode::start().await;
-    let wallets = Wallets::deploy(&node);
-    let (signer, other, salt) = (&node.chain.accounts()[1], &node.chain.accounts()[2], B256::ZERO);
-    let wallet = wallets.address_of(&node, signer.address(), salt);
-    node.chain.send(0, TxKind::Call(wallets.factory), U256::ZERO, Wallets::deployment(signer.address(), salt)).unwrap();
-    node.chain.mine(None);
-    assert!(!node.chain.code(wallet).is_empty());
-    let explorer = TestExplorer::start(&node.url()).await;
-    let client = explorer.client();
-
-    let owner = format!("{wallet:#x}");
-    let time = now();
-    let by = |signer| KeyRequest { owner: owner.clone(), ..KeyRequest::of_text(signer, time, &text(&owner, time)) };
-    expect_problem(&by(other).send(client).await, 401, "signature_mismatch", "ERC-1271");
-    let key = by(signer).key(client).await;
-    assert_eq!(list(client, &owner, Some(&key)).await.json["keys"].as_array().unwrap().len(), 1);
-
-    let begun = std::time::Instant::now();
-    let owner = format!("{:#x}", wallets.stubborn);
-    let stubborn = KeyRequest { owner: owner.clone(), ..KeyRequest::of_text(signer, time, &text(&owner, time)) };
-    expect_problem(&stubborn.send(client).await, 401, "signature_mismatch", "ERC-1271");
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
-}
-
-/// The signature of a wallet that is not deployed yet, put together by hand.
-fn erc6492(factory: Address, deployment: &[u8], inner: &[u8]) -> String {
-    let word = |number: usize| U256::from(number).to_be_bytes::<32>();
-    let padded = |bytes: &[u8]| {
-        let mut padded = [&word(bytes.len())[..], bytes].concat();
-        padded.resize(padded.len().next_multiple_of(32), 0);
-        padded
-    };
-    let deployment = padded(deployment);
-    let mut signature = factory.into_word().to_vec();
-    signature.extend(word(96));
-    signature.extend(word(96 + deployment.len()));
-    signature.extend(deployment);
-    signature.extend(padded(inner));
-    signature.extend(hex!("6492649264926492649264926492649264926492649264926492649264926492"));
-    hex_of(&signature)
-}
-
-#[tokio::test]
-async fn a_contract_wallet_that_is_not_deployed_yet_vouches_too() {
-    let node = DevNode::start().await;
-    let wallets = Wallets::deploy(&node);
-    let (signer, other) = (&node.chain.accounts()[1], &node.chain.accounts()[2]);
-    let salt = B256::repeat_byte(7);
-    let wallet = wallets.address_of(&node, signer.address(), salt);
-    let explorer = TestExplorer::start(&node.url()).await;
-    let client = explorer.client();
-    let (owner, time) = (format!("{wallet:#x}"), now());
-    let deployment = Wallets::deployment(signer.address(), salt);
-    let message = text(&owner, time);
-
-    let request = |signature| KeyRequest { owner: owner.clone(), timestamp: time, signature };
-    let wrong = request(erc6492(wallets.factory, &deployment, &sign(other, &message).as_bytes()));
-    expect_problem(&wrong.send(client).await, 401, "signature_mismatch", "ERC-1271");
-    let elsewhere = request(erc6492(other.address(), &deployment, &sign(signer, &message).as_bytes()));
-    expect_problem(&elsewhere.send(client).await, 401, "signature_mismatch", "ERC-6492");
-    let broken = request(hex_of(&[[1; 8].as_slice(), &[0x64, 0x92].repeat(16)].concat()));
-    expect_problem(&broken.send(client).await, 401, "signature_mismatch", "accept");
-    let right = request(erc6492(wallets.factory, &deployment, &sign(signer, &message).as_bytes()));
-    assert_eq!(right.send(client).await.status, 201);
-    assert!(node.chain.code(wallet).is_empty(), "asking leaves no trace");
-}
-
-#[tokio::test]
-async fn where_the_node_is_away_only_a_plain_signature_can_be_checked() {
-    let mut node = DevNode::start().await;
-    let explorer = TestExplorer::start(&node.url()).await;
-    node.wait_for(&explorer).await;
-    node.go_down().await;
-    let (signer, other) = (node.chain.accounts()[0].clone(), node.chain.accounts()[1].clone());
-    let unknown = KeyRequest { owner: owner_of(&other), ..KeyRequest::by(&signer) };
-    let answer = unknown.send(explorer.client()).await;
-    expect_problem(&answer, 503, "node_unavailable", "Ask again shortly");
-    assert_eq!(answer.header("retry-after"), "5");
-    assert_eq!(KeyRequest::by(&signer).send(explorer.client()).await.status, 201);
-}
-
 async fn client_gets_a_key(explorer: &TestExplorer, script: &str, arguments: &[&str]) -> Value {
     let base = explorer.client().url("");
     let arguments: Vec<&str> = [&arguments[..1], &[base.as_str()], &arguments[1..]].concat();
@@ -424,98 +307,4 @@ async fn viem_ethers_and_eth_account_get_keys() {
     let (factory, deployment) = (wallets.factory.to_string(), hex_of(&Wallets::deployment(owner, salt)));
     let arguments = ["viem-erc6492", &private_key(4), &wallet, &factory, &deployment];
     client_gets_a_key(&explorer, "create_key.mjs", &arguments).await;
-}
-
-#[tokio::test]
-async fn no_key_and_no_signature_is_ever_in_the_log() {
-    let node = DevNode::start().await;
-    let wallets = Wallets::deploy(&node);
-    let launch = Launch::run(&node.url()).argument("--log", "trace");
-    let explorer = launch.start().await;
-    let (client, signer) = (explorer.client(), &node.chain.accounts()[0]);
-    let mut secrets = Vec::new();
-    for request in [
-        KeyRequest::by(signer),
-        KeyRequest { owner: owner_of(&node.chain.accounts()[1]), ..KeyRequest::by(signer) },
-        KeyRequest { owner: format!("{:#x}", wallets.stubborn), ..KeyRequest::by(signer) },
-        KeyRequest { signature: "0x1234567890abcdef".to_owned(), ..KeyRequest::by(signer) },
-        KeyRequest::at(signer, 5),
-    ] {
-        let answer = request.send(client).await;
-        secrets.push(request.signature.trim_start_matches("0x").to_owned());
-        secrets.extend(answer.json["key"].as_str().map(str::to_owned));
-    }
-    let key = secrets.iter().find(|secret| secret.starts_with("expl_")).unwrap().clone();
-    let mut wrong = key.clone();
-    wrong.replace_range(20..22, "zz");
-    for key in [&key, &wrong] {
-        stats_with(client, key).await;
-        list(client, &owner_of(signer), Some(key)).await;
-    }
-    client.send(client.request("DELETE", "/api/v1/keys/1").header("X-API-Key", &key)).await;
-    stats_with(client, &key).await;
-    secrets.push(wrong);
-    explorer.wait_for_log("key revoked").await;
-    let (_, log) = {
-        let log = explorer.log();
-        (explorer.stop().await, log)
-    };
-    assert!(log.contains("TRACE") || log.contains("DEBUG"), "the log tells everything it can");
-    assert!(log.contains("key issued"), "{log}");
-    for secret in &secrets {
-        assert!(!log.contains(secret.as_str()), "a secret stands in the log");
-        assert!(!log.to_lowercase().contains(&secret.to_lowercase()), "a secret stands in the log");
-    }
-    // Nor the part of it that would do for a search.
-    assert!(!log.contains(&key[12..37]), "a part of a key stands in the log");
-}
-
-#[tokio::test]
-async fn a_key_is_nowhere_in_the_data_folder() {
-    fn files(folder: &std::path::Path) -> Vec<Vec<u8>> {
-        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![std::fs::read(path).unwrap()] }).collect()
-    }
-    let node = DevNode::start().await;
-    let explorer = TestExplorer::start(&node.url()).await;
-    let signer = &node.chain.accounts()[0];
-    let key = KeyRequest::by(signer).key(explorer.client()).await;
-    assert_eq!(stats_with(explorer.client(), &key).await.status, 200);
-    let (_, folder) = explorer.stop().await;
-    let files = files(folder.path());
-    let holds = |words: &[u8]| files.iter().any(|file| file.windows(words.len()).any(|part| part == words));
-    assert!(holds(&key.as_bytes()[..12]), "the prefix is kept as it is, so the key would show too");
-    assert!(!holds(&key.as_bytes()[..20]) && !holds(&key.as_bytes()[12..37]), "a part of a key is kept");
-}
-
-/// The first of the accounts that every anvil has.
-const ANVIL_KEY: &str = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
-
-#[tokio::test]
-async fn contract_wallets_vouch_on_a_real_node_too() {
-    let anvil = Anvil::start().await;
-    let sender = anvil.accounts().await[0].clone();
-    let deploy = json!({ "from": sender, "data": format!("0x{}", FACTORY.trim()) });
-    let receipt = anvil.send(deploy).await;
-    let factory: Address = receipt["contractAddress"].as_str().unwrap().parse().unwrap();
-    let signer: PrivateKeySigner = ANVIL_KEY.parse().unwrap();
-    let salt = B256::repeat_byte(5);
-    let question = hex_of(&Wallets::question("addressOf(address,bytes32)", signer.address(), salt));
-    let asked = json!([{ "to": factory, "data": question }, "latest"]);
-    let wallet = anvil.rpc.call("eth_call", asked).await.as_str().unwrap()[26..].to_owned();
-    let owner = format!("0x{wallet}");
-    let explorer = TestExplorer::start(anvil.url()).await;
-    let client = explorer.client();
-
-    let deployment = Wallets::deployment(signer.address(), salt);
-    let time = now();
-    let signature = erc6492(factory, &deployment, &sign(&signer, &text(&owner, time)).as_bytes());
-    let not_deployed = KeyRequest { owner: owner.clone(), timestamp: time, signature };
-    assert_eq!(not_deployed.send(client).await.status, 201);
-
-    anvil.send(json!({ "from": sender, "to": factory, "data": hex_of(&deployment) })).await;
-    let time = time + 1;
-    let by = |text: &str| KeyRequest { owner: owner.clone(), ..KeyRequest::of_text(&signer, time, text) };
-    expect_problem(&by("another text").send(client).await, 401, "signature_mismatch", "ERC-1271");
-    assert_eq!(by(&text(&owner, time)).send(client).await.status, 201);
 }

@@ -1,10 +1,11 @@
+mod tokens;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
-    Address, AddressFacts, AuditVerdict, B256, Balance, BalanceQuestion, BalanceSource, Block, BlockChanges,
-    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Exchange, Holder, Order, Page,
-    PageRequest, Pool, Stats, Token, TokenBalance, TokenFacts, TokenKind, Trade, TradeDirection, TradeFilter,
-    TradedToken, Transaction, TransactionEvents, TransactionFilter, Transfer, TransferFilter, U256,
+    Address, AddressFacts, AuditVerdict, B256, BalanceQuestion, BalanceSource, Block, BlockChanges, BlockGasPrice,
+    BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Order, Page, PageRequest, Stats, TokenFacts,
+    TradeFilter, Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
 };
 
 use crate::Undo;
@@ -20,12 +21,6 @@ pub struct Model {
     asked: BTreeMap<BalanceQuestion, (U256, Option<BlockNumber>)>,
     /// Code as the node last gave it, by address.
     codes: BTreeMap<Address, Bytes>,
-}
-
-/// A token with everyone whom its events ever touched, and what they come down to.
-struct Ledger {
-    token: Token,
-    balances: BTreeMap<Address, Balance>,
 }
 
 impl Model {
@@ -293,200 +288,6 @@ impl Model {
             })
         });
         creations.rfind(|(created, _)| *created == address).map(|(_, creation)| creation)
-    }
-}
-
-impl Model {
-    fn pools_first_seen_in<'a>(&'a self, changes: &'a BlockChanges) -> impl Iterator<Item = &'a Pool> {
-        let number = changes.block.number;
-        let earlier = self.blocks.iter().take_while(move |earlier| earlier.block.number < number);
-        let known: BTreeSet<Address> = earlier.flat_map(|earlier| &earlier.pools).map(|pool| pool.address).collect();
-        changes.pools.iter().filter(move |pool| !known.contains(&pool.address))
-    }
-
-    #[must_use]
-    pub fn find_pool(&self, address: Address) -> Option<Pool> {
-        self.blocks.iter().flat_map(|changes| &changes.pools).find(|pool| pool.address == address).copied()
-    }
-
-    /// Every token, most held first.
-    #[must_use]
-    pub fn tokens(&self) -> Vec<Token> {
-        let mut tokens: Vec<Token> = self.ledgers().into_iter().map(|ledger| ledger.token).collect();
-        tokens.sort_by_key(|token| (std::cmp::Reverse(token.holder_count), token.address));
-        tokens
-    }
-
-    fn ledgers(&self) -> Vec<Ledger> {
-        self.derived_ledgers().into_values().map(|ledger| self.finish(ledger)).collect()
-    }
-
-    /// Follows every transfer from the first on.
-    fn derived_ledgers(&self) -> BTreeMap<Address, Ledger> {
-        let mut ledgers: BTreeMap<Address, Ledger> = BTreeMap::new();
-        for event in self.blocks.iter().flat_map(|changes| &changes.transfers) {
-            let new = || Ledger { token: self.new_token(event), balances: BTreeMap::new() };
-            let Ledger { token, balances } = ledgers.entry(event.token).or_insert_with(new);
-            token.transfer_count += 1;
-            if event.from == event.to {
-                continue;
-            }
-            let value = Balance::from(event.value);
-            if event.from != Address::ZERO {
-                let balance = balances.entry(event.from).or_default();
-                match balance.checked_sub(value) {
-                    Some(less) => *balance = less,
-                    None => {
-                        *balance = Balance::ZERO;
-                        if token.kind != TokenKind::Bep1155 {
-                            token.balance_source = BalanceSource::Calls;
-                        }
-                    }
-                }
-            }
-            if event.to != Address::ZERO {
-                *balances.entry(event.to).or_default() += value;
-            }
-        }
-        ledgers
-    }
-
-    /// Puts in place what was asked.
-    fn finish(&self, Ledger { mut token, mut balances }: Ledger) -> Ledger {
-        if let Some((verdict, block)) = self.audits.get(&token.address) {
-            token.audited_block = Some(*block);
-            if *verdict == AuditVerdict::DoesNotAddUp {
-                token.balance_source = BalanceSource::Calls;
-            }
-        }
-        let mut counted = &balances;
-        let asked: BTreeMap<Address, Balance> = self
-            .asked
-            .iter()
-            .filter(|(question, _)| question.token == token.address)
-            .map(|(question, (balance, _))| (question.holder, Balance::from(*balance)))
-            .collect();
-        if token.balance_source == BalanceSource::Calls && !asked.is_empty() {
-            counted = &asked;
-        }
-        token.holder_count = counted.values().filter(|balance| !balance.is_zero()).count() as u64;
-        if token.balance_source == BalanceSource::Calls {
-            balances = asked;
-        }
-        Ledger { token, balances }
-    }
-
-    /// What events alone come down to.
-    #[must_use]
-    pub fn derived_balances(&self, token: Address) -> BTreeMap<Address, Balance> {
-        let found = self.derived_ledgers().into_values().find(|ledger| ledger.token.address == token);
-        found.map(|ledger| ledger.balances).unwrap_or_default()
-    }
-
-    /// Who holds each token, the largest balance first, then by address.
-    #[must_use]
-    pub fn holders(&self) -> BTreeMap<Address, Vec<Holder>> {
-        let ledgers = self.ledgers().into_iter().map(|ledger| {
-            let held = ledger.balances.into_iter().filter(|(_, balance)| !balance.is_zero());
-            let mut holders: Vec<Holder> = held.map(|(address, balance)| Holder { address, balance }).collect();
-            holders.sort_by_key(|holder| (std::cmp::Reverse(holder.balance), holder.address));
-            (ledger.token.address, holders)
-        });
-        ledgers.collect()
-    }
-
-    /// Which tokens someone holds, by address of the token.
-    #[must_use]
-    pub fn held_tokens(&self) -> BTreeMap<Address, Vec<TokenBalance>> {
-        let mut held: BTreeMap<Address, Vec<TokenBalance>> = BTreeMap::new();
-        for Ledger { token, balances } in self.ledgers() {
-            for (holder, balance) in balances.into_iter().filter(|(_, balance)| !balance.is_zero()) {
-                held.entry(holder).or_default().push(TokenBalance { token: token.clone(), balance });
-            }
-        }
-        held
-    }
-
-    fn new_token(&self, event: &domain::TransferEvent) -> Token {
-        Token {
-            address: event.token,
-            kind: event.kind,
-            facts: self.facts_of(event.token),
-            holder_count: 0,
-            transfer_count: 0,
-            balance_source: BalanceSource::Events,
-            audited_block: None,
-        }
-    }
-
-    fn facts_of(&self, token: Address) -> TokenFacts {
-        self.facts.get(&token).cloned().unwrap_or_default()
-    }
-
-    #[must_use]
-    pub fn list_tokens(&self, page: PageRequest) -> Page<Token> {
-        // Here the order wanted by default begins with the most held.
-        let order = match page.order {
-            Order::NewestFirst => Order::OldestFirst,
-            Order::OldestFirst => Order::NewestFirst,
-        };
-        cut(self.tokens(), PageRequest { order, ..page })
-    }
-
-    #[must_use]
-    pub fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Page<Transfer> {
-        let all = self.blocks.iter().flat_map(|changes| {
-            let wanted = changes.transfers.iter().filter(|event| filter.matches(event, changes.block.number));
-            wanted.map(|event| {
-                let facts = self.facts_of(event.token);
-                Transfer {
-                    event: *event,
-                    tx_hash: transaction(changes, event.tx_index).hash,
-                    block_number: changes.block.number,
-                    timestamp: changes.block.timestamp,
-                    token_name: facts.name,
-                    token_symbol: facts.symbol,
-                    token_decimals: facts.decimals,
-                }
-            })
-        });
-        cut(all.collect(), page)
-    }
-
-    #[must_use]
-    pub fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Page<Trade> {
-        let all = self.blocks.iter().filter(|changes| filter.blocks.contains(changes.block.number));
-        let all = all.flat_map(|changes| {
-            changes.trades.iter().map(|event| {
-                let pool = self.find_pool(event.pool).expect("a trade's pool is known");
-                let tx = transaction(changes, event.tx_index);
-                let (token_in, token_out) = match event.direction {
-                    TradeDirection::ZeroForOne => (pool.token0, pool.token1),
-                    TradeDirection::OneForZero => (pool.token1, pool.token0),
-                };
-                Trade {
-                    event: *event,
-                    pool,
-                    maker: tx.from,
-                    tx_hash: tx.hash,
-                    block_number: changes.block.number,
-                    timestamp: changes.block.timestamp,
-                    token_in: self.traded(token_in),
-                    token_out: self.traded(token_out),
-                }
-            })
-        });
-        let wanted = all.filter(|trade| {
-            let exchange = Exchange { style: trade.pool.style, factory: trade.pool.factory };
-            filter.maker.is_none_or(|maker| trade.maker == maker)
-                && filter.exchanges.as_ref().is_none_or(|wanted| wanted.contains(&exchange))
-        });
-        cut(wanted.collect(), page)
-    }
-
-    fn traded(&self, address: Address) -> TradedToken {
-        let facts = self.facts_of(address);
-        TradedToken { address, symbol: facts.symbol, decimals: facts.decimals }
     }
 }
 
