@@ -45,7 +45,7 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize)
         let bytes = browser.get(path, "identity").await?.len();
         let first = begun.elapsed();
         let transferred = browser.get(path, ENCODINGS).await?.len();
-        rows.push(Row { name: *name, first, median: first, p99: first, bytes, transferred });
+        rows.push(Row { name, first, median: first, p99: first, bytes, transferred });
     }
     let mut samples = vec![Vec::with_capacity(requests); visits.len()];
     // Page after page in turn, so that a noisy moment hits all of them alike.
