@@ -13,6 +13,10 @@ pub(crate) fn micros(duration: Duration) -> String {
     format!("{:.0} us", duration.as_secs_f64() * 1e6)
 }
 
+pub(crate) fn millis(duration: Duration) -> String {
+    format!("{:.2} ms", duration.as_secs_f64() * 1e3)
+}
+
 /// What the figures were taken on.
 pub(crate) fn machine() -> String {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -7,6 +7,7 @@ mod filters;
 mod index;
 mod overhead;
 mod pages;
+mod renders;
 
 use std::io::Write;
 
@@ -42,6 +43,8 @@ enum Part {
     Overhead,
     /// Every combination of filters on crowded lists
     Filters,
+    /// Time and size of every kind of page
+    Pages,
 }
 
 impl Options {
@@ -71,6 +74,11 @@ async fn main() -> anyhow::Result<()> {
     if options.wants(Part::Filters) {
         let data = tempfile::tempdir()?;
         writeln!(out, "{}", filters::measure(data.path(), options.transfers, options.requests / 10).await?)?;
+    }
+    if options.wants(Part::Pages) {
+        let chain = chain::RecordedChain::make(options.transactions).await?;
+        let data = tempfile::tempdir()?;
+        writeln!(out, "{}", renders::measure(&chain, data.path(), options.requests).await?)?;
     }
     Ok(())
 }

@@ -2,11 +2,13 @@
 //!
 //! [`matching`] decides, as a pure function, whether compiled code is the code on the chain. [`settings`] finds the
 //! settings under which it can be, [`compilers`] runs compilers on sources that nobody trusts, [`Verifier`] puts the three
-//! together, and [`calls`] asks verified contracts in terms of their own interface.
+//! together, [`calls`] asks verified contracts in terms of their own interface, and [`decode`] reads in those terms what was
+//! sent to them and what they logged.
 
 pub mod calls;
 mod code;
 mod compilers;
+pub mod decode;
 pub mod matching;
 pub mod settings;
 mod verify;

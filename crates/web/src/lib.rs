@@ -7,6 +7,7 @@ mod assets;
 mod details;
 mod error;
 mod frame;
+mod interfaces;
 mod layers;
 mod method;
 mod names;

@@ -1,6 +1,14 @@
-//! Names of the functions that are called most. Others are shown by their four bytes.
+//! What transactions do, in a word: the name that a verified contract gives the function, else that of a function which
+//! many contracts have, else its four bytes.
 
-use domain::Transaction;
+use std::collections::HashMap;
+
+use domain::{Address, Transaction};
+use store::StoreError;
+
+use crate::interfaces::KnownInterface;
+use crate::state::WebState;
+use crate::view::tame;
 
 const KNOWN: [([u8; 4], &str); 24] = [
     ([0xa9, 0x05, 0x9c, 0xbb], "transfer"),
@@ -29,7 +37,40 @@ const KNOWN: [([u8; 4], &str); 24] = [
     ([0xe8, 0xe3, 0x37, 0x00], "addLiquidity"),
 ];
 
-/// What a transaction does, in a word.
+/// The interfaces of those who are called on a page.
+#[derive(Debug, Default)]
+pub(crate) struct Methods {
+    by_contract: HashMap<Address, KnownInterface>,
+}
+
+impl WebState {
+    /// Looks up whom these transactions call: once each, and without the node.
+    pub(crate) async fn methods_of(&self, transactions: &[Transaction]) -> Result<Methods, StoreError> {
+        let mut methods = Methods::default();
+        let verified = self.verified_count().await?;
+        let mut called: Vec<Address> =
+            transactions.iter().filter(|tx| tx.method.is_some()).filter_map(|tx| tx.to).collect();
+        called.sort_unstable();
+        called.dedup();
+        for contract in called {
+            if let Some(interface) = self.own_interface(contract, verified).await? {
+                methods.by_contract.insert(contract, interface);
+            }
+        }
+        Ok(methods)
+    }
+}
+
+impl Methods {
+    /// What a transaction does, in a word.
+    pub(crate) fn name(&self, tx: &Transaction) -> String {
+        let (Some(to), Some(selector)) = (tx.to, tx.method) else { return name(tx) };
+        let named = self.by_contract.get(&to).and_then(|interface| interface.function_name(selector));
+        named.map_or_else(|| name(tx), tame)
+    }
+}
+
+/// What a transaction does, as far as can be told without knowing the contract.
 pub(crate) fn name(tx: &Transaction) -> String {
     match tx.method {
         _ if tx.to.is_none() => "create".to_owned(),

@@ -37,6 +37,7 @@ pub(crate) fn router() -> Router<App> {
         .route("/block/{id}", get(block::show))
         .route("/transactions", get(transactions::show))
         .route("/tx/{hash}", get(transaction::show))
+        .route("/tx/{hash}/input", get(transaction::show_input))
         .route("/transfers", get(transfers::show))
         .route("/address/{address}", get(address::show))
         .route("/tokens", get(tokens::show))

@@ -8,6 +8,7 @@ use store::{ChainReader, VerifiedContracts};
 use tokio::sync::watch;
 
 use crate::details::Details;
+use crate::interfaces::Interfaces;
 use crate::names::Names;
 
 /// What the pages are made from.
@@ -28,6 +29,7 @@ pub(crate) struct WebState {
     pub(crate) details: Details,
     pub(crate) verified: Arc<dyn VerifiedContracts>,
     pub(crate) calls: ContractCalls,
+    pub(crate) interfaces: Interfaces,
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) names: Names,
 }
@@ -39,6 +41,7 @@ impl WebState {
             accounts: parts.accounts,
             calls: ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified)),
             verified: parts.verified,
+            interfaces: Interfaces::new(),
             details: Details::new(parts.node),
             sync: parts.sync,
             names: parts.names,

@@ -3,6 +3,7 @@
 
 mod amount;
 mod chart;
+mod fields;
 mod links;
 mod pager;
 mod rows;
@@ -12,9 +13,10 @@ mod time;
 
 pub(crate) use amount::{Amount, grouped, in_units};
 pub(crate) use chart::Chart;
+pub(crate) use fields::{DecodedView, FieldRow, FieldValue};
 pub(crate) use links::{AddressLink, BlockLink, TokenLink, TransactionLink, short};
 pub(crate) use pager::{Pager, Paging};
 pub(crate) use rows::{BlockRow, TradeRow, TransactionRow, TransferRow, fee};
 pub(crate) use source::lines as source_lines;
-pub(crate) use text::{encoded, tame};
+pub(crate) use text::{encoded, tame, visible};
 pub(crate) use time::Moment;

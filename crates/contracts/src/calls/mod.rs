@@ -10,23 +10,24 @@ mod revert;
 
 use std::{sync::Arc, time::Duration};
 
-use alloy_dyn_abi::{FunctionExt, JsonAbiExt};
+use alloy_dyn_abi::JsonAbiExt;
 use alloy_primitives::{Address, B256, Bytes, keccak256};
 use domain::VerifiedContract;
 pub use error::CallError;
 use node::{CallBlock, CallRequest, NodeClient, ViewOutcome};
 pub use proxy::{Proxy, ProxyKind};
+pub(crate) use result::one as written;
 use serde_json::{Value, value::RawValue};
 use store::VerifiedContracts;
 
-use crate::Interface;
+use crate::{Interface, decode::decode_all};
 
 const GAS: u64 = 50_000_000;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest answer that is decoded.
 const MAX_ANSWER: usize = 1 << 20;
 /// Proxies that stand behind one another, at most.
-const MAX_HOPS: usize = 4;
+pub const MAX_HOPS: usize = 4;
 
 /// Asks verified contracts.
 pub struct ContractCalls {
@@ -104,10 +105,15 @@ impl ContractCalls {
         Ok(contract.map(|contract| Known { contract, twin_of: Some(twin) }))
     }
 
+    /// The proxy that code at an address is, if it is one. Where the code cannot be one, the node is not asked.
+    pub async fn find_proxy(&self, address: Address, code: &[u8]) -> Result<Option<Proxy>, CallError> {
+        Ok(proxy::find(&self.node, address, code, CallBlock::Latest).await?)
+    }
+
     /// The code at an address, and the proxy that it is, if it is one.
     pub async fn look_at(&self, address: Address) -> Result<(Bytes, Option<Proxy>), CallError> {
         let code = self.node.code(address, CallBlock::Latest).await?;
-        let proxy = proxy::find(&self.node, address, &code, CallBlock::Latest).await?;
+        let proxy = self.find_proxy(address, &code).await?;
         Ok((code, proxy))
     }
 }
@@ -122,6 +128,6 @@ fn decode(function: &alloy_json_abi::Function, output: &[u8]) -> Result<Value, C
     if output.len() > MAX_ANSWER {
         return Err(CallError::AnswerTooLong { max: MAX_ANSWER });
     }
-    let values = function.abi_decode_output(output).map_err(|_| CallError::NotTheAnswer { bytes: output.len() })?;
+    let values = decode_all(&function.outputs, output).ok_or(CallError::NotTheAnswer { bytes: output.len() })?;
     Ok(result::write(&function.outputs, &values))
 }

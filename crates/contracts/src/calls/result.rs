@@ -27,7 +27,8 @@ fn members(params: &[Param], values: &[DynSolValue]) -> Value {
     Value::Object(object)
 }
 
-fn one(value: &DynSolValue, components: &[Param]) -> Value {
+/// A value as JSON; structs in it have these members.
+pub(crate) fn one(value: &DynSolValue, components: &[Param]) -> Value {
     match value {
         DynSolValue::Bool(value) => Value::Bool(*value),
         DynSolValue::Int(number, _) => Value::String(number.to_string()),

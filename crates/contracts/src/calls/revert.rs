@@ -1,10 +1,10 @@
 //! Why a contract reverted, in words.
 
-use alloy_dyn_abi::{DynSolType, JsonAbiExt};
+use alloy_dyn_abi::DynSolType;
 use alloy_primitives::{U256, hex};
 
 use super::result;
-use crate::Interface;
+use crate::{Interface, decode::decode_all};
 
 const ERROR: [u8; 4] = hex!("08c379a0");
 const PANIC: [u8; 4] = hex!("4e487b71");
@@ -53,7 +53,7 @@ fn panic(data: &[u8]) -> Option<String> {
 fn custom(selector: [u8; 4], data: &[u8], interfaces: &[Interface]) -> Option<String> {
     let mut errors = interfaces.iter().flat_map(|interface| &interface.errors);
     let error = errors.find(|error| error.selector().0 == selector)?;
-    let values = error.abi_decode_input(data).ok()?;
+    let values = decode_all(&error.inputs, data)?;
     let shown = |(param, value): (&alloy_json_abi::Param, &alloy_dyn_abi::DynSolValue)| {
         let mut unnamed = param.clone();
         unnamed.name = String::new();

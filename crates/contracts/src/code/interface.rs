@@ -1,5 +1,8 @@
-use alloy_json_abi::{Constructor, Error, Function};
+use alloy_json_abi::{Constructor, Error, Event, Function, Param};
 use serde_json::{Value, value::RawValue};
+
+/// Arrays and structs within one another, at most.
+const DEEPEST: usize = 14;
 
 /// The interface of a contract. Entries that cannot be read are left out: compilers have written some strange ones, above
 /// all for libraries, and one of them must not hide the others.
@@ -7,6 +10,7 @@ use serde_json::{Value, value::RawValue};
 pub struct Interface {
     pub functions: Vec<Function>,
     pub errors: Vec<Error>,
+    pub events: Vec<Event>,
     pub constructor: Option<Constructor>,
 }
 
@@ -21,12 +25,29 @@ impl Interface {
             match value.get("type").and_then(Value::as_str).unwrap_or("function") {
                 "function" => interface.functions.extend(serde_json::from_value::<Function>(value)),
                 "error" => interface.errors.extend(serde_json::from_value::<Error>(value)),
+                "event" => interface.events.extend(serde_json::from_value::<Event>(value)),
                 "constructor" => interface.constructor = serde_json::from_value(value).ok(),
                 _ => {}
             }
         }
+        interface.functions.retain(|function| are_flat(&function.inputs) && are_flat(&function.outputs));
+        interface.errors.retain(|error| are_flat(&error.inputs));
+        interface
+            .events
+            .retain(|event| event.inputs.iter().all(|input| is_flat(&input.ty, &input.components, DEEPEST)));
+        interface.constructor = interface.constructor.filter(|constructor| are_flat(&constructor.inputs));
         interface
     }
+}
+
+/// Whether types can be gone through by recursion: their author may be after the stack.
+fn are_flat(params: &[Param]) -> bool {
+    params.iter().all(|param| is_flat(&param.ty, &param.components, DEEPEST))
+}
+
+fn is_flat(kind: &str, components: &[Param], deepest: usize) -> bool {
+    let Some(left) = deepest.checked_sub(kind.matches('[').count() + 1) else { return false };
+    components.iter().all(|component| is_flat(&component.ty, &component.components, left))
 }
 
 #[cfg(test)]
@@ -38,15 +59,35 @@ mod tests {
         let abi = r#"[
             {"type":"function","name":"good","inputs":[],"outputs":[],"stateMutability":"view"},
             {"type":"function","name":"b a d","inputs":[],"outputs":[],"stateMutability":"view"},
-            {"type":"event","name":"E","inputs":[]},
+            {"type":"event","name":"E","inputs":[],"anonymous":false},
             {"type":"error","name":"Bad","inputs":[{"name":"","type":"uint256"}]},
             {"type":"constructor","inputs":[{"name":"","type":"uint256"}],"stateMutability":"payable"},
             {"type":"who knows"}, 5
         ]"#;
         let interface = Interface::read(abi);
         assert_eq!(interface.functions.iter().map(|function| function.name.as_str()).collect::<Vec<_>>(), ["good"]);
-        assert_eq!((interface.errors.len(), interface.constructor.is_some()), (1, true));
+        assert_eq!((interface.errors.len(), interface.events.len(), interface.constructor.is_some()), (1, 1, true));
         assert!(Interface::read("no json").functions.is_empty());
+    }
+
+    #[test]
+    fn an_entry_of_endless_arrays_or_structs_is_left_out() {
+        let function = |kind: &str, components: Value| {
+            serde_json::json!([{ "type": "function", "name": "f", "outputs": [], "stateMutability": "view",
+                "inputs": [{ "name": "", "type": kind, "components": components }] }])
+        };
+        let count = |abi: Value| Interface::read(&abi.to_string()).functions.len();
+        let empty = || Value::Array(Vec::new());
+        assert_eq!(count(function(&format!("uint256{}", "[]".repeat(10)), empty())), 1);
+        assert_eq!(count(function(&format!("uint256{}", "[]".repeat(100_000)), empty())), 0);
+        let nested = |depth| {
+            (0..depth).fold(
+                serde_json::json!([{ "name": "", "type": "bool" }]),
+                |inner, _| serde_json::json!([{ "name": "", "type": "tuple", "components": inner }]),
+            )
+        };
+        assert_eq!(count(function("tuple", nested(5))), 1);
+        assert_eq!(count(function("tuple", nested(30))), 0);
     }
 
     #[test]

@@ -4,21 +4,12 @@
 //
 // Prints the names of the scenes that went well as JSON; the first that did not ends the run with its reason.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { load, play, visit } from "./browser.mjs";
 
-const require = createRequire(join(process.env.EXPLORER_TEST_CLIENTS, "package.json"));
-const load = (name) => import(pathToFileURL(require.resolve(name)));
-const { chromium } = require("playwright-core");
 const { Wallet } = await load("ethers");
-const { HtmlValidate } = require("html-validate");
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-
 const [base, privateKey] = process.argv.slice(2);
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_BIN ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const { open, reachesEverybody, validates, fitsPhones } = visit(base);
 
 const query = async (body) => {
   const answer = await fetch(`${base}/api/v1/query`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
@@ -27,22 +18,6 @@ const query = async (body) => {
 const [trade] = (await query({ entity: "dex_trades", limit: 1 })).data;
 const [token] = (await query({ entity: "tokens", limit: 1 })).data;
 const [, , , block] = (await query({ entity: "blocks", limit: 4 })).data;
-
-/// Opens a page, and wants no complaint of the browser while it stands.
-async function open(path, options = {}, work) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const page = await context.newPage();
-  const complaints = [];
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-  try {
-    await page.goto(base + path);
-    await work(page, context);
-    assert.deepEqual(complaints, [], `complaints on ${path}`);
-  } finally {
-    await context.close();
-  }
-}
 
 const everyPage = [
   "/", "/blocks", `/block/${block.number}`, "/transactions", `/tx/${trade.txHash}`, `/address/${trade.maker}`,
@@ -166,13 +141,7 @@ const scenes = {
     assert.notEqual(grounds[0], grounds[1]);
   },
 
-  "no page is wider than a phone": async () => {
-    for (const path of everyPage) {
-      await open(path, { viewport: { width: 390, height: 844 } }, async (page) => {
-        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, path);
-      });
-    }
-  },
+  "no page is wider than a phone": () => fitsPhones(everyPage),
 
   "every page reads and pages without a script": async () => {
     for (const path of everyPage) {
@@ -188,28 +157,9 @@ const scenes = {
     });
   },
 
-  "no page has a serious fault for those who cannot see or point": async () => {
-    for (const colorScheme of ["light", "dark"]) {
-      for (const path of everyPage) {
-        // The checker itself is a foreign script, which the pages would not let in.
-        await open(path, { colorScheme, bypassCSP: true }, async (page) => {
-          await page.evaluate(axe);
-          const { violations } = await page.evaluate(() => globalThis.axe.run());
-          const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-          assert.deepEqual(serious.map(({ id, nodes }) => [id, nodes[0].html]), [], `${path} in ${colorScheme}`);
-        });
-      }
-    }
-  },
+  "no page has a serious fault for those who cannot see or point": () => reachesEverybody(everyPage),
 
-  "the HTML of every page validates": async () => {
-    const validator = new HtmlValidate({ extends: ["html-validate:standard"] });
-    for (const path of [...everyPage, "/nothing-of-that-name"]) {
-      const report = await validator.validateString(await (await fetch(base + path)).text());
-      const faults = report.results.flatMap(({ messages }) => messages.map(({ ruleId, message, line, column }) => `${ruleId} ${line}:${column} ${message}`));
-      assert.deepEqual(faults, [], path);
-    }
-  },
+  "the HTML of every page validates": () => validates([...everyPage, "/nothing-of-that-name"]),
 
   "the home page is light and does not jump": () =>
     open("/", {}, async (page) => {
@@ -225,18 +175,4 @@ const scenes = {
     }),
 };
 
-const went = [];
-try {
-  for (const [name, play] of Object.entries(scenes)) {
-    try {
-      await play();
-    } catch (error) {
-      error.message = `${name}: ${error.message}`;
-      throw error;
-    }
-    went.push(name);
-  }
-} finally {
-  await browser.close();
-}
-console.log(JSON.stringify(went));
+await play(scenes);

@@ -10,8 +10,8 @@ use crate::error::PageError;
 use crate::frame::{Frame, Section, page};
 use crate::state::WebState;
 use crate::view::{
-    AddressLink, Amount, BlockLink, Moment, Pager, Paging, TokenLink, TradeRow, TransactionLink, TransactionRow,
-    TransferRow, grouped, short, tame,
+    AddressLink, Amount, BlockLink, FieldValue, Moment, Pager, Paging, TokenLink, TradeRow, TransactionLink,
+    TransactionRow, TransferRow, grouped, short, tame,
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -154,7 +154,8 @@ impl WebState {
             _ => {
                 let Page { items, total } =
                     self.chain.list_transactions(&TransactionFilter::touching(address), request).await?;
-                let rows = items.iter().map(|tx| TransactionRow::new(tx, names)).collect();
+                let methods = self.methods_of(&items).await?;
+                let rows = items.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect();
                 (Tab::Transactions(rows), Some(asked.paging.pager(path, total)))
             }
         })

@@ -41,6 +41,7 @@ pub(super) async fn show(
     };
     let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
     let listed = app.chain.list_transactions(&filter, paging.request()).await?;
+    let methods = app.methods_of(&listed.items).await?;
     let tip = app.sync.borrow().tip;
     page(&BlockPage {
         frame: app.frame(format!("Block {}", grouped(block.number)), Section::Blocks),
@@ -54,7 +55,7 @@ pub(super) async fn show(
         filled: block.gas_used.saturating_mul(100).checked_div(block.gas_limit).unwrap_or_default(),
         base_fee: block.base_fee_per_gas.map(Amount::gas_price),
         size: grouped(block.size),
-        transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &app.names)).collect(),
+        transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, &app.names)).collect(),
         pager: paging.pager(format!("/block/{}", block.number), listed.total),
         block,
     })

@@ -4,12 +4,13 @@ use alloy_json_abi::{Function, StateMutability};
 use alloy_primitives::hex;
 use contracts::Interface;
 use contracts::calls::Known;
+use contracts::decode::Decoder;
 use domain::{Address, B256};
 
 use super::contracts::match_words;
 use crate::error::PageError;
 use crate::state::WebState;
-use crate::view::{AddressLink, Moment, source_lines, tame};
+use crate::view::{AddressLink, FieldRow, Moment, source_lines, tame};
 
 /// Bytes of code that a page shows.
 const SHOWN_CODE: usize = 4 * 1024;
@@ -33,6 +34,8 @@ pub(super) struct VerifiedView {
     pub(super) time: Moment,
     pub(super) twin_of: Option<AddressLink>,
     pub(super) constructor_arguments: Option<String>,
+    /// The same in words, where they can be told.
+    pub(super) constructed_with: Vec<FieldRow>,
     pub(super) settings: String,
     pub(super) abi: String,
     pub(super) sources: Vec<SourceView>,
@@ -71,8 +74,7 @@ impl WebState {
             None => Default::default(),
         };
         let known = self.known(address, code_hash).await;
-        // Whom a proxy stands for is the node's to tell, and worth waiting for only a moment.
-        let target = self.implementation(address).await;
+        let target = self.implementation(address).await?;
         let target_known = match target {
             Some(target) => self.known(target, self.chain.find_code_hash(target).await?).await,
             None => None,
@@ -94,17 +96,16 @@ impl WebState {
         let found = self.calls.find_known(address, code_hash?).await;
         found.inspect_err(|error| tracing::debug!(%error, "no sources")).ok().flatten()
     }
-
-    async fn implementation(&self, address: Address) -> Option<Address> {
-        let looked = self.details.ask_node(self.calls.look_at(address)).await?;
-        looked.ok()?.1.map(|proxy| proxy.implementation)
-    }
 }
 
 impl VerifiedView {
     fn new(Known { contract, twin_of }: Known, app: &WebState) -> Self {
         let summary = contract.summary;
+        let given = contract.constructor_arguments.as_deref();
+        let decoder = Decoder::new(Interface::read(&contract.abi));
+        let constructed_with = given.and_then(|given| decoder.creation(given)).unwrap_or_default();
         Self {
+            constructed_with: constructed_with.iter().map(|field| FieldRow::new(field, &app.names)).collect(),
             name: tame(&summary.name),
             compiler: tame(&summary.compiler),
             kind: match_words(summary.kind()),
@@ -112,7 +113,7 @@ impl VerifiedView {
             license: summary.license.as_deref().map(tame).unwrap_or_default(),
             time: Moment::of(summary.verified_at / 1000),
             twin_of: twin_of.map(|twin| app.names.address(twin)),
-            constructor_arguments: contract.constructor_arguments.map(hex::encode_prefixed),
+            constructor_arguments: given.map(hex::encode_prefixed),
             settings: pretty(&contract.settings),
             abi: pretty(&contract.abi),
             sources: contract

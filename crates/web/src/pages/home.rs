@@ -30,6 +30,7 @@ pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> 
     let blocks = app.chain.list_blocks(BlockRange::ALL, PageRequest::newest(CHARTED)).await?.items;
     let prices = app.chain.list_gas_prices(CHARTED).await?;
     let latest = app.chain.list_transactions(&TransactionFilter::default(), PageRequest::newest(LATEST)).await?.items;
+    let methods = app.methods_of(&latest).await?;
     let names = &app.names;
     page(&Home {
         frame: app.frame(format!("{} explorer", names.chain), Section::Home),
@@ -39,7 +40,7 @@ pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> 
         gas_price: Amount::gas_price(stats.average_gas_price),
         charts: vec![transactions_chart(&blocks), gas_price_chart(&blocks, &prices)],
         blocks: blocks.iter().take(LATEST as usize).map(|block| BlockRow::new(block, names)).collect(),
-        latest: latest.iter().map(|tx| TransactionRow::new(tx, names)).collect(),
+        latest: latest.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect(),
     })
 }
 
@@ -47,7 +48,9 @@ fn transactions_chart(blocks: &[Block]) -> Chart {
     let bar = |block: &Block| {
         (f64::from(block.tx_count), format!("Block {}: {} transactions", grouped(block.number), block.tx_count))
     };
-    Chart::new("Transactions per block", range(blocks), blocks.iter().rev().map(bar).collect())
+    let highest = blocks.iter().map(|block| block.tx_count).max().unwrap_or_default();
+    let range = format!("{}, {} at most", range(blocks), grouped(highest));
+    Chart::new("Transactions per block", range, blocks.iter().rev().map(bar).collect())
 }
 
 fn gas_price_chart(blocks: &[Block], prices: &[BlockGasPrice]) -> Chart {
@@ -58,7 +61,9 @@ fn gas_price_chart(blocks: &[Block], prices: &[BlockGasPrice]) -> Chart {
         }
         None => (0.0, format!("Block {}: no transactions", grouped(price.block))),
     };
-    Chart::new("Mean gas price", range(blocks), prices.iter().rev().map(bar).collect())
+    let highest = prices.iter().filter_map(|price| price.mean).max().unwrap_or_default();
+    let range = format!("{}, {} at most", range(blocks), Amount::gas_price(highest).shown());
+    Chart::new("Mean gas price", range, prices.iter().rev().map(bar).collect())
 }
 
 /// From where to where the blocks go, which come the newest first.

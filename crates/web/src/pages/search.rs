@@ -11,7 +11,7 @@ use super::App;
 use crate::error::PageError;
 use crate::frame::{Frame, Section, page};
 use crate::state::WebState;
-use crate::view::{grouped, short, tame};
+use crate::view::{grouped, short, tame, visible};
 
 /// Matches that are looked for by name.
 const MATCHES: usize = 8;
@@ -55,6 +55,8 @@ pub(super) async fn show(State(app): State<App>, Query(asked): Query<Asked>) -> 
     }
     matches.truncate(MATCHES);
     let mut frame = app.frame("Search", Section::Elsewhere);
+    // A link can bring any question, also one that would turn the direction of writing.
+    let question = visible(&question, LONGEST);
     frame.search.clone_from(&question);
     page(&Results { frame, question, matches })
 }

@@ -1,14 +1,24 @@
+use std::collections::HashMap;
+
+use alloy_primitives::hex;
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::response::Response;
-use domain::{Log, Page, Transaction, TransactionDetail};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use contracts::decode::Decoded;
+use domain::{Address, Log, Page, Transaction, TransactionDetail};
+use futures::future::try_join_all;
 
 use super::App;
 use crate::error::PageError;
 use crate::frame::{Frame, Section, page};
+use crate::interfaces::KnownInterface;
 use crate::method;
 use crate::names::Names;
-use crate::view::{AddressLink, Amount, BlockLink, Moment, TradeRow, TransferRow, fee, grouped, short};
+use crate::state::WebState;
+use crate::view::{
+    AddressLink, Amount, BlockLink, DecodedView, FieldValue, Moment, TradeRow, TransferRow, fee, grouped, short, tame,
+};
 
 /// Bytes of call data that a page shows; the rest is a matter for tools.
 const SHOWN_INPUT: usize = 4 * 1024;
@@ -16,6 +26,8 @@ const SHOWN_INPUT: usize = 4 * 1024;
 const SHOWN_EVENTS: u32 = 100;
 /// Logs that a page shows.
 const SHOWN_LOGS: usize = 100;
+/// Contracts whose interface is looked for on behalf of a page.
+const ASKED_CONTRACTS: usize = 20;
 
 #[derive(Template)]
 #[template(path = "transaction.html")]
@@ -46,7 +58,8 @@ struct TransactionPage {
 struct Detail {
     gas_limit: String,
     filled: u64,
-    form: u64,
+    form: String,
+    call: Option<DecodedView>,
     input: String,
     input_bytes: usize,
     is_cut: bool,
@@ -57,6 +70,7 @@ struct Detail {
 struct LogRow {
     index: u32,
     address: AddressLink,
+    event: Option<DecodedView>,
     topics: Vec<String>,
     data: String,
 }
@@ -73,7 +87,9 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     let events = app.chain.find_transaction_events(tx.hash, SHOWN_EVENTS).await?;
     let (transfers, trades) =
         events.map(|events| (events.transfers, events.trades)).unwrap_or((Page::empty(0), Page::empty(0)));
-    let detail = app.details.of(&tx).await.map(|detail| Detail::new(&tx, &detail, &app.names));
+    let detail = app.details.of(&tx).await;
+    let spoken = app.spoken(&tx, detail.as_deref()).await?;
+    let method = tx.to.zip(tx.method).and_then(|(to, selector)| spoken.function_name(to, selector));
     let tip = app.sync.borrow().tip.map_or(tx.block_number, |tip| tip.number);
     let full = format!("{:#x}", tx.hash);
     let names = &app.names;
@@ -93,38 +109,106 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         gas_used: grouped(tx.gas_used),
         nonce: grouped(tx.nonce),
         index: tx.index,
-        method: method::name(&tx),
+        method: method.unwrap_or_else(|| method::name(&tx)),
         more_transfers: transfers.total - transfers.items.len() as u64,
         transfers: transfers.items.iter().map(|transfer| TransferRow::new(transfer, names)).collect(),
         trades: trades.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
-        detail,
+        detail: detail.map(|detail| Detail::new(&tx, &detail, &spoken, names)),
     })
 }
 
+/// The whole call data, as text: the page shows the beginning of what is long.
+pub(super) async fn show_input(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
+    let tx = match hash.parse() {
+        Ok(hash) => app.chain.find_transaction(hash).await?,
+        Err(_) => None,
+    };
+    let Some(tx) = tx else {
+        return app.not_found("No such transaction", "Its input is asked of the node once it is in a block.");
+    };
+    match app.details.of(&tx).await {
+        Some(detail) => Ok(hex::encode_prefixed(&detail.input).into_response()),
+        None => Ok((StatusCode::SERVICE_UNAVAILABLE, "The node does not tell the input now.\n").into_response()),
+    }
+}
+
+/// The languages that are spoken in a transaction: interfaces of whom it calls, and of who wrote logs.
+struct Spoken {
+    interfaces: HashMap<Address, Vec<KnownInterface>>,
+}
+
+impl WebState {
+    async fn spoken(&self, tx: &Transaction, detail: Option<&TransactionDetail>) -> Result<Spoken, PageError> {
+        let emitters = detail.into_iter().flat_map(|detail| &detail.logs).take(SHOWN_LOGS).map(|log| log.address);
+        let mut heard: Vec<Address> = Vec::new();
+        for address in tx.method.and(tx.to).into_iter().chain(emitters) {
+            if heard.len() < ASKED_CONTRACTS && !heard.contains(&address) {
+                heard.push(address);
+            }
+        }
+        let look = async |address| Ok::<_, PageError>((address, self.interfaces_of(address).await?));
+        Ok(Spoken { interfaces: try_join_all(heard.into_iter().map(look)).await?.into_iter().collect() })
+    }
+}
+
+impl Spoken {
+    fn of(&self, address: Address) -> &[KnownInterface] {
+        self.interfaces.get(&address).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn function_name(&self, address: Address, selector: [u8; 4]) -> Option<String> {
+        self.of(address).iter().find_map(|interface| interface.function_name(selector)).map(tame)
+    }
+
+    fn call(&self, address: Address, input: &[u8]) -> Option<Decoded> {
+        self.of(address).iter().find_map(|interface| interface.call(input))
+    }
+
+    fn log(&self, log: &Log) -> Option<Decoded> {
+        self.of(log.address).iter().find_map(|interface| interface.log(&log.topics, &log.data))
+    }
+}
+
 impl Detail {
-    fn new(tx: &Transaction, detail: &TransactionDetail, names: &Names) -> Self {
+    fn new(tx: &Transaction, detail: &TransactionDetail, spoken: &Spoken, names: &Names) -> Self {
+        let call = tx.to.and_then(|to| spoken.call(to, &detail.input));
         let shown = detail.input.get(..SHOWN_INPUT).unwrap_or(&detail.input);
         Self {
             gas_limit: grouped(detail.gas_limit),
             filled: tx.gas_used.saturating_mul(100).checked_div(detail.gas_limit).unwrap_or_default(),
-            form: detail.form,
-            input: alloy_primitives::hex::encode_prefixed(shown),
+            form: form_words(detail.form),
+            call: call.map(|call| DecodedView::new(&call, names)),
+            input: hex::encode_prefixed(shown),
             input_bytes: detail.input.len(),
             is_cut: shown.len() < detail.input.len(),
-            logs: detail.logs.iter().take(SHOWN_LOGS).map(|log| LogRow::new(log, names)).collect(),
+            logs: detail.logs.iter().take(SHOWN_LOGS).map(|log| LogRow::new(log, spoken, names)).collect(),
             more_logs: detail.logs.len().saturating_sub(SHOWN_LOGS),
         }
     }
 }
 
+/// The kind of an envelope, by its number and by what people call it.
+fn form_words(form: u64) -> String {
+    let name = match form {
+        0 => "legacy",
+        1 => "access list",
+        2 => "EIP-1559",
+        3 => "blobs",
+        4 => "delegation",
+        _ => return format!("type {form}"),
+    };
+    format!("type {form} ({name})")
+}
+
 impl LogRow {
-    fn new(log: &Log, names: &Names) -> Self {
+    fn new(log: &Log, spoken: &Spoken, names: &Names) -> Self {
         let data = log.data.get(..SHOWN_INPUT).unwrap_or(&log.data);
         Self {
             index: log.log_index,
             address: names.address(log.address),
+            event: spoken.log(log).map(|event| DecodedView::new(&event, names)),
             topics: log.topics.iter().map(|topic| format!("{topic:#x}")).collect(),
-            data: alloy_primitives::hex::encode_prefixed(data),
+            data: hex::encode_prefixed(data),
         }
     }
 }

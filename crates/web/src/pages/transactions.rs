@@ -18,9 +18,10 @@ struct Transactions {
 
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let listed = app.chain.list_transactions(&TransactionFilter::default(), paging.request()).await?;
+    let methods = app.methods_of(&listed.items).await?;
     page(&Transactions {
         frame: app.frame("Transactions", Section::Transactions),
-        transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &app.names)).collect(),
+        transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, &app.names)).collect(),
         pager: paging.pager("/transactions", listed.total),
     })
 }

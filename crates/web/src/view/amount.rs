@@ -26,6 +26,11 @@ impl Amount {
         Self { shown: format!("{}{unit}", shortened(&whole)), exact: format!("{whole}{unit} ({parts})") }
     }
 
+    /// What a table shows, as text.
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
+
     pub(crate) fn coin(wei: U256, symbol: &str) -> Self {
         Self::of(wei, 18, symbol)
     }

@@ -3,7 +3,7 @@
 use domain::{Block, Trade, Transaction, Transfer, U256};
 
 use super::{AddressLink, Amount, BlockLink, Moment, TokenLink, TransactionLink, grouped, short};
-use crate::method;
+use crate::method::Methods;
 use crate::names::Names;
 
 pub(crate) struct BlockRow {
@@ -45,12 +45,12 @@ pub(crate) struct TransactionRow {
 }
 
 impl TransactionRow {
-    pub(crate) fn new(tx: &Transaction, names: &Names) -> Self {
+    pub(crate) fn new(tx: &Transaction, methods: &Methods, names: &Names) -> Self {
         Self {
             hash: TransactionLink::new(tx.hash),
             block: BlockLink::new(tx.block_number),
             time: Moment::of(tx.timestamp),
-            method: method::name(tx),
+            method: methods.name(tx),
             from: names.address(tx.from),
             to: tx.to.map(|to| names.address(to)),
             created: tx.created.map(|created| names.address(created)),

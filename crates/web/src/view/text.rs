@@ -6,12 +6,21 @@ const SHOWN: usize = 32;
 
 /// A name as it may be shown: nothing that turns the direction of writing or shows as nothing, and not too long.
 pub(crate) fn tame(text: &str) -> String {
-    let mut visible = text.chars().filter(|char| !is_invisible(*char));
-    let mut shown: String = visible.by_ref().take(SHOWN).collect();
-    if visible.next().is_some() {
+    let name = text.chars().filter(|char| !is_invisible(*char));
+    first(name, SHOWN).trim().to_owned()
+}
+
+/// A text of several lines as it may be shown, up to so many characters.
+pub(crate) fn visible(text: &str, most: usize) -> String {
+    first(text.chars().filter(|char| *char == '\n' || !is_invisible(*char)), most)
+}
+
+fn first(mut text: impl Iterator<Item = char>, most: usize) -> String {
+    let mut shown: String = text.by_ref().take(most).collect();
+    if text.next().is_some() {
         shown.push('…');
     }
-    shown.trim().to_owned()
+    shown
 }
 
 /// A text as it may stand in the query of a link.

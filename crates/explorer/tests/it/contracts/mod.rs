@@ -8,4 +8,4 @@ mod packages;
 mod parts;
 mod proxies;
 mod refused;
-mod yard;
+pub(crate) mod yard;

@@ -1,5 +1,8 @@
 //! The pages: through HTTP, and in a real browser.
 
+mod decoded;
+mod hostile_names;
+
 use serde_json::Value;
 
 use crate::support::{

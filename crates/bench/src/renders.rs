@@ -1,0 +1,120 @@
+//! What pages cost: the time until one is there, and the bytes that come over the wire.
+
+mod visits;
+
+use std::fmt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::chain::RecordedChain;
+use crate::explorer::Explorer;
+use crate::figures::{millis, quantile};
+
+/// No page may take longer, beside what the node takes to answer.
+const LONGEST: Duration = Duration::from_millis(5);
+/// The home page with all that it needs may not be heavier.
+const HEAVIEST_HOME: usize = 100_000;
+/// What browsers say they can unpack.
+const ENCODINGS: &str = "gzip, deflate, br, zstd";
+
+pub(crate) struct RenderFigures {
+    entries: u64,
+    rows: Vec<Row>,
+    /// The home page and its assets, as they come over the wire.
+    home: Vec<(String, usize)>,
+}
+
+struct Row {
+    name: &'static str,
+    /// The first view, for which the node may be asked.
+    first: Duration,
+    median: Duration,
+    p99: Duration,
+    bytes: usize,
+    transferred: usize,
+}
+
+pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize) -> anyhow::Result<RenderFigures> {
+    let explorer = Explorer::start(&chain.url(), data).await?;
+    explorer.wait_for_tip(chain.head).await?;
+    let browser = Browser { client: reqwest::Client::new(), url: explorer.url.clone() };
+    let visits = visits::all(&browser, chain).await?;
+    let mut rows = Vec::new();
+    for (name, path) in &visits {
+        let begun = Instant::now();
+        let bytes = browser.get(path, "identity").await?.len();
+        let first = begun.elapsed();
+        let transferred = browser.get(path, ENCODINGS).await?.len();
+        rows.push(Row { name, first, median: first, p99: first, bytes, transferred });
+    }
+    let mut samples = vec![Vec::with_capacity(requests); visits.len()];
+    // Page after page in turn, so that a noisy moment hits all of them alike.
+    for _ in 0..requests {
+        for ((_, path), sample) in visits.iter().zip(&mut samples) {
+            let begun = Instant::now();
+            browser.get(path, ENCODINGS).await?;
+            sample.push(begun.elapsed());
+        }
+    }
+    for (row, sample) in rows.iter_mut().zip(&mut samples) {
+        sample.sort_unstable();
+        (row.median, row.p99) = (quantile(sample, 0.5), quantile(sample, 0.99));
+    }
+    let home = browser.home().await?;
+    explorer.stop().await?;
+    Ok(RenderFigures { entries: chain.busiest.1, rows, home })
+}
+
+/// Fetches as a browser does, and leaves packed what comes packed.
+struct Browser {
+    client: reqwest::Client,
+    url: String,
+}
+
+impl Browser {
+    async fn get(&self, path: &str, encodings: &str) -> anyhow::Result<Vec<u8>> {
+        let request = self.client.get(format!("{}{path}", self.url)).header("accept-encoding", encodings);
+        Ok(request.send().await?.error_for_status()?.bytes().await?.to_vec())
+    }
+
+    async fn home(&self) -> anyhow::Result<Vec<(String, usize)>> {
+        let page = String::from_utf8(self.get("/", "identity").await?)?;
+        let assets = page.split('"').filter(|part| part.starts_with("/assets/") || part.starts_with("/favicon"));
+        let mut parts = Vec::new();
+        for path in ["/"].into_iter().chain(assets) {
+            parts.push((path.to_owned(), self.get(path, ENCODINGS).await?.len()));
+        }
+        Ok(parts)
+    }
+}
+
+impl fmt::Display for RenderFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(dearest) = self.rows.iter().max_by_key(|row| row.median) {
+            let (name, median) = (dearest.name, millis(dearest.median));
+            writeln!(
+                f,
+                "The dearest of {} pages is {name} with {median} (bound: {}).",
+                self.rows.len(),
+                millis(LONGEST)
+            )?;
+        }
+        let total: usize = self.home.iter().map(|(_, bytes)| bytes).sum();
+        writeln!(f, "The home page with all that it needs is {total} bytes (bound: {HEAVIEST_HOME}):\n")?;
+        writeln!(f, "| home page | bytes transferred |\n|---|---|")?;
+        for (path, bytes) in &self.home {
+            writeln!(f, "| {path} | {bytes} |")?;
+        }
+        writeln!(
+            f,
+            "\n| page, busiest address with {} entries | first view | median | p99 | HTML | transferred |",
+            self.entries
+        )?;
+        writeln!(f, "|---|---|---|---|---|---|")?;
+        for Row { name, first, median, p99, bytes, transferred } in &self.rows {
+            let (first, median, p99) = (millis(*first), millis(*median), millis(*p99));
+            writeln!(f, "| {name} | {first} | {median} | {p99} | {bytes} | {transferred} |")?;
+        }
+        Ok(())
+    }
+}

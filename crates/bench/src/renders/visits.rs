@@ -1,0 +1,69 @@
+//! One page of every kind, and of long lists the first, the middle and the last.
+
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use super::Browser;
+use crate::chain::RecordedChain;
+
+const PAGE_SIZE: u64 = 25;
+
+impl Browser {
+    /// The newest of an entity, and how many there are.
+    async fn newest(&self, entity: &str) -> anyhow::Result<(Value, u64)> {
+        let body = json!({ "entity": entity, "limit": 1 }).to_string();
+        let request = self.client.post(format!("{}/api/v1/query", self.url)).header("content-type", "application/json");
+        let mut answer: Value =
+            serde_json::from_slice(&request.body(body).send().await?.error_for_status()?.bytes().await?)?;
+        let total = answer["total"].as_u64().with_context(|| format!("no {entity}"))?;
+        Ok((answer["data"][0].take(), total))
+    }
+}
+
+pub(super) async fn all(browser: &Browser, chain: &RecordedChain) -> anyhow::Result<Vec<(&'static str, String)>> {
+    let (trade, trades) = browser.newest("dex_trades").await?;
+    let (token, _) = browser.newest("tokens").await?;
+    let (_, transfers) = browser.newest("token_transfers").await?;
+    let (address, entries) = chain.busiest;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (hash, pair, token_address) = (text(&trade["txHash"]), text(&trade["pairAddress"]), text(&token["address"]));
+    let (of_token, holders) =
+        (token["transferCount"].as_u64().unwrap_or(1), token["holderCount"].as_u64().unwrap_or(1));
+    let last = |total: u64| total.div_ceil(PAGE_SIZE).max(1);
+    let middle = |total: u64| last(total).div_ceil(2);
+    let blocks = chain.head + 1;
+    Ok(vec![
+        ("home", "/".to_owned()),
+        ("blocks, first", "/blocks".to_owned()),
+        ("blocks, middle", format!("/blocks?page={}", middle(blocks))),
+        ("blocks, last", format!("/blocks?page={}", last(blocks))),
+        ("block", format!("/block/{}", chain.head / 2)),
+        ("transactions, first", "/transactions".to_owned()),
+        ("transactions, middle", format!("/transactions?page={}", middle(chain.transactions))),
+        ("transactions, last", format!("/transactions?page={}", last(chain.transactions))),
+        ("transaction with a trade", format!("/tx/{hash}")),
+        ("busiest address, first", format!("/address/{address}")),
+        ("busiest address, middle", format!("/address/{address}?page={}", middle(entries))),
+        ("busiest address, last", format!("/address/{address}?page={}", last(entries))),
+        ("busiest address, token transfers", format!("/address/{address}?tab=transfers")),
+        ("busiest address, tokens held", format!("/address/{address}?tab=tokens")),
+        ("busiest address, trades", format!("/address/{address}?tab=trades")),
+        ("contract of a pool", format!("/address/{pair}?tab=contract")),
+        ("tokens", "/tokens".to_owned()),
+        ("token, first", format!("/token/{token_address}")),
+        ("token, middle", format!("/token/{token_address}?page={}", middle(of_token))),
+        ("token, last", format!("/token/{token_address}?page={}", last(of_token))),
+        ("holders, first", format!("/token/{token_address}?tab=holders")),
+        ("holders, last", format!("/token/{token_address}?tab=holders&page={}", last(holders))),
+        ("token transfers, first", "/transfers".to_owned()),
+        ("token transfers, last", format!("/transfers?page={}", last(transfers))),
+        ("trades, first", "/trades".to_owned()),
+        ("trades, last", format!("/trades?page={}", last(trades))),
+        ("verified contracts", "/contracts".to_owned()),
+        ("verify", "/verify".to_owned()),
+        ("keys", "/keys".to_owned()),
+        ("webhooks", "/webhooks".to_owned()),
+        ("search by name", "/search?q=a".to_owned()),
+        ("suggestions", "/search/suggest?q=a".to_owned()),
+    ])
+}

@@ -1,0 +1,259 @@
+//! Call data and logs in a contract's own words: pure functions of an interface and bytes.
+
+mod bounded;
+
+use std::collections::HashMap;
+
+use alloy_json_abi::{Event, Function, Param};
+use alloy_primitives::B256;
+pub(crate) use bounded::decode_all;
+use serde_json::Value;
+
+use crate::Interface;
+use crate::calls::written;
+
+/// The longest data that is decoded.
+const LONGEST: usize = 128 * 1024;
+
+/// Reads what is sent to a contract, and what it logs.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    functions: HashMap<[u8; 4], Function>,
+    /// Events of one signature differ in what is indexed.
+    events: HashMap<B256, Vec<Event>>,
+    constructor: Vec<Param>,
+}
+
+/// A call or a log, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decoded {
+    pub name: String,
+    pub signature: String,
+    pub fields: Vec<Field>,
+}
+
+/// An argument of a call, or a member of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// Empty where the source gives it none.
+    pub name: String,
+    /// Its type, as Solidity writes it.
+    pub kind: String,
+    /// As calls give it: integers as strings, structs as objects.
+    pub value: Value,
+    pub place: Place,
+}
+
+/// Where a field stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Data,
+    Topic,
+    /// A topic has room for a word: of anything longer, it holds the hash.
+    HashInTopic,
+}
+
+impl Decoder {
+    #[must_use]
+    pub fn new(interface: Interface) -> Self {
+        let mut decoder = Self::default();
+        for function in interface.functions {
+            decoder.functions.insert(function.selector().0, function);
+        }
+        // Nothing in an anonymous event's log says which one it is.
+        for event in interface.events.into_iter().filter(|event| !event.anonymous) {
+            decoder.events.entry(event.selector()).or_default().push(event);
+        }
+        decoder.constructor = interface.constructor.map(|constructor| constructor.inputs).unwrap_or_default();
+        decoder
+    }
+
+    /// The name of the function that a call begins with.
+    #[must_use]
+    pub fn function_name(&self, selector: [u8; 4]) -> Option<&str> {
+        self.functions.get(&selector).map(|function| function.name.as_str())
+    }
+
+    /// None where the contract has no such function, or the data is not what it takes.
+    #[must_use]
+    pub fn call(&self, input: &[u8]) -> Option<Decoded> {
+        let (selector, arguments) = input.split_first_chunk::<4>()?;
+        let function = self.functions.get(selector)?;
+        let fields = arguments_of(&function.inputs, arguments)?;
+        Some(Decoded { name: function.name.clone(), signature: function.signature(), fields })
+    }
+
+    /// The arguments that a contract was created with.
+    #[must_use]
+    pub fn creation(&self, arguments: &[u8]) -> Option<Vec<Field>> {
+        arguments_of(&self.constructor, arguments)
+    }
+
+    /// None where the contract has no such event, or the log is not what it leaves.
+    #[must_use]
+    pub fn log(&self, topics: &[B256], data: &[u8]) -> Option<Decoded> {
+        let (signature, indexed) = topics.split_first()?;
+        let events = self.events.get(signature)?;
+        let counts = |event: &&Event| event.inputs.iter().filter(|input| input.indexed).count() == indexed.len();
+        events.iter().filter(counts).find_map(|event| read_log(event, indexed, data))
+    }
+}
+
+fn arguments_of(params: &[Param], data: &[u8]) -> Option<Vec<Field>> {
+    if data.len() > LONGEST {
+        return None;
+    }
+    let values = decode_all(params, data)?;
+    let field = |(param, value): (&Param, _)| Field {
+        name: param.name.clone(),
+        kind: param.selector_type().into_owned(),
+        value: written(value, &param.components),
+        place: Place::Data,
+    };
+    Some(params.iter().zip(&values).map(field).collect())
+}
+
+fn read_log(event: &Event, topics: &[B256], data: &[u8]) -> Option<Decoded> {
+    if data.len() > LONGEST {
+        return None;
+    }
+    let unindexed = event.inputs.iter().filter(|input| !input.indexed);
+    let mut values = decode_all(unindexed, data)?.into_iter();
+    let mut topics = topics.iter();
+    let mut fields = Vec::with_capacity(event.inputs.len());
+    for input in &event.inputs {
+        let kind = input.selector_type().into_owned();
+        let (value, place) = if input.indexed {
+            let topic = topics.next()?;
+            match is_word(&kind).then(|| decode_all([input], topic.as_slice())).flatten().as_deref() {
+                Some([value]) => (written(value, &input.components), Place::Topic),
+                _ => (Value::String(topic.to_string()), Place::HashInTopic),
+            }
+        } else {
+            (written(&values.next()?, &input.components), Place::Data)
+        };
+        fields.push(Field { name: input.name.clone(), kind, value, place });
+    }
+    Some(Decoded { name: event.name.clone(), signature: event.signature(), fields })
+}
+
+/// Whether a topic holds a value of the type itself.
+fn is_word(kind: &str) -> bool {
+    !kind.ends_with([']', ')']) && !matches!(kind, "string" | "bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::{hex, keccak256};
+    use serde_json::json;
+
+    use super::*;
+
+    const ALICE: &str = "00000000000000000000000000000000000000000000000000000000000a11ce";
+
+    fn decoder(abi: &Value) -> Decoder {
+        Decoder::new(Interface::read(&abi.to_string()))
+    }
+
+    fn coin() -> Decoder {
+        let param = |name: &str, kind: &str, indexed: bool| json!({ "name": name, "type": kind, "indexed": indexed });
+        decoder(&json!([
+            { "type": "function", "name": "transfer", "stateMutability": "nonpayable", "outputs": [],
+              "inputs": [{ "name": "to", "type": "address" }, { "name": "amount", "type": "uint256" }] },
+            { "type": "function", "name": "place", "stateMutability": "nonpayable", "outputs": [], "inputs": [
+                { "name": "order", "type": "tuple", "components": [
+                    { "name": "maker", "type": "address" }, { "name": "notes", "type": "string[]" }] }] },
+            { "type": "event", "name": "Transfer", "anonymous": false,
+              "inputs": [param("from", "address", true), param("to", "address", true), param("value", "uint256", false)] },
+            { "type": "event", "name": "Transfer", "anonymous": false,
+              "inputs": [param("from", "address", true), param("to", "address", true), param("id", "uint256", true)] },
+            { "type": "event", "name": "Said", "anonymous": false,
+              "inputs": [param("what", "string", true), param("loud", "bool", true), param("", "string", false)] },
+            { "type": "event", "name": "Hidden", "anonymous": true, "inputs": [] },
+            { "type": "constructor", "stateMutability": "nonpayable", "inputs": [{ "name": "first", "type": "int8" }] }
+        ]))
+    }
+
+    fn named(decoded: &Decoded) -> Vec<(&str, &Value, Place)> {
+        decoded.fields.iter().map(|field| (field.name.as_str(), &field.value, field.place)).collect()
+    }
+
+    #[test]
+    fn a_call_is_told_with_its_arguments() {
+        let input = hex::decode(format!("a9059cbb{ALICE}{:064x}", 5)).unwrap();
+        let call = coin().call(&input).unwrap();
+        assert_eq!((call.name.as_str(), call.signature.as_str()), ("transfer", "transfer(address,uint256)"));
+        let alice = json!(format!("0x{}", &ALICE[24..]));
+        assert_eq!(named(&call), [("to", &alice, Place::Data), ("amount", &json!("5"), Place::Data)]);
+        assert_eq!(call.fields[1].kind, "uint256");
+        assert_eq!(coin().function_name([0xa9, 0x05, 0x9c, 0xbb]), Some("transfer"));
+    }
+
+    #[test]
+    fn structs_are_told_by_the_names_of_their_members() {
+        let selector = keccak256("place((address,string[]))");
+        let words = [hex::encode(&selector[..4]), format!("{:064x}", 32), ALICE.to_owned(), format!("{:064x}", 64)];
+        let notes = [1, 32, 2].map(|number| format!("{number:064x}")).concat();
+        let input = hex::decode(format!("{}{notes}{:0<64}", words.concat(), hex::encode("hi"))).unwrap();
+        let call = coin().call(&input).unwrap();
+        assert_eq!(call.fields[0].value, json!({ "maker": format!("0x{}", &ALICE[24..]), "notes": ["hi"] }));
+        assert_eq!(call.fields[0].kind, "(address,string[])");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_told() {
+        for input in ["", "a9059c", "a9059cbb", "01020304"] {
+            assert_eq!(coin().call(&hex::decode(input).unwrap()), None, "{input}");
+        }
+        let mut long = hex::decode(format!("a9059cbb{ALICE}{:064x}", 5)).unwrap();
+        long.resize(LONGEST + 5, 0);
+        assert_eq!(coin().call(&long), None);
+        assert_eq!(coin().log(&[], &[]), None);
+    }
+
+    #[test]
+    fn events_of_one_signature_are_told_apart_by_what_is_indexed() {
+        let transfer = keccak256("Transfer(address,address,uint256)");
+        let (from, to, seven) =
+            (B256::left_padding_from(&[1]), B256::left_padding_from(&[2]), B256::left_padding_from(&[7]));
+        let amount = coin().log(&[transfer, from, to], seven.as_slice()).unwrap();
+        assert_eq!((amount.fields[2].name.as_str(), amount.fields[2].place), ("value", Place::Data));
+        let piece = coin().log(&[transfer, from, to, seven], &[]).unwrap();
+        assert_eq!((piece.fields[2].name.as_str(), piece.fields[2].place), ("id", Place::Topic));
+        assert_eq!(piece.fields[2].value, json!("7"));
+        assert_eq!(coin().log(&[transfer, from], seven.as_slice()), None);
+    }
+
+    #[test]
+    fn of_an_indexed_text_only_the_hash_is_known() {
+        let (what, yes) = (keccak256("hello"), B256::left_padding_from(&[1]));
+        let data = hex::decode(format!("{:064x}{:064x}{:0<64}", 32, 2, hex::encode("hi"))).unwrap();
+        let said = coin().log(&[keccak256("Said(string,bool,string)"), what, yes], &data).unwrap();
+        let (hash, yes, hi) = (json!(what.to_string()), json!(true), json!("hi"));
+        assert_eq!(
+            named(&said),
+            [("what", &hash, Place::HashInTopic), ("loud", &yes, Place::Topic), ("", &hi, Place::Data)]
+        );
+    }
+
+    #[test]
+    fn arguments_of_a_creation_are_told() {
+        let fields = coin().creation(&[0xff; 32]).unwrap();
+        assert_eq!((fields[0].name.as_str(), &fields[0].value), ("first", &json!("-1")));
+        assert_eq!(decoder(&json!([])).creation(&[]), Some(Vec::new()));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_is_sent_or_logged_it_is_never_a_panic(data: Vec<u8>, words: [[u8; 32]; 2]) {
+            let coin = coin();
+            for selector in coin.functions.keys() {
+                let _ = coin.call(&[&selector[..], &data].concat());
+            }
+            for signature in coin.events.keys() {
+                let _ = coin.log(&[*signature, words[0].into(), words[1].into()], &data);
+            }
+            let _ = coin.creation(&data);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+// A real browser, and what every page has to stand up to in it.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+export const require = createRequire(join(process.env.EXPLORER_TEST_CLIENTS, "package.json"));
+export const load = (name) => import(pathToFileURL(require.resolve(name)));
+
+const { chromium } = require("playwright-core");
+const { HtmlValidate } = require("html-validate");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_BIN ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+
+/// Visits of the pages of one explorer.
+export function visit(base) {
+  /// Opens a page, and wants no complaint of the browser while it stands.
+  async function open(path, options = {}, work) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    const page = await context.newPage();
+    const complaints = [];
+    page.on("pageerror", (error) => complaints.push(error.message));
+    page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+    try {
+      await page.goto(base + path);
+      await work(page, context);
+      assert.deepEqual(complaints, [], `complaints on ${path}`);
+    } finally {
+      await context.close();
+    }
+  }
+
+  async function fitsPhones(paths) {
+    for (const path of paths) {
+      await open(path, { viewport: { width: 390, height: 844 } }, async (page) => {
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, path);
+      });
+    }
+  }
+
+  async function reachesEverybody(paths) {
+    for (const colorScheme of ["light", "dark"]) {
+      for (const path of paths) {
+        // The checker itself is a foreign script, which the pages would not let in.
+        await open(path, { colorScheme, bypassCSP: true }, async (page) => {
+          await page.evaluate(axe);
+          const { violations } = await page.evaluate(() => globalThis.axe.run());
+          const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+          assert.deepEqual(serious.map(({ id, nodes }) => [id, nodes[0].html]), [], `${path} in ${colorScheme}`);
+        });
+      }
+    }
+  }
+
+  async function validates(paths) {
+    const validator = new HtmlValidate({ extends: ["html-validate:standard"] });
+    for (const path of paths) {
+      const report = await validator.validateString(await (await fetch(base + path)).text());
+      const faults = report.results.flatMap(({ messages }) => messages.map(({ ruleId, message, line, column }) => `${ruleId} ${line}:${column} ${message}`));
+      assert.deepEqual(faults, [], path);
+    }
+  }
+
+  return { open, fitsPhones, reachesEverybody, validates };
+}
+
+/// Plays scenes one after the other and prints the names of those that went well; the first that does not ends the run.
+export async function play(scenes) {
+  const went = [];
+  try {
+    for (const [name, scene] of Object.entries(scenes)) {
+      try {
+        await scene();
+      } catch (error) {
+        error.message = `${name}: ${error.message}`;
+        throw error;
+      }
+      went.push(name);
+    }
+  } finally {
+    await browser.close();
+  }
+  console.log(JSON.stringify(went));
+}

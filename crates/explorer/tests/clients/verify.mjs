@@ -1,0 +1,165 @@
+// Deploys a contract, verifies it through the form, asks it, signs it, and reads the transaction in its words.
+//
+//   node verify.mjs <base URL> <URL of the node> <private key of a wallet with money>
+//
+// Prints the names of the scenes that went well as JSON; the first that did not ends the run with its reason.
+import assert from "node:assert/strict";
+import { load, play, require, visit } from "./browser.mjs";
+
+const { createPublicClient, createWalletClient, defineChain, encodeDeployData, encodeFunctionData, http } = await load("viem");
+const { privateKeyToAccount } = await load("viem/accounts");
+const [base, rpc, privateKey] = process.argv.slice(2);
+const { open, reachesEverybody, validates, fitsPhones } = visit(base);
+
+const version = "0.8.20";
+const source = `// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+/// Guests leave some words.
+contract GuestBook {
+    struct Entry { address guest; string words; uint256[] marks; }
+
+    event Signed(address indexed guest, string indexed topic, uint256 number, string words);
+
+    string public title;
+    address[] private guests;
+    string[] private words;
+
+    constructor(string memory title_) {
+        title = title_;
+    }
+
+    function sign(string calldata topic, Entry calldata entry) external {
+        guests.push(entry.guest);
+        words.push(entry.words);
+        emit Signed(entry.guest, topic, words.length, entry.words);
+    }
+
+    function wordsOf(uint256 number) external view returns (address guest, string memory said) {
+        return (guests[number - 1], words[number - 1]);
+    }
+}
+`;
+const words = "<b>Thank you</b> \u{1f984} \u202eeybdoog";
+
+const solc = require(`solc-${version}`);
+const input = {
+  language: "Solidity",
+  sources: { "GuestBook.sol": { content: source } },
+  settings: { optimizer: { enabled: true, runs: 200 }, outputSelection: { "*": { "*": ["abi", "evm.bytecode.object"] } } },
+};
+const { abi, evm } = JSON.parse(solc.compile(JSON.stringify(input))).contracts["GuestBook.sol"].GuestBook;
+
+const account = privateKeyToAccount(privateKey);
+const node = createPublicClient({ transport: http(rpc) });
+const chain = defineChain({ id: await node.getChainId(), name: "test", nativeCurrency: { name: "", symbol: "", decimals: 18 }, rpcUrls: { default: { http: [rpc] } } });
+const wallet = createWalletClient({ account, chain, transport: http(rpc) });
+
+/// Signs here, sends the signed bytes, and waits until the explorer shows the transaction.
+async function send(request) {
+  const prepared = await wallet.prepareTransactionRequest({ ...request, account, chain });
+  const hash = await node.sendRawTransaction({ serializedTransaction: await wallet.signTransaction(prepared) });
+  const receipt = await node.waitForTransactionReceipt({ hash });
+  for (let tries = 0; tries < 100 && (await fetch(`${base}/tx/${hash}`)).status !== 200; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return receipt;
+}
+
+const { contractAddress: contract } = await send({ data: encodeDeployData({ abi, bytecode: `0x${evm.bytecode.object}`, args: ["For friends"] }) });
+const entry = { guest: account.address, words, marks: [7n, 8n] };
+const signed = await send({ to: contract, data: encodeFunctionData({ abi, functionName: "sign", args: ["weather", entry] }) });
+const pages = [`/tx/${signed.transactionHash}`, `/address/${contract}?tab=contract`, "/contracts", "/transactions"];
+
+const fill = async (page, text) => {
+  await page.fill("#compiler", version);
+  await page.fill("#source", text);
+  await page.click("#verify [type=submit]");
+};
+
+const scenes = {
+  "a contract that nobody verified leads to the form": () =>
+    open(`/address/${contract}?tab=contract`, {}, async (page) => {
+      await Promise.all([page.waitForURL("**/verify?*"), page.click("text=Verify it")]);
+      assert.equal((await page.inputValue("#address")).toLowerCase(), contract.toLowerCase());
+    }),
+
+  "a source that is not the contract's is refused with the reason": () =>
+    open(`/verify?address=${contract}`, {}, async (page) => {
+      await fill(page, source.replace("number - 1], words", "number - 2], words"));
+      await page.locator("#verify .note.bad").waitFor({ timeout: 120_000 });
+      assert.ok((await page.locator("#verify .note").textContent()).length > 40);
+      await fill(page, "contract {");
+      await page.locator("#verify .note.bad", { hasText: "ParserError" }).waitFor({ timeout: 120_000 });
+    }),
+
+  "the right one is verified while the page tells that it works, and leads to the contract": () =>
+    open(`/verify?address=${contract}`, {}, async (page) => {
+      await fill(page, source);
+      await page.locator("#verify .note", { hasText: /Working|Compiling/ }).waitFor();
+      await page.locator("#verify .note.good").waitFor({ timeout: 120_000 });
+      await Promise.all([page.waitForURL("**/address/*"), page.click("text=See the contract")]);
+      assert.equal(await page.locator("pre.source .k", { hasText: "contract" }).first().textContent(), "contract");
+      assert.match(await page.locator("table.fields").textContent(), /title_[\s\S]*For friends/);
+    }),
+
+  "its functions are asked in the page": () =>
+    open(`/address/${contract}?tab=contract`, {}, async (page) => {
+      const ask = async (name, ...args) => {
+        const form = page.locator("details.function", { has: page.locator("summary code", { hasText: new RegExp(`^${name}$`) }) });
+        await form.locator("summary").click();
+        for (const [place, text] of args.entries()) await form.locator("[data-arg]").nth(place).fill(text);
+        await form.locator("[type=submit]").click();
+        return form.locator(".note");
+      };
+      await (await ask("title")).locator("pre", { hasText: /^For friends$/ }).waitFor();
+      const said = (await ask("wordsOf", "1")).locator("pre");
+      await said.waitFor();
+      assert.deepEqual(JSON.parse(await said.textContent()), { guest: account.address.toLowerCase(), said: words });
+      await page.reload();
+      const refused = await ask("wordsOf", "5");
+      await refused.and(page.locator(".bad", { hasText: "an index out of bounds" })).waitFor();
+    }).catch((error) => {
+      // The browser itself notes an answer of 422 on its console; here it is what was asked for.
+      if (!/complaints[\s\S]*422/.test(error.message)) throw error;
+    }),
+
+  "the transaction is told in the contract's words, and raw": () =>
+    open(pages[0], {}, async (page) => {
+      assert.equal(await page.locator(".facts .method").textContent(), "sign");
+      assert.deepEqual(await page.locator(".signature").allTextContents(), [
+        "sign(string,(address,string,uint256[]))",
+        "Signed(address,string,uint256,string)",
+      ]);
+      const rows = (table) => table.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.innerText.trim())));
+      const [call, log] = [page.locator("table.fields").first(), page.locator(".log table.fields")];
+      // What turns the direction of writing is left out, the rest is shown as it is.
+      const shown = words.replace("\u202e", "");
+      const [topic, said] = await rows(call);
+      assert.deepEqual(topic, ["topic", "string", "weather"]);
+      assert.deepEqual(JSON.parse(said[2]), { guest: account.address.toLowerCase(), words: shown, marks: ["7", "8"] });
+      const logged = await rows(log);
+      assert.deepEqual(logged.map(([name]) => name), ["guest", "topic", "number", "words"]);
+      assert.equal(logged[1][1], "string indexed, hash only");
+      assert.deepEqual([logged[2][2], logged[3][2]], ["1", shown]);
+      const raw = page.locator("pre[aria-label='Input data']");
+      assert.equal(await raw.isVisible(), false);
+      await page.click("text=Raw input");
+      assert.match(await raw.textContent(), /^0x[0-9a-f]{8}/);
+      await page.goto(`${base}/transactions`);
+      assert.equal(await page.locator("tbody tr").first().locator(".method").textContent(), "sign");
+    }),
+
+  "without a script it reads the same": () =>
+    open(pages[0], { javaScriptEnabled: false }, async (page) => {
+      assert.equal(await page.locator(".log table.fields tbody tr").count(), 4);
+    }),
+
+  "these pages fit a phone": () => fitsPhones(pages),
+
+  "and reach everybody": () => reachesEverybody(pages),
+
+  "and validate": () => validates(pages),
+};
+
+await play(scenes);

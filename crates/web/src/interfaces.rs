@@ -1,0 +1,164 @@
+//! The interfaces that contracts are known to have: verified where they stand, of a twin, or of whom a proxy stands for.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use contracts::Interface;
+use contracts::calls::MAX_HOPS;
+use contracts::decode::Decoder;
+use domain::{Address, PageRequest, VerifiedSummary};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use store::StoreError;
+
+use crate::state::WebState;
+
+/// Contracts of which it is remembered whose interface they have, if any.
+const REMEMBERED: usize = 10_000;
+/// Interfaces that are remembered, counted by the bytes of their JSON.
+const REMEMBERED_BYTES: u64 = 16 << 20;
+/// An address can get other code, and a proxy another contract behind it.
+const GOOD_FOR: Duration = Duration::from_secs(30);
+
+pub(crate) struct Interfaces {
+    /// By address: where its code was verified.
+    origins: Cache<Address, Origin>,
+    /// By the address and the time of a verification.
+    decoders: Cache<(Address, u64), Arc<SizedDecoder>, ByBytes>,
+    implementations: Cache<Address, (Instant, Option<Address>)>,
+}
+
+#[derive(Debug, Clone)]
+struct Origin {
+    verified: Option<VerifiedSummary>,
+    looked_at: Instant,
+    /// How many contracts were verified by then: one more may be the one that was missing.
+    among: u64,
+}
+
+#[derive(Debug)]
+struct SizedDecoder {
+    decoder: Decoder,
+    bytes: u64,
+}
+
+#[derive(Debug, Clone)]
+struct ByBytes;
+
+impl Weighter<(Address, u64), Arc<SizedDecoder>> for ByBytes {
+    fn weight(&self, _: &(Address, u64), decoder: &Arc<SizedDecoder>) -> u64 {
+        decoder.bytes
+    }
+}
+
+/// What a contract's calls and logs are read with.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownInterface(Arc<SizedDecoder>);
+
+impl std::ops::Deref for KnownInterface {
+    type Target = Decoder;
+
+    fn deref(&self) -> &Decoder {
+        &self.0.decoder
+    }
+}
+
+impl Interfaces {
+    pub(crate) fn new() -> Self {
+        Self {
+            origins: Cache::new(REMEMBERED),
+            decoders: Cache::with_weighter(REMEMBERED / 100, REMEMBERED_BYTES, ByBytes),
+            implementations: Cache::new(REMEMBERED),
+        }
+    }
+}
+
+impl WebState {
+    /// How many contracts are verified: what [`Self::own_interface`] has to know, asked once for a page.
+    pub(crate) async fn verified_count(&self) -> Result<u64, StoreError> {
+        Ok(self.verified.list_verified(PageRequest::newest(0)).await?.total)
+    }
+
+    /// The interface of the code at an address, verified there or of a twin. The node is not asked.
+    pub(crate) async fn own_interface(
+        &self,
+        address: Address,
+        verified: u64,
+    ) -> Result<Option<KnownInterface>, StoreError> {
+        if verified == 0 {
+            return Ok(None);
+        }
+        let known = self.interfaces.origins.get(&address);
+        let fresh = known.filter(|known| known.among == verified && known.looked_at.elapsed() < GOOD_FOR);
+        let origin = match fresh {
+            Some(origin) => origin,
+            None => {
+                let origin =
+                    Origin { verified: self.origin(address).await?, looked_at: Instant::now(), among: verified };
+                self.interfaces.origins.insert(address, origin.clone());
+                origin
+            }
+        };
+        match origin.verified {
+            Some(summary) => self.interface(&summary).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn origin(&self, address: Address) -> Result<Option<VerifiedSummary>, StoreError> {
+        let Some(code_hash) = self.chain.find_code_hash(address).await? else { return Ok(None) };
+        let here = self.verified.find_verified_summary(address).await?;
+        if let Some(here) = here.filter(|summary| summary.code_hash == code_hash) {
+            return Ok(Some(here));
+        }
+        match self.verified.find_verified_twin(code_hash).await? {
+            Some(twin) => self.verified.find_verified_summary(twin).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn interface(&self, summary: &VerifiedSummary) -> Result<Option<KnownInterface>, StoreError> {
+        let key = (summary.address, summary.verified_at);
+        if let Some(known) = self.interfaces.decoders.get(&key) {
+            return Ok(Some(KnownInterface(known)));
+        }
+        let Some(contract) = self.verified.find_verified(summary.address).await? else { return Ok(None) };
+        let decoder = Decoder::new(Interface::read(&contract.abi));
+        let decoder = Arc::new(SizedDecoder { decoder, bytes: contract.abi.len() as u64 + 1 });
+        self.interfaces.decoders.insert(key, Arc::clone(&decoder));
+        Ok(Some(KnownInterface(decoder)))
+    }
+
+    /// The interfaces that calls to an address are read with: that of the implementation first, where it is a proxy.
+    pub(crate) async fn interfaces_of(&self, address: Address) -> Result<Vec<KnownInterface>, StoreError> {
+        let verified = self.verified_count().await?;
+        if verified == 0 {
+            return Ok(Vec::new());
+        }
+        let mut interfaces = Vec::new();
+        let mut hop = address;
+        for _ in 0..MAX_HOPS {
+            let Some(target) = self.implementation(hop).await? else { break };
+            interfaces.extend(self.own_interface(target, verified).await?);
+            hop = target;
+        }
+        interfaces.extend(self.own_interface(address, verified).await?);
+        Ok(interfaces)
+    }
+
+    /// Whom a proxy stands for. That is the node's to tell, and worth waiting for only a moment.
+    pub(crate) async fn implementation(&self, address: Address) -> Result<Option<Address>, StoreError> {
+        let known = self.interfaces.implementations.get(&address);
+        if let Some((_, implementation)) = known.filter(|(asked_at, _)| asked_at.elapsed() < GOOD_FOR) {
+            return Ok(implementation);
+        }
+        let Some(code_hash) = self.chain.find_code_hash(address).await? else { return Ok(None) };
+        let code = self.chain.find_code(code_hash).await?.unwrap_or_default();
+        let Some(Ok(proxy)) = self.details.ask_node(self.calls.find_proxy(address, &code)).await else {
+            return Ok(None);
+        };
+        let implementation = proxy.map(|proxy| proxy.implementation);
+        self.interfaces.implementations.insert(address, (Instant::now(), implementation));
+        Ok(implementation)
+    }
+}
