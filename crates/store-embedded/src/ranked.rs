@@ -144,9 +144,9 @@ pub(crate) fn member_count(view: &View, set: RankedSet) -> Result<u64, StoreErro
     view.prefix(Table::RankCount, &count_key(set, 1, &[])).map(|row| count_from_row(&row?.1)).sum()
 }
 
-/// The sort keys of `count` members in a row, from the one at `rank` on. There must be that many.
+/// The sort keys of `count` members in a row, from the one at `rank` on; of fewer where the set ends.
 pub(crate) fn members_from(view: &View, set: RankedSet, rank: u64, count: usize) -> Result<Vec<Vec<u8>>, StoreError> {
-    let (start, skip) = find_start(view, set, rank)?;
+    let Some((start, skip)) = find_start(view, set, rank)? else { return Ok(Vec::new()) };
     let set_key = set.key();
     view.range_from(Table::Ranked, &set_key.then(&start), &set_key)
         .skip(usize::try_from(skip).unwrap_or(usize::MAX))
@@ -155,8 +155,8 @@ pub(crate) fn members_from(view: &View, set: RankedSet, rank: u64, count: usize)
         .collect()
 }
 
-/// The longest counted start of the member at a rank, and its rank among those that begin so.
-fn find_start(view: &View, set: RankedSet, mut rank: u64) -> Result<(Vec<u8>, u64), StoreError> {
+/// The longest counted start of the member at a rank, and its rank among those that begin so. None: the set is smaller.
+fn find_start(view: &View, set: RankedSet, mut rank: u64) -> Result<Option<(Vec<u8>, u64)>, StoreError> {
     let mut start: Vec<u8> = Vec::new();
     'longer: while let Some(length) = set.next_counted(&start) {
         let head = count_key(set, length, &[]).as_slice().len();
@@ -169,9 +169,12 @@ fn find_start(view: &View, set: RankedSet, mut rank: u64) -> Result<(Vec<u8>, u6
             }
             rank -= count;
         }
+        if start.is_empty() {
+            return Ok(None);
+        }
         return Err(StoreError::Corrupt("a ranked set has fewer members than it counts"));
     }
-    Ok((start, rank))
+    Ok(Some((start, rank)))
 }
 
 #[cfg(test)]

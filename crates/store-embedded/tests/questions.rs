@@ -210,6 +210,27 @@ async fn where_events_do_not_tell_balances_everyone_of_few_holders_is_asked_at_e
 }
 
 #[tokio::test]
+async fn a_token_of_many_holders_may_move_before_any_of_them_is_ranked() {
+    let mut chain = Chain::new();
+    let holders: Vec<Address> = (1..=100).map(|number| Address::with_last_byte(number)).collect();
+    let mints: Vec<_> = holders.iter().map(|holder| (COIN, Address::ZERO, *holder, 50)).collect();
+    chain.transfer(&mints).await;
+    chain.writer.keep_audits(vec![(COIN, AuditVerdict::DoesNotAddUp)], 0).await.unwrap();
+    let asked = chain.asked_balances().await;
+    assert_eq!(asked.len(), holders.len());
+    let answers = asked.iter().map(|holder| (BalanceQuestion { token: COIN, holder: *holder }, U256::from(7)));
+    chain.writer.keep_balances(answers.collect(), 0).await.unwrap();
+
+    // The order of holders follows behind, and knows nobody yet.
+    chain.transfer(&[(COIN, holders[0], holders[1], 1)]).await;
+    assert_eq!(chain.asked_balances().await, BTreeSet::from([holders[0], holders[1]]));
+    while chain.writer.rank_holders(100).await.unwrap() > 0 {}
+    chain.transfer(&[(COIN, holders[0], holders[1], 1)]).await;
+    assert!(chain.asked_balances().await.len() >= 10, "the largest are asked with those that moved");
+    assert_eq!(chain.reader.find_token(COIN).await.unwrap().unwrap().holder_count, 100);
+}
+
+#[tokio::test]
 async fn the_first_transfers_of_a_token_are_all_compared() {
     let mut chain = Chain::new();
     for number in 1..=16 {
