@@ -7,18 +7,8 @@ use crate::support::{Launch, Rpc, client::Client, eventually, process::Signal};
 #[tokio::test]
 async fn the_demo_comes_up_alive_and_keeps_what_its_banner_promises() {
     let temporary = tempfile::tempdir().unwrap();
-    let arguments = [
-        "demo",
-        "--listen",
-        "127.0.0.1:0",
-        "--rpc-listen",
-        "127.0.0.1:0",
-        "--transactions",
-        "300",
-        "--block-time",
-        "1",
-    ];
-    let mut demo = Launch::bare(arguments).variable("TMPDIR", temporary.path().display()).spawn();
+    let launch = Launch::demo(300).argument("--block-time", 1);
+    let mut demo = launch.variable("TMPDIR", temporary.path().display()).spawn();
     demo.printed("Ctrl-C ends it").await;
     let banner = demo.stdout();
 

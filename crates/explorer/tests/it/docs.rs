@@ -41,8 +41,7 @@ async fn every_path_of_the_document_is_served() {
 
 #[tokio::test]
 async fn the_demo_prints_a_key_that_works() {
-    let arguments = ["demo", "--listen", "127.0.0.1:0", "--rpc-listen", "127.0.0.1:0", "--transactions", "40"];
-    let mut process = Launch::bare(arguments).spawn();
+    let mut process = Launch::demo(40).spawn();
     let curl = process.printed("curl -H 'X-API-Key: ").await;
     let (key, url) = curl.split_once("' ").unwrap();
     let client = crate::support::client::Client::new("");

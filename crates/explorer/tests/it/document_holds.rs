@@ -42,21 +42,11 @@ struct Demo {
 
 impl Demo {
     async fn start() -> Self {
-        let no_limit = "1000000";
-        let arguments = [
-            "demo",
-            "--listen",
-            "127.0.0.1:0",
-            "--rpc-listen",
-            "127.0.0.1:0",
-            "--transactions",
-            "600",
-            "--anonymous-requests-per-minute",
-            no_limit,
-            "--key-requests-per-minute",
-            no_limit,
-        ];
-        let mut process = Launch::bare(arguments).spawn();
+        let no_limit = 1_000_000;
+        let launch = Launch::demo(600)
+            .argument("--anonymous-requests-per-minute", no_limit)
+            .argument("--key-requests-per-minute", no_limit);
+        let mut process = launch.spawn();
         let curl = process.printed("curl -H 'X-API-Key: ").await;
         let (key, url) = curl.split_once("' ").unwrap();
         let base = url.strip_suffix("/api/v1/stats").unwrap().to_owned();

@@ -16,18 +16,7 @@ use crate::support::{
 const PRIVATE_KEY: &str = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 
 async fn lively_demo() -> (Process, String) {
-    let arguments = [
-        "demo",
-        "--listen",
-        "127.0.0.1:0",
-        "--rpc-listen",
-        "127.0.0.1:0",
-        "--transactions",
-        "1500",
-        "--anonymous-requests-per-minute",
-        "100000",
-    ];
-    let mut demo = Launch::bare(arguments).spawn();
+    let mut demo = Launch::demo(1_500).argument("--anonymous-requests-per-minute", 100_000).spawn();
     let url = demo.printed("Open   ").await;
     (demo, url.trim_end_matches('/').to_owned())
 }

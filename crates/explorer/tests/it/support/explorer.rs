@@ -134,6 +134,12 @@ impl Launch {
         Self::bare(["run", "--rpc", rpc, "--listen", "127.0.0.1:0"])
     }
 
+    /// The demo, on ports of its own, with so many transactions behind it.
+    pub(crate) fn demo(transactions: u32) -> Self {
+        Self::bare(["demo", "--listen", "127.0.0.1:0", "--rpc-listen", "127.0.0.1:0"])
+            .argument("--transactions", transactions)
+    }
+
     /// With these arguments; the data folder is told through the environment.
     pub(crate) fn bare<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
