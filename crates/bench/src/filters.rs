@@ -128,18 +128,23 @@ impl fmt::Display for FilterFigures {
             self.transfers
         )?;
         writeln!(f, "both ways. The dearest costs {ratio:.1} times the cheapest (bound: {BOUND}).\n")?;
-        writeln!(f, "| entity | filters | matches | first time | median | p99 |")?;
-        writeln!(f, "|---|---|---|---|---|---|")?;
         let ends = rows.iter().take(3).chain(rows.iter().rev().take(10).rev());
-        for Row { entity, filters, total, first, median, p99 } in ends {
-            writeln!(
-                f,
-                "| {entity} | {filters} | {total} | {} | {} | {} |",
-                micros(*first),
-                micros(*median),
-                micros(*p99)
-            )?;
-        }
-        Ok(())
+        write_table(f, ends.copied())?;
+
+        rows.sort_by_key(|row| row.first);
+        let (Some(cheapest), Some(dearest)) = (rows.first(), rows.last()) else { return Ok(()) };
+        let ratio = dearest.first.as_secs_f64() / cheapest.first.as_secs_f64();
+        writeln!(f, "\nAsked for the first time since the start, the dearest costs {ratio:.1} times the cheapest.\n")?;
+        write_table(f, rows.iter().rev().take(5).copied())
     }
+}
+
+fn write_table<'a>(f: &mut fmt::Formatter<'_>, rows: impl Iterator<Item = &'a Row>) -> fmt::Result {
+    writeln!(f, "| entity | filters | matches | first time | median | p99 |")?;
+    writeln!(f, "|---|---|---|---|---|---|")?;
+    for Row { entity, filters, total, first, median, p99 } in rows {
+        let [first, median, p99] = [first, median, p99].map(|time| micros(*time));
+        writeln!(f, "| {entity} | {filters} | {total} | {first} | {median} | {p99} |")?;
+    }
+    Ok(())
 }
