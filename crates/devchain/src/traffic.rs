@@ -130,8 +130,8 @@ impl Traffic {
         self.send(count)
     }
 
-    /// Sends at least `count` transactions: an approval and what it is for are not torn apart.
-    fn send(&mut self, count: usize) -> Result<Vec<Sent>, TrafficError> {
+    /// Puts at least `count` transactions into the pool: an approval and what it is for are not torn apart.
+    pub fn send(&mut self, count: usize) -> Result<Vec<Sent>, TrafficError> {
         let stage = self.stage.as_ref().ok_or(TrafficError::NotDeployed)?;
         let reader = Reader::new(&self.chain);
         let mut turn = Turn::new(reader, stage, &self.people, &mut self.rng);
