@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use alloy_primitives::U256;
 use anyhow::{Context, bail};
-use devchain::traffic::Traffic;
+use devchain::traffic::{Mix, Traffic};
 use devchain::{DevChain, DevChainConfig};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -20,8 +20,9 @@ const END: u64 = 1_800_000_000;
 /// Room for the deployment before the traffic.
 const FIRST_BLOCKS: u64 = 16;
 const ACCOUNTS: usize = 200;
-/// Millions of transactions spend much: nobody should run dry on the way.
-const COINS_OF_AN_ACCOUNT: u64 = 1_000_000_000;
+/// Millions of transactions spend much, and nobody should run dry on the way. Of far more, the pools would get more than
+/// they can count.
+const COINS_OF_AN_ACCOUNT: u64 = 1_000_000;
 /// As on chains with large blocks: several hundred transactions fit.
 const BLOCK_GAS: u64 = 300_000_000;
 /// Blocks between two words about progress, and between two rounds of forgetting.
@@ -54,7 +55,7 @@ pub(super) fn make(plan: ChainPlan) -> anyhow::Result<Made> {
         block_gas_limit: BLOCK_GAS,
         ..DevChainConfig::default()
     });
-    let mut traffic = Traffic::new(chain.clone(), SEED);
+    let mut traffic = Traffic::new(chain.clone(), SEED).with_mix(Mix::Trading);
     traffic.deploy()?;
     let mut record =
         Record { chain: chain.clone(), recorder: Recorder::new(plan.transactions)?, tally: Tally::default() };

@@ -8,6 +8,9 @@ use crate::explorer::Explorer;
 use crate::figures::millis;
 use crate::progress::tell;
 
+/// The share of the chain that is indexed before the kill. A commit may hold much of what is left.
+const KILLED_AT: f64 = 0.3;
+
 pub(super) struct Opening {
     /// Transactions that were indexed when it was killed, at least.
     indexed: u64,
@@ -22,7 +25,7 @@ pub(super) async fn measure(chain: &RecordedChain) -> anyhow::Result<Opening> {
     let data = tempfile::tempdir()?;
     let explorer = Explorer::start(&chain.url(), data.path()).await?;
     let mut reached = 0;
-    explorer.watch_tip(chain.block_at(0.5), |tip| reached = tip).await?;
+    explorer.watch_tip(chain.block_at(KILLED_AT), |tip| reached = tip).await?;
     explorer.kill().await?;
     let begun = Instant::now();
     let explorer = Explorer::start(&chain.url(), data.path()).await?;
