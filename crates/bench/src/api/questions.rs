@@ -75,7 +75,7 @@ impl Api {
         Ok(serde_json::from_slice(&answer.bytes().await?)?)
     }
 
-    /// The busiest address of a list under a key, beside one that is known.
+    /// The busiest address, one that deals with it, the token that moves most, and an exchange.
     async fn crowd(&self, chain: &RecordedChain) -> anyhow::Result<Crowd> {
         let (hub, _) = chain.busiest;
         let parse = |value: &Value| value.as_str().and_then(|text| text.parse::<Address>().ok());
@@ -84,8 +84,11 @@ impl Api {
         let token = tokens.iter().max_by_key(|token| token["transferCount"].as_u64()).context("no token")?;
         let trade = self.query(json!({ "entity": "dex_trades", "limit": 1 }).to_string()).await?;
         let newest = self.get(&format!("/transactions?address={hub}")).await?;
-        let others =
-            newest["data"].as_array().into_iter().flatten().flat_map(|tx| [parse(&tx["from"]), parse(&tx["to"])]);
+        let others = newest["transactions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(|tx| [parse(&tx["fromAddress"]), parse(&tx["toAddress"])]);
         let partner = others.flatten().find(|party| *party != hub).context("nobody deals with the busiest address")?;
         Ok(Crowd {
             hub,
