@@ -142,9 +142,9 @@ fn read_head(received: &[u8]) -> anyhow::Result<Option<(usize, usize)>> {
     if !head.starts_with("HTTP/1.1 200 ") {
         bail!("not answered: {}", head.lines().next().unwrap_or_default());
     }
-    let fields = head.lines().filter_map(|line| line.split_once(':'));
-    let length = fields.filter(|(name, _)| name.eq_ignore_ascii_case("content-length")).map(|(_, value)| value.trim());
-    let length = length.last().context("an answer that does not tell its length")?.parse()?;
+    let mut fields = head.lines().filter_map(|line| line.split_once(':'));
+    let length = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let length = length.context("an answer that does not tell its length")?.1.trim().parse()?;
     Ok(Some((end + HEAD_END.len(), length)))
 }
 

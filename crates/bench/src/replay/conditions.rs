@@ -28,7 +28,7 @@ impl Conditions {
         let drawn = scatter(request);
         // The upper half decides whether, the lower half how.
         let share = (drawn >> 32) as f64 / f64::from(u32::MAX);
-        (share < self.errors).then(|| match drawn % 3 {
+        (share < self.errors).then_some(match drawn % 3 {
             0 => Fault::BadGateway,
             1 => Fault::InternalError,
             _ => Fault::HangUp,
