@@ -9,9 +9,13 @@ use crate::progress::tell;
 
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
+/// Tips seen while indexing below which nothing can be said about quarters: each tip is the end of a commit.
+const FEWEST_TIPS: usize = 16;
+
 /// The rate of each quarter of the chain's transactions.
 pub(super) struct Growth {
     rates: [f64; 4],
+    tips: usize,
 }
 
 impl Growth {
@@ -32,7 +36,13 @@ impl Growth {
             .await?;
         let ends = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| time_at(&seen, share * chain.transactions as f64));
         let quarter = chain.transactions as f64 / 4.0;
-        Ok(Self { rates: std::array::from_fn(|n| quarter / (ends[n + 1] - ends[n]).max(f64::EPSILON)) })
+        let rates = std::array::from_fn(|n| quarter / (ends[n + 1] - ends[n]).max(f64::EPSILON));
+        Ok(Self { rates, tips: seen.len() - 1 })
+    }
+
+    /// Whether the last quarter is at least so fast, by the first one; None where the chain is too short to tell.
+    pub(super) fn keeps(&self, least: f64) -> Option<bool> {
+        (self.tips >= FEWEST_TIPS).then(|| self.last_to_first() >= least)
     }
 
     pub(super) fn last_to_first(&self) -> f64 {
@@ -56,7 +66,12 @@ impl fmt::Display for Growth {
         writeln!(f, "| quarter of the chain | first | second | third | last | last to first |")?;
         writeln!(f, "|---|---|---|---|---|---|")?;
         let ratio = self.last_to_first();
-        writeln!(f, "| tx/s | {first:.0} | {second:.0} | {third:.0} | {last:.0} | {ratio:.2} |")
+        writeln!(f, "| tx/s | {first:.0} | {second:.0} | {third:.0} | {last:.0} | {ratio:.2} |")?;
+        let tips = self.tips;
+        writeln!(
+            f,
+            "\nRates are taken between the {tips} tips that were seen; fewer than {FEWEST_TIPS} tell nothing of growth."
+        )
     }
 }
 
