@@ -15,6 +15,10 @@ const TICKS_PER_SECOND: f64 = 100.0;
 /// The most requests a minute that a key may be allowed: more than a measurement makes.
 pub(crate) const HIGHEST_LIMIT: u32 = 1_000_000;
 
+const STANDSTILL: Duration = Duration::from_secs(120);
+/// Often enough to see a tip move, seldom enough to cost the process little.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
 fn binary() -> anyhow::Result<Command> {
     let binary = std::env::current_exe()?.with_file_name("explorer");
     if !binary.is_file() {
@@ -26,6 +30,7 @@ fn binary() -> anyhow::Result<Command> {
 pub(crate) struct Explorer {
     process: Child,
     pub(crate) url: String,
+    client: reqwest::Client,
 }
 
 impl Explorer {
@@ -47,7 +52,7 @@ impl Explorer {
         let mut lines = BufReader::new(process.stdout.take().context("no output")?).lines();
         let line = lines.next_line().await?.context("the explorer ended at once")?;
         let url = line.strip_prefix(LISTENING).context("the explorer does not say where it listens")?;
-        Ok(Self { process, url: url.to_owned() })
+        Ok(Self { process, url: url.to_owned(), client: reqwest::Client::new() })
     }
 
     /// Has the operator make a key in a data folder that no explorer has open, one that may ask as often as it likes.
@@ -64,17 +69,45 @@ impl Explorer {
         Ok(key)
     }
 
+    /// The newest indexed block, as `/health` tells it.
+    pub(crate) async fn tip(&self) -> anyhow::Result<Option<u64>> {
+        let body = self.client.get(format!("{}/health", self.url)).send().await?.error_for_status()?.bytes().await?;
+        Ok(serde_json::from_slice::<Value>(&body)?["tip"]["number"].as_u64())
+    }
+
     pub(crate) async fn wait_for_tip(&self, number: u64) -> anyhow::Result<()> {
-        let client = reqwest::Client::new();
-        let deadline = Instant::now() + Duration::from_secs(600);
-        while Instant::now() < deadline {
-            let body = client.get(format!("{}/health", self.url)).send().await?.bytes().await?;
-            if serde_json::from_slice::<Value>(&body)?["tip"]["number"].as_u64() >= Some(number) {
+        self.watch_tip(number, |_| {}).await
+    }
+
+    /// Waits for a block to be indexed, and tells of every tip seen on the way. Gives up where nothing moves any more.
+    pub(crate) async fn watch_tip(&self, number: u64, mut seen: impl FnMut(u64)) -> anyhow::Result<()> {
+        let (mut last, mut moved) = (None, Instant::now());
+        loop {
+            let tip = self.tip().await?;
+            if tip != last {
+                (last, moved) = (tip, Instant::now());
+                tip.into_iter().for_each(&mut seen);
+            }
+            if tip >= Some(number) {
                 return Ok(());
             }
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            if moved.elapsed() > STANDSTILL {
+                bail!("the index stands still at block {last:?}, short of {number}");
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
         }
-        bail!("block {number} was not indexed in time")
+    }
+
+    /// Ends it as a power cut would.
+    pub(crate) async fn kill(mut self) -> anyhow::Result<()> {
+        Ok(self.process.kill().await?)
+    }
+
+    /// Bytes that it had written to the disk so far.
+    pub(crate) fn written_bytes(&self) -> anyhow::Result<u64> {
+        let io = self.proc_file("io")?;
+        let line = io.lines().find_map(|line| line.strip_prefix("write_bytes:")).context("no bytes written")?;
+        Ok(line.trim().parse()?)
     }
 
     /// CPU seconds used so far, user and system.
@@ -108,6 +141,12 @@ impl Explorer {
     fn proc_file(&self, name: &str) -> anyhow::Result<String> {
         let id = self.process.id().context("the explorer has ended")?;
         Ok(std::fs::read_to_string(format!("/proc/{id}/{name}"))?)
+    }
+
+    /// What it says of its version.
+    pub(crate) async fn version() -> anyhow::Result<String> {
+        let printed = binary()?.arg("--version").output().await?;
+        Ok(String::from_utf8(printed.stdout)?.trim().to_owned())
     }
 
     pub(crate) async fn stop(mut self) -> anyhow::Result<()> {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use anyhow::Context;
+
 /// The value below which the given share of the sample lies.
 pub(crate) fn quantile(sorted: &[Duration], share: f64) -> Duration {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index into the sample")]
@@ -17,10 +19,14 @@ pub(crate) fn millis(duration: Duration) -> String {
     format!("{:.2} ms", duration.as_secs_f64() * 1e3)
 }
 
-/// What the figures were taken on.
-pub(crate) fn machine() -> String {
-    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown");
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    format!("Machine: {cores} cores, {}\n", model.trim_start_matches([' ', '\t', ':']))
+/// The most memory that this process itself held at any time.
+pub(crate) fn own_megabytes() -> anyhow::Result<f64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no peak memory")?;
+    Ok(line.trim_end_matches("kB").trim().parse::<f64>()? / 1024.0)
+}
+
+/// Whether a bound is kept.
+pub(crate) fn verdict(kept: bool) -> &'static str {
+    if kept { "reached" } else { "NOT reached" }
 }

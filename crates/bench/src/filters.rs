@@ -1,6 +1,7 @@
 //! What every combination of filters costs, on lists as long as they get: one address in every transfer of a million,
 //! nearly all of one token.
 
+mod combinations;
 mod crowded;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+pub(crate) use self::combinations::{Crowd, combinations, named};
 use self::crowded::CrowdedStore;
 use crate::explorer::Explorer;
 use crate::figures::{micros, quantile};
@@ -38,7 +40,7 @@ pub(crate) async fn measure(data: &Path, transfers: u64, requests: usize) -> any
     let client = reqwest::Client::new();
     let url = format!("{}/api/v1/query", explorer.url);
     let mut rows = Vec::new();
-    for (entity, filter) in combinations(&store) {
+    for (entity, filter) in combinations(&store.crowd()) {
         let filters = named(&filter);
         let begun = Instant::now();
         let total = ask(&client, &url, &json!({ "entity": entity, "filter": filter })).await?;
@@ -65,54 +67,6 @@ async fn ask(client: &reqwest::Client, url: &str, body: &Value) -> anyhow::Resul
     let request = client.post(url).header("content-type", "application/json").body(body.to_string());
     let answer: Value = serde_json::from_slice(&request.send().await?.error_for_status()?.bytes().await?)?;
     Ok(answer["total"].as_u64().unwrap_or_default())
-}
-
-/// Every subset of the filters of an entity, on the longest lists there are.
-fn combinations(store: &CrowdedStore) -> Vec<(&'static str, Value)> {
-    let (from_block, to_block) = store.most_blocks();
-    let hub = json!(store.hub);
-    let transfers = [
-        ("address", hub.clone()),
-        ("from", hub.clone()),
-        ("to", json!(store.partner)),
-        ("tokenAddress", json!(store.token)),
-        ("blockFrom", json!(from_block)),
-        ("blockTo", json!(to_block)),
-    ];
-    let transactions = [
-        ("address", hub.clone()),
-        ("from", hub.clone()),
-        ("to", json!(store.partner)),
-        ("blockFrom", json!(from_block)),
-        ("blockTo", json!(to_block)),
-    ];
-    let trades = [
-        ("address", hub),
-        ("dex", json!(format!("v2-{}", store.factory))),
-        ("blockFrom", json!(from_block)),
-        ("blockTo", json!(to_block)),
-    ];
-    let blocks = [("blockFrom", json!(from_block)), ("blockTo", json!(to_block))];
-    subsets("token_transfers", &transfers)
-        .chain(subsets("transactions", &transactions))
-        .chain(subsets("dex_trades", &trades))
-        .chain(subsets("blocks", &blocks))
-        .collect()
-}
-
-fn subsets<'a>(
-    entity: &'static str,
-    filters: &'a [(&'static str, Value)],
-) -> impl Iterator<Item = (&'static str, Value)> + 'a {
-    (0..1_usize << filters.len()).map(move |chosen| {
-        let filter = filters.iter().enumerate().filter(|(place, _)| chosen >> place & 1 == 1);
-        (entity, Value::Object(filter.map(|(_, (name, value))| ((*name).to_owned(), value.clone())).collect()))
-    })
-}
-
-fn named(filter: &Value) -> String {
-    let names = filter.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
-    names.collect::<Vec<_>>().join(" + ")
 }
 
 impl fmt::Display for FilterFigures {

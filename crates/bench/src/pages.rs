@@ -28,7 +28,7 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize)
         ("busiest address, middle page", format!("{list}&page={}", last.div_ceil(2))),
         ("busiest address, last full page", format!("{list}&page={}", last.saturating_sub(1).max(1))),
         ("/blocks, page 1", format!("{}/api/v1/blocks", explorer.url)),
-        ("/blocks, last page", format!("{}/api/v1/blocks?page={}", explorer.url, chain.head / PAGE_SIZE)),
+        ("/blocks, last page", format!("{}/api/v1/blocks?page={}", explorer.url, (chain.head / PAGE_SIZE).max(1))),
         ("/addresses/:address", format!("{}/api/v1/addresses/{address}", explorer.url)),
     ];
     let client = reqwest::Client::new();

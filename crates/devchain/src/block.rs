@@ -66,6 +66,11 @@ impl MinedTransaction {
         self.transaction.signer()
     }
 
+    /// Whom it went to; `None` for the creation of a contract.
+    pub fn recipient(&self) -> Option<Address> {
+        alloy_consensus::Transaction::to(self.transaction.inner())
+    }
+
     pub fn succeeded(&self) -> bool {
         self.receipt.status()
     }

@@ -219,6 +219,13 @@ impl DevChain {
         self.read().pool.get(&transaction).cloned()
     }
 
+    /// Gives back the memory of the transactions below a block, for chains that are longer than memory.
+    ///
+    /// Their blocks remain with their headers, and can still be reorganised no further than before.
+    pub fn forget_transactions_below(&self, number: u64) {
+        self.write().ledger.forget_transactions_below(number);
+    }
+
     /// How many transactions wait for a block.
     pub fn pool_size(&self) -> usize {
         self.read().pool.len()

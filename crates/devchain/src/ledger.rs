@@ -9,7 +9,7 @@ use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::B256;
 
 use crate::{
-    block::{Inclusion, MinedBlock},
+    block::{Inclusion, MinedBlock, ServedJson},
     evm::AncestorHashes,
     state::WorldState,
 };
@@ -43,6 +43,8 @@ pub(crate) struct Ledger {
     numbers: HashMap<B256, usize>,
     inclusions: HashMap<B256, (usize, usize)>,
     history: usize,
+    /// Below this number only headers are left.
+    forgotten: usize,
 }
 
 impl Ledger {
@@ -53,6 +55,7 @@ impl Ledger {
             numbers: HashMap::new(),
             inclusions: HashMap::new(),
             history,
+            forgotten: 0,
         };
         ledger.append(genesis, world);
         ledger
@@ -88,6 +91,20 @@ impl Ledger {
             }
         }
         removed
+    }
+
+    /// Leaves only headers below a block, and below all that may be reorganised.
+    pub(crate) fn forget_transactions_below(&mut self, number: u64) {
+        let end = usize::try_from(number).unwrap_or(usize::MAX).min(self.oldest_state()).max(self.forgotten);
+        for block in &mut self.blocks[self.forgotten..end] {
+            for mined in &block.transactions {
+                self.inclusions.remove(&mined.hash());
+            }
+            let (header, size) = (block.header.clone(), block.size);
+            let served = ServedJson::default();
+            *block = Arc::new(MinedBlock { header, transactions: Vec::new(), size, served });
+        }
+        self.forgotten = end;
     }
 
     /// How many blocks can be taken off with the state below them still known.

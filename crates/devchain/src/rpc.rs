@@ -79,6 +79,11 @@ struct Node {
 }
 
 impl DevChain {
+    /// Answers a JSON-RPC request or a batch of them without a socket; `None` where it holds only notifications.
+    pub fn answer(&self, body: &[u8]) -> Option<Vec<u8>> {
+        protocol::answer(body, |method, params| dispatch::dispatch(self, method, params))
+    }
+
     /// Serves JSON-RPC; with port 0 the system chooses one.
     pub async fn serve(&self, listen: SocketAddr) -> io::Result<RpcServer> {
         let listener = TcpListener::bind(listen).await?;
@@ -103,10 +108,7 @@ impl DevChain {
 
 async fn answer_http(State(node): State<Node>, body: Bytes) -> Response {
     // A call may execute for a while, so none runs on the threads that serve sockets.
-    let answer = tokio::task::spawn_blocking(move || {
-        protocol::answer(&body, |method, params| dispatch::dispatch(&node.chain, method, params))
-    })
-    .await;
+    let answer = tokio::task::spawn_blocking(move || node.chain.answer(&body)).await;
     match answer {
         Ok(Some(json)) => ([(header::CONTENT_TYPE, "application/json")], json).into_response(),
         Ok(None) => StatusCode::NO_CONTENT.into_response(),

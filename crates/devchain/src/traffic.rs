@@ -34,6 +34,7 @@ pub use dress::Sent;
 pub use history::HistoryPlan;
 pub use intent::Outcome;
 pub use live::run;
+pub use mix::Mix;
 pub use stage::{Pool, Stage, Token};
 
 use people::People;
@@ -80,12 +81,20 @@ pub struct Traffic {
     people: People,
     rng: StdRng,
     stage: Option<Stage>,
+    mix: Mix,
 }
 
 impl Traffic {
     pub fn new(chain: DevChain, seed: u64) -> Self {
         let accounts: Vec<Address> = chain.accounts().iter().map(|signer| signer.address()).collect();
-        Self { people: People::new(&accounts, seed), rng: StdRng::seed_from_u64(seed), stage: None, chain }
+        let (people, rng) = (People::new(&accounts, seed), StdRng::seed_from_u64(seed));
+        Self { people, rng, stage: None, mix: Mix::default(), chain }
+    }
+
+    /// Has people do something else mostly.
+    #[must_use]
+    pub fn with_mix(self, mix: Mix) -> Self {
+        Self { mix, ..self }
     }
 
     /// Puts all contracts on chain and fills the pools, in a few blocks.
@@ -130,14 +139,14 @@ impl Traffic {
         self.send(count)
     }
 
-    /// Sends at least `count` transactions: an approval and what it is for are not torn apart.
-    fn send(&mut self, count: usize) -> Result<Vec<Sent>, TrafficError> {
+    /// Puts at least `count` transactions into the pool: an approval and what it is for are not torn apart.
+    pub fn send(&mut self, count: usize) -> Result<Vec<Sent>, TrafficError> {
         let stage = self.stage.as_ref().ok_or(TrafficError::NotDeployed)?;
         let reader = Reader::new(&self.chain);
         let mut turn = Turn::new(reader, stage, &self.people, &mut self.rng);
         let mut sent = Vec::with_capacity(count);
         while sent.len() < count {
-            let activity = mix::draw(turn.rng);
+            let activity = mix::draw(self.mix, turn.rng);
             for intent in activity(&mut turn)? {
                 sent.push(dress::send(&self.chain, intent, turn.rng)?);
             }

@@ -10,6 +10,8 @@ use domain::{
 use store::{ChainWriter, Undo};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
+use super::Crowd;
+
 const TRANSACTIONS_PER_BLOCK: u32 = 200;
 const BLOCKS_PER_COMMIT: usize = 200;
 /// One in so many transactions trades too.
@@ -17,12 +19,12 @@ const TRADE_EVERY: u64 = 2;
 
 pub(crate) struct CrowdedStore {
     /// Gives or takes in every transfer and every transaction.
-    pub(crate) hub: Address,
+    hub: Address,
     /// Takes half of what the hub gives.
-    pub(crate) partner: Address,
+    partner: Address,
     /// Nearly all transfers are of it.
-    pub(crate) token: Address,
-    pub(crate) factory: Address,
+    token: Address,
+    factory: Address,
     blocks: u64,
 }
 
@@ -47,9 +49,10 @@ impl CrowdedStore {
         Ok(crowd)
     }
 
-    /// A range that cuts a little off both ends.
-    pub(crate) fn most_blocks(&self) -> (u64, u64) {
-        (self.blocks / 20, self.blocks - self.blocks / 20)
+    pub(crate) fn crowd(&self) -> Crowd {
+        let Self { hub, partner, token, factory, blocks } = *self;
+        // A range that cuts a little off both ends.
+        Crowd { hub, partner, token, dex: format!("v2-{factory}"), blocks: (blocks / 20, blocks - blocks / 20) }
     }
 
     fn block(&self, parent: Option<&Block>) -> BlockChanges {

@@ -6,8 +6,27 @@ use super::{TrafficError, collectibles, creations, dex, failures, intent::Intent
 
 type Draw = fn(&mut Turn<'_>) -> Result<Vec<Intent>, TrafficError>;
 
+/// What people mostly do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mix {
+    /// A little of everything.
+    #[default]
+    Everyday,
+    /// Mostly tokens and swaps, as on chains where people trade: some 1.3 transfers a transaction.
+    Trading,
+}
+
+impl Mix {
+    fn activities(self) -> &'static [(u32, Draw)] {
+        match self {
+            Self::Everyday => EVERYDAY,
+            Self::Trading => TRADING,
+        }
+    }
+}
+
 /// Each activity with its share, in thousandths.
-const ACTIVITIES: &[(u32, Draw)] = &[
+const EVERYDAY: &[(u32, Draw)] = &[
     (160, native::pay),
     (40, native::pay_much),
     (12, native::pay_nothing),
@@ -41,11 +60,46 @@ const ACTIVITIES: &[(u32, Draw)] = &[
     (76, failures::fail),
 ];
 
+const TRADING: &[(u32, Draw)] = &[
+    (70, native::pay),
+    (10, native::pay_much),
+    (5, native::pay_nothing),
+    (5, native::pay_oneself),
+    (10, native::count),
+    (10, native::use_vault),
+    (230, tokens::transfer),
+    (20, tokens::approve),
+    (40, tokens::transfer_from),
+    (10, tokens::mint),
+    (10, tokens::burn),
+    (10, tokens::wrap),
+    (10, tokens::unwrap),
+    (15, collectibles::mint),
+    (15, collectibles::transfer),
+    (5, collectibles::approve),
+    (5, collectibles::burn),
+    (15, collectibles::mint_items),
+    (30, collectibles::transfer_items),
+    (10, collectibles::burn_items),
+    (190, dex::swap_tokens),
+    (60, dex::buy_with_coins),
+    (60, dex::sell_for_coins),
+    (100, dex::swap_v3),
+    (10, dex::add_liquidity),
+    (6, dex::remove_liquidity),
+    (4, dex::add_liquidity_v3),
+    (2, dex::pretend),
+    (4, creations::create),
+    (4, creations::create_inside),
+    (25, failures::fail),
+];
+
 /// The next activity, drawn by its share.
-pub(super) fn draw(rng: &mut StdRng) -> Draw {
-    let total: u32 = ACTIVITIES.iter().map(|(share, _)| share).sum();
+pub(super) fn draw(mix: Mix, rng: &mut StdRng) -> Draw {
+    let activities = mix.activities();
+    let total: u32 = activities.iter().map(|(share, _)| share).sum();
     let mut drawn = rng.random_range(0..total);
-    for (share, activity) in ACTIVITIES {
+    for (share, activity) in activities {
         if drawn < *share {
             return *activity;
         }
@@ -60,6 +114,8 @@ mod tests {
 
     #[test]
     fn the_shares_are_thousandths() {
-        assert_eq!(ACTIVITIES.iter().map(|(share, _)| share).sum::<u32>(), 1_000);
+        for mix in [Mix::Everyday, Mix::Trading] {
+            assert_eq!(mix.activities().iter().map(|(share, _)| share).sum::<u32>(), 1_000, "{mix:?}");
+        }
     }
 }

@@ -7,6 +7,7 @@ mod blocks;
 mod determinism;
 mod execution;
 mod fees;
+mod forgetting;
 mod logs;
 mod node;
 mod pool;

@@ -1,0 +1,59 @@
+//! The least that a server must do: give the same bytes to everybody. It runs as a process of its own, as the explorer
+//! does.
+
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::Context;
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::any;
+use axum::serve::ListenerExt;
+use tempfile::NamedTempFile;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::TcpListener;
+use tokio::process::{Child, Command};
+
+pub(super) struct BareHandler {
+    process: Child,
+    pub(super) url: String,
+    /// What it serves; it may go once the process has read it.
+    _body: NamedTempFile,
+}
+
+impl BareHandler {
+    pub(super) async fn start(body: &[u8]) -> anyhow::Result<Self> {
+        let mut file = NamedTempFile::new()?;
+        file.write_all(body)?;
+        let mut process = Command::new(std::env::current_exe()?)
+            .arg("--serve-bare")
+            .arg(file.path())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let mut lines = BufReader::new(process.stdout.take().context("no output")?).lines();
+        let url = lines.next_line().await?.context("the bare handler ended at once")?;
+        Ok(Self { process, url, _body: file })
+    }
+
+    pub(super) async fn stop(mut self) -> anyhow::Result<()> {
+        Ok(self.process.kill().await?)
+    }
+}
+
+/// Serves the bytes of a file at every path, until it is killed.
+pub(crate) async fn serve(body: &Path) -> anyhow::Result<()> {
+    let body = Bytes::from(std::fs::read(body)?);
+    let handler = move || {
+        let body = body.clone();
+        async move { ([(CONTENT_TYPE, "application/json")], body) }
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    writeln!(std::io::stdout(), "http://{}", listener.local_addr()?)?;
+    // As the explorer does; where it fails the figures are a little worse.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    Ok(axum::serve(listener, Router::new().fallback(any(handler))).await?)
+}

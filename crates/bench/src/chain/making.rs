@@ -1,0 +1,116 @@
+//! Making the chain: block by block, each recorded as soon as it is mined.
+
+use std::time::Instant;
+
+use alloy_primitives::U256;
+use anyhow::{Context, bail};
+use devchain::traffic::{Mix, Traffic};
+use devchain::{DevChain, DevChainConfig};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::recording::{Recorder, Recording};
+use super::tally::Tally;
+use crate::figures::own_megabytes;
+use crate::progress::tell;
+
+const SEED: u64 = 1;
+const BLOCK_SECONDS: u64 = 3;
+const END: u64 = 1_800_000_000;
+/// Room for the deployment before the traffic.
+const FIRST_BLOCKS: u64 = 16;
+const ACCOUNTS: usize = 200;
+/// Millions of transactions spend much, and nobody should run dry on the way. Of far more, the pools would get more than
+/// they can count.
+const COINS_OF_AN_ACCOUNT: u64 = 1_000_000;
+/// As on chains with large blocks: several hundred transactions fit.
+const BLOCK_GAS: u64 = 300_000_000;
+/// Blocks between two words about progress, and between two rounds of forgetting.
+const ROUND: u64 = 1_000;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChainPlan {
+    pub(crate) transactions: u64,
+    /// In a block, on average; single ones hold between none and twice as many.
+    pub(crate) per_block: u64,
+}
+
+pub(super) struct Made {
+    pub(super) chain: DevChain,
+    pub(super) traffic: Traffic,
+    pub(super) recording: Recording,
+    pub(super) tally: Tally,
+    pub(super) report: String,
+}
+
+pub(super) fn make(plan: ChainPlan) -> anyhow::Result<Made> {
+    let begun = Instant::now();
+    let per_block = plan.per_block.max(1);
+    let blocks = plan.transactions.div_ceil(per_block);
+    let chain = DevChain::new(DevChainConfig {
+        genesis_timestamp: END.saturating_sub((blocks + FIRST_BLOCKS) * BLOCK_SECONDS),
+        block_seconds: BLOCK_SECONDS,
+        accounts: ACCOUNTS,
+        account_balance: U256::from(COINS_OF_AN_ACCOUNT) * U256::from(10).pow(U256::from(18)),
+        block_gas_limit: BLOCK_GAS,
+        ..DevChainConfig::default()
+    });
+    let mut traffic = Traffic::new(chain.clone(), SEED).with_mix(Mix::Trading);
+    traffic.deploy()?;
+    let mut record =
+        Record { chain: chain.clone(), recorder: Recorder::new(plan.transactions)?, tally: Tally::default() };
+    for number in 0..=chain.head().number {
+        record.block(number)?;
+    }
+    let mut sizes = StdRng::seed_from_u64(SEED);
+    for left in (1..=blocks).rev() {
+        let wanted = plan.transactions.saturating_sub(record.tally.transactions());
+        // Up to twice the mean of what is left: uneven blocks, and none left over at the end.
+        let count = if left == 1 { wanted } else { sizes.random_range(0..=2 * wanted.div_ceil(left)) };
+        traffic.send(usize::try_from(count.min(wanted))?)?;
+        let number = chain.mine(None).number;
+        record.block(number)?;
+        if left % ROUND == 0 {
+            chain.forget_transactions_below(number);
+            let (done, seconds) = (record.tally.transactions(), begun.elapsed().as_secs());
+            tell(format!("making the chain: {done} of {} transactions in {seconds} s", plan.transactions));
+        }
+    }
+    let recording = record.recorder.finish()?;
+    let report = format!(
+        "Made in {:.0} s with {:.0} MB of memory, the answers kept in {}.",
+        begun.elapsed().as_secs_f64(),
+        own_megabytes()?,
+        recording.place()
+    );
+    tell(&report);
+    Ok(Made { chain, traffic, recording, tally: record.tally, report })
+}
+
+struct Record {
+    chain: DevChain,
+    recorder: Recorder,
+    tally: Tally,
+}
+
+impl Record {
+    fn block(&mut self, number: u64) -> anyhow::Result<()> {
+        let block = self.chain.block(number).context("a block that was just mined is gone")?;
+        self.tally.add(&block);
+        let full = self.ask("eth_getBlockByNumber", &format!(r#"["{number:#x}",true]"#))?;
+        let receipts = self.ask("eth_getBlockReceipts", &format!(r#"["{number:#x}"]"#))?;
+        self.recorder.push(full, receipts)
+    }
+
+    /// The result alone, as the node writes it.
+    fn ask(&self, method: &str, params: &str) -> anyhow::Result<Vec<u8>> {
+        let request = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"{method}","params":{params}}}"#);
+        let answer = self.chain.answer(request.as_bytes()).context("the chain does not answer")?;
+        let result =
+            answer.strip_prefix(br#"{"jsonrpc":"2.0","id":0,"result":"#).and_then(|rest| rest.strip_suffix(b"}"));
+        match result {
+            Some(result) => Ok(result.to_vec()),
+            None => bail!("{method} {params} failed: {}", String::from_utf8_lossy(&answer)),
+        }
+    }
+}

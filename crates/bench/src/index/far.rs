@@ -1,0 +1,80 @@
+//! Indexing from a node that is far away and fails now and then.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use crate::chain::RecordedChain;
+use crate::explorer::Explorer;
+use crate::figures::verdict;
+use crate::progress::tell;
+use crate::replay::Conditions;
+
+const LEAST: f64 = 0.8;
+/// Requests that the explorer has under way at once at most, unless it is told otherwise.
+const CONCURRENCY_CAP: f64 = 128.0;
+/// The block and its receipts.
+const REQUESTS_PER_BLOCK: f64 = 2.0;
+
+pub(super) struct FarFigures {
+    conditions: Conditions,
+    transactions: u64,
+    blocks: u64,
+    took: Duration,
+    requests: u64,
+    /// Transactions a second without any delay.
+    near_rate: f64,
+}
+
+pub(super) async fn measure(
+    chain: &RecordedChain,
+    conditions: Conditions,
+    near_rate: f64,
+) -> anyhow::Result<FarFigures> {
+    tell("index: from a far node");
+    let replay = chain.serve(conditions).await?;
+    let data = tempfile::tempdir()?;
+    let begun = Instant::now();
+    let explorer = Explorer::start(&replay.url(), data.path()).await?;
+    explorer.wait_for_tip(chain.head).await?;
+    let took = begun.elapsed();
+    explorer.stop().await?;
+    let (transactions, blocks) = (chain.transactions, chain.head + 1);
+    Ok(FarFigures { conditions, transactions, blocks, took, requests: replay.requests(), near_rate })
+}
+
+impl FarFigures {
+    /// What the round trip permits when the cap is used up all the time.
+    fn permitted(&self) -> f64 {
+        let requests = CONCURRENCY_CAP / self.conditions.round_trip.as_secs_f64();
+        requests / REQUESTS_PER_BLOCK * self.transactions as f64 / self.blocks as f64
+    }
+}
+
+impl fmt::Display for FarFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = self.transactions as f64 / self.took.as_secs_f64();
+        // Where the machine is slower than the round trip, the machine is the limit.
+        let limit = self.permitted().min(self.near_rate);
+        let (round_trip, errors) = (self.conditions.round_trip.as_millis(), self.conditions.errors * 100.0);
+        writeln!(
+            f,
+            "| {round_trip} ms round trip, {errors:.1}% errors, {:.0} tx in a block | |",
+            self.transactions as f64 / self.blocks as f64
+        )?;
+        writeln!(f, "|---|---|")?;
+        writeln!(
+            f,
+            "| the round trip permits, {CONCURRENCY_CAP:.0} requests at once | {:.0} tx/s |",
+            self.permitted()
+        )?;
+        writeln!(f, "| full index without delay and errors | {:.0} tx/s |", self.near_rate)?;
+        writeln!(f, "| full index, process start included | {rate:.0} tx/s |")?;
+        writeln!(
+            f,
+            "| requests under way on average, at least | {:.0} |",
+            self.requests as f64 * self.conditions.round_trip.as_secs_f64() / self.took.as_secs_f64()
+        )?;
+        let share = rate / limit;
+        writeln!(f, "| of the lesser of the two (bound: {LEAST}) | {share:.2}, {} |", verdict(share >= LEAST))
+    }
+}
