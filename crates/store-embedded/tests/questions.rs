@@ -212,7 +212,7 @@ async fn where_events_do_not_tell_balances_everyone_of_few_holders_is_asked_at_e
 #[tokio::test]
 async fn a_token_of_many_holders_may_move_before_any_of_them_is_ranked() {
     let mut chain = Chain::new();
-    let holders: Vec<Address> = (1..=100).map(|number| Address::with_last_byte(number)).collect();
+    let holders: Vec<Address> = (1..=100).map(Address::with_last_byte).collect();
     let mints: Vec<_> = holders.iter().map(|holder| (COIN, Address::ZERO, *holder, 50)).collect();
     chain.transfer(&mints).await;
     chain.writer.keep_audits(vec![(COIN, AuditVerdict::DoesNotAddUp)], 0).await.unwrap();
