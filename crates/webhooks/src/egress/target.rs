@@ -73,14 +73,14 @@ impl Target {
         let url = Url::parse(text).map_err(|_| UrlFault::Malformed)?;
         // They also find a host where there are fewer slashes than two, or more.
         let authority = text.get(url.scheme().len()..).and_then(|rest| rest.strip_prefix("://"));
-        if authority.is_some_and(|authority| authority.starts_with('/')) {
-            return Err(UrlFault::NoHost);
-        }
         let security = match (url.scheme(), insecure) {
             ("https", _) if authority.is_some() => Security::Tls,
             ("http", Insecure::Allowed) if authority.is_some() => Security::Plain,
             _ => return Err(UrlFault::NotHttps),
         };
+        if authority.is_some_and(|authority| authority.starts_with('/')) {
+            return Err(UrlFault::NoHost);
+        }
         if !url.username().is_empty()
             || url.password().is_some()
             || text.split(['/', '?', '#']).nth(2).is_some_and(|authority| authority.contains('@'))
