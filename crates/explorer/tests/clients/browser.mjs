@@ -16,7 +16,7 @@ const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_BIN
 /// Visits of the pages of one explorer.
 export function visit(base) {
   /// Opens a page, and wants no complaint of the browser while it stands.
-  async function open(path, options = {}, work) {
+  async function open(path, { complaint, ...options } = {}, work) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();
     const complaints = [];
@@ -25,6 +25,7 @@ export function visit(base) {
     try {
       await page.goto(base + path);
       await work(page, context);
+      if (complaint) assert.match(complaints.shift() ?? "nothing", complaint, `complaints on ${path}`);
       assert.deepEqual(complaints, [], `complaints on ${path}`);
     } finally {
       await context.close();
