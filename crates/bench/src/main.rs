@@ -37,6 +37,11 @@ async fn main() -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
 
     writeln!(out, "{}", machine::describe().await?)?;
+    if options.wants(Part::Serve) {
+        let chain = RecordedChain::make(options.chain()).await?;
+        writeln!(out, "{}\nserved at {} up to block {}", chain.describe(), chain.url(), chain.head)?;
+        return Ok(tokio::signal::ctrl_c().await?);
+    }
     if [Part::Index, Part::Api, Part::Head, Part::Pages].into_iter().any(|part| options.wants(part)) {
         let chain = RecordedChain::make(options.chain()).await?;
         writeln!(out, "{}", chain.describe())?;

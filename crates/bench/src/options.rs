@@ -73,11 +73,13 @@ pub(crate) enum Part {
     Filters,
     /// Time and size of every kind of page
     Pages,
+    /// No measure: the chain is served until Ctrl-C, for an explorer under a profiler
+    Serve,
 }
 
 impl Options {
     pub(crate) fn wants(&self, part: Part) -> bool {
-        self.only.is_none_or(|only| only == part)
+        self.only.map_or(part != Part::Serve, |only| only == part)
     }
 
     pub(crate) fn chain(&self) -> ChainPlan {

@@ -137,9 +137,9 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_RPC_TIMEOUT", value_name = "SECONDS")]
     pub(crate) rpc_timeout: Option<u64>,
 
-    /// Megabytes of memory for recently read data [default: 128]
-    #[arg(long, env = "EXPLORER_CACHE", value_name = "MB")]
-    pub(crate) cache: Option<u64>,
+    /// Megabytes of memory for recently read data, unwritten blocks and ends of lists [default: 768]
+    #[arg(long, env = "EXPLORER_MEMORY", value_name = "MB")]
+    pub(crate) memory: Option<u64>,
 
     /// What to log, such as `info` or `ingest=debug,warn` [default: info]
     #[arg(long, env = "EXPLORER_LOG", value_name = "FILTER")]
@@ -186,7 +186,7 @@ impl RunOptions {
             webhook_encryption_key: self.webhook_encryption_key.or(other.webhook_encryption_key),
             rpc_concurrency: self.rpc_concurrency.or(other.rpc_concurrency),
             rpc_timeout: self.rpc_timeout.or(other.rpc_timeout),
-            cache: self.cache.or(other.cache),
+            memory: self.memory.or(other.memory),
             log: self.log.or(other.log),
             log_format: self.log_format.or(other.log_format),
             config: self.config.or(other.config),
@@ -334,12 +334,12 @@ mod tests {
 
     #[test]
     fn the_command_line_goes_before_the_file() {
-        let file: RunOptions = toml::from_str("rpc = 'http://file:1'\nlisten = '127.0.0.1:1'\ncache = 5").unwrap();
-        let cli = Cli::try_parse_from(["explorer", "run", "--rpc", "http://line:2,ws://line:3", "--cache", "9"]);
+        let file: RunOptions = toml::from_str("rpc = 'http://file:1'\nlisten = '127.0.0.1:1'\nmemory = 500").unwrap();
+        let cli = Cli::try_parse_from(["explorer", "run", "--rpc", "http://line:2,ws://line:3", "--memory", "900"]);
         let Command::Run(line) = cli.unwrap().command else { panic!("not run") };
         let both = line.or(file);
         assert_eq!(both.rpc, ["http://line:2".parse().unwrap(), "ws://line:3".parse().unwrap()]);
-        assert_eq!(both.cache, Some(9));
+        assert_eq!(both.memory, Some(900));
         assert_eq!(both.listen, Some("127.0.0.1:1".parse().unwrap()));
     }
 

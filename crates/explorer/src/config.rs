@@ -13,16 +13,15 @@ use api::{
 use domain::BlockNumber;
 use ingest::Traces;
 use node::NodeConfig;
-use store_embedded::StoreOptions;
 use webhooks::{EgressConfig, EncryptionKey, Insecure};
 
 use crate::cli::{self, RunOptions};
 use crate::logging::LogFormat;
+use crate::memory::MemoryBudget;
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3000);
 pub(crate) const DEFAULT_COIN: &str = "ETH";
 const DEFAULT_CHAIN_NAME: &str = "Explorer";
-const MEGABYTE: u64 = 1 << 20;
 
 /// All that the service needs to know.
 #[derive(Debug)]
@@ -39,7 +38,7 @@ pub(crate) struct ServiceConfig {
     pub(crate) chain_name: String,
     /// The symbol of the native coin.
     pub(crate) coin: String,
-    pub(crate) store: StoreOptions,
+    pub(crate) memory: MemoryBudget,
     pub(crate) access: OwnerAccess,
     pub(crate) limits: LimitConfig,
     pub(crate) proxies: TrustedProxies,
@@ -95,8 +94,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     if node.max_concurrency == 0 || node.request_timeout.is_zero() {
         bail!("--rpc-concurrency and --rpc-timeout must be at least 1");
     }
-    let mut store = StoreOptions::default();
-    store.cache_bytes = options.cache.map_or(store.cache_bytes, |megabytes| megabytes.saturating_mul(MEGABYTE));
+    let memory = options.memory.map(MemoryBudget::of_megabytes).transpose()?.unwrap_or_default();
     let labels = match &options.labels {
         Some(path) => Labels::parse(&read_text(path)?)
             .with_context(|| format!("the labels file {} is not right", path.display()))?,
@@ -120,7 +118,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         dexes,
         chain_name: options.chain_name.unwrap_or_else(|| DEFAULT_CHAIN_NAME.to_owned()),
         coin: options.coin.unwrap_or_else(|| DEFAULT_COIN.to_owned()),
-        store,
+        memory,
         access: match options.owner_access {
             Some(cli::OwnerAccess::Open) => OwnerAccess::Open,
             Some(cli::OwnerAccess::Guarded) | None => OwnerAccess::Guarded,

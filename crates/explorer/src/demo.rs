@@ -16,6 +16,7 @@ use crate::cli::DemoOptions;
 use crate::config::{self, LogConfig, ServiceConfig};
 use crate::demo_names;
 use crate::logging::{self, LogFormat};
+use crate::memory::MemoryBudget;
 use crate::service::Service;
 use crate::shutdown;
 
@@ -44,7 +45,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         dexes: demo_names::dexes(&stage)?,
         chain_name: "Demo chain".to_owned(),
         coin: config::DEFAULT_COIN.to_owned(),
-        store: store_embedded::StoreOptions::default(),
+        memory: MemoryBudget::default(),
         access: api::OwnerAccess::Open,
         limits: config::limits(Some(options.anonymous_requests_per_minute), None),
         proxies: api::TrustedProxies::default(),

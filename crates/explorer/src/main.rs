@@ -8,6 +8,7 @@ mod demo_names;
 mod hooks;
 mod keys;
 mod logging;
+mod memory;
 mod open_files;
 mod progress;
 mod run;

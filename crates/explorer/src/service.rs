@@ -43,7 +43,8 @@ impl Service {
     /// Opens the store, then serves what it holds and follows the node. The node may be down: then it is waited for.
     pub(crate) async fn start(config: ServiceConfig, cancel: CancellationToken) -> anyhow::Result<Self> {
         let store = Arc::new(
-            EmbeddedStore::open(&config.data, config.store).map_err(|error| explain_open(error, &config.data))?,
+            EmbeddedStore::open(&config.data, config.memory.store())
+                .map_err(|error| explain_open(error, &config.data))?,
         );
         let listener = TcpListener::bind(config.listen).await.with_context(|| {
             format!(
@@ -106,6 +107,7 @@ impl Service {
             data: config.data,
             start_block: config.start_block,
             traces: config.traces,
+            waiting_blocks: config.memory.waiting_blocks(),
             status,
             progress: Arc::clone(&progress),
         };
@@ -169,6 +171,8 @@ struct Following {
     data: std::path::PathBuf,
     start_block: Option<BlockNumber>,
     traces: Traces,
+    /// Bytes.
+    waiting_blocks: usize,
     status: watch::Sender<SyncStatus>,
     progress: Arc<Progress>,
 }
@@ -176,7 +180,8 @@ struct Following {
 impl Following {
     async fn run(self, cancel: CancellationToken) -> anyhow::Result<()> {
         let Some(start_block) = cancel.run_until_cancelled(self.bind()).await.transpose()? else { return Ok(()) };
-        let config = IngestConfig { traces: self.traces, ..IngestConfig::from_block(start_block) };
+        let (traces, window_bytes) = (self.traces, self.waiting_blocks);
+        let config = IngestConfig { traces, window_bytes, ..IngestConfig::from_block(start_block) };
         let (writer, reader) = (Box::new(self.store.writer()), Arc::new(self.store.reader()));
         let follower = Follower::new(self.node, writer, reader, config, self.status, self.progress);
         // A failure has been logged and shows in the status; reading goes on.

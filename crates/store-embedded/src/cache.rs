@@ -1,20 +1,26 @@
-//! A bounded map that forgets what has not been used for a while.
+//! Maps in memory: a quick one, and a bounded one that forgets what has not been used for a while.
 
 use std::collections::HashMap;
 use std::hash::Hash;
+
+use foldhash::fast::RandomState;
+
+/// Keys come from a chain, where anybody may put what he likes; the seed, which differs from run to run, is enough
+/// against keys that were chosen to collide, at a fraction of what the standard hash costs.
+pub(crate) type FastMap<K, V> = HashMap<K, V, RandomState>;
 
 /// Two generations: what is used moves to the young one; when that is full, the old one is forgotten and the young one
 /// grows old. No order is kept, so a look-up costs a hash and nothing else.
 #[derive(Debug)]
 pub(crate) struct AgedCache<K, V> {
-    young: HashMap<K, V>,
-    old: HashMap<K, V>,
+    young: FastMap<K, V>,
+    old: FastMap<K, V>,
     generation_size: usize,
 }
 
 impl<K: Eq + Hash, V> AgedCache<K, V> {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { young: HashMap::new(), old: HashMap::new(), generation_size: (capacity / 2).max(1) }
+        Self { young: FastMap::default(), old: FastMap::default(), generation_size: (capacity / 2).max(1) }
     }
 
     pub(crate) fn insert(&mut self, key: K, value: V) {

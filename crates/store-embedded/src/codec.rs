@@ -117,6 +117,17 @@ impl<'a> RowReader<'a> {
         T::try_from(number).map_err(|_| TOO_LARGE)
     }
 
+    /// Eight numbers of one byte each, if the next eight are: for long runs of small numbers.
+    #[inline]
+    pub(crate) fn eight_short_varints(&mut self) -> Option<[u8; 8]> {
+        let (eight, rest) = self.0.split_first_chunk::<8>()?;
+        let short = u64::from_ne_bytes(*eight) & 0x8080_8080_8080_8080 == 0;
+        short.then(|| {
+            self.0 = rest;
+            *eight
+        })
+    }
+
     pub(crate) fn amount<const BITS: usize, const LIMBS: usize>(&mut self) -> Result<Uint<BITS, LIMBS>, StoreError> {
         let length = usize::from(self.byte()?);
         Uint::try_from_be_slice(self.bytes(length)?).ok_or(TOO_LARGE)

@@ -4,6 +4,7 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
+use fjall::config::BlockSizePolicy;
 use fjall::{
     Database, Iter, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Snapshot, UserValue,
 };
@@ -13,6 +14,8 @@ use crate::keys::{Key, Table};
 
 /// Journals above this size are flushed, so that reopening after a crash has little to replay.
 const JOURNAL_BYTES: u64 = 128 << 20;
+
+const LIST_BLOCK_BYTES: u32 = 16 << 10;
 
 #[derive(Clone)]
 pub(crate) struct Engine {
@@ -45,17 +48,26 @@ impl Group {
             Self::State => "state",
         }
     }
+
+    fn options(self, write_buffer_bytes: u64) -> KeyspaceCreateOptions {
+        let options = KeyspaceCreateOptions::default().max_memtable_size(write_buffer_bytes);
+        match self {
+            // Chunks of long lists are a kilobyte and more, and are read in runs.
+            Self::Lists => options.data_block_size_policy(BlockSizePolicy::all(LIST_BLOCK_BYTES)),
+            Self::Dense | Self::Lookup | Self::State => options,
+        }
+    }
 }
 
 impl Engine {
-    pub(crate) fn open(path: &Path, cache_bytes: u64) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path, cache_bytes: u64, write_buffer_bytes: u64) -> Result<Self, StoreError> {
         let db = Database::builder(path).cache_size(cache_bytes).max_journaling_size(JOURNAL_BYTES).open().map_err(
             |error| match error {
                 fjall::Error::Locked => StoreError::InUse,
                 other => backend(other),
             },
         )?;
-        let open = |group: Group| db.keyspace(group.name(), KeyspaceCreateOptions::default).map_err(backend);
+        let open = |group: Group| db.keyspace(group.name(), || group.options(write_buffer_bytes)).map_err(backend);
         let groups = Arc::new([open(Group::Dense)?, open(Group::Lookup)?, open(Group::Lists)?, open(Group::State)?]);
         Ok(Self { db, groups })
     }

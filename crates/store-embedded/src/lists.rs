@@ -7,6 +7,6 @@ mod list;
 mod tails;
 
 pub(crate) use chunk::{Entry, Role, Roles};
-pub(crate) use common::{Common, Place};
+pub(crate) use common::Common;
 pub(crate) use list::List;
 pub(crate) use tails::Tails;

@@ -16,13 +16,16 @@ use crate::writer::EmbeddedWriter;
 pub struct StoreOptions {
     /// Bytes of recently read data to keep.
     pub cache_bytes: u64,
+    /// Bytes of what was written last, for each of four groups of tables, before they go to the disk in order. A data
+    /// folder keeps the size that it was made with.
+    pub write_buffer_bytes: u64,
     /// Ends of lists, and as many address ids, that the writer keeps at hand.
     pub writer_cache_entries: usize,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { cache_bytes: 128 << 20, writer_cache_entries: 400_000 }
+        Self { cache_bytes: 128 << 20, write_buffer_bytes: 64 << 20, writer_cache_entries: 400_000 }
     }
 }
 
@@ -43,7 +46,7 @@ impl EmbeddedStore {
     /// When another process has it open, when it is of another schema, or when the disk fails.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         std::fs::create_dir_all(path).map_err(|error| StoreError::Backend(error.into()))?;
-        let engine = Engine::open(&index_folder(path), options.cache_bytes)?;
+        let engine = Engine::open(&index_folder(path), options.cache_bytes, options.write_buffer_bytes)?;
         match meta::find_schema(&engine.view())? {
             Some(stored) if stored > SCHEMA => return Err(StoreError::NewerSchema { stored, known: SCHEMA }),
             Some(stored) if stored < SCHEMA => return Err(StoreError::OlderSchema { stored, known: SCHEMA }),

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::bytes::Bytes;
@@ -8,6 +9,7 @@ use reqwest::{
 use url::Url;
 
 use super::TransportError;
+use super::bodies::Bodies;
 use crate::{Endpoint, NodeConfig, NodeError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -19,6 +21,7 @@ pub(crate) struct Http {
     client: Client,
     url: Url,
     max_answer_bytes: usize,
+    bodies: Arc<Bodies>,
 }
 
 impl Http {
@@ -36,7 +39,7 @@ impl Http {
         let client = builder
             .build()
             .map_err(|error| NodeError::Setup { endpoint: endpoint.to_string(), source: error.without_url().into() })?;
-        Ok(Self { client, url, max_answer_bytes: config.max_answer_bytes })
+        Ok(Self { client, url, max_answer_bytes: config.max_answer_bytes, bodies: Arc::default() })
     }
 
     pub(super) async fn send(&self, request: String) -> Result<Bytes, TransportError> {
@@ -63,12 +66,12 @@ impl Http {
         if announced > self.max_answer_bytes {
             return Err(TransportError::TooLong);
         }
-        let mut body = Vec::with_capacity(announced.min(BELIEVED_LENGTH));
+        let mut body = self.bodies.take(announced.min(BELIEVED_LENGTH));
         while let Some(chunk) = response.chunk().await.map_err(unreachable_because)? {
             if body.len() + chunk.len() > self.max_answer_bytes {
                 return Err(TransportError::TooLong);
             }
-            body.extend_from_slice(&chunk);
+            body.extend(&chunk);
         }
         Ok(Bytes::from(body))
     }

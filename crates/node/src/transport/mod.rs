@@ -1,5 +1,6 @@
 //! How a request gets to the node and its answer back, whatever it says.
 
+mod bodies;
 mod http;
 mod ipc;
 mod link;

@@ -35,13 +35,18 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    pub(crate) fn matches(self, roles: Roles) -> bool {
+    /// The bits of [`Roles`] that must be set.
+    fn bits(self) -> u8 {
         match self {
-            Self::Any => true,
-            Self::From => roles.from,
-            Self::To => roles.to,
-            Self::Both => roles.from && roles.to,
+            Self::Any => 0b00,
+            Self::From => 0b01,
+            Self::To => 0b10,
+            Self::Both => 0b11,
         }
+    }
+
+    pub(crate) fn matches(self, roles: Roles) -> bool {
+        roles.bits() & self.bits() == self.bits()
     }
 }
 
@@ -110,9 +115,31 @@ pub(crate) struct Chunk {
     entries: Vec<u8>,
 }
 
+/// Most lists are short, and an open chunk is written with every batch that touches it: the first ones are small. A list
+/// that has filled these is long, and is walked in fewer reads if the others are large.
+const SMALL_CHUNKS: u32 = 8;
+const SMALL: u64 = 128;
+const LARGE: u64 = 1024;
+const IN_SMALL_CHUNKS: u64 = SMALL_CHUNKS as u64 * SMALL;
+
+/// How many entries stand before a chunk.
+fn entries_before(number: u32) -> u64 {
+    let large = u64::from(number.saturating_sub(SMALL_CHUNKS));
+    u64::from(number.min(SMALL_CHUNKS)) * SMALL + large * LARGE
+}
+
 impl Chunk {
-    /// Entries of a full chunk.
-    pub(crate) const CAPACITY: u64 = 128;
+    /// The chunk in which the entry of a rank stands, if the list is that long.
+    pub(crate) fn holding(rank: u64) -> Option<u32> {
+        match rank.checked_sub(IN_SMALL_CHUNKS) {
+            None => u32::try_from(rank / SMALL).ok(),
+            Some(behind) => u32::try_from(u64::from(SMALL_CHUNKS) + behind / LARGE).ok(),
+        }
+    }
+
+    fn capacity(&self) -> u64 {
+        if self.number < SMALL_CHUNKS { SMALL } else { LARGE }
+    }
 
     pub(crate) fn number(&self) -> u32 {
         self.number
@@ -123,11 +150,15 @@ impl Chunk {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.within.any == Self::CAPACITY
+        self.within.any == self.capacity()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.within.any == 0
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.within.any
     }
 
     /// Entries of a role in the list before this chunk.
@@ -179,13 +210,28 @@ impl Chunk {
         ids.clear();
         ids.resize(usize::try_from(self.within.any).unwrap_or_default(), 0);
         let (mut row, mut id, mut wanted) = (RowReader::new(&self.entries), 0, 0);
-        while !row.is_empty() {
-            let step: u64 = row.varint()?;
+        let bits = u64::from(role.bits());
+        // Every number is written, and only wanted ones are kept: which they are cannot be foreseen, so that a branch would
+        // cost more than the writing.
+        let mut take = |step: u64, place: &mut u64| {
             id += step >> 2;
-            // Every number is written, and only wanted ones are kept: which they are cannot be foreseen, so that a
-            // branch would cost more than the writing.
-            *ids.get_mut(wanted).ok_or(StoreError::Corrupt("a chunk is longer than its count"))? = id;
-            wanted += usize::from(role.matches(Roles::from_bits(step)));
+            *place = id;
+            usize::from(step & bits == bits)
+        };
+        while !row.is_empty() {
+            while let Some(steps) = row.eight_short_varints() {
+                let room = ids.get_mut(wanted..).and_then(<[u64]>::first_chunk_mut::<8>).ok_or(OVERFULL)?;
+                let mut of_these = 0;
+                for step in steps {
+                    // At most eight, and the last one is written before it is counted.
+                    of_these += take(u64::from(step), &mut room[of_these & 7]);
+                }
+                wanted += of_these;
+            }
+            if !row.is_empty() {
+                let place = ids.get_mut(wanted).ok_or(OVERFULL)?;
+                wanted += take(row.varint()?, place);
+            }
         }
         ids.truncate(wanted);
         Ok(())
@@ -207,11 +253,13 @@ impl Chunk {
         let number: u32 = row.varint()?;
         let within = row.varint()?;
         let within = Counts::read(within, &mut row)?;
-        let before = Counts::read(u64::from(number) * Self::CAPACITY, &mut row)?;
+        let before = Counts::read(entries_before(number), &mut row)?;
         let last = row.varint()?;
         Ok(Self { number, before, within, last, entries: row.rest().to_vec() })
     }
 }
+
+const OVERFULL: StoreError = StoreError::Corrupt("a chunk is longer than its count");
 
 #[cfg(test)]
 mod tests {
@@ -239,6 +287,38 @@ mod tests {
         assert_eq!(chunk, chunk_of(0..40));
         chunk.truncate(0).unwrap();
         assert_eq!(chunk, Chunk::default());
+    }
+
+    #[test]
+    fn every_entry_stands_in_the_chunk_that_its_rank_tells() {
+        let (mut chunk, mut rank) = (Chunk::default(), 0);
+        while chunk.number() < SMALL_CHUNKS + 3 {
+            if chunk.is_full() {
+                chunk = chunk.next();
+                assert_eq!(chunk.before(Role::Any), entries_before(chunk.number()));
+            }
+            assert_eq!(Chunk::holding(rank), Some(chunk.number()), "{rank}");
+            chunk.push(Entry { id: rank * 200, roles: Roles::NONE });
+            rank += 1;
+        }
+    }
+
+    #[test]
+    fn numbers_of_a_role_are_those_that_are_decoded() {
+        // Steps of one byte and of several, in runs and alone.
+        let steps = (0..500_u64).map(|n| if n % 37 < 20 { 1 + n % 3 } else { n * n });
+        let mut chunk = Chunk { number: SMALL_CHUNKS, ..Chunk::default() };
+        let mut id = 0;
+        for step in steps {
+            id += step;
+            chunk.push(Entry { id, roles: Roles::from_bits(id % 4) });
+        }
+        for role in [Role::Any, Role::From, Role::To, Role::Both] {
+            let mut ids = Vec::new();
+            chunk.collect_ids(role, &mut ids).unwrap();
+            let decoded = chunk.decode().unwrap().into_iter().filter(|entry| role.matches(entry.roles));
+            assert_eq!(ids, decoded.map(|entry| entry.id).collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -32,27 +32,57 @@ impl<'a> Cursor<'a> {
         Ok(cursor)
     }
 
-    #[inline]
     pub(crate) fn current(&self) -> Option<u64> {
         self.ids.get(self.at).copied()
     }
 
-    #[inline]
-    pub(crate) fn advance(&mut self) -> Result<(), StoreError> {
-        self.at += 1;
-        if self.at < self.ids.len() { Ok(()) } else { self.fill() }
+    /// Gives what is left of the chunk at hand, in the place of what was there. The walk goes on by a seek.
+    pub(crate) fn take_chunk(&mut self, ids: &mut Vec<u64>) {
+        ids.clear();
+        ids.extend_from_slice(self.ids.get(self.at..).unwrap_or_default());
+        self.at = self.ids.len();
+    }
+
+    /// There is nothing more to be had.
+    pub(crate) fn end(&mut self) {
+        self.ids.clear();
+        self.at = 0;
     }
 
     /// Moves on to the first entry at or past `id`, without looking at what lies between where that can be helped.
-    #[inline]
     pub(crate) fn seek(&mut self, id: u64) -> Result<(), StoreError> {
         match self.ids.last() {
+            // At its end.
+            None => Ok(()),
             Some(&furthest) if furthest < id => self.seek_beyond(id),
-            _ => {
+            Some(_) => {
                 self.pass(id);
-                Ok(())
+                self.fill()
             }
         }
+    }
+
+    /// Keeps of the given numbers, which ascend, those that stand in the list, and moves past the last of them.
+    pub(crate) fn keep_common(&mut self, ids: &mut Vec<u64>) -> Result<(), StoreError> {
+        let (mut looked_at, mut kept) = (0, 0);
+        while let Some(&next) = ids.get(looked_at) {
+            self.seek(next)?;
+            let Some(here) = self.ids.get(self.at..).filter(|here| !here.is_empty()) else {
+                ids.truncate(kept);
+                return Ok(());
+            };
+            let mut passed = 0;
+            // Which of the two goes on cannot be foreseen, so that a branch would cost more than the sums.
+            while let (Some(&theirs), Some(&ours)) = (ids.get(looked_at), here.get(passed)) {
+                ids[kept] = theirs;
+                kept += usize::from(theirs == ours);
+                looked_at += usize::from(theirs <= ours);
+                passed += usize::from(ours <= theirs);
+            }
+            self.at += passed;
+        }
+        ids.truncate(kept);
+        self.fill()
     }
 
     /// Lists that run side by side meet in one of the next chunks; for others it leaps.
@@ -82,8 +112,7 @@ impl<'a> Cursor<'a> {
         self.fill()
     }
 
-    /// Steps over the entries at hand that lie before `id`: most often none or one.
-    #[inline]
+    /// Steps over the entries at hand that lie before `id`: most often few.
     fn pass(&mut self, id: u64) {
         while self.ids.get(self.at).is_some_and(|&next| next < id) {
             self.at += 1;

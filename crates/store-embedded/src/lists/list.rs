@@ -14,7 +14,7 @@ pub(crate) struct List<'a> {
     tail: Chunk,
     /// The chunk looked at last. Neighbouring ranks are asked for one after the other.
     recent: RefCell<Option<Chunk>>,
-    chunks_read: Cell<u64>,
+    entries_read: Cell<u64>,
 }
 
 impl<'a> List<'a> {
@@ -23,13 +23,13 @@ impl<'a> List<'a> {
             Some(row) => Chunk::from_row(&row)?,
             None => Chunk::default(),
         };
-        Ok(Self { view, key, tail, recent: RefCell::new(None), chunks_read: Cell::new(0) })
+        Ok(Self { view, key, tail, recent: RefCell::new(None), entries_read: Cell::new(0) })
     }
 
     /// The same list, to be read from elsewhere at the same time.
     pub(crate) fn again(&self) -> Self {
         let Self { view, key, tail, .. } = self;
-        Self { view, key: *key, tail: tail.clone(), recent: RefCell::new(None), chunks_read: Cell::new(0) }
+        Self { view, key: *key, tail: tail.clone(), recent: RefCell::new(None), entries_read: Cell::new(0) }
     }
 
     pub(crate) fn total(&self, role: Role) -> u64 {
@@ -41,9 +41,9 @@ impl<'a> List<'a> {
         (!self.tail.is_empty()).then(|| self.tail.last())
     }
 
-    /// How many chunks were read since the list was opened.
-    pub(crate) fn chunks_read(&self) -> u64 {
-        self.chunks_read.get()
+    /// How many entries the chunks held that were read since the list was opened.
+    pub(crate) fn entries_read(&self) -> u64 {
+        self.entries_read.get()
     }
 
     pub(crate) fn chunk(&self, number: u32) -> Result<Chunk, StoreError> {
@@ -55,9 +55,9 @@ impl<'a> List<'a> {
         {
             return Ok(recent.clone());
         }
-        self.chunks_read.set(self.chunks_read.get() + 1);
         let row = self.view.get(Table::Chunk, &Key::chunk(self.key, number))?;
         let chunk = Chunk::from_row(&row.ok_or(StoreError::Corrupt("a list lacks a chunk"))?)?;
+        self.entries_read.set(self.entries_read.get() + chunk.len());
         *self.recent.borrow_mut() = Some(chunk.clone());
         Ok(chunk)
     }
@@ -80,7 +80,7 @@ impl<'a> List<'a> {
             let holds = |chunk: &Chunk| (chunk.before(role)..chunk.through(role)).contains(&rank);
             if !open.as_ref().is_some_and(|(chunk, _)| holds(chunk)) {
                 let number = match role {
-                    Role::Any => u32::try_from(rank / Chunk::CAPACITY).ok(),
+                    Role::Any => Chunk::holding(rank),
                     _ => self.first_chunk(|chunk| chunk.through(role) > rank)?,
                 };
                 let chunk = self.chunk(number.ok_or(StoreError::Corrupt("a list is shorter than its count"))?)?;
@@ -155,10 +155,13 @@ impl Iterator for Chunks<'_> {
     type Item = Result<Chunk, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.list.chunks_read.set(self.list.chunks_read.get() + 1);
-        match self.rows.next() {
-            Some(row) => Some(row.and_then(|(_, row)| Chunk::from_row(&row))),
-            None => self.tail.take().cloned().map(Ok),
+        let chunk = match self.rows.next() {
+            Some(row) => row.and_then(|(_, row)| Chunk::from_row(&row)),
+            None => Ok(self.tail.take().cloned()?),
+        };
+        if let Ok(chunk) = &chunk {
+            self.list.entries_read.set(self.list.entries_read.get() + chunk.len());
         }
+        Some(chunk)
     }
 }

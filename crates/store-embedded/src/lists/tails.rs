@@ -1,11 +1,9 @@
 //! The open ends of the lists that the writer is growing.
 
-use std::collections::HashMap;
-
 use store::StoreError;
 
 use super::chunk::{Chunk, Entry, Role};
-use crate::cache::AgedCache;
+use crate::cache::{AgedCache, FastMap};
 use crate::engine::{Batch, View};
 use crate::keys::{Key, ListKey, Table};
 
@@ -15,12 +13,12 @@ pub(crate) struct Tails {
     /// As they stand on disk.
     settled: AgedCache<ListKey, Chunk>,
     /// Changed by the batch in hand.
-    changed: HashMap<ListKey, Chunk>,
+    changed: FastMap<ListKey, Chunk>,
 }
 
 impl Tails {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { settled: AgedCache::new(capacity), changed: HashMap::new() }
+        Self { settled: AgedCache::new(capacity), changed: FastMap::default() }
     }
 
     pub(crate) fn append(

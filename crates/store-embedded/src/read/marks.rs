@@ -15,10 +15,10 @@ use quick_cache::sync::Cache;
 use store::StoreError;
 
 use super::select::Condition;
-use crate::lists::{Common, List, Place, Role};
+use crate::lists::{Common, List, Role};
 
-/// Chunks that a walk reads from one mark to the next.
-const STRIDE: u64 = 64;
+/// Entries that a walk looks at from one mark to the next.
+const STRIDE: u64 = 8 * 1024;
 /// Marks kept in memory for all lists together, 16 bytes each.
 const CAPACITY: u64 = 1 << 20;
 const COMBINATIONS: usize = 4096;
@@ -109,27 +109,19 @@ impl<'a> Marked<'a> {
             return Ok(0);
         }
         let mark = self.last_mark(|mark| mark.id <= id);
-        let mut walk = Common::open(self.lists, mark.id)?;
-        let mut count = mark.below;
-        while let Some(place) = walk.next()?.filter(|place| place.id() < id) {
-            count += u64::from(matches!(place, Place::Met(_)));
-        }
-        Ok(count)
+        Ok(mark.below + walk(self.lists, mark.id, id, |_, _| ())?)
     }
 
     fn at_ranks(&self, ranks: Range<u64>) -> Result<Vec<u64>, StoreError> {
         let mark = self.last_mark(|mark| mark.below <= ranks.start);
-        let mut walk = Common::open(self.lists, mark.id)?;
-        let (mut rank, mut ids) = (mark.below, Vec::new());
-        while rank < ranks.end
-            && let Some(place) = walk.next()?
+        let Some(mut walk) = Common::open(self.lists, mark.id)? else { return Ok(Vec::new()) };
+        let (mut below, mut ids) = (mark.below, Vec::new());
+        while below < ranks.end
+            && let Some(stretch) = walk.next()?
         {
-            if let Place::Met(id) = place {
-                if ranks.contains(&rank) {
-                    ids.push(id);
-                }
-                rank += 1;
-            }
+            let ranked = (below..).zip(stretch.met);
+            ids.extend(ranked.filter(|(rank, _)| ranks.contains(rank)).map(|(_, id)| *id));
+            below += stretch.met.len() as u64;
         }
         Ok(ids)
     }
@@ -154,10 +146,10 @@ fn marks_between(lists: &[(List<'_>, Role)], begin: Mark, end: u64) -> Result<Ve
         let others: Vec<_> = (1..parts)
             .map(|part| {
                 let again: Vec<_> = lists.iter().map(|(list, role)| (list.again(), *role)).collect();
-                scope.spawn(move || walk(&again, bound(part), bound(part + 1)))
+                scope.spawn(move || Way::walk(&again, bound(part), bound(part + 1)))
             })
             .collect();
-        let first = walk(lists, begin.id, bound(1));
+        let first = Way::walk(lists, begin.id, bound(1));
         std::iter::once(first).chain(others.into_iter().map(|other| other.join().unwrap_or(Err(LOST)))).collect()
     });
     let (mut marks, mut below) = (Vec::new(), begin.below);
@@ -182,15 +174,28 @@ struct Way {
     marks: Vec<Mark>,
 }
 
-fn walk(lists: &[(List<'_>, Role)], begin: u64, end: u64) -> Result<Way, StoreError> {
-    let mut walk = Common::open(lists, begin)?;
-    let (mut met, mut marks, mut marked_at) = (0, Vec::new(), walk.work());
-    while let Some(place) = walk.next()?.filter(|place| place.id() < end) {
-        if walk.work() - marked_at >= STRIDE {
-            marks.push(Mark { id: place.id(), below: met });
-            marked_at = walk.work();
-        }
-        met += u64::from(matches!(place, Place::Met(_)));
+impl Way {
+    fn walk(lists: &[(List<'_>, Role)], begin: u64, end: u64) -> Result<Self, StoreError> {
+        let (mut marks, mut marked_at) = (Vec::new(), 0);
+        let met = walk(lists, begin, end, |mark, work| {
+            if work - marked_at >= STRIDE {
+                marks.push(mark);
+                marked_at = work;
+            }
+        })?;
+        Ok(Self { met, marks })
     }
-    Ok(Way { met, marks })
+}
+
+/// Counts what lists have in common from `begin` to before `end`, and shows every place where a mark could stand, with
+/// the work up to there.
+fn walk(lists: &[(List<'_>, Role)], begin: u64, end: u64, mut pass: impl FnMut(Mark, u64)) -> Result<u64, StoreError> {
+    let Some(mut walk) = Common::open(lists, begin)? else { return Ok(0) };
+    let mut met = 0;
+    loop {
+        let work = walk.work();
+        let Some(stretch) = walk.next()?.filter(|stretch| stretch.begin < end) else { return Ok(met) };
+        pass(Mark { id: stretch.begin, below: met }, work);
+        met += stretch.met.partition_point(|id| *id < end) as u64;
+    }
 }

@@ -1,9 +1,7 @@
-use std::collections::HashMap;
-
 use domain::{Address, BlockNumber};
 use store::StoreError;
 
-use crate::cache::AgedCache;
+use crate::cache::{AgedCache, FastMap};
 use crate::engine::{Batch, View};
 use crate::keys::{AddressId, Key, Table, number_in_key};
 use crate::rows::AddressRow;
@@ -13,14 +11,14 @@ use crate::rows::AddressRow;
 pub(crate) struct AddressIds {
     settled: AgedCache<Address, AddressId>,
     /// First seen in the batch in hand.
-    new: HashMap<Address, AddressId>,
+    new: FastMap<Address, AddressId>,
     /// The same, in the order of their ids.
     new_in_order: Vec<(AddressId, Address)>,
 }
 
 impl AddressIds {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { settled: AgedCache::new(capacity), new: HashMap::new(), new_in_order: Vec::new() }
+        Self { settled: AgedCache::new(capacity), new: FastMap::default(), new_in_order: Vec::new() }
     }
 
     /// The id of an address; a new one takes `next`, which then moves on.

@@ -32,20 +32,23 @@ impl WriteState {
         let tip = meta::find_tip(&view)?;
         check_order(&view, tip.as_ref(), blocks)?;
 
+        let (overwrites, record) = match undo {
+            Undo::Keep { .. } => (Overwrites::by_block(&view), Some(UndoRecord::default())),
+            Undo::Discard => (Overwrites::for_good(&view), None),
+        };
         let mut step = Step {
             state: self,
             view: &view,
             batch: engine.batch(),
             totals: tip.map(|tip| tip.totals).unwrap_or_default(),
-            overwrites: Overwrites::new(&view),
+            overwrites,
+            record,
             moved_tokens: BTreeSet::new(),
             moved_pairs: BTreeSet::new(),
         };
         for block in blocks {
-            let record = step.add_block(block)?;
-            if matches!(undo, Undo::Keep { .. }) {
-                step.batch.put(Table::Undo, &Key::block(block.block.number), record.to_row());
-            }
+            step.add_block(block)?;
+            step.end_block(block.block.number);
         }
         let Step { mut batch, totals, mut overwrites, moved_tokens, moved_pairs, .. } = step;
         let mut drifting = BTreeSet::new();
@@ -140,6 +143,8 @@ pub(super) struct Step<'state, 'view> {
     pub(super) batch: Batch,
     pub(super) totals: Totals,
     pub(super) overwrites: Overwrites<'view>,
+    /// Of the block in hand, if it may be taken back.
+    record: Option<UndoRecord>,
     /// Tokens that had a transfer.
     pub(super) moved_tokens: BTreeSet<AddressId>,
     /// Whose balance of which token may have changed.
@@ -147,14 +152,13 @@ pub(super) struct Step<'state, 'view> {
 }
 
 impl Step<'_, '_> {
-    fn add_block(&mut self, changes: &BlockChanges) -> Result<UndoRecord, StoreError> {
-        let mut record = UndoRecord::default();
+    fn add_block(&mut self, changes: &BlockChanges) -> Result<(), StoreError> {
         let block = &changes.block;
         let totals_before = self.totals;
         let miner = self.address_id(block.miner, block.number)?;
         self.batch.put(Table::Block, &Key::block(block.number), BlockRow::new(block, miner, totals_before).to_row());
         self.batch.put(Table::BlockByHash, &Key::block_by_hash(&block.hash, block.number), []);
-        self.append(&mut record, ListKind::Mined.of(miner), Entry { id: block.number, roles: Roles::NONE })?;
+        self.append(ListKind::Mined.of(miner), Entry { id: block.number, roles: Roles::NONE })?;
 
         for touched in &changes.touched_holders {
             self.add_touched_holder(touched, block.number)?;
@@ -168,36 +172,37 @@ impl Step<'_, '_> {
         let mut creations = changes.inner_creations.iter().flatten().peekable();
         for tx in &changes.transactions {
             let id = self.totals.transactions;
-            let maker = self.add_transaction(&mut record, id, tx)?;
+            let maker = self.add_transaction(id, tx)?;
             while let Some(involvement) = involved.next_if(|involvement| involvement.tx_index == tx.index) {
                 let owner = self.address_id(involvement.address, block.number)?;
                 self.meet_contract(owner, block.number)?;
-                self.append(&mut record, ListKind::Involved.of(owner), Entry { id, roles: Roles::NONE })?;
+                self.append(ListKind::Involved.of(owner), Entry { id, roles: Roles::NONE })?;
             }
             while let Some(creation) = creations.next_if(|creation| creation.tx_index == tx.index) {
                 let creator = Some(self.address_id(creation.creator, block.number)?);
                 self.add_creation(creation.created, CreationRow { tx: id, creator }, block.number)?;
             }
             while let Some(transfer) = transfers.next_if(|transfer| transfer.tx_index == tx.index) {
-                self.add_transfer(&mut record, id, transfer, block.number)?;
+                self.add_transfer(id, transfer, block.number)?;
             }
             while let Some(trade) = trades.next_if(|trade| trade.tx_index == tx.index) {
-                self.add_trade(&mut record, id, maker, trade, block.number)?;
+                self.add_trade(id, maker, trade, block.number)?;
             }
         }
         self.totals.filled_blocks += u64::from(!changes.transactions.is_empty());
         self.totals.untraced_blocks += u64::from(changes.inner_creations.is_none());
-        record.overwritten = self.overwrites.end_block();
-        Ok(record)
+        Ok(())
+    }
+
+    fn end_block(&mut self, number: BlockNumber) {
+        if let Some(mut record) = self.record.as_mut().map(std::mem::take) {
+            record.overwritten = self.overwrites.end_block();
+            self.batch.put(Table::Undo, &Key::block(number), record.to_row());
+        }
     }
 
     /// Gives the sender.
-    fn add_transaction(
-        &mut self,
-        record: &mut UndoRecord,
-        id: TxId,
-        tx: &domain::Transaction,
-    ) -> Result<AddressId, StoreError> {
+    fn add_transaction(&mut self, id: TxId, tx: &domain::Transaction) -> Result<AddressId, StoreError> {
         let from = self.address_id(tx.from, tx.block_number)?;
         let to = tx.to.map(|to| self.address_id(to, tx.block_number)).transpose()?;
         let created = tx.created.map(|created| self.address_id(created, tx.block_number)).transpose()?;
@@ -211,10 +216,10 @@ impl Step<'_, '_> {
             self.meet_called(to, tx.block_number)?;
         }
         let roles = Roles { from: true, to: to == Some(from) };
-        self.append(record, ListKind::Transactions.of(from), Entry { id, roles })?;
+        self.append(ListKind::Transactions.of(from), Entry { id, roles })?;
         if let Some(to) = to.filter(|to| *to != from) {
             let roles = Roles { from: false, to: true };
-            self.append(record, ListKind::Transactions.of(to), Entry { id, roles })?;
+            self.append(ListKind::Transactions.of(to), Entry { id, roles })?;
         }
         self.totals.transactions += 1;
         self.totals.gas_prices += domain::U256::from(tx.gas_price);
@@ -228,8 +233,10 @@ impl Step<'_, '_> {
         self.overwrites.put(Table::Creation, &Key::id(created), Some(row.to_row()))
     }
 
-    pub(super) fn append(&mut self, record: &mut UndoRecord, list: ListKey, entry: Entry) -> Result<(), StoreError> {
-        record.grown_lists.insert(list);
+    pub(super) fn append(&mut self, list: ListKey, entry: Entry) -> Result<(), StoreError> {
+        if let Some(record) = &mut self.record {
+            record.grown_lists.insert(list);
+        }
         self.state.tails.append(self.view, &mut self.batch, list, entry)
     }
 

@@ -51,7 +51,7 @@ impl WriteState {
         at: BlockNumber,
     ) -> Result<(), StoreError> {
         let view = engine.view();
-        let (mut batch, mut overwrites, mut changed) = (engine.batch(), Overwrites::new(&view), BTreeSet::new());
+        let (mut batch, mut overwrites, mut changed) = (engine.batch(), Overwrites::for_good(&view), BTreeSet::new());
         for (address, verdict) in verdicts {
             let Some(token) = find_id(&view, address)? else { continue };
             let Some(standing) = find_standing(&mut &view, token)? else { continue };
@@ -102,7 +102,7 @@ impl WriteState {
     ) -> Result<(), StoreError> {
         let view = engine.view();
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
-        let (mut batch, mut overwrites, mut changed) = (engine.batch(), Overwrites::new(&view), BTreeSet::new());
+        let (mut batch, mut overwrites, mut changed) = (engine.batch(), Overwrites::for_good(&view), BTreeSet::new());
         for (question, balance) in balances {
             let (Some(token), Some(holder)) = (find_id(&view, &question.token)?, find_id(&view, &question.holder)?)
             else {

@@ -1,9 +1,8 @@
 //! Rows that a block may write over, with what stood there before.
 
-use std::collections::HashMap;
-
 use store::StoreError;
 
+use crate::cache::FastMap;
 use crate::engine::{Batch, View};
 use crate::keys::{Key, Table};
 use crate::standing::Rows;
@@ -13,9 +12,9 @@ use crate::undo::Overwritten;
 /// goes to disk once.
 pub(crate) struct Overwrites<'a> {
     view: &'a View,
-    rows: HashMap<(Table, Key), Change>,
-    /// Rows as they stood before the block in hand.
-    before_block: HashMap<(Table, Key), Option<Vec<u8>>>,
+    rows: FastMap<(Table, Key), Change>,
+    /// Rows as they stood before the block in hand, where the block may be taken back.
+    before_block: Option<FastMap<(Table, Key), Option<Vec<u8>>>>,
 }
 
 #[derive(Debug)]
@@ -32,8 +31,14 @@ impl Rows for Overwrites<'_> {
 }
 
 impl<'a> Overwrites<'a> {
-    pub(crate) fn new(view: &'a View) -> Self {
-        Self { view, rows: HashMap::new(), before_block: HashMap::new() }
+    /// For good: nobody will ask what stood there.
+    pub(crate) fn for_good(view: &'a View) -> Self {
+        Self { view, rows: FastMap::default(), before_block: None }
+    }
+
+    /// Block by block, each with a record of what it wrote over.
+    pub(crate) fn by_block(view: &'a View) -> Self {
+        Self { before_block: Some(FastMap::default()), ..Self::for_good(view) }
     }
 
     pub(crate) fn get(&mut self, table: Table, key: &Key) -> Result<Option<&[u8]>, StoreError> {
@@ -46,7 +51,9 @@ impl<'a> Overwrites<'a> {
             return Ok(());
         }
         let old = std::mem::replace(&mut change.now, row);
-        self.before_block.entry((table, *key)).or_insert(old);
+        if let Some(before_block) = &mut self.before_block {
+            before_block.entry((table, *key)).or_insert(old);
+        }
         Ok(())
     }
 
@@ -63,8 +70,9 @@ impl<'a> Overwrites<'a> {
 
     /// Ends a block: gives what it wrote over.
     pub(crate) fn end_block(&mut self) -> Vec<Overwritten> {
+        let before_block = self.before_block.iter_mut().flat_map(FastMap::drain);
         let mut overwritten: Vec<Overwritten> =
-            self.before_block.drain().map(|((table, key), row)| Overwritten { table, key, row }).collect();
+            before_block.map(|((table, key), row)| Overwritten { table, key, row }).collect();
         // In the order of the keys, so that the same block always leaves the same record.
         overwritten.sort_unstable_by(|a, b| (a.table as u8, a.key.as_slice()).cmp(&(b.table as u8, b.key.as_slice())));
         overwritten

@@ -39,7 +39,7 @@ impl WriteState {
         let mut batch = engine.batch();
 
         let mut grown = BTreeSet::new();
-        let mut overwrites = Overwrites::new(&view);
+        let mut overwrites = Overwrites::for_good(&view);
         for above in (number + 1..=tip.block.number).rev() {
             let key = Key::block(above);
             let row = view.get(Table::Undo, &key)?;

@@ -8,12 +8,10 @@ use crate::engine::{Batch, View};
 use crate::keys::{AddressId, Key, ListKind, Pair, Table, TxId};
 use crate::lists::{Entry, Roles};
 use crate::rows::{AddressRow, TokenRow, TransferParties, TransferRow, balance_from_row, balance_to_row};
-use crate::undo::UndoRecord;
 
 impl Step<'_, '_> {
     pub(super) fn add_transfer(
         &mut self,
-        record: &mut UndoRecord,
         tx: TxId,
         event: &TransferEvent,
         block: BlockNumber,
@@ -26,10 +24,10 @@ impl Step<'_, '_> {
 
         let parties = TransferParties { token, from, to };
         self.batch.put(Table::Transfer, &Key::id(id), TransferRow::new(event, tx, parties).to_row());
-        self.append(record, ListKind::TokenTransfers.of(token), Entry { id, roles: Roles::NONE })?;
-        self.append(record, ListKind::Transfers.of(from), Entry { id, roles: Roles { from: true, to: from == to } })?;
+        self.append(ListKind::TokenTransfers.of(token), Entry { id, roles: Roles::NONE })?;
+        self.append(ListKind::Transfers.of(from), Entry { id, roles: Roles { from: true, to: from == to } })?;
         if to != from {
-            self.append(record, ListKind::Transfers.of(to), Entry { id, roles: Roles { from: false, to: true } })?;
+            self.append(ListKind::Transfers.of(to), Entry { id, roles: Roles { from: false, to: true } })?;
         }
         self.move_balance(event, parties, block)
     }

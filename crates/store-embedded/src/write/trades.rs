@@ -5,7 +5,6 @@ use super::commit::Step;
 use crate::keys::{AddressId, Key, ListKind, Table, TxId};
 use crate::lists::{Entry, Roles};
 use crate::rows::{PoolRow, TradeRow, exchange_list};
-use crate::undo::UndoRecord;
 
 impl Step<'_, '_> {
     /// Learns a pool, unless it is known.
@@ -25,7 +24,6 @@ impl Step<'_, '_> {
 
     pub(super) fn add_trade(
         &mut self,
-        record: &mut UndoRecord,
         tx: TxId,
         maker: AddressId,
         event: &TradeEvent,
@@ -37,7 +35,7 @@ impl Step<'_, '_> {
         let id = self.totals.trades;
         self.totals.trades += 1;
         self.batch.put(Table::Trade, &Key::id(id), TradeRow::new(event, tx, pool).to_row());
-        self.append(record, ListKind::MakerTrades.of(maker), Entry { id, roles: Roles::NONE })?;
-        self.append(record, exchange_list(row.style).of(row.factory), Entry { id, roles: Roles::NONE })
+        self.append(ListKind::MakerTrades.of(maker), Entry { id, roles: Roles::NONE })?;
+        self.append(exchange_list(row.style).of(row.factory), Entry { id, roles: Roles::NONE })
     }
 }

@@ -1,0 +1,67 @@
+//! How the memory that the operator gives is shared out.
+
+use anyhow::bail;
+use store_embedded::StoreOptions;
+
+const MEGABYTE: u64 = 1 << 20;
+const LEAST_MEGABYTES: u64 = 96;
+const DEFAULT_MEGABYTES: u64 = 768;
+/// What the end of a list or the id of an address takes at hand, with room for those of long lists.
+const BYTES_OF_AN_ENTRY: u64 = 320;
+
+/// Memory for what grows with the chain and its traffic. The program itself needs little beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MemoryBudget {
+    bytes: u64,
+}
+
+impl Default for MemoryBudget {
+    fn default() -> Self {
+        Self { bytes: DEFAULT_MEGABYTES * MEGABYTE }
+    }
+}
+
+impl MemoryBudget {
+    pub(crate) fn of_megabytes(megabytes: u64) -> anyhow::Result<Self> {
+        if megabytes < LEAST_MEGABYTES {
+            bail!("--memory {megabytes} is too little: give at least {LEAST_MEGABYTES} (megabytes)");
+        }
+        Ok(Self { bytes: megabytes.saturating_mul(MEGABYTE) })
+    }
+
+    /// Two thirds, of which half are buffers of what was written last: four, of a twelfth each.
+    pub(crate) fn store(self) -> StoreOptions {
+        StoreOptions {
+            cache_bytes: self.bytes / 6,
+            write_buffer_bytes: self.bytes / 12,
+            writer_cache_entries: usize::try_from(self.bytes / 6 / BYTES_OF_AN_ENTRY).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// Blocks that were fetched and wait to be written. The rest is for what the allocator does not give back.
+    pub(crate) fn waiting_blocks(self) -> usize {
+        usize::try_from(self.bytes / 6).unwrap_or(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_given_out_than_there_is() {
+        for megabytes in [LEAST_MEGABYTES, 768, 16_384] {
+            let budget = MemoryBudget::of_megabytes(megabytes).unwrap();
+            let store = budget.store();
+            let entries = store.writer_cache_entries as u64 * BYTES_OF_AN_ENTRY;
+            let given = store.cache_bytes + 4 * store.write_buffer_bytes + entries + budget.waiting_blocks() as u64;
+            assert!(given <= megabytes * MEGABYTE, "{given} of {megabytes} MB");
+        }
+    }
+
+    #[test]
+    fn too_little_is_refused_with_the_least_that_will_do() {
+        let refusal = MemoryBudget::of_megabytes(10).unwrap_err().to_string();
+        assert_eq!(refusal, "--memory 10 is too little: give at least 96 (megabytes)");
+    }
+}

@@ -1,0 +1,104 @@
+//! Memory for answers, used over and over. A block is some hundred kilobytes of JSON that is gone as soon as it is
+//! decoded; to take fresh memory for each costs more than to read it from the socket.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use alloy_primitives::bytes::Bytes;
+
+/// Bytes that are kept for later, at most.
+const MOST_KEPT: usize = 32 << 20;
+/// A larger answer is rare, and its memory goes back to the system.
+const LARGEST_KEPT: usize = 4 << 20;
+
+/// Buffers that nobody uses at the moment.
+#[derive(Debug, Default)]
+pub(super) struct Bodies(Mutex<Vec<Vec<u8>>>);
+
+impl Bodies {
+    /// An empty buffer, with room for so many bytes.
+    pub(super) fn take(self: &Arc<Self>, room: usize) -> Body {
+        let mut bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        bytes.reserve(room);
+        Body { bytes, home: Arc::clone(self) }
+    }
+
+    fn give_back(&self, mut bytes: Vec<u8>) {
+        if bytes.capacity() > LARGEST_KEPT {
+            return;
+        }
+        bytes.clear();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.iter().map(Vec::capacity).sum::<usize>() + bytes.capacity() <= MOST_KEPT {
+            kept.push(bytes);
+        }
+    }
+}
+
+/// One answer. Its memory goes back to where it came from once the last part of it is dropped.
+#[derive(Debug)]
+pub(super) struct Body {
+    bytes: Vec<u8>,
+    home: Arc<Bodies>,
+}
+
+impl Body {
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn extend(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+impl From<Body> for Bytes {
+    fn from(body: Body) -> Self {
+        Self::from_owner(body)
+    }
+}
+
+impl AsRef<[u8]> for Body {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        self.home.give_back(std::mem::take(&mut self.bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(bodies: &Bodies) -> Vec<usize> {
+        bodies.0.lock().unwrap().iter().map(Vec::capacity).collect()
+    }
+
+    #[test]
+    fn memory_comes_back_empty_once_nobody_holds_a_part_of_the_answer() {
+        let bodies = Arc::new(Bodies::default());
+        let mut body = bodies.take(100);
+        body.extend(b"{\"result\":1}");
+        let answer = Bytes::from(body);
+        let part = answer.slice(2..8);
+        drop(answer);
+        assert_eq!((part.as_ref(), kept(&bodies)), (b"result".as_slice(), vec![]));
+        drop(part);
+        assert_eq!(kept(&bodies), [100]);
+        let next = bodies.take(50);
+        assert_eq!((next.len(), next.bytes.capacity()), (0, 100));
+    }
+
+    #[test]
+    fn no_more_is_kept_than_agreed() {
+        let bodies = Arc::new(Bodies::default());
+        let many: Vec<Body> = (0..20).map(|_| bodies.take(LARGEST_KEPT)).collect();
+        drop(many);
+        assert_eq!(kept(&bodies).iter().sum::<usize>(), MOST_KEPT);
+        drop(bodies.take(LARGEST_KEPT + 1));
+        assert_eq!(kept(&bodies).len(), MOST_KEPT / LARGEST_KEPT - 1);
+    }
+}
