@@ -6,7 +6,8 @@ mod tally;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, TxKind, U256};
+use anyhow::{Context, bail};
 use devchain::DevChain;
 use devchain::traffic::Traffic;
 
@@ -67,6 +68,22 @@ impl RecordedChain {
         tokio::task::spawn_blocking(move || {
             traffic.lock().unwrap_or_else(PoisonError::into_inner).send(transactions)?;
             Ok(chain.mine(None).number)
+        })
+        .await?
+    }
+
+    /// Creates a contract in a block of its own, and tells its address and the block.
+    pub(crate) async fn deploy(&self, code: Vec<u8>) -> anyhow::Result<(Address, u64)> {
+        let chain = self.chain.clone();
+        tokio::task::spawn_blocking(move || {
+            let creator = chain.accounts().first().context("a chain without accounts")?.address();
+            let created = creator.create(chain.next_nonce(creator));
+            chain.send(0, TxKind::Create, U256::ZERO, code)?;
+            let block = chain.mine(None).number;
+            if chain.code(created).is_empty() {
+                bail!("the contract was not created");
+            }
+            Ok((created, block))
         })
         .await?
     }

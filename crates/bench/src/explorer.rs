@@ -37,15 +37,24 @@ impl Explorer {
     /// Starts the binary that stands beside this one, with no limit: the measurement asks far more often than a
     /// stranger may.
     pub(crate) async fn start(rpc: &str, data: &Path) -> anyhow::Result<Self> {
-        Self::start_with_limit(rpc, data, 0).await
+        Self::start_with(rpc, data, &[]).await
     }
 
-    /// Starts it with a limit of requests a minute for callers without a key; nought is none.
+    /// The same, with further options.
+    pub(crate) async fn start_with(rpc: &str, data: &Path, options: &[&str]) -> anyhow::Result<Self> {
+        Self::spawn(rpc, data, &[&["--anonymous-requests-per-minute", "0"], options].concat()).await
+    }
+
+    /// Starts it with a limit of requests a minute for callers without a key.
     pub(crate) async fn start_with_limit(rpc: &str, data: &Path, anonymous: u32) -> anyhow::Result<Self> {
+        Self::spawn(rpc, data, &["--anonymous-requests-per-minute", &anonymous.to_string()]).await
+    }
+
+    async fn spawn(rpc: &str, data: &Path, options: &[&str]) -> anyhow::Result<Self> {
         let mut process = binary()?
             .args(["run", "--listen", "127.0.0.1:0", "--log", "warn", "--rpc", rpc, "--data"])
             .arg(data)
-            .args(["--anonymous-requests-per-minute", &anonymous.to_string()])
+            .args(options)
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;

@@ -2,6 +2,7 @@
 
 mod api;
 mod chain;
+mod deliveries;
 mod download;
 mod explorer;
 mod figures;
@@ -15,6 +16,7 @@ mod pages;
 mod progress;
 mod renders;
 mod replay;
+mod verification;
 
 use std::io::Write;
 
@@ -64,6 +66,14 @@ async fn main() -> anyhow::Result<()> {
     if options.wants(Part::Overhead) {
         let chain = RecordedChain::make(SMALL_CHAIN).await?;
         writeln!(out, "{}", overhead::measure(&chain).await?)?;
+    }
+    if options.wants(Part::Deliveries) {
+        let chain = RecordedChain::make(SMALL_CHAIN).await?;
+        writeln!(out, "{}", deliveries::measure(&chain).await?)?;
+    }
+    if options.wants(Part::Verification) {
+        let chain = RecordedChain::make(SMALL_CHAIN).await?;
+        writeln!(out, "{}", verification::measure(&chain).await?)?;
     }
     if options.wants(Part::Filters) {
         let data = tempfile::tempdir()?;

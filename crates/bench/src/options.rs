@@ -69,6 +69,10 @@ pub(crate) enum Part {
     Head,
     /// What keys and limits cost a request
     Overhead,
+    /// Messages to webhooks, beside a loop that only posts
+    Deliveries,
+    /// Verification, beside the bare compiler
+    Verification,
     /// Every combination of filters on crowded lists
     Filters,
     /// Time and size of every kind of page

@@ -1,0 +1,174 @@
+//! How fast a queue of webhook messages is delivered, beside a loop that only posts.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, bail};
+use axum::Router;
+use axum::extract::State;
+use axum::routing::post;
+use domain::{DeliveryId, EventKind, NewDelivery, WebhookId};
+use serde_json::{Value, json};
+use store::{Matches, WebhookRecords};
+use store_embedded::{EmbeddedStore, StoreOptions};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::chain::RecordedChain;
+use crate::explorer::Explorer;
+use crate::progress::tell;
+
+const MESSAGES: u64 = 50_000;
+const MESSAGES_AT_ONCE: u64 = 10_000;
+/// As many as one endpoint gets at the same time.
+const POSTS_AT_ONCE: u64 = 4;
+const STANDSTILL: Duration = Duration::from_secs(60);
+/// Whoever watches an address owns the webhook here.
+const WATCHED: &str = "0x000000000000000000000000000000000000beef";
+const OPTIONS: [&str; 3] = ["--owner-access", "open", "--webhook-allow-insecure"];
+
+pub(crate) struct DeliveryFigures {
+    delivered: f64,
+    posted: f64,
+}
+
+/// A queue is filled while no explorer runs; then one is started, and has nothing to do but to empty it.
+pub(crate) async fn measure(chain: &RecordedChain) -> anyhow::Result<DeliveryFigures> {
+    let data = tempfile::tempdir()?;
+    let receiver = Receiver::start().await?;
+    let explorer = Explorer::start_with(&chain.url(), data.path(), &OPTIONS).await?;
+    explorer.wait_for_tip(chain.head).await?;
+    let webhook = register(&explorer, &receiver.url).await?;
+    explorer.stop().await?;
+    tell(format!("deliveries: {MESSAGES} messages are queued"));
+    fill(data.path(), webhook).await?;
+
+    let before = receiver.received();
+    let explorer = Explorer::start_with(&chain.url(), data.path(), &OPTIONS).await?;
+    receiver.wait_for(before + 1).await?;
+    let begun = Instant::now();
+    receiver.wait_for(before + MESSAGES).await?;
+    let delivered = MESSAGES as f64 / begun.elapsed().as_secs_f64();
+    explorer.stop().await?;
+
+    tell("deliveries: the same posts by a bare loop");
+    let begun = Instant::now();
+    post_all(&receiver.url).await?;
+    Ok(DeliveryFigures { delivered, posted: MESSAGES as f64 / begun.elapsed().as_secs_f64() })
+}
+
+async fn register(explorer: &Explorer, url: &str) -> anyhow::Result<WebhookId> {
+    let body = json!({ "ownerAddress": WATCHED, "url": url, "watchAddress": WATCHED, "eventTypes": ["tx"] });
+    let request = reqwest::Client::new().post(format!("{}/api/v1/webhooks", explorer.url));
+    let answer = request.header("content-type", "application/json").body(body.to_string()).send().await?;
+    let answer: Value = serde_json::from_slice(&answer.bytes().await?)?;
+    answer["id"].as_u64().with_context(|| format!("the webhook was refused: {answer}"))
+}
+
+/// Queues messages as the blocks would that they are about.
+async fn fill(data: &Path, webhook: WebhookId) -> anyhow::Result<()> {
+    let store = EmbeddedStore::open(data, StoreOptions::default())?;
+    let records = store.webhook_records();
+    let now = u64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?;
+    for first in (0..MESSAGES).step_by(usize::try_from(MESSAGES_AT_ONCE)?) {
+        let deliveries = (first..first + MESSAGES_AT_ONCE).map(|number| {
+            let id = DeliveryId::new(u128::from(number).to_be_bytes());
+            NewDelivery { webhook, id, kind: EventKind::Tx, place: None, body: message(number).into_bytes().into() }
+        });
+        let cursor = records.find_cursor().await?;
+        let matches = Matches {
+            version: records.watch_list().await?.version,
+            from: cursor,
+            blocks: cursor.into_iter().collect(),
+            deliveries: deliveries.collect(),
+        };
+        records.enqueue_matches(matches, now).await?;
+    }
+    Ok(store.sync()?)
+}
+
+/// About as long as what is told of a transaction.
+fn message(number: u64) -> String {
+    let hash = alloy_primitives::keccak256(number.to_be_bytes());
+    json!({ "event": "tx", "hash": hash, "from": WATCHED, "to": WATCHED, "value": number.to_string() }).to_string()
+}
+
+/// Posts the same messages, and does nothing else: no signature, no row, no retry.
+async fn post_all(url: &str) -> anyhow::Result<()> {
+    let client = reqwest::Client::new();
+    let posting = (0..POSTS_AT_ONCE).map(|first| {
+        let client = &client;
+        async move {
+            for number in (first..MESSAGES).step_by(usize::try_from(POSTS_AT_ONCE)?) {
+                let request = client.post(url).header("content-type", "application/json").body(message(number));
+                request.send().await?.error_for_status()?.bytes().await?;
+            }
+            anyhow::Ok(())
+        }
+    });
+    futures::future::try_join_all(posting).await?;
+    Ok(())
+}
+
+/// Says thanks for everything, and counts.
+struct Receiver {
+    url: String,
+    received: Arc<AtomicU64>,
+    serving: JoinHandle<()>,
+}
+
+impl Receiver {
+    async fn start() -> anyhow::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let (url, received) = (format!("http://{}/hook", listener.local_addr()?), Arc::new(AtomicU64::new(0)));
+        let count = |State(received): State<Arc<AtomicU64>>| async move {
+            received.fetch_add(1, Ordering::Relaxed);
+            "thanks"
+        };
+        let router = Router::new().route("/hook", post(count)).with_state(Arc::clone(&received));
+        let serving = tokio::spawn(async move { drop(axum::serve(listener, router).await) });
+        Ok(Self { url, received, serving })
+    }
+
+    fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    async fn wait_for(&self, count: u64) -> anyhow::Result<()> {
+        let (mut last, mut moved) = (self.received(), Instant::now());
+        while last < count {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            if self.received() > last {
+                (last, moved) = (self.received(), Instant::now());
+            }
+            if moved.elapsed() > STANDSTILL {
+                bail!("only {last} of {count} messages arrived");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl fmt::Display for DeliveryFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { delivered, posted } = self;
+        writeln!(f, "| {MESSAGES} messages to one receiver, {POSTS_AT_ONCE} at once | a second | |")?;
+        writeln!(f, "|---|---|---|")?;
+        writeln!(f, "| bare posts: no signature, nothing kept | {posted:.0} | |")?;
+        writeln!(
+            f,
+            "| delivered: signed, each written down before and after | {delivered:.0} | {:.2} |",
+            delivered / posted
+        )
+    }
+}
