@@ -11,12 +11,15 @@ use std::time::{Duration, Instant};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use self::growth::Growth;
-use crate::chain::RecordedChain;
+use crate::chain::{ChainPlan, RecordedChain};
 use crate::download;
 use crate::explorer::Explorer;
 use crate::figures::{millis, verdict};
 use crate::progress::tell;
 use crate::replay::Conditions;
+
+/// So few in a block that a round trip to a far node takes longer than the work.
+const SMALL_BLOCKS: ChainPlan = ChainPlan { transactions: 40_000, per_block: 4 };
 
 const LEAST_OF_LEAN: f64 = 0.20;
 const MOST_CPU: f64 = 2.0;
@@ -37,7 +40,8 @@ pub(crate) struct IndexFigures {
     written_bytes: u64,
     disk_bytes: u64,
     opening: recovery::Opening,
-    far: far::FarFigures,
+    /// Of the chain itself, where the machine is the limit, and of one with small blocks, where the round trip is.
+    far: [far::FarFigures; 2],
 }
 
 pub(crate) async fn measure(chain: &RecordedChain, data: &Path, far: Conditions) -> anyhow::Result<IndexFigures> {
@@ -55,8 +59,8 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, far: Conditions)
     tell("index: compaction");
     let disk_bytes = EmbeddedStore::open(data, StoreOptions::default())?.compacted_bytes()?;
     let opening = recovery::measure(chain).await?;
-    let near_rate = chain.transactions as f64 / full.as_secs_f64();
-    let far = far::measure(chain, far, near_rate).await?;
+    let small_blocks = RecordedChain::make(SMALL_BLOCKS).await?;
+    let far = [far::measure(chain, far).await?, far::measure(&small_blocks, far).await?];
     Ok(IndexFigures {
         transactions: chain.transactions,
         bare,
@@ -139,6 +143,7 @@ impl fmt::Display for IndexFigures {
             format!("within {}", millis(LONGEST_OPENING)),
             verdict(opening <= LONGEST_OPENING),
         )?;
-        writeln!(f, "\n{}\n{}\n{}", self.growth, self.opening, self.far)
+        let [large_blocks, small_blocks] = &self.far;
+        writeln!(f, "\n{}\n{}\n{large_blocks}\n{small_blocks}", self.growth, self.opening)
     }
 }

@@ -50,8 +50,9 @@ pub struct RetryPolicy {
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
-            tries: 6,
-            first_pause: Duration::from_millis(400),
+            // Most failures are gone at once, and blocks are written in order: all others wait for one that pauses.
+            tries: 8,
+            first_pause: Duration::from_millis(50),
             longest_pause: Duration::from_secs(4),
             longest_retry_after: Duration::from_secs(30),
         }

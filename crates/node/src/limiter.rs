@@ -18,7 +18,8 @@ const QUICK: Duration = Duration::from_millis(50);
 /// overload.
 const ADAPTATION: f64 = 0.1;
 
-/// Additive increase while all goes well, halving when it does not.
+/// Doubles until the node shows for the first time what it bears. From then on one more while all goes well, and half when
+/// it does not.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     slots: Arc<Semaphore>,
@@ -29,6 +30,8 @@ pub(crate) struct Limiter {
 #[derive(Debug)]
 struct State {
     limit: usize,
+    /// The node has never shown that it is asked for too much.
+    exploring: bool,
     /// Slots to take away as they come free: the limit was cut below what was under way.
     owed: usize,
     window: Window,
@@ -61,7 +64,14 @@ impl Limiter {
         Self {
             slots: Arc::new(Semaphore::new(limit)),
             max,
-            state: Mutex::new(State { limit, owed: 0, window: Window::default(), usual: None, last_cut: None }),
+            state: Mutex::new(State {
+                limit,
+                exploring: true,
+                owed: 0,
+                window: Window::default(),
+                usual: None,
+                last_cut: None,
+            }),
         }
     }
 
@@ -96,13 +106,20 @@ impl Limiter {
         let slow = mean > QUICK.as_secs_f64();
         if slow && mean > usual * STEEP {
             self.cut(&mut state);
-        } else if window.full && state.limit < self.max && !(slow && mean > usual * RISING) {
-            state.limit += 1;
-            match state.owed.checked_sub(1) {
-                Some(owed) => state.owed = owed,
-                None => self.slots.add_permits(1),
-            }
+        } else if slow && mean > usual * RISING {
+            state.exploring = false;
+        } else if window.full {
+            self.grow(&mut state);
         }
+    }
+
+    fn grow(&self, state: &mut State) {
+        let wanted = if state.exploring { state.limit } else { 1 };
+        let more = wanted.min(self.max - state.limit);
+        state.limit += more;
+        let paid_back = state.owed.min(more);
+        state.owed -= paid_back;
+        self.slots.add_permits(more - paid_back);
     }
 
     /// The node wanted less of a request that was sent at that time.
@@ -118,6 +135,7 @@ impl Limiter {
         let limit = (state.limit / 2).max(1);
         let surplus = state.limit - limit;
         state.limit = limit;
+        state.exploring = false;
         state.owed += surplus - self.slots.forget_permits(surplus);
         state.window = Window::default();
         state.last_cut = Some(Instant::now());
@@ -166,10 +184,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_grows_by_one_for_a_window_of_answers_while_it_is_used_up() {
+    async fn it_doubles_until_the_node_wants_less_and_then_grows_by_one_for_a_window_of_answers() {
         let limiter = Limiter::new(128);
         assert_eq!(limiter.limit(), 8);
-        for expected in 9..=12 {
+        for expected in [16, 32, 64] {
+            fill(&limiter).await.into_iter().for_each(Slot::answered);
+            assert_eq!(limiter.limit(), expected);
+        }
+        limiter.slot().await.overloaded();
+        for expected in 33..=36 {
             fill(&limiter).await.into_iter().for_each(Slot::answered);
             assert_eq!(limiter.limit(), expected);
         }
@@ -220,10 +243,11 @@ mod tests {
             }
             limiter.limit()
         };
-        assert_eq!(window(60, &limiter), 9);
-        assert_eq!(window(100, &limiter), 9);
-        assert_eq!(window(60, &limiter), 10);
-        assert_eq!(window(400, &limiter), 5);
+        assert_eq!(window(60, &limiter), 16);
+        assert_eq!(window(100, &limiter), 16);
+        // It has met a limit, and doubles no more.
+        assert_eq!(window(60, &limiter), 17);
+        assert_eq!(window(400, &limiter), 8);
     }
 
     #[tokio::test]
