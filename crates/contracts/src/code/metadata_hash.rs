@@ -109,7 +109,10 @@ fn bzzr1(data: &[u8], is_node: bool) -> B256 {
 }
 
 fn bzzr1_node(length: usize, content: &[u8]) -> B256 {
-    let root = binary_tree(content);
+    bzzr1_chunk(length, binary_tree(content))
+}
+
+fn bzzr1_chunk(length: usize, root: B256) -> B256 {
     keccak256([(length as u64).to_le_bytes().as_slice(), root.as_slice()].concat())
 }
 
@@ -127,18 +130,40 @@ static ZEROS: LazyLock<[B256; LEVELS + 1]> = LazyLock::new(|| {
 
 /// The root of the tree over a chunk; what is missing of it is zeros.
 fn binary_tree(content: &[u8]) -> B256 {
-    let mut level: Vec<B256> = content
-        .chunks(2 * WORD)
-        .map(|pair| {
+    BegunTree::default().finish(content)
+}
+
+/// The nodes of a chunk's tree that stand over its beginning alone, by their level.
+#[derive(Debug, Default)]
+struct BegunTree([Vec<B256>; LEVELS + 1]);
+
+impl BegunTree {
+    fn new(beginning: &[u8]) -> Self {
+        let mut levels: [Vec<B256>; LEVELS + 1] = Default::default();
+        levels[0] = beginning.chunks_exact(2 * WORD).map(keccak256).collect();
+        for level in 0..LEVELS {
+            levels[level + 1] = levels[level].chunks_exact(2).map(|pair| keccak256(pair.concat())).collect();
+        }
+        Self(levels)
+    }
+
+    /// The root over a chunk that begins as was said; what is missing of it is zeros.
+    fn finish(&self, content: &[u8]) -> B256 {
+        let Self(begun) = self;
+        let rest = content.get(begun[0].len() * 2 * WORD..).unwrap_or_default();
+        let mut level = begun[0].clone();
+        level.extend(rest.chunks(2 * WORD).map(|pair| {
             let mut filled = [0; 2 * WORD];
             filled[..pair.len()].copy_from_slice(pair);
             keccak256(filled)
-        })
-        .collect();
-    for zeros in &ZEROS[..LEVELS] {
-        level = level.chunks(2).map(|pair| keccak256([pair[0], *pair.get(1).unwrap_or(zeros)].concat())).collect();
+        }));
+        for (zeros, above) in ZEROS.iter().zip(&begun[1..]) {
+            let rest = level.get(2 * above.len()..).unwrap_or_default();
+            let rest = rest.chunks(2).map(|pair| keccak256([pair[0], *pair.get(1).unwrap_or(zeros)].concat()));
+            level = above.iter().copied().chain(rest).collect();
+        }
+        level.first().copied().unwrap_or(ZEROS[LEVELS])
     }
-    level.first().copied().unwrap_or(ZEROS[LEVELS])
 }
 
 /// Hashes many texts that begin alike: what they have in common is hashed once.
@@ -147,23 +172,29 @@ pub(crate) struct Hasher {
     kind: HashKind,
     /// Of the whole chunks at the beginning.
     chunks: Vec<B256>,
+    /// Of the chunk in which the beginning ends.
+    begun: BegunTree,
 }
 
 impl Hasher {
     pub(crate) fn new(kind: HashKind, beginning: &[u8]) -> Self {
         let whole = beginning.chunks_exact(SWARM_CHUNK);
+        let begun = BegunTree::new(whole.remainder());
         let chunks = match kind {
             HashKind::Ipfs => Vec::new(),
             HashKind::Bzzr0 => whole.map(bzzr0).collect(),
             HashKind::Bzzr1 => whole.map(|chunk| bzzr1(chunk, false)).collect(),
         };
-        Self { kind, chunks }
+        Self { kind, chunks, begun }
     }
 
     /// The hash of a text that begins as was said.
     pub(crate) fn hash(&self, text: &[u8]) -> Option<MetadataHash> {
         let one_level = SWARM_CHUNK + 1..=SWARM_CHUNK * (SWARM_CHUNK / WORD);
-        if self.chunks.is_empty() || !one_level.contains(&text.len()) {
+        if self.kind == HashKind::Bzzr1 && text.len() <= SWARM_CHUNK && self.chunks.is_empty() {
+            return Some(MetadataHash::Bzzr1(bzzr1_chunk(text.len(), self.begun.finish(text))));
+        }
+        if !one_level.contains(&text.len()) {
             return hash_metadata(self.kind, text);
         }
         let rest = text[self.chunks.len() * SWARM_CHUNK..].chunks(SWARM_CHUNK);
@@ -175,7 +206,10 @@ impl Hasher {
                 MetadataHash::Bzzr0(bzzr0_node(text.len(), &children))
             }
             HashKind::Bzzr1 => {
-                let rest = rest.map(|chunk| bzzr1(chunk, false));
+                let rest = rest.enumerate().map(|(place, chunk)| match place {
+                    0 => bzzr1_chunk(chunk.len(), self.begun.finish(chunk)),
+                    _ => bzzr1(chunk, false),
+                });
                 let children: Vec<u8> = begun.chain(rest).flat_map(|hash| hash.0).collect();
                 MetadataHash::Bzzr1(bzzr1_node(text.len(), &children))
             }
@@ -214,10 +248,14 @@ mod tests {
     fn what_is_hashed_in_parts_has_the_hash_of_the_whole() {
         let text: Vec<u8> = (0..30_000_u32).map(|number| number.to_be_bytes()[3] ^ number.to_be_bytes()[2]).collect();
         for kind in [HashKind::Ipfs, HashKind::Bzzr0, HashKind::Bzzr1] {
-            for beginning in [0, 4_095, 4_096, 12_288, 20_000] {
+            for beginning in [0, 63, 64, 700, 4_095, 4_096, 12_288, 20_000] {
                 let hasher = Hasher::new(kind, &text[..beginning]);
-                for length in [20_000, 20_480, 20_481, 30_000] {
-                    assert_eq!(hasher.hash(&text[..length]), hash_metadata(kind, &text[..length]), "{kind:?} {length}");
+                for length in [700, 2_048, 4_095, 4_096, 4_097, 20_000, 20_480, 20_481, 30_000] {
+                    if length < beginning {
+                        continue;
+                    }
+                    let whole = hash_metadata(kind, &text[..length]);
+                    assert_eq!(hasher.hash(&text[..length]), whole, "{kind:?} {beginning} {length}");
                 }
             }
         }

@@ -4,6 +4,7 @@ mod auxdata;
 mod compiled;
 mod interface;
 mod metadata_hash;
+mod nested;
 mod output;
 
 pub use auxdata::Auxdata;
@@ -13,4 +14,5 @@ pub use interface::Interface;
 pub(crate) use metadata_hash::HashKind;
 pub use metadata_hash::MetadataHash;
 pub(crate) use metadata_hash::{Hasher, hash_metadata};
+pub(crate) use nested::own_part;
 pub(crate) use output::{CompilerOutput, OutputError};

@@ -62,6 +62,19 @@ async fn compiles(compilers: &Compilers, compiler: &Compiler) {
 }
 
 #[tokio::test]
+async fn a_source_of_more_than_a_megabyte_is_compiled_by_compilers_of_every_age() {
+    let (compilers, _folder) = compilers(|_| {});
+    let source =
+        format!("contract Long {{}}\n{}", "// A line of a comment, of which there are very many.\n".repeat(32_000));
+    for age in ["0.4.26", "0.5.16", "0.6.12", "0.8.20"] {
+        let compiler = compilers.get(&version(age)).await.unwrap();
+        let output = compilers.compile(&compiler, input(&source)).await.unwrap();
+        let output: Value = serde_json::from_str(&output).unwrap();
+        assert!(output["contracts"]["a.sol"]["Long"]["abi"].is_array(), "{age}: {output}");
+    }
+}
+
+#[tokio::test]
 async fn a_process_stays_for_the_next_source_and_one_that_hangs_is_ended() {
     let (compilers, _folder) = compilers(|config| config.time_limit = Duration::from_secs(5));
     let compiler = compilers.get(&version(VERSION)).await.unwrap();

@@ -48,9 +48,22 @@ process.on('uncaughtException', (error) => {
 });
 
 const modern = typeof compiler._solidity_compile === 'function';
-const compile = modern
-  ? compiler.cwrap('solidity_compile', 'string', ['string', 'number', 'number'])
-  : compiler.cwrap('compileStandard', 'string', ['string', 'number']);
+const run = modern
+  ? compiler.cwrap('solidity_compile', 'string', ['number', 'number', 'number'])
+  : compiler.cwrap('compileStandard', 'string', ['number', 'number']);
+
+// The input goes to the heap. Left to the glue it would go to the stack, at four bytes for each character, and a megabyte
+// and a quarter of it would be too much.
+function compile(input) {
+  const size = compiler.lengthBytesUTF8(input) + 1;
+  const place = compiler._malloc(size);
+  if (place === 0) throw new Error('there is no memory for the input');
+  compiler.stringToUTF8(input, place, size);
+  const output = run(place, 0, 0);
+  compiler._free(place);
+  return output;
+}
+
 answer(READY, compiler.cwrap(modern ? 'solidity_version' : 'version', 'string', [])());
 
 let received = Buffer.alloc(0);
@@ -60,7 +73,7 @@ process.stdin.on('data', (bytes) => {
     const end = 4 + received.readUInt32BE(0);
     const input = received.toString('utf8', 4, end);
     received = received.subarray(end);
-    const output = compile(input, 0, 0);
+    const output = compile(input);
     if (compiler._solidity_reset) compiler._solidity_reset();
     answer(OUTPUT, output);
   }

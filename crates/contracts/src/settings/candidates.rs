@@ -115,7 +115,12 @@ impl Optimizers {
             (Some(true) | None, Some(runs)) => Self { first: vec![Optimizer::on(runs)], ..none },
             (Some(true), None) => Self { runs, start: Some(start), ..none },
             (None, None) if fingerprint.optimized => {
-                Self { first: vec![Optimizer::on(200), Optimizer::OFF], runs, ..none }
+                let mut first = vec![Optimizer::on(200), Optimizer::OFF];
+                // Masks in full are what many runs make; the most by far is what people set then.
+                if fingerprint.small == Some(false) {
+                    first.insert(0, Optimizer::on(999_999));
+                }
+                Self { first, runs, ..none }
             }
             (None, None) => Self { first: vec![Optimizer::OFF], runs, start: Some(200), ..none },
         }
@@ -187,6 +192,16 @@ mod tests {
         assert_eq!(search(&LOOKS, Given::default(), wanted(Optimizer::on(200))), Some(1));
         let plain = Fingerprint { optimized: false, ..LOOKS };
         assert_eq!(search(&plain, Given::default(), wanted(Optimizer::OFF)), Some(1));
+    }
+
+    #[test]
+    fn masks_in_full_bring_the_most_runs_up_first() {
+        let large = Fingerprint { small: Some(false), ..LOOKS };
+        assert_eq!(search(&large, Given::default(), wanted(Optimizer::on(999_999))), Some(1));
+        for runs in RUNS {
+            let tried = search(&large, Given::default(), wanted(Optimizer::on(runs))).unwrap();
+            assert!(tried <= 8, "{runs}: {tried}");
+        }
     }
 
     #[test]

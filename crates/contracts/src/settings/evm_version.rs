@@ -105,6 +105,12 @@ impl EvmVersion {
         Self::ALL.into_iter().filter(|version| version.known_since() <= release).collect()
     }
 
+    /// All that the metadata of a compiler can name: what it surely knows, and the next two, which it may know already.
+    pub(crate) fn named_by(compiler: &CompilerVersion) -> Vec<Self> {
+        let known = Self::known_to(compiler).len();
+        Self::ALL.into_iter().take(known + 2).collect()
+    }
+
     /// What a compiler takes if it is not told; None for compilers that cannot be told.
     #[must_use]
     pub fn default_of(compiler: &CompilerVersion) -> Option<Self> {

@@ -1,6 +1,7 @@
 use alloy_primitives::hex;
 
 use super::EvmVersion;
+use crate::code::own_part;
 
 /// Where the dispatcher stands.
 const HEAD: usize = 160;
@@ -32,6 +33,8 @@ pub enum Rules {
 impl Fingerprint {
     #[must_use]
     pub fn of(code: &[u8]) -> Self {
+        // What creates a contract is made to be small, however many runs are meant.
+        let code = own_part(code);
         let head = &code[..code.len().min(HEAD)];
         let has = |wanted: &[u8]| contains(head, wanted);
         let mut old_dispatch = hex!("7c01").to_vec();
@@ -91,6 +94,15 @@ mod tests {
             "60806040526004361061006d576000357c0100000000000000000000000000000000000000000000000000000000900463ff";
         assert_eq!(rules(old), Rules::BeforeConstantinople);
         assert_eq!(rules(""), Rules::Unknown);
+    }
+
+    #[test]
+    fn masks_tell_the_runs_unless_they_stand_in_a_contract_that_is_created() {
+        let small = |code: &str| Fingerprint::of(&hex::decode(code).unwrap()).small;
+        let (long, short) = (format!("6080604052{}", "ff".repeat(20)), "60806040526001600160a01b03");
+        assert_eq!((small(&long), small(short)), (Some(false), Some(true)));
+        assert_eq!(small(&format!("{long}fe{short}00")), Some(false));
+        assert_eq!(small(&format!("{long}{}", &short[10..])), None);
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub(super) const RUNS: [u32; 27] = [
     4_294_967_295,
 ];
 /// How many candidates are tried between two looks at the clock.
-const LOOK: u64 = 1_024;
+const LOOK: u64 = 64;
 
 /// Says whether settings and a file name are those that stand behind the hash on the chain.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ fn linked(path: Option<&str>, libraries: &[(String, Address)]) -> Option<String>
 pub(crate) fn all_choices(template: &MetadataTemplate, compiler: &CompilerVersion) -> Vec<SettingsChoice> {
     let versions: Vec<Option<EvmVersion>> = if template.names_evm_version() {
         let default = EvmVersion::default_of(compiler);
-        let others = EvmVersion::ALL.into_iter().rev().filter(|version| Some(*version) != default);
+        let others = EvmVersion::named_by(compiler).into_iter().rev().filter(|version| Some(*version) != default);
         default.into_iter().chain(others).map(Some).collect()
     } else {
         vec![None]

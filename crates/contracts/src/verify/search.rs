@@ -67,6 +67,24 @@ struct Closest {
     difference: Difference,
 }
 
+/// The contracts of a source, with their metadata.
+struct Defined {
+    /// The likeliest first.
+    contracts: Vec<CompiledContract>,
+    /// So many of them can be meant.
+    likely: usize,
+}
+
+impl Defined {
+    fn likely(&self, most: usize) -> &[CompiledContract] {
+        &self.contracts[..self.likely.min(most)]
+    }
+
+    fn names(&self, most: usize) -> Vec<(String, String)> {
+        self.likely(most).iter().map(|contract| (contract.file.clone(), contract.name.clone())).collect()
+    }
+}
+
 /// What came of a compilation, where it is not a fault of ours.
 type Compiled = Result<Vec<CompiledContract>, Refusal>;
 
@@ -97,23 +115,24 @@ impl<'a> Search<'a> {
     pub(super) async fn run(mut self) -> Result<Found, VerifyError> {
         let files = self.request.sources.files.clone();
         let base = self.base_settings();
-        let contracts = match self.metadata_of(&files, &base).await? {
-            Ok(contracts) => contracts,
+        let defined = match self.metadata_of(&files, &base).await? {
+            Ok(defined) => defined,
             Err(refusal) => return Ok(Found::Nothing(refusal)),
         };
-        let Some(first) = contracts.first() else {
+        let Some(first) = defined.contracts.first() else {
             return Ok(Found::Nothing(Refusal::NoContract { named: self.request.contract_name.clone() }));
         };
-        tracing::debug!(contracts = contracts.len(), likeliest = %first.name, "searching for settings");
+        tracing::debug!(contracts = defined.contracts.len(), likely = defined.likely, likeliest = %first.name, "searching for settings");
+        let names = defined.names(COMPILED);
         let mut found = None;
         if self.request.sources.settings.is_some() {
-            found = self.try_as_given(&files, &base, &contracts).await?;
+            found = self.try_as_given(&files, &base, &names).await?;
         }
         if found.as_ref().is_none_or(|found| !found.is_exact()) {
-            found = self.ask_oracle(&files, &base, &contracts).await?.or(found);
+            found = self.ask_oracle(&files, &base, defined).await?.or(found);
         }
         if found.is_none() {
-            found = self.try_by_compiling(&files, &base, &contracts).await?;
+            found = self.try_by_compiling(&files, &base, &names).await?;
         }
         Ok(match found {
             Some(found) => self.check_claims(found),
@@ -185,13 +204,13 @@ impl<'a> Search<'a> {
         may
     }
 
-    /// The contracts that may be meant, with their metadata, the likeliest first.
-    async fn metadata_of(&mut self, files: &Files, settings: &Settings) -> Result<Compiled, VerifyError> {
+    /// The contracts that may be meant, with their metadata.
+    async fn metadata_of(&self, files: &Files, settings: &Settings) -> Result<Result<Defined, Refusal>, VerifyError> {
         let compiled = self.compile(build::input(files, settings, Wanted::Metadata)).await?;
         Ok(compiled.map(|mut contracts| {
             contracts.retain(|contract| self.request.means(&contract.file, &contract.name));
-            selectors::rank(&mut contracts, self.chain.runtime);
-            contracts
+            let likely = selectors::rank(&mut contracts, self.chain.runtime);
+            Defined { contracts, likely }
         }))
     }
 
@@ -202,7 +221,9 @@ impl<'a> Search<'a> {
         contracts: &[(String, String)],
     ) -> Result<Compiled, VerifyError> {
         self.compilations += 1;
+        let started = Instant::now();
         let compiled = self.compile(build::input(files, settings, Wanted::Code(contracts))).await?;
+        tracing::debug!(contracts = contracts.len(), took = ?started.elapsed(), "compiled");
         // Some compilers give more than they are asked for.
         Ok(compiled.map(|mut given| {
             given.retain(|one| contracts.iter().any(|(file, name)| *file == one.file && *name == one.name));
@@ -235,10 +256,10 @@ impl<'a> Search<'a> {
         &mut self,
         files: &Files,
         settings: &Settings,
-        contracts: &[CompiledContract],
+        names: &[(String, String)],
     ) -> Result<Option<Box<Match>>, VerifyError> {
         let choice = choice_in(settings);
-        match self.compile_code(files, settings, &names(contracts, COMPILED)).await? {
+        match self.compile_code(files, settings, names).await? {
             Ok(compiled) => Ok(self.judge(files, settings, choice, compiled).await?.0),
             Err(refusal) => {
                 self.failure.get_or_insert(refusal);
@@ -259,10 +280,6 @@ impl Match {
         let mut seen = std::collections::BTreeSet::new();
         runtime.chain(creation).filter(move |(library, _)| seen.insert((*library).clone()))
     }
-}
-
-fn names(contracts: &[CompiledContract], most: usize) -> Vec<(String, String)> {
-    contracts.iter().take(most).map(|contract| (contract.file.clone(), contract.name.clone())).collect()
 }
 
 /// What settings say of that which is searched for.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::{CompiledContract, Interface};
+use crate::{CompiledContract, Interface, code::own_part};
 
 /// Reads four-byte constants out of code, as dispatchers compare with them.
 fn constants(code: &[u8]) -> HashSet<[u8; 4]> {
@@ -26,20 +26,48 @@ fn constants(code: &[u8]) -> HashSet<[u8; 4]> {
     found
 }
 
-/// Orders contracts, the likeliest first.
-pub(super) fn rank(contracts: &mut [CompiledContract], code: &[u8]) {
-    let known = constants(code);
-    contracts.sort_by_cached_key(|contract| {
-        let interface = Interface::read(&contract.abi);
-        let selectors: Vec<[u8; 4]> = interface.functions.iter().map(|function| function.selector().0).collect();
-        let there = selectors.iter().filter(|selector| known.contains(*selector)).count();
-        // The share counts first, then the number: an ancestor's functions are all there as well.
-        let share = if selectors.is_empty() { 500 } else { there * 1_000 / selectors.len() };
-        // An interface has the functions of its contract, but nothing to construct, and often a name that says so.
-        let mut name = contract.name.chars();
-        let says_interface = name.next() == Some('I') && name.next().is_some_and(char::is_uppercase);
-        (std::cmp::Reverse((share, there)), interface.constructor.is_none(), says_interface)
-    });
+/// How much of a contract's interface is in code.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Presence {
+    /// In a thousand of its functions. It counts first, then the number: an ancestor's functions are all there as well.
+    share: usize,
+    functions: usize,
+}
+
+impl Presence {
+    const ALL: usize = 1_000;
+    const HALF: usize = 500;
+
+    fn of(interface: &Interface, known: &HashSet<[u8; 4]>) -> Self {
+        let functions = interface.functions.iter().filter(|function| known.contains(&function.selector().0)).count();
+        let share = match interface.functions.len() {
+            0 => Self::HALF,
+            all => functions * Self::ALL / all,
+        };
+        Self { share, functions }
+    }
+}
+
+/// Orders contracts, the likeliest first, and tells how many of them can be meant: where all functions of one are there,
+/// one with less than half of its own is another. Hints, never proof.
+pub(super) fn rank(contracts: &mut Vec<CompiledContract>, code: &[u8]) -> usize {
+    let known = constants(own_part(code));
+    let mut ranked: Vec<_> = std::mem::take(contracts)
+        .into_iter()
+        .map(|contract| {
+            let interface = Interface::read(&contract.abi);
+            // An interface has the functions of its contract, but nothing to construct, and often a name that says so.
+            let mut name = contract.name.chars();
+            let says_interface = name.next() == Some('I') && name.next().is_some_and(char::is_uppercase);
+            let behind = (interface.constructor.is_none(), says_interface);
+            ((std::cmp::Reverse(Presence::of(&interface, &known)), behind), contract)
+        })
+        .collect();
+    ranked.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let surely = ranked.first().is_some_and(|((first, _), _)| first.0.share == Presence::ALL && first.0.functions > 0);
+    let likely = ranked.iter().take_while(|((own, _), _)| !surely || own.0.share >= Presence::HALF).count();
+    contracts.extend(ranked.into_iter().map(|(_, contract)| contract));
+    likely
 }
 
 #[cfg(test)]
@@ -75,8 +103,22 @@ mod tests {
             contract("Coin", &["totalSupply", "owner"]),
             contract("More", &["totalSupply", "owner", "name"]),
         ];
-        rank(&mut contracts, &code);
+        assert_eq!(rank(&mut contracts, &code), 4);
         let names: Vec<&str> = contracts.iter().map(|contract| contract.name.as_str()).collect();
         assert_eq!(names, ["Coin", "Base", "More", "Nothing", "Other"]);
+    }
+
+    #[test]
+    fn a_contract_that_is_created_does_not_stand_for_its_maker() {
+        // createPair(), then code that begins anew, of one with totalSupply() and owner().
+        let code = hex!("6080604052639e78fb4f14fe60806040526318160ddd14638da5cb5b14");
+        let mut contracts = vec![
+            contract("Pair", &["totalSupply", "owner"]),
+            contract("Math", &[]),
+            contract("Maker", &["createPair"]),
+        ];
+        assert_eq!(rank(&mut contracts, &code), 2, "those without functions stay possible");
+        assert_eq!(contracts[0].name, "Maker");
+        assert_eq!(contracts[2].name, "Pair");
     }
 }

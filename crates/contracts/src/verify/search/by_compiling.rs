@@ -1,8 +1,7 @@
 //! The way by compiling, where the code tells no hash or none was hit.
 
-use super::{COMPILED, Files, Match, Search, Settings, names};
+use super::{Files, Match, Search, Settings};
 use crate::{
-    CompiledContract,
     matching::Difference,
     settings::{Candidates, Fingerprint, SettingsChoice, Trial},
     verify::{Refusal, VerifyError},
@@ -14,11 +13,10 @@ impl Search<'_> {
         &mut self,
         files: &Files,
         base: &Settings,
-        contracts: &[CompiledContract],
+        names: &[(String, String)],
     ) -> Result<Option<Box<Match>>, VerifyError> {
         let looks = Fingerprint::of(self.chain.runtime);
         let mut candidates = Candidates::new(&self.compiler.version, &looks, self.request.given());
-        let names = names(contracts, COMPILED);
         let mut last = None;
         while let Some(choice) = candidates.next(last) {
             if !self.may_go_on() || self.is_all_but_there(choice) {
@@ -26,7 +24,7 @@ impl Search<'_> {
             }
             let mut settings = base.clone();
             choice.apply(&mut settings);
-            let compiled = match self.compile_code(files, &settings, &names).await? {
+            let compiled = match self.compile_code(files, &settings, names).await? {
                 Ok(compiled) => compiled,
                 Err(refusal) => {
                     let stopped = matches!(refusal, Refusal::Compiler(_));

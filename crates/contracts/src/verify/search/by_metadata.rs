@@ -5,19 +5,31 @@ use std::time::{Duration, Instant};
 use alloy_primitives::Address;
 use serde_json::{Map, json};
 
-use super::{Files, Match, Search, Settings};
+use super::{Defined, Files, Match, Search, Settings};
 use crate::{
     Auxdata, CompiledContract, MetadataHash,
-    settings::{EvmVersion, Hit, MetadataTemplate, Oracle, SettingsChoice, all_choices, likely_paths},
+    settings::{EvmVersion, Hit, MetadataTemplate, Optimizer, Oracle, SettingsChoice, all_choices, likely_paths},
     verify::{VerifyError, build},
 };
 
 /// Contracts of a source whose metadata is tried.
 const ASKED: usize = 6;
 /// File names that are tried with every combination of settings; the others with usual ones.
-const FIRST_PATHS: usize = 24;
+const FIRST_PATHS: usize = 16;
 /// For trying settings on metadata, over all variants of a source.
-const ORACLE_TIME: Duration = Duration::from_secs(10);
+const ORACLE_TIME: Duration = Duration::from_secs(4);
+
+/// What came of trying hashes.
+struct Searched<T> {
+    hit: Option<T>,
+    tried: u64,
+}
+
+impl<T> Default for Searched<T> {
+    fn default() -> Self {
+        Self { hit: None, tried: 0 }
+    }
+}
 
 impl Search<'_> {
     /// Tries settings and file names on the metadata, for each way in which the source may have been changed on its way
@@ -26,30 +38,34 @@ impl Search<'_> {
         &mut self,
         files: &Files,
         base: &Settings,
-        contracts: &[CompiledContract],
+        defined: Defined,
     ) -> Result<Option<Box<Match>>, VerifyError> {
         let Some(wanted) = self.tail.as_ref().and_then(Auxdata::hash) else { return Ok(None) };
         let until = self.until.min(Instant::now() + ORACLE_TIME);
-        let mut first = Some(contracts.to_vec());
         let variants = build::variants(files);
         let mut ways: Vec<(&Files, Settings)> = variants.iter().map(|files| (files, base.clone())).collect();
-        ways.insert(1, (files, with_literal_content(base)));
+        // Rare, and slow to try: all of the source stands behind the settings then.
+        ways.push((files, with_literal_content(base)));
+        let mut first = Some(defined);
         for (files, settings) in ways {
-            let contracts = match first.take() {
-                Some(contracts) => contracts,
+            let defined = match first.take() {
+                Some(defined) => defined,
                 None => match self.metadata_of(files, &settings).await? {
-                    Ok(contracts) => contracts,
+                    Ok(defined) => defined,
                     Err(_) => continue,
                 },
             };
-            for contract in contracts.iter().take(ASKED) {
-                let others = contracts.iter().map(|other| other.name.as_str());
-                let Some(hit) = self.search_metadata(contract, others, wanted, until, &[]).await else { continue };
+            let searched = self.search_all(&defined, wanted, until).await;
+            self.hashes += searched.tried;
+            if let Some((place, hit)) = searched.hit
+                && let Some(contract) = defined.contracts.get(place)
+            {
                 tracing::debug!(?hit, tried = self.hashes, "the hash of the metadata is hit");
                 if let Some(found) = self.compile_hit(files, &settings, contract, &hit, &[]).await? {
                     return Ok(Some(found));
                 }
             }
+            tracing::debug!(tried = self.hashes, "the hash of the metadata is not hit");
             if Instant::now() >= until {
                 break;
             }
@@ -57,41 +73,53 @@ impl Search<'_> {
         Ok(None)
     }
 
+    /// Tries the hashes of all contracts that can be meant.
+    async fn search_all(&self, defined: &Defined, wanted: MetadataHash, until: Instant) -> Searched<(usize, Hit)> {
+        let mut tried = 0;
+        for (place, contract) in defined.likely(ASKED).iter().enumerate() {
+            let others = defined.contracts.iter().map(|other| other.name.as_str());
+            let searched = self.search_metadata(contract, others, wanted, until, &[]).await;
+            tried += searched.tried;
+            if let Some(hit) = searched.hit {
+                return Searched { hit: Some((place, hit)), tried };
+            }
+        }
+        Searched { hit: None, tried }
+    }
+
     async fn search_metadata<'b>(
-        &mut self,
+        &self,
         contract: &'b CompiledContract,
         others: impl Iterator<Item = &'b str>,
         wanted: MetadataHash,
         until: Instant,
         libraries: &[(String, Address)],
-    ) -> Option<Hit> {
+    ) -> Searched<Hit> {
         let single = self.request.sources.single_file().is_some();
         let paths = if single { likely_paths(&contract.name, others) } else { vec![contract.file.clone()] };
         let (metadata, compiler) = (contract.metadata.clone(), self.compiler.version.clone());
         let libraries = libraries.to_vec();
         let work = tokio::task::spawn_blocking(move || {
-            let template = MetadataTemplate::new(&metadata)?;
+            let Some(template) = MetadataTemplate::new(&metadata) else { return Searched::default() };
             let oracle = Oracle::new(&template, wanted);
             let all = all_choices(&template, &compiler);
             let default = EvmVersion::default_of(&compiler);
-            let usual: Vec<SettingsChoice> = all
-                .iter()
-                .filter(|choice| choice.evm_version.is_none_or(|own| Some(own) == default))
-                .copied()
-                .collect();
+            let is_usual = |choice: &&SettingsChoice| {
+                let by_itself = choice.evm_version.is_none_or(|own| Some(own) == default);
+                by_itself && (choice.optimizer.enabled || choice.optimizer == Optimizer::OFF)
+            };
+            let usual: Vec<SettingsChoice> = all.iter().filter(is_usual).copied().collect();
             let mut tried = 0;
             for (paths, choices) in [(&paths[..], &usual), (&paths[..paths.len().min(FIRST_PATHS)], &all)] {
                 let (hit, more) = oracle.search(paths, choices, &libraries, until);
                 tried += more;
                 if hit.is_some() {
-                    return Some((hit, tried));
+                    return Searched { hit, tried };
                 }
             }
-            Some((None, tried))
+            Searched { hit: None, tried }
         });
-        let (hit, tried) = work.await.ok()??;
-        self.hashes += tried;
-        hit
+        work.await.unwrap_or_default()
     }
 
     async fn compile_hit(
@@ -142,8 +170,9 @@ impl Search<'_> {
         choice.apply(&mut settings);
         let others = std::iter::empty();
         let until = self.until.min(Instant::now() + ORACLE_TIME);
-        let hit = self.search_metadata(&found.compiled, others, wanted, until, &libraries).await;
-        let Some(hit) = hit else { return Ok(found) };
+        let searched = self.search_metadata(&found.compiled, others, wanted, until, &libraries).await;
+        self.hashes += searched.tried;
+        let Some(hit) = searched.hit else { return Ok(found) };
         let better = self.compile_hit(files, &settings, &found.compiled, &hit, &libraries).await?;
         Ok(better.filter(|better| better.is_exact()).unwrap_or(found))
     }

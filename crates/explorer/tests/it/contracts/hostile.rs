@@ -115,3 +115,47 @@ async fn a_body_over_two_megabytes_is_not_read() {
     let body = json!({ "address": address, "sourceCode": source, "compilerVersion": VERSION });
     assert_eq!(yard.post("/api/v1/verify", &body).await.status, 413);
 }
+
+#[tokio::test]
+async fn when_too_many_wait_the_next_is_told_to_come_again_and_those_who_leave_make_room() {
+    /// Two are worked on and sixteen wait.
+    const ROOM: usize = 18;
+    let yard = Yard::start().await;
+    let mut addresses = Vec::new();
+    for _ in 0..=ROOM {
+        addresses.push(yard.deploy(NOTHING).await);
+    }
+    let ask = async |address: &str, source: String| {
+        let body = json!({ "address": address, "sourceCode": source, "compilerVersion": VERSION });
+        yard.post("/api/v1/verify", &body).await
+    };
+    let last = &addresses[ROOM];
+    let crowd = addresses[..ROOM].iter().map(|address| ask(address, endless())).collect();
+    let one_more = async {
+        // Whoever is let in before the others are there waits, and leaves again.
+        loop {
+            let asked = ask(last, "contract A {}".to_owned());
+            if let Ok(answer) = tokio::time::timeout(Duration::from_secs(1), asked).await {
+                break answer;
+            }
+        }
+    };
+    let answer = tokio::select! {
+        _ = futures_join(crowd) => panic!("the crowd was answered first"),
+        answer = one_more => answer,
+    };
+    assert_eq!((answer.status, &answer.json["code"]), (503, &json!("verifier_busy")), "{}", answer.json);
+    assert!(answer.header("retry-after").parse::<u32>().is_ok_and(|seconds| seconds > 0));
+
+    // Their connections are gone, and what was compiled for them with them.
+    let started = Instant::now();
+    let answer = loop {
+        let answer = ask(last, "contract A {}".to_owned()).await;
+        if answer.status != 503 {
+            break answer;
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "{}", answer.json);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    assert_eq!((answer.status, &answer.json["success"]), (200, &json!(false)), "{}", answer.json);
+}
