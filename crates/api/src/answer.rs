@@ -9,13 +9,14 @@ use axum::{
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::error::ApiError;
+use crate::{error::ApiError, kept_answers::OfTheIndex};
 
 /// A JSON body, with what a cache may do with it. It is written once: the same bytes are hashed and sent.
 #[derive(Debug)]
 pub(crate) struct Answer<T> {
     value: T,
     freshness: Freshness,
+    of_the_index: Option<OfTheIndex>,
 }
 
 /// How long an answer stays true.
@@ -31,7 +32,13 @@ pub(crate) enum Freshness {
 
 impl<T: Serialize> Answer<T> {
     pub(crate) fn new(value: T, freshness: Freshness) -> Self {
-        Self { value, freshness }
+        Self { value, freshness, of_the_index: None }
+    }
+
+    /// Says that it follows from the index and the request alone, so that it may be told again for as long as the index
+    /// stands. Not of what anybody else was asked, nor of what belongs to a caller.
+    pub(crate) fn of_the_index(self) -> Self {
+        Self { of_the_index: Some(OfTheIndex), ..self }
     }
 }
 
@@ -48,7 +55,13 @@ impl Freshness {
 impl<T: Serialize> IntoResponse for Answer<T> {
     fn into_response(self) -> Response {
         match serde_json::to_vec(&self.value) {
-            Ok(body) => json_response(body.into(), self.freshness),
+            Ok(body) => {
+                let mut response = json_response(body.into(), self.freshness);
+                if let Some(mark) = self.of_the_index {
+                    response.extensions_mut().insert(mark);
+                }
+                response
+            }
             Err(error) => ApiError::from(error).into_response(),
         }
     }

@@ -141,6 +141,10 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_CACHE", value_name = "MB")]
     pub(crate) cache: Option<u64>,
 
+    /// Megabytes of memory for answers of the API that are told again until the index changes; 0 for none [default: 32]
+    #[arg(long, env = "EXPLORER_ANSWERS", value_name = "MB")]
+    pub(crate) answers: Option<u64>,
+
     /// What to log, such as `info` or `ingest=debug,warn` [default: info]
     #[arg(long, env = "EXPLORER_LOG", value_name = "FILTER")]
     pub(crate) log: Option<String>,
@@ -187,6 +191,7 @@ impl RunOptions {
             rpc_concurrency: self.rpc_concurrency.or(other.rpc_concurrency),
             rpc_timeout: self.rpc_timeout.or(other.rpc_timeout),
             cache: self.cache.or(other.cache),
+            answers: self.answers.or(other.answers),
             log: self.log.or(other.log),
             log_format: self.log_format.or(other.log_format),
             config: self.config.or(other.config),

@@ -23,6 +23,7 @@ const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr
 pub(crate) const DEFAULT_COIN: &str = "ETH";
 const DEFAULT_CHAIN_NAME: &str = "Explorer";
 const MEGABYTE: u64 = 1 << 20;
+pub(crate) const DEFAULT_ANSWER_BYTES: u64 = 32 * MEGABYTE;
 
 /// All that the service needs to know.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub(crate) struct ServiceConfig {
     /// The symbol of the native coin.
     pub(crate) coin: String,
     pub(crate) store: StoreOptions,
+    /// Bytes of answers that the API keeps.
+    pub(crate) answer_bytes: u64,
     pub(crate) access: OwnerAccess,
     pub(crate) limits: LimitConfig,
     pub(crate) proxies: TrustedProxies,
@@ -121,6 +124,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         chain_name: options.chain_name.unwrap_or_else(|| DEFAULT_CHAIN_NAME.to_owned()),
         coin: options.coin.unwrap_or_else(|| DEFAULT_COIN.to_owned()),
         store,
+        answer_bytes: options.answers.map_or(DEFAULT_ANSWER_BYTES, |megabytes| megabytes.saturating_mul(MEGABYTE)),
         access: match options.owner_access {
             Some(cli::OwnerAccess::Open) => OwnerAccess::Open,
             Some(cli::OwnerAccess::Guarded) | None => OwnerAccess::Guarded,

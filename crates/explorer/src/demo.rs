@@ -45,6 +45,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         chain_name: "Demo chain".to_owned(),
         coin: config::DEFAULT_COIN.to_owned(),
         store: store_embedded::StoreOptions::default(),
+        answer_bytes: config::DEFAULT_ANSWER_BYTES,
         access: api::OwnerAccess::Open,
         limits: config::limits(Some(options.anonymous_requests_per_minute), None),
         proxies: api::TrustedProxies::default(),

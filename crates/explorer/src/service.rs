@@ -90,6 +90,7 @@ impl Service {
             proxies: config.proxies,
             token_prefix: config.token_prefix,
             dexes,
+            answer_bytes: config.answer_bytes,
         });
         let sending = hooks.start(&store, &sync, config.token_prefix, &cancel);
         let key_uses = state.key_uses();

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use fjall::{
     Database, Iter, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Snapshot, UserValue,
 };
-use store::{BoxError, StoreError};
+use store::{BoxError, StateVersion, StoreError};
 
 use crate::keys::{Key, Table};
+use crate::states::States;
 
 /// Journals above this size are flushed, so that reopening after a crash has little to replay.
 const JOURNAL_BYTES: u64 = 128 << 20;
@@ -18,6 +19,7 @@ const JOURNAL_BYTES: u64 = 128 << 20;
 pub(crate) struct Engine {
     db: Database,
     groups: Arc<[Keyspace; Group::ALL.len()]>,
+    states: Arc<States>,
 }
 
 /// Tables that are written in the same manner share a keyspace: each commit touches all of them, so none sits idle and
@@ -57,7 +59,7 @@ impl Engine {
         )?;
         let open = |group: Group| db.keyspace(group.name(), KeyspaceCreateOptions::default).map_err(backend);
         let groups = Arc::new([open(Group::Dense)?, open(Group::Lookup)?, open(Group::Lists)?, open(Group::State)?]);
-        Ok(Self { db, groups })
+        Ok(Self { db, groups, states: Arc::default() })
     }
 
     fn keyspace(&self, table: Table) -> &Keyspace {
@@ -70,7 +72,12 @@ impl Engine {
     }
 
     pub(crate) fn batch(&self) -> Batch {
-        Batch { batch: self.db.batch(), engine: self.clone() }
+        Batch { batch: self.db.batch(), engine: self.clone(), shown: false }
+    }
+
+    /// The state that a view taken now would show; None where a change is just becoming visible.
+    pub(crate) fn state(&self) -> Option<StateVersion> {
+        self.states.now(|| self.db.visible_seqno()).map(StateVersion)
     }
 
     /// Returns once everything committed so far would survive a loss of power.
@@ -163,24 +170,34 @@ impl DoubleEndedIterator for Rows {
 pub(crate) struct Batch {
     batch: OwnedWriteBatch,
     engine: Engine,
+    /// Whether an answer may show any of it.
+    shown: bool,
 }
 
 impl Batch {
     pub(crate) fn put(&mut self, table: Table, key: &Key, value: impl Into<UserValue>) {
+        self.shown |= table.is_shown();
         self.batch.insert(self.engine.keyspace(table), key.in_table(table).as_ref(), value);
     }
 
     pub(crate) fn delete(&mut self, table: Table, key: &Key) {
+        self.shown |= table.is_shown();
         self.batch.remove(self.engine.keyspace(table), key.in_table(table).as_ref());
     }
 
     pub(crate) fn commit(self) -> Result<(), StoreError> {
-        self.batch.commit().map_err(backend)
+        self.commit_with(None)
     }
 
     /// Returns once the writes would survive a loss of power.
     pub(crate) fn commit_durably(self) -> Result<(), StoreError> {
-        self.batch.durability(Some(PersistMode::SyncAll)).commit().map_err(backend)
+        self.commit_with(Some(PersistMode::SyncAll))
+    }
+
+    fn commit_with(self, durability: Option<PersistMode>) -> Result<(), StoreError> {
+        let Self { batch, engine, shown } = self;
+        let commit = || batch.durability(durability).commit().map_err(backend);
+        if shown { engine.states.change(|| engine.db.visible_seqno(), commit) } else { commit() }
     }
 }
 

@@ -6,9 +6,9 @@ use domain::{
     PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
     TransactionFilter, Transfer, TransferFilter,
 };
-use store::{ChainReader, KeptAccounts, StoreError};
+use store::{ChainReader, KeptAccounts, StateVersion, StoreError};
 
-use crate::aside::aside;
+use crate::aside::{ReadingPlaces, aside};
 use crate::engine::Engine;
 use crate::keys::{Key, Table};
 use crate::read::{Marks, Reading};
@@ -19,22 +19,28 @@ use crate::rows::{account_from_row, account_to_row};
 pub struct EmbeddedReader {
     engine: Engine,
     marks: Arc<Marks>,
+    places: Arc<ReadingPlaces>,
 }
 
 impl EmbeddedReader {
-    pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine, marks: Arc::default() }
+    pub(crate) fn new(engine: Engine, places: Arc<ReadingPlaces>) -> Self {
+        Self { engine, marks: Arc::default(), places }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Runs one question against one state of the index, where waiting for the disk does no harm.
+    /// Runs one question against one state of the index. Nearly always all of it is in memory, and to hand it to another
+    /// thread would cost more than to answer it; so it is answered here while there is a place, and aside where those who
+    /// have them may be waiting for the disk.
     async fn read<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Reading) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        if let Some(_place) = self.places.take() {
+            return question(&Reading::open(&self.engine, Arc::clone(&self.marks))?);
+        }
         let (engine, marks) = (self.engine.clone(), self.marks.clone());
         aside(move || question(&Reading::open(&engine, marks)?)).await
     }
@@ -42,6 +48,10 @@ impl EmbeddedReader {
 
 #[async_trait]
 impl ChainReader for EmbeddedReader {
+    fn state(&self) -> Option<StateVersion> {
+        self.engine.state()
+    }
+
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError> {
         self.read(|index| Ok(index.tip().map(|tip| tip.block))).await
     }

@@ -76,9 +76,17 @@ pub trait ChainWriter: Send + Sync {
     async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError>;
 }
 
+/// One state of what can be asked of a store. Every change makes another one, which never was before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StateVersion(pub u64);
+
 /// Everything the index can be asked. Each call sees one consistent state.
 #[async_trait]
 pub trait ChainReader: Send + Sync {
+    /// The state that a question asked now would be answered from: as long as it is the same, so is every answer. None
+    /// where that cannot be told just now.
+    fn state(&self) -> Option<StateVersion>;
+
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError>;
 
     async fn stats(&self) -> Result<Stats, StoreError>;

@@ -5,6 +5,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
+    accounts::{Told, ToldWhen},
     answer::{Answer, Freshness},
     document::{BadParameter, NoSuchAddress, NodeOrIndexUnavailable, NotModified, Unavailable},
     error::ApiError,
@@ -39,12 +40,18 @@ async fn get_address(
     ValidPath(address): ValidPath<Address>,
 ) -> Result<Answer<wire::AddressDetail>, ApiError> {
     let indexed = read_index(&*app.chain, address).await?;
-    let account = app.accounts.at(indexed.tip, address).await?;
+    let Told { account, when } = app.accounts.told_at(indexed.tip, address).await?;
     let label = app.labels.find(&address);
     let token = app.chain.find_token(address).await?.map(|token| wire::Token::new(token, app.token_prefix));
     let source = find_source(&*app.verified, address, account.code).await?;
     let detail = wire::AddressDetail::new(&indexed.facts, &account, label, indexed.recent, token).with_source(source);
-    Ok(Answer::new(detail, Freshness::UntilNextBlock))
+    let answer = Answer::new(detail, Freshness::UntilNextBlock);
+    Ok(match when {
+        // What the node says of an account at a block is as settled as the block.
+        ToldWhen::OfTheTip => answer.of_the_index(),
+        // Told again only until the node answers.
+        ToldWhen::Earlier => answer,
+    })
 }
 
 /// The tokens that an address holds
@@ -71,7 +78,7 @@ async fn list_address_tokens(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<Answer<wire::TokenBalanceList>, ApiError> {
     let page = app.chain.list_address_tokens(address, paging.newest_first()).await?;
-    Ok(Answer::new(wire::TokenBalanceList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock))
+    Ok(Answer::new(wire::TokenBalanceList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock).of_the_index())
 }
 
 /// The source code that is known of the code at an address: verified there, or of the same code elsewhere.
