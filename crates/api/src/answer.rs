@@ -54,7 +54,7 @@ impl Freshness {
 
 impl<T: Serialize> IntoResponse for Answer<T> {
     fn into_response(self) -> Response {
-        match serde_json::to_vec(&self.value) {
+        match write(&self.value) {
             Ok(body) => {
                 let mut response = json_response(body.into(), self.freshness);
                 if let Some(mark) = self.of_the_index {
@@ -65,6 +65,17 @@ impl<T: Serialize> IntoResponse for Answer<T> {
             Err(error) => ApiError::from(error).into_response(),
         }
     }
+}
+
+/// Room for a page of a list, so that it is written without being moved.
+const ORDINARY_BYTES: usize = 16 * 1024;
+
+fn write(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    let mut body = Vec::with_capacity(ORDINARY_BYTES);
+    serde_json::to_writer(&mut body, value)?;
+    // It may be kept for long.
+    body.shrink_to_fit();
+    Ok(body)
 }
 
 /// An answer of JSON that is written already.

@@ -182,7 +182,9 @@ impl ApiError {
             Self::Call(error) => call_code(error),
             Self::MethodNotAllowed => ProblemCode::MethodNotAllowed,
             Self::UriTooLong => ProblemCode::UriTooLong,
-            Self::Panicked { .. } | Self::Unwritable(_) | Self::Unpackable(_) | Self::Vault(_) => ProblemCode::InternalError,
+            Self::Panicked { .. } | Self::Unwritable(_) | Self::Unpackable(_) | Self::Vault(_) => {
+                ProblemCode::InternalError
+            }
             Self::Store(_) | Self::NoTip => ProblemCode::StoreUnavailable,
             Self::NodeUnavailable(_) | Self::WalletUnknown(_) => ProblemCode::NodeUnavailable,
             Self::DeadlineExceeded => ProblemCode::DeadlineExceeded,

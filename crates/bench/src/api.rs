@@ -119,12 +119,18 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, lasting: Duratio
 impl fmt::Display for ApiFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} connections, each with one request under way.\n", load::CONNECTIONS)?;
-        writeln!(f, "| full load, the same question again and again | bytes | bare handler | explorer | ratio (bound: {LEAST_OF_BARE}) | | CPU of a request, bare | explorer |")?;
+        writeln!(
+            f,
+            "| full load, the same question again and again | bytes | bare handler | explorer | ratio (bound: {LEAST_OF_BARE}) | | CPU of a request, bare | explorer |"
+        )?;
         writeln!(f, "|---|---|---|---|---|---|---|---|")?;
         for Row { question, bytes, bare, same, .. } in &self.rows {
             write_ratio(f, &question.name, *bytes, bare, same)?;
         }
-        writeln!(f, "\n| full load, questions all different, none kept | bytes | bare handler | explorer | ratio | (of {LEAST_OF_BARE}) | CPU of a request, bare | explorer |")?;
+        writeln!(
+            f,
+            "\n| full load, questions all different, none kept | bytes | bare handler | explorer | ratio | (of {LEAST_OF_BARE}) | CPU of a request, bare | explorer |"
+        )?;
         writeln!(f, "|---|---|---|---|---|---|---|---|")?;
         for Row { question, bytes, different, .. } in &self.rows {
             write_ratio(f, &question.name, *bytes, &different.bare, &different.explorer)?;
@@ -176,13 +182,7 @@ impl fmt::Display for ApiFigures {
     }
 }
 
-fn write_ratio(
-    f: &mut fmt::Formatter<'_>,
-    name: &str,
-    bytes: usize,
-    bare: &Loaded,
-    explorer: &Loaded,
-) -> fmt::Result {
+fn write_ratio(f: &mut fmt::Formatter<'_>, name: &str, bytes: usize, bare: &Loaded, explorer: &Loaded) -> fmt::Result {
     let (rate, bare_rate) = (explorer.per_second(), bare.per_second());
     let (ratio, verdict) = (rate / bare_rate, verdict(rate / bare_rate >= LEAST_OF_BARE));
     let (cpu, bare_cpu) = (explorer.cpu_micros, bare.cpu_micros);

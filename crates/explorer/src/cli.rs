@@ -141,7 +141,7 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_CACHE", value_name = "MB")]
     pub(crate) cache: Option<u64>,
 
-    /// Megabytes of memory for answers of the API that are told again until the index changes; 0 for none [default: 32]
+    /// Megabytes of memory for answers that are told again while they hold [default: 32]
     #[arg(long, env = "EXPLORER_ANSWERS", value_name = "MB")]
     pub(crate) answers: Option<u64>,
 

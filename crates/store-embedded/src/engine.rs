@@ -20,7 +20,14 @@ pub(crate) struct Engine {
     db: Database,
     groups: Arc<[Keyspace; Group::ALL.len()]>,
     states: Arc<States>,
+    /// What blocks leave behind is only ever added to, but for reverts.
+    reverts: Arc<States>,
 }
+
+/// A time in which no block was taken back. Within it a row of a block, of what stands in it, and of a list keeps what it
+/// says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Epoch(u64);
 
 /// Tables that are written in the same manner share a keyspace: each commit touches all of them, so none sits idle and
 /// pins old journals.
@@ -59,7 +66,7 @@ impl Engine {
         )?;
         let open = |group: Group| db.keyspace(group.name(), KeyspaceCreateOptions::default).map_err(backend);
         let groups = Arc::new([open(Group::Dense)?, open(Group::Lookup)?, open(Group::Lists)?, open(Group::State)?]);
-        Ok(Self { db, groups, states: Arc::default() })
+        Ok(Self { db, groups, states: Arc::default(), reverts: Arc::default() })
     }
 
     fn keyspace(&self, table: Table) -> &Keyspace {
@@ -72,7 +79,15 @@ impl Engine {
     }
 
     pub(crate) fn batch(&self) -> Batch {
-        Batch { batch: self.db.batch(), engine: self.clone(), shown: false }
+        Batch { batch: self.db.batch(), engine: self.clone(), shown: false, reverts: false }
+    }
+
+    /// The state as it is now, and the epoch that it is of; None where a revert is just becoming visible.
+    pub(crate) fn view_of_epoch(&self) -> (View, Option<Epoch>) {
+        let epoch = || self.reverts.now(|| self.db.visible_seqno());
+        let before = epoch();
+        let view = self.view();
+        (view, before.filter(|_| epoch() == before).map(Epoch))
     }
 
     /// The state that a view taken now would show; None where a change is just becoming visible.
@@ -172,6 +187,8 @@ pub(crate) struct Batch {
     engine: Engine,
     /// Whether an answer may show any of it.
     shown: bool,
+    /// Whether it takes a block back.
+    reverts: bool,
 }
 
 impl Batch {
@@ -182,6 +199,7 @@ impl Batch {
 
     pub(crate) fn delete(&mut self, table: Table, key: &Key) {
         self.shown |= table.is_shown();
+        self.reverts |= table == Table::Block;
         self.batch.remove(self.engine.keyspace(table), key.in_table(table).as_ref());
     }
 
@@ -195,9 +213,11 @@ impl Batch {
     }
 
     fn commit_with(self, durability: Option<PersistMode>) -> Result<(), StoreError> {
-        let Self { batch, engine, shown } = self;
+        let Self { batch, engine, shown, reverts } = self;
+        let visible = || engine.db.visible_seqno();
         let commit = || batch.durability(durability).commit().map_err(backend);
-        if shown { engine.states.change(|| engine.db.visible_seqno(), commit) } else { commit() }
+        let commit = || if reverts { engine.reverts.change(visible, commit) } else { commit() };
+        if shown { engine.states.change(visible, commit) } else { commit() }
     }
 }
 

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Bytes, Holder, Page,
-    PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
+    Account, Address, AddressFacts, AddressOverview, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Bytes,
+    Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
     TransactionFilter, Transfer, TransferFilter,
 };
 use store::{ChainReader, KeptAccounts, StateVersion, StoreError};
@@ -11,20 +11,20 @@ use store::{ChainReader, KeptAccounts, StateVersion, StoreError};
 use crate::aside::{ReadingPlaces, aside};
 use crate::engine::Engine;
 use crate::keys::{Key, Table};
-use crate::read::{Marks, Reading};
+use crate::read::{Memory, Reading};
 use crate::rows::{account_from_row, account_to_row};
 
 /// Reads an embedded store. Cheap to clone, never in the way of the writer.
 #[derive(Debug, Clone)]
 pub struct EmbeddedReader {
     engine: Engine,
-    marks: Arc<Marks>,
+    memory: Arc<Memory>,
     places: Arc<ReadingPlaces>,
 }
 
 impl EmbeddedReader {
     pub(crate) fn new(engine: Engine, places: Arc<ReadingPlaces>) -> Self {
-        Self { engine, marks: Arc::default(), places }
+        Self { engine, memory: Arc::default(), places }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -39,10 +39,10 @@ impl EmbeddedReader {
         question: impl FnOnce(&Reading) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         if let Some(_place) = self.places.take() {
-            return question(&Reading::open(&self.engine, Arc::clone(&self.marks))?);
+            return question(&Reading::open(&self.engine, Arc::clone(&self.memory))?);
         }
-        let (engine, marks) = (self.engine.clone(), self.marks.clone());
-        aside(move || question(&Reading::open(&engine, marks)?)).await
+        let (engine, memory) = (self.engine.clone(), Arc::clone(&self.memory));
+        aside(move || question(&Reading::open(&engine, memory)?)).await
     }
 }
 
@@ -91,6 +91,14 @@ impl ChainReader for EmbeddedReader {
 
     async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError> {
         self.read(move |index| index.find_address(address)).await
+    }
+
+    async fn find_address_overview(
+        &self,
+        address: Address,
+        recent: u32,
+    ) -> Result<Option<AddressOverview>, StoreError> {
+        self.read(move |index| index.find_address_overview(address, recent)).await
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {

@@ -21,7 +21,9 @@ use tower_http::{
 };
 use tracing::Instrument;
 
-use super::{Admission, admission::Admitted, conditional, deadline, panic::AnswerPanic, request_id::RequestId, url_length};
+use super::{
+    Admission, admission::Admitted, conditional, deadline, panic::AnswerPanic, request_id::RequestId, url_length,
+};
 use crate::{
     clock::unix_now,
     error::ApiError,

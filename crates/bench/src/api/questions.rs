@@ -187,5 +187,9 @@ async fn costliest(api: &Api, chain: &RecordedChain) -> anyhow::Result<Question>
     // Windows of full length, all along what is found.
     let last = total.saturating_sub(PAGE_SIZE);
     let windows = WINDOWS.min(last + 1);
-    Ok(Question { name, asked: at(total / 2), others: (0..windows).map(|window| at(last * window / windows)).collect() })
+    Ok(Question {
+        name,
+        asked: at(total / 2),
+        others: (0..windows).map(|window| at(last * window / windows)).collect(),
+    })
 }

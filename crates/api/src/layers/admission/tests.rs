@@ -53,7 +53,11 @@ impl House {
                 "/api/v1/mine",
                 get(async |caller: Caller| caller.must_be(OWNER, OwnerAccess::Guarded).map(|()| "mine")),
             );
-        Self { router: layers::wrap(router, Arc::new(admission), KeptAnswers::new(0, Box::new(|| None))), records, keys }
+        Self {
+            router: layers::wrap(router, Arc::new(admission), KeptAnswers::new(0, Box::new(|| None))),
+            records,
+            keys,
+        }
     }
 
     async fn key(&self) -> String {
