@@ -203,19 +203,20 @@ impl Batch {
         self.batch.remove(self.engine.keyspace(table), key.in_table(table).as_ref());
     }
 
+    /// Returns once the writes would survive the end of the process, whatever its manner.
     pub(crate) fn commit(self) -> Result<(), StoreError> {
-        self.commit_with(None)
+        self.commit_with(PersistMode::Buffer)
     }
 
     /// Returns once the writes would survive a loss of power.
     pub(crate) fn commit_durably(self) -> Result<(), StoreError> {
-        self.commit_with(Some(PersistMode::SyncAll))
+        self.commit_with(PersistMode::SyncAll)
     }
 
-    fn commit_with(self, durability: Option<PersistMode>) -> Result<(), StoreError> {
+    fn commit_with(self, durability: PersistMode) -> Result<(), StoreError> {
         let Self { batch, engine, shown, reverts } = self;
         let visible = || engine.db.visible_seqno();
-        let commit = || batch.durability(durability).commit().map_err(backend);
+        let commit = || batch.durability(Some(durability)).commit().map_err(backend);
         let commit = || if reverts { engine.reverts.change(visible, commit) } else { commit() };
         if shown { engine.states.change(visible, commit) } else { commit() }
     }
