@@ -29,6 +29,21 @@ pub enum AccountUnknown {
     TooSlow,
 }
 
+/// What the node told of an account.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Told {
+    pub(crate) account: Account,
+    pub(crate) when: ToldWhen,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToldWhen {
+    /// Of the very block that was asked for.
+    OfTheTip,
+    /// At some time before, since it does not answer now.
+    Earlier,
+}
+
 /// Balances, nonces and code: asked of the node, remembered for as long as the tip stands, kept for when the node is
 /// away.
 pub struct Accounts {
@@ -52,13 +67,18 @@ impl Accounts {
 
     /// The account at the tip; where the node does not tell, the last one it told.
     pub async fn at(&self, tip: BlockRef, address: Address) -> Result<Account, AccountError> {
+        Ok(self.told_at(tip, address).await?.account)
+    }
+
+    /// The same, and when it was told.
+    pub(crate) async fn told_at(&self, tip: BlockRef, address: Address) -> Result<Told, AccountError> {
         match self.ask_once(tip, address).await {
-            Ok(account) => Ok(account),
+            Ok(account) => Ok(Told { account, when: ToldWhen::OfTheTip }),
             Err(cause) => match self.kept.find_account(address).await? {
                 Some(account) => {
                     let error: &dyn std::error::Error = &cause;
                     tracing::debug!(error, %address, block = account.block, "answered with the account last kept");
-                    Ok(account)
+                    Ok(Told { account, when: ToldWhen::Earlier })
                 }
                 None => Err(AccountError::Unknown(cause)),
             },

@@ -9,13 +9,14 @@ use axum::{
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::error::ApiError;
+use crate::{error::ApiError, kept_answers::OfTheIndex};
 
 /// A JSON body, with what a cache may do with it. It is written once: the same bytes are hashed and sent.
 #[derive(Debug)]
 pub(crate) struct Answer<T> {
     value: T,
     freshness: Freshness,
+    of_the_index: Option<OfTheIndex>,
 }
 
 /// How long an answer stays true.
@@ -31,7 +32,13 @@ pub(crate) enum Freshness {
 
 impl<T: Serialize> Answer<T> {
     pub(crate) fn new(value: T, freshness: Freshness) -> Self {
-        Self { value, freshness }
+        Self { value, freshness, of_the_index: None }
+    }
+
+    /// Says that it follows from the index and the request alone, so that it may be told again for as long as the index
+    /// stands. Not of what anybody else was asked, nor of what belongs to a caller.
+    pub(crate) fn of_the_index(self) -> Self {
+        Self { of_the_index: Some(OfTheIndex), ..self }
     }
 }
 
@@ -47,11 +54,28 @@ impl Freshness {
 
 impl<T: Serialize> IntoResponse for Answer<T> {
     fn into_response(self) -> Response {
-        match serde_json::to_vec(&self.value) {
-            Ok(body) => json_response(body.into(), self.freshness),
+        match write(&self.value) {
+            Ok(body) => {
+                let mut response = json_response(body.into(), self.freshness);
+                if let Some(mark) = self.of_the_index {
+                    response.extensions_mut().insert(mark);
+                }
+                response
+            }
             Err(error) => ApiError::from(error).into_response(),
         }
     }
+}
+
+/// Room for a page of a list, so that it is written without being moved.
+const ORDINARY_BYTES: usize = 16 * 1024;
+
+fn write(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    let mut body = Vec::with_capacity(ORDINARY_BYTES);
+    serde_json::to_writer(&mut body, value)?;
+    // It may be kept for long.
+    body.shrink_to_fit();
+    Ok(body)
 }
 
 /// An answer of JSON that is written already.

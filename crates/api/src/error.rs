@@ -119,6 +119,8 @@ pub(crate) enum ApiError {
     Panicked { message: String },
     #[error("an answer could not be written")]
     Unwritable(#[from] serde_json::Error),
+    #[error("an answer could not be compressed")]
+    Unpackable(#[source] axum::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("the index has addresses but no tip")]
@@ -180,7 +182,9 @@ impl ApiError {
             Self::Call(error) => call_code(error),
             Self::MethodNotAllowed => ProblemCode::MethodNotAllowed,
             Self::UriTooLong => ProblemCode::UriTooLong,
-            Self::Panicked { .. } | Self::Unwritable(_) | Self::Vault(_) => ProblemCode::InternalError,
+            Self::Panicked { .. } | Self::Unwritable(_) | Self::Unpackable(_) | Self::Vault(_) => {
+                ProblemCode::InternalError
+            }
             Self::Store(_) | Self::NoTip => ProblemCode::StoreUnavailable,
             Self::NodeUnavailable(_) | Self::WalletUnknown(_) => ProblemCode::NodeUnavailable,
             Self::DeadlineExceeded => ProblemCode::DeadlineExceeded,

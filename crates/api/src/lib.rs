@@ -9,6 +9,7 @@ mod clock;
 mod dexes;
 mod document;
 mod error;
+mod kept_answers;
 mod keys;
 mod labels;
 mod layers;

@@ -10,6 +10,7 @@ pub fn router(state: ApiState) -> Router {
     document::complete(&mut document, state.access);
     let document = routes::OpenApiDocument(document::write(&document));
     let admission = Arc::clone(&state.admission);
+    let answers = state.kept_answers();
     let pages = routes::docs_router();
-    layers::wrap(routes.layer(Extension(document)).merge(pages).with_state(Arc::new(state)), admission)
+    layers::wrap(routes.layer(Extension(document)).merge(pages).with_state(Arc::new(state)), admission, answers)
 }

@@ -11,6 +11,7 @@ use crate::{
     Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix, TrustedProxies,
     accounts::Accounts,
     answer::Freshness,
+    kept_answers::{IndexState, KeptAnswers},
     keys::{KeyIssuer, KeyRing, KeyUses},
     layers::Admission,
     limits::RateLimits,
@@ -40,6 +41,8 @@ pub struct ApiParts {
     pub access: OwnerAccess,
     pub limits: LimitConfig,
     pub proxies: TrustedProxies,
+    /// Bytes of answers to keep for those who ask the same.
+    pub answer_bytes: u64,
 }
 
 /// What the handlers work with.
@@ -60,6 +63,7 @@ pub struct ApiState {
     pub(crate) access: OwnerAccess,
     pub(crate) admission: Arc<Admission>,
     pub(crate) streams: Streams,
+    answer_bytes: u64,
 }
 
 impl ApiState {
@@ -91,7 +95,14 @@ impl ApiState {
             access: parts.access,
             admission: Arc::new(admission),
             streams: Streams::default(),
+            answer_bytes: parts.answer_bytes,
         }
+    }
+
+    /// A place for answers that are told again while the index stands.
+    pub(crate) fn kept_answers(&self) -> KeptAnswers {
+        let state = IndexState::of(Arc::clone(&self.chain), Arc::clone(&self.verified), self.sync.clone());
+        KeptAnswers::new(self.answer_bytes, state)
     }
 
     /// How keys are used, for someone to write it down.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use self::backfill::Beside;
 use self::bare::BareHandler;
 pub(crate) use self::bare::serve as serve_bare;
-use self::load::{Load, Measured};
+use self::load::{Load, Measured, Requests};
 use self::questions::Question;
 use crate::chain::RecordedChain;
 use crate::explorer::Explorer;
@@ -32,37 +32,86 @@ pub(crate) struct ApiFigures {
 struct Row {
     question: Question,
     bytes: usize,
-    bare: Measured,
-    full: Measured,
+    bare: Loaded,
+    /// The same question over and over.
+    same: Loaded,
     half: Measured,
     beside: Beside,
+    /// Questions that are all different, of an explorer that keeps no answers, and the bare handler in the same minute.
+    different: Different,
+}
+
+struct Different {
+    bare: Loaded,
+    explorer: Loaded,
+}
+
+/// A full load, and what the process under it spent.
+struct Loaded {
+    measured: Measured,
+    cpu_micros: f64,
+}
+
+impl Loaded {
+    async fn run(
+        url: &str,
+        requests: &Requests,
+        lasting: Duration,
+        cpu_seconds: impl Fn() -> anyhow::Result<f64>,
+    ) -> anyhow::Result<Self> {
+        load::run(url, requests, Load::Full, WARM_UP).await?;
+        let before = cpu_seconds()?;
+        let measured = load::run(url, requests, Load::Full, lasting).await?;
+        let cpu_micros = (cpu_seconds()? - before) * 1e6 / measured.latencies.len().max(1) as f64;
+        Ok(Self { measured, cpu_micros })
+    }
+
+    async fn of_bare(body: &[u8], requests: &Requests, lasting: Duration) -> anyhow::Result<Self> {
+        let bare = BareHandler::start(body).await?;
+        let loaded = Self::run(&bare.url, requests, lasting, || bare.cpu_seconds()).await?;
+        bare.stop().await?;
+        Ok(loaded)
+    }
+
+    async fn of_explorer(explorer: &Explorer, requests: &Requests, lasting: Duration) -> anyhow::Result<Self> {
+        Self::run(&explorer.url, requests, lasting, || explorer.cpu_seconds()).await
+    }
+
+    fn per_second(&self) -> f64 {
+        self.measured.per_second()
+    }
 }
 
 pub(crate) async fn measure(chain: &RecordedChain, data: &Path, lasting: Duration) -> anyhow::Result<ApiFigures> {
+    let explorer = Explorer::start_forgetful(&chain.url(), data).await?;
+    explorer.wait_for_tip(chain.head).await?;
+    let mut questions = Vec::new();
+    for question in questions::all(&explorer, chain).await? {
+        tell(format!("api, all different: {}", question.name));
+        // The bare handler before and the explorer after it, in the same minute: noise hits both.
+        let body = load::answer(&explorer.url, &question.same()[0]).await?;
+        let bare = Loaded::of_bare(&body, &question.same(), lasting).await?;
+        let explorer = Loaded::of_explorer(&explorer, &question.different(), lasting).await?;
+        questions.push((question, body, Different { bare, explorer }));
+    }
+    explorer.stop().await?;
     let explorer = Explorer::start(&chain.url(), data).await?;
     explorer.wait_for_tip(chain.head).await?;
-    let questions = questions::all(&explorer, chain).await?;
     let mut rows = Vec::new();
-    for question in questions {
+    for (question, body, different) in questions {
         tell(format!("api: {}", question.name));
-        let request = question.request();
-        let body = load::answer(&explorer.url, &request).await?;
-        let bare = BareHandler::start(&body).await?;
-        // The bare handler before and the explorer after it, in the same minute: noise hits both.
-        load::run(&bare.url, &request, Load::Full, WARM_UP).await?;
-        let bare_load = load::run(&bare.url, &request, Load::Full, lasting).await?;
-        bare.stop().await?;
-        load::run(&explorer.url, &request, Load::Full, WARM_UP).await?;
-        let full = load::run(&explorer.url, &request, Load::Full, lasting).await?;
-        let half = load::run(&explorer.url, &request, Load::PerSecond(full.per_second() / 2.0), lasting).await?;
-        rows.push((question, body.len(), bare_load, full, half));
+        let requests = question.same();
+        let bare = Loaded::of_bare(&body, &requests, lasting).await?;
+        let same = Loaded::of_explorer(&explorer, &requests, lasting).await?;
+        let half = load::run(&explorer.url, &requests, Load::PerSecond(same.per_second() / 2.0), lasting).await?;
+        rows.push((question, body.len(), different, bare, same, half));
     }
     explorer.stop().await?;
     let mut measured = Vec::new();
-    for (question, bytes, bare, full, half) in rows {
+    for (question, bytes, different, bare, same, half) in rows {
         tell(format!("api, while a backfill runs: {}", question.name));
-        let beside = backfill::measure(chain, &question, full.per_second() / 2.0, lasting).await?;
-        measured.push(Row { question, bytes, bare, full, half, beside });
+        let beside = backfill::measure(chain, &question, same.per_second() / 2.0, lasting).await?;
+        measured.push(Row { question, bytes, bare, same, half, beside, different });
     }
     Ok(ApiFigures { rows: measured })
 }
@@ -70,13 +119,21 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, lasting: Duratio
 impl fmt::Display for ApiFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} connections, each with one request under way.\n", load::CONNECTIONS)?;
-        writeln!(f, "| full load | bytes | bare handler | explorer | ratio (bound: {LEAST_OF_BARE}) | |")?;
-        writeln!(f, "|---|---|---|---|---|---|")?;
-        for Row { question, bytes, bare, full, .. } in &self.rows {
-            let (bare, full) = (bare.per_second(), full.per_second());
-            let (ratio, name) = (full / bare, &question.name);
-            let verdict = verdict(ratio >= LEAST_OF_BARE);
-            writeln!(f, "| {name} | {bytes} | {bare:.0}/s | {full:.0}/s | {ratio:.2} | {verdict} |")?;
+        writeln!(
+            f,
+            "| full load, the same question again and again | bytes | bare handler | explorer | ratio (bound: {LEAST_OF_BARE}) | | CPU of a request, bare | explorer |"
+        )?;
+        writeln!(f, "|---|---|---|---|---|---|---|---|")?;
+        for Row { question, bytes, bare, same, .. } in &self.rows {
+            write_ratio(f, &question.name, *bytes, bare, same)?;
+        }
+        writeln!(
+            f,
+            "\n| full load, questions all different, none kept | bytes | bare handler | explorer | ratio | (of {LEAST_OF_BARE}) | CPU of a request, bare | explorer |"
+        )?;
+        writeln!(f, "|---|---|---|---|---|---|---|---|")?;
+        for Row { question, bytes, different, .. } in &self.rows {
+            write_ratio(f, &question.name, *bytes, &different.bare, &different.explorer)?;
         }
         writeln!(f, "\n| half load | requests | median | p99 (bound: {}) | |", millis(LONGEST))?;
         writeln!(f, "|---|---|---|---|---|")?;
@@ -113,11 +170,24 @@ impl fmt::Display for ApiFigures {
                 "| {name} | {seconds:.1} s | {rate:.0}/s | {median} | {p99} | {verdict} | {indexing:.0} tx/s |"
             )?;
         }
-        let of = |name: &str| self.rows.iter().find(|row| row.question.name == name).map(|row| row.full.per_second());
-        if let (Some(first), Some(last)) = (of(questions::FIRST_PAGE), of(questions::LAST_PAGE)) {
-            let (ratio, kept) = (first / last, verdict(first / last <= DEEPEST));
-            writeln!(f, "\nThe last page costs {ratio:.2} times the first one (bound: {DEEPEST}, {kept}).")?;
+        let row = |name: &str| self.rows.iter().find(|row| row.question.name == name);
+        if let (Some(first), Some(last)) = (row(questions::FIRST_PAGE), row(questions::LAST_PAGE)) {
+            let same = first.same.per_second() / last.same.per_second();
+            let anew = first.different.explorer.per_second() / last.different.explorer.per_second();
+            let (kept, kept_anew) = (verdict(same <= DEEPEST), verdict(anew <= DEEPEST));
+            writeln!(f, "\nThe last page costs {same:.2} times the first one (bound: {DEEPEST}, {kept}).")?;
+            writeln!(f, "Read anew, the last half of the pages costs {anew:.2} times the first half ({kept_anew}).")?;
         }
         Ok(())
     }
+}
+
+fn write_ratio(f: &mut fmt::Formatter<'_>, name: &str, bytes: usize, bare: &Loaded, explorer: &Loaded) -> fmt::Result {
+    let (rate, bare_rate) = (explorer.per_second(), bare.per_second());
+    let (ratio, verdict) = (rate / bare_rate, verdict(rate / bare_rate >= LEAST_OF_BARE));
+    let (cpu, bare_cpu) = (explorer.cpu_micros, bare.cpu_micros);
+    writeln!(
+        f,
+        "| {name} | {bytes} | {bare_rate:.0}/s | {rate:.0}/s | {ratio:.2} | {verdict} | {bare_cpu:.1} us | {cpu:.1} us |"
+    )
 }

@@ -27,6 +27,15 @@ fn binary() -> anyhow::Result<Command> {
     Ok(Command::new(binary))
 }
 
+/// CPU seconds that a process used so far, user and system.
+pub(crate) fn cpu_seconds(process: u32) -> anyhow::Result<f64> {
+    let fields = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The name of the program, in brackets, may hold spaces: what counts comes after it.
+    let after_name = fields.rsplit(')').next().unwrap_or_default();
+    let ticks = after_name.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
+    Ok(ticks.sum::<Result<f64, _>>()? / TICKS_PER_SECOND)
+}
+
 pub(crate) struct Explorer {
     process: Child,
     pub(crate) url: String,
@@ -43,6 +52,11 @@ impl Explorer {
     /// The same, with further options.
     pub(crate) async fn start_with(rpc: &str, data: &Path, options: &[&str]) -> anyhow::Result<Self> {
         Self::spawn(rpc, data, &[&["--anonymous-requests-per-minute", "0"], options].concat()).await
+    }
+
+    /// Starts it so that it reads every answer anew, whatever was asked before.
+    pub(crate) async fn start_forgetful(rpc: &str, data: &Path) -> anyhow::Result<Self> {
+        Self::start_with(rpc, data, &["--answers", "0"]).await
     }
 
     /// Starts it with a limit of requests a minute for callers without a key.
@@ -121,11 +135,7 @@ impl Explorer {
 
     /// CPU seconds used so far, user and system.
     pub(crate) fn cpu_seconds(&self) -> anyhow::Result<f64> {
-        let fields = self.proc_file("stat")?;
-        // The name of the program, in brackets, may hold spaces: what counts comes after it.
-        let after_name = fields.rsplit(')').next().unwrap_or_default();
-        let ticks = after_name.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
-        Ok(ticks.sum::<Result<f64, _>>()? / TICKS_PER_SECOND)
+        cpu_seconds(self.process.id().context("the explorer has ended")?)
     }
 
     /// CPU nanoseconds of the threads that there are now.

@@ -1,5 +1,7 @@
 use alloy_primitives::{Address, B256};
 
+use crate::{BlockRef, Token, Transaction};
+
 /// What the index knows of an address. Balance, nonce and code are the node's to tell: see [`crate::Account`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressFacts {
@@ -19,4 +21,16 @@ pub struct AddressFacts {
 pub struct Creation {
     pub creator: Address,
     pub tx_hash: B256,
+}
+
+/// An address with what was last done there, as of one block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressOverview {
+    /// The newest indexed block.
+    pub tip: BlockRef,
+    pub facts: AddressFacts,
+    /// The newest transactions from or to the address, the newest first.
+    pub recent: Vec<Transaction>,
+    /// The token at the address.
+    pub token: Option<Token>,
 }

@@ -23,7 +23,7 @@ mod verified_contract;
 mod webhook;
 
 pub use account::{Account, Code};
-pub use address::{AddressFacts, Creation};
+pub use address::{AddressFacts, AddressOverview, Creation};
 pub use alloy_primitives::{Address, B256, Bytes, U256};
 pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};

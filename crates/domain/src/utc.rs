@@ -36,11 +36,24 @@ impl fmt::Display for UtcTime {
         let (hour, minute, second) = (second_of_day / 3600, second_of_day / 60 % 60, second_of_day % 60);
         // A chain may claim any time at all, so the far future must be writable too.
         if year > 9999 {
-            write!(f, "+{year:06}")?;
-        } else {
-            write!(f, "{year:04}")?;
+            return write!(f, "+{year:06}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z");
         }
-        write!(f, "-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+        // In one piece, since a page of answers is full of times.
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let millis = u64::try_from(millis).unwrap_or_default();
+        let fields = [(0..4, year), (5..7, month), (8..10, day), (11..13, hour), (14..16, minute), (17..19, second)];
+        for (place, number) in fields.into_iter().chain([(20..23, millis)]) {
+            write_digits(&mut text[place], number);
+        }
+        f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
+    }
+}
+
+/// The last digits of a number, as many as there is room for.
+fn write_digits(place: &mut [u8], mut number: u64) {
+    for digit in place.iter_mut().rev() {
+        *digit = b'0' + u8::try_from(number % 10).unwrap_or_default();
+        number /= 10;
     }
 }
 

@@ -137,9 +137,13 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_RPC_TIMEOUT", value_name = "SECONDS")]
     pub(crate) rpc_timeout: Option<u64>,
 
-    /// Megabytes of memory for recently read data, unwritten blocks and ends of lists [default: 768]
+    /// Megabytes of memory for what grows with the chain and its traffic [default: 768]
     #[arg(long, env = "EXPLORER_MEMORY", value_name = "MB")]
     pub(crate) memory: Option<u64>,
+
+    /// Megabytes of that memory for answers that are told again while they hold [default: a part of it]
+    #[arg(long, env = "EXPLORER_ANSWERS", value_name = "MB")]
+    pub(crate) answers: Option<u64>,
 
     /// What to log, such as `info` or `ingest=debug,warn` [default: info]
     #[arg(long, env = "EXPLORER_LOG", value_name = "FILTER")]
@@ -187,6 +191,7 @@ impl RunOptions {
             rpc_concurrency: self.rpc_concurrency.or(other.rpc_concurrency),
             rpc_timeout: self.rpc_timeout.or(other.rpc_timeout),
             memory: self.memory.or(other.memory),
+            answers: self.answers.or(other.answers),
             log: self.log.or(other.log),
             log_format: self.log_format.or(other.log_format),
             config: self.config.or(other.config),

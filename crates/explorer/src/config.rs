@@ -94,7 +94,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     if node.max_concurrency == 0 || node.request_timeout.is_zero() {
         bail!("--rpc-concurrency and --rpc-timeout must be at least 1");
     }
-    let memory = options.memory.map(MemoryBudget::of_megabytes).transpose()?.unwrap_or_default();
+    let memory = MemoryBudget::new(options.memory, options.answers)?;
     let labels = match &options.labels {
         Some(path) => Labels::parse(&read_text(path)?)
             .with_context(|| format!("the labels file {} is not right", path.display()))?,

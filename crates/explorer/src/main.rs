@@ -26,6 +26,10 @@ use crate::cli::{Cli, Command};
 /// For background work that does not end by itself once everything has been told to stop.
 const LAST_PATIENCE: Duration = Duration::from_millis(300);
 
+/// Beyond one for each core: a read that waits for the disk holds up the thread that makes it, and two are never made to
+/// read.
+const SPARE_THREADS: usize = 2;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match start(cli) {
@@ -38,7 +42,8 @@ fn main() -> ExitCode {
 }
 
 fn start(cli: Cli) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let threads = std::thread::available_parallelism()?.get() + SPARE_THREADS;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     let result = runtime.block_on(async {
         match cli.command {
             Command::Run(options) => run::run(*options).await,

@@ -13,20 +13,33 @@ const BYTES_OF_AN_ENTRY: u64 = 320;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MemoryBudget {
     bytes: u64,
+    answers: u64,
 }
 
 impl Default for MemoryBudget {
     fn default() -> Self {
-        Self { bytes: DEFAULT_MEGABYTES * MEGABYTE }
+        Self::shared_out(DEFAULT_MEGABYTES * MEGABYTE)
     }
 }
 
 impl MemoryBudget {
-    pub(crate) fn of_megabytes(megabytes: u64) -> anyhow::Result<Self> {
+    /// Megabytes in all, and for answers alone, where the operator says so.
+    pub(crate) fn new(all: Option<u64>, answers: Option<u64>) -> anyhow::Result<Self> {
+        let megabytes = all.unwrap_or(DEFAULT_MEGABYTES);
         if megabytes < LEAST_MEGABYTES {
             bail!("--memory {megabytes} is too little: give at least {LEAST_MEGABYTES} (megabytes)");
         }
-        Ok(Self { bytes: megabytes.saturating_mul(MEGABYTE) })
+        let usual = Self::shared_out(megabytes.saturating_mul(MEGABYTE));
+        Ok(Self { answers: answers.map_or(usual.answers, |megabytes| megabytes.saturating_mul(MEGABYTE)), ..usual })
+    }
+
+    fn shared_out(bytes: u64) -> Self {
+        Self { bytes, answers: bytes / 24 }
+    }
+
+    /// Answers that the API tells again as long as they hold.
+    pub(crate) fn answers(self) -> u64 {
+        self.answers
     }
 
     /// Two thirds, of which half are buffers of what was written last: four, of a twelfth each.
@@ -51,17 +64,25 @@ mod tests {
     #[test]
     fn no_more_is_given_out_than_there_is() {
         for megabytes in [LEAST_MEGABYTES, 768, 16_384] {
-            let budget = MemoryBudget::of_megabytes(megabytes).unwrap();
+            let budget = MemoryBudget::new(Some(megabytes), None).unwrap();
             let store = budget.store();
             let entries = store.writer_cache_entries as u64 * BYTES_OF_AN_ENTRY;
-            let given = store.cache_bytes + 4 * store.write_buffer_bytes + entries + budget.waiting_blocks() as u64;
+            let store = store.cache_bytes + 4 * store.write_buffer_bytes + entries;
+            let given = store + budget.waiting_blocks() as u64 + budget.answers();
             assert!(given <= megabytes * MEGABYTE, "{given} of {megabytes} MB");
         }
     }
 
     #[test]
+    fn answers_get_what_the_operator_says() {
+        assert_eq!(MemoryBudget::new(None, None).unwrap(), MemoryBudget::default());
+        assert_eq!(MemoryBudget::new(None, Some(0)).unwrap().answers(), 0);
+        assert_eq!(MemoryBudget::new(Some(2_000), Some(7)).unwrap().answers(), 7 * MEGABYTE);
+    }
+
+    #[test]
     fn too_little_is_refused_with_the_least_that_will_do() {
-        let refusal = MemoryBudget::of_megabytes(10).unwrap_err().to_string();
+        let refusal = MemoryBudget::new(Some(10), None).unwrap_err().to_string();
         assert_eq!(refusal, "--memory 10 is too little: give at least 96 (megabytes)");
     }
 }

@@ -91,6 +91,7 @@ impl Service {
             proxies: config.proxies,
             token_prefix: config.token_prefix,
             dexes,
+            answer_bytes: config.memory.answers(),
         });
         let sending = hooks.start(&store, &sync, config.token_prefix, &cancel);
         let key_uses = state.key_uses();

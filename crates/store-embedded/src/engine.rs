@@ -8,9 +8,10 @@ use fjall::config::BlockSizePolicy;
 use fjall::{
     Database, Iter, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Snapshot, UserValue,
 };
-use store::{BoxError, StoreError};
+use store::{BoxError, StateVersion, StoreError};
 
 use crate::keys::{Key, Table};
+use crate::states::States;
 
 /// Journals above this size are flushed, so that reopening after a crash has little to replay.
 const JOURNAL_BYTES: u64 = 128 << 20;
@@ -21,7 +22,15 @@ const LIST_BLOCK_BYTES: u32 = 16 << 10;
 pub(crate) struct Engine {
     db: Database,
     groups: Arc<[Keyspace; Group::ALL.len()]>,
+    states: Arc<States>,
+    /// What blocks leave behind is only ever added to, but for reverts.
+    reverts: Arc<States>,
 }
+
+/// A time in which no block was taken back. Within it a row of a block, of what stands in it, and of a list keeps what it
+/// says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Epoch(u64);
 
 /// Tables that are written in the same manner share a keyspace: each commit touches all of them, so none sits idle and
 /// pins old journals.
@@ -69,7 +78,7 @@ impl Engine {
         )?;
         let open = |group: Group| db.keyspace(group.name(), || group.options(write_buffer_bytes)).map_err(backend);
         let groups = Arc::new([open(Group::Dense)?, open(Group::Lookup)?, open(Group::Lists)?, open(Group::State)?]);
-        Ok(Self { db, groups })
+        Ok(Self { db, groups, states: Arc::default(), reverts: Arc::default() })
     }
 
     fn keyspace(&self, table: Table) -> &Keyspace {
@@ -82,7 +91,20 @@ impl Engine {
     }
 
     pub(crate) fn batch(&self) -> Batch {
-        Batch { batch: self.db.batch(), engine: self.clone() }
+        Batch { batch: self.db.batch(), engine: self.clone(), shown: false, reverts: false }
+    }
+
+    /// The state as it is now, and the epoch that it is of; None where a revert is just becoming visible.
+    pub(crate) fn view_of_epoch(&self) -> (View, Option<Epoch>) {
+        let epoch = || self.reverts.now(|| self.db.visible_seqno());
+        let before = epoch();
+        let view = self.view();
+        (view, before.filter(|_| epoch() == before).map(Epoch))
+    }
+
+    /// The state that a view taken now would show; None where a change is just becoming visible.
+    pub(crate) fn state(&self) -> Option<StateVersion> {
+        self.states.now(|| self.db.visible_seqno()).map(StateVersion)
     }
 
     /// Returns once everything committed so far would survive a loss of power.
@@ -175,24 +197,40 @@ impl DoubleEndedIterator for Rows {
 pub(crate) struct Batch {
     batch: OwnedWriteBatch,
     engine: Engine,
+    /// Whether an answer may show any of it.
+    shown: bool,
+    /// Whether it takes a block back.
+    reverts: bool,
 }
 
 impl Batch {
     pub(crate) fn put(&mut self, table: Table, key: &Key, value: impl Into<UserValue>) {
+        self.shown |= table.is_shown();
         self.batch.insert(self.engine.keyspace(table), key.in_table(table).as_ref(), value);
     }
 
     pub(crate) fn delete(&mut self, table: Table, key: &Key) {
+        self.shown |= table.is_shown();
+        self.reverts |= table == Table::Block;
         self.batch.remove(self.engine.keyspace(table), key.in_table(table).as_ref());
     }
 
+    /// Returns once the writes would survive the end of the process, whatever its manner.
     pub(crate) fn commit(self) -> Result<(), StoreError> {
-        self.batch.commit().map_err(backend)
+        self.commit_with(PersistMode::Buffer)
     }
 
     /// Returns once the writes would survive a loss of power.
     pub(crate) fn commit_durably(self) -> Result<(), StoreError> {
-        self.batch.durability(Some(PersistMode::SyncAll)).commit().map_err(backend)
+        self.commit_with(PersistMode::SyncAll)
+    }
+
+    fn commit_with(self, durability: PersistMode) -> Result<(), StoreError> {
+        let Self { batch, engine, shown, reverts } = self;
+        let visible = || engine.db.visible_seqno();
+        let commit = || batch.durability(Some(durability)).commit().map_err(backend);
+        let commit = || if reverts { engine.reverts.change(visible, commit) } else { commit() };
+        if shown { engine.states.change(visible, commit) } else { commit() }
     }
 }
 

@@ -17,6 +17,7 @@ mod read;
 mod reader;
 mod rows;
 mod standing;
+mod states;
 mod store;
 mod token_names;
 mod undo;

@@ -5,6 +5,7 @@ mod blocks;
 mod codes;
 mod events;
 mod marks;
+mod memory;
 mod search;
 mod select;
 mod stats;
@@ -20,40 +21,34 @@ use std::sync::Arc;
 use domain::{Address, BlockNumber, BlockRange, TokenFacts};
 use store::StoreError;
 
-pub(crate) use self::marks::Marks;
-use crate::engine::{Engine, View};
+use self::marks::Marks;
+pub(crate) use self::memory::Memory;
+use crate::engine::{Engine, Epoch, View};
 use crate::keys::{AddressId, Key, Table, number_in_key};
 use crate::meta::{self, Tip};
 use crate::rows::{AddressRow, BlockRow, Totals};
 use crate::undo;
 
-/// One question's look at the index. Remembers the addresses, blocks and tokens it has met, since a page repeats them.
+/// One question's look at the index.
 pub(crate) struct Reading {
     view: View,
     tip: Option<Tip>,
-    addresses: RefCell<HashMap<AddressId, Address>>,
-    blocks: RefCell<HashMap<BlockNumber, BlockRow>>,
+    /// None where a revert was just becoming visible: then nothing is known of what others have met.
+    epoch: Option<Epoch>,
+    memory: Arc<Memory>,
+    /// Tokens it has met, since a page repeats them. What is known of one may change with any block.
     token_facts: RefCell<HashMap<AddressId, TokenFacts>>,
-    marks: Arc<Marks>,
     /// No block below this one can be taken back.
     settled_floor: BlockNumber,
 }
 
 impl Reading {
-    pub(crate) fn open(engine: &Engine, marks: Arc<Marks>) -> Result<Self, StoreError> {
+    pub(crate) fn open(engine: &Engine, memory: Arc<Memory>) -> Result<Self, StoreError> {
         // Read before the view is taken: what was settled then is settled in the view.
-        let settled_floor = marks.settled_floor();
-        let view = engine.view();
+        let settled_floor = memory.marks.settled_floor();
+        let (view, epoch) = engine.view_of_epoch();
         let tip = meta::find_tip(&view)?;
-        Ok(Self {
-            view,
-            tip,
-            addresses: RefCell::default(),
-            blocks: RefCell::default(),
-            token_facts: RefCell::default(),
-            marks,
-            settled_floor,
-        })
+        Ok(Self { view, tip, epoch, memory, token_facts: RefCell::default(), settled_floor })
     }
 
     pub(crate) fn view(&self) -> &View {
@@ -65,14 +60,14 @@ impl Reading {
     }
 
     fn marks(&self) -> &Marks {
-        &self.marks
+        &self.memory.marks
     }
 
     /// What runs along the chain, as it stood before the first block that may yet be taken back.
     fn settled_totals(&self) -> Result<Totals, StoreError> {
         let floor = undo::oldest_undo(&self.view, self.settled_floor)?;
         let floor = floor.unwrap_or_else(|| self.tip.map_or(0, |tip| tip.block.number + 1));
-        self.marks.raise_settled_floor(floor);
+        self.memory.marks.raise_settled_floor(floor);
         self.totals_before(floor)
     }
 
@@ -82,30 +77,38 @@ impl Reading {
     }
 
     fn address_row(&self, id: AddressId) -> Result<AddressRow, StoreError> {
+        let key = self.epoch.map(|epoch| (epoch, id));
+        if let Some(row) = key.and_then(|key| self.memory.addresses.get(&key)) {
+            return Ok(row);
+        }
         let row = self.view.get(Table::Address, &Key::id(id))?;
-        AddressRow::from_row(&row.ok_or(StoreError::Corrupt("an address id without an address"))?)
+        let row = AddressRow::from_row(&row.ok_or(StoreError::Corrupt("an address id without an address"))?)?;
+        if let Some(key) = key {
+            self.memory.addresses.insert(key, row);
+        }
+        Ok(row)
     }
 
     fn address(&self, id: AddressId) -> Result<Address, StoreError> {
-        if let Some(address) = self.addresses.borrow().get(&id) {
-            return Ok(*address);
-        }
-        let address = self.address_row(id)?.address;
-        self.addresses.borrow_mut().insert(id, address);
-        Ok(address)
+        Ok(self.address_row(id)?.address)
     }
 
-    fn find_block_row(&self, number: BlockNumber) -> Result<Option<BlockRow>, StoreError> {
-        if let Some(row) = self.blocks.borrow().get(&number) {
-            return Ok(Some(row.clone()));
+    fn find_block_row(&self, number: BlockNumber) -> Result<Option<Arc<BlockRow>>, StoreError> {
+        // Another reading may have met a block that this one's state does not have yet.
+        let indexed = self.tip.is_some_and(|tip| number <= tip.block.number);
+        let key = self.epoch.filter(|_| indexed).map(|epoch| (epoch, number));
+        if let Some(row) = key.and_then(|key| self.memory.blocks.get(&key)) {
+            return Ok(Some(row));
         }
         let Some(row) = self.view.get(Table::Block, &Key::block(number))? else { return Ok(None) };
-        let row = BlockRow::from_row(&row)?;
-        self.blocks.borrow_mut().insert(number, row.clone());
+        let row = Arc::new(BlockRow::from_row(&row)?);
+        if let Some(key) = key {
+            self.memory.blocks.insert(key, Arc::clone(&row));
+        }
         Ok(Some(row))
     }
 
-    fn block_row(&self, number: BlockNumber) -> Result<BlockRow, StoreError> {
+    fn block_row(&self, number: BlockNumber) -> Result<Arc<BlockRow>, StoreError> {
         self.find_block_row(number)?.ok_or(StoreError::Corrupt("a block is missing below the tip"))
     }
 

@@ -2,46 +2,56 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Bytes, Holder, Page,
-    PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
+    Account, Address, AddressFacts, AddressOverview, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Bytes,
+    Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
     TransactionFilter, Transfer, TransferFilter,
 };
-use store::{ChainReader, KeptAccounts, StoreError};
+use store::{ChainReader, KeptAccounts, StateVersion, StoreError};
 
-use crate::aside::aside;
+use crate::aside::{ReadingPlaces, aside};
 use crate::engine::Engine;
 use crate::keys::{Key, Table};
-use crate::read::{Marks, Reading};
+use crate::read::{Memory, Reading};
 use crate::rows::{account_from_row, account_to_row};
 
 /// Reads an embedded store. Cheap to clone, never in the way of the writer.
 #[derive(Debug, Clone)]
 pub struct EmbeddedReader {
     engine: Engine,
-    marks: Arc<Marks>,
+    memory: Arc<Memory>,
+    places: Arc<ReadingPlaces>,
 }
 
 impl EmbeddedReader {
-    pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine, marks: Arc::default() }
+    pub(crate) fn new(engine: Engine, places: Arc<ReadingPlaces>) -> Self {
+        Self { engine, memory: Arc::default(), places }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Runs one question against one state of the index, where waiting for the disk does no harm.
+    /// Runs one question against one state of the index. Nearly always all of it is in memory, and to hand it to another
+    /// thread would cost more than to answer it; so it is answered here while there is a place, and aside where those who
+    /// have them may be waiting for the disk.
     async fn read<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Reading) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (engine, marks) = (self.engine.clone(), self.marks.clone());
-        aside(move || question(&Reading::open(&engine, marks)?)).await
+        if let Some(_place) = self.places.take() {
+            return question(&Reading::open(&self.engine, Arc::clone(&self.memory))?);
+        }
+        let (engine, memory) = (self.engine.clone(), Arc::clone(&self.memory));
+        aside(move || question(&Reading::open(&engine, memory)?)).await
     }
 }
 
 #[async_trait]
 impl ChainReader for EmbeddedReader {
+    fn state(&self) -> Option<StateVersion> {
+        self.engine.state()
+    }
+
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError> {
         self.read(|index| Ok(index.tip().map(|tip| tip.block))).await
     }
@@ -81,6 +91,14 @@ impl ChainReader for EmbeddedReader {
 
     async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError> {
         self.read(move |index| index.find_address(address)).await
+    }
+
+    async fn find_address_overview(
+        &self,
+        address: Address,
+        recent: u32,
+    ) -> Result<Option<AddressOverview>, StoreError> {
+        self.read(move |index| index.find_address_overview(address, recent)).await
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {

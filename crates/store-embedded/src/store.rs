@@ -1,8 +1,10 @@
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use domain::{BlockNumber, ChainIdentity};
 use store::StoreError;
 
+use crate::aside::ReadingPlaces;
 use crate::engine::Engine;
 use crate::meta::{self, Binding, SCHEMA};
 use crate::reader::EmbeddedReader;
@@ -34,6 +36,8 @@ impl Default for StoreOptions {
 pub struct EmbeddedStore {
     engine: Engine,
     options: StoreOptions,
+    /// Shared by all who read.
+    places: Arc<ReadingPlaces>,
     user_records: EmbeddedUserRecords,
     verified_contracts: EmbeddedVerifiedContracts,
     webhook_records: EmbeddedWebhookRecords,
@@ -58,9 +62,10 @@ impl EmbeddedStore {
             }
         }
         let user_records = EmbeddedUserRecords::new(engine.clone());
-        let verified_contracts = EmbeddedVerifiedContracts::new(engine.clone());
+        let places = Arc::<ReadingPlaces>::default();
+        let verified_contracts = EmbeddedVerifiedContracts::new(engine.clone(), Arc::clone(&places));
         let webhook_records = EmbeddedWebhookRecords::new(engine.clone());
-        Ok(Self { engine, options, user_records, verified_contracts, webhook_records })
+        Ok(Self { engine, options, places, user_records, verified_contracts, webhook_records })
     }
 
     /// The chain that the data is of; None while nothing was indexed yet.
@@ -103,7 +108,7 @@ impl EmbeddedStore {
 
     #[must_use]
     pub fn reader(&self) -> EmbeddedReader {
-        EmbeddedReader::new(self.engine.clone())
+        EmbeddedReader::new(self.engine.clone(), Arc::clone(&self.places))
     }
 
     #[must_use]

@@ -50,6 +50,7 @@ pub async fn run(mut subject: Subject, plan: Plan) {
     let mut chain = RandomChain::new(plan.seed);
     let mut model = Model::default();
     checks::all(&subject, &model, &chain, &mut rng).await;
+    let mut last_shown = checks::Shown::by(&subject, &chain).await;
 
     let (mut committed, mut step) = (0, 0);
     while committed < plan.blocks {
@@ -80,6 +81,7 @@ pub async fn run(mut subject: Subject, plan: Plan) {
             "tip after step {step} of seed {}",
             plan.seed
         );
+        last_shown = last_shown.then(checks::Shown::by(&subject, &chain).await);
         if step % plan.steps_between_checks == 0 {
             checks::all(&subject, &model, &chain, &mut rng).await;
             checks::refusals(&mut subject, &model, &mut chain).await;
@@ -195,7 +197,9 @@ async fn commit(subject: &mut Subject, model: &mut Model, chain: &mut RandomChai
     // Final blocks come first on a real chain; here they may come at any time, and cut the way back short.
     let undo =
         if rng.random_ratio(1, 40) { Undo::Discard } else { Undo::Keep { down_to: last.saturating_sub(UNDO_DEPTH) } };
+    let before = subject.reader.state();
     subject.writer.commit(blocks.clone(), undo).await.expect("commit");
+    assert_ne!(subject.reader.state(), before, "blocks make another state");
     model.commit(blocks, undo);
     count
 }

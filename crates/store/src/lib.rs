@@ -10,7 +10,7 @@ mod verified_contracts;
 mod webhook_records;
 
 pub use error::{BoxError, StoreError};
-pub use traits::{ChainReader, ChainWriter, KeptAccounts, Undo};
+pub use traits::{ChainReader, ChainWriter, KeptAccounts, StateVersion, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 pub use verified_contracts::{Kept, VerifiedContracts};
 pub use webhook_records::{

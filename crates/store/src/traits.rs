@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, AuditSample, AuditVerdict, B256, BalanceQuestion, Block, BlockChanges,
-    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool, Stats, Token,
-    TokenBalance, TokenFacts, TokenQuestion, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFilter,
-    Transfer, TransferFilter, U256,
+    Account, Address, AddressFacts, AddressOverview, AuditSample, AuditVerdict, B256, BalanceQuestion, Block,
+    BlockChanges, BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool,
+    Stats, Token, TokenBalance, TokenFacts, TokenQuestion, Trade, TradeFilter, Transaction, TransactionEvents,
+    TransactionFilter, Transfer, TransferFilter, U256,
 };
 
 use crate::StoreError;
@@ -76,9 +76,17 @@ pub trait ChainWriter: Send + Sync {
     async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError>;
 }
 
+/// One state of what can be asked of a store. Every change makes another one, which never was before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StateVersion(pub u64);
+
 /// Everything the index can be asked. Each call sees one consistent state.
 #[async_trait]
 pub trait ChainReader: Send + Sync {
+    /// The state that a question asked now would be answered from: as long as it is the same, so is every answer. None
+    /// where that cannot be told just now.
+    fn state(&self) -> Option<StateVersion>;
+
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError>;
 
     async fn stats(&self) -> Result<Stats, StoreError>;
@@ -102,6 +110,10 @@ pub trait ChainReader: Send + Sync {
     async fn find_transaction_events(&self, hash: B256, limit: u32) -> Result<Option<TransactionEvents>, StoreError>;
 
     async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError>;
+
+    /// The same with the newest transactions from or to the address, so many at most, all of one state.
+    async fn find_address_overview(&self, address: Address, recent: u32)
+    -> Result<Option<AddressOverview>, StoreError>;
 
     /// The hash of the contract's code at an address; None where there is none, or where it was not asked yet. Follows
     /// a moment behind the tip.

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use domain::{Address, B256, Page, PageRequest, VerifiedContract, VerifiedSummary};
 
-use crate::StoreError;
+use crate::{StateVersion, StoreError};
 
 /// What became of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,10 @@ pub enum Kept {
 /// A change is durable before the call returns, and takes effect wholly or not at all.
 #[async_trait]
 pub trait VerifiedContracts: Send + Sync {
+    /// The state that a question asked now would be answered from, as [`ChainReader::state`](crate::ChainReader::state)
+    /// tells it.
+    fn state(&self) -> Option<StateVersion>;
+
     async fn find_verified(&self, address: Address) -> Result<Option<VerifiedContract>, StoreError>;
 
     /// The same, without sources.

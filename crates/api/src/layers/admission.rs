@@ -4,14 +4,12 @@ use std::{
 };
 
 use axum::{
-    extract::{ConnectInfo, Request, State},
+    extract::{ConnectInfo, Request},
     http::{HeaderMap, HeaderName},
-    middleware::Next,
-    response::{IntoResponse, Response},
 };
 
 use crate::{
-    clock::{unix_millis_now, unix_now},
+    clock::unix_millis_now,
     error::ApiError,
     keys::{Caller, KeyRing, KeyText},
     limits::{Asking, Client, RateLimits, TrustedProxies, Verdict},
@@ -37,34 +35,42 @@ enum Identity {
     Unknown(ApiError),
 }
 
-/// Lets a request to the API in, or turns it away; either way the answer tells how the caller stands.
-pub(super) async fn admit(State(admission): State<Arc<Admission>>, mut request: Request, next: Next) -> Response {
-    let path = request.uri().path();
-    if !path.starts_with(API) {
-        return next.run(request).await;
-    }
-    let client = admission.client_of(&request);
-    if UNCOUNTED.contains(&path) {
-        let verdict = admission.limits.look(client);
-        return with_headers(next.run(request).await, &verdict);
-    }
-    let identity = admission.identify(request.headers()).await;
-    let verdict = admission.limits.draw(client, asking(&identity));
-    let response = match (verdict.retry_after(), identity) {
-        (Some(retry_after), identity) => refuse(retry_after, &identity).into_response(),
-        (None, Identity::Unknown(error)) => error.into_response(),
-        (None, Identity::Known(caller)) => {
-            if let Caller::WithKey(key) = &caller {
-                admission.keys.note_use(key, unix_millis_now());
-            }
-            request.extensions_mut().insert(caller);
-            next.run(request).await
-        }
-    };
-    with_headers(response, &verdict)
+/// What became of a request at the door.
+pub(super) struct Admitted {
+    /// Why it is not to be answered.
+    pub(super) refusal: Option<ApiError>,
+    /// How the caller stands; None where nothing is counted.
+    pub(super) standing: Option<Verdict>,
 }
 
 impl Admission {
+    /// Lets a request to the API in, or turns it away; either way it is known how the caller stands. Handlers find who he
+    /// is among the request's extensions.
+    pub(super) async fn admit(&self, request: &mut Request) -> Admitted {
+        let path = request.uri().path();
+        if !path.starts_with(API) {
+            return Admitted { refusal: None, standing: None };
+        }
+        let client = self.client_of(request);
+        if UNCOUNTED.contains(&path) {
+            return Admitted { refusal: None, standing: Some(self.limits.look(client)) };
+        }
+        let identity = self.identify(request.headers()).await;
+        let verdict = self.limits.draw(client, asking(&identity));
+        let refusal = match (verdict.retry_after(), identity) {
+            (Some(retry_after), identity) => Some(refuse(retry_after, &identity)),
+            (None, Identity::Unknown(error)) => Some(error),
+            (None, Identity::Known(caller)) => {
+                if let Caller::WithKey(key) = &caller {
+                    self.keys.note_use(key, unix_millis_now());
+                }
+                request.extensions_mut().insert(caller);
+                None
+            }
+        };
+        Admitted { refusal, standing: Some(verdict) }
+    }
+
     fn client_of(&self, request: &Request) -> Client {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
         let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(peer)| peer.ip());
@@ -104,11 +110,6 @@ fn refuse(retry_after: u64, identity: &Identity) -> ApiError {
         Identity::Unknown(_) => "; the value of X-API-Key is not a key in use, so the limit without a key holds",
     };
     ApiError::RateLimited { retry_after, advice }
-}
-
-fn with_headers(mut response: Response, verdict: &Verdict) -> Response {
-    verdict.write_headers(response.headers_mut(), unix_now());
-    response
 }
 
 #[cfg(test)]

@@ -2,33 +2,38 @@ use axum::{
     body::Body,
     extract::Request,
     http::{
-        HeaderMap, HeaderValue, Method, StatusCode,
-        header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
+        HeaderValue, Method, StatusCode,
+        header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
     },
-    middleware::Next,
     response::Response,
 };
 
-/// Spares the body where the client already has it: 304 to a tag that still holds.
-pub(super) async fn answer_not_modified(request: Request, next: Next) -> Response {
-    let readable = matches!(*request.method(), Method::GET | Method::HEAD);
-    let known = if readable { tags_of(request.headers()) } else { Vec::new() };
-    let mut response = next.run(request).await;
-    if known.is_empty() || response.status() != StatusCode::OK {
-        return response;
-    }
-    let Some(tag) = response.headers().get(ETAG) else { return response };
-    if known.iter().any(|known| is_match(known, tag)) {
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-        *response.body_mut() = Body::empty();
-        response.headers_mut().remove(CONTENT_TYPE);
-        response.headers_mut().remove(CONTENT_LENGTH);
-    }
-    response
-}
+/// The tags of answers that the client already has.
+pub(super) struct Known(Vec<HeaderValue>);
 
-fn tags_of(headers: &HeaderMap) -> Vec<HeaderValue> {
-    headers.get_all(IF_NONE_MATCH).iter().cloned().collect()
+impl Known {
+    pub(super) fn of(request: &Request) -> Self {
+        let readable = matches!(*request.method(), Method::GET | Method::HEAD);
+        let tags = request.headers().get_all(IF_NONE_MATCH).iter().filter(|_| readable);
+        Self(tags.cloned().collect())
+    }
+
+    /// Spares the body where the client already has it: 304 to a tag that still holds.
+    pub(super) fn spare_body(&self, response: &mut Response) {
+        let Self(known) = self;
+        if known.is_empty() || response.status() != StatusCode::OK {
+            return;
+        }
+        let Some(tag) = response.headers().get(ETAG) else { return };
+        if known.iter().any(|known| is_match(known, tag)) {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            *response.body_mut() = Body::empty();
+            let headers = response.headers_mut();
+            for of_the_body in [CONTENT_TYPE, CONTENT_LENGTH, CONTENT_ENCODING] {
+                headers.remove(of_the_body);
+            }
+        }
+    }
 }
 
 /// Weak comparison: a tag and its weak form are the same.

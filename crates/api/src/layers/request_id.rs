@@ -1,34 +1,33 @@
-use std::time::Instant;
-
 use axum::{
     extract::Request,
-    http::{HeaderName, HeaderValue},
-    middleware::Next,
-    response::Response,
+    http::{HeaderMap, HeaderName, HeaderValue},
 };
-use tracing::Instrument;
+use tracing::Span;
 
 pub(super) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_LENGTH: usize = 128;
 
-/// Gives each request a name, the caller's own where it is fit for a log, and writes it on the log span and the answer.
-pub(super) async fn identify(request: Request, next: Next) -> Response {
-    let id = request.headers().get(HEADER).filter(|id| is_fit_for_logs(id)).cloned().unwrap_or_else(new_id);
-    let span = tracing::info_span!(
-        "request",
-        id = id.to_str().unwrap_or_default(),
-        method = %request.method(),
-        path = request.uri().path(),
-    );
-    let started = Instant::now();
-    async {
-        let mut response = next.run(request).await;
-        tracing::debug!(status = response.status().as_u16(), elapsed = ?started.elapsed(), "answered");
-        response.headers_mut().insert(HEADER, id);
-        response
+/// The name of a request: the caller's own where it is fit for a log.
+pub(super) struct RequestId(HeaderValue);
+
+impl RequestId {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        Self(headers.get(HEADER).filter(|id| is_fit_for_logs(id)).cloned().unwrap_or_else(new_id))
     }
-    .instrument(span)
-    .await
+
+    /// For all that is logged on behalf of the request.
+    pub(super) fn span(&self, request: &Request) -> Span {
+        tracing::info_span!(
+            "request",
+            id = self.0.to_str().unwrap_or_default(),
+            method = %request.method(),
+            path = request.uri().path(),
+        )
+    }
+
+    pub(super) fn write_header(self, headers: &mut HeaderMap) {
+        headers.insert(HEADER, self.0);
+    }
 }
 
 /// Short, and nothing in it that could forge or break a log line.

@@ -14,18 +14,24 @@ use super::{Admission, url_length::MAX_URL_BYTES};
 use crate::{
     LimitConfig, TrustedProxies,
     answer::{Answer, Freshness},
+    kept_answers::KeptAnswers,
     keys::{KeyRing, memory::MemoryRecords},
     limits::RateLimits,
 };
 
-/// The layers as they stand around the API, with nobody kept out.
+/// The layers as they stand around the API, with nobody kept out and nothing kept.
 pub(crate) fn wrap(router: Router) -> Router {
+    wrap_keeping(router, KeptAnswers::new(0, Box::new(|| None)))
+}
+
+/// The same, with a place for answers.
+pub(crate) fn wrap_keeping(router: Router, answers: KeptAnswers) -> Router {
     let admission = Admission {
         keys: Arc::new(KeyRing::new(Arc::new(MemoryRecords::default()))),
         limits: RateLimits::new(LimitConfig { anonymous: None, keyed_client: None }),
         proxies: TrustedProxies::default(),
     };
-    super::wrap(router, Arc::new(admission))
+    super::wrap(router, Arc::new(admission), answers)
 }
 
 struct Reply {

@@ -1,7 +1,7 @@
 use std::{error::Error as _, time::Duration};
 
 use axum::{
-    body::{Bytes, to_bytes},
+    body::{Body, Bytes, to_bytes},
     extract::{FromRequest, Request},
     http::{
         HeaderMap,
@@ -34,17 +34,19 @@ impl<S: Sync, T: FromBody> FromRequest<S> for ValidBody<T> {
         if !is_json(request.headers()) {
             return Err(ApiError::UnsupportedMediaType);
         }
-        let json = read(request, T::MAX_BYTES).await?;
+        let (head, body) = request.into_parts();
+        let json = read_body(&head.headers, body, T::MAX_BYTES).await?;
         Ok(Self(T::from_json(&json)?))
     }
 }
 
-async fn read(request: Request, max: usize) -> Result<Bytes, ApiError> {
-    let announced = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+/// Reads a whole body, unless it is too long or too slow.
+pub(crate) async fn read_body(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, ApiError> {
+    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > max as u64) {
         return Err(ApiError::BodyTooLarge { max });
     }
-    match timeout(PATIENCE, to_bytes(request.into_body(), max)).await {
+    match timeout(PATIENCE, to_bytes(body, max)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if error.source().is_some_and(|cause| cause.is::<LengthLimitError>()) => {
             Err(ApiError::BodyTooLarge { max })
@@ -62,8 +64,6 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use axum::body::Body;
-
     use super::*;
     use crate::params::Fields;
 

@@ -14,7 +14,7 @@ mod webhook_id;
 mod whole_number;
 
 pub(crate) use address::{AddressInPath, OwnerParams, parse_address};
-pub(crate) use body::{FromBody, ValidBody};
+pub(crate) use body::{FromBody, ValidBody, read_body};
 pub(crate) use fields::Fields;
 pub(crate) use key_id::KeyIdParam;
 pub(crate) use path::ValidPath;

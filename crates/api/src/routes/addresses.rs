@@ -1,10 +1,11 @@
 use axum::extract::State;
-use domain::{Address, AddressFacts, BlockRef, Code, PageRequest, Transaction, TransactionFilter};
-use store::{ChainReader, VerifiedContracts};
+use domain::{Address, AddressOverview, Code};
+use store::VerifiedContracts;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
+    accounts::{Told, ToldWhen},
     answer::{Answer, Freshness},
     document::{BadParameter, NoSuchAddress, NodeOrIndexUnavailable, NotModified, Unavailable},
     error::ApiError,
@@ -13,8 +14,6 @@ use crate::{
 };
 
 const RECENT_TRANSACTIONS: u32 = 25;
-/// The most often that an address is read until all is of one state.
-const READS: u32 = 5;
 
 pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_address)).routes(routes!(list_address_tokens))
@@ -38,13 +37,20 @@ async fn get_address(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
 ) -> Result<Answer<wire::AddressDetail>, ApiError> {
-    let indexed = read_index(&*app.chain, address).await?;
-    let account = app.accounts.at(indexed.tip, address).await?;
+    let overview = app.chain.find_address_overview(address, RECENT_TRANSACTIONS).await?;
+    let AddressOverview { tip, facts, recent, token } = overview.ok_or(ApiError::AddressNotFound)?;
+    let Told { account, when } = app.accounts.told_at(tip, address).await?;
     let label = app.labels.find(&address);
-    let token = app.chain.find_token(address).await?.map(|token| wire::Token::new(token, app.token_prefix));
+    let token = token.map(|token| wire::Token::new(token, app.token_prefix));
     let source = find_source(&*app.verified, address, account.code).await?;
-    let detail = wire::AddressDetail::new(&indexed.facts, &account, label, indexed.recent, token).with_source(source);
-    Ok(Answer::new(detail, Freshness::UntilNextBlock))
+    let detail = wire::AddressDetail::new(&facts, &account, label, recent, token).with_source(source);
+    let answer = Answer::new(detail, Freshness::UntilNextBlock);
+    Ok(match when {
+        // What the node says of an account at a block is as settled as the block.
+        ToldWhen::OfTheTip => answer.of_the_index(),
+        // Told again only until the node answers.
+        ToldWhen::Earlier => answer,
+    })
 }
 
 /// The tokens that an address holds
@@ -71,7 +77,8 @@ async fn list_address_tokens(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<Answer<wire::TokenBalanceList>, ApiError> {
     let page = app.chain.list_address_tokens(address, paging.newest_first()).await?;
-    Ok(Answer::new(wire::TokenBalanceList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock))
+    Ok(Answer::new(wire::TokenBalanceList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock)
+        .of_the_index())
 }
 
 /// The source code that is known of the code at an address: verified there, or of the same code elsewhere.
@@ -88,28 +95,4 @@ async fn find_source(
     let Some(twin) = verified.find_verified_twin(hash).await? else { return Ok(None) };
     let summary = verified.find_verified_summary(twin).await?;
     Ok(summary.map(|summary| wire::KnownSource { name: summary.name, twin_of: Some(twin) }))
-}
-
-/// What the index holds of an address, all as of one tip.
-struct Indexed {
-    tip: BlockRef,
-    facts: AddressFacts,
-    recent: Vec<Transaction>,
-}
-
-/// Reads until the tip stood still meanwhile: the state is a function of the tip, so then all of it is of one state.
-async fn read_index(chain: &dyn ChainReader, address: Address) -> Result<Indexed, ApiError> {
-    let filter = TransactionFilter::touching(address);
-    let mut tip = chain.find_tip().await?;
-    let mut tries = 1;
-    loop {
-        let facts = chain.find_address(address).await?.ok_or(ApiError::AddressNotFound)?;
-        let recent = chain.list_transactions(&filter, PageRequest::newest(RECENT_TRANSACTIONS)).await?.items;
-        let before = std::mem::replace(&mut tip, chain.find_tip().await?);
-        // Blocks that come faster than they can be read must not keep a client waiting for ever.
-        if tip == before || tries == READS {
-            return Ok(Indexed { tip: tip.ok_or(ApiError::NoTip)?, facts, recent });
-        }
-        tries += 1;
-    }
 }

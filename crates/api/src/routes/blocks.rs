@@ -28,7 +28,7 @@ async fn list_blocks(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<Answer<wire::BlockList>, ApiError> {
     let page = app.chain.list_blocks(BlockRange::ALL, paging.newest_first()).await?;
-    Ok(Answer::new(wire::BlockList::new(page, paging), Freshness::UntilNextBlock))
+    Ok(Answer::new(wire::BlockList::new(page, paging), Freshness::UntilNextBlock).of_the_index())
 }
 
 /// One block
@@ -54,5 +54,5 @@ async fn list_blocks(
 async fn get_block(State(app): State<App>, ValidPath(id): ValidPath<BlockId>) -> Result<Answer<wire::Block>, ApiError> {
     let block = app.chain.find_block(id).await?.ok_or(ApiError::BlockNotFound)?;
     let freshness = app.freshness_of(block.number);
-    Ok(Answer::new(block.into(), freshness))
+    Ok(Answer::new(block.into(), freshness).of_the_index())
 }

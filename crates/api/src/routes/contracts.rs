@@ -39,7 +39,7 @@ async fn list_contracts(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<Answer<wire::ContractList>, ApiError> {
     let page = app.verified.list_verified(paging.newest_first()).await?;
-    Ok(Answer::new(wire::ContractList::new(page, paging), Freshness::UntilNextBlock))
+    Ok(Answer::new(wire::ContractList::new(page, paging), Freshness::UntilNextBlock).of_the_index())
 }
 
 /// A verified contract, with its sources and interface

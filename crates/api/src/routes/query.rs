@@ -63,7 +63,7 @@ async fn run_query(
 ) -> Result<Answer<wire::QueryAnswer>, ApiError> {
     let entity = selection.entity().name();
     let found = select(&app, selection, window).await?;
-    Ok(Answer::new(wire::QueryAnswer::new(entity, found, window), Freshness::Momentary))
+    Ok(Answer::new(wire::QueryAnswer::new(entity, found, window), Freshness::Momentary).of_the_index())
 }
 
 async fn select(app: &App, selection: Selection, window: PageRequest) -> Result<Page<QueryRecord>, ApiError> {

@@ -22,5 +22,5 @@ pub(super) fn router() -> OpenApiRouter<App> {
 )]
 async fn get_stats(State(app): State<App>) -> Result<Answer<wire::Stats>, ApiError> {
     let stats = app.chain.stats().await?;
-    Ok(Answer::new(stats.into(), Freshness::UntilNextBlock))
+    Ok(Answer::new(stats.into(), Freshness::UntilNextBlock).of_the_index())
 }

@@ -28,7 +28,7 @@ async fn list_tokens(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<Answer<wire::TokenList>, ApiError> {
     let page = app.chain.list_tokens(paging.newest_first()).await?;
-    Ok(Answer::new(wire::TokenList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock))
+    Ok(Answer::new(wire::TokenList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock).of_the_index())
 }
 
 /// One token
@@ -50,7 +50,7 @@ async fn get_token(
     ValidPath(address): ValidPath<Address>,
 ) -> Result<Answer<wire::Token>, ApiError> {
     let token = app.chain.find_token(address).await?.ok_or(ApiError::TokenNotFound)?;
-    Ok(Answer::new(wire::Token::new(token, app.token_prefix), Freshness::UntilNextBlock))
+    Ok(Answer::new(wire::Token::new(token, app.token_prefix), Freshness::UntilNextBlock).of_the_index())
 }
 
 /// Who holds a token, the largest balance first
@@ -78,5 +78,5 @@ async fn list_holders(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<Answer<wire::HolderList>, ApiError> {
     let page = app.chain.list_holders(token, paging.newest_first()).await?.ok_or(ApiError::TokenNotFound)?;
-    Ok(Answer::new(wire::HolderList::new(page, paging), Freshness::UntilNextBlock))
+    Ok(Answer::new(wire::HolderList::new(page, paging), Freshness::UntilNextBlock).of_the_index())
 }

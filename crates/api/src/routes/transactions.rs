@@ -57,7 +57,7 @@ async fn list_transactions(
     ValidQuery(params): ValidQuery<ListTransactionsParams>,
 ) -> Result<Answer<wire::TransactionList>, ApiError> {
     let page = app.chain.list_transactions(&params.filter(), params.paging.newest_first()).await?;
-    Ok(Answer::new(wire::TransactionList::new(page, params.paging), Freshness::UntilNextBlock))
+    Ok(Answer::new(wire::TransactionList::new(page, params.paging), Freshness::UntilNextBlock).of_the_index())
 }
 
 /// One transaction
@@ -86,5 +86,5 @@ async fn get_transaction(
 ) -> Result<Answer<wire::Transaction>, ApiError> {
     let transaction = app.chain.find_transaction(hash).await?.ok_or(ApiError::TransactionNotFound)?;
     let freshness = app.freshness_of(transaction.block_number);
-    Ok(Answer::new(transaction.into(), freshness))
+    Ok(Answer::new(transaction.into(), freshness).of_the_index())
 }

@@ -114,7 +114,11 @@ impl From<u128> for Decimal {
 
 impl Serialize for Decimal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+        // Nearly every number is this small, and a page has a hundred of them.
+        match u128::try_from(self.0) {
+            Ok(number) => serializer.serialize_str(itoa::Buffer::new().format(number)),
+            Err(_) => serializer.collect_str(&self.0),
+        }
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) async fn measure(
     let begun = Instant::now();
     let (mut half, mut last) = (Measured { took: Duration::ZERO, latencies: Vec::new() }, first);
     while last < chain.head && half.took < lasting {
-        let part = load::run(&explorer.url, &question.request(), Load::PerSecond(per_second), PART).await?;
+        let part = load::run(&explorer.url, &question.same(), Load::PerSecond(per_second), PART).await?;
         half.took += part.took;
         half.latencies.extend(part.latencies);
         last = explorer.tip().await?.unwrap_or_default();

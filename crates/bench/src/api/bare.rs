@@ -17,6 +17,8 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 
+use crate::explorer::cpu_seconds;
+
 pub(super) struct BareHandler {
     process: Child,
     pub(super) url: String,
@@ -37,6 +39,11 @@ impl BareHandler {
         let mut lines = BufReader::new(process.stdout.take().context("no output")?).lines();
         let url = lines.next_line().await?.context("the bare handler ended at once")?;
         Ok(Self { process, url, _body: file })
+    }
+
+    /// CPU seconds used so far, user and system.
+    pub(super) fn cpu_seconds(&self) -> anyhow::Result<f64> {
+        cpu_seconds(self.process.id().context("the bare handler has ended")?)
     }
 
     pub(super) async fn stop(mut self) -> anyhow::Result<()> {

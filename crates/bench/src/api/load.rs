@@ -1,6 +1,7 @@
 //! A load of requests over connections that stay open, with as little work for each as can be: the machine is shared
 //! with whom it asks.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -31,7 +32,10 @@ impl Measured {
     }
 }
 
-pub(super) async fn run(url: &str, request: &[u8], load: Load, lasting: Duration) -> anyhow::Result<Measured> {
+/// The requests of a load, as they go over the wire. Connections begin at different ones and go round.
+pub(super) type Requests = Arc<[Vec<u8>]>;
+
+pub(super) async fn run(url: &str, requests: &Requests, load: Load, lasting: Duration) -> anyhow::Result<Measured> {
     let mut asking = JoinSet::new();
     let mut connections = Vec::new();
     for _ in 0..CONNECTIONS {
@@ -39,14 +43,16 @@ pub(super) async fn run(url: &str, request: &[u8], load: Load, lasting: Duration
     }
     let begun = Instant::now();
     for (place, connection) in (0_u32..).zip(connections) {
-        let request = request.to_vec();
+        let first = requests.len() * place as usize / CONNECTIONS as usize;
+        let requests = Arc::clone(requests);
         asking.spawn(async move {
+            let requests = requests.iter().cycle().skip(first).map(Vec::as_slice);
             match load {
-                Load::Full => connection.ask_on_and_on(&request, begun + lasting).await,
+                Load::Full => connection.ask_on_and_on(requests, begun + lasting).await,
                 Load::PerSecond(rate) => {
                     let every = Duration::from_secs_f64(f64::from(CONNECTIONS) / rate.max(1.0));
                     let first = begun + every * place / CONNECTIONS;
-                    connection.ask_in_time(&request, first, every, begun + lasting).await
+                    connection.ask_in_time(requests, first, every, begun + lasting).await
                 }
             }
         });
@@ -79,10 +85,17 @@ impl Connection {
         Ok(Self { stream, received: Vec::with_capacity(1 << 16) })
     }
 
-    async fn ask_on_and_on(mut self, request: &[u8], until: Instant) -> anyhow::Result<Vec<Duration>> {
+    async fn ask_on_and_on(
+        mut self,
+        requests: impl Iterator<Item = &[u8]>,
+        until: Instant,
+    ) -> anyhow::Result<Vec<Duration>> {
         let mut latencies = Vec::new();
         let mut sent = Instant::now();
-        while sent < until {
+        for request in requests {
+            if sent >= until {
+                break;
+            }
             self.ask(request).await?;
             let answered = Instant::now();
             latencies.push(answered - sent);
@@ -93,14 +106,17 @@ impl Connection {
 
     async fn ask_in_time(
         mut self,
-        request: &[u8],
+        requests: impl Iterator<Item = &[u8]>,
         first: Instant,
         every: Duration,
         until: Instant,
     ) -> anyhow::Result<Vec<Duration>> {
         let mut latencies = Vec::new();
         let mut due = first;
-        while due < until {
+        for request in requests {
+            if due >= until {
+                break;
+            }
             // A request whose predecessor is late counts from when it was due; the timer's own lateness does not count.
             let mut since = due;
             if Instant::now() < due {

@@ -1,11 +1,14 @@
 //! What is asked of the API under load.
 
-use std::time::Instant;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use alloy_primitives::Address;
 use anyhow::Context;
 use serde_json::{Value, json};
 
+use super::load::Requests;
 use crate::chain::RecordedChain;
 use crate::explorer::Explorer;
 use crate::figures::quantile;
@@ -16,21 +19,35 @@ pub(super) const LAST_PAGE: &str = "busiest address, last full page";
 const PAGE_SIZE: u64 = 25;
 /// How often a query is tried to find out what it costs.
 const TRIES: usize = 9;
+/// Pages on which addresses are looked for.
+const PAGES: u64 = 20;
+/// Different windows of one query.
+const WINDOWS: u64 = 1_000;
 
 pub(super) struct Question {
     pub(super) name: String,
+    asked: Asked,
+    /// Others of its kind that cost as much, all different: more than any of them is asked twice in a while.
+    others: Vec<Asked>,
+}
+
+struct Asked {
     path: String,
     /// Posted where there is one.
     body: Option<String>,
 }
 
-impl Question {
-    fn get(name: &str, path: String) -> Self {
-        Self { name: name.to_owned(), path, body: None }
+impl Asked {
+    fn get(path: impl Into<String>) -> Self {
+        Self { path: path.into(), body: None }
+    }
+
+    fn query(body: &Value) -> Self {
+        Self { path: "/api/v1/query".to_owned(), body: Some(body.to_string()) }
     }
 
     /// As it goes over the wire.
-    pub(super) fn request(&self) -> Vec<u8> {
+    fn request(&self) -> Vec<u8> {
         let path = &self.path;
         let text = match &self.body {
             None => format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n"),
@@ -43,17 +60,43 @@ impl Question {
     }
 }
 
+impl Question {
+    fn get(name: &str, path: String, others: Vec<String>) -> Self {
+        let others = others.into_iter().map(Asked::get).collect();
+        Self { name: name.to_owned(), asked: Asked::get(path), others }
+    }
+
+    /// The question itself, over and over.
+    pub(super) fn same(&self) -> Requests {
+        Arc::new([self.asked.request()])
+    }
+
+    /// Those that are all different.
+    pub(super) fn different(&self) -> Requests {
+        self.others.iter().map(Asked::request).collect()
+    }
+}
+
+/// To be asked of an explorer that reads every answer anew: the dearest query is found by what it costs.
 pub(super) async fn all(explorer: &Explorer, chain: &RecordedChain) -> anyhow::Result<Vec<Question>> {
     let api = Api { client: reqwest::Client::new(), url: format!("{}/api/v1", explorer.url) };
     let (address, _) = chain.busiest;
     let list = format!("/api/v1/transactions?address={address}");
     let entries = api.get(&format!("/transactions?address={address}")).await?["total"].as_u64().context("no total")?;
     let last = (entries / PAGE_SIZE).max(1);
+    let half = last.div_ceil(2);
+    let page = |page: u64| format!("{list}&page={page}");
+    let blocks = |page: u64| format!("/api/v1/blocks?page={page}");
+    let addresses = api.busy_addresses().await?;
     Ok(vec![
-        Question::get("/blocks", "/api/v1/blocks".to_owned()),
-        Question::get(FIRST_PAGE, format!("{list}&page=1")),
-        Question::get(LAST_PAGE, format!("{list}&page={last}")),
-        Question::get("/addresses/:address", format!("/api/v1/addresses/{address}")),
+        Question::get("/blocks", blocks(1), (1..=(chain.head / PAGE_SIZE).max(1)).map(blocks).collect()),
+        Question::get(FIRST_PAGE, page(1), (1..=half).map(page).collect()),
+        Question::get(LAST_PAGE, page(last), (half..=last).map(page).collect()),
+        Question::get(
+            "/addresses/:address",
+            format!("/api/v1/addresses/{address}"),
+            addresses.iter().map(|address| format!("/api/v1/addresses/{address}")).collect(),
+        ),
         costliest(&api, chain).await?,
     ])
 }
@@ -73,6 +116,25 @@ impl Api {
         let request = self.client.post(format!("{}/query", self.url)).header("content-type", "application/json");
         let answer = request.body(body).send().await?.error_for_status()?;
         Ok(serde_json::from_slice(&answer.bytes().await?)?)
+    }
+
+    /// Addresses with at least a page of transactions, as those of the busiest one: so their answers are as long.
+    async fn busy_addresses(&self) -> anyhow::Result<Vec<String>> {
+        let mut seen = BTreeSet::new();
+        for page in 1..=PAGES {
+            let found = self.get(&format!("/transactions?limit=100&page={page}")).await?;
+            let found = found["transactions"].as_array().cloned().unwrap_or_default();
+            let parties = found.iter().flat_map(|tx| [tx["fromAddress"].as_str(), tx["toAddress"].as_str()]);
+            seen.extend(parties.flatten().filter(|party| !party.is_empty()).map(str::to_owned));
+        }
+        let mut busy = Vec::new();
+        for address in seen {
+            let detail = self.get(&format!("/addresses/{address}")).await?;
+            if detail["txCount"].as_u64() >= Some(PAGE_SIZE) {
+                busy.push(address);
+            }
+        }
+        Ok(busy)
     }
 
     /// The busiest address, one that deals with it, the token that moves most, and an exchange.
@@ -102,7 +164,7 @@ impl Api {
 
 /// The combination of filters that takes longest, by its median, in the middle of what it finds.
 async fn costliest(api: &Api, chain: &RecordedChain) -> anyhow::Result<Question> {
-    let mut found = None;
+    let mut found: Option<(Duration, String, &str, Value, u64)> = None;
     for (entity, filter) in combinations(&api.crowd(chain).await?) {
         let first = json!({ "entity": entity, "filter": filter }).to_string();
         let total = api.query(first).await?["total"].as_u64().unwrap_or_default();
@@ -115,10 +177,19 @@ async fn costliest(api: &Api, chain: &RecordedChain) -> anyhow::Result<Question>
         }
         sample.sort_unstable();
         let cost = quantile(&sample, 0.5);
-        if found.as_ref().is_none_or(|(dearest, _)| cost > *dearest) {
+        if found.as_ref().is_none_or(|(dearest, ..)| cost > *dearest) {
             let name = format!("/query, {entity} by {}", named(&filter));
-            found = Some((cost, Question { name, path: "/api/v1/query".to_owned(), body: Some(body) }));
+            found = Some((cost, name, entity, filter, total));
         }
     }
-    found.map(|(_, question)| question).context("no query to measure")
+    let (_, name, entity, filter, total) = found.context("no query to measure")?;
+    let at = |offset: u64| Asked::query(&json!({ "entity": entity, "filter": filter, "offset": offset }));
+    // Windows of full length, all along what is found.
+    let last = total.saturating_sub(PAGE_SIZE);
+    let windows = WINDOWS.min(last + 1);
+    Ok(Question {
+        name,
+        asked: at(total / 2),
+        others: (0..windows).map(|window| at(last * window / windows)).collect(),
+    })
 }

@@ -163,6 +163,32 @@ impl Table {
     pub(crate) fn is_of_the_chain(self) -> bool {
         self.origin() == Origin::Chain
     }
+
+    /// Whether an answer about the chain or about verified contracts may depend on the rows. What users leave is shown to
+    /// them alone, and what was kept of an account only while the node does not tell.
+    pub(crate) fn is_shown(self) -> bool {
+        !matches!(
+            self,
+            Self::Account
+                | Self::ApiKey
+                | Self::ApiKeyByDigest
+                | Self::ApiKeyByOwner
+                | Self::ActiveApiKeys
+                | Self::ApiKeyProof
+                | Self::Webhook
+                | Self::WebhookByOwner
+                | Self::WebhookMeta
+                | Self::DeliveryLog
+                | Self::Delivery
+                | Self::DeliveryBody
+                | Self::DeliveryById
+                | Self::FreshDelivery
+                | Self::RetryDelivery
+                | Self::DeliveryByBlock
+                | Self::MatchedBlock
+                | Self::OrphanedBlock
+        )
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use domain::{Address, AddressFacts, Creation};
+use domain::{Address, AddressFacts, AddressOverview, Creation, PageRequest, TransactionFilter};
 use store::StoreError;
 
 use super::Reading;
@@ -26,6 +26,21 @@ impl Reading {
             first_seen: self.block_row(first_seen)?.timestamp,
             last_seen: self.block_row(last_seen)?.timestamp,
             creation: self.find_creation(id)?,
+        }))
+    }
+
+    pub(crate) fn find_address_overview(
+        &self,
+        address: Address,
+        recent: u32,
+    ) -> Result<Option<AddressOverview>, StoreError> {
+        let (Some(tip), Some(facts)) = (self.tip(), self.find_address(address)?) else { return Ok(None) };
+        let touching = TransactionFilter::touching(address);
+        Ok(Some(AddressOverview {
+            tip: tip.block,
+            facts,
+            recent: self.list_transactions(&touching, PageRequest::newest(recent))?.items,
+            token: self.find_token(address)?,
         }))
     }
 

@@ -2,7 +2,8 @@
 //! walk leaves marks along its way: how many it had met up to there. The next question about the same lists begins at
 //! the mark before its page.
 //!
-//! Marks stand only in the part of the lists that no revert can reach. That part never changes, so a mark is never wrong.
+//! A mark in the part of the lists that no revert can reach holds for good, since that part never changes. One behind it
+//! holds until blocks are taken back: until then lists are only added to.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,10 +16,11 @@ use quick_cache::sync::Cache;
 use store::StoreError;
 
 use super::select::Condition;
+use crate::engine::Epoch;
 use crate::lists::{Common, List, Role};
 
 /// Entries that a walk looks at from one mark to the next.
-const STRIDE: u64 = 8 * 1024;
+const STRIDE: u64 = 2 * 1024;
 /// Marks kept in memory for all lists together, 16 bytes each.
 const CAPACITY: u64 = 1 << 20;
 const COMBINATIONS: usize = 4096;
@@ -32,10 +34,38 @@ struct Mark {
     below: u64,
 }
 
+/// How far lists have been walked, and the marks that were left.
+#[derive(Debug, Clone, Default)]
+struct MarkedWay {
+    marks: Vec<Mark>,
+    /// Up to here no mark is missing.
+    walked_to: u64,
+    /// Up to here it holds for good.
+    settled: u64,
+    /// Beyond that, in this epoch.
+    epoch: Option<Epoch>,
+}
+
+impl MarkedWay {
+    /// What of it holds in an epoch.
+    fn in_epoch(self: Arc<Self>, epoch: Option<Epoch>) -> Arc<Self> {
+        if epoch.is_some() && self.epoch == epoch {
+            return self;
+        }
+        let kept = self.marks.partition_point(|mark| mark.id <= self.settled);
+        Arc::new(Self {
+            marks: self.marks[..kept].to_vec(),
+            walked_to: self.walked_to.min(self.settled),
+            settled: self.settled,
+            epoch,
+        })
+    }
+}
+
 /// The marks of the combinations that were asked for of late.
 #[derive(Debug)]
 pub(crate) struct Marks {
-    by_conditions: Cache<Vec<Condition>, Arc<Vec<Mark>>, Length>,
+    by_conditions: Cache<Vec<Condition>, Arc<MarkedWay>, Length>,
     settled_floor: AtomicU64,
 }
 
@@ -59,36 +89,50 @@ impl Marks {
 #[derive(Debug, Clone)]
 struct Length;
 
-impl Weighter<Vec<Condition>, Arc<Vec<Mark>>> for Length {
-    fn weight(&self, conditions: &Vec<Condition>, marks: &Arc<Vec<Mark>>) -> u64 {
-        (conditions.len() + marks.len()) as u64
+impl Weighter<Vec<Condition>, Arc<MarkedWay>> for Length {
+    fn weight(&self, conditions: &Vec<Condition>, way: &Arc<MarkedWay>) -> u64 {
+        (conditions.len() + way.marks.len()) as u64
     }
 }
 
 /// Several lists with marks along what they have in common.
 pub(super) struct Marked<'a> {
     lists: &'a [(List<'a>, Role)],
-    marks: Arc<Vec<Mark>>,
+    way: Arc<MarkedWay>,
+}
+
+/// How long marks hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hold {
+    /// From here on the lists may still change.
+    pub(super) settled: u64,
+    /// But not within this epoch.
+    pub(super) epoch: Option<Epoch>,
 }
 
 impl<'a> Marked<'a> {
-    /// Marks are set up to `settled`, from where on the lists may still change.
     pub(super) fn open(
         memory: &Marks,
         conditions: &[Condition],
         lists: &'a [(List<'a>, Role)],
-        settled: u64,
+        hold: Hold,
     ) -> Result<Self, StoreError> {
-        let known = memory.by_conditions.get(conditions).unwrap_or_default();
-        let further = marks_between(lists, known.last().copied().unwrap_or_default(), settled)?;
-        let marks = if further.is_empty() {
-            known
-        } else {
-            let marks = Arc::new([known.as_slice(), &further].concat());
-            memory.by_conditions.insert(conditions.to_vec(), Arc::clone(&marks));
-            marks
-        };
-        Ok(Self { lists, marks })
+        let known = memory.by_conditions.get(conditions).unwrap_or_default().in_epoch(hold.epoch);
+        // What lists have in common ends with the one that ends first.
+        let last = lists.iter().map(|(list, _)| list.last()).min().flatten();
+        let end = if hold.epoch.is_some() { last.map_or(0, |last| last + 1) } else { hold.settled };
+        if known.walked_to >= end {
+            return Ok(Self { lists, way: known });
+        }
+        let further = marks_between(lists, known.marks.last().copied().unwrap_or_default(), end)?;
+        let way = Arc::new(MarkedWay {
+            marks: [known.marks.as_slice(), &further].concat(),
+            walked_to: end,
+            settled: known.settled.max(hold.settled),
+            epoch: hold.epoch,
+        });
+        memory.by_conditions.insert(conditions.to_vec(), Arc::clone(&way));
+        Ok(Self { lists, way })
     }
 
     /// A page of the common numbers that lie in the span.
@@ -128,8 +172,9 @@ impl<'a> Marked<'a> {
 
     /// The last mark with a property that all marks have up to some point.
     fn last_mark(&self, holds: impl Fn(&Mark) -> bool) -> Mark {
-        let after = self.marks.partition_point(holds);
-        after.checked_sub(1).and_then(|last| self.marks.get(last)).copied().unwrap_or_default()
+        let marks = &self.way.marks;
+        let after = marks.partition_point(holds);
+        after.checked_sub(1).and_then(|last| marks.get(last)).copied().unwrap_or_default()
     }
 }
 

@@ -6,7 +6,7 @@ use domain::{Address, BlockRange, Page, PageRequest};
 use store::StoreError;
 
 use super::Reading;
-use super::marks::Marked;
+use super::marks::{Hold, Marked};
 use crate::keys::{ListKey, ListKind};
 use crate::lists::{List, Role};
 use crate::rows::Totals;
@@ -106,7 +106,8 @@ impl Reading {
                     .iter()
                     .map(|condition| Ok((List::open(&self.view, condition.list)?, condition.role)))
                     .collect::<Result<Vec<_>, StoreError>>()?;
-                Marked::open(self.marks(), conditions, &lists, settled)?.page(span, page)
+                let hold = Hold { settled, epoch: self.epoch };
+                Marked::open(self.marks(), conditions, &lists, hold)?.page(span, page)
             }
         }
     }

@@ -78,7 +78,7 @@ impl BlockRow {
         }
     }
 
-    pub(crate) fn into_block(self, number: BlockNumber, miner: Address) -> Block {
+    pub(crate) fn to_block(&self, number: BlockNumber, miner: Address) -> Block {
         Block {
             number,
             hash: self.hash,

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use domain::{Address, B256, Page, PageRequest, VerifiedContract, VerifiedSummary};
 use row::Numbered;
-use store::{Kept, StoreError, VerifiedContracts};
+use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 
-use crate::aside::aside;
+use crate::aside::{ReadingPlaces, aside};
 use crate::engine::{Engine, View};
 use crate::keys::{Key, Table, number_in_key};
 
@@ -18,11 +18,23 @@ use crate::keys::{Key, Table, number_in_key};
 pub struct EmbeddedVerifiedContracts {
     engine: Engine,
     changing: Arc<Mutex<()>>,
+    places: Arc<ReadingPlaces>,
 }
 
 impl EmbeddedVerifiedContracts {
-    pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine, changing: Arc::default() }
+    pub(crate) fn new(engine: Engine, places: Arc<ReadingPlaces>) -> Self {
+        Self { engine, changing: Arc::default(), places }
+    }
+
+    /// Reads here while there is a place, aside where there is none.
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if let Some(_place) = self.places.take() {
+            return read(self);
+        }
+        self.work(read).await
     }
 
     async fn work<T: Send + 'static>(
@@ -99,8 +111,12 @@ fn last_number(view: &View) -> Result<u64, StoreError> {
 
 #[async_trait]
 impl VerifiedContracts for EmbeddedVerifiedContracts {
+    fn state(&self) -> Option<StateVersion> {
+        self.engine.state()
+    }
+
     async fn find_verified(&self, address: Address) -> Result<Option<VerifiedContract>, StoreError> {
-        self.work(move |own| {
+        self.read(move |own| {
             let view = own.engine.view();
             let Some(found) = find(&view, address)? else { return Ok(None) };
             let detail = view.get(Table::VerifiedDetail, &Key::address(&address))?.ok_or(HOLE)?;
@@ -110,15 +126,15 @@ impl VerifiedContracts for EmbeddedVerifiedContracts {
     }
 
     async fn find_verified_summary(&self, address: Address) -> Result<Option<VerifiedSummary>, StoreError> {
-        self.work(move |own| Ok(find(&own.engine.view(), address)?.map(|found| found.summary))).await
+        self.read(move |own| Ok(find(&own.engine.view(), address)?.map(|found| found.summary))).await
     }
 
     async fn find_verified_twin(&self, code_hash: B256) -> Result<Option<Address>, StoreError> {
-        self.work(move |own| find_twin(&own.engine.view(), &code_hash)).await
+        self.read(move |own| find_twin(&own.engine.view(), &code_hash)).await
     }
 
     async fn list_verified(&self, page: PageRequest) -> Result<Page<VerifiedSummary>, StoreError> {
-        self.work(move |own| own.list(page)).await
+        self.read(move |own| own.list(page)).await
     }
 
     async fn keep_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError> {

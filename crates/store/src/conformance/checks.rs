@@ -1,12 +1,12 @@
 use domain::{
-    Account, Address, B256, BlockId, BlockRange, Code, Exchange, Order, PageRequest, PoolStyle, TradeFilter,
-    TransactionFilter, TransferFilter, U256,
+    Account, Address, B256, BlockId, BlockRange, BlockRef, Code, Exchange, Holder, Order, Page, PageRequest, PoolStyle,
+    Stats, Token, TradeFilter, TransactionFilter, TransferFilter, U256,
 };
 use rand::Rng;
 use rand::rngs::StdRng;
 
 use super::{Model, RandomChain, Subject};
-use crate::{StoreError, Undo};
+use crate::{StateVersion, StoreError, Undo};
 
 const ORDERS: [Order; 2] = [Order::NewestFirst, Order::OldestFirst];
 
@@ -246,6 +246,53 @@ async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
     for address in sample.chain([&Address::repeat_byte(0xee)]) {
         let found = subject.reader.find_address(*address).await.expect("address");
         assert_eq!(found, model.find_address(*address));
+        let overview = subject.reader.find_address_overview(*address, 5).await.expect("overview");
+        assert_eq!(overview.as_ref().map(|overview| &overview.facts), found.as_ref());
+        let Some(overview) = overview else { continue };
+        let touching = TransactionFilter::touching(*address);
+        let newest = subject.reader.list_transactions(&touching, PageRequest::newest(5)).await.expect("transactions");
+        assert_eq!(overview.recent, newest.items);
+        assert_eq!(
+            (Some(overview.tip), overview.token),
+            (model.tip(), subject.reader.find_token(*address).await.expect("token"))
+        );
+    }
+}
+
+/// Some of what a store shows, and the state that it says it is in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Shown {
+    state: StateVersion,
+    stats: Stats,
+    newest: Option<BlockRef>,
+    tokens: Vec<Token>,
+    holders: Vec<Option<Page<Holder>>>,
+}
+
+impl Shown {
+    pub(super) async fn by(subject: &Subject, chain: &RandomChain) -> Self {
+        let state = subject.reader.state().expect("nothing is being changed");
+        let mut holders = Vec::new();
+        for token in chain.tokens().take(2) {
+            holders.push(subject.reader.list_holders(token, PageRequest::newest(5)).await.expect("holders"));
+        }
+        let shown = Self {
+            state,
+            stats: subject.reader.stats().await.expect("stats"),
+            newest: subject.reader.find_tip().await.expect("tip"),
+            tokens: subject.reader.list_tokens(PageRequest::newest(5)).await.expect("tokens").items,
+            holders,
+        };
+        assert_eq!(subject.reader.state(), Some(state), "to ask changes nothing");
+        shown
+    }
+
+    /// What is shown later is the same, or of another state.
+    pub(super) fn then(self, later: Self) -> Self {
+        if later.state == self.state {
+            assert_eq!(later, self, "the same state shows something else");
+        }
+        later
     }
 }
 

@@ -45,7 +45,10 @@ async fn a_verification_is_kept_whole(records: &dyn VerifiedContracts) {
     assert_eq!(records.list_verified(PageRequest::newest(5)).await.expect("list").total, 0);
 
     let wanted = contract(1, 0xc1, MatchKind::Partial);
+    let before = records.state();
+    assert!(before.is_some());
     assert_eq!(records.keep_verified(wanted.clone()).await.expect("keep"), Kept::New);
+    assert_ne!(records.state(), before, "what is kept makes another state");
     assert_eq!(records.find_verified(here).await.expect("find"), Some(wanted.clone()));
     assert_eq!(records.find_verified_summary(here).await.expect("find"), Some(wanted.summary));
     assert_eq!(records.find_verified_twin(code).await.expect("find"), Some(here));

@@ -3,7 +3,10 @@ use std::{net::SocketAddr, num::NonZeroU32};
 use axum::{
     Router,
     body::Body,
+    extract::State,
     http::{StatusCode, request::Builder},
+    middleware::Next,
+    response::IntoResponse,
     routing::get,
 };
 use domain::{Address, UnixMillis};
@@ -16,6 +19,8 @@ use super::*;
 use crate::{
     LimitConfig, OwnerAccess,
     answer::{Answer, Freshness},
+    clock::unix_now,
+    kept_answers::KeptAnswers,
     keys::{KeyUses, issue_key, memory::MemoryRecords},
     layers,
 };
@@ -48,7 +53,11 @@ impl House {
                 "/api/v1/mine",
                 get(async |caller: Caller| caller.must_be(OWNER, OwnerAccess::Guarded).map(|()| "mine")),
             );
-        Self { router: layers::wrap(router, Arc::new(admission)), records, keys }
+        Self {
+            router: layers::wrap(router, Arc::new(admission), KeptAnswers::new(0, Box::new(|| None))),
+            records,
+            keys,
+        }
     }
 
     async fn key(&self) -> String {
@@ -287,7 +296,18 @@ async fn key_check_limiter_and_headers_cost_less_than_ten_microseconds() {
         }),
         proxies: TrustedProxies::default(),
     };
-    let admitted = bare.clone().layer(axum::middleware::from_fn_with_state(Arc::new(admission), admit));
+    let at_the_door = async |State(admission): State<Arc<Admission>>, mut request: Request, next: Next| {
+        let Admitted { refusal, standing } = admission.admit(&mut request).await;
+        let mut response = match refusal {
+            Some(error) => error.into_response(),
+            None => next.run(request).await,
+        };
+        if let Some(standing) = standing {
+            standing.write_headers(response.headers_mut(), unix_now());
+        }
+        response
+    };
+    let admitted = bare.clone().layer(axum::middleware::from_fn_with_state(Arc::new(admission), at_the_door));
 
     async fn cost(router: &Router, key: Option<&str>) -> u64 {
         const REQUESTS: u64 = 5_000;
