@@ -44,6 +44,7 @@ struct Row {
 struct Different {
     bare: Loaded,
     explorer: Loaded,
+    half: Measured,
 }
 
 /// A full load, and what the process under it spent.
@@ -91,8 +92,10 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, lasting: Duratio
         // The bare handler before and the explorer after it, in the same minute: noise hits both.
         let body = load::answer(&explorer.url, &question.same()[0]).await?;
         let bare = Loaded::of_bare(&body, &question.same(), lasting).await?;
-        let explorer = Loaded::of_explorer(&explorer, &question.different(), lasting).await?;
-        questions.push((question, body, Different { bare, explorer }));
+        let requests = question.different();
+        let loaded = Loaded::of_explorer(&explorer, &requests, lasting).await?;
+        let half = load::run(&explorer.url, &requests, Load::PerSecond(loaded.per_second() / 2.0), lasting).await?;
+        questions.push((question, body, Different { bare, explorer: loaded, half }));
     }
     explorer.stop().await?;
     let explorer = Explorer::start(&chain.url(), data).await?;
@@ -135,19 +138,19 @@ impl fmt::Display for ApiFigures {
         for Row { question, bytes, different, .. } in &self.rows {
             write_ratio(f, &question.name, *bytes, &different.bare, &different.explorer)?;
         }
-        writeln!(f, "\n| half load | requests | median | p99 (bound: {}) | |", millis(LONGEST))?;
-        writeln!(f, "|---|---|---|---|---|")?;
-        for Row { question, half, .. } in &self.rows {
-            let (median, p99) = (quantile(&half.latencies, 0.5), quantile(&half.latencies, 0.99));
-            let verdict = verdict(p99 < LONGEST);
-            writeln!(
-                f,
-                "| {} | {:.0}/s | {} | {} | {verdict} |",
-                question.name,
-                half.per_second(),
-                millis(median),
-                millis(p99)
-            )?;
+        let bound = millis(LONGEST);
+        for (what, different) in
+            [("half load, the same question", false), ("half load, all different, none kept", true)]
+        {
+            writeln!(f, "\n| {what} | requests | median | p99 (bound: {bound}) | |")?;
+            writeln!(f, "|---|---|---|---|---|")?;
+            for row in &self.rows {
+                let half = if different { &row.different.half } else { &row.half };
+                let (median, p99) = (quantile(&half.latencies, 0.5), quantile(&half.latencies, 0.99));
+                let (rate, verdict) = (half.per_second(), verdict(p99 < LONGEST));
+                let (name, median, p99) = (&row.question.name, millis(median), millis(p99));
+                writeln!(f, "| {name} | {rate:.0}/s | {median} | {p99} | {verdict} |")?;
+            }
         }
         let bound = millis(LONGEST_BESIDE);
         writeln!(
