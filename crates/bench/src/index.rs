@@ -19,7 +19,7 @@ use crate::progress::tell;
 use crate::replay::Conditions;
 
 /// So few in a block that a round trip to a far node takes longer than the work.
-const SMALL_BLOCKS: ChainPlan = ChainPlan { transactions: 40_000, per_block: 4 };
+const SMALL_BLOCKS: ChainPlan = ChainPlan { transactions: 100_000, per_block: 4 };
 
 const LEAST_OF_LEAN: f64 = 0.20;
 const MOST_CPU: f64 = 2.0;

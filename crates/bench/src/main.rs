@@ -41,7 +41,15 @@ async fn main() -> anyhow::Result<()> {
     writeln!(out, "{}", machine::describe().await?)?;
     if options.wants(Part::Serve) {
         let chain = RecordedChain::make(options.chain()).await?;
-        writeln!(out, "{}\nserved at {} up to block {}", chain.describe(), chain.url(), chain.head)?;
+        let far = chain.serve(options.far_node()).await?;
+        writeln!(
+            out,
+            "{}\nUp to block {}: {}\nAs a far node: {}",
+            chain.describe(),
+            chain.head,
+            chain.url(),
+            far.url()
+        )?;
         return Ok(tokio::signal::ctrl_c().await?);
     }
     if [Part::Index, Part::Api, Part::Head, Part::Pages].into_iter().any(|part| options.wants(part)) {

@@ -54,7 +54,7 @@ impl IngestConfig {
             start_block,
             undo_depth: 256,
             longest_undo_depth: 10_000,
-            window: 512,
+            window: 1024,
             window_bytes: 128 << 20,
             batch_transactions: 50_000,
             batch_blocks: 10_000,

@@ -9,6 +9,7 @@ use crate::{
     NodeError,
     check::{Doubt, check_block, join_receipts},
     decode::{RawBlock, RawReceipt},
+    limiter::Turn,
     rpc_error::RpcErrorKind,
     upstream::{Call, Upstream},
 };
@@ -18,13 +19,17 @@ const BLOCK_RECEIPTS: &str = "eth_getBlockReceipts";
 const RECEIPT: &str = "eth_getTransactionReceipt";
 
 /// None: the node does not have the block (yet).
-pub(crate) async fn fetch_block(upstream: &Upstream, number: BlockNumber) -> Result<Option<FetchedBlock>, NodeError> {
+pub(crate) async fn fetch_block(
+    upstream: &Upstream,
+    number: BlockNumber,
+    turn: Turn,
+) -> Result<Option<FetchedBlock>, NodeError> {
     if upstream.abilities().lacks_block_receipts.load(Ordering::Relaxed) {
-        let Some(block) = block(upstream, number).await? else { return Ok(None) };
+        let Some(block) = block(upstream, number, turn).await? else { return Ok(None) };
         return with_receipts_one_by_one(upstream, block).await.map(Some);
     }
     let by_number = format!(r#"["{number:#x}"]"#);
-    let (block, receipts) = tokio::join!(block(upstream, number), block_receipts(upstream, by_number));
+    let (block, receipts) = tokio::join!(block(upstream, number, turn), block_receipts(upstream, by_number, turn));
     let Some(block) = block? else { return Ok(None) };
     match receipts {
         Err(error) if lacks_method(&error) => {
@@ -39,15 +44,15 @@ pub(crate) async fn fetch_block(upstream: &Upstream, number: BlockNumber) -> Res
     }
 }
 
-async fn block(upstream: &Upstream, number: BlockNumber) -> Result<Option<RawBlock>, NodeError> {
-    let call = Call::new(BLOCK, format!(r#"["{number:#x}",true]"#));
+async fn block(upstream: &Upstream, number: BlockNumber, turn: Turn) -> Result<Option<RawBlock>, NodeError> {
+    let call = Call::new(BLOCK, format!(r#"["{number:#x}",true]"#)).at(turn);
     let Some(block) = upstream.call::<RawBlock>(&call).await? else { return Ok(None) };
     check_block(number, &block).map_err(|doubt| NodeError::bad_answer(BLOCK, doubt))?;
     Ok(Some(block))
 }
 
-async fn block_receipts(upstream: &Upstream, params: String) -> Result<Option<Vec<RawReceipt>>, NodeError> {
-    upstream.call(&Call::new(BLOCK_RECEIPTS, params)).await
+async fn block_receipts(upstream: &Upstream, params: String, turn: Turn) -> Result<Option<Vec<RawReceipt>>, NodeError> {
+    upstream.call(&Call::new(BLOCK_RECEIPTS, params).at(turn)).await
 }
 
 /// Whether the receipts are of this block at all. Asked for by number at the same moment as the block, they may be of
@@ -58,7 +63,7 @@ fn belong_together(block: &RawBlock, receipts: &[RawReceipt]) -> bool {
 
 async fn with_receipts_by_hash(upstream: &Upstream, block: RawBlock) -> Result<FetchedBlock, NodeError> {
     let hash = block.hash.0;
-    match block_receipts(upstream, format!(r#"["{hash}"]"#)).await? {
+    match block_receipts(upstream, format!(r#"["{hash}"]"#), Turn::Next).await? {
         Some(receipts) => join(block, receipts, BLOCK_RECEIPTS),
         None => Err(NodeError::bad_answer(BLOCK_RECEIPTS, format_args!("no receipts of block {hash}"))),
     }

@@ -1,5 +1,8 @@
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -10,8 +13,9 @@ use domain::{
 use crate::{
     CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Heads, NodeConfig, NodeError,
     NodeStatus, PollBounds, RetryPolicy, ViewOutcome, account::fetch_account, blocks::fetch_block, call,
-    calls::call_contracts, codes::fetch_codes, contract, error::Remedy, failover::Failover, rpc_error::RpcErrorKind,
-    status::Counters, traces::trace_block, transaction::fetch_transaction, upstream::Upstream, view,
+    calls::call_contracts, codes::fetch_codes, contract, error::Remedy, failover::Failover, limiter::Turn,
+    rpc_error::RpcErrorKind, status::Counters, traces::trace_block, transaction::fetch_transaction, upstream::Upstream,
+    view,
 };
 
 /// Speaks with the node. Cheap to clone; all clones share connections, limits and counters.
@@ -101,7 +105,13 @@ impl NodeClient {
     /// The block at a height with transactions, receipts and logs, all checked; None where the node does not have it
     /// (yet).
     pub async fn find_block(&self, number: BlockNumber) -> Result<Option<FetchedBlock>, NodeError> {
-        self.persist(self.retry.tries, |_, upstream| async move { fetch_block(&upstream, number).await }).await
+        let stands_in_line = AtomicBool::new(true);
+        let ask = |_, upstream: Arc<Upstream>| {
+            // All blocks behind it wait for one that is asked for again.
+            let turn = if stands_in_line.swap(false, Ordering::Relaxed) { Turn::InLine } else { Turn::Next };
+            async move { fetch_block(&upstream, number, turn).await }
+        };
+        self.persist(self.retry.tries, ask).await
     }
 
     /// The contracts that other contracts made in a block, in the order of their making; None where the endpoint in use

@@ -35,6 +35,9 @@ struct Standing {
     /// Known to serve the chain. Not taken for granted after the endpoint was gone: another node may have come back.
     admitted: bool,
     failures: u32,
+    /// A connection was lost, which happens; or the endpoint was gone for a moment. Which chain it serves is asked again,
+    /// beside the calls: no answer of another chain fits on ours, and hundreds of calls may be under way.
+    unsure: bool,
     /// Left alone until then.
     down_until: Option<Instant>,
     foreign: bool,
@@ -131,7 +134,8 @@ impl Failover {
         let expected = *self.identity.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);
         let mut standing = candidate.standing();
         if found == expected {
-            *standing = Standing { admitted: true, probing: standing.probing, ..Standing::default() };
+            *standing =
+                Standing { admitted: true, probing: standing.probing, unsure: standing.unsure, ..Standing::default() };
             return Ok(found);
         }
         let endpoint = candidate.upstream.name().to_owned();
@@ -157,7 +161,8 @@ impl Failover {
         let mut standing = candidate.standing();
         let patience = match error {
             NodeError::Unreachable { .. } => {
-                standing.admitted = false;
+                standing.unsure = true;
+                standing.admitted &= standing.failures + 1 < PATIENCE_UNREACHABLE;
                 PATIENCE_UNREACHABLE
             }
             NodeError::WrongChain { .. } => return,
@@ -175,22 +180,22 @@ impl Failover {
         }
     }
 
-    /// Endpoints that have rested, are not in use, and ought to be tried again. Each is given out once until
-    /// [`Self::probe`] was there.
+    /// Endpoints that have rested, are not in use, and ought to be tried again, and such as may have become others. Each is
+    /// given out once until [`Self::probe`] was there.
     fn due_probes(&self) -> Vec<usize> {
         let current = self.current();
         let due = |index: &usize| {
             let mut standing = self.candidates[*index].standing();
-            let due = *index != current
-                && !standing.probing
-                && standing.down_until.is_some_and(|until| until <= Instant::now());
+            let rested = *index != current && standing.down_until.is_some_and(|until| until <= Instant::now());
+            let due = !standing.probing && (rested || standing.unsure);
             standing.probing |= due;
+            standing.unsure &= !due;
             due
         };
         (0..self.candidates.len()).filter(due).collect()
     }
 
-    /// Tries endpoints that have rested, beside the calls: no call has to wait for one that may still be down.
+    /// Tries endpoints that are due, beside the calls: no call has to wait for one that may still be down.
     pub(crate) fn probe_rested(self: &Arc<Self>) {
         for index in self.due_probes() {
             let failover = Arc::clone(self);
@@ -200,11 +205,13 @@ impl Failover {
 
     async fn probe(&self, index: usize) {
         let candidate = &self.candidates[index];
+        let was_down = candidate.standing().down_until.is_some();
         let outcome = self.ask_identity(candidate).await;
         let mut standing = candidate.standing();
         standing.probing = false;
         match outcome {
-            Ok(_) => tracing::info!(endpoint = candidate.upstream.name(), "an endpoint is back"),
+            Ok(_) if was_down => tracing::info!(endpoint = candidate.upstream.name(), "an endpoint is back"),
+            Ok(_) => {}
             Err(_) => standing.down_until = Some(Instant::now() + self.probe_interval),
         }
     }

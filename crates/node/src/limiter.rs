@@ -8,6 +8,9 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 const START: usize = 8;
+/// The first of those who stand in line wait for slots together with all others, since answers come many at a time: if one
+/// had to wake the next, a slot would stay empty meanwhile.
+const FRONT: usize = 16;
 /// Slower than this much times the usual: the node is asked for no more at once.
 const RISING: f64 = 1.5;
 /// Slower than this much times the usual: the node is asked for less at once.
@@ -23,6 +26,8 @@ const ADAPTATION: f64 = 0.1;
 #[derive(Debug)]
 pub(crate) struct Limiter {
     slots: Arc<Semaphore>,
+    /// Held by the first of those who stand in line while they wait for a slot. All others come before the rest.
+    line: Semaphore,
     max: usize,
     state: Mutex<State>,
 }
@@ -48,6 +53,15 @@ struct Window {
     full: bool,
 }
 
+/// When a request is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// As soon as there is a slot.
+    Next,
+    /// After those that came before: it is one of many that were sent for ahead of time.
+    InLine,
+}
+
 /// The right to have one request under way.
 #[derive(Debug)]
 pub(crate) struct Slot<'a> {
@@ -63,6 +77,7 @@ impl Limiter {
         let limit = START.min(max);
         Self {
             slots: Arc::new(Semaphore::new(limit)),
+            line: Semaphore::new(FRONT),
             max,
             state: Mutex::new(State {
                 limit,
@@ -75,8 +90,12 @@ impl Limiter {
         }
     }
 
-    /// Waits its turn, first come first served.
-    pub(crate) async fn slot(&self) -> Slot<'_> {
+    /// Waits its turn, among its like first come first served.
+    pub(crate) async fn slot(&self, turn: Turn) -> Slot<'_> {
+        let _first_in_line = match turn {
+            Turn::Next => None,
+            Turn::InLine => self.line.acquire().await.ok(),
+        };
         // The semaphore is never closed, so that an error cannot come; without a permit the request just goes.
         let permit = Arc::clone(&self.slots).acquire_owned().await.ok();
         Slot { limiter: self, permit, since: Instant::now(), was_full: self.slots.available_permits() == 0 }
@@ -178,7 +197,7 @@ mod tests {
     async fn fill(limiter: &Limiter) -> Vec<Slot<'_>> {
         let mut slots = Vec::new();
         while limiter.slots.available_permits() > 0 {
-            slots.push(limiter.slot().await);
+            slots.push(limiter.slot(Turn::Next).await);
         }
         slots
     }
@@ -191,7 +210,7 @@ mod tests {
             fill(&limiter).await.into_iter().for_each(Slot::answered);
             assert_eq!(limiter.limit(), expected);
         }
-        limiter.slot().await.overloaded();
+        limiter.slot(Turn::Next).await.overloaded();
         for expected in 33..=36 {
             fill(&limiter).await.into_iter().for_each(Slot::answered);
             assert_eq!(limiter.limit(), expected);
@@ -199,10 +218,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_wants_to_be_next_passes_all_in_line_but_the_first() {
+        let limiter = Limiter::new(1);
+        let sent = Mutex::new(Vec::new());
+        let send = async |turn, name: usize| {
+            let slot = limiter.slot(turn).await;
+            sent.lock().unwrap().push(name);
+            tokio::task::yield_now().await;
+            slot.answered();
+        };
+        let line = futures::future::join_all((0..100).map(|name| send(Turn::InLine, name)));
+        tokio::join!(line, send(Turn::Next, 1_000));
+        let sent = sent.into_inner().unwrap();
+        // The one that has the slot already is not in line any more.
+        assert_eq!(sent.iter().position(|name| *name == 1_000), Some(FRONT + 1), "{sent:?}");
+        assert!(sent.iter().filter(|name| **name < 1_000).is_sorted(), "{sent:?}");
+    }
+
+    #[tokio::test]
     async fn it_does_not_grow_unused_nor_beyond_its_cap() {
         let limiter = Limiter::new(128);
         for _ in 0..100 {
-            limiter.slot().await.answered();
+            limiter.slot(Turn::Next).await.answered();
         }
         assert_eq!(limiter.limit(), 8);
         let capped = Limiter::new(3);
@@ -218,7 +255,7 @@ mod tests {
         fill(&limiter).await.into_iter().for_each(Slot::overloaded);
         assert_eq!(limiter.limit(), 4);
         for _ in 0..5 {
-            limiter.slot().await.overloaded();
+            limiter.slot(Turn::Next).await.overloaded();
         }
         assert_eq!(limiter.limit(), 1);
         assert_eq!(limiter.slots.available_permits(), 1);

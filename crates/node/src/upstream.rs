@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use crate::{
     Endpoint, NodeConfig, NodeError,
     decode::{AnswerError, ErrorObject, Quantity, RawHeader, decode, split_batch},
-    limiter::Limiter,
+    limiter::{Limiter, Turn},
     rpc_error::{RpcErrorKind, kind_of},
     status::Counters,
     transport::{Transport, TransportError},
@@ -54,11 +54,17 @@ pub(crate) struct Abilities {
 pub(crate) struct Call {
     pub(crate) method: &'static str,
     pub(crate) params: String,
+    turn: Turn,
 }
 
 impl Call {
     pub(crate) fn new(method: &'static str, params: impl Into<String>) -> Self {
-        Self { method, params: params.into() }
+        Self { method, params: params.into(), turn: Turn::Next }
+    }
+
+    /// The same at another turn.
+    pub(crate) fn at(self, turn: Turn) -> Self {
+        Self { turn, ..self }
     }
 
     fn request(&self, id: u64) -> String {
@@ -108,7 +114,7 @@ impl Upstream {
         T: DeserializeOwned + Send + 'static,
     {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let (answer, sent) = self.send(id, call.method, call.request(id)).await?;
+        let (answer, sent) = self.send(id, call.method, call.request(id), call.turn).await?;
         self.read(call, answer, sent).await
     }
 
@@ -170,7 +176,7 @@ impl Upstream {
         let Some(method) = calls.first().map(|call| call.method) else { return Ok(Vec::new()) };
         let first_id = self.next_id.fetch_add(calls.len() as u64, Ordering::Relaxed);
         let requests: Vec<String> = (first_id..).zip(calls).map(|(id, call)| call.request(id)).collect();
-        let (answer, sent) = match self.send(first_id, method, format!("[{}]", requests.join(","))).await {
+        let (answer, sent) = match self.send(first_id, method, format!("[{}]", requests.join(",")), Turn::Next).await {
             Ok(answered) => answered,
             Err(error) if refuses_batch(&error) => return Err(BatchFault::TooBig),
             Err(error) => return Err(BatchFault::Failed(error)),
@@ -197,8 +203,14 @@ impl Upstream {
     }
 
     /// Sends when it is its turn, and waits for the answer no longer than allowed. Tells the answer and when it was sent.
-    async fn send(&self, id: u64, method: &'static str, request: String) -> Result<(Bytes, Instant), NodeError> {
-        let slot = self.limiter.slot().await;
+    async fn send(
+        &self,
+        id: u64,
+        method: &'static str,
+        request: String,
+        turn: Turn,
+    ) -> Result<(Bytes, Instant), NodeError> {
+        let slot = self.limiter.slot(turn).await;
         let sent = slot.since();
         Counters::count(&self.counters.requests);
         let outcome = tokio::time::timeout(self.timeout, self.transport.send(id, request)).await;
