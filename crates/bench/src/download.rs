@@ -6,12 +6,16 @@ use anyhow::Context;
 use futures::{StreamExt, TryStreamExt, stream};
 use node::{NodeClient, NodeConfig};
 
+use crate::figures::quantile;
+
 /// Blocks under way at once.
 const AT_ONCE: usize = 128;
+/// Questions by which a round trip is measured.
+const ROUND_TRIPS: usize = 100;
 
 /// Fetches every block and its receipts and throws them away.
 pub(crate) async fn bare(url: &str, head: u64) -> anyhow::Result<Duration> {
-    let client = reqwest::Client::builder().http1_only().tcp_nodelay(true).no_proxy().build()?;
+    let client = client()?;
     let begun = Instant::now();
     every_block(head, |number| {
         let (client, url) = (client.clone(), url.to_owned());
@@ -38,6 +42,24 @@ pub(crate) async fn lean(url: &str, head: u64) -> anyhow::Result<Duration> {
     })
     .await?;
     Ok(begun.elapsed())
+}
+
+/// What one small question takes while nothing else is asked, in the median of those that do not fail.
+pub(crate) async fn round_trip(url: &str) -> anyhow::Result<Duration> {
+    let client = client()?;
+    let mut took = Vec::with_capacity(ROUND_TRIPS);
+    for _ in 0..ROUND_TRIPS {
+        let begun = Instant::now();
+        if fetch(&client, url, "eth_getBlockByNumber", r#"["0x0",true]"#.to_owned()).await.is_ok() {
+            took.push(begun.elapsed());
+        }
+    }
+    took.sort_unstable();
+    Ok(quantile(&took, 0.5))
+}
+
+fn client() -> anyhow::Result<reqwest::Client> {
+    Ok(reqwest::Client::builder().http1_only().tcp_nodelay(true).no_proxy().build()?)
 }
 
 /// Each in a task of its own, so that all cores take part.

@@ -43,7 +43,11 @@ impl PoolDirectory {
 
     /// The pool at an address that emitted a swap in a block. Many who ask for the same at once cause one question.
     pub(crate) async fn find(&self, emitter: Address, seen_in: BlockRef) -> Result<Option<Pool>, Setback> {
-        self.known.get_or_insert_async(&emitter, self.look_up(emitter, seen_in)).await
+        if let Some(known) = self.known.get(&emitter) {
+            return Ok(known);
+        }
+        // On the heap, since it is large and seldom needed: whoever waits for many of these moves them about.
+        Box::pin(self.known.get_or_insert_async(&emitter, self.look_up(emitter, seen_in))).await
     }
 
     async fn look_up(&self, emitter: Address, seen_in: BlockRef) -> Result<Option<Pool>, Setback> {

@@ -35,7 +35,11 @@ impl Standards {
         seen_in: BlockRef,
         indexed: impl Future<Output = Result<Option<TokenKind>, StoreError>>,
     ) -> Result<TokenKind, Setback> {
-        self.known.get_or_insert_async(&token, self.look_up(token, seen_in, indexed)).await
+        if let Some(known) = self.known.get(&token) {
+            return Ok(known);
+        }
+        // On the heap, since it is large and seldom needed: whoever waits for many of these moves them about.
+        Box::pin(self.known.get_or_insert_async(&token, self.look_up(token, seen_in, indexed))).await
     }
 
     async fn look_up(
