@@ -1,6 +1,7 @@
 //! A block explorer for EVM chains in one binary: this crate reads the configuration, wires the parts together and
 //! stops them in order.
 
+mod background;
 mod cli;
 mod config;
 mod demo;

@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use web::{Names, WebParts};
 
+use crate::background::Background;
 use crate::hooks::Hooks;
 use crate::{config::ServiceConfig, site};
 
@@ -37,6 +38,8 @@ pub(crate) struct Service {
     sending: JoinHandle<()>,
     key_uses: KeyUses,
     cancel: CancellationToken,
+    /// Where blocks are fetched, read and written.
+    background: Background,
 }
 
 impl Service {
@@ -112,8 +115,9 @@ impl Service {
             status,
             progress: Arc::clone(&progress),
         };
-        let following = tokio::spawn(following.run(cancel.clone()));
-        Ok(Self { local_addr, sync, progress, store, following, serving, sending, key_uses, cancel })
+        let background = Background::start()?;
+        let following = background.handle().spawn(following.run(cancel.clone()));
+        Ok(Self { local_addr, sync, progress, store, following, serving, sending, key_uses, cancel, background })
     }
 
     /// What users leave with this explorer.
@@ -160,6 +164,7 @@ impl Service {
         if tokio::time::timeout(PATIENCE, parts).await.is_err() {
             tracing::warn!("some work did not end in time and is cut off; nothing committed is lost");
         }
+        drop(self.background);
         self.key_uses.finish().await;
         self.store.sync().context("the last writes could not be made durable")?;
         ended
