@@ -12,10 +12,12 @@ use crate::undo::Overwritten;
 /// goes to disk once.
 pub(crate) struct Overwrites<'a> {
     view: &'a View,
-    rows: FastMap<(Table, Key), Change>,
+    rows: ByRow<Change>,
     /// Rows as they stood before the block in hand, where the block may be taken back.
-    before_block: Option<FastMap<(Table, Key), Option<Vec<u8>>>>,
+    before_block: Option<ByRow<Option<Vec<u8>>>>,
 }
+
+type ByRow<T> = FastMap<(Table, Key), T>;
 
 #[derive(Debug)]
 pub(crate) struct Change {
