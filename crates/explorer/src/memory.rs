@@ -42,11 +42,12 @@ impl MemoryBudget {
         self.answers
     }
 
-    /// Two thirds, of which half are buffers of what was written last: four, of a twelfth each.
+    /// Three fifths. A fifth are four buffers of what was written last: larger ones would write less often, and leave more
+    /// to replay after a crash.
     pub(crate) fn store(self) -> StoreOptions {
         StoreOptions {
-            cache_bytes: self.bytes / 6,
-            write_buffer_bytes: self.bytes / 12,
+            cache_bytes: self.bytes / 4,
+            write_buffer_bytes: self.bytes / 20,
             writer_cache_entries: usize::try_from(self.bytes / 6 / BYTES_OF_AN_ENTRY).unwrap_or(usize::MAX),
         }
     }

@@ -13,8 +13,8 @@ use store::{BoxError, StateVersion, StoreError};
 use crate::keys::{Key, Table};
 use crate::states::States;
 
-/// Journals above this size are flushed, so that reopening after a crash has little to replay.
-const JOURNAL_BYTES: u64 = 128 << 20;
+/// Journals above this size are flushed, so that reopening after a crash has little to replay. The engine goes no lower.
+const JOURNAL_BYTES: u64 = 64 << 20;
 
 const LIST_BLOCK_BYTES: u32 = 16 << 10;
 
