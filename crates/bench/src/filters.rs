@@ -36,7 +36,7 @@ struct Row {
 pub(crate) async fn measure(data: &Path, transfers: u64, requests: usize) -> anyhow::Result<FilterFigures> {
     let store = CrowdedStore::make(data, transfers).await?;
     // What is indexed is served whether or not a node answers, and here none does.
-    let explorer = Explorer::start("http://127.0.0.1:9", data).await?;
+    let explorer = Explorer::start_forgetful("http://127.0.0.1:9", data).await?;
     let client = reqwest::Client::new();
     let url = format!("{}/api/v1/query", explorer.url);
     let mut rows = Vec::new();
