@@ -9,6 +9,7 @@
 //! What only decorates (a token's name and supply) is settled behind the tip and never holds it.
 
 mod abi;
+mod asked_once;
 mod batch;
 mod config;
 mod creations;

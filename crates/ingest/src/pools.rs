@@ -5,10 +5,10 @@ use std::sync::Arc;
 use alloy_primitives::Bytes;
 use domain::{Address, BlockRef, Pool, PoolStyle, Selector};
 use node::{CallBlock, ContractAnswer, ContractCall, NodeClient, NodeError};
-use quick_cache::sync::Cache;
 use store::ChainReader;
 
 use crate::abi::{Word, address, address_word, call_data, words};
+use crate::asked_once::AskedOnce;
 use crate::setback::Setback;
 
 /// `token0()`
@@ -33,21 +33,17 @@ pub(crate) struct PoolDirectory {
     node: NodeClient,
     reader: Arc<dyn ChainReader>,
     /// None: no pool.
-    known: Cache<Address, Option<Pool>>,
+    known: AskedOnce<Option<Pool>>,
 }
 
 impl PoolDirectory {
     pub(crate) fn new(node: NodeClient, reader: Arc<dyn ChainReader>) -> Self {
-        Self { node, reader, known: Cache::new(REMEMBERED) }
+        Self { node, reader, known: AskedOnce::new(REMEMBERED) }
     }
 
-    /// The pool at an address that emitted a swap in a block. Many who ask for the same at once cause one question.
+    /// The pool at an address that emitted a swap in a block.
     pub(crate) async fn find(&self, emitter: Address, seen_in: BlockRef) -> Result<Option<Pool>, Setback> {
-        if let Some(known) = self.known.get(&emitter) {
-            return Ok(known);
-        }
-        // On the heap, since it is large and seldom needed: whoever waits for many of these moves them about.
-        Box::pin(self.known.get_or_insert_async(&emitter, self.look_up(emitter, seen_in))).await
+        self.known.find(emitter, || self.look_up(emitter, seen_in)).await
     }
 
     async fn look_up(&self, emitter: Address, seen_in: BlockRef) -> Result<Option<Pool>, Setback> {

@@ -2,10 +2,10 @@
 
 use domain::{Address, BlockRef, Selector, TokenKind};
 use node::{CallBlock, ContractAnswer, ContractCall, NodeClient, NodeError};
-use quick_cache::sync::Cache;
 use store::StoreError;
 
 use crate::abi::{Word, call_data, number};
+use crate::asked_once::AskedOnce;
 use crate::setback::Setback;
 
 /// `supportsInterface(bytes4)`, of ERC-165
@@ -19,12 +19,12 @@ const REMEMBERED: usize = 50_000;
 /// Asks tokens once each, by ERC-165.
 pub(crate) struct Standards {
     node: NodeClient,
-    known: Cache<Address, TokenKind>,
+    known: AskedOnce<TokenKind>,
 }
 
 impl Standards {
     pub(crate) fn new(node: NodeClient) -> Self {
-        Self { node, known: Cache::new(REMEMBERED) }
+        Self { node, known: AskedOnce::new(REMEMBERED) }
     }
 
     /// Whether a transfer whose last field is not indexed tells of amounts or of pieces, for a token that emitted it in
@@ -35,11 +35,7 @@ impl Standards {
         seen_in: BlockRef,
         indexed: impl Future<Output = Result<Option<TokenKind>, StoreError>>,
     ) -> Result<TokenKind, Setback> {
-        if let Some(known) = self.known.get(&token) {
-            return Ok(known);
-        }
-        // On the heap, since it is large and seldom needed: whoever waits for many of these moves them about.
-        Box::pin(self.known.get_or_insert_async(&token, self.look_up(token, seen_in, indexed))).await
+        self.known.find(token, || self.look_up(token, seen_in, indexed)).await
     }
 
     async fn look_up(
