@@ -105,6 +105,8 @@ pub(crate) enum ApiError {
     TokenNotFound,
     #[error("no source code is known of the contract at this address: verify it first, with POST /api/v1/verify")]
     ContractNotVerified,
+    #[error("there is no {artifact} of this contract: {reason}")]
+    NoArtifact { artifact: &'static str, reason: &'static str },
     #[error("{field} {rule}")]
     InvalidContractField { field: &'static str, rule: String },
     #[error(transparent)]
@@ -177,6 +179,7 @@ impl ApiError {
             Self::AddressNotFound => ProblemCode::AddressNotFound,
             Self::TokenNotFound => ProblemCode::TokenNotFound,
             Self::ContractNotVerified => ProblemCode::ContractNotVerified,
+            Self::NoArtifact { .. } => ProblemCode::ArtifactNotAvailable,
             Self::InvalidContractField { .. } => ProblemCode::InvalidParameter,
             Self::Verify(error) => verify_code(error),
             Self::Call(error) => call_code(error),

@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc};
 
-use contracts::{Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
+use contracts::{KnownContracts, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
 use domain::{BlockNumber, SyncStatus};
 use node::NodeClient;
 use store::{ChainReader, UserRecords, VerifiedContracts};
@@ -56,6 +56,7 @@ pub struct ApiState {
     pub(crate) records: Arc<dyn UserRecords>,
     pub(crate) verified: Arc<dyn VerifiedContracts>,
     pub(crate) verifier: Verifier,
+    pub(crate) known: KnownContracts,
     pub(crate) calls: ContractCalls,
     pub(crate) webhooks: Registry,
     pub(crate) keys: Arc<KeyRing>,
@@ -79,6 +80,7 @@ impl ApiState {
             config: parts.verifier,
         });
         Self {
+            known: KnownContracts::new(parts.node.clone(), Arc::clone(&parts.chain), Arc::clone(&parts.verified)),
             calls: ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified)),
             verifier,
             verified: parts.verified,

@@ -9,6 +9,8 @@ pub mod calls;
 mod code;
 mod compilers;
 pub mod decode;
+mod deployment;
+mod known;
 pub mod matching;
 pub mod settings;
 mod verify;
@@ -17,6 +19,7 @@ pub use code::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink, 
 pub use compilers::{
     CompileError, CompilerConfig, CompilerSource, CompilerVersion, Compilers, CompilersError, VersionError,
 };
+pub use known::KnownContracts;
 pub use verify::{
     OptimizerChoice, Refusal, Sources, SourcesError, Verdict, Verifier, VerifierConfig, VerifierParts, VerifyError,
     VerifyRequest,

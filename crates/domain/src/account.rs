@@ -38,6 +38,15 @@ impl Code {
         }
     }
 
+    /// The hash of a contract's code.
+    #[must_use]
+    pub fn hash(&self) -> Option<B256> {
+        match self {
+            Self::Contract { hash } => Some(*hash),
+            Self::None | Self::Delegation { .. } => None,
+        }
+    }
+
     #[must_use]
     pub fn is_contract(&self) -> bool {
         matches!(self, Self::Contract { hash } if *hash != KECCAK256_EMPTY)

@@ -1,6 +1,6 @@
 use alloy_primitives::{Address, B256};
 
-use crate::{BlockRef, Token, Transaction};
+use crate::{BlockRef, CreationId, Token, Transaction};
 
 /// What the index knows of an address. Balance, nonce and code are the node's to tell: see [`crate::Account`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,16 @@ pub struct AddressFacts {
 pub struct Creation {
     pub creator: Address,
     pub tx_hash: B256,
+    /// Of the block that the transaction stands in.
+    pub block_hash: B256,
+}
+
+impl Creation {
+    /// The execution that created the contract.
+    #[must_use]
+    pub fn id(&self) -> CreationId {
+        CreationId { tx_hash: self.tx_hash, block_hash: self.block_hash }
+    }
 }
 
 /// An address with what was last done there, as of one block.

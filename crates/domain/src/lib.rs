@@ -46,7 +46,10 @@ pub use transaction::{Selector, Transaction};
 pub use transaction_detail::{TransactionDetail, TransactionEvents};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
 pub use utc::UtcTime;
-pub use verified_contract::{MatchKind, SourceFile, VerifiedContract, VerifiedSummary};
+pub use verified_contract::{
+    Artifacts, CreationId, CreationProof, CreationTemplate, Deployment, LibraryPlace, MatchKind, SourceFile, VerifiedCode,
+    VerifiedContract, VerifiedSummary,
+};
 pub use webhook::{
     AttemptEffect, EventKinds, NewWebhook, RetiredSecret, SealedSecret, Webhook, WebhookChange, WebhookId,
 };

@@ -7,13 +7,14 @@ use std::{
 };
 
 use domain::{
-    Account, Address, B256, BlockNumber, BlockRef, Bytes, ChainIdentity, FetchedBlock, InnerCreation, TransactionDetail,
+    Account, Address, B256, BlockNumber, BlockRef, Bytes, ChainIdentity, CreationId, FetchedBlock, InnerCreation,
+    TransactionDetail,
 };
 
 use crate::{
     CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Heads, NodeConfig, NodeError,
     NodeStatus, PollBounds, RetryPolicy, ViewOutcome, account::fetch_account, blocks::fetch_block, call,
-    calls::call_contracts, codes::fetch_codes, contract, error::Remedy, failover::Failover, limiter::Turn,
+    calls::call_contracts, codes::fetch_codes, contract, creation, error::Remedy, failover::Failover, limiter::Turn,
     rpc_error::RpcErrorKind, status::Counters, traces::trace_block, transaction::fetch_transaction, upstream::Upstream,
     view,
 };
@@ -165,10 +166,17 @@ impl NodeClient {
         self.persist(self.retry.tries, ask).await
     }
 
-    /// The code that a transaction ran to create a contract; None where it is not known, or called a contract instead.
-    pub async fn find_creation_code(&self, transaction: B256) -> Result<Option<Bytes>, NodeError> {
-        let ask =
-            |_, upstream: Arc<Upstream>| async move { contract::find_creation_code(&upstream, transaction).await };
+    /// The code that ran to create a contract: what the transaction brought where it made this very contract, and the code of
+    /// the create inside it where another contract did. None where that is not known: the node does not trace, or no longer has
+    /// the transaction in this block.
+    pub async fn find_creation_code(
+        &self,
+        contract: Address,
+        creation: CreationId,
+    ) -> Result<Option<Bytes>, NodeError> {
+        let ask = |_, upstream: Arc<Upstream>| async move {
+            creation::find_creation_code(&upstream, contract, creation).await
+        };
         self.persist(self.retry.tries, ask).await
     }
 

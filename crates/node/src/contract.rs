@@ -1,8 +1,7 @@
-//! What makes up a contract: its code, its storage, and the code that created it.
+//! What makes up a contract: its code and its storage.
 
 use alloy_primitives::Bytes;
 use domain::{Address, B256};
-use serde::Deserialize;
 
 use crate::{
     CallBlock, NodeError,
@@ -13,7 +12,6 @@ use crate::{
 
 const CODE: &str = "eth_getCode";
 const STORAGE: &str = "eth_getStorageAt";
-const TRANSACTION: &str = "eth_getTransactionByHash";
 
 pub(crate) async fn fetch_code(upstream: &Upstream, address: Address, at: CallBlock) -> Result<Bytes, NodeError> {
     match code_at(upstream, address, at).await {
@@ -49,22 +47,6 @@ pub(crate) async fn fetch_storage(
         Ok(B256::left_padding_from(&word))
     };
     answers.into_iter().map(read).collect()
-}
-
-#[derive(Deserialize)]
-struct RawCreation {
-    hash: String,
-    to: Option<String>,
-    input: HexBytes,
-}
-
-pub(crate) async fn find_creation_code(upstream: &Upstream, transaction: B256) -> Result<Option<Bytes>, NodeError> {
-    let call = Call::new(TRANSACTION, format!(r#"["{transaction}"]"#));
-    let Some(found) = upstream.call::<RawCreation>(&call).await? else { return Ok(None) };
-    if !found.hash.eq_ignore_ascii_case(&transaction.to_string()) {
-        return Err(NodeError::bad_answer(TRANSACTION, "another transaction"));
-    }
-    Ok(found.to.is_none().then_some(found.input.0))
 }
 
 /// The state of a block by its number: every node takes one.

@@ -12,6 +12,7 @@ mod client;
 mod codes;
 mod config;
 mod contract;
+mod creation;
 mod decode;
 mod endpoint;
 mod error;

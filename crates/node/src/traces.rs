@@ -60,7 +60,7 @@ fn read(block: &FetchedBlock, trace: RawBlockTrace) -> Result<Vec<InnerCreation>
 }
 
 /// Nodes that keep tracing to themselves say so in many ways, gateways by a status.
-fn lacks_method(error: &NodeError) -> bool {
+pub(crate) fn lacks_method(error: &NodeError) -> bool {
     match error {
         NodeError::HttpStatus { status, .. } => (400..500).contains(status) && *status != 408,
         error => matches!(error.rpc_kind(), Some(RpcErrorKind::MethodMissing | RpcErrorKind::InvalidParams)),

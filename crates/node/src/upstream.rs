@@ -124,9 +124,23 @@ impl Upstream {
     where
         T: DeserializeOwned + Send + 'static,
     {
+        self.call_aside_within(call, usize::MAX, self.timeout).await
+    }
+
+    /// The same, of an answer of so many bytes at most that comes within a time.
+    pub(crate) async fn call_aside_within<T>(
+        &self,
+        call: &Call,
+        most_bytes: usize,
+        patience: Duration,
+    ) -> Result<Option<T>, NodeError>
+    where
+        T: DeserializeOwned + Send + 'static,
+    {
         let (id, sent) = (self.next_id.fetch_add(1, Ordering::Relaxed), Instant::now());
         Counters::count(&self.counters.requests);
-        let outcome = tokio::time::timeout(self.timeout, self.transport.send(id, call.request(id))).await;
+        let answer = self.transport.send_within(id, call.request(id), most_bytes);
+        let outcome = tokio::time::timeout(patience.min(self.timeout), answer).await;
         let answer = match outcome {
             Ok(outcome) => outcome.map_err(|error| self.transport_error(call.method, error))?,
             Err(_) => return Err(self.timed_out(call.method)),

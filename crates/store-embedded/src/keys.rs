@@ -62,6 +62,16 @@ impl Key {
         Self::of(&[hash.as_slice()])
     }
 
+    /// Verified code, as it counts for one address alone.
+    pub(crate) fn code_at(code_hash: &B256, address: &Address) -> Self {
+        Self::of(&[code_hash.as_slice(), address.as_slice()])
+    }
+
+    /// A verified contract.
+    pub(crate) fn contract(address: &Address, code_hash: &B256) -> Self {
+        Self::of(&[address.as_slice(), code_hash.as_slice()])
+    }
+
     pub(crate) fn hash_prefix(hash: &B256) -> Self {
         Self::of(&[&hash[..HASH_BYTES]])
     }

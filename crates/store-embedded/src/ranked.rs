@@ -22,6 +22,8 @@ pub(crate) enum RankedSet {
     Holders { token: AddressId },
     /// Tokens that an address holds; all tie, by id.
     HeldTokens { holder: AddressId },
+    /// Verified contracts whose code stands at their address; all tie, by running number.
+    VerifiedContracts,
 }
 
 impl RankedSet {
@@ -30,15 +32,25 @@ impl RankedSet {
             Self::Tokens => (0, 0),
             Self::Holders { token } => (1, token),
             Self::HeldTokens { holder } => (2, holder),
+            Self::VerifiedContracts => (3, 0),
         };
         Key::EMPTY.then(&[mark]).then(&id_bytes(owner))
+    }
+
+    /// Where its members stand, and where their counts.
+    fn tables(self) -> (Table, Table) {
+        match self {
+            Self::Tokens | Self::Holders { .. } | Self::HeldTokens { .. } => (Table::Ranked, Table::RankCount),
+            // Not of the chain's own saying.
+            Self::VerifiedContracts => (Table::VerifiedListed, Table::VerifiedListedCount),
+        }
     }
 
     /// The lengths at which starts of the tie-breaker are counted. Random addresses part early, running numbers late.
     fn counted_tie_lengths(self) -> [usize; 2] {
         match self {
             Self::Tokens => [1, 2],
-            Self::Holders { .. } | Self::HeldTokens { .. } => [3, 4],
+            Self::Holders { .. } | Self::HeldTokens { .. } | Self::VerifiedContracts => [3, 4],
         }
     }
 
@@ -91,17 +103,17 @@ fn count_key(set: RankedSet, length: usize, start: &[u8]) -> Key {
 /// Moves of members, gathered so that a count that many moves touch is written once.
 #[derive(Debug, Default)]
 pub(crate) struct RankMoves {
-    counts: HashMap<Key, i64>,
+    counts: HashMap<(Table, Key), i64>,
 }
 
 impl RankMoves {
     pub(crate) fn insert(&mut self, batch: &mut Batch, set: RankedSet, key: &SortKey) {
-        batch.put(Table::Ranked, &set.key().then(&key.0), []);
+        batch.put(set.tables().0, &set.key().then(&key.0), []);
         self.count(set, key, 1);
     }
 
     pub(crate) fn remove(&mut self, batch: &mut Batch, set: RankedSet, key: &SortKey) {
-        batch.delete(Table::Ranked, &set.key().then(&key.0));
+        batch.delete(set.tables().0, &set.key().then(&key.0));
         self.count(set, key, -1);
     }
 
@@ -109,19 +121,19 @@ impl RankMoves {
         let mut start: &[u8] = &[];
         while let Some(length) = set.next_counted(start).filter(|length| *length <= key.0.len()) {
             start = &key.0[..length];
-            *self.counts.entry(count_key(set, length, start)).or_default() += change;
+            *self.counts.entry((set.tables().1, count_key(set, length, start))).or_default() += change;
         }
     }
 
     pub(crate) fn write(self, view: &View, batch: &mut Batch) -> Result<(), StoreError> {
-        for (key, change) in self.counts.into_iter().filter(|(_, change)| *change != 0) {
-            let old = match view.get(Table::RankCount, &key)? {
+        for ((table, key), change) in self.counts.into_iter().filter(|(_, change)| *change != 0) {
+            let old = match view.get(table, &key)? {
                 Some(row) => count_from_row(&row)?,
                 None => 0,
             };
             match old.checked_add_signed(change) {
-                Some(0) => batch.delete(Table::RankCount, &key),
-                Some(count) => batch.put(Table::RankCount, &key, count_to_row(count)),
+                Some(0) => batch.delete(table, &key),
+                Some(count) => batch.put(table, &key, count_to_row(count)),
                 None => return Err(StoreError::Corrupt("a ranked set counts fewer members than it has")),
             }
         }
@@ -141,14 +153,14 @@ fn count_from_row(row: &[u8]) -> Result<u64, StoreError> {
 
 /// How many members a set has.
 pub(crate) fn member_count(view: &View, set: RankedSet) -> Result<u64, StoreError> {
-    view.prefix(Table::RankCount, &count_key(set, 1, &[])).map(|row| count_from_row(&row?.1)).sum()
+    view.prefix(set.tables().1, &count_key(set, 1, &[])).map(|row| count_from_row(&row?.1)).sum()
 }
 
 /// The sort keys of `count` members in a row, from the one at `rank` on; of fewer where the set ends.
 pub(crate) fn members_from(view: &View, set: RankedSet, rank: u64, count: usize) -> Result<Vec<Vec<u8>>, StoreError> {
     let Some((start, skip)) = find_start(view, set, rank)? else { return Ok(Vec::new()) };
     let set_key = set.key();
-    view.range_from(Table::Ranked, &set_key.then(&start), &set_key)
+    view.range_from(set.tables().0, &set_key.then(&start), &set_key)
         .skip(usize::try_from(skip).unwrap_or(usize::MAX))
         .take(count)
         .map(|row| Ok(row?.0.get(set_key.as_slice().len()..).unwrap_or_default().to_vec()))
@@ -160,7 +172,7 @@ fn find_start(view: &View, set: RankedSet, mut rank: u64) -> Result<Option<(Vec<
     let mut start: Vec<u8> = Vec::new();
     'longer: while let Some(length) = set.next_counted(&start) {
         let head = count_key(set, length, &[]).as_slice().len();
-        for row in view.prefix(Table::RankCount, &count_key(set, length, &start)) {
+        for row in view.prefix(set.tables().1, &count_key(set, length, &start)) {
             let (key, count) = row?;
             let count = count_from_row(&count)?;
             if rank < count {

@@ -11,9 +11,12 @@ mod revert;
 mod tokens;
 mod trades;
 
+use std::sync::Arc;
+
 use crate::cache::AgedCache;
 use crate::keys::AddressId;
 use crate::lists::Tails;
+use crate::verified_contracts::Listing;
 use addresses::AddressIds;
 
 /// What the writer keeps in memory between batches.
@@ -25,15 +28,18 @@ pub(crate) struct WriteState {
     met_codes: AgedCache<AddressId, ()>,
     /// The token that was last given out to be asked again: the next round goes on behind it.
     last_asked_again: Option<AddressId>,
+    /// Shared with those who verify: the list of verified contracts follows the code at their addresses.
+    listing: Arc<Listing>,
 }
 
 impl WriteState {
-    pub(crate) fn new(cache_entries: usize) -> Self {
+    pub(crate) fn new(cache_entries: usize, listing: Arc<Listing>) -> Self {
         Self {
             tails: Tails::new(cache_entries),
             addresses: AddressIds::new(cache_entries),
             met_codes: AgedCache::new(cache_entries),
             last_asked_again: None,
+            listing,
         }
     }
 }

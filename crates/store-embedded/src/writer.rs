@@ -11,6 +11,7 @@ use crate::aside::aside;
 use crate::engine::Engine;
 use crate::keys::{Key, Table};
 use crate::rows::BlockRow;
+use crate::verified_contracts::Listing;
 use crate::write::WriteState;
 use crate::{meta, undo};
 
@@ -23,8 +24,8 @@ pub struct EmbeddedWriter {
 }
 
 impl EmbeddedWriter {
-    pub(crate) fn new(engine: Engine, cache_entries: usize) -> Self {
-        Self { engine, state: Arc::new(Mutex::new(WriteState::new(cache_entries))) }
+    pub(crate) fn new(engine: Engine, cache_entries: usize, listing: Arc<Listing>) -> Self {
+        Self { engine, state: Arc::new(Mutex::new(WriteState::new(cache_entries, listing))) }
     }
 
     /// Commits are long and touch the disk: they run where blocking does no harm.

@@ -1,25 +1,36 @@
 //! Verified contracts: the suite of the `store` crate on the embedded store, and what a restart leaves of it.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 
 use domain::PageRequest;
 use store::VerifiedContracts;
-use store::conformance::run_verified_contracts;
+use store::conformance::{VerifiedSubject, run_verified_contracts};
 use store_embedded::{EmbeddedStore, StoreOptions};
+
+fn subject(store: &EmbeddedStore) -> VerifiedSubject {
+    VerifiedSubject {
+        writer: Box::new(store.writer()),
+        reader: Arc::new(store.reader()),
+        records: Arc::new(store.verified_contracts()),
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn verified_contracts_stand_the_suite_and_outlast_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
-    let before = {
+    for seed in 0..8 {
+        let folder = tempfile::tempdir().unwrap();
+        let before = {
+            let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
+            run_verified_contracts(subject(&store), seed).await;
+            store.verified_contracts().list_verified(PageRequest::newest(1_000)).await.unwrap()
+        };
         let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
         let records = store.verified_contracts();
-        run_verified_contracts(Arc::new(records.clone())).await;
-        records.list_verified(PageRequest::newest(100)).await.unwrap()
-    };
-    let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
-    let records = store.verified_contracts();
-    assert_eq!(records.list_verified(PageRequest::newest(100)).await.unwrap(), before);
-    let first = &before.items[0];
-    let found = records.find_verified(first.address).await.unwrap().unwrap();
-    assert_eq!((&found.summary, found.sources.len()), (first, 2));
+        assert_eq!(records.list_verified(PageRequest::newest(1_000)).await.unwrap(), before);
+        let first = &before.items[0];
+        let found = records.find_verified(first.address, first.code_hash).await.unwrap().unwrap();
+        assert_eq!((&found.code.name, found.code.sources.len()), (&first.name, 2));
+    }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use contracts::Interface;
 use contracts::calls::MAX_HOPS;
 use contracts::decode::Decoder;
-use domain::{Address, PageRequest, VerifiedSummary};
+use domain::{Address, B256, VerifiedSummary};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use store::StoreError;
@@ -21,15 +21,15 @@ const REMEMBERED_BYTES: u64 = 16 << 20;
 const GOOD_FOR: Duration = Duration::from_secs(30);
 
 pub(crate) struct Interfaces {
-    /// By address: where its code was verified.
-    origins: Cache<Address, Origin>,
-    /// By the address and the time of a verification.
-    decoders: Cache<(Address, u64), Arc<SizedDecoder>, ByBytes>,
+    /// By address: the verified sources of its code.
+    sources: Cache<Address, KnownSource>,
+    /// By what was compiled.
+    decoders: Cache<B256, Arc<SizedDecoder>, ByBytes>,
     implementations: Cache<Address, (Instant, Option<Address>)>,
 }
 
 #[derive(Debug, Clone)]
-struct Origin {
+struct KnownSource {
     verified: Option<VerifiedSummary>,
     looked_at: Instant,
     /// How many contracts were verified by then: one more may be the one that was missing.
@@ -45,8 +45,8 @@ struct SizedDecoder {
 #[derive(Debug, Clone)]
 struct ByBytes;
 
-impl Weighter<(Address, u64), Arc<SizedDecoder>> for ByBytes {
-    fn weight(&self, _: &(Address, u64), decoder: &Arc<SizedDecoder>) -> u64 {
+impl Weighter<B256, Arc<SizedDecoder>> for ByBytes {
+    fn weight(&self, _: &B256, decoder: &Arc<SizedDecoder>) -> u64 {
         decoder.bytes
     }
 }
@@ -66,7 +66,7 @@ impl std::ops::Deref for KnownInterface {
 impl Interfaces {
     pub(crate) fn new() -> Self {
         Self {
-            origins: Cache::new(REMEMBERED),
+            sources: Cache::new(REMEMBERED),
             decoders: Cache::with_weighter(REMEMBERED / 100, REMEMBERED_BYTES, ByBytes),
             implementations: Cache::new(REMEMBERED),
         }
@@ -74,9 +74,9 @@ impl Interfaces {
 }
 
 impl WebState {
-    /// How many contracts are verified: what [`Self::own_interface`] has to know, asked once for a page.
+    /// How many contracts were verified: what [`Self::own_interface`] has to know, asked once for a page.
     pub(crate) async fn verified_count(&self) -> Result<u64, StoreError> {
-        Ok(self.verified.list_verified(PageRequest::newest(0)).await?.total)
+        self.verified.count_verifications().await
     }
 
     /// The interface of the code at an address, verified there or of a twin. The node is not asked.
@@ -88,44 +88,37 @@ impl WebState {
         if verified == 0 {
             return Ok(None);
         }
-        let known = self.interfaces.origins.get(&address);
+        let known = self.interfaces.sources.get(&address);
         let fresh = known.filter(|known| known.among == verified && known.looked_at.elapsed() < GOOD_FOR);
-        let origin = match fresh {
-            Some(origin) => origin,
+        let source = match fresh {
+            Some(source) => source,
             None => {
-                let origin =
-                    Origin { verified: self.origin(address).await?, looked_at: Instant::now(), among: verified };
-                self.interfaces.origins.insert(address, origin.clone());
-                origin
+                let found = self.find_source(address).await?;
+                let source = KnownSource { verified: found, looked_at: Instant::now(), among: verified };
+                self.interfaces.sources.insert(address, source.clone());
+                source
             }
         };
-        match origin.verified {
+        match source.verified {
             Some(summary) => self.interface(&summary).await,
             None => Ok(None),
         }
     }
 
-    async fn origin(&self, address: Address) -> Result<Option<VerifiedSummary>, StoreError> {
+    async fn find_source(&self, address: Address) -> Result<Option<VerifiedSummary>, StoreError> {
         let Some(code_hash) = self.chain.find_code_hash(address).await? else { return Ok(None) };
-        let here = self.verified.find_verified_summary(address).await?;
-        if let Some(here) = here.filter(|summary| summary.code_hash == code_hash) {
-            return Ok(Some(here));
-        }
-        match self.verified.find_verified_twin(code_hash).await? {
-            Some(twin) => self.verified.find_verified_summary(twin).await,
-            None => Ok(None),
-        }
+        self.verified.find_verified_summary(address, code_hash).await
     }
 
     async fn interface(&self, summary: &VerifiedSummary) -> Result<Option<KnownInterface>, StoreError> {
-        let key = (summary.address, summary.verified_at);
-        if let Some(known) = self.interfaces.decoders.get(&key) {
+        if let Some(known) = self.interfaces.decoders.get(&summary.build) {
             return Ok(Some(KnownInterface(known)));
         }
-        let Some(contract) = self.verified.find_verified(summary.address).await? else { return Ok(None) };
-        let decoder = Decoder::new(Interface::read(&contract.abi));
-        let decoder = Arc::new(SizedDecoder { decoder, bytes: contract.abi.len() as u64 + 1 });
-        self.interfaces.decoders.insert(key, Arc::clone(&decoder));
+        let found = self.verified.find_verified(summary.address, summary.code_hash).await?;
+        let Some(code) = found.map(|found| found.code) else { return Ok(None) };
+        let decoder = Decoder::new(Interface::read(&code.abi));
+        let decoder = Arc::new(SizedDecoder { decoder, bytes: code.abi.len() as u64 + 1 });
+        self.interfaces.decoders.insert(code.build(), Arc::clone(&decoder));
         Ok(Some(KnownInterface(decoder)))
     }
 

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use api::Accounts;
+use contracts::KnownContracts;
 use contracts::calls::ContractCalls;
 use domain::SyncStatus;
 use node::NodeClient;
@@ -28,6 +29,7 @@ pub(crate) struct WebState {
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) details: Details,
     pub(crate) verified: Arc<dyn VerifiedContracts>,
+    pub(crate) known: KnownContracts,
     pub(crate) calls: ContractCalls,
     pub(crate) interfaces: Interfaces,
     pub(crate) sync: watch::Receiver<SyncStatus>,
@@ -37,6 +39,7 @@ pub(crate) struct WebState {
 impl WebState {
     pub(crate) fn new(parts: WebParts) -> Self {
         Self {
+            known: KnownContracts::new(parts.node.clone(), Arc::clone(&parts.chain), Arc::clone(&parts.verified)),
             chain: parts.chain,
             accounts: parts.accounts,
             calls: ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified)),

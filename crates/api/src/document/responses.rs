@@ -80,6 +80,10 @@ problem_answers! {
         ApiError::NoTip,
         ApiError::DeadlineExceeded,
     ];
+    NoArtifact: "No source code is known of the contract, or there is none, or its compiler did not give this", [
+        ApiError::ContractNotVerified,
+        ApiError::NoArtifact { artifact: "storage layout", reason: "compilers give it from 0.5.13 on" },
+    ];
     NotVerified: "No source code is known of the contract, or there is none, or no such block is indexed", [
         ApiError::ContractNotVerified,
         ApiError::BlockNotFound,

@@ -114,6 +114,8 @@ problem_codes! {
     CodeNotFound = code_not_found, NOT_FOUND, "No contract";
     /// No source code is known of the contract.
     ContractNotVerified = contract_not_verified, NOT_FOUND, "Contract not verified";
+    /// The contract is verified, and its compiler did not give what is asked for.
+    ArtifactNotAvailable = artifact_not_available, NOT_FOUND, "Artifact not available";
     /// The contract is being verified already.
     VerificationUnderWay = verification_under_way, CONFLICT, "Verification under way";
     /// Too many verifications are waiting.

@@ -81,18 +81,13 @@ async fn list_address_tokens(
         .of_the_index())
 }
 
-/// The source code that is known of the code at an address: verified there, or of the same code elsewhere.
+/// The source code that is known of the code at an address.
 async fn find_source(
     verified: &dyn VerifiedContracts,
     address: Address,
     code: Code,
 ) -> Result<Option<wire::KnownSource>, ApiError> {
-    let Code::Contract { hash } = code else { return Ok(None) };
-    let here = verified.find_verified_summary(address).await?.filter(|summary| summary.code_hash == hash);
-    if let Some(summary) = here {
-        return Ok(Some(wire::KnownSource { name: summary.name, twin_of: None }));
-    }
-    let Some(twin) = verified.find_verified_twin(hash).await? else { return Ok(None) };
-    let summary = verified.find_verified_summary(twin).await?;
-    Ok(summary.map(|summary| wire::KnownSource { name: summary.name, twin_of: Some(twin) }))
+    let Some(hash) = code.hash() else { return Ok(None) };
+    let summary = verified.find_verified_summary(address, hash).await?;
+    Ok(summary.map(|summary| wire::KnownSource { name: summary.name, twin_of: summary.twin_of }))
 }

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use contracts::calls::ReadCall;
-use domain::{Address, BlockId, BlockRef, Code};
+use domain::{Address, B256, BlockId, BlockRef};
 use node::CallBlock;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -62,14 +62,17 @@ async fn get_contract(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
 ) -> Result<Answer<wire::VerifiedContract>, ApiError> {
-    let tip = app.chain.find_tip().await?.ok_or(ApiError::ContractNotVerified)?;
-    let Code::Contract { hash } = app.accounts.at(tip, address).await?.code else {
-        return Err(ApiError::ContractNotVerified);
-    };
-    let known = app.calls.find_known(address, hash).await?.ok_or(ApiError::ContractNotVerified)?;
+    let hash = code_hash(&app, address).await?;
+    let contract = app.known.find(address, hash).await?.ok_or(ApiError::ContractNotVerified)?;
     // The sources are worth telling also while the node cannot tell whom a proxy stands for.
     let proxy = app.calls.look_at(address).await.ok().and_then(|(_, proxy)| proxy);
-    Ok(Answer::new(wire::VerifiedContract::new(address, known, proxy), Freshness::UntilNextBlock))
+    Ok(Answer::new(wire::VerifiedContract::new(contract, proxy), Freshness::UntilNextBlock))
+}
+
+/// The hash of the code that stands at an address.
+pub(super) async fn code_hash(app: &ApiState, address: Address) -> Result<B256, ApiError> {
+    let tip = app.chain.find_tip().await?.ok_or(ApiError::ContractNotVerified)?;
+    app.accounts.at(tip, address).await?.code.hash().ok_or(ApiError::ContractNotVerified)
 }
 
 /// Calls a function of a verified contract that only reads

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod blocks;
+mod artifacts;
 mod contracts;
 mod docs;
 mod health;
@@ -39,6 +40,7 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(query::router())
         .merge(verify::router())
         .merge(contracts::router())
+        .merge(artifacts::router())
         .merge(keys::router())
         .merge(webhooks::router())
         .merge(openapi::router());

@@ -40,7 +40,7 @@ async fn verify_contract(
     let address = request.address;
     let verdict = app.verifier.verify(request.into(), unix_millis_now()).await?;
     if let Verdict::Verified { contract, kept, .. } = &verdict {
-        tracing::info!(%address, name = contract.summary.name, ?kept, "contract verified");
+        tracing::info!(%address, name = contract.code.name, ?kept, "contract verified");
     }
     Ok(Answer::new(wire::VerifyAnswer::new(address, &verdict), Freshness::Momentary))
 }

@@ -149,7 +149,11 @@ mod tests {
 
     #[test]
     fn a_contract_tells_who_made_it() {
-        let creation = Creation { creator: Address::repeat_byte(1), tx_hash: B256::repeat_byte(2) };
+        let creation = Creation {
+            creator: Address::repeat_byte(1),
+            tx_hash: B256::repeat_byte(2),
+            block_hash: B256::repeat_byte(4),
+        };
         let facts = AddressFacts { creation: Some(creation), ..facts() };
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
         insta::assert_json_snapshot!(AddressDetail::new(&facts, &account, Some("Treasury"), vec![call()], None));

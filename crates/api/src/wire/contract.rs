@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::hex;
-use contracts::calls::{Known, Proxy};
+use contracts::calls::Proxy;
 use domain::Page;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -38,13 +38,12 @@ pub struct ContractSummary {
     pub name: String,
     #[schema(example = "0.8.20+commit.a1b79de6")]
     pub compiler_version: String,
-    /// The better of `runtimeMatch` and `creationMatch`.
+    /// The verdict, which is `runtimeMatch`: without a match of the running code nothing is verified.
     #[serde(rename = "match")]
     pub kind: MatchKind,
-    /// Null where only the creation code agrees.
-    #[schema(required = true)]
-    pub runtime_match: Option<MatchKind>,
-    /// Null where the creation code is not known or does not agree: then the constructor is unproven.
+    pub runtime_match: MatchKind,
+    /// Of the deployment that stands; null where its creation code is not known or does not agree: then the constructor is
+    /// unproven.
     #[schema(required = true)]
     pub creation_match: Option<MatchKind>,
     #[schema(required = true, example = "MIT")]
@@ -58,8 +57,8 @@ impl From<domain::VerifiedSummary> for ContractSummary {
     fn from(summary: domain::VerifiedSummary) -> Self {
         Self {
             address: summary.address.into(),
-            kind: summary.kind().into(),
-            runtime_match: summary.runtime_match.map(MatchKind::from),
+            kind: summary.runtime_match.into(),
+            runtime_match: summary.runtime_match.into(),
             creation_match: summary.creation_match.map(MatchKind::from),
             code_hash: summary.code_hash.into(),
             verified_at: Timestamp::from_unix_millis(summary.verified_at),
@@ -100,7 +99,7 @@ impl ContractList {
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedContract {
     pub address: Address,
-    /// Where the very same code was verified, if not here: all of this is of there then.
+    /// Where the very same code was verified, if not here. What belongs to the deployment is that of the one here.
     #[schema(required = true)]
     pub twin_of: Option<Address>,
     #[schema(example = "Token")]
@@ -110,13 +109,12 @@ pub struct VerifiedContract {
     pub file: String,
     #[schema(example = "0.8.20+commit.a1b79de6")]
     pub compiler_version: String,
-    /// The better of `runtimeMatch` and `creationMatch`.
+    /// The verdict, which is `runtimeMatch`: without a match of the running code nothing is verified.
     #[serde(rename = "match")]
     pub kind: MatchKind,
-    /// Null where only the creation code agrees.
-    #[schema(required = true)]
-    pub runtime_match: Option<MatchKind>,
-    /// Null where the creation code is not known or does not agree: then the constructor is unproven.
+    pub runtime_match: MatchKind,
+    /// Of the deployment that stands; null where its creation code is not known or does not agree: then the constructor is
+    /// unproven.
     #[schema(required = true)]
     pub creation_match: Option<MatchKind>,
     #[schema(required = true, example = "MIT")]
@@ -134,7 +132,7 @@ pub struct VerifiedContract {
     pub sources: Vec<ContractSource>,
     /// Addresses of external libraries, by `file:Name`.
     pub libraries: BTreeMap<String, Address>,
-    /// As they stand behind the creation code; null where that is not known or does not agree.
+    /// As they stand behind the creation code of this deployment; null where that is not known or does not agree.
     #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$", example = "0x")]
     pub constructor_arguments: Option<String>,
     /// Set where the contract hands calls on to another one.
@@ -192,30 +190,33 @@ impl From<contracts::calls::ProxyKind> for ProxyKind {
 
 impl VerifiedContract {
     #[must_use]
-    pub fn new(address: domain::Address, known: Known, proxy: Option<Proxy>) -> Self {
-        let Known { contract, twin_of } = known;
-        let summary = contract.summary;
+    pub fn new(contract: domain::VerifiedContract, proxy: Option<Proxy>) -> Self {
+        let kind = contract.code.runtime_match.into();
+        let creation_match = contract.creation_match().map(MatchKind::from);
+        let domain::VerifiedContract { address, twin_of, code, deployment } = contract;
+        let proof = deployment.and_then(|deployment| deployment.proof);
+        let of_creation = proof.iter().flat_map(|proof| proof.libraries.clone());
         Self {
             address: address.into(),
             twin_of: twin_of.map(Address::from),
-            kind: summary.kind().into(),
-            runtime_match: summary.runtime_match.map(MatchKind::from),
-            creation_match: summary.creation_match.map(MatchKind::from),
-            name: summary.name,
-            file: contract.file,
-            compiler_version: summary.compiler,
-            license: summary.license,
-            code_hash: summary.code_hash.into(),
-            verified_at: Timestamp::from_unix_millis(summary.verified_at),
-            abi: json_or_null(contract.abi),
-            settings: json_or_null(contract.settings),
-            sources: contract
+            kind,
+            runtime_match: kind,
+            creation_match,
+            name: code.name,
+            file: code.file,
+            compiler_version: code.compiler,
+            license: code.license,
+            code_hash: code.code_hash.into(),
+            verified_at: Timestamp::from_unix_millis(code.verified_at),
+            abi: json_or_null(code.abi),
+            settings: json_or_null(code.settings),
+            sources: code
                 .sources
                 .into_iter()
                 .map(|source| ContractSource { path: source.path, content: source.content })
                 .collect(),
-            libraries: contract.libraries.into_iter().map(|(name, address)| (name, address.into())).collect(),
-            constructor_arguments: contract.constructor_arguments.map(hex::encode_prefixed),
+            libraries: of_creation.chain(code.libraries).map(|(name, address)| (name, address.into())).collect(),
+            constructor_arguments: proof.map(|proof| hex::encode_prefixed(proof.arguments)),
             proxy: proxy
                 .map(|proxy| ContractProxy { kind: proxy.kind.into(), implementation: proxy.implementation.into() }),
         }
@@ -223,38 +224,48 @@ impl VerifiedContract {
 }
 
 /// What a compiler wrote is JSON; what is not would spoil the whole answer.
-fn json_or_null(text: String) -> Box<RawValue> {
+pub(crate) fn json_or_null(text: String) -> Box<RawValue> {
     RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::{Address, B256, Bytes, SourceFile, VerifiedSummary};
+    use domain::{
+        Address, Artifacts, B256, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, SourceFile, VerifiedCode,
+    };
 
     use super::*;
 
     #[test]
     fn a_verified_contract_has_the_documented_names_and_types() {
+        let proof = CreationProof {
+            kind: domain::MatchKind::Partial,
+            arguments: Bytes::from_static(&[1]),
+            libraries: vec![("Token.sol:M".to_owned(), Address::repeat_byte(6))],
+        };
+        let creation = CreationId { tx_hash: B256::ZERO, block_hash: B256::ZERO };
         let contract = domain::VerifiedContract {
-            summary: VerifiedSummary {
-                address: Address::repeat_byte(1),
+            address: Address::repeat_byte(4),
+            twin_of: Some(Address::repeat_byte(1)),
+            code: VerifiedCode {
                 code_hash: B256::repeat_byte(2),
                 name: "Token".to_owned(),
                 compiler: "0.8.20+commit.a1b79de6".to_owned(),
-                runtime_match: Some(domain::MatchKind::Exact),
-                creation_match: None,
+                runtime_match: domain::MatchKind::Exact,
                 license: Some("MIT".to_owned()),
                 verified_at: 1_794_700_800_123,
+                names_own_address: false,
+                file: "Token.sol".to_owned(),
+                abi: "[]".to_owned(),
+                settings: r#"{"optimizer":{"enabled":true,"runs":200}}"#.to_owned(),
+                sources: vec![SourceFile { path: "Token.sol".to_owned(), content: "contract Token {}".to_owned() }],
+                libraries: vec![("Token.sol:L".to_owned(), Address::repeat_byte(3))],
+                artifacts: Artifacts::default(),
+                creation: CreationTemplate::default(),
             },
-            file: "Token.sol".to_owned(),
-            abi: "[]".to_owned(),
-            settings: r#"{"optimizer":{"enabled":true,"runs":200}}"#.to_owned(),
-            sources: vec![SourceFile { path: "Token.sol".to_owned(), content: "contract Token {}".to_owned() }],
-            libraries: vec![("Token.sol:L".to_owned(), Address::repeat_byte(3))],
-            constructor_arguments: Some(Bytes::from_static(&[1])),
+            deployment: Some(Deployment { creation, build: B256::ZERO, proof: Some(proof) }),
         };
         let proxy = Proxy { kind: contracts::calls::ProxyKind::Beacon, implementation: Address::repeat_byte(5) };
-        let known = Known { contract, twin_of: Some(Address::repeat_byte(1)) };
-        insta::assert_json_snapshot!(VerifiedContract::new(Address::repeat_byte(4), known, Some(proxy)));
+        insta::assert_json_snapshot!(VerifiedContract::new(contract, Some(proxy)));
     }
 }

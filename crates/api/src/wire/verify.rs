@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Bytes, hex};
-use contracts::{CompilerVersion, OptimizerChoice, Sources, Verdict, VerifyError, settings::EvmVersion};
+use contracts::{CompilerVersion, OptimizerChoice, Refusal, Sources, Verdict, VerifyError, settings::EvmVersion};
 use serde::Serialize;
 use serde_json::Value;
 use store::Kept;
@@ -167,10 +167,11 @@ pub struct VerifyAnswer {
     /// The contract of the source that gives the code; null where none does.
     #[schema(required = true, example = "Token")]
     pub contract_name: Option<String>,
-    /// Whether the running code agrees; null where it does not.
+    /// Whether the running code agrees, which is the verdict; null where it does not.
     #[schema(required = true)]
     pub runtime_match: Option<MatchKind>,
-    /// Whether the creation code agrees; null where it does not, or is not known: then the constructor is unproven.
+    /// Whether the creation code agrees; null where it does not, or is not known: then the constructor is unproven. Alone it
+    /// verifies nothing.
     #[schema(required = true)]
     pub creation_match: Option<MatchKind>,
 }
@@ -187,12 +188,15 @@ impl VerifyAnswer {
                 kind: None,
                 contract_name: None,
                 runtime_match: None,
-                creation_match: None,
+                creation_match: match refusal {
+                    Refusal::CreationOnly { kind, .. } => Some((*kind).into()),
+                    _ => None,
+                },
             },
             Verdict::Verified { contract, kept, note } => {
-                let summary = &contract.summary;
-                let (name, file) = (&summary.name, &contract.file);
-                let mut message = match summary.kind() {
+                let code = &contract.code;
+                let (name, file) = (&code.name, &code.file);
+                let mut message = match code.runtime_match {
                     domain::MatchKind::Exact => {
                         format!("Exact match: {name} of {file} gives the code, and its metadata agrees to the byte.")
                     }
@@ -211,10 +215,10 @@ impl VerifyAnswer {
                     success: true,
                     message,
                     address,
-                    kind: Some(summary.kind().into()),
+                    kind: Some(code.runtime_match.into()),
                     contract_name: Some(name.clone()),
-                    runtime_match: summary.runtime_match.map(MatchKind::from),
-                    creation_match: summary.creation_match.map(MatchKind::from),
+                    runtime_match: Some(code.runtime_match.into()),
+                    creation_match: contract.creation_match().map(MatchKind::from),
                 }
             }
         }

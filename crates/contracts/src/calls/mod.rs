@@ -11,8 +11,7 @@ mod revert;
 use std::{sync::Arc, time::Duration};
 
 use alloy_dyn_abi::JsonAbiExt;
-use alloy_primitives::{Address, B256, Bytes, keccak256};
-use domain::VerifiedContract;
+use alloy_primitives::{Address, Bytes, keccak256};
 pub use error::CallError;
 use node::{CallBlock, CallRequest, NodeClient, ViewOutcome};
 pub use proxy::{Proxy, ProxyKind};
@@ -46,14 +45,6 @@ pub struct ReadCall<'a> {
     pub at: CallBlock,
 }
 
-/// Sources that are known of the code at an address.
-#[derive(Debug)]
-pub struct Known {
-    pub contract: VerifiedContract,
-    /// Where the very same code was verified, if not at the address itself.
-    pub twin_of: Option<Address>,
-}
-
 impl ContractCalls {
     #[must_use]
     pub fn new(node: NodeClient, records: Arc<dyn VerifiedContracts>) -> Self {
@@ -80,29 +71,22 @@ impl ContractCalls {
     async fn interfaces(&self, address: Address, at: CallBlock) -> Result<Vec<Interface>, CallError> {
         let code = self.node.code(address, at).await?;
         let mut interfaces = Vec::new();
-        let own = self.find_known(address, keccak256(&code)).await?;
+        let own = self.find_interface(address, &code).await?;
         let (mut hop, mut code) = (address, code);
         for _ in 0..MAX_HOPS {
             let Some(proxy) = proxy::find(&self.node, hop, &code, at).await? else { break };
             hop = proxy.implementation;
             code = self.node.code(hop, at).await?;
-            if let Some(known) = self.find_known(hop, keccak256(&code)).await? {
-                interfaces.push(Interface::read(&known.contract.abi));
-            }
+            interfaces.extend(self.find_interface(hop, &code).await?);
         }
-        interfaces.extend(own.map(|known| Interface::read(&known.contract.abi)));
+        interfaces.extend(own);
         if interfaces.is_empty() { Err(CallError::NotVerified) } else { Ok(interfaces) }
     }
 
-    /// The sources of the code at an address: verified there, or of a twin.
-    pub async fn find_known(&self, address: Address, code_hash: B256) -> Result<Option<Known>, CallError> {
-        let here = self.records.find_verified(address).await?;
-        if let Some(contract) = here.filter(|contract| contract.summary.code_hash == code_hash) {
-            return Ok(Some(Known { contract, twin_of: None }));
-        }
-        let Some(twin) = self.records.find_verified_twin(code_hash).await? else { return Ok(None) };
-        let contract = self.records.find_verified(twin).await?;
-        Ok(contract.map(|contract| Known { contract, twin_of: Some(twin) }))
+    /// What is known of the interface of some code at an address.
+    async fn find_interface(&self, address: Address, code: &[u8]) -> Result<Option<Interface>, CallError> {
+        let known = self.records.find_verified(address, keccak256(code)).await?;
+        Ok(known.map(|known| Interface::read(&known.code.abi)))
     }
 
     /// The proxy that code at an address is, if it is one. Where the code cannot be one, the node is not asked.

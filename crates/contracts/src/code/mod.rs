@@ -1,5 +1,6 @@
 //! Code as compilers write it.
 
+mod artifacts;
 mod auxdata;
 mod compiled;
 mod interface;
@@ -7,6 +8,7 @@ mod metadata_hash;
 mod nested;
 mod output;
 
+pub(crate) use artifacts::OutputArtifacts;
 pub use auxdata::Auxdata;
 pub use compiled::{CompiledCode, CompiledContract, LibraryLink, Span};
 pub use interface::Interface;

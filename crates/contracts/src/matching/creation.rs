@@ -2,49 +2,88 @@ use std::collections::BTreeMap;
 
 use alloy_dyn_abi::JsonAbiExt;
 use alloy_primitives::{Address, Bytes};
+use domain::{CreationTemplate, LibraryPlace};
 
 use super::{
     CodeMatch, Difference, MatchKind, fill,
     metadata::{own_auxdata, proves_sources, regions, take_over},
     runtime::difference,
 };
-use crate::{Auxdata, CompiledContract, Interface};
+use crate::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink};
 
-/// The code that made a contract must begin with the compiled one, and what follows must be the constructor's
-/// arguments, written as everybody writes them.
-pub(super) fn compare(
-    compiled: &CompiledContract,
-    altered: Option<&CompiledContract>,
+/// The compiled creation code, and where it may differ from one deployment to the next. None for a contract without code:
+/// nothing is at the beginning of everything, and an abstract contract would make every other.
+#[must_use]
+pub fn creation_template(compiled: &CompiledContract, altered: Option<&CompiledContract>) -> Option<CreationTemplate> {
+    if compiled.creation.bytes.is_empty() || compiled.runtime.bytes.is_empty() {
+        return None;
+    }
+    let mut metadata: Vec<_> = own_region(compiled).into_iter().map(|region| region.span).collect();
+    if let Some(altered) = altered {
+        for region in regions(&compiled.creation.bytes, &altered.creation.bytes) {
+            if !metadata.contains(&region.span) {
+                metadata.push(region.span);
+            }
+        }
+    }
+    let place = |link: &LibraryLink| LibraryPlace { library: link.library.clone(), start: link.span.start };
+    Some(CreationTemplate {
+        code: compiled.creation.bytes.clone().into(),
+        links: compiled.creation.links.iter().map(place).collect(),
+        metadata,
+        proves_sources: proves_sources(compiled),
+    })
+}
+
+/// Compares the code that made a contract with what was compiled: it must begin with the compiled code, and what follows must
+/// be the constructor's arguments, written as everybody writes them.
+///
+/// `linked` are the libraries of the running code: one library has one address.
+pub fn compare_creation(
+    template: &CreationTemplate,
+    abi: &str,
     on_chain: &[u8],
     linked: Option<&BTreeMap<String, Address>>,
 ) -> Result<(CodeMatch, Bytes), Difference> {
-    let mut expected = compiled.creation.bytes.clone();
-    // Nothing is at the beginning of everything: an abstract contract would make every other.
-    if expected.is_empty() || compiled.runtime.bytes.is_empty() {
+    compare(template, abi, on_chain, linked, false)
+}
+
+/// The same; `may_find_out`: whether a second compilation could still find more places of metadata.
+pub(super) fn compare(
+    template: &CreationTemplate,
+    abi: &str,
+    on_chain: &[u8],
+    linked: Option<&BTreeMap<String, Address>>,
+    may_find_out: bool,
+) -> Result<(CodeMatch, Bytes), Difference> {
+    let mut expected = template.code.to_vec();
+    if expected.is_empty() {
         return Err(Difference::NoCode);
     }
     let Some((code, arguments)) = on_chain.split_at_checked(expected.len()) else {
         return Err(Difference::Length { compiled: expected.len(), on_chain: on_chain.len() });
     };
-    let libraries = fill::libraries(&mut expected, &compiled.creation, code, linked)?;
-    let mut kind = if proves_sources(compiled) { MatchKind::Exact } else { MatchKind::Partial };
+    let link = |place: &LibraryPlace| LibraryLink {
+        library: place.library.clone(),
+        span: place.start..place.start + Address::len_bytes(),
+    };
+    let links = CompiledCode { bytes: Vec::new(), links: template.links.iter().map(link).collect() };
+    let libraries = fill::libraries(&mut expected, &links, code, linked)?;
+    let mut kind = if template.proves_sources { MatchKind::Exact } else { MatchKind::Partial };
     if expected != code {
         kind = MatchKind::Partial;
-        if let Some(region) = own_region(compiled) {
-            // Code that ends in its metadata: there, and nowhere else, it may differ.
-            take_over(&mut expected, &region, code)?;
-        }
-        if let Some(altered) = altered {
-            for region in regions(&compiled.creation.bytes, &altered.creation.bytes) {
+        // There, and nowhere else, it may differ.
+        for span in &template.metadata {
+            if let Some(region) = Auxdata::starting_at(&template.code, span.start) {
                 take_over(&mut expected, &region, code)?;
             }
         }
         if expected != code {
-            return Err(difference(&expected, code, compiled.creation.bytes.len(), altered.is_none()));
+            return Err(difference(&expected, code, template.code.len(), may_find_out));
         }
     }
-    check_arguments(&compiled.abi, arguments)?;
-    Ok((CodeMatch { kind, libraries, immutables: BTreeMap::new() }, Bytes::copy_from_slice(arguments)))
+    check_arguments(abi, arguments)?;
+    Ok((CodeMatch { kind, names_own_address: false, libraries, immutables: BTreeMap::new() }, Bytes::copy_from_slice(arguments)))
 }
 
 /// The contract's own metadata at the end of its creation code.

@@ -11,18 +11,18 @@ use crate::{CompiledCode, CompiledContract};
 const PUSH_ADDRESS: u8 = 0x73;
 const ADDRESS_BYTES: usize = 20;
 
-/// Puts the address of a deployed library into its code. It must be where the library stands.
-pub(super) fn call_protection(expected: &mut [u8], on_chain: &[u8], own: Address) -> Result<(), Difference> {
-    let Some([PUSH_ADDRESS, guarded @ ..]) = expected.get_mut(..=ADDRESS_BYTES) else { return Ok(()) };
+/// Puts the address of a deployed library into its code. It must be where the library stands. Gives whether it was put.
+pub(super) fn call_protection(expected: &mut [u8], on_chain: &[u8], own: Address) -> Result<bool, Difference> {
+    let Some([PUSH_ADDRESS, guarded @ ..]) = expected.get_mut(..=ADDRESS_BYTES) else { return Ok(false) };
     if guarded.iter().any(|byte| *byte != 0) || on_chain.first() != Some(&PUSH_ADDRESS) {
-        return Ok(());
+        return Ok(false);
     }
-    let Some(found) = on_chain.get(1..=ADDRESS_BYTES).map(Address::from_slice) else { return Ok(()) };
+    let Some(found) = on_chain.get(1..=ADDRESS_BYTES).map(Address::from_slice) else { return Ok(false) };
     if found != own {
         return Err(Difference::CallProtection { found });
     }
     guarded.copy_from_slice(found.as_slice());
-    Ok(())
+    Ok(true)
 }
 
 /// Puts the addresses of libraries into their places: one address for each library.

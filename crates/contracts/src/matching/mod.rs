@@ -16,6 +16,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, Bytes};
+pub use creation::{compare_creation, creation_template};
 pub use difference::Difference;
 pub use domain::MatchKind;
 
@@ -34,6 +35,8 @@ pub struct Deployed<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeMatch {
     pub kind: MatchKind,
+    /// Whether the contract's own address was, as it is into libraries.
+    pub names_own_address: bool,
     pub libraries: BTreeMap<String, Address>,
     /// Values that the constructor wrote into the code, by the compiler's number for the variable.
     pub immutables: BTreeMap<String, Bytes>,
@@ -48,11 +51,11 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The better of the two.
+    /// The verdict: how the running code agrees. A constructor may return any code, so that creation code which agrees says
+    /// nothing about the code that runs.
     #[must_use]
-    pub fn overall(&self) -> Option<MatchKind> {
-        let runtime = self.runtime.as_ref().ok().map(|found| found.kind);
-        runtime.max(self.creation_kind())
+    pub fn verdict(&self) -> Option<MatchKind> {
+        self.runtime_kind()
     }
 
     #[must_use]
@@ -83,7 +86,8 @@ pub fn compare(compiled: &CompiledContract, altered: Option<&CompiledContract>, 
     let runtime = runtime::compare(compiled, altered, chain);
     let creation = chain.creation.map(|creation| {
         let linked = runtime.as_ref().ok().map(|found| &found.libraries);
-        creation::compare(compiled, altered, creation, linked)
+        let template = creation_template(compiled, altered).ok_or(Difference::NoCode)?;
+        creation::compare(&template, &compiled.abi, creation, linked, altered.is_none())
     });
     Comparison { runtime, creation }
 }

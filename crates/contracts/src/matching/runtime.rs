@@ -24,10 +24,10 @@ pub(super) fn compare(
         expected.truncate(cut);
         stripped = true;
     }
-    fill::call_protection(&mut expected, on_chain, chain.address)?;
+    let names_own_address = fill::call_protection(&mut expected, on_chain, chain.address)?;
     let libraries = fill::libraries(&mut expected, &compiled.runtime, on_chain, None)?;
     let immutables = fill::immutables(&mut expected, compiled, on_chain)?;
-    let matched = |kind| CodeMatch { kind, libraries, immutables };
+    let matched = |kind| CodeMatch { kind, names_own_address, libraries, immutables };
 
     if expected == on_chain {
         let exact = !stripped && proves_sources(compiled);

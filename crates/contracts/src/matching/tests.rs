@@ -278,7 +278,7 @@ fn metadata_of_created_contracts_is_found_by_a_second_compilation() {
     let on_chain = factory("{two}", "{other child}");
     let chain = Deployed { address: HERE, runtime: &on_chain.runtime.bytes, creation: Some(&on_chain.creation.bytes) };
     let once = compare(&compiled, None, chain);
-    assert!(once.overall().is_none() && once.wants_altered());
+    assert!(once.verdict().is_none() && once.wants_altered());
     let twice = compare(&compiled, Some(&altered), chain);
     assert_eq!((twice.runtime_kind(), twice.creation_kind()), (Some(MatchKind::Partial), Some(MatchKind::Partial)));
 
@@ -351,18 +351,66 @@ fn dynamic_arguments_written_in_another_way_are_refused() {
 }
 
 #[test]
-fn runtime_and_creation_are_judged_apart_and_the_better_one_counts() {
+fn runtime_and_creation_are_judged_apart_and_the_runtime_is_the_verdict() {
     let (compiled, other) = (contract(&BODY, "{one}"), contract(&BODY, "{two}"));
     let chain = Deployed { address: HERE, runtime: &other.runtime.bytes, creation: Some(&compiled.creation.bytes) };
     let compared = compare(&compiled, None, chain);
     assert_eq!(compared.runtime_kind(), Some(MatchKind::Partial));
     assert_eq!(compared.creation_kind(), Some(MatchKind::Exact));
-    assert_eq!(compared.overall(), Some(MatchKind::Exact));
+    assert_eq!(compared.verdict(), Some(MatchKind::Partial));
 
     let foreign = [0; 60];
     let chain = Deployed { address: HERE, runtime: &compiled.runtime.bytes, creation: Some(&foreign) };
     let compared = compare(&compiled, None, chain);
-    assert_eq!((compared.creation_kind(), compared.overall()), (None, Some(MatchKind::Exact)));
+    assert_eq!((compared.creation_kind(), compared.verdict()), (None, Some(MatchKind::Exact)));
+}
+
+#[test]
+fn creation_code_that_agrees_alone_is_no_verdict() {
+    // A constructor may return any code: that of a contract which somebody else wrote, for one.
+    let (compiled, victim) = (contract(&BODY, "{one}"), contract(&hex!("60016002"), "{victim}"));
+    let chain = Deployed { address: HERE, runtime: &victim.runtime.bytes, creation: Some(&compiled.creation.bytes) };
+    let compared = compare(&compiled, None, chain);
+    assert_eq!((compared.verdict(), compared.creation_kind()), (None, Some(MatchKind::Exact)));
+}
+
+#[test]
+fn bytes_behind_the_code_on_the_chain_are_other_code() {
+    let compiled = contract(&BODY, "{one}");
+    for behind in [&hex!("00")[..], &hex!("fe"), &auxdata("{two}", SOLC), &[0; 64]] {
+        let longer = [&compiled.runtime.bytes[..], behind].concat();
+        assert!(matches!(runtime(&compiled, &longer), Err(Difference::Length { .. })), "{} bytes", behind.len());
+    }
+}
+
+#[test]
+fn a_library_that_is_verified_names_its_own_address_and_nothing_else_does() {
+    let compiled = library();
+    let mut on_chain = compiled.runtime.bytes.clone();
+    on_chain[1..21].copy_from_slice(HERE.as_slice());
+    assert!(compare(&compiled, None, at(&on_chain)).runtime.unwrap().names_own_address);
+    let plain = contract(&BODY, "{one}");
+    assert!(!compare(&plain, None, at(&plain.runtime.bytes)).runtime.unwrap().names_own_address);
+}
+
+#[test]
+fn a_kept_template_judges_another_deployment_as_the_compiled_contract_does() {
+    let (compiled, altered) = (factory("{one}", "{child}"), factory("{one }", "{child }"));
+    let (mut compiled, mut altered) = (compiled, altered);
+    compiled.abi = abi_of_constructor(&["uint256"]);
+    altered.abi.clone_from(&compiled.abi);
+    let kept = creation_template(&compiled, Some(&altered)).unwrap();
+    let argument = B256::with_last_byte(7);
+    let others = [compiled.clone(), factory("{two}", "{other child}"), factory("{two}", "{child}"), contract(&BODY, "{x}")];
+    for other in others {
+        for behind in [&argument[..], &[], &argument[1..]] {
+            let created = [&other.creation.bytes[..], behind].concat();
+            let chain = Deployed { address: HERE, runtime: &[], creation: Some(&created) };
+            let at_once = compare(&compiled, Some(&altered), chain).creation.unwrap();
+            assert_eq!(compare_creation(&kept, &compiled.abi, &created, None), at_once);
+        }
+    }
+    assert_eq!(creation_template(&CompiledContract::default(), None), None);
 }
 
 proptest::proptest! {

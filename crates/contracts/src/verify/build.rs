@@ -11,7 +11,12 @@ pub(super) enum Wanted<'a> {
     Metadata,
     /// Everything of these contracts, by file and name.
     Code(&'a [(String, String)]),
+    /// What is told about one contract beside its code.
+    Artifacts { file: &'a str, name: &'a str },
 }
+
+/// Older compilers pass over what they do not know.
+const ARTIFACTS: [&str; 3] = ["userdoc", "devdoc", "storageLayout"];
 
 const CODE: [&str; 7] = [
     "abi",
@@ -35,6 +40,9 @@ pub(super) fn input(files: &BTreeMap<String, String>, settings: &Map<String, Val
             for (file, name) in contracts {
                 selection.entry(file).or_default().insert(name, json!(CODE));
             }
+        }
+        Wanted::Artifacts { file, name } => {
+            selection.entry(file).or_default().insert(name, json!(ARTIFACTS));
         }
     }
     let mut settings = settings.clone();

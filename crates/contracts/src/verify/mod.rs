@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use alloy_primitives::{Address, Bytes, keccak256};
+use alloy_primitives::{Address, B256, Bytes};
 use domain::{Code, UnixMillis, VerifiedContract};
 use node::{CallBlock, NodeClient, NodeError};
 pub use refusal::Refusal;
@@ -25,9 +25,12 @@ use store::{ChainReader, Kept, StoreError, VerifiedContracts};
 
 use self::{
     queue::Queue,
-    search::{Found, Search},
+    search::{Found, Match, Search},
 };
-use crate::{Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError, matching::Deployed};
+use crate::{
+    Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError, code::OutputArtifacts,
+    compilers::Compiler, deployment::KnownCreation, matching::Deployed,
+};
 
 /// How much is verified at once.
 #[derive(Debug, Clone)]
@@ -112,7 +115,7 @@ impl From<CompilersError> for VerifyError {
 /// What stands on the chain at the address of a request.
 struct OnChain {
     runtime: Bytes,
-    creation: Option<Bytes>,
+    creation: Option<KnownCreation>,
 }
 
 impl Verifier {
@@ -143,17 +146,48 @@ impl Verifier {
         let chain = Deployed {
             address: request.address,
             runtime: &on_chain.runtime,
-            creation: on_chain.creation.as_ref().map(AsRef::as_ref),
+            creation: on_chain.creation.as_ref().map(|creation| creation.code.as_ref()),
         };
         let search = Search::new(&self.compilers, &compiler, &request, chain, &self.config);
         let found = match search.run().await? {
             Found::Match(found) => found,
             Found::Nothing(refusal) => return Ok(Verdict::Refused(refusal)),
         };
-        let note = record::note(&found.comparison, chain, &request);
-        let contract = record::contract(&found, &request, &compiler.version, keccak256(&on_chain.runtime), now);
-        let kept = self.records.keep_verified(contract.clone()).await?;
+        let note = record::note(&found.comparison, &on_chain, &request);
+        let artifacts = self.artifacts(&compiler, &found).await;
+        let context =
+            record::Context { request: &request, compiler: &compiler.version, on_chain: &on_chain, artifacts, now };
+        let contract = record::contract(&found, context);
+        self.wait_for_code(contract.address, contract.code.code_hash).await?;
+        let kept = record::keep(&*self.records, contract.clone(), on_chain.creation.as_ref()).await?;
         Ok(Verdict::Verified { contract: Box::new(contract), kept, note })
+    }
+
+    /// What the compiler tells beside the code of the contract that was found. A match is one without.
+    async fn artifacts(&self, compiler: &Compiler, found: &Match) -> OutputArtifacts {
+        let (file, name) = (&found.compiled.file, &found.compiled.name);
+        let input = build::input(&found.files, &found.settings, build::Wanted::Artifacts { file, name });
+        match self.compilers.compile(compiler, input).await {
+            Ok(output) => OutputArtifacts::read(&output, file, name),
+            Err(error) => {
+                tracing::info!(%error, "no documentation of a verified contract");
+                OutputArtifacts::default()
+            }
+        }
+    }
+
+    /// Lists follow the index's word on code, which comes a moment after the block. Whoever is told that a contract is verified
+    /// finds it there.
+    async fn wait_for_code(&self, address: Address, code_hash: B256) -> Result<(), StoreError> {
+        const LONGEST: u32 = 60;
+        for _ in 0..LONGEST {
+            let is_known = self.chain.find_address(address).await?.is_some();
+            if !is_known || self.chain.find_code_hash(address).await? == Some(code_hash) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
     }
 
     /// One verification of an address at a time.
@@ -172,11 +206,12 @@ impl Verifier {
         }
         // A contract that another one made, and nobody called since, may stand in no block of the index.
         let facts = self.chain.find_address(address).await?;
-        let creation = match facts.and_then(|facts| facts.creation) {
-            Some(creation) => self.node.find_creation_code(creation.tx_hash).await?,
-            None => None,
+        let Some(creation) = facts.and_then(|facts| facts.creation) else {
+            return Ok(OnChain { runtime, creation: None });
         };
-        Ok(OnChain { runtime, creation })
+        let id = creation.id();
+        let code = self.node.find_creation_code(address, id).await?;
+        Ok(OnChain { runtime, creation: code.map(|code| KnownCreation { id, code }) })
     }
 }
 

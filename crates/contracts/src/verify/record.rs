@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::B256;
-use domain::{SourceFile, UnixMillis, VerifiedContract, VerifiedSummary};
+use alloy_primitives::keccak256;
+use domain::{Artifacts, SourceFile, UnixMillis, VerifiedCode, VerifiedContract};
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
+use store::{Kept, StoreError, VerifiedContracts};
 
-use super::{VerifyRequest, search::Match};
+use super::{OnChain, VerifyRequest, search::Match};
 use crate::{
     CompilerVersion,
-    matching::{Comparison, Deployed},
+    code::OutputArtifacts,
+    deployment::{KnownCreation, work_out},
+    matching::{Comparison, creation_template},
 };
 
 #[derive(Deserialize)]
@@ -26,48 +29,71 @@ struct Source {
     license: Option<String>,
 }
 
-pub(super) fn contract(
-    found: &Match,
-    request: &VerifyRequest,
-    compiler: &CompilerVersion,
-    code_hash: B256,
-    now: UnixMillis,
-) -> VerifiedContract {
-    let compiled = &found.compiled;
+/// What came of a match beside itself.
+pub(super) struct Context<'a> {
+    pub(super) request: &'a VerifyRequest,
+    pub(super) compiler: &'a CompilerVersion,
+    pub(super) on_chain: &'a OnChain,
+    pub(super) artifacts: OutputArtifacts,
+    pub(super) now: UnixMillis,
+}
+
+/// What there is to keep.
+pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract {
+    let Context { request, compiler, on_chain, artifacts, now } = context;
+    let (runtime, compiled) = (&found.runtime, &found.compiled);
     let metadata =
         serde_json::from_str(&compiled.metadata).unwrap_or(Metadata { settings: None, sources: BTreeMap::new() });
     let license = metadata.sources.get(&compiled.file).and_then(|source| source.license.clone());
     // Sources that the contract is not made of prove nothing, and are not shown as if they did.
     let used = |path: &String| metadata.sources.is_empty() || metadata.sources.contains_key(path);
     let sources = found.files.iter().filter(|(path, _)| used(path));
-    VerifiedContract {
-        summary: VerifiedSummary {
-            address: request.address,
-            code_hash,
-            name: compiled.name.clone(),
-            compiler: compiler.to_string(),
-            runtime_match: found.comparison.runtime_kind(),
-            creation_match: found.comparison.creation_kind(),
-            license: request.license.clone().or(license),
-            verified_at: now,
-        },
+    let code = VerifiedCode {
+        code_hash: keccak256(&on_chain.runtime),
+        name: compiled.name.clone(),
+        compiler: compiler.to_string(),
+        runtime_match: runtime.kind,
+        // What the source says itself is worth more than what somebody says of it.
+        license: license.or_else(|| request.license.clone()),
+        verified_at: now,
+        names_own_address: runtime.names_own_address,
         file: compiled.file.clone(),
         abi: compiled.abi.clone(),
         settings: metadata.settings.map_or_else(|| "{}".to_owned(), |settings| settings.get().to_owned()),
         sources: sources.map(|(path, content)| SourceFile { path: path.clone(), content: content.clone() }).collect(),
-        libraries: found.libraries().map(|(library, address)| (library.clone(), *address)).collect(),
-        constructor_arguments: match &found.comparison.creation {
-            Some(Ok((_, arguments))) => Some(arguments.clone()),
-            _ => None,
+        libraries: runtime.libraries.iter().map(|(library, address)| (library.clone(), *address)).collect(),
+        artifacts: Artifacts {
+            metadata: compiled.metadata.clone(),
+            storage_layout: artifacts.storage_layout,
+            userdoc: artifacts.userdoc,
+            devdoc: artifacts.devdoc,
+            input_settings: Value::from(found.settings.clone()).to_string(),
         },
+        creation: creation_template(compiled, found.altered.as_ref()).unwrap_or_default(),
+    };
+    let deployment = on_chain.creation.as_ref().map(|creation| work_out(&code, creation));
+    VerifiedContract { address: request.address, twin_of: None, code, deployment }
+}
+
+/// Keeps a verification. What is known of the code already is held against this deployment first: so the store can tell which
+/// of the two proves more of it, and what is told of the deployment is that of the one which stands, whichever stays.
+pub(super) async fn keep(
+    records: &dyn VerifiedContracts,
+    contract: VerifiedContract,
+    creation: Option<&KnownCreation>,
+) -> Result<Kept, StoreError> {
+    let (address, code_hash) = (contract.address, contract.code.code_hash);
+    if let (Some(known), Some(creation)) = (records.find_verified(address, code_hash).await?, creation) {
+        records.keep_deployment(address, code_hash, work_out(&known.code, creation)).await?;
     }
+    records.keep_verified(contract).await
 }
 
 /// What the match leaves open.
-pub(super) fn note(comparison: &Comparison, chain: Deployed<'_>, request: &VerifyRequest) -> Option<String> {
+pub(super) fn note(comparison: &Comparison, on_chain: &OnChain, request: &VerifyRequest) -> Option<String> {
     let mut notes = Vec::new();
     match &comparison.creation {
-        None if chain.creation.is_none() => {
+        None if on_chain.creation.is_none() => {
             notes.push(
                 "The code that created the contract is not known, so its constructor was not verified.".to_owned(),
             );
@@ -79,9 +105,6 @@ pub(super) fn note(comparison: &Comparison, chain: Deployed<'_>, request: &Verif
             notes.push(format!("Its constructor was not verified: in the creation code, {difference}."));
         }
         _ => {}
-    }
-    if let Err(difference) = &comparison.runtime {
-        notes.push(format!("Only the code that created the contract agrees: in the running code, {difference}."));
     }
     (!notes.is_empty()).then(|| notes.join(" "))
 }

@@ -1,6 +1,9 @@
 use alloy_primitives::Address;
 
-use crate::{matching::Difference, settings::SettingsChoice};
+use crate::{
+    matching::{Difference, MatchKind},
+    settings::SettingsChoice,
+};
 
 /// Why sources do not give the code on the chain, for whoever sent them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +22,10 @@ pub enum Refusal {
     Closest { contract: String, choice: SettingsChoice, difference: Difference, tried: Tried },
     #[error("No contract of the source has code that could be compared. {0}")]
     NothingCompared(Tried),
+    #[error(
+        "Only the creation code is that of {contract} of {file}. The code that its constructor left behind is another, so nothing is verified: in the running code, {difference}."
+    )]
+    CreationOnly { contract: String, file: String, kind: MatchKind, difference: Difference },
     #[error("The library {library} is at {on_chain:#x} in the code on the chain, not at {claimed:#x}.")]
     Library { library: String, claimed: Address, on_chain: Address },
     #[error("The constructor arguments given are not those of the creating transaction.")]

@@ -19,15 +19,15 @@ use crate::{
     Auxdata, CompileError, CompiledContract, Compilers, CompilersError, MetadataHash,
     code::{CompilerOutput, OutputError},
     compilers::Compiler,
-    matching::{Comparison, Deployed, Difference, MatchKind},
+    matching::{CodeMatch, Comparison, Deployed, Difference, MatchKind},
     settings::{EvmVersion, Optimizer, SettingsChoice},
 };
 
 /// Contracts of a source whose code is compiled.
 const COMPILED: usize = 8;
 
-type Files = BTreeMap<String, String>;
-type Settings = Map<String, Value>;
+pub(super) type Files = BTreeMap<String, String>;
+pub(super) type Settings = Map<String, Value>;
 
 pub(super) struct Search<'a> {
     compilers: &'a Compilers,
@@ -44,14 +44,21 @@ pub(super) struct Search<'a> {
     closest: Option<Closest>,
     /// What the compiler said of code that it could not generate.
     failure: Option<Refusal>,
+    /// A contract of which the creation code agrees and the running code does not.
+    creation_only: Option<Refusal>,
 }
 
 /// Sources and settings that give the code.
 #[derive(Debug)]
 pub(super) struct Match {
+    /// How the running code agrees: without that there is no match.
+    pub(super) runtime: CodeMatch,
     pub(super) comparison: Comparison,
     pub(super) compiled: CompiledContract,
+    /// The same contract of sources that differ in nothing but a space, where that was needed.
+    pub(super) altered: Option<CompiledContract>,
     pub(super) files: Files,
+    pub(super) settings: Settings,
 }
 
 #[derive(Debug)]
@@ -109,6 +116,7 @@ impl<'a> Search<'a> {
             gave_up: false,
             closest: None,
             failure: None,
+            creation_only: None,
         }
     }
 
@@ -131,7 +139,8 @@ impl<'a> Search<'a> {
         if found.as_ref().is_none_or(|found| !found.is_exact()) {
             found = self.ask_oracle(&files, &base, defined).await?.or(found);
         }
-        if found.is_none() {
+        // Under other settings the creation code would be another.
+        if found.is_none() && self.creation_only.is_none() {
             found = self.try_by_compiling(&files, &base, &names).await?;
         }
         Ok(match found {
@@ -160,6 +169,9 @@ impl<'a> Search<'a> {
     }
 
     fn refuse(self) -> Refusal {
+        if let Some(refusal) = self.creation_only {
+            return refusal;
+        }
         let tried = Tried { compilations: self.compilations, hashes: self.hashes, gave_up: self.gave_up };
         match (self.closest, self.failure) {
             (Some(Closest { contract, choice, difference }), _) => {
@@ -271,14 +283,14 @@ impl<'a> Search<'a> {
 
 impl Match {
     fn is_exact(&self) -> bool {
-        self.comparison.overall() == Some(MatchKind::Exact)
+        self.runtime.kind == MatchKind::Exact
     }
 
     pub(super) fn libraries(&self) -> impl Iterator<Item = (&String, &Address)> {
-        let runtime = self.comparison.runtime.iter().flat_map(|found| &found.libraries);
+        let runtime = &self.runtime.libraries;
         let creation = self.comparison.creation.iter().flatten().flat_map(|(found, _)| &found.libraries);
         let mut seen = std::collections::BTreeSet::new();
-        runtime.chain(creation).filter(move |(library, _)| seen.insert((*library).clone()))
+        runtime.iter().chain(creation).filter(move |(library, _)| seen.insert((*library).clone()))
     }
 }
 

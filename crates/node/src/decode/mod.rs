@@ -10,6 +10,6 @@ mod trace;
 
 pub(crate) use block::{RawBlock, RawHeader, RawTransaction};
 pub(crate) use envelope::{AnswerError, ErrorObject, decode, split_batch};
-pub(crate) use quantity::{CappedBytes, Hash, HexBytes, Quantity, Wide};
+pub(crate) use quantity::{Account20, CappedBytes, Hash, HexBytes, Quantity, Wide};
 pub(crate) use receipt::RawReceipt;
-pub(crate) use trace::{Made, RawBlockTrace};
+pub(crate) use trace::{Made, RawBlockTrace, RawCallCreations, RawFlatCreations};

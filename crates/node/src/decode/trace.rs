@@ -1,13 +1,14 @@
 use std::borrow::Cow;
+use std::collections::HashSet;
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, Bytes};
 use serde::{
     Deserialize, Deserializer,
     de::{Error, IntoDeserializer},
 };
 use sonic_rs::{JsonValueTrait, LazyValue, to_array_iter, to_object_iter};
 
-use super::quantity::{Account20, Hash};
+use super::quantity::{Account20, Hash, HexBytes, Present};
 
 /// What `callTracer` tells of a block, as far as it is about contracts that were made inside calls.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,17 +50,94 @@ fn read_trace(trace: &LazyValue<'_>) -> Result<RawTrace, sonic_rs::Error> {
     Ok(read)
 }
 
-/// Walks the tree of calls without recursion: it may be as deep as the EVM allows.
 fn read_calls(outermost: &str) -> Result<Vec<Made>, sonic_rs::Error> {
     let mut made = Vec::new();
+    walk_calls(outermost, |call| {
+        made.extend(call.made());
+        Ok(())
+    })?;
+    Ok(made)
+}
+
+/// Walks the tree of calls without recursion: it may be as deep as the EVM allows. Nothing that was undone is visited.
+fn walk_calls<'a>(
+    outermost: &'a str,
+    mut visit: impl FnMut(&Call<'a>) -> Result<(), sonic_rs::Error>,
+) -> Result<(), sonic_rs::Error> {
     // What the transaction itself makes stands in its receipt.
     let mut open = Call::read(outermost)?.inner()?;
     while let Some(call) = open.pop() {
         let call = Call::read(call)?;
-        made.extend(call.made());
+        visit(&call)?;
         open.extend(call.inner()?);
     }
-    Ok(made)
+    Ok(())
+}
+
+/// The contracts that were made inside one transaction and not undone, each with the code that made it, as `callTracer` tells
+/// it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RawCallCreations(pub(crate) Vec<(Address, Bytes)>);
+
+impl<'de> Deserialize<'de> for RawCallCreations {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let trace = LazyValue::deserialize(deserializer)?;
+        let mut made = Vec::new();
+        let walked = walk_calls(trace.as_raw_str(), |call| {
+            if let Some(Made { created, .. }) = call.made() {
+                let init = call.input.as_ref().ok_or_else(|| sonic_rs::Error::custom("a creation without its code"))?;
+                made.push((created, text::<HexBytes>(init)?.0));
+            }
+            Ok(())
+        });
+        walked.map(|()| Self(made)).map_err(D::Error::custom)
+    }
+}
+
+/// The same as `trace_transaction` tells it: a flat list, in which each trace has the path to it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RawFlatCreations(pub(crate) Vec<(Address, Bytes)>);
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FlatTrace {
+    #[serde(rename = "type")]
+    kind: String,
+    action: FlatAction,
+    result: Option<FlatResult>,
+    error: Option<Present>,
+    trace_address: Vec<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+struct FlatAction {
+    init: Option<HexBytes>,
+}
+
+#[derive(Debug, Deserialize)]
+struct FlatResult {
+    address: Option<Account20>,
+}
+
+impl<'de> Deserialize<'de> for RawFlatCreations {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let traces = Vec::<FlatTrace>::deserialize(deserializer)?;
+        // Whatever a failed call did inside is undone; that it was, only the call says.
+        let failed: HashSet<&[u32]> =
+            traces.iter().filter(|trace| trace.error.is_some()).map(|trace| &trace.trace_address[..]).collect();
+        let stands = |path: &[u32]| (0..=path.len()).all(|length| !failed.contains(&path[..length]));
+        let mut made = Vec::new();
+        for trace in &traces {
+            let inside = trace.kind == "create" && !trace.trace_address.is_empty();
+            let created = trace.result.as_ref().and_then(|result| result.address);
+            if let (true, Some(created), Some(init)) = (inside, created, &trace.action.init)
+                && stands(&trace.trace_address)
+            {
+                made.push((created.0, init.0.clone()));
+            }
+        }
+        Ok(Self(made))
+    }
 }
 
 #[derive(Default)]
@@ -68,6 +146,8 @@ struct Call<'a> {
     from: Option<Address>,
     to: Option<Address>,
     failed: bool,
+    /// Of a creation, the code that ran.
+    input: Option<LazyValue<'a>>,
     /// As JSON text.
     calls: Option<&'a str>,
 }
@@ -82,6 +162,7 @@ impl<'a> Call<'a> {
                 "from" => read.from = Some(text::<Account20>(&value)?.0),
                 // Of a creation that failed it may be null.
                 "to" if !value.is_null() => read.to = Some(text::<Account20>(&value)?.0),
+                "input" => read.input = Some(value),
                 "error" => read.failed = !value.is_null(),
                 "calls" if !value.is_null() => read.calls = Some(json(&value)?),
                 _ => {}
@@ -171,6 +252,52 @@ mod tests {
     fn calls_as_deep_as_they_can_be_are_walked() {
         let deepest = (0..1_024).fold(call("CREATE", ""), |inner, _| call("CALL", &inside(&[inner])));
         assert_eq!(read(&format!(r#"[{{"result":{deepest}}}]"#)).0[0].made, Some(vec![MADE]));
+    }
+
+    fn made_by<T: serde::de::DeserializeOwned>(result: &str) -> Option<T> {
+        decode(format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#).as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_code_of_each_creation_that_stands_is_told() {
+        let create = |to: &str, init: &str, more: &str| {
+            format!(r#"{{"type":"CREATE2","from":"{ONE}","to":"{to}","input":"{init}"{more}}}"#)
+        };
+        let failed = r#","error":"execution reverted""#;
+        let calls = [
+            create(ONE, "0x01", failed),
+            call("CALL", &format!("{failed}{}", inside(&[create(ONE, "0x02", "")]))),
+            create(ONE, "0x03", &inside(&[create(TWO, "0x04", "")])),
+        ];
+        let outermost = format!(r#"{{"type":"CREATE","from":"{ONE}","to":"{TWO}","input":"0x05"{}}}"#, inside(&calls));
+        let made: RawCallCreations = made_by(&outermost).unwrap();
+        let [one, two] = [Address::repeat_byte(1), Address::repeat_byte(2)];
+        assert_eq!(made.0, [(one, Bytes::from_static(&[3])), (two, Bytes::from_static(&[4]))]);
+    }
+
+    #[test]
+    fn a_flat_trace_tells_the_same() {
+        let create = |path: &str, to: &str, init: &str, more: &str| {
+            format!(
+                r#"{{"type":"create","action":{{"from":"{ONE}","init":"{init}","value":"0x0"}},
+                    "result":{{"address":"{to}","code":"0x00"}},"traceAddress":{path}{more}}}"#
+            )
+        };
+        let call = |path: &str, more: &str| {
+            format!(r#"{{"type":"call","action":{{"callType":"call","input":"0x"}},"result":null,"traceAddress":{path}{more}}}"#)
+        };
+        let failed = r#","error":"Reverted""#;
+        let traces = [
+            create("[]", TWO, "0x05", ""),
+            format!(r#"{{"type":"create","action":{{"init":"0x01"}},"result":null,"traceAddress":[0]{failed}}}"#),
+            call("[1]", failed),
+            create("[1,0]", ONE, "0x02", ""),
+            create("[2]", ONE, "0x03", ""),
+            create("[2,0]", TWO, "0x04", ""),
+        ];
+        let made: RawFlatCreations = made_by(&format!("[{}]", traces.join(","))).unwrap();
+        let [one, two] = [Address::repeat_byte(1), Address::repeat_byte(2)];
+        assert_eq!(made.0, [(one, Bytes::from_static(&[3])), (two, Bytes::from_static(&[4]))]);
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Http {
         Ok(Self { client, url, max_answer_bytes: config.max_answer_bytes, bodies: Arc::default() })
     }
 
-    pub(super) async fn send(&self, request: String) -> Result<Bytes, TransportError> {
+    pub(super) async fn send(&self, request: String, most_bytes: usize) -> Result<Bytes, TransportError> {
         let response = self
             .client
             .post(self.url.clone())
@@ -53,7 +53,7 @@ impl Http {
             .map_err(unreachable_because)?;
         let status = response.status();
         let retry_after = retry_after(response.headers());
-        let body = self.read(response).await?;
+        let body = self.read(response, most_bytes.min(self.max_answer_bytes)).await?;
         if status.is_success() {
             Ok(body)
         } else {
@@ -61,14 +61,14 @@ impl Http {
         }
     }
 
-    async fn read(&self, mut response: reqwest::Response) -> Result<Bytes, TransportError> {
+    async fn read(&self, mut response: reqwest::Response, most_bytes: usize) -> Result<Bytes, TransportError> {
         let announced = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
-        if announced > self.max_answer_bytes {
+        if announced > most_bytes {
             return Err(TransportError::TooLong);
         }
         let mut body = self.bodies.take(announced.min(BELIEVED_LENGTH));
         while let Some(chunk) = response.chunk().await.map_err(unreachable_because)? {
-            if body.len() + chunk.len() > self.max_answer_bytes {
+            if body.len() + chunk.len() > most_bytes {
                 return Err(TransportError::TooLong);
             }
             body.extend(&chunk);

@@ -48,9 +48,23 @@ impl Transport {
 
     /// Sends one request, or one batch where [`Self::takes_batches`].
     pub(crate) async fn send(&self, id: u64, request: String) -> Result<Bytes, TransportError> {
+        self.send_within(id, request, usize::MAX).await
+    }
+
+    /// The same, for an answer of so many bytes at most. A socket, which carries the answers to others too, is read to the
+    /// length that every answer may have.
+    pub(crate) async fn send_within(
+        &self,
+        id: u64,
+        request: String,
+        most_bytes: usize,
+    ) -> Result<Bytes, TransportError> {
         match self {
-            Self::Http(http) => http.send(request).await,
-            Self::Socket(socket) => socket.send(id, request).await,
+            Self::Http(http) => http.send(request, most_bytes).await,
+            Self::Socket(socket) => {
+                let answer = socket.send(id, request).await?;
+                if answer.len() > most_bytes { Err(TransportError::TooLong) } else { Ok(answer) }
+            }
         }
     }
 

@@ -120,14 +120,20 @@ tables! {
     ActiveApiKeys = 0x53, State, Aside;
     /// owner, time signed -> nothing.
     ApiKeyProof = 0x54, State, Aside;
-    /// address -> running number of the verified contract there, and what lists tell of it.
-    Verified = 0x58, State, Aside;
-    /// address -> interface, settings and sources of the verified contract there.
-    VerifiedDetail = 0x59, State, Aside;
-    /// running number -> address of a verified contract.
-    VerifiedByNumber = 0x5a, State, Aside;
-    /// code hash -> address where this code was verified.
-    VerifiedByCode = 0x5b, State, Aside;
+    /// code hash, and the address where it counts for one alone -> what lists tell of verified code.
+    VerifiedCode = 0x55, State, Aside;
+    /// the same -> interface, settings, sources and creation code.
+    VerifiedCodeDetail = 0x56, State, Aside;
+    /// address, code hash -> running number of a verified contract.
+    VerifiedNumber = 0x57, State, Aside;
+    /// running number -> address and code hash of a verified contract.
+    VerifiedByNumber = 0x5c, State, Aside;
+    /// address, code hash -> what was worked out about the deployment, and for which creation.
+    VerifiedDeployment = 0x5d, State, Aside;
+    /// sort key of a verified contract whose code stands at its address -> nothing.
+    VerifiedListed = 0x5e, State, Aside;
+    /// length and start of such a sort key -> how many begin so.
+    VerifiedListedCount = 0x5f, State, Aside;
     /// id -> a webhook's record.
     Webhook = 0x70, State, Aside;
     /// owner, id -> nothing.
@@ -165,11 +171,13 @@ impl Table {
     }
 
     /// Whether an answer about the chain or about verified contracts may depend on the rows. What users leave is shown to
-    /// them alone, and what was kept of an account only while the node does not tell.
+    /// them alone, and what was kept of an account only while the node does not tell. What is kept of a deployment can be
+    /// worked out at any time, and is the same then.
     pub(crate) fn is_shown(self) -> bool {
         !matches!(
             self,
             Self::Account
+                | Self::VerifiedDeployment
                 | Self::ApiKey
                 | Self::ApiKeyByDigest
                 | Self::ApiKeyByOwner

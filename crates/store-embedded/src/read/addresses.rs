@@ -48,6 +48,7 @@ impl Reading {
         let Some(row) = self.view.get(Table::Creation, &Key::id(id))? else { return Ok(None) };
         let CreationRow { tx, creator } = CreationRow::from_row(&row)?;
         let tx = self.transaction_row(tx)?;
-        Ok(Some(Creation { creator: self.address(creator.unwrap_or(tx.from))?, tx_hash: tx.hash }))
+        let block_hash = self.block_row(tx.block_number)?.hash;
+        Ok(Some(Creation { creator: self.address(creator.unwrap_or(tx.from))?, tx_hash: tx.hash, block_hash }))
     }
 }

@@ -1,29 +1,38 @@
 //! Verified contracts. What lists tell and what makes up megabytes stand in rows of their own.
 
+mod listing;
+mod records;
 mod row;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Address, B256, Page, PageRequest, VerifiedContract, VerifiedSummary};
-use row::Numbered;
+use domain::{Address, B256, Deployment, Page, PageRequest, VerifiedContract, VerifiedSummary};
 use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 
+use self::records::{Record, Scope};
 use crate::aside::{ReadingPlaces, aside};
 use crate::engine::{Engine, View};
-use crate::keys::{Key, Table, number_in_key};
+use crate::keys::{Key, Table, id_bytes, number_in_key};
 
-/// The verified contracts of an embedded store. Clones share one lock; the chain's writer has no part in it.
+pub(crate) use self::listing::{Listing, code_hash_at, relist};
+
+/// The verified contracts of an embedded store. Clones share one lock, and the chain's writer takes it too where code at an
+/// address changes.
 #[derive(Debug, Clone)]
 pub struct EmbeddedVerifiedContracts {
     engine: Engine,
-    changing: Arc<Mutex<()>>,
+    listing: Arc<Listing>,
     places: Arc<ReadingPlaces>,
 }
 
 impl EmbeddedVerifiedContracts {
     pub(crate) fn new(engine: Engine, places: Arc<ReadingPlaces>) -> Self {
-        Self { engine, changing: Arc::default(), places }
+        Self { engine, listing: Arc::default(), places }
+    }
+
+    pub(crate) fn listing(&self) -> Arc<Listing> {
+        Arc::clone(&self.listing)
     }
 
     /// Reads here while there is a place, aside where there is none.
@@ -46,64 +55,74 @@ impl EmbeddedVerifiedContracts {
     }
 
     fn keep(&self, contract: &VerifiedContract) -> Result<Kept, StoreError> {
-        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.listing.lock();
         let (view, mut batch) = (self.engine.view(), self.engine.batch());
-        let summary = &contract.summary;
-        let before = find(&view, summary.address)?;
-        let same_code = before.as_ref().filter(|before| before.summary.code_hash == summary.code_hash);
-        let kept = match same_code {
-            Some(before) if !summary.proves_more_than(&before.summary) => return Ok(Kept::Unchanged),
-            Some(_) => Kept::Upgraded,
-            None => Kept::New,
+        let (address, code) = (contract.address, &contract.code);
+        let hash = code.code_hash;
+        let before = records::find(&view, &address, &hash)?;
+        // A copy of code that names its own address is no longer that of its sources.
+        let everywhere = if code.names_own_address { Scope::ThisAddress } else { Scope::Everywhere };
+        let (kept, scope) = match &before {
+            None => (Kept::New, Some(everywhere)),
+            Some(before) if code.runtime_match > before.row.runtime_match => (Kept::Upgraded, Some(everywhere)),
+            Some(before) if code.runtime_match == before.row.runtime_match => {
+                let proven = before.deployment(&view, &address, &hash)?.is_some_and(|known| known.proof.is_some());
+                // Elsewhere the other sources may be the ones that are proven.
+                if contract.creation_match().is_some() && !proven {
+                    (Kept::Upgraded, Some(Scope::ThisAddress))
+                } else {
+                    (Kept::Unchanged, None)
+                }
+            }
+            Some(_) => (Kept::Unchanged, None),
         };
-        let number = match &before {
-            Some(before) => before.number,
-            None => last_number(&view)? + 1,
-        };
-        if let Some(before) = before.as_ref().filter(|_| kept == Kept::New) {
-            let code = Key::hash(&before.summary.code_hash);
-            if find_twin(&view, &before.summary.code_hash)? == Some(summary.address) {
-                batch.delete(Table::VerifiedByCode, &code);
+        if let Some(scope) = scope {
+            records::put(&mut batch, scope, address, code);
+            if let Some(deployment) = &contract.deployment {
+                records::put_deployment(&mut batch, &address, &hash, deployment);
             }
         }
-        let twin = find_twin(&view, &summary.code_hash)?.map(|twin| find(&view, twin)).transpose()?.flatten();
-        if twin.is_none_or(|twin| summary.proves_more_than(&twin.summary)) {
-            batch.put(Table::VerifiedByCode, &Key::hash(&summary.code_hash), summary.address.to_vec());
+        if listing::find_number(&view, &address, &hash)?.is_none() {
+            let number = last_number(&view)? + 1;
+            batch.put(Table::VerifiedNumber, &Key::contract(&address, &hash), id_bytes(number).as_slice());
+            batch.put(Table::VerifiedByNumber, &Key::id(number), Key::contract(&address, &hash).as_slice());
+            listing::list(&view, &mut batch, number, &address, hash)?;
+        } else if scope.is_none() {
+            return Ok(kept);
         }
-        let key = Key::address(&summary.address);
-        batch.put(Table::Verified, &key, row::write_summary(number, summary));
-        batch.put(Table::VerifiedDetail, &key, row::write_detail(contract));
-        batch.put(Table::VerifiedByNumber, &Key::id(number), summary.address.to_vec());
         batch.commit_durably()?;
         Ok(kept)
     }
 
+    fn find_summary(&self, view: &View, address: Address, hash: B256) -> Result<Option<VerifiedSummary>, StoreError> {
+        let Some(record) = records::find(view, &address, &hash)? else { return Ok(None) };
+        let twin_of = twin_of(view, &record, &address, &hash)?;
+        let deployment = record.deployment(view, &address, &hash)?;
+        Ok(Some(record.summary(address, hash, deployment.as_ref(), twin_of)))
+    }
+
     fn list(&self, page: PageRequest) -> Result<Page<VerifiedSummary>, StoreError> {
+        const HOLE: StoreError = StoreError::Corrupt("a verified contract that is listed but not there");
         let view = self.engine.view();
-        let total = last_number(&view)?;
-        let mut items = Vec::new();
-        for rank in page.ranks(total) {
-            let address = view.get(Table::VerifiedByNumber, &Key::id(rank + 1))?.ok_or(HOLE)?;
-            let address = Address::try_from(address.as_ref()).map_err(|_| HOLE)?;
-            items.push(find(&view, address)?.ok_or(HOLE)?.summary);
-        }
-        Ok(Page { items, total })
+        let (total, numbers) = listing::page(&view, page)?;
+        let items = numbers.into_iter().map(|number| {
+            let row = view.get(Table::VerifiedByNumber, &Key::id(number))?.ok_or(HOLE)?;
+            let (address, hash) = row.split_at_checked(Address::len_bytes()).ok_or(HOLE)?;
+            let address = Address::try_from(address).map_err(|_| HOLE)?;
+            let hash = B256::try_from(hash).map_err(|_| HOLE)?;
+            self.find_summary(&view, address, hash)?.ok_or(HOLE)
+        });
+        Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
     }
 }
 
-const HOLE: StoreError = StoreError::Corrupt("a verified contract that is listed but not there");
-
-fn find(view: &View, address: Address) -> Result<Option<Numbered>, StoreError> {
-    let row = view.get(Table::Verified, &Key::address(&address))?;
-    row.map(|row| row::read_summary(address, &row)).transpose()
+/// Where the same code was verified, if it was not at the address itself.
+fn twin_of(view: &View, record: &Record, address: &Address, hash: &B256) -> Result<Option<Address>, StoreError> {
+    let here = listing::find_number(view, address, hash)?.is_some();
+    Ok((!here).then_some(record.row.origin))
 }
 
-fn find_twin(view: &View, code_hash: &B256) -> Result<Option<Address>, StoreError> {
-    let row = view.get(Table::VerifiedByCode, &Key::hash(code_hash))?;
-    row.map(|row| Address::try_from(row.as_ref()).map_err(|_| HOLE)).transpose()
-}
-
-/// Numbers run without a gap: the last one is how many there are.
+/// Numbers run without a gap: the last one is how many there were.
 fn last_number(view: &View) -> Result<u64, StoreError> {
     let newest = view.prefix(Table::VerifiedByNumber, &Key::EMPTY).next_back().transpose()?;
     Ok(newest.map_or(0, |(key, _)| number_in_key(&key, 0)))
@@ -115,29 +134,49 @@ impl VerifiedContracts for EmbeddedVerifiedContracts {
         self.engine.state()
     }
 
-    async fn find_verified(&self, address: Address) -> Result<Option<VerifiedContract>, StoreError> {
+    async fn find_verified(&self, address: Address, code_hash: B256) -> Result<Option<VerifiedContract>, StoreError> {
         self.read(move |own| {
             let view = own.engine.view();
-            let Some(found) = find(&view, address)? else { return Ok(None) };
-            let detail = view.get(Table::VerifiedDetail, &Key::address(&address))?.ok_or(HOLE)?;
-            row::read_detail(found.summary, &detail).map(Some)
+            let Some(record) = records::find(&view, &address, &code_hash)? else { return Ok(None) };
+            let twin_of = twin_of(&view, &record, &address, &code_hash)?;
+            let deployment = record.deployment(&view, &address, &code_hash)?;
+            Ok(Some(VerifiedContract { address, twin_of, code: record.detail(&view, code_hash)?, deployment }))
         })
         .await
     }
 
-    async fn find_verified_summary(&self, address: Address) -> Result<Option<VerifiedSummary>, StoreError> {
-        self.read(move |own| Ok(find(&own.engine.view(), address)?.map(|found| found.summary))).await
-    }
-
-    async fn find_verified_twin(&self, code_hash: B256) -> Result<Option<Address>, StoreError> {
-        self.read(move |own| find_twin(&own.engine.view(), &code_hash)).await
+    async fn find_verified_summary(
+        &self,
+        address: Address,
+        code_hash: B256,
+    ) -> Result<Option<VerifiedSummary>, StoreError> {
+        self.read(move |own| own.find_summary(&own.engine.view(), address, code_hash)).await
     }
 
     async fn list_verified(&self, page: PageRequest) -> Result<Page<VerifiedSummary>, StoreError> {
         self.read(move |own| own.list(page)).await
     }
 
+    async fn count_verifications(&self) -> Result<u64, StoreError> {
+        self.read(move |own| last_number(&own.engine.view())).await
+    }
+
     async fn keep_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError> {
         self.work(move |own| own.keep(&contract)).await
+    }
+
+    async fn keep_deployment(
+        &self,
+        address: Address,
+        code_hash: B256,
+        deployment: Deployment,
+    ) -> Result<(), StoreError> {
+        self.work(move |own| {
+            let _alone = own.listing.lock();
+            let mut batch = own.engine.batch();
+            records::put_deployment(&mut batch, &address, &code_hash, &deployment);
+            batch.commit()
+        })
+        .await
     }
 }

@@ -1,5 +1,7 @@
 //! The code of contracts: met in the chain, asked of the node, kept once however many contracts share it.
 
+use std::sync::Arc;
+
 use domain::{Address, BlockNumber, Bytes, Code};
 use store::StoreError;
 
@@ -9,6 +11,8 @@ use super::tokens::stored_address;
 use crate::engine::{Batch, Engine};
 use crate::keys::{AddressId, Key, Table, number_in_key};
 use crate::meta;
+use crate::ranked::RankMoves;
+use crate::verified_contracts::{code_hash_at, relist};
 
 impl Step<'_, '_> {
     /// Code ran at an address: it emitted a log, made a contract, or was made.
@@ -67,9 +71,11 @@ impl WriteState {
         codes: &[(Address, Bytes)],
         at: BlockNumber,
     ) -> Result<(), StoreError> {
+        let listing = Arc::clone(&self.listing);
+        let _alone = listing.lock();
         let view = engine.view();
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
-        let mut batch = engine.batch();
+        let (mut batch, mut listed) = (engine.batch(), RankMoves::default());
         for (address, code) in codes {
             // The address may be gone again by now: its block was taken back while the node was being asked.
             let Some(id) = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0)) else {
@@ -80,7 +86,9 @@ impl WriteState {
             if at >= number_in_key(&raised, 0).min(tip.block.number) {
                 batch.delete(Table::UnaskedCode, &key);
             }
-            match Code::from_bytes(code) {
+            let known = Code::from_bytes(code);
+            relist(&view, &mut batch, &mut listed, *address, code_hash_at(&view, id)?, known.hash())?;
+            match known {
                 Code::Contract { hash } => {
                     batch.put(Table::CodeHash, &key, hash.as_slice());
                     if view.get(Table::Code, &Key::hash(&hash))?.is_none() {
@@ -93,6 +101,7 @@ impl WriteState {
                 }
             }
         }
+        listed.write(&view, &mut batch)?;
         batch.commit()
     }
 }

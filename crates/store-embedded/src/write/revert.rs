@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use domain::{Address, Balance, BalanceSource, BlockNumber, BlockRef};
 use store::StoreError;
@@ -15,6 +16,7 @@ use crate::ranked::RankMoves;
 use crate::rows::{AddressRow, BlockRow, Totals, TransactionRow, TransferRow};
 use crate::standing::find_standing;
 use crate::undo::{Overwritten, UndoRecord};
+use crate::verified_contracts::{code_hash_at, relist};
 
 impl WriteState {
     /// Takes back every block above `number` in one atomic step.
@@ -27,6 +29,8 @@ impl WriteState {
     }
 
     fn try_revert(&mut self, engine: &Engine, number: BlockNumber) -> Result<(), StoreError> {
+        let listing = Arc::clone(&self.listing);
+        let _alone = listing.lock();
         let view = engine.view();
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
         if number >= tip.block.number {
@@ -215,12 +219,14 @@ fn drop_transactions(view: &View, batch: &mut Batch, kept: &Totals, all: &Totals
 
 fn drop_addresses(view: &View, batch: &mut Batch, kept: &Totals, all: &Totals) -> Result<(), StoreError> {
     let rows = view.range(Table::Address, &Key::id(kept.addresses), &Key::id(all.addresses));
+    let mut listed = RankMoves::default();
     for (id, row) in (kept.addresses..).zip(rows) {
         let row = AddressRow::from_row(&row?.1)?;
+        relist(view, batch, &mut listed, row.address, code_hash_at(view, id)?, None)?;
         batch.delete(Table::Address, &Key::id(id));
         batch.delete(Table::AddressId, &Key::address(&row.address));
         batch.delete(Table::CodeHash, &Key::id(id));
         batch.delete(Table::UnaskedCode, &Key::id(id));
     }
-    Ok(())
+    listed.write(view, batch)
 }

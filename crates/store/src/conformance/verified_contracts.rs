@@ -1,30 +1,48 @@
+//! Verified code by its hash, deployments by their creation, and a list that follows the chain.
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use domain::{Address, B256, Bytes, MatchKind, Order, PageRequest, SourceFile, VerifiedContract, VerifiedSummary};
+use domain::{
+    Address, Artifacts, B256, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, LibraryPlace, MatchKind,
+    Order, PageRequest, SourceFile, VerifiedCode, VerifiedContract,
+};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
 
-use crate::{Kept, VerifiedContracts};
+use super::RandomChain;
+use crate::{ChainReader, ChainWriter, Kept, Undo, VerifiedContracts};
 
-/// Puts an empty store's verified contracts to the proof.
-pub async fn run_verified_contracts(records: Arc<dyn VerifiedContracts>) {
-    a_verification_is_kept_whole(&*records).await;
-    only_more_proof_replaces_one(&*records).await;
-    other_code_replaces_any(&*records).await;
-    lists_are_exact(&*records).await;
-    verifications_at_the_same_time_do_not_lose_one_another(records).await;
+/// An empty store, as verifying contracts concerns it.
+#[expect(missing_debug_implementations, reason = "traits without Debug")]
+pub struct VerifiedSubject {
+    pub writer: Box<dyn ChainWriter>,
+    pub reader: Arc<dyn ChainReader>,
+    pub records: Arc<dyn VerifiedContracts>,
 }
 
-fn contract(address: u8, code: u8, kind: MatchKind) -> VerifiedContract {
-    VerifiedContract {
-        summary: VerifiedSummary {
-            address: Address::repeat_byte(address),
-            code_hash: B256::repeat_byte(code),
-            name: format!("Coin{address} \u{1f4b0}"),
-            compiler: "0.8.20+commit.a1b79de6".to_owned(),
-            runtime_match: Some(kind),
-            creation_match: None,
-            license: Some("MIT".to_owned()),
-            verified_at: 1_800_000_000_000 + u64::from(address),
-        },
+/// Puts an empty store's verified contracts to the proof.
+pub async fn run_verified_contracts(mut subject: VerifiedSubject, seed: u64) {
+    a_verification_is_kept_whole(&*subject.records).await;
+    only_more_proof_of_the_running_code_replaces_sources(&*subject.records).await;
+    a_constructor_is_proven_where_it_ran(&*subject.records).await;
+    code_that_names_its_own_address_is_not_shared(&*subject.records).await;
+    verifications_at_the_same_time_do_not_lose_one_another(Arc::clone(&subject.records)).await;
+    let listed = subject.records.list_verified(PageRequest::newest(5)).await.expect("list");
+    assert_eq!((listed.total, listed.items), (0, vec![]), "none of them stands in the index");
+    the_list_and_deployments_follow_the_chain(&mut subject, seed).await;
+}
+
+fn code(hash: B256, kind: MatchKind, name: &str) -> VerifiedCode {
+    VerifiedCode {
+        code_hash: hash,
+        name: name.to_owned(),
+        compiler: "0.8.20+commit.a1b79de6".to_owned(),
+        runtime_match: kind,
+        license: Some("MIT".to_owned()),
+        verified_at: 1_800_000_000_000,
+        names_own_address: false,
         file: "contracts/Coin.sol".to_owned(),
         abi: r#"[{"type":"fallback"}]"#.to_owned(),
         settings: "{}".to_owned(),
@@ -33,91 +51,258 @@ fn contract(address: u8, code: u8, kind: MatchKind) -> VerifiedContract {
             SourceFile { path: "../../etc/passwd".to_owned(), content: String::new() },
         ],
         libraries: vec![("a.sol:L".to_owned(), Address::repeat_byte(0x77))],
-        constructor_arguments: Some(Bytes::from(vec![1, 2, 3])),
+        artifacts: Artifacts {
+            metadata: r#"{"compiler":{}}"#.to_owned(),
+            storage_layout: Some(r#"{"storage":[]}"#.to_owned()),
+            userdoc: None,
+            devdoc: Some("{}".to_owned()),
+            input_settings: r#"{"viaIR":true}"#.to_owned(),
+        },
+        creation: CreationTemplate {
+            code: Bytes::from_static(&[0x60, 0x80, 1, 2, 3]),
+            links: vec![LibraryPlace { library: "a.sol:L".to_owned(), start: 1 }],
+            metadata: std::iter::once(2..5).collect(),
+            proves_sources: true,
+        },
     }
 }
 
-async fn a_verification_is_kept_whole(records: &dyn VerifiedContracts) {
-    let (here, code) = (Address::repeat_byte(1), B256::repeat_byte(0xc1));
-    assert_eq!(records.find_verified(here).await.expect("find"), None);
-    assert_eq!(records.find_verified_summary(here).await.expect("find"), None);
-    assert_eq!(records.find_verified_twin(code).await.expect("find"), None);
-    assert_eq!(records.list_verified(PageRequest::newest(5)).await.expect("list").total, 0);
+fn at(address: u8, code: VerifiedCode) -> VerifiedContract {
+    VerifiedContract { address: Address::repeat_byte(address), twin_of: None, code, deployment: None }
+}
 
-    let wanted = contract(1, 0xc1, MatchKind::Partial);
+fn deployment(build: B256, creation: CreationId, argument: u8) -> Deployment {
+    let proof = CreationProof {
+        kind: MatchKind::Exact,
+        arguments: Bytes::from(vec![argument; 32]),
+        libraries: vec![("b.sol:M".to_owned(), Address::repeat_byte(0x78))],
+    };
+    Deployment { creation, build, proof: Some(proof) }
+}
+
+const NOWHERE: CreationId = CreationId { tx_hash: B256::ZERO, block_hash: B256::ZERO };
+
+async fn a_verification_is_kept_whole(records: &dyn VerifiedContracts) {
+    let (here, hash) = (Address::repeat_byte(1), B256::repeat_byte(0xc1));
+    assert_eq!(records.find_verified(here, hash).await.expect("find"), None);
+    assert_eq!(records.find_verified_summary(here, hash).await.expect("find"), None);
+    assert_eq!(records.count_verifications().await.expect("count"), 0);
+
+    let wanted = at(1, code(hash, MatchKind::Partial, "Coin \u{1f4b0}"));
     let before = records.state();
     assert!(before.is_some());
     assert_eq!(records.keep_verified(wanted.clone()).await.expect("keep"), Kept::New);
     assert_ne!(records.state(), before, "what is kept makes another state");
-    assert_eq!(records.find_verified(here).await.expect("find"), Some(wanted.clone()));
-    assert_eq!(records.find_verified_summary(here).await.expect("find"), Some(wanted.summary));
-    assert_eq!(records.find_verified_twin(code).await.expect("find"), Some(here));
+    assert_eq!(records.find_verified(here, hash).await.expect("find"), Some(wanted.clone()));
+    let summary = records.find_verified_summary(here, hash).await.expect("find").expect("a summary");
+    assert_eq!((summary.name, summary.runtime_match), (wanted.code.name.clone(), MatchKind::Partial));
+    assert_eq!((summary.build, summary.twin_of), (wanted.code.build(), None));
 
-    let mut bare = contract(2, 0xc2, MatchKind::Exact);
-    bare.summary.license = None;
-    bare.summary.runtime_match = None;
-    bare.summary.creation_match = Some(MatchKind::Exact);
-    bare.constructor_arguments = None;
-    bare.libraries.clear();
-    bare.sources.clear();
+    // The same code elsewhere has the same sources, and is told to be a twin; other code at the address has none.
+    let twin = records.find_verified(Address::repeat_byte(9), hash).await.expect("find").expect("a twin");
+    assert_eq!((twin.twin_of, twin.code, twin.deployment), (Some(here), wanted.code, None));
+    assert_eq!(records.find_verified(here, B256::repeat_byte(9)).await.expect("find"), None);
+
+    let mut bare = at(2, code(B256::repeat_byte(0xc2), MatchKind::Exact, "Bare"));
+    bare.code.license = None;
+    bare.code.libraries.clear();
+    bare.code.sources.clear();
+    bare.code.artifacts = Artifacts::default();
+    bare.code.creation = CreationTemplate::default();
     records.keep_verified(bare.clone()).await.expect("keep");
-    assert_eq!(records.find_verified(bare.summary.address).await.expect("find"), Some(bare));
+    assert_eq!(records.find_verified(bare.address, bare.code.code_hash).await.expect("find"), Some(bare));
 }
 
-async fn only_more_proof_replaces_one(records: &dyn VerifiedContracts) {
-    let here = Address::repeat_byte(1);
-    let mut again = contract(1, 0xc1, MatchKind::Partial);
-    again.sources.clear();
-    assert_eq!(records.keep_verified(again.clone()).await.expect("keep"), Kept::Unchanged);
-    assert_eq!(records.find_verified(here).await.expect("find").map(|kept| kept.sources.len()), Some(2));
+async fn name_at(records: &dyn VerifiedContracts, address: u8, hash: B256) -> (String, MatchKind) {
+    let found = records.find_verified(Address::repeat_byte(address), hash).await.expect("find").expect("verified");
+    let summary = records.find_verified_summary(found.address, hash).await.expect("find").expect("verified");
+    assert_eq!((&summary.name, summary.build), (&found.code.name, found.code.build()));
+    (found.code.name, found.code.runtime_match)
+}
 
-    again.summary.creation_match = Some(MatchKind::Partial);
-    assert_eq!(records.keep_verified(again).await.expect("keep"), Kept::Upgraded);
-    let exact = contract(1, 0xc1, MatchKind::Exact);
-    assert_eq!(records.keep_verified(exact.clone()).await.expect("keep"), Kept::Upgraded);
-    assert_eq!(records.keep_verified(contract(1, 0xc1, MatchKind::Partial)).await.expect("keep"), Kept::Unchanged);
-    assert_eq!(records.find_verified(here).await.expect("find"), Some(exact));
-
-    // A twin is the one that proves most, whoever came first.
-    let twin = contract(3, 0xc3, MatchKind::Partial);
-    let better = contract(4, 0xc3, MatchKind::Exact);
-    let later = contract(5, 0xc3, MatchKind::Partial);
-    for contract in [twin, better, later] {
-        assert_eq!(records.keep_verified(contract).await.expect("keep"), Kept::New);
+async fn only_more_proof_of_the_running_code_replaces_sources(records: &dyn VerifiedContracts) {
+    let hash = B256::repeat_byte(0xc3);
+    let (partial, exact) = (MatchKind::Partial, MatchKind::Exact);
+    for (address, kind, name, kept, shown) in [
+        (3, partial, "first", Kept::New, "first"),
+        (3, partial, "second", Kept::Unchanged, "first"),
+        (4, partial, "third", Kept::Unchanged, "first"),
+        (4, exact, "fourth", Kept::Upgraded, "fourth"),
+        (3, partial, "fifth", Kept::Unchanged, "fourth"),
+        (5, exact, "sixth", Kept::Unchanged, "fourth"),
+    ] {
+        let told = records.keep_verified(at(address, code(hash, kind, name))).await.expect("keep");
+        assert_eq!(told, kept, "{name}");
+        for address in [3, 4, 5, 6] {
+            assert_eq!(name_at(records, address, hash).await.0, shown, "at {address} after {name}");
+        }
     }
-    let found = records.find_verified_twin(B256::repeat_byte(0xc3)).await.expect("find");
-    assert_eq!(found, Some(Address::repeat_byte(4)));
 }
 
-async fn other_code_replaces_any(records: &dyn VerifiedContracts) {
-    let other = contract(4, 0xd4, MatchKind::Partial);
-    assert_eq!(records.keep_verified(other.clone()).await.expect("keep"), Kept::New);
-    assert_eq!(records.find_verified(other.summary.address).await.expect("find"), Some(other));
-    // The code that it had is still somewhere else, or nowhere; never where other code was verified since.
-    let twin = records.find_verified_twin(B256::repeat_byte(0xc3)).await.expect("find");
-    assert_ne!(twin, Some(Address::repeat_byte(4)));
+async fn a_constructor_is_proven_where_it_ran(records: &dyn VerifiedContracts) {
+    let hash = B256::repeat_byte(0xc4);
+    let squatter = at(7, code(hash, MatchKind::Partial, "squatter"));
+    assert_eq!(records.keep_verified(squatter).await.expect("keep"), Kept::New);
+    let mut owner = at(8, code(hash, MatchKind::Partial, "owner"));
+    owner.deployment = Some(deployment(owner.code.build(), NOWHERE, 1));
+    assert_eq!(records.keep_verified(owner).await.expect("keep"), Kept::Upgraded);
+    assert_eq!(name_at(records, 8, hash).await.0, "owner");
+    assert_eq!(name_at(records, 7, hash).await.0, "squatter", "of others it says nothing");
+    // More proof of the running code counts more, for all.
+    let exact = at(9, code(hash, MatchKind::Exact, "exact"));
+    assert_eq!(records.keep_verified(exact).await.expect("keep"), Kept::Upgraded);
+    for address in [7, 8, 9] {
+        assert_eq!(name_at(records, address, hash).await, ("exact".to_owned(), MatchKind::Exact));
+    }
 }
 
-async fn lists_are_exact(records: &dyn VerifiedContracts) {
-    let addresses = async |offset: u64, limit: u32, order: Order| {
-        let page = records.list_verified(PageRequest { offset, limit, order }).await.expect("list");
-        assert_eq!(page.total, 5);
-        page.items.iter().map(|summary| summary.address[0]).collect::<Vec<u8>>()
-    };
-    assert_eq!(addresses(0, 10, Order::NewestFirst).await, [5, 4, 3, 2, 1]);
-    assert_eq!(addresses(1, 2, Order::NewestFirst).await, [4, 3]);
-    assert_eq!(addresses(0, 2, Order::OldestFirst).await, [1, 2]);
-    assert_eq!(addresses(9, 2, Order::NewestFirst).await, [] as [u8; 0]);
+async fn code_that_names_its_own_address_is_not_shared(records: &dyn VerifiedContracts) {
+    let hash = B256::repeat_byte(0xc5);
+    let mut library = at(10, code(hash, MatchKind::Exact, "library"));
+    library.code.names_own_address = true;
+    assert_eq!(records.keep_verified(library.clone()).await.expect("keep"), Kept::New);
+    assert_eq!(records.find_verified(library.address, hash).await.expect("find"), Some(library));
+    let copy = Address::repeat_byte(11);
+    assert_eq!(records.find_verified(copy, hash).await.expect("find"), None);
+    assert_eq!(records.find_verified_summary(copy, hash).await.expect("find"), None);
 }
 
 async fn verifications_at_the_same_time_do_not_lose_one_another(records: Arc<dyn VerifiedContracts>) {
-    let before = records.list_verified(PageRequest::newest(1)).await.expect("list").total;
+    let before = records.count_verifications().await.expect("count");
     let keep = |number: u8| {
         let records = Arc::clone(&records);
-        async move { records.keep_verified(contract(100 + number, 100 + number, MatchKind::Exact)).await }
+        async move {
+            let code = code(B256::repeat_byte(100 + number), MatchKind::Exact, "many");
+            records.keep_verified(at(100 + number, code)).await
+        }
     };
     let kept = futures::future::join_all((0..20).map(keep)).await;
     assert!(kept.into_iter().all(|kept| kept.expect("keep") == Kept::New));
-    let page = records.list_verified(PageRequest::newest(100)).await.expect("list");
-    assert_eq!((page.total, page.items.len() as u64), (before + 20, before + 20));
+    assert_eq!(records.count_verifications().await.expect("count"), before + 20);
+}
+
+/// What the suite knows of a contract that was verified, in the order of their first verification.
+struct Verified {
+    address: Address,
+    hash: B256,
+    creation: Option<CreationId>,
+}
+
+/// Grows, cuts and regrows a random chain with few kinds of code, and verifies contracts on the way.
+async fn the_list_and_deployments_follow_the_chain(subject: &mut VerifiedSubject, seed: u64) {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut chain = RandomChain::new(seed);
+    let (mut blocks, mut verified, mut met) = (Vec::new(), Vec::<Verified>::new(), BTreeSet::new());
+    let (mut left, mut came_back, mut lost) = (0, 0, 0);
+    let mut last: Vec<Address> = Vec::new();
+    for step in 0..400 {
+        match rng.random_range(0..10) {
+            0..3 => {
+                let block = chain.next_block(blocks.last());
+                blocks.push(block.block.clone());
+                met.extend(block.inner_creations.iter().flatten().map(|creation| creation.created));
+                met.extend(block.transactions.iter().filter_map(|tx| tx.created));
+                subject.writer.commit(vec![block], Undo::Keep { down_to: 0 }).await.expect("commit");
+            }
+            3 if blocks.len() > 1 => {
+                let target = blocks.len() - 1 - rng.random_range(1..blocks.len().min(6));
+                blocks.truncate(target + 1);
+                subject.writer.revert_to(blocks[target].number).await.expect("revert");
+            }
+            4..7 => {
+                let questions = subject.writer.list_code_questions(rng.random_range(1..20)).await.expect("questions");
+                let answer = |address| {
+                    let code = if rng.random_ratio(1, 5) { vec![] } else { vec![0x60, rng.random_range(0..3)] };
+                    (address, Bytes::from(code))
+                };
+                let codes = questions.into_iter().map(answer).collect();
+                let Some(tip) = blocks.last() else { continue };
+                subject.writer.keep_codes(codes, tip.number).await.expect("codes");
+            }
+            7..9 => {
+                let known: Vec<Address> = met.iter().copied().collect();
+                let Some(address) = known.choose(&mut rng).copied() else { continue };
+                // At times of code that does not stand there, or not any more.
+                let hash = subject.reader.find_code_hash(address).await.expect("hash");
+                let Some(hash) = hash.or_else(|| rng.random_bool(0.3).then(|| B256::repeat_byte(0xee))) else { continue };
+                verify(subject, &mut verified, address, hash, &mut rng).await;
+            }
+            _ => {}
+        }
+        let now = check(subject, &verified, &mut rng, step).await;
+        left += last.iter().filter(|address| !now.contains(address)).count();
+        came_back += now.iter().filter(|address| !last.contains(address)).count();
+        last = now;
+        for contract in &verified {
+            lost += usize::from(!standing(subject, contract).await && contract.creation.is_some());
+        }
+    }
+    assert!(left > 5 && came_back > 10 && lost > 5, "{left} left, {came_back} came, {lost} lost their deployment");
+}
+
+async fn verify(
+    subject: &VerifiedSubject,
+    verified: &mut Vec<Verified>,
+    address: Address,
+    hash: B256,
+    rng: &mut StdRng,
+) {
+    let facts = subject.reader.find_address(address).await.expect("address");
+    let creation = facts.and_then(|facts| facts.creation).map(|creation| creation.id());
+    let mut contract = VerifiedContract {
+        address,
+        twin_of: None,
+        code: code(hash, MatchKind::Exact, &format!("Coin {}", hash[31])),
+        deployment: None,
+    };
+    contract.deployment = creation.map(|creation| deployment(contract.code.build(), creation, rng.random()));
+    // As those who verify do: what is known of the code already is compared with this deployment first.
+    if let Some(known) = contract.deployment.clone() {
+        subject.records.keep_deployment(address, hash, known).await.expect("deployment");
+    }
+    subject.records.keep_verified(contract.clone()).await.expect("keep");
+    let found = subject.records.find_verified(address, hash).await.expect("find").expect("verified");
+    assert_eq!((found.twin_of, &found.deployment), (None, &contract.deployment));
+    verified.retain_mut(|other| {
+        if (other.address, other.hash) == (address, hash) {
+            other.creation = creation;
+        }
+        true
+    });
+    if verified.iter().all(|other| (other.address, other.hash) != (address, hash)) {
+        verified.push(Verified { address, hash, creation });
+    }
+}
+
+async fn standing(subject: &VerifiedSubject, contract: &Verified) -> bool {
+    let facts = subject.reader.find_address(contract.address).await.expect("address");
+    let now = facts.and_then(|facts| facts.creation).map(|creation| creation.id());
+    contract.creation.is_some() && now == contract.creation
+}
+
+/// Holds the list against what stands, and gives it, the newest first.
+async fn check(subject: &VerifiedSubject, verified: &[Verified], rng: &mut StdRng, step: u32) -> Vec<Address> {
+    let mut wanted = Vec::new();
+    for contract in verified {
+        if subject.reader.find_code_hash(contract.address).await.expect("hash") == Some(contract.hash) {
+            wanted.push((contract.address, contract.hash));
+        }
+        let found = subject.records.find_verified(contract.address, contract.hash).await.expect("find");
+        let found = found.expect("a verification outlasts every reorganisation");
+        let shown = found.deployment.map(|deployment| deployment.creation);
+        let stands = standing(subject, contract).await;
+        assert_eq!(shown, contract.creation.filter(|_| stands), "step {step}: the deployment of another creation");
+    }
+    let page = subject.records.list_verified(PageRequest { offset: 0, limit: 1_000, order: Order::OldestFirst }).await;
+    let page = page.expect("list");
+    let listed: Vec<_> = page.items.iter().map(|summary| (summary.address, summary.code_hash)).collect();
+    assert_eq!((listed, page.total), (wanted.clone(), wanted.len() as u64), "step {step}");
+    assert!(page.items.iter().all(|summary| summary.twin_of.is_none()));
+    wanted.reverse();
+    let (offset, limit) = (rng.random_range(0..6), rng.random_range(0..5));
+    let part = subject.records.list_verified(PageRequest { offset, limit, order: Order::NewestFirst }).await;
+    let part: Vec<_> = part.expect("list").items.iter().map(|summary| (summary.address, summary.code_hash)).collect();
+    let cut: Vec<_> = wanted.iter().skip(offset as usize).take(limit as usize).copied().collect();
+    assert_eq!(part, cut, "step {step}");
+    wanted.into_iter().map(|(address, _)| address).collect()
 }

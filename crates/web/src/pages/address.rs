@@ -95,7 +95,10 @@ pub(super) async fn show(
     let (tab, pager) = app.tab(address, &full, &asked).await?;
     let token = app.chain.find_token(address).await?;
     let is_contract = is_contract(account.as_ref(), &facts);
-    let verified = app.verified.find_verified_summary(address).await?;
+    let verified = match account.as_ref().and_then(|account| account.code.hash()) {
+        Some(hash) => app.verified.find_verified_summary(address, hash).await?,
+        None => None,
+    };
     let label = app.names.labels.find(&address).map(tame);
     page(&AddressPage {
         frame: app.frame(format!("Address {}", label.clone().unwrap_or_else(|| short(&full))), Section::Elsewhere),

@@ -3,9 +3,8 @@
 use alloy_json_abi::{Function, StateMutability};
 use alloy_primitives::hex;
 use contracts::Interface;
-use contracts::calls::Known;
 use contracts::decode::Decoder;
-use domain::{Address, B256};
+use domain::{Address, Artifacts, B256, VerifiedContract};
 
 use super::contracts::match_words;
 use crate::error::PageError;
@@ -38,7 +37,15 @@ pub(super) struct VerifiedView {
     pub(super) constructed_with: Vec<FieldRow>,
     pub(super) settings: String,
     pub(super) abi: String,
+    pub(super) downloads: Vec<Download>,
     pub(super) sources: Vec<SourceView>,
+}
+
+/// A file to take away.
+pub(super) struct Download {
+    pub(super) label: &'static str,
+    pub(super) href: String,
+    pub(super) file: String,
 }
 
 pub(super) struct SourceView {
@@ -86,43 +93,63 @@ impl WebState {
             code_bytes: code.len(),
             code: hex::encode_prefixed(shown),
             is_cut: shown.len() < code.len(),
-            functions: asked.map(|known| forms(&Interface::read(&known.contract.abi))).unwrap_or_default(),
+            functions: asked.map(|known| forms(&Interface::read(&known.code.abi))).unwrap_or_default(),
             proxy: target.map(|target| ProxyView { target: self.names.address(target), known: target_known.is_some() }),
             verified: known.map(|known| VerifiedView::new(known, self)),
         })
     }
 
-    async fn known(&self, address: Address, code_hash: Option<B256>) -> Option<Known> {
-        let found = self.calls.find_known(address, code_hash?).await;
+    async fn known(&self, address: Address, code_hash: Option<B256>) -> Option<VerifiedContract> {
+        let found = self.known.find(address, code_hash?).await;
         found.inspect_err(|error| tracing::debug!(%error, "no sources")).ok().flatten()
     }
 }
 
 impl VerifiedView {
-    fn new(Known { contract, twin_of }: Known, app: &WebState) -> Self {
-        let summary = contract.summary;
-        let given = contract.constructor_arguments.as_deref();
-        let decoder = Decoder::new(Interface::read(&contract.abi));
-        let constructed_with = given.and_then(|given| decoder.creation(given)).unwrap_or_default();
+    fn new(contract: VerifiedContract, app: &WebState) -> Self {
+        let given = contract.constructor_arguments().cloned();
+        let constructor_unproven = contract.creation_match().is_none();
+        let VerifiedContract { address, twin_of, code, .. } = contract;
+        let decoder = Decoder::new(Interface::read(&code.abi));
+        let constructed_with = given.as_ref().and_then(|given| decoder.creation(given)).unwrap_or_default();
         Self {
             constructed_with: constructed_with.iter().map(|field| FieldRow::new(field, &app.names)).collect(),
-            name: tame(&summary.name),
-            compiler: tame(&summary.compiler),
-            kind: match_words(summary.kind()),
-            constructor_unproven: summary.creation_match.is_none(),
-            license: summary.license.as_deref().map(tame).unwrap_or_default(),
-            time: Moment::of(summary.verified_at / 1000),
+            name: tame(&code.name),
+            compiler: tame(&code.compiler),
+            kind: match_words(code.runtime_match),
+            constructor_unproven,
+            license: code.license.as_deref().map(tame).unwrap_or_default(),
+            time: Moment::of(code.verified_at / 1000),
             twin_of: twin_of.map(|twin| app.names.address(twin)),
             constructor_arguments: given.map(hex::encode_prefixed),
-            settings: pretty(&contract.settings),
-            abi: pretty(&contract.abi),
-            sources: contract
+            settings: pretty(&code.settings),
+            abi: pretty(&code.abi),
+            downloads: downloads(address, &code.artifacts),
+            sources: code
                 .sources
                 .into_iter()
                 .map(|source| SourceView { path: tame(&source.path), lines: source_lines(&source.content) })
                 .collect(),
         }
     }
+}
+
+/// What the API has of a contract beside its sources.
+fn downloads(address: Address, artifacts: &Artifacts) -> Vec<Download> {
+    let all = [
+        ("Metadata", "metadata", !artifacts.metadata.is_empty()),
+        ("Storage layout", "storage-layout", artifacts.storage_layout.is_some()),
+        ("User documentation", "userdoc", artifacts.userdoc.is_some()),
+        ("Developer documentation", "devdoc", artifacts.devdoc.is_some()),
+        ("Standard JSON input", "standard-json", true),
+    ];
+    let there = all.into_iter().filter(|(_, _, is_there)| *is_there);
+    let download = |(label, name, _): (&'static str, &str, bool)| Download {
+        label,
+        href: format!("/api/v1/contracts/{address:#x}/{name}"),
+        file: format!("{address:#x}-{name}.json"),
+    };
+    there.map(download).collect()
 }
 
 fn pretty(json: &str) -> String {

@@ -35,7 +35,7 @@ impl ContractRow {
             name: tame(&summary.name),
             address: names.address(summary.address),
             compiler: tame(&summary.compiler),
-            kind: match_words(summary.kind()),
+            kind: match_words(summary.runtime_match),
             license: summary.license.as_deref().map(tame).unwrap_or_default(),
             time: Moment::of(summary.verified_at / 1000),
         }

@@ -3,9 +3,9 @@
 use super::{Closest, Files, Match, Search, Settings};
 use crate::{
     CompiledContract,
-    matching::{Deployed, Difference, compare},
+    matching::{Comparison, Deployed, Difference, compare},
     settings::{SettingsChoice, Trial},
-    verify::{VerifyError, build},
+    verify::{Refusal, VerifyError, build},
 };
 
 impl Search<'_> {
@@ -21,25 +21,41 @@ impl Search<'_> {
         let mut nearest: Option<(u64, Trial)> = None;
         for contract in compiled {
             let mut comparison = compare(&contract, None, self.chain);
-            if comparison.wants_altered()
-                && let Some(altered) = self.compile_altered(files, settings, &contract).await?
-            {
-                comparison = compare(&contract, Some(&altered), self.chain);
+            let mut altered = None;
+            if comparison.wants_altered() {
+                altered = self.compile_altered(files, settings, &contract).await?;
+                comparison = compare(&contract, altered.as_ref(), self.chain);
             }
-            match (comparison.overall(), &comparison.runtime) {
-                (Some(kind), _) => {
-                    if best.as_ref().is_none_or(|best| best.comparison.overall() < Some(kind)) {
-                        best = Some(Box::new(Match { comparison, compiled: contract, files: files.clone() }));
+            match &comparison.runtime {
+                Ok(runtime) => {
+                    // Of two that give the running code, the one whose constructor ran.
+                    let rank = |comparison: &Comparison| (comparison.verdict(), comparison.creation_kind());
+                    if best.as_ref().is_none_or(|best| rank(&best.comparison) < rank(&comparison)) {
+                        best = Some(Box::new(Match {
+                            runtime: runtime.clone(),
+                            comparison,
+                            compiled: contract,
+                            altered,
+                            files: files.clone(),
+                            settings: settings.clone(),
+                        }));
                     }
                 }
-                (None, Err(difference)) => {
+                Err(difference) => {
+                    if let Some(kind) = comparison.creation_kind() {
+                        self.creation_only.get_or_insert_with(|| Refusal::CreationOnly {
+                            contract: contract.name.clone(),
+                            file: contract.file.clone(),
+                            kind,
+                            difference: difference.clone(),
+                        });
+                    }
                     let distance = difference.distance();
                     if nearest.as_ref().is_none_or(|(least, _)| distance < *least) && distance != u64::MAX {
                         nearest = Some((distance, trial(&contract, self.chain)));
                     }
                     self.note(&contract, choice, difference.clone());
                 }
-                (None, Ok(_)) => {}
             }
         }
         Ok((best, nearest.map_or(Trial::Near, |(_, trial)| trial)))

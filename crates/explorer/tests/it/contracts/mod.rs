@@ -1,6 +1,9 @@
 //! Contracts deployed on a real node by real compilers, verified through the API from their sources, and called.
 
+mod artifacts;
 mod calls;
+mod deployments;
+mod false_matches;
 mod forms;
 mod found;
 mod hostile;

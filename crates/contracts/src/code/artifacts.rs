@@ -1,0 +1,61 @@
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// What a compiler tells about a contract beside its code, each as JSON.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct OutputArtifacts {
+    pub(crate) storage_layout: Option<String>,
+    pub(crate) userdoc: Option<String>,
+    pub(crate) devdoc: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawOutput<'a> {
+    #[serde(default, borrow)]
+    contracts: BTreeMap<String, BTreeMap<String, RawArtifacts<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawArtifacts<'a> {
+    #[serde(borrow)]
+    storage_layout: Option<&'a RawValue>,
+    #[serde(borrow)]
+    userdoc: Option<&'a RawValue>,
+    #[serde(borrow)]
+    devdoc: Option<&'a RawValue>,
+}
+
+impl OutputArtifacts {
+    /// Reads what an output holds of one contract; nothing where it holds none.
+    pub(crate) fn read(json: &str, file: &str, name: &str) -> Self {
+        let Ok(mut output) = serde_json::from_str::<RawOutput<'_>>(json) else { return Self::default() };
+        let Some(mut defined) = output.contracts.remove(file) else { return Self::default() };
+        // Before 0.4.12 or so, names of contracts stood with their file.
+        let found = defined.remove(name).or_else(|| defined.remove(&format!("{file}:{name}")));
+        let text = |part: Option<&RawValue>| part.map(|part| part.get().to_owned()).filter(|text| text != "null");
+        found.map_or_else(Self::default, |found| Self {
+            storage_layout: text(found.storage_layout),
+            userdoc: text(found.userdoc),
+            devdoc: text(found.devdoc),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_of_a_contract_is_read_and_what_is_not_told_is_missing() {
+        let json = r#"{"contracts":{"a.sol":{"A":{"userdoc":{"methods":{ }},"devdoc":null}, "B":{"userdoc":{}}}}}"#;
+        let read = OutputArtifacts::read(json, "a.sol", "A");
+        assert_eq!(read.userdoc.as_deref(), Some(r#"{"methods":{ }}"#));
+        assert_eq!((read.devdoc, read.storage_layout), (None, None));
+        for (json, name) in [("no json", "A"), ("{}", "A"), (json, "C")] {
+            assert_eq!(OutputArtifacts::read(json, "a.sol", name), OutputArtifacts::default());
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Submissions that are meant to make the service say of a contract what its code does not prove.
+
+use serde_json::{Value, json};
+
+use super::yard::{Yard, as_word, calldata, code_of, compile, flatten, input, word};
+use crate::support::{Anvil, Launch};
+
+const VERSION: &str = "v0.8.20+commit.a1b79de6";
+const PATH: &str = "contracts/Case.sol";
+
+async fn compiled(source: &str) -> Value {
+    compile("0.8.20", vec![input(PATH, source, &json!({ "optimizer": { "enabled": true, "runs": 200 } }))])
+        .await
+        .remove(0)
+}
+
+/// `(bytes)` as constructor arguments.
+fn as_bytes_argument(code: &str) -> String {
+    let code = code.trim_start_matches("0x");
+    let padded = code.len().div_ceil(64) * 64;
+    format!("{}{}{code:0<padded$}", word(32), word(code.len() as u64 / 2))
+}
+
+async fn runtime(yard: &Yard, address: &str) -> String {
+    yard.anvil.rpc.call("eth_getCode", json!([address, "latest"])).await.as_str().unwrap().to_owned()
+}
+
+/// Nothing says that the contract at an address is verified.
+async fn is_unknown(yard: &Yard, address: &str) {
+    let contract = yard.explorer.get(&format!("/api/v1/contracts/{address}")).await;
+    assert_eq!((contract.status, &contract.json["code"]), (404, &json!("contract_not_verified")), "{}", contract.json);
+    let detail = yard.explorer.json(&format!("/api/v1/addresses/{address}")).await;
+    assert_eq!(detail["contract"]["verified"], false, "{detail}");
+    assert_eq!(detail["label"], Value::Null, "{detail}");
+    assert_eq!(yard.call(address, "anything", json!([])).await.status, 404);
+    let listed = yard.explorer.json("/api/v1/contracts?limit=100").await;
+    let listed = listed["contracts"].as_array().unwrap();
+    assert!(listed.iter().all(|contract| contract["address"] != address), "{listed:?}");
+}
+
+async fn verify_as(yard: &Yard, address: &str, version: &str, source: &str, name: &str) -> Value {
+    let body = json!({ "address": address, "sourceCode": source, "compilerVersion": version, "contractName": name });
+    yard.post("/api/v1/verify", &body).await.ok()
+}
+
+const MAKER: &str = "pragma solidity ^0.8.20;
+contract Child { uint256 public kept; constructor(uint256 k) { kept = k; } }
+contract Maker {
+    Child public child; Child public second;
+    constructor(uint256 k) { child = new Child(k + 1); second = new Child{salt: bytes32(k)}(k + 2); }
+    function make(uint256 k) external returns (address) { return address(new Child{salt: bytes32(k)}(k)); }
+}
+";
+
+#[tokio::test]
+async fn a_contract_made_in_a_constructor_has_its_own_creation_code_and_not_its_maker_s() {
+    let yard = Yard::start().await;
+    let maker = yard.deploy(&format!("{}{}", code_of(&compiled(MAKER).await, PATH, "Maker"), word(40))).await;
+    let made = async |getter: &str| {
+        let child = yard.anvil.cast(&["call", &maker, &format!("{getter}()(address)")]).await;
+        child.trim().to_lowercase()
+    };
+    let (child, second) = (made("child").await, made("second").await);
+    // By a transaction that calls, too: the input of it is no creation code at all.
+    let data = calldata("make(uint256)", &[word(77)]);
+    let third = yard.anvil.cast(&["call", &maker, "make(uint256)(address)", "77"]).await.trim().to_lowercase();
+    yard.anvil.send(json!({ "from": yard.from, "to": maker, "data": data, "gas": "0x300000" })).await;
+    yard.anvil.wait_for(&yard.explorer).await;
+
+    for child in [&child, &second, &third] {
+        let answer = verify_as(&yard, child, VERSION, MAKER, "Maker").await;
+        assert_eq!((&answer["success"], &answer["match"]), (&json!(false), &Value::Null), "{answer}");
+        assert_eq!(answer["creationMatch"], Value::Null, "{answer}");
+        is_unknown(&yard, child).await;
+    }
+    for (child, kept) in [(&child, 41), (&second, 42), (&third, 77)] {
+        let answer = yard.verify(child, VERSION, MAKER).await;
+        assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Child")), "{answer}");
+        assert_eq!(answer["creationMatch"], "exact", "the create itself stands in the trace: {answer}");
+        let contract = yard.explorer.json(&format!("/api/v1/contracts/{child}")).await;
+        assert_eq!(contract["constructorArguments"], format!("0x{}", word(kept)));
+    }
+    let answer = yard.verify(&maker, VERSION, MAKER).await;
+    assert_eq!((&answer["contractName"], &answer["creationMatch"]), (&json!("Maker"), &json!("exact")), "{answer}");
+}
+
+#[tokio::test]
+async fn the_admin_that_openzeppelin_s_proxy_makes_is_not_the_proxy() {
+    let yard = Yard::start().await;
+    let path = "@openzeppelin/contracts/proxy/transparent/TransparentUpgradeableProxy.sol";
+    let source = flatten("^0.8.24", &[path]).await;
+    let output = compile("0.8.37", vec![input(PATH, &source, &json!({}))]).await.remove(0);
+    let logic = yard.deploy(&code_of(&compiled("contract Logic { uint256 public x; }").await, PATH, "Logic")).await;
+    let arguments = [as_word(&logic), as_word(&yard.from), word(96), word(0)].concat();
+    let proxy = yard.deploy(&format!("{}{arguments}", code_of(&output, PATH, "TransparentUpgradeableProxy"))).await;
+    // The first contract that another one makes has nonce 1.
+    let admin = yard.anvil.cast(&["compute-address", &proxy, "--nonce", "1"]).await;
+    let admin = admin.trim().rsplit(' ').next().unwrap().to_lowercase();
+    assert_ne!(runtime(&yard, &admin).await, "0x");
+
+    let answer = verify_as(&yard, &admin, "0.8.37", &source, "TransparentUpgradeableProxy").await;
+    assert_eq!((&answer["success"], &answer["creationMatch"]), (&json!(false), &Value::Null), "{answer}");
+    is_unknown(&yard, &admin).await;
+    let answer = yard.verify(&admin, "0.8.37", &source).await;
+    assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("ProxyAdmin")), "{answer}");
+    assert_eq!(answer["creationMatch"], "exact", "{answer}");
+    let answer = yard.verify(&proxy, "0.8.37", &source).await;
+    assert_eq!(answer["contractName"], "TransparentUpgradeableProxy", "{answer}");
+}
+
+#[tokio::test]
+async fn a_constructor_that_returns_the_code_of_another_contract_proves_nothing_about_either() {
+    const VICTIM: &str = "contract Victim { uint256 public total; function add() external { total += 1; } }";
+    const EVIL: &str = "contract Evil {
+        constructor(bytes memory code) { assembly { return(add(code, 32), mload(code)) } }
+        function harmless() external pure returns (bool) { return true; }
+    }";
+    let yard = Yard::start().await;
+    let victim = yard.deploy(&code_of(&compiled(VICTIM).await, PATH, "Victim")).await;
+    let evil = code_of(&compiled(EVIL).await, PATH, "Evil");
+    let copy = yard.deploy(&format!("{evil}{}", as_bytes_argument(&runtime(&yard, &victim).await))).await;
+    assert_eq!(runtime(&yard, &copy).await, runtime(&yard, &victim).await);
+
+    for _ in 0..2 {
+        let answer = yard.verify(&copy, VERSION, EVIL).await;
+        assert_eq!((&answer["success"], &answer["match"]), (&json!(false), &Value::Null), "{answer}");
+        assert_eq!((&answer["runtimeMatch"], &answer["creationMatch"]), (&Value::Null, &json!("exact")), "{answer}");
+        let message = answer["message"].as_str().unwrap();
+        assert!(message.contains("Only the creation code") && message.contains("nothing is verified"), "{message}");
+        for address in [&copy, &victim] {
+            is_unknown(&yard, address).await;
+        }
+    }
+
+    // The victim's own source is still taken, and then it is true of both; the constructor is proven where it ran.
+    let answer = yard.verify(&victim, VERSION, VICTIM).await;
+    assert_eq!((&answer["match"], &answer["creationMatch"]), (&json!("exact"), &json!("exact")), "{answer}");
+    let twin = yard.explorer.json(&format!("/api/v1/contracts/{copy}")).await;
+    assert_eq!((&twin["name"], &twin["twinOf"]), (&json!("Victim"), &json!(victim)));
+    assert_eq!((&twin["match"], &twin["creationMatch"]), (&json!("exact"), &Value::Null), "{twin}");
+    assert_eq!(twin["constructorArguments"], Value::Null, "{twin}");
+
+    // What a creation alone agrees with does not come before a runtime match, nor replace it.
+    let answer = yard.verify(&copy, VERSION, EVIL).await;
+    assert_eq!(answer["success"], false, "{answer}");
+    assert_eq!(yard.explorer.json(&format!("/api/v1/contracts/{copy}")).await["name"], "Victim");
+}
+
+#[tokio::test]
+async fn a_copy_of_a_library_elsewhere_is_not_that_library() {
+    const SUMS: &str = "library Sums { function twice(uint256 x) external pure returns (uint256) { return 2 * x; } }";
+    const COPIER: &str = "contract Copier { constructor(bytes memory code) { assembly { return(add(code, 32), mload(code)) } } }";
+    let yard = Yard::start().await;
+    let sums = yard.deploy(&code_of(&compiled(SUMS).await, PATH, "Sums")).await;
+    assert_eq!(yard.verify(&sums, VERSION, SUMS).await["match"], "exact");
+    let copier = code_of(&compiled(COPIER).await, PATH, "Copier");
+    let code = runtime(&yard, &sums).await;
+    let copy = yard.deploy(&format!("{copier}{}", as_bytes_argument(&code))).await;
+    assert_eq!(runtime(&yard, &copy).await, code);
+    is_unknown(&yard, &copy).await;
+    let answer = yard.verify(&copy, VERSION, SUMS).await;
+    assert_eq!(answer["success"], false, "{answer}");
+    is_unknown(&yard, &copy).await;
+
+    // One byte behind the code is other code.
+    let longer = yard.deploy(&format!("{copier}{}", as_bytes_argument(&format!("{code}00")))).await;
+    let answer = yard.verify(&longer, VERSION, SUMS).await;
+    assert_eq!(answer["success"], false, "{answer}");
+    is_unknown(&yard, &longer).await;
+}
+
+#[tokio::test]
+async fn a_contract_that_was_destroyed_and_made_again_with_other_code_is_not_verified() {
+    const SOURCE: &str = "pragma solidity ^0.8.20;
+interface Giver { function code() external view returns (bytes memory); }
+contract Morph { constructor() { bytes memory c = Giver(msg.sender).code(); assembly { return(add(c, 32), mload(c)) } } }
+contract Maker {
+    bytes public code;
+    function make(bytes calldata c) external returns (address) { code = c; return address(new Morph{salt: 0}()); }
+}
+contract Good { function name() external pure returns (string memory) { return \"good\"; } function end() external { selfdestruct(payable(msg.sender)); } }
+contract Bad { uint256 public stolen; function name() external pure returns (string memory) { return \"bad\"; } }
+";
+    // Since then a contract is only destroyed by the transaction that made it.
+    let anvil = Anvil::with(&["--gas-limit", "100000000", "--hardfork", "shanghai"]).await;
+    let launch = Launch::run(anvil.url()).argument("--compiler-source", super::yard::compilers().display());
+    let yard = Yard { explorer: launch.start().await, from: anvil.accounts().await.remove(0), anvil };
+    let output = compiled(SOURCE).await;
+    let maker = yard.deploy(&code_of(&output, PATH, "Maker")).await;
+    let plain = [
+        yard.deploy(&code_of(&output, PATH, "Good")).await,
+        yard.deploy(&code_of(&output, PATH, "Bad")).await,
+    ];
+    let codes = [runtime(&yard, &plain[0]).await, runtime(&yard, &plain[1]).await];
+    let send = async |to: &str, data: String| {
+        let sent = json!({ "from": yard.from, "to": to, "data": data, "gas": "0x900000" });
+        let receipt = yard.anvil.send(sent).await;
+        assert_eq!(receipt["status"], "0x1", "{receipt}");
+        yard.anvil.wait_for(&yard.explorer).await;
+    };
+    let make = async |code: &str| send(&maker, format!("{}{}", calldata("make(bytes)", &[]), as_bytes_argument(code))).await;
+    let wanted = yard.anvil.cast(&["call", &maker, "make(bytes)(address)", &codes[0]]).await.trim().to_lowercase();
+    make(&codes[0]).await;
+    assert_eq!(runtime(&yard, &wanted).await, codes[0]);
+    let answer = yard.verify(&wanted, VERSION, SOURCE).await;
+    assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Good")), "{answer}");
+    assert_eq!(answer["creationMatch"], Value::Null, "its constructor is another one: {answer}");
+
+    send(&wanted, calldata("end()", &[])).await;
+    make(&codes[1]).await;
+    assert_eq!(runtime(&yard, &wanted).await, codes[1]);
+    // The list follows what the index knows of the code, a moment behind the tip.
+    crate::support::eventually("the list without it", async || {
+        (yard.explorer.json("/api/v1/contracts").await["total"] == 0).then_some(())
+    })
+    .await;
+    is_unknown(&yard, &wanted).await;
+    let answer = verify_as(&yard, &wanted, VERSION, SOURCE, "Good").await;
+    assert_eq!(answer["success"], false, "{answer}");
+    is_unknown(&yard, &wanted).await;
+    let answer = yard.verify(&wanted, VERSION, SOURCE).await;
+    assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Bad")), "{answer}");
+}
+
+#[tokio::test]
+async fn an_account_that_delegates_to_a_verified_contract_is_no_contract() {
+    const SOURCE: &str = "contract Wallet { function ping() external pure returns (bool) { return true; } }";
+    let yard = Yard::start().await;
+    let wallet = yard.deploy(&code_of(&compiled(SOURCE).await, PATH, "Wallet")).await;
+    assert_eq!(yard.verify(&wallet, VERSION, SOURCE).await["match"], "exact");
+    let account = yard.anvil.accounts().await.remove(3);
+    let delegation = format!("0xef0100{}", &wallet[2..]);
+    yard.anvil.rpc.call("anvil_setCode", json!([account, delegation])).await;
+    yard.anvil.send(json!({ "from": yard.from, "to": account, "value": "0x1" })).await;
+    yard.anvil.wait_for(&yard.explorer).await;
+    let body = json!({ "address": account, "sourceCode": SOURCE, "compilerVersion": VERSION });
+    let answer = yard.post("/api/v1/verify", &body).await;
+    assert_eq!((answer.status, &answer.json["code"]), (404, &json!("code_not_found")), "{}", answer.json);
+    assert_eq!(yard.explorer.get(&format!("/api/v1/contracts/{account}")).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_license_that_the_source_states_is_not_replaced_by_a_claim_and_unused_files_are_not_kept() {
+    const SOURCE: &str = "// SPDX-License-Identifier: GPL-3.0-only\npragma solidity ^0.8.20;\ncontract Plain { uint256 public x; }\n";
+    let yard = Yard::start().await;
+    let address = yard.deploy(&code_of(&compiled(SOURCE).await, PATH, "Plain")).await;
+    let files = json!({ PATH: { "content": SOURCE }, "contracts/Decoy.sol": {
+        "content": "// SPDX-License-Identifier: MIT\npragma solidity ^0.8.20;\ncontract Plain { uint256 public safe; }\n" } });
+    let body = json!({ "address": address, "sourceCode": files.to_string(), "compilerVersion": VERSION, "license": "MIT" });
+    let answer = yard.post("/api/v1/verify", &body).await.ok();
+    assert_eq!(answer["match"], "exact", "{answer}");
+    let contract = yard.explorer.json(&format!("/api/v1/contracts/{address}")).await;
+    assert_eq!(contract["license"], "GPL-3.0-only", "{contract}");
+    assert_eq!(contract["file"], PATH);
+    let paths: Vec<&Value> = contract["sources"].as_array().unwrap().iter().map(|source| &source["path"]).collect();
+    assert_eq!(paths, [&json!(PATH)]);
+}

@@ -1,0 +1,118 @@
+//! The code that created a contract.
+
+use std::time::Duration;
+
+use alloy_primitives::Bytes;
+use domain::{Address, CreationId};
+use serde::{Deserialize, de::DeserializeOwned};
+
+use crate::{
+    NodeError,
+    decode::{Account20, Hash, HexBytes, Quantity, RawCallCreations, RawFlatCreations},
+    traces::lacks_method,
+    upstream::{Call, Upstream},
+};
+
+const TRANSACTION: &str = "eth_getTransactionByHash";
+const RECEIPT: &str = "eth_getTransactionReceipt";
+const CALL_TRACE: &str = "debug_traceTransaction";
+const FLAT_TRACE: &str = "trace_transaction";
+/// The trace of a transaction that fills a block with calls may be longer, and then nobody needs to know that badly.
+const MOST_TRACE_BYTES: usize = 64 << 20;
+const TRACE_PATIENCE: Duration = Duration::from_secs(15);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawCreatingTransaction {
+    hash: Hash,
+    block_hash: Option<Hash>,
+    to: Option<Account20>,
+    input: HexBytes,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawOutcome {
+    transaction_hash: Hash,
+    block_hash: Hash,
+    status: Option<Quantity>,
+    contract_address: Option<Account20>,
+}
+
+/// None: it is not known.
+pub(crate) async fn find_creation_code(
+    upstream: &Upstream,
+    contract: Address,
+    creation: CreationId,
+) -> Result<Option<Bytes>, NodeError> {
+    let call = Call::new(TRANSACTION, format!(r#"["{}"]"#, creation.tx_hash));
+    let (transaction, outcome) =
+        tokio::join!(upstream.call::<RawCreatingTransaction>(&call), find_outcome(upstream, creation));
+    let (Some(transaction), Some(outcome)) = (transaction?, outcome?) else { return Ok(None) };
+    if transaction.hash.0 != creation.tx_hash {
+        return Err(NodeError::bad_answer(TRANSACTION, "another transaction"));
+    }
+    if transaction.block_hash.map(|hash| hash.0) != Some(creation.block_hash) {
+        return Ok(None);
+    }
+    if outcome.status.is_some_and(|status| status.0 == 0) {
+        return Ok(None);
+    }
+    // A transaction may make more contracts than the one it is for: its input is the code of that one alone.
+    if outcome.contract_address.map(|made| made.0) == Some(contract) {
+        return Ok(transaction.to.is_none().then_some(transaction.input.0));
+    }
+    let Some(made) = trace_creations(upstream, creation).await? else { return Ok(None) };
+    // The trace is asked for by the transaction alone: it is of this block if the transaction still is.
+    if find_outcome(upstream, creation).await?.is_none() {
+        return Ok(None);
+    }
+    let mut of_contract = made.into_iter().filter(|(created, _)| *created == contract).map(|(_, code)| code);
+    Ok(match (of_contract.next(), of_contract.next()) {
+        (Some(code), None) => Some(code),
+        // Not made here, or twice, and then nobody can say by which code.
+        _ => None,
+    })
+}
+
+/// What came of the transaction in this block; None where the node has it in no block, or in another one.
+async fn find_outcome(upstream: &Upstream, creation: CreationId) -> Result<Option<RawOutcome>, NodeError> {
+    let call = Call::new(RECEIPT, format!(r#"["{}"]"#, creation.tx_hash));
+    let Some(outcome) = upstream.call::<RawOutcome>(&call).await? else { return Ok(None) };
+    if outcome.transaction_hash.0 != creation.tx_hash {
+        return Err(NodeError::bad_answer(RECEIPT, "another transaction"));
+    }
+    Ok((outcome.block_hash.0 == creation.block_hash).then_some(outcome))
+}
+
+/// The contracts that were made inside a transaction, each with the code that made it; None where the node does not tell.
+async fn trace_creations(
+    upstream: &Upstream,
+    creation: CreationId,
+) -> Result<Option<Vec<(Address, Bytes)>>, NodeError> {
+    let params = format!(r#"["{}",{{"tracer":"callTracer"}}]"#, creation.tx_hash);
+    if let Some(made) = trace::<RawCallCreations>(upstream, Call::new(CALL_TRACE, params)).await? {
+        return Ok(Some(made.0));
+    }
+    let params = format!(r#"["{}"]"#, creation.tx_hash);
+    Ok(trace::<RawFlatCreations>(upstream, Call::new(FLAT_TRACE, params)).await?.map(|made| made.0))
+}
+
+/// None: the node does not trace, or not this.
+async fn trace<T: DeserializeOwned + Send + 'static>(upstream: &Upstream, call: Call) -> Result<Option<T>, NodeError> {
+    match upstream.call_aside_within::<T>(&call, MOST_TRACE_BYTES, TRACE_PATIENCE).await {
+        Ok(trace) => Ok(trace),
+        // A contract can do without, whatever keeps the node from tracing.
+        Err(
+            error @ (NodeError::Rpc { .. }
+            | NodeError::BadAnswer { .. }
+            | NodeError::TimedOut { .. }
+            | NodeError::HttpStatus { .. }),
+        ) => {
+            let missing = lacks_method(&error);
+            tracing::debug!(endpoint = upstream.name(), method = call.method, missing, %error, "no trace of a creation");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
