@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, Bytes};
 use domain::{CreationId, VerifiedContract};
 use node::NodeClient;
-use quick_cache::sync::Cache;
+use quick_cache::{Weighter, sync::Cache};
 use store::{ChainReader, StoreError, VerifiedContracts};
 use tokio::{sync::Semaphore, time::timeout};
 
@@ -18,8 +18,10 @@ use crate::deployment::{KnownCreation, work_out};
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Creations that the node is asked about at once.
 const AT_ONCE: usize = 4;
-/// Creations of which it is remembered that nobody tells their code, and for how long.
-const REMEMBERED: usize = 10_000;
+/// Creations whose code is cached.
+const REMEMBERED: usize = 1_000;
+const REMEMBERED_BYTES: u64 = 16 << 20;
+/// Where nobody told the code, the node is asked again later: it may have been busy.
 const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(60);
 
 /// Finds verified contracts.
@@ -27,14 +29,37 @@ pub struct KnownContracts {
     node: NodeClient,
     chain: Arc<dyn ChainReader>,
     records: Arc<dyn VerifiedContracts>,
-    unknown: Cache<(Address, CreationId), Instant>,
+    asked: Cache<(Address, CreationId), Asked, ByBytes>,
     asking: Semaphore,
+}
+
+/// What the node told of a creation.
+#[derive(Debug, Clone)]
+struct Asked {
+    code: Option<Bytes>,
+    at: Instant,
+}
+
+#[derive(Debug, Clone)]
+struct ByBytes;
+
+impl Weighter<(Address, CreationId), Asked> for ByBytes {
+    fn weight(&self, _: &(Address, CreationId), asked: &Asked) -> u64 {
+        const ITSELF: u64 = 256;
+        ITSELF + asked.code.as_ref().map_or(0, |code| code.len() as u64)
+    }
 }
 
 impl KnownContracts {
     #[must_use]
     pub fn new(node: NodeClient, chain: Arc<dyn ChainReader>, records: Arc<dyn VerifiedContracts>) -> Self {
-        Self { node, chain, records, unknown: Cache::new(REMEMBERED), asking: Semaphore::new(AT_ONCE) }
+        Self {
+            node,
+            chain,
+            records,
+            asked: Cache::with_weighter(REMEMBERED, REMEMBERED_BYTES, ByBytes),
+            asking: Semaphore::new(AT_ONCE),
+        }
     }
 
     /// The sources of the code at an address, and what is proven of its deployment there. That is worked out where it is not
@@ -45,7 +70,10 @@ impl KnownContracts {
             && let Some(creation) = self.find_creation(address).await?
         {
             let deployment = work_out(&contract.code, &creation);
-            self.records.keep_deployment(address, code_hash, deployment.clone()).await?;
+            // Lists show it. Twins are not listed, and there may be very many.
+            if contract.twin_of.is_none() {
+                self.records.keep_deployment(address, code_hash, deployment.clone()).await?;
+            }
             contract.deployment = Some(deployment);
         }
         Ok(Some(contract))
@@ -56,8 +84,10 @@ impl KnownContracts {
         let facts = self.chain.find_address(address).await?;
         let Some(id) = facts.and_then(|facts| facts.creation).map(|creation| creation.id()) else { return Ok(None) };
         let key = (address, id);
-        if self.unknown.get(&key).is_some_and(|since| since.elapsed() < ASKED_AGAIN_AFTER) {
-            return Ok(None);
+        match self.asked.get(&key) {
+            Some(Asked { code: Some(code), .. }) => return Ok(Some(KnownCreation { id, code })),
+            Some(Asked { code: None, at }) if at.elapsed() < ASKED_AGAIN_AFTER => return Ok(None),
+            _ => {}
         }
         let ask = async {
             let _place = self.asking.acquire().await.ok()?;
@@ -65,9 +95,7 @@ impl KnownContracts {
             found.inspect_err(|error| tracing::debug!(%error, %address, "no creation code")).ok().flatten()
         };
         let code = timeout(PATIENCE, ask).await.ok().flatten();
-        if code.is_none() {
-            self.unknown.insert(key, Instant::now());
-        }
+        self.asked.insert(key, Asked { code: code.clone(), at: Instant::now() });
         Ok(code.map(|code| KnownCreation { id, code }))
     }
 }

@@ -47,8 +47,8 @@ pub use transaction_detail::{TransactionDetail, TransactionEvents};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
 pub use utc::UtcTime;
 pub use verified_contract::{
-    Artifacts, CreationId, CreationProof, CreationTemplate, Deployment, LibraryPlace, MatchKind, SourceFile, VerifiedCode,
-    VerifiedContract, VerifiedSummary,
+    Artifacts, CreationId, CreationProof, CreationTemplate, Deployment, LibraryPlace, MatchKind, SourceFile,
+    VerifiedCode, VerifiedContract, VerifiedSummary,
 };
 pub use webhook::{
     AttemptEffect, EventKinds, NewWebhook, RetiredSecret, SealedSecret, Webhook, WebhookChange, WebhookId,

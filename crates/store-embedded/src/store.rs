@@ -103,11 +103,7 @@ impl EmbeddedStore {
     /// The writer. There must be only one.
     #[must_use]
     pub fn writer(&self) -> EmbeddedWriter {
-        EmbeddedWriter::new(
-            self.engine.clone(),
-            self.options.writer_cache_entries,
-            self.verified_contracts.listing(),
-        )
+        EmbeddedWriter::new(self.engine.clone(), self.options.writer_cache_entries, self.verified_contracts.listing())
     }
 
     #[must_use]

@@ -107,7 +107,8 @@ async fn get_contract_devdoc(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
 ) -> Result<Answer<wire::CompilerJson>, ApiError> {
-    artifact(&app, address, "documentation for developers", "the compiler gave none", |artifacts| artifacts.devdoc).await
+    artifact(&app, address, "documentation for developers", "the compiler gave none", |artifacts| artifacts.devdoc)
+        .await
 }
 
 /// Standard JSON input that compiles to the code of a verified contract

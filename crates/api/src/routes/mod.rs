@@ -1,8 +1,8 @@
 //! The tree of the URL: one file for each resource, each with its `router()`.
 
 mod addresses;
-mod blocks;
 mod artifacts;
+mod blocks;
 mod contracts;
 mod docs;
 mod health;

@@ -38,8 +38,7 @@ pub struct StandardJsonSource {
 
 impl From<VerifiedCode> for StandardJsonInput {
     fn from(code: VerifiedCode) -> Self {
-        let mut settings: Map<String, Value> =
-            serde_json::from_str(&code.artifacts.input_settings).unwrap_or_default();
+        let mut settings: Map<String, Value> = serde_json::from_str(&code.artifacts.input_settings).unwrap_or_default();
         settings.insert("outputSelection".to_owned(), json!({ "*": { "*": ["*"] } }));
         let source = |source: domain::SourceFile| (source.path, StandardJsonSource { content: source.content });
         Self { language: "Solidity".to_owned(), sources: code.sources.into_iter().map(source).collect(), settings }

@@ -231,7 +231,8 @@ pub(crate) fn json_or_null(text: String) -> Box<RawValue> {
 #[cfg(test)]
 mod tests {
     use domain::{
-        Address, Artifacts, B256, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, SourceFile, VerifiedCode,
+        Address, Artifacts, B256, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, SourceFile,
+        VerifiedCode,
     };
 
     use super::*;

@@ -2,8 +2,8 @@
 
 mod address;
 mod api_key;
-mod block;
 mod artifacts;
+mod block;
 mod contract;
 mod contract_call;
 mod health;
@@ -23,8 +23,8 @@ mod webhook;
 pub use crate::error::ProblemCode;
 pub use address::{AddressDetail, Contract, KnownSource};
 pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
-pub use block::{Block, BlockList};
 pub use artifacts::{CompilerJson, StandardJsonInput, StandardJsonSource};
+pub use block::{Block, BlockList};
 pub use contract::{
     ContractList, ContractProxy, ContractSource, ContractSummary, MatchKind, ProxyKind, VerifiedContract,
 };

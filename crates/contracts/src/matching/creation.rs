@@ -83,7 +83,10 @@ pub(super) fn compare(
         }
     }
     check_arguments(abi, arguments)?;
-    Ok((CodeMatch { kind, names_own_address: false, libraries, immutables: BTreeMap::new() }, Bytes::copy_from_slice(arguments)))
+    Ok((
+        CodeMatch { kind, names_own_address: false, libraries, immutables: BTreeMap::new() },
+        Bytes::copy_from_slice(arguments),
+    ))
 }
 
 /// The contract's own metadata at the end of its creation code.

@@ -401,7 +401,8 @@ fn a_kept_template_judges_another_deployment_as_the_compiled_contract_does() {
     altered.abi.clone_from(&compiled.abi);
     let kept = creation_template(&compiled, Some(&altered)).unwrap();
     let argument = B256::with_last_byte(7);
-    let others = [compiled.clone(), factory("{two}", "{other child}"), factory("{two}", "{child}"), contract(&BODY, "{x}")];
+    let others =
+        [compiled.clone(), factory("{two}", "{other child}"), factory("{two}", "{child}"), contract(&BODY, "{x}")];
     for other in others {
         for behind in [&argument[..], &[], &argument[1..]] {
             let created = [&other.creation.bytes[..], behind].concat();

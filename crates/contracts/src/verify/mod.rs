@@ -8,6 +8,8 @@ mod request;
 mod search;
 mod selectors;
 mod sources;
+#[cfg(test)]
+mod truth;
 
 use std::{
     collections::HashSet,

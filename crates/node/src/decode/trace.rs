@@ -284,7 +284,9 @@ mod tests {
             )
         };
         let call = |path: &str, more: &str| {
-            format!(r#"{{"type":"call","action":{{"callType":"call","input":"0x"}},"result":null,"traceAddress":{path}{more}}}"#)
+            format!(
+                r#"{{"type":"call","action":{{"callType":"call","input":"0x"}},"result":null,"traceAddress":{path}{more}}}"#
+            )
         };
         let failed = r#","error":"Reverted""#;
         let traces = [

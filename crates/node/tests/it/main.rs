@@ -5,6 +5,7 @@ mod accounts;
 mod blocks;
 mod calls;
 mod codes;
+mod creations;
 mod failover;
 mod sockets;
 mod support;

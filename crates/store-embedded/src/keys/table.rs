@@ -171,13 +171,11 @@ impl Table {
     }
 
     /// Whether an answer about the chain or about verified contracts may depend on the rows. What users leave is shown to
-    /// them alone, and what was kept of an account only while the node does not tell. What is kept of a deployment can be
-    /// worked out at any time, and is the same then.
+    /// them alone, and what was kept of an account only while the node does not tell.
     pub(crate) fn is_shown(self) -> bool {
         !matches!(
             self,
             Self::Account
-                | Self::VerifiedDeployment
                 | Self::ApiKey
                 | Self::ApiKeyByDigest
                 | Self::ApiKeyByOwner

@@ -65,7 +65,8 @@ impl CodeRow {
 pub(super) fn write_detail(code: &VerifiedCode) -> Vec<u8> {
     let bytes: usize = code.sources.iter().map(|source| source.path.len() + source.content.len() + 8).sum();
     let artifacts = &code.artifacts;
-    let mut row = RowWriter::with_capacity(bytes + code.abi.len() + artifacts.metadata.len() + code.creation.code.len());
+    let mut row =
+        RowWriter::with_capacity(bytes + code.abi.len() + artifacts.metadata.len() + code.creation.code.len());
     row.text(&code.file);
     row.text(&code.abi);
     row.text(&code.settings);

@@ -284,7 +284,9 @@ impl Model {
                 let inner = changes.inner_creations.iter().flatten().filter(|creation| creation.tx_index == tx.index);
                 let inner = inner.map(|creation| (creation.created, creation.creator));
                 let made = tx.created.map(|created| (created, tx.from)).into_iter().chain(inner);
-                made.map(|(created, creator)| (created, Creation { creator, tx_hash: tx.hash, block_hash: changes.block.hash }))
+                made.map(|(created, creator)| {
+                    (created, Creation { creator, tx_hash: tx.hash, block_hash: changes.block.hash })
+                })
             })
         });
         creations.rfind(|(created, _)| *created == address).map(|(_, creation)| creation)

@@ -224,7 +224,9 @@ async fn the_list_and_deployments_follow_the_chain(subject: &mut VerifiedSubject
                 let Some(address) = known.choose(&mut rng).copied() else { continue };
                 // At times of code that does not stand there, or not any more.
                 let hash = subject.reader.find_code_hash(address).await.expect("hash");
-                let Some(hash) = hash.or_else(|| rng.random_bool(0.3).then(|| B256::repeat_byte(0xee))) else { continue };
+                let Some(hash) = hash.or_else(|| rng.random_bool(0.3).then(|| B256::repeat_byte(0xee))) else {
+                    continue;
+                };
                 verify(subject, &mut verified, address, hash, &mut rng).await;
             }
             _ => {}

@@ -149,7 +149,8 @@ async fn a_constructor_that_returns_the_code_of_another_contract_proves_nothing_
 #[tokio::test]
 async fn a_copy_of_a_library_elsewhere_is_not_that_library() {
     const SUMS: &str = "library Sums { function twice(uint256 x) external pure returns (uint256) { return 2 * x; } }";
-    const COPIER: &str = "contract Copier { constructor(bytes memory code) { assembly { return(add(code, 32), mload(code)) } } }";
+    const COPIER: &str =
+        "contract Copier { constructor(bytes memory code) { assembly { return(add(code, 32), mload(code)) } } }";
     let yard = Yard::start().await;
     let sums = yard.deploy(&code_of(&compiled(SUMS).await, PATH, "Sums")).await;
     assert_eq!(yard.verify(&sums, VERSION, SUMS).await["match"], "exact");
@@ -187,10 +188,7 @@ contract Bad { uint256 public stolen; function name() external pure returns (str
     let yard = Yard { explorer: launch.start().await, from: anvil.accounts().await.remove(0), anvil };
     let output = compiled(SOURCE).await;
     let maker = yard.deploy(&code_of(&output, PATH, "Maker")).await;
-    let plain = [
-        yard.deploy(&code_of(&output, PATH, "Good")).await,
-        yard.deploy(&code_of(&output, PATH, "Bad")).await,
-    ];
+    let plain = [yard.deploy(&code_of(&output, PATH, "Good")).await, yard.deploy(&code_of(&output, PATH, "Bad")).await];
     let codes = [runtime(&yard, &plain[0]).await, runtime(&yard, &plain[1]).await];
     let send = async |to: &str, data: String| {
         let sent = json!({ "from": yard.from, "to": to, "data": data, "gas": "0x900000" });
@@ -198,7 +196,8 @@ contract Bad { uint256 public stolen; function name() external pure returns (str
         assert_eq!(receipt["status"], "0x1", "{receipt}");
         yard.anvil.wait_for(&yard.explorer).await;
     };
-    let make = async |code: &str| send(&maker, format!("{}{}", calldata("make(bytes)", &[]), as_bytes_argument(code))).await;
+    let make =
+        async |code: &str| send(&maker, format!("{}{}", calldata("make(bytes)", &[]), as_bytes_argument(code))).await;
     let wanted = yard.anvil.cast(&["call", &maker, "make(bytes)(address)", &codes[0]]).await.trim().to_lowercase();
     make(&codes[0]).await;
     assert_eq!(runtime(&yard, &wanted).await, codes[0]);
@@ -241,12 +240,14 @@ async fn an_account_that_delegates_to_a_verified_contract_is_no_contract() {
 
 #[tokio::test]
 async fn a_license_that_the_source_states_is_not_replaced_by_a_claim_and_unused_files_are_not_kept() {
-    const SOURCE: &str = "// SPDX-License-Identifier: GPL-3.0-only\npragma solidity ^0.8.20;\ncontract Plain { uint256 public x; }\n";
+    const SOURCE: &str =
+        "// SPDX-License-Identifier: GPL-3.0-only\npragma solidity ^0.8.20;\ncontract Plain { uint256 public x; }\n";
     let yard = Yard::start().await;
     let address = yard.deploy(&code_of(&compiled(SOURCE).await, PATH, "Plain")).await;
     let files = json!({ PATH: { "content": SOURCE }, "contracts/Decoy.sol": {
         "content": "// SPDX-License-Identifier: MIT\npragma solidity ^0.8.20;\ncontract Plain { uint256 public safe; }\n" } });
-    let body = json!({ "address": address, "sourceCode": files.to_string(), "compilerVersion": VERSION, "license": "MIT" });
+    let body =
+        json!({ "address": address, "sourceCode": files.to_string(), "compilerVersion": VERSION, "license": "MIT" });
     let answer = yard.post("/api/v1/verify", &body).await.ok();
     assert_eq!(answer["match"], "exact", "{answer}");
     let contract = yard.explorer.json(&format!("/api/v1/contracts/{address}")).await;

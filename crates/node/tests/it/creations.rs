@@ -1,0 +1,127 @@
+//! The code that created a contract, from nodes that trace in one way, in another, or not at all.
+
+use domain::{Address, B256, Bytes, CreationId};
+use serde_json::{Value, json};
+
+use crate::support::{Chain, FakeNode, Reply};
+
+const TX: B256 = B256::repeat_byte(0x77);
+const BLOCK: B256 = B256::repeat_byte(0xbb);
+const CREATION: CreationId = CreationId { tx_hash: TX, block_hash: BLOCK };
+
+fn text(address: Address) -> String {
+    format!("{address:#x}")
+}
+
+fn maker() -> Address {
+    Address::repeat_byte(1)
+}
+
+fn child() -> Address {
+    Address::repeat_byte(2)
+}
+
+fn create(created: Address, init: &str, calls: Value) -> Value {
+    json!({ "type": "CREATE", "from": text(maker()), "to": text(created), "input": init, "calls": calls })
+}
+
+/// A transaction that made the maker, which made a child in its constructor.
+fn answer(method: &str, block: B256, trace: Option<&Reply>) -> Option<Reply> {
+    match method {
+        "eth_getTransactionByHash" => Some(Reply::Result(
+            json!({ "hash": TX.to_string(), "blockHash": block.to_string(), "to": null, "input": "0x6001" }),
+        )),
+        "eth_getTransactionReceipt" => Some(Reply::Result(json!({
+            "transactionHash": TX.to_string(), "blockHash": block.to_string(), "status": "0x1",
+            "contractAddress": text(maker()), "logs": [],
+        }))),
+        "debug_traceTransaction" => trace.cloned(),
+        _ => None,
+    }
+}
+
+async fn node(block: B256, trace: Option<Reply>) -> FakeNode {
+    let node = FakeNode::start(Chain::new(10)).await;
+    node.behave(move |method, _| answer(method, block, trace.as_ref()));
+    node
+}
+
+fn code(bytes: &'static [u8]) -> Option<Bytes> {
+    Some(Bytes::from_static(bytes))
+}
+
+#[tokio::test]
+async fn what_a_transaction_brought_is_the_code_of_the_contract_in_its_receipt_and_of_no_other() {
+    let trace = create(maker(), "0x6001", json!([create(child(), "0x6002", json!([]))]));
+    let node = node(BLOCK, Some(Reply::Result(trace))).await;
+    let client = node.client();
+    assert_eq!(client.find_creation_code(maker(), CREATION).await.unwrap(), code(&[0x60, 1]));
+    assert_eq!(client.find_creation_code(child(), CREATION).await.unwrap(), code(&[0x60, 2]));
+    assert_eq!(client.find_creation_code(Address::repeat_byte(3), CREATION).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn without_a_trace_a_contract_that_was_made_inside_has_no_creation_code() {
+    for trace in [
+        None,
+        Some(Reply::Error(-32601, "the method debug_traceTransaction does not exist")),
+        Some(Reply::Error(-32000, "required historical state unavailable (reexec=128)")),
+        Some(Reply::Error(-32000, "execution timeout")),
+        Some(Reply::Result(Value::Null)),
+        Some(Reply::Result(json!([1, 2]))),
+        Some(Reply::Status(403)),
+    ] {
+        let node = node(BLOCK, trace).await;
+        let client = node.client();
+        assert_eq!(client.find_creation_code(child(), CREATION).await.unwrap(), None);
+        assert_eq!(client.find_creation_code(maker(), CREATION).await.unwrap(), code(&[0x60, 1]));
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_has_flat_traces_only_tells_by_them() {
+    let node = FakeNode::start(Chain::new(10)).await;
+    node.behave(move |method, _| match method {
+        "trace_transaction" => Some(Reply::Result(json!([
+            { "type": "create", "action": { "init": "0x6001" }, "result": { "address": text(maker()) }, "traceAddress": [] },
+            { "type": "create", "action": { "init": "0x6002" }, "result": { "address": text(child()) }, "traceAddress": [0] },
+        ]))),
+        method => answer(method, BLOCK, None),
+    });
+    assert_eq!(node.client().find_creation_code(child(), CREATION).await.unwrap(), code(&[0x60, 2]));
+}
+
+#[tokio::test]
+async fn a_contract_that_a_trace_shows_twice_has_no_creation_code() {
+    let failed = json!({ "type": "CALL", "from": text(maker()), "to": text(maker()), "error": "execution reverted",
+        "calls": [create(child(), "0x6003", json!([]))] });
+    let once = create(maker(), "0x6001", json!([failed, create(child(), "0x6002", json!([]))]));
+    let twice =
+        create(maker(), "0x6001", json!([create(child(), "0x6003", json!([])), create(child(), "0x6002", json!([]))]));
+    for (trace, expected) in [(once, code(&[0x60, 2])), (twice, None)] {
+        let node = node(BLOCK, Some(Reply::Result(trace))).await;
+        assert_eq!(node.client().find_creation_code(child(), CREATION).await.unwrap(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_that_stands_in_another_block_tells_nothing() {
+    let trace = create(maker(), "0x6001", json!([create(child(), "0x6002", json!([]))]));
+    let node = node(B256::repeat_byte(0xcc), Some(Reply::Result(trace))).await;
+    for contract in [maker(), child()] {
+        assert_eq!(node.client().find_creation_code(contract, CREATION).await.unwrap(), None);
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_that_failed_made_nothing() {
+    let node = FakeNode::start(Chain::new(10)).await;
+    node.behave(move |method, _| match answer(method, BLOCK, None)? {
+        Reply::Result(mut outcome) if method == "eth_getTransactionReceipt" => {
+            outcome["status"] = json!("0x0");
+            Some(Reply::Result(outcome))
+        }
+        reply => Some(reply),
+    });
+    assert_eq!(node.client().find_creation_code(maker(), CREATION).await.unwrap(), None);
+}
