@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 /// JSON in the compiler's own words.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(transparent)]
-pub struct CompilerJson(#[schema(value_type = Object)] Box<RawValue>);
+#[schema(value_type = Object)]
+pub struct CompilerJson(Box<RawValue>);
 
 impl CompilerJson {
     /// None where the text is no JSON.

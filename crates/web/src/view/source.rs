@@ -2,6 +2,8 @@
 
 use askama::filters::{Html, escape};
 
+use super::text::is_invisible;
+
 const KEYWORDS: [&str; 62] = [
     "abstract",
     "anonymous",
@@ -112,10 +114,29 @@ fn write(line: &mut String, kind: Kind, text: &str) {
         return;
     }
     let Ok(escaped) = escape(text, Html);
+    let shown = reveal(escaped.to_string());
     match kind.class() {
-        Some(class) => line.push_str(&format!("<span class=\"{class}\">{escaped}</span>")),
-        None => line.push_str(&escaped.to_string()),
+        Some(class) => line.push_str(&format!("<span class=\"{class}\">{shown}</span>")),
+        None => line.push_str(&shown),
     }
+}
+
+/// Puts the names of characters in the place of those that cannot be seen: one that turns the direction of writing, or ends a
+/// line for the compiler alone, makes source read as what it is not.
+fn reveal(text: String) -> String {
+    let is_hidden = |char: char| char != '\t' && is_invisible(char);
+    if !text.contains(is_hidden) {
+        return text;
+    }
+    let mut shown = String::with_capacity(text.len() + 64);
+    for char in text.chars() {
+        if is_hidden(char) {
+            shown.push_str(&format!("<span class=\"u\">U+{:04X}</span>", u32::from(char)));
+        } else {
+            shown.push(char);
+        }
+    }
+    shown
 }
 
 /// Cuts a source into pieces that together are the source again.
@@ -214,6 +235,14 @@ mod tests {
                 "{source}"
             );
         }
+    }
+
+    #[test]
+    fn characters_that_mislead_the_reader_are_shown_by_their_names() {
+        let shown = lines("/*\u{202e} } \u{2066}if (isAdmin)\u{2069} */\tx // a\rb").join("\n");
+        assert!(shown.contains("/*<span class=\"u\">U+202E</span> }"), "{shown}");
+        assert!(shown.contains("// a<span class=\"u\">U+000D</span>b"), "{shown}");
+        assert!(shown.contains('\t') && !shown.contains(['\u{202e}', '\u{2066}', '\u{2069}', '\r']), "{shown}");
     }
 
     #[test]

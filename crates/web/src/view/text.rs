@@ -28,7 +28,7 @@ pub(crate) fn encoded(text: &str) -> String {
     askama::filters::urlencode_strict(text).map(|encoded| encoded.to_string()).unwrap_or_default()
 }
 
-fn is_invisible(char: char) -> bool {
+pub(super) fn is_invisible(char: char) -> bool {
     char.is_control()
         || matches!(char,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
