@@ -11,13 +11,15 @@ mod compilers;
 pub mod decode;
 pub mod matching;
 pub mod settings;
+mod shortened;
 mod verify;
 
 pub use code::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink, MetadataHash, Span};
 pub use compilers::{
     CompileError, CompilerConfig, CompilerSource, CompilerVersion, Compilers, CompilersError, VersionError,
 };
+pub use shortened::shortened;
 pub use verify::{
-    OptimizerChoice, Refusal, Sources, SourcesError, Verdict, Verifier, VerifierConfig, VerifierParts, VerifyError,
-    VerifyRequest,
+    FunctionsDiffer, MissingSource, OptimizerChoice, Refusal, Sources, SourcesError, Stopped, Tried, Verdict, Verifier,
+    VerifierConfig, VerifierParts, VerifyError, VerifyRequest,
 };

@@ -1,6 +1,7 @@
 //! From a request to a verdict: the code is read off the chain, the settings are searched for, what is found is kept.
 
 mod build;
+mod license;
 mod queue;
 mod record;
 mod refusal;
@@ -18,16 +19,20 @@ use std::{
 use alloy_primitives::{Address, Bytes, keccak256};
 use domain::{Code, UnixMillis, VerifiedContract};
 use node::{CallBlock, NodeClient, NodeError};
-pub use refusal::Refusal;
+pub use refusal::{Refusal, Stopped, Tried};
 pub use request::{OptimizerChoice, VerifyRequest};
-pub use sources::{Sources, SourcesError};
+pub use selectors::FunctionsDiffer;
+pub use sources::{MissingSource, Sources, SourcesError};
 use store::{ChainReader, Kept, StoreError, VerifiedContracts};
 
 use self::{
     queue::Queue,
     search::{Found, Search},
 };
-use crate::{Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError, matching::Deployed};
+use crate::{
+    Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError, code::minimal_proxy_target,
+    matching::Deployed,
+};
 
 /// How much is verified at once.
 #[derive(Debug, Clone)]
@@ -134,6 +139,9 @@ impl Verifier {
     pub async fn verify(&self, request: VerifyRequest, now: UnixMillis) -> Result<Verdict, VerifyError> {
         let _only_one = self.begin(request.address)?;
         let on_chain = self.read_chain(request.address).await?;
+        if let Some(target) = minimal_proxy_target(&on_chain.runtime) {
+            return Ok(Verdict::Refused(Refusal::MinimalProxy { target }));
+        }
         // Before anything is fetched or compiled: the code itself names its compiler.
         if let Some(refusal) = refuse_compiler(&request, &on_chain.runtime) {
             return Ok(Verdict::Refused(refusal));

@@ -7,7 +7,7 @@ use domain::{SourceFile, UnixMillis, VerifiedContract, VerifiedSummary};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{VerifyRequest, search::Match};
+use super::{VerifyRequest, license::spdx_identifier, search::Match};
 use crate::{
     CompilerVersion,
     matching::{Comparison, Deployed},
@@ -37,6 +37,7 @@ pub(super) fn contract(
     let metadata =
         serde_json::from_str(&compiled.metadata).unwrap_or(Metadata { settings: None, sources: BTreeMap::new() });
     let license = metadata.sources.get(&compiled.file).and_then(|source| source.license.clone());
+    let license = license.or_else(|| spdx_identifier(found.files.get(&compiled.file)?));
     // Sources that the contract is not made of prove nothing, and are not shown as if they did.
     let used = |path: &String| metadata.sources.is_empty() || metadata.sources.contains_key(path);
     let sources = found.files.iter().filter(|(path, _)| used(path));
@@ -48,7 +49,8 @@ pub(super) fn contract(
             compiler: compiler.to_string(),
             runtime_match: found.comparison.runtime_kind(),
             creation_match: found.comparison.creation_kind(),
-            license: request.license.clone().or(license),
+            // What the source says is proven with it; a claim counts only where it says nothing.
+            license: license.or_else(|| request.license.clone()),
             verified_at: now,
         },
         file: compiled.file.clone(),
