@@ -86,7 +86,7 @@ async fn main() -> anyhow::Result<()> {
     }
     if options.wants(Part::Verification) {
         let chain = RecordedChain::make(SMALL_CHAIN).await?;
-        writeln!(out, "{}", verification::measure(&chain).await?)?;
+        writeln!(out, "{}", verification::measure(&chain, options.packages.as_deref()).await?)?;
     }
     if options.wants(Part::Filters) {
         let data = tempfile::tempdir()?;

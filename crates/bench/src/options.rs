@@ -50,6 +50,10 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1_200_000)]
     pub(crate) transfers: u64,
 
+    /// Folder for the compilers and contracts out of npm that verification needs; by default a temporary one
+    #[arg(long)]
+    pub(crate) packages: Option<PathBuf>,
+
     /// Measure this part alone
     #[arg(long)]
     only: Option<Part>,

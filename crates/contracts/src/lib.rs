@@ -13,6 +13,7 @@ mod deployment;
 mod known;
 pub mod matching;
 pub mod settings;
+mod shortened;
 mod verify;
 
 pub use code::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink, MetadataHash, Span};
@@ -20,7 +21,8 @@ pub use compilers::{
     CompileError, CompilerConfig, CompilerSource, CompilerVersion, Compilers, CompilersError, VersionError,
 };
 pub use known::KnownContracts;
+pub use shortened::shortened;
 pub use verify::{
-    OptimizerChoice, Refusal, Sources, SourcesError, Verdict, Verifier, VerifierConfig, VerifierParts, VerifyError,
-    VerifyRequest,
+    FunctionsDiffer, MissingSource, OptimizerChoice, Refusal, Sources, SourcesError, Stopped, Tried, Verdict, Verifier,
+    VerifierConfig, VerifierParts, VerifyError, VerifyRequest,
 };

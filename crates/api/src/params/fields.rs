@@ -55,8 +55,8 @@ impl Fields {
 
     fn find(&mut self, field: &'static str) -> Result<Option<Value>, ApiError> {
         let read = |value: Box<RawValue>| serde_json::from_str(value.get());
-        let rule = "holds a number that is too large";
-        self.find_raw(field).map(read).transpose().map_err(|_| ApiError::InvalidParameter { field, rule })
+        let read = self.find_raw(field).map(read).transpose();
+        read.map_err(|error| ApiError::InvalidParameter { field, rule: unreadable(&error) })
     }
 
     pub(crate) fn find_bool(&mut self, field: &'static str) -> Result<Option<bool>, ApiError> {
@@ -115,6 +115,15 @@ impl Fields {
             Some((field, _)) => Err(ApiError::UnknownField { field: shown(&field), known: self.known }),
             None => Ok(()),
         }
+    }
+}
+
+/// Why a value that is valid JSON cannot be read. The parser has no kinds of errors, only texts.
+fn unreadable(error: &serde_json::Error) -> &'static str {
+    if error.to_string().starts_with("number out of range") {
+        "holds a number that is too large"
+    } else {
+        "holds an escape sequence that is no Unicode character (a lone surrogate, \\ud800 to \\udfff)"
     }
 }
 
@@ -236,6 +245,14 @@ mod tests {
         assert_eq!(problem.field.as_deref(), Some("t"));
         let problem = fields("{}").text("t").unwrap_err().problem();
         assert_eq!((problem.status, problem.field.as_deref()), (400, Some("t")));
+    }
+
+    #[test]
+    fn a_lone_surrogate_is_not_called_a_number() {
+        let detail = |json: &str| fields(json).find_text("t").unwrap_err().problem().detail.to_string();
+        let said = detail(r#"{"t":"\ud800"}"#);
+        assert!(said.contains("lone surrogate") && !said.contains("number"), "{said}");
+        assert!(detail(r#"{"t":1e999}"#).contains("number that is too large"));
     }
 
     #[test]

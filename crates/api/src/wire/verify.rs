@@ -27,7 +27,8 @@ pub struct VerifyRequest {
     #[schema(value_type = AnyCaseAddress)]
     pub(crate) address: domain::Address,
     /// The full Solidity source as one file; or several files as `{"A.sol":{"content":"..."}}`; or standard JSON input,
-    /// also in one more pair of braces.
+    /// also in one more pair of braces; or the metadata.json of the compiler with the content of its sources, or beside
+    /// them as `{"metadata.json":{...},"A.sol":{"content":"..."}}`.
     #[schema(value_type = String, pattern = r"\S", example = "contract A { uint256 public x; }")]
     pub(crate) source_code: Sources,
     #[schema(
@@ -36,7 +37,7 @@ pub struct VerifyRequest {
         example = "v0.8.20+commit.a1b79de6"
     )]
     pub(crate) compiler_version: CompilerVersion,
-    /// An SPDX identifier; by default what the source says.
+    /// An SPDX identifier, which counts where the source says nothing.
     #[schema(value_type = Option<String>, max_length = 64, pattern = "^[A-Za-z0-9.+() -]*$", example = "MIT")]
     pub(crate) license: Option<String>,
     /// `Name` or `file:Name`, where the source has several contracts; by default whichever fits.
@@ -195,13 +196,13 @@ impl VerifyAnswer {
             },
             Verdict::Verified { contract, kept, note } => {
                 let code = &contract.code;
-                let (name, file) = (&code.name, &code.file);
+                let (shown, file) = (contracts::shortened(&code.name), contracts::shortened(&code.file));
                 let mut message = match code.runtime_match {
                     domain::MatchKind::Exact => {
-                        format!("Exact match: {name} of {file} gives the code, and its metadata agrees to the byte.")
+                        format!("Exact match: {shown} of {file} gives the code, and its metadata agrees to the byte.")
                     }
                     domain::MatchKind::Partial => format!(
-                        "Partial match: {name} gives the code, but its metadata differs or is not there: comments, names and the like are unproven."
+                        "Partial match: {shown} gives the code, but its metadata differs or is not there: comments, names and the like are unproven."
                     ),
                 };
                 if let Some(note) = note {
@@ -216,7 +217,7 @@ impl VerifyAnswer {
                     message,
                     address,
                     kind: Some(code.runtime_match.into()),
-                    contract_name: Some(name.clone()),
+                    contract_name: Some(code.name.clone()),
                     runtime_match: Some(code.runtime_match.into()),
                     creation_match: contract.creation_match().map(MatchKind::from),
                 }

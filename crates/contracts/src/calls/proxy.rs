@@ -5,13 +5,10 @@ use std::time::Duration;
 use alloy_primitives::{Address, B256, Bytes, b256, hex};
 use node::{CallBlock, CallRequest, NodeClient, NodeError, ViewOutcome};
 
+use crate::code::minimal_proxy_target;
+
 const ASKING_GAS: u64 = 500_000;
 const ASKING_PATIENCE: Duration = Duration::from_secs(5);
-/// Around the address in the code of EIP-1167.
-const MINIMAL_HEAD: [u8; 9] = hex!("363d3d373d3d3d363d");
-const MINIMAL_TAIL: [u8; 5] = hex!("5af43d8280");
-/// The same, as later compilers write it.
-const MINIMAL_HEAD_PUSH0: [u8; 9] = hex!("365f5f375f5f365f73");
 /// `masterCopy()`, which the proxies of Safe answer themselves.
 const MASTER_COPY: [u8; 4] = hex!("a619486e");
 /// `implementation()`.
@@ -71,7 +68,7 @@ pub(super) async fn find(
     code: &[u8],
     at: CallBlock,
 ) -> Result<Option<Proxy>, NodeError> {
-    if let Some(implementation) = minimal(code) {
+    if let Some(implementation) = minimal_proxy_target(code) {
         return Ok(Some(Proxy { kind: ProxyKind::Minimal, implementation }));
     }
     // Whoever hands calls on must be able to.
@@ -97,23 +94,6 @@ pub(super) async fn find(
         }
     }
     Ok(None)
-}
-
-/// The address in the code of a minimal proxy, however few bytes its push has.
-fn minimal(code: &[u8]) -> Option<Address> {
-    if let Some(rest) = code.strip_prefix(&MINIMAL_HEAD_PUSH0) {
-        return rest.get(..20).filter(|_| rest.get(20..22) == Some(&hex!("5af4")[..])).map(Address::from_slice);
-    }
-    let rest = code.strip_prefix(&MINIMAL_HEAD)?;
-    let (push, rest) = rest.split_first()?;
-    let width = usize::from(push.checked_sub(0x5f)?);
-    if !(1..=20).contains(&width) {
-        return None;
-    }
-    let (pushed, rest) = rest.split_at_checked(width)?;
-    let mut address = [0; 20];
-    address[20 - width..].copy_from_slice(pushed);
-    rest.starts_with(&MINIMAL_TAIL).then(|| Address::new(address))
 }
 
 /// Whether code has an instruction that runs other code as its own.
@@ -168,21 +148,6 @@ mod tests {
         assert_eq!(slot(ProxyKind::Zeppelin), keccak256("org.zeppelinos.proxy.implementation"));
         assert_eq!(keccak256("masterCopy()")[..4], MASTER_COPY);
         assert_eq!(keccak256("implementation()")[..4], IMPLEMENTATION);
-    }
-
-    #[test]
-    fn minimal_proxies_of_all_lengths_are_read() {
-        let tail = "5af43d82803e903d91602b57fd5bf3";
-        let full = hex::decode(format!("363d3d373d3d3d363d73{}{tail}", "ab".repeat(20))).unwrap();
-        assert_eq!(minimal(&full), Some(Address::repeat_byte(0xab)));
-        let short = hex::decode(format!("363d3d373d3d3d363d6f{}{tail}", "cd".repeat(16))).unwrap();
-        let address = [[0; 4].as_slice(), &[0xcd; 16]].concat();
-        assert_eq!(minimal(&short), Some(Address::from_slice(&address)));
-        let newer =
-            hex::decode(format!("365f5f375f5f365f73{}5af43d5f5f3e5f3d91602a57fd5bf3", "ef".repeat(20))).unwrap();
-        assert_eq!(minimal(&newer), Some(Address::repeat_byte(0xef)));
-        assert_eq!(minimal(&full[..20]), None);
-        assert_eq!(minimal(&hex!("6080604052")), None);
     }
 
     #[test]

@@ -79,6 +79,11 @@ impl Auxdata {
         })
     }
 
+    /// Whether it holds anything. An empty map is three bytes that any code may have.
+    pub(crate) fn has_fields(&self) -> bool {
+        !self.entries.is_empty()
+    }
+
     /// Whether both hold the same fields, of the same lengths.
     #[must_use]
     pub fn has_shape_of(&self, other: &Self) -> bool {

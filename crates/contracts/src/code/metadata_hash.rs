@@ -1,6 +1,9 @@
 //! The hashes by which code names its metadata, as the compiler computes them.
 
-use std::sync::LazyLock;
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::LazyLock,
+};
 
 use alloy_primitives::{B256, keccak256};
 use sha2::{Digest, Sha256};
@@ -33,6 +36,12 @@ impl MetadataHash {
             Self::Bzzr1(_) => HashKind::Bzzr1,
         }
     }
+
+    pub(crate) fn digest(self) -> B256 {
+        match self {
+            Self::Ipfs(digest) | Self::Bzzr0(digest) | Self::Bzzr1(digest) => digest,
+        }
+    }
 }
 
 /// Hashes metadata in one of the ways; None where it is too long for this code.
@@ -46,22 +55,32 @@ pub(crate) fn hash_metadata(kind: HashKind, metadata: &[u8]) -> Option<MetadataH
 
 /// A file of one chunk in IPFS: a node of protobuf that holds it, hashed.
 fn ipfs(file: &[u8]) -> Option<B256> {
-    if file.is_empty() || file.len() > IPFS_CHUNK {
+    Some(ipfs_finish(ipfs_start(file.len())?, file, file.len()))
+}
+
+/// The hash up to where the content of a file of this length starts; None where IPFS would not store it in one chunk.
+fn ipfs_start(length: usize) -> Option<Sha256> {
+    if length == 0 || length > IPFS_CHUNK {
         return None;
     }
-    let size = varint(file.len());
+    let size = varint(length);
     // Kind: file; content; length of the file.
-    let inner = 2 + 1 + size.len() + file.len() + 1 + size.len();
+    let inner = 2 + 1 + size.len() + length + 1 + size.len();
     let mut hash = Sha256::new();
     hash.update([0x0a]);
     hash.update(varint(inner));
     hash.update([0x08, 0x02, 0x12]);
     hash.update(&size);
-    hash.update(file);
+    Some(hash)
+}
+
+/// Hashes the rest of the content of a file of this length, and what follows it.
+fn ipfs_finish(mut hash: Sha256, rest: &[u8], length: usize) -> B256 {
+    hash.update(rest);
     hash.update([0x18]);
-    hash.update(&size);
+    hash.update(varint(length));
     let digest: [u8; 32] = hash.finalize().into();
-    Some(B256::new(digest))
+    B256::new(digest)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the low seven bits are what is wanted")]
@@ -170,6 +189,9 @@ impl BegunTree {
 #[derive(Debug)]
 pub(crate) struct Hasher {
     kind: HashKind,
+    beginning: Vec<u8>,
+    /// IPFS hashes the length of a text before the text: the state behind the beginning, by that length.
+    ipfs: HashMap<usize, Sha256>,
     /// Of the whole chunks at the beginning.
     chunks: Vec<B256>,
     /// Of the chunk in which the beginning ends.
@@ -185,11 +207,27 @@ impl Hasher {
             HashKind::Bzzr0 => whole.map(bzzr0).collect(),
             HashKind::Bzzr1 => whole.map(|chunk| bzzr1(chunk, false)).collect(),
         };
-        Self { kind, chunks, begun }
+        Self { kind, beginning: beginning.to_vec(), ipfs: HashMap::new(), chunks, begun }
+    }
+
+    fn ipfs(&mut self, text: &[u8]) -> Option<MetadataHash> {
+        let rest = text.strip_prefix(self.beginning.as_slice())?;
+        let begun = match self.ipfs.entry(text.len()) {
+            Entry::Occupied(begun) => begun.into_mut(),
+            Entry::Vacant(place) => {
+                let mut begun = ipfs_start(text.len())?;
+                begun.update(&self.beginning);
+                place.insert(begun)
+            }
+        };
+        Some(MetadataHash::Ipfs(ipfs_finish(begun.clone(), rest, text.len())))
     }
 
     /// The hash of a text that begins as was said.
-    pub(crate) fn hash(&self, text: &[u8]) -> Option<MetadataHash> {
+    pub(crate) fn hash(&mut self, text: &[u8]) -> Option<MetadataHash> {
+        if self.kind == HashKind::Ipfs {
+            return self.ipfs(text);
+        }
         let one_level = SWARM_CHUNK + 1..=SWARM_CHUNK * (SWARM_CHUNK / WORD);
         if self.kind == HashKind::Bzzr1 && text.len() <= SWARM_CHUNK && self.chunks.is_empty() {
             return Some(MetadataHash::Bzzr1(bzzr1_chunk(text.len(), self.begun.finish(text))));
@@ -200,7 +238,7 @@ impl Hasher {
         let rest = text[self.chunks.len() * SWARM_CHUNK..].chunks(SWARM_CHUNK);
         let begun = self.chunks.iter().copied();
         Some(match self.kind {
-            HashKind::Ipfs => return hash_metadata(self.kind, text),
+            HashKind::Ipfs => return None,
             HashKind::Bzzr0 => {
                 let children: Vec<u8> = begun.chain(rest.map(bzzr0)).flat_map(|hash| hash.0).collect();
                 MetadataHash::Bzzr0(bzzr0_node(text.len(), &children))
@@ -249,7 +287,7 @@ mod tests {
         let text: Vec<u8> = (0..30_000_u32).map(|number| number.to_be_bytes()[3] ^ number.to_be_bytes()[2]).collect();
         for kind in [HashKind::Ipfs, HashKind::Bzzr0, HashKind::Bzzr1] {
             for beginning in [0, 63, 64, 700, 4_095, 4_096, 12_288, 20_000] {
-                let hasher = Hasher::new(kind, &text[..beginning]);
+                let mut hasher = Hasher::new(kind, &text[..beginning]);
                 for length in [700, 2_048, 4_095, 4_096, 4_097, 20_000, 20_480, 20_481, 30_000] {
                     if length < beginning {
                         continue;

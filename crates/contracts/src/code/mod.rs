@@ -5,6 +5,7 @@ mod auxdata;
 mod compiled;
 mod interface;
 mod metadata_hash;
+mod minimal_proxy;
 mod nested;
 mod output;
 
@@ -12,9 +13,8 @@ pub(crate) use artifacts::OutputArtifacts;
 pub use auxdata::Auxdata;
 pub use compiled::{CompiledCode, CompiledContract, LibraryLink, Span};
 pub use interface::Interface;
-#[cfg(test)]
-pub(crate) use metadata_hash::HashKind;
 pub use metadata_hash::MetadataHash;
-pub(crate) use metadata_hash::{Hasher, hash_metadata};
+pub(crate) use metadata_hash::{HashKind, Hasher, hash_metadata};
+pub(crate) use minimal_proxy::minimal_proxy_target;
 pub(crate) use nested::own_part;
 pub(crate) use output::{CompilerOutput, OutputError};

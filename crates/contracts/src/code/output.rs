@@ -20,6 +20,9 @@ pub(crate) struct CompilerOutput {
 pub(crate) enum OutputError {
     #[error("{0}")]
     Source(String),
+    /// The compiler failed at code that it had accepted: an error of its own.
+    #[error("{0}")]
+    Internal(String),
     #[error("the compiler's output cannot be read")]
     Unreadable(#[source] serde_json::Error),
     #[error("the compiler's output holds code that is none")]
@@ -39,6 +42,8 @@ struct RawOutput<'a> {
 struct RawError {
     #[serde(default)]
     severity: String,
+    #[serde(default, rename = "type")]
+    kind: String,
     #[serde(default)]
     message: String,
     formatted_message: Option<String>,
@@ -87,7 +92,13 @@ impl CompilerOutput {
         let output: RawOutput<'_> = serde_json::from_str(json).map_err(OutputError::Unreadable)?;
         let errors: Vec<&RawError> = output.errors.iter().filter(|error| error.severity == "error").collect();
         if !errors.is_empty() {
-            return Err(OutputError::Source(tell(&errors)));
+            let internal = |error: &&RawError| matches!(error.kind.as_str(), "InternalCompilerError" | "Exception");
+            let text = summary(&errors);
+            return Err(if errors.iter().all(internal) {
+                OutputError::Internal(text)
+            } else {
+                OutputError::Source(text)
+            });
         }
         let mut contracts = Vec::new();
         for (file, defined) in output.contracts {
@@ -141,8 +152,8 @@ fn read_code(raw: &RawCode) -> Result<CompiledCode, OutputError> {
     Ok(code)
 }
 
-/// The compiler's own words, as many as an answer can bear.
-fn tell(errors: &[&RawError]) -> String {
+/// The first errors in the compiler's own words, each cut to a bounded length.
+fn summary(errors: &[&RawError]) -> String {
     let mut text = String::new();
     for error in errors.iter().take(SHOWN_ERRORS) {
         let said = error.formatted_message.as_deref().unwrap_or(&error.message).trim();
@@ -177,6 +188,20 @@ mod tests {
         let Err(OutputError::Source(text)) = CompilerOutput::read(&long) else { panic!("no error") };
         assert!(text.len() < 700);
         assert!(CompilerOutput::read(&format!(r#"{{"errors":[{warning}]}}"#)).unwrap().contracts.is_empty());
+    }
+
+    #[test]
+    fn errors_of_the_compiler_itself_are_told_from_those_of_the_source() {
+        let error =
+            |kind: &str| format!(r#"{{"severity":"error","type":"{kind}","message":"Compiled contract not found."}}"#);
+        let read = |errors: &[&str]| {
+            let errors: Vec<String> = errors.iter().map(|kind| error(kind)).collect();
+            CompilerOutput::read(&format!(r#"{{"errors":[{}]}}"#, errors.join(","))).unwrap_err()
+        };
+        assert!(matches!(read(&["InternalCompilerError"]), OutputError::Internal(_)));
+        assert!(matches!(read(&["Exception"]), OutputError::Internal(_)));
+        assert!(matches!(read(&["TypeError"]), OutputError::Source(_)));
+        assert!(matches!(read(&["TypeError", "InternalCompilerError"]), OutputError::Source(_)));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 use alloy_primitives::Address;
 
+use crate::shortened;
+
 /// The first thing in which code differs that nothing excuses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Difference {
@@ -11,11 +13,11 @@ pub enum Difference {
     CallProtection { found: Address },
     #[error("one immutable variable has different values in different places of the code on the chain")]
     Immutables { id: String },
-    #[error("the library {library} has different addresses in different places of the code on the chain")]
+    #[error("the library {} has different addresses in different places of the code on the chain", shortened(library))]
     Library { library: String },
-    #[error("the code on the chain names compiler {on_chain} in its metadata, not {compiled}")]
+    #[error("the code on the chain names compiler {} in its metadata, not {compiled}", shortened(on_chain))]
     Compiler { compiled: String, on_chain: String },
-    #[error("the metadata at the end of the code on the chain has other fields than the compiled one")]
+    #[error("the code is the same, but the metadata in the code on the chain has other fields than the compiled one")]
     MetadataFields,
     #[error(
         "the code differs from byte {offset} on ({compiled_length} bytes compiled, {on_chain_length} on the chain, {differing} of them differ)"

@@ -36,10 +36,15 @@ pub(super) fn regions(compiled: &[u8], altered: &[u8]) -> Vec<Auxdata> {
     regions
 }
 
-/// Takes a region over from the chain, if metadata of the same fields and of the same compiler stands there.
+/// Copies a region from the chain, if metadata of the same fields and of the same compiler is there. Where the chain has
+/// no metadata at all, nothing is copied: then it is the code that differs.
 pub(super) fn take_over(expected: &mut [u8], region: &Auxdata, on_chain: &[u8]) -> Result<(), Difference> {
-    let found = Auxdata::starting_at(on_chain, region.span.start).filter(|found| found.span == region.span);
-    let Some(found) = found.filter(|found| found.has_shape_of(region)) else { return Err(Difference::MetadataFields) };
+    let at_place = Auxdata::starting_at(on_chain, region.span.start);
+    let at_end = || Auxdata::at_end_of(on_chain).filter(|end| end.span.end == region.span.end);
+    let Some(found) = at_place.or_else(at_end).filter(|found| found.has_fields()) else { return Ok(()) };
+    if found.span != region.span || !found.has_shape_of(region) {
+        return Err(Difference::MetadataFields);
+    }
     same_compiler(region, &found)?;
     if let (Some(place), Some(bytes)) = (expected.get_mut(region.span.clone()), on_chain.get(region.span.clone())) {
         place.copy_from_slice(bytes);

@@ -89,6 +89,28 @@ fn another_byte_of_code_is_no_match_and_its_place_is_told() {
 }
 
 #[test]
+fn other_code_is_not_called_other_metadata() {
+    let compiled = contract(&BODY, "{one}");
+    // Code of the same length without metadata, the same up to where metadata starts, or other from the beginning.
+    for start in [0, BODY.len() + 1] {
+        let mut on_chain = compiled.runtime.bytes.clone();
+        on_chain[start..].fill(0x5b);
+        let found = runtime(&compiled, &on_chain);
+        assert!(matches!(found, Err(Difference::Code { offset, .. }) if offset == start), "{found:?}");
+    }
+    let mut on_chain = compiled.creation.bytes.clone();
+    on_chain.fill(0x5b);
+    let found = creation(&compiled, &on_chain);
+    assert!(matches!(found, Err(Difference::Code { offset: 0, .. })), "{found:?}");
+
+    // The same code with metadata of other fields, as long as ours.
+    let mut on_chain = compiled.runtime.bytes.clone();
+    let key = on_chain.windows(4).position(|window| window == b"ipfs").unwrap();
+    on_chain[key..key + 4].copy_from_slice(b"ipfz");
+    assert_eq!(runtime(&compiled, &on_chain), Err(Difference::MetadataFields));
+}
+
+#[test]
 fn another_length_is_no_match() {
     let compiled = contract(&BODY, "{one}");
     let longer = contract(&[&BODY[..], &[0]].concat(), "{one}");

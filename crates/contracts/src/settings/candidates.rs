@@ -1,6 +1,8 @@
-//! Settings to try by compiling, and which to try next after seeing how long the code came out.
+//! Settings to try by compiling, and which to try next given how long the compiled code is.
 
-use super::{EvmVersion, Fingerprint, Optimizer, SettingsChoice, oracle::RUNS};
+use std::cmp::Ordering;
+
+use super::{EvmVersion, Fingerprint, Optimizer, SettingsChoice, metadata_search::RUNS};
 use crate::CompilerVersion;
 
 /// What is given, and need not be searched.
@@ -15,23 +17,60 @@ pub(crate) struct Given {
 /// How the code of a trial compares with the code on the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trial {
-    Shorter,
-    Longer,
-    /// As long or nearly so, but other code.
-    Near,
+    Shorter(Gap),
+    Longer(Gap),
+    /// As long or nearly so, but other code: clearly shorter, clearly longer, or neither.
+    Near(Ordering),
     /// The settings are not for this compiler or these sources.
     Failed,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gap {
+    Small,
+    Large,
+}
+
+impl Trial {
+    /// Lengths that differ by no more than one in this many bytes are near.
+    const NEAR: usize = 40;
+    /// Near lengths that differ by no more than one in this many bytes tell nothing: code does not get longer strictly.
+    const SAME: usize = 200;
+    /// Beyond one in this many bytes a gap is large.
+    const LARGE: usize = 6;
+
+    pub(crate) fn of_lengths(compiled: usize, on_chain: usize) -> Self {
+        let within = |share: usize| compiled.abs_diff(on_chain) * share <= on_chain;
+        let gap = if within(Self::LARGE) { Gap::Small } else { Gap::Large };
+        match compiled.cmp(&on_chain) {
+            _ if within(Self::SAME) => Self::Near(Ordering::Equal),
+            order if within(Self::NEAR) => Self::Near(order),
+            Ordering::Less => Self::Shorter(gap),
+            _ => Self::Longer(gap),
+        }
+    }
+}
+
 /// Gives one choice after the other. Code gets longer as runs rise, so the number of runs is found by halving; but not
-/// strictly so, and once the length is nearly right the usual numbers are tried one by one.
+/// strictly so, and once the length is nearly right the usual numbers are tried one by one. A large gap is first closed
+/// from its far end: where that is not enough, no number of runs is.
 #[derive(Debug)]
 pub(crate) struct Candidates {
-    /// Ways and rules to go through, the next one last.
-    kinds: Vec<(bool, Option<EvmVersion>)>,
+    /// IR and EVM versions to go through, the next one last.
+    kinds: Vec<Kind>,
     optimizers: Optimizers,
     fresh: Optimizers,
-    current: Option<(bool, Option<EvmVersion>)>,
+    current: Option<Kind>,
+    came_near: bool,
+}
+
+/// What is compiled the same way for every optimizer setting.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    via_ir: bool,
+    evm_version: Option<EvmVersion>,
+    /// Whether the fingerprint allows it.
+    likely: bool,
 }
 
 /// The optimizer's settings under one kind.
@@ -41,8 +80,10 @@ struct Optimizers {
     first: Vec<Optimizer>,
     /// Numbers of runs in ascending order that are still possible.
     runs: Vec<u32>,
-    /// The first number to try; later ones lie in the middle.
-    start: Option<u32>,
+    /// The next number to try; without one, that in the middle.
+    next: Option<u32>,
+    /// To be tried when nothing else is left.
+    finally: Option<Optimizer>,
     last: Option<Optimizer>,
     /// Whether the usual numbers have been put on the list.
     came_near: bool,
@@ -57,8 +98,6 @@ impl Candidates {
             Some(version) => vec![Some(version)],
             None => EvmVersion::kinds_for(compiler).into_iter().map(Some).collect(),
         };
-        // Stable: among those that are alike, the order stays.
-        versions.sort_by_key(|version| version.is_some_and(|version| !fingerprint.allows(version)));
         if versions.is_empty() {
             versions.push(None);
         }
@@ -66,18 +105,26 @@ impl Candidates {
         let ways: Vec<bool> = match given.via_ir {
             Some(via_ir) => vec![via_ir],
             None if !can_ir => vec![false],
-            None if fingerprint.via_ir => vec![true, false],
+            None if fingerprint.via_ir == Some(true) => vec![true, false],
             None => vec![false, true],
         };
+        let allowed = |via_ir: bool, version: Option<EvmVersion>| {
+            let way = given.via_ir.is_some() || fingerprint.via_ir.is_none_or(|shown| shown == via_ir);
+            way && (given.evm_version.is_some() || version.is_none_or(|version| fingerprint.allows(version)))
+        };
+        let kind = |via_ir, evm_version| Kind { via_ir, evm_version, likely: allowed(via_ir, evm_version) };
         let mut kinds: Vec<_> =
-            ways.iter().flat_map(|way| versions.iter().map(move |version| (*way, *version))).collect();
+            ways.iter().flat_map(|way| versions.iter().map(move |version| kind(*way, *version))).collect();
+        // Stable: among those that are alike, the order stays.
+        kinds.sort_by_key(|kind| !kind.likely);
         kinds.reverse();
         let fresh = Optimizers::new(fingerprint, given);
-        Self { kinds, optimizers: fresh.clone(), fresh, current: None }
+        Self { kinds, optimizers: fresh.clone(), fresh, current: None, came_near: false }
     }
 
     /// The next choice, after what the last one gave.
     pub(crate) fn next(&mut self, last: Option<Trial>) -> Option<SettingsChoice> {
+        self.came_near |= matches!(last, Some(Trial::Near(_)));
         if last == Some(Trial::Failed) {
             self.current = None;
         }
@@ -87,66 +134,89 @@ impl Candidates {
         {
             return Some(choice(kind, optimizer));
         }
-        let kind = self.kinds.pop()?;
+        // What the fingerprint rules out is not worth a compilation where other settings came near.
+        let kind = self.kinds.pop().filter(|kind| kind.likely || !self.came_near)?;
         self.current = Some(kind);
         self.optimizers = self.fresh.clone();
         self.optimizers.next(None).map(|optimizer| choice(kind, optimizer))
     }
 }
 
-fn choice((via_ir, evm_version): (bool, Option<EvmVersion>), optimizer: Optimizer) -> SettingsChoice {
-    SettingsChoice { optimizer, evm_version, via_ir }
+fn choice(kind: Kind, optimizer: Optimizer) -> SettingsChoice {
+    SettingsChoice { optimizer, evm_version: kind.evm_version, via_ir: kind.via_ir }
 }
 
 impl Optimizers {
     fn new(fingerprint: &Fingerprint, given: Given) -> Self {
         let mut runs = RUNS.to_vec();
         runs.sort_unstable();
-        let start = match fingerprint.small {
-            Some(true) => 200,
-            Some(false) => 10_000,
-            None => 200,
-        };
-        let none = Self { first: Vec::new(), runs: Vec::new(), start: None, last: None, came_near: false };
+        let start = if fingerprint.small == Some(false) { 10_000 } else { 200 };
+        let none =
+            Self { first: Vec::new(), runs: Vec::new(), next: None, finally: None, last: None, came_near: false };
         match (given.optimizer, given.runs) {
             (Some(false), runs) => {
                 Self { first: vec![Optimizer { enabled: false, runs: runs.unwrap_or(200) }], ..none }
             }
             (Some(true) | None, Some(runs)) => Self { first: vec![Optimizer::on(runs)], ..none },
-            (Some(true), None) => Self { runs, start: Some(start), ..none },
+            (Some(true), None) => Self { runs, next: Some(start), ..none },
             (None, None) if fingerprint.optimized => {
-                let mut first = vec![Optimizer::on(200), Optimizer::OFF];
+                let mut first = vec![Optimizer::on(200)];
                 // Masks in full are what many runs make; the most by far is what people set then.
                 if fingerprint.small == Some(false) {
                     first.insert(0, Optimizer::on(999_999));
                 }
-                Self { first, runs, ..none }
+                Self { first, runs, finally: Some(Optimizer::OFF), ..none }
             }
-            (None, None) => Self { first: vec![Optimizer::OFF], runs, start: Some(200), ..none },
+            (None, None) => Self { first: vec![Optimizer::OFF], runs, next: Some(200), ..none },
         }
     }
 
     fn next(&mut self, outcome: Option<Trial>) -> Option<Optimizer> {
         if let (Some(Optimizer { enabled: true, runs }), Some(outcome)) = (self.last, outcome) {
-            match outcome {
-                Trial::Shorter => self.runs.retain(|other| *other > runs),
-                Trial::Longer => self.runs.retain(|other| *other < runs),
-                Trial::Near if !self.came_near => {
-                    self.came_near = true;
-                    let usual = USUAL.into_iter().filter(|other| *other != runs && self.runs.contains(other));
-                    self.first.extend(usual.map(Optimizer::on));
-                    self.runs.clear();
-                }
-                Trial::Near | Trial::Failed => {}
-            }
+            self.narrow(runs, outcome);
         }
-        let next = if self.first.is_empty() { self.next_runs() } else { Some(self.first.remove(0)) };
+        let next = if self.first.is_empty() {
+            self.next_runs().or_else(|| self.finally.take())
+        } else {
+            Some(self.first.remove(0))
+        };
         self.last = next;
         next
     }
 
+    /// Drops the numbers of runs that the outcome of one of them rules out.
+    fn narrow(&mut self, runs: u32, outcome: Trial) {
+        match outcome {
+            Trial::Shorter(gap) => {
+                self.runs.retain(|other| *other > runs);
+                self.next = self.runs.last().copied().filter(|_| gap == Gap::Large);
+            }
+            Trial::Longer(gap) => {
+                self.runs.retain(|other| *other < runs);
+                self.next = self.runs.first().copied().filter(|_| gap == Gap::Large);
+            }
+            Trial::Near(order) if !self.came_near => {
+                self.came_near = true;
+                let possible = |other: &u32| match order {
+                    Ordering::Less => *other > runs,
+                    Ordering::Equal => *other != runs,
+                    Ordering::Greater => *other < runs,
+                };
+                let usual = USUAL.into_iter().filter(|other| possible(other) && self.runs.contains(other));
+                self.first.extend(usual.map(Optimizer::on));
+                self.runs.clear();
+            }
+            Trial::Near(_) | Trial::Failed => {}
+        }
+        // A number that is ruled out is not tried, although it was to be.
+        if matches!(outcome, Trial::Shorter(_) | Trial::Longer(_)) {
+            let left = &self.runs;
+            self.first.retain(|optimizer| !optimizer.enabled || left.contains(&optimizer.runs));
+        }
+    }
+
     fn next_runs(&mut self) -> Option<Optimizer> {
-        let wanted = self.start.take().filter(|start| self.runs.contains(start));
+        let wanted = self.next.take().filter(|next| self.runs.contains(next));
         let middle = || self.runs.get(self.runs.len() / 2).copied();
         wanted.or_else(middle).map(Optimizer::on)
     }
@@ -157,11 +227,12 @@ mod tests {
     use super::*;
     use crate::settings::fingerprint::Rules;
 
-    const LOOKS: Fingerprint = Fingerprint { via_ir: false, optimized: true, small: None, rules: Rules::FromShanghai };
+    const FINGERPRINT: Fingerprint =
+        Fingerprint { via_ir: Some(false), optimized: true, small: None, rules: Rules::FromShanghai };
 
     /// Goes on until a choice is found, as code that grows with the runs would tell; gives how many were tried.
-    fn search(looks: &Fingerprint, given: Given, wanted: SettingsChoice) -> Option<usize> {
-        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), looks, given);
+    fn search(fingerprint: &Fingerprint, given: Given, wanted: SettingsChoice) -> Option<usize> {
+        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), fingerprint, given);
         let mut last = None;
         for tried in 1..200 {
             let choice = candidates.next(last)?;
@@ -170,10 +241,12 @@ mod tests {
             }
             let kin = (choice.via_ir, choice.evm_version) == (wanted.via_ir, wanted.evm_version);
             last = Some(match choice.optimizer {
-                _ if !kin => Trial::Near,
-                Optimizer { enabled: false, .. } => Trial::Longer,
-                Optimizer { runs, .. } if !wanted.optimizer.enabled || runs < wanted.optimizer.runs => Trial::Shorter,
-                _ => Trial::Longer,
+                _ if !kin => Trial::Near(Ordering::Equal),
+                Optimizer { enabled: false, .. } => Trial::Longer(Gap::Small),
+                Optimizer { runs, .. } if !wanted.optimizer.enabled || runs < wanted.optimizer.runs => {
+                    Trial::Shorter(Gap::Small)
+                }
+                _ => Trial::Longer(Gap::Small),
             });
         }
         None
@@ -186,17 +259,17 @@ mod tests {
     #[test]
     fn every_usual_number_of_runs_is_found_in_a_few_trials() {
         for runs in RUNS {
-            let tried = search(&LOOKS, Given::default(), wanted(Optimizer::on(runs))).unwrap();
+            let tried = search(&FINGERPRINT, Given::default(), wanted(Optimizer::on(runs))).unwrap();
             assert!(tried <= 8, "{runs}: {tried}");
         }
-        assert_eq!(search(&LOOKS, Given::default(), wanted(Optimizer::on(200))), Some(1));
-        let plain = Fingerprint { optimized: false, ..LOOKS };
+        assert_eq!(search(&FINGERPRINT, Given::default(), wanted(Optimizer::on(200))), Some(1));
+        let plain = Fingerprint { optimized: false, ..FINGERPRINT };
         assert_eq!(search(&plain, Given::default(), wanted(Optimizer::OFF)), Some(1));
     }
 
     #[test]
     fn masks_in_full_bring_the_most_runs_up_first() {
-        let large = Fingerprint { small: Some(false), ..LOOKS };
+        let large = Fingerprint { small: Some(false), ..FINGERPRINT };
         assert_eq!(search(&large, Given::default(), wanted(Optimizer::on(999_999))), Some(1));
         for runs in RUNS {
             let tried = search(&large, Given::default(), wanted(Optimizer::on(runs))).unwrap();
@@ -206,9 +279,9 @@ mod tests {
 
     #[test]
     fn a_length_that_is_nearly_right_brings_the_usual_numbers_up_once() {
-        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &LOOKS, Given::default());
+        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
         let mut tried = vec![candidates.next(None).unwrap()];
-        while let Some(choice) = candidates.next(Some(Trial::Near))
+        while let Some(choice) = candidates.next(Some(Trial::Near(Ordering::Equal)))
             && choice.evm_version == Some(EvmVersion::Shanghai)
         {
             tried.push(choice);
@@ -222,15 +295,15 @@ mod tests {
     fn what_is_given_is_not_searched() {
         let given =
             Given { optimizer: Some(true), runs: Some(77), evm_version: Some(EvmVersion::Paris), via_ir: Some(true) };
-        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &LOOKS, given);
+        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, given);
         let only = SettingsChoice { optimizer: Optimizer::on(77), evm_version: Some(EvmVersion::Paris), via_ir: true };
         assert_eq!(candidates.next(None), Some(only));
-        assert_eq!(candidates.next(Some(Trial::Near)), None);
+        assert_eq!(candidates.next(Some(Trial::Near(Ordering::Equal))), None);
     }
 
     #[test]
     fn a_kind_that_fails_is_left_at_once() {
-        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &LOOKS, Given::default());
+        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
         let first = candidates.next(None).unwrap();
         let second = candidates.next(Some(Trial::Failed)).unwrap();
         assert_ne!(first.evm_version, second.evm_version);
@@ -238,8 +311,41 @@ mod tests {
 
     #[test]
     fn rules_that_the_code_shows_go_first() {
-        let old = Fingerprint { rules: Rules::BeforeShanghai, ..LOOKS };
+        let old = Fingerprint { rules: Rules::BeforeShanghai, ..FINGERPRINT };
         let first = Candidates::new(&"0.8.20".parse().unwrap(), &old, Given::default()).next(None).unwrap();
         assert_eq!(first.evm_version, Some(EvmVersion::London));
+    }
+
+    #[test]
+    fn lengths_are_told_apart_by_how_far_they_are() {
+        assert_eq!(Trial::of_lengths(1_000, 1_000), Trial::Near(Ordering::Equal));
+        assert_eq!(Trial::of_lengths(1_010, 1_000), Trial::Near(Ordering::Greater));
+        assert_eq!(Trial::of_lengths(990, 1_000), Trial::Near(Ordering::Less));
+        assert_eq!(Trial::of_lengths(900, 1_000), Trial::Shorter(Gap::Small));
+        assert_eq!(Trial::of_lengths(2_000, 1_000), Trial::Longer(Gap::Large));
+    }
+
+    #[test]
+    fn code_that_no_number_of_runs_makes_long_enough_ends_a_kind_after_its_largest() {
+        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
+        let mut tried = Vec::new();
+        let mut last = None;
+        while let Some(choice) = candidates.next(last)
+            && choice.evm_version == Some(EvmVersion::Shanghai)
+        {
+            tried.push(choice.optimizer);
+            last = Some(Trial::Shorter(Gap::Large));
+        }
+        assert_eq!(tried, [Optimizer::on(200), Optimizer::on(u32::MAX), Optimizer::OFF]);
+    }
+
+    #[test]
+    fn what_the_fingerprint_rules_out_is_not_tried_where_something_came_near() {
+        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
+        let mut last = None;
+        while let Some(choice) = candidates.next(last) {
+            assert_eq!((choice.evm_version, choice.via_ir), (Some(EvmVersion::Shanghai), false));
+            last = Some(Trial::Near(Ordering::Equal));
+        }
     }
 }

@@ -10,10 +10,11 @@ const SWAP1_POP: [u8; 2] = hex!("9050");
 const FULL_MASK: [u8; 20] = [0xff; 20];
 const SHORT_MASK: [u8; 8] = hex!("6001600160a01b03");
 
-/// What the looks of code tell of the settings it was compiled with. Hints, never proof.
+/// Patterns in code that show the settings it was compiled with. Hints, never proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint {
-    pub via_ir: bool,
+    /// Whether IR was used, where the dispatcher shows it.
+    pub via_ir: Option<bool>,
     pub optimized: bool,
     /// Whether few runs were meant, where it shows.
     pub small: Option<bool>,
@@ -49,7 +50,11 @@ impl Fingerprint {
         };
         let swaps = code.windows(2).filter(|pair| **pair == SWAP1_POP).count();
         Self {
-            via_ir: has(&hex!("361015")) && !has(&hex!("361061")),
+            via_ir: match (has(&hex!("361015")), has(&hex!("361061"))) {
+                (true, false) => Some(true),
+                (false, true) => Some(false),
+                _ => None,
+            },
             // Unoptimized code is full of values that are moved about: such a pair stands in every 50 to 170 bytes of it,
             // and in 500 or more of optimized code.
             optimized: swaps * 250 < code.len(),
@@ -62,8 +67,8 @@ impl Fingerprint {
         }
     }
 
-    /// Whether code for this version can look so.
-    pub(super) fn allows(&self, version: EvmVersion) -> bool {
+    /// Whether code for this version can have this fingerprint.
+    pub(crate) fn allows(&self, version: EvmVersion) -> bool {
         match self.rules {
             Rules::BeforeConstantinople => version < EvmVersion::Constantinople,
             Rules::BeforeShanghai => (EvmVersion::Constantinople..EvmVersion::Shanghai).contains(&version),
@@ -106,11 +111,12 @@ mod tests {
     }
 
     #[test]
-    fn the_dispatcher_tells_the_way_and_swaps_tell_the_optimizer() {
-        let looks = |code: &str| Fingerprint::of(&hex::decode(code).unwrap());
-        assert!(looks("6080806040526004361015610012575f80fd5b5f3560e01c9081").via_ir);
-        assert!(!looks("608060405234801561000f575f80fd5b5060043610610055575f3560e01c").via_ir);
-        assert!(!looks(&"9050600160020150".repeat(20)).optimized);
-        assert!(looks(&format!("9050{}", "60016002".repeat(100))).optimized);
+    fn the_dispatcher_shows_ir_and_swaps_show_the_optimizer() {
+        let fingerprint = |code: &str| Fingerprint::of(&hex::decode(code).unwrap());
+        assert_eq!(fingerprint("6080806040526004361015610012575f80fd5b5f3560e01c9081").via_ir, Some(true));
+        assert_eq!(fingerprint("608060405234801561000f575f80fd5b5060043610610055575f3560e01c").via_ir, Some(false));
+        assert_eq!(fingerprint("6080604052").via_ir, None);
+        assert!(!fingerprint(&"9050600160020150".repeat(20)).optimized);
+        assert!(fingerprint(&format!("9050{}", "60016002".repeat(100))).optimized);
     }
 }

@@ -1,23 +1,25 @@
 //! Finding the settings under which sources give the code on the chain.
 //!
-//! First the metadata at the end of the code is read: it tells the compiler and how the metadata was hashed. Then the
-//! hash in it is used as an oracle: settings and file names are tried on the text of the metadata, without compiling, until the
-//! hash comes out. Only where there is no hash, or none is hit, settings are tried by compiling, in the order that the
-//! looks of the code suggest.
+//! First the metadata at the end of the code is read: it names the compiler and how the metadata was hashed. Then the
+//! metadata search puts candidate settings and file names into the text of the metadata, without compiling, until it has
+//! the hash on the chain. Only where there is no hash, or no candidate has it, settings are tried by compiling, in the
+//! order that the fingerprint of the code suggests.
 
 mod candidates;
 mod choice;
 mod evm_version;
 mod fingerprint;
-mod oracle;
+mod metadata_search;
 mod paths;
+mod source_hashes;
 mod template;
 
 pub(crate) use candidates::{Candidates, Given, Trial};
 pub use choice::{Optimizer, SettingsChoice};
 pub use evm_version::EvmVersion;
 pub use fingerprint::Fingerprint;
-pub use oracle::Oracle;
-pub(crate) use oracle::{Hit, all_choices};
+pub use metadata_search::MetadataSearch;
+pub(crate) use metadata_search::{Hit, all_choices, all_runs};
 pub(crate) use paths::likely_paths;
+pub(crate) use source_hashes::replace_sources;
 pub use template::{Filling, MetadataTemplate};

@@ -104,23 +104,23 @@ impl MetadataTemplate {
 }
 
 /// The members of a JSON object, by their places in the text.
-struct Object<'a> {
+pub(super) struct Object<'a> {
     text: &'a str,
-    members: Vec<Member>,
+    pub(super) members: Vec<Member>,
     /// Behind the closing brace.
     end: usize,
 }
 
 #[derive(Debug, Clone)]
-struct Member {
+pub(super) struct Member {
     /// Without the quotes.
-    key: Range<usize>,
-    value: Range<usize>,
+    pub(super) key: Range<usize>,
+    pub(super) value: Range<usize>,
 }
 
 impl<'a> Object<'a> {
     /// Reads an object that begins here. Compilers write no space between its parts.
-    fn at(text: &'a str, start: usize) -> Option<Self> {
+    pub(super) fn at(text: &'a str, start: usize) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut members = Vec::new();
         let mut at = start;
@@ -146,7 +146,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    fn find(&self, name: &str) -> Option<&Member> {
+    pub(super) fn find(&self, name: &str) -> Option<&Member> {
         self.members.iter().find(|member| self.text.get(member.key.clone()) == Some(name))
     }
 }

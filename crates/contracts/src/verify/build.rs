@@ -13,6 +13,8 @@ pub(super) enum Wanted<'a> {
     Code(&'a [(String, String)]),
     /// What is told about one contract beside its code.
     Artifacts { file: &'a str, name: &'a str },
+    /// Everything of every contract.
+    AllCode,
 }
 
 /// Older compilers pass over what they do not know.
@@ -36,6 +38,9 @@ pub(super) fn input(files: &BTreeMap<String, String>, settings: &Map<String, Val
         Wanted::Metadata => {
             selection.entry("*").or_default().insert("*", json!(["abi", "metadata"]));
         }
+        Wanted::AllCode => {
+            selection.entry("*").or_default().insert("*", json!(CODE));
+        }
         Wanted::Code(contracts) => {
             for (file, name) in contracts {
                 selection.entry(file).or_default().insert(name, json!(CODE));
@@ -55,25 +60,41 @@ pub(super) fn altered(files: &BTreeMap<String, String>) -> BTreeMap<String, Stri
     files.iter().map(|(name, content)| (name.clone(), format!("{content} "))).collect()
 }
 
-/// The ways in which editors and forms change a file without anybody's will; the file itself first.
-pub(super) fn variants(files: &BTreeMap<String, String>) -> Vec<BTreeMap<String, String>> {
-    let lines = |text: &str| text.replace("\r\n", "\n");
-    let ways: [&dyn Fn(&str) -> String; 6] = [
-        &|text| text.to_owned(),
-        &|text| lines(text),
-        &|text| lines(text).replace('\n', "\r\n"),
-        &|text| format!("{}\n", lines(text).trim_end()),
-        &|text| lines(text).trim_end().to_owned(),
-        &|text| text.trim().to_owned(),
-    ];
-    let mut variants: Vec<BTreeMap<String, String>> = Vec::new();
-    for way in ways {
-        let variant = files.iter().map(|(name, content)| (name.clone(), way(content))).collect();
+/// A text as it is, then as editors and web forms change it: other line ends, another end of the file.
+pub(super) fn text_variants(text: &str) -> Vec<String> {
+    let mut variants: Vec<String> = Vec::new();
+    for change in CHANGES {
+        let variant = change(text);
         if !variants.contains(&variant) {
             variants.push(variant);
         }
     }
     variants
+}
+
+/// The files as they are, then all of them changed in one of the same ways.
+pub(super) fn variants(files: &BTreeMap<String, String>) -> Vec<BTreeMap<String, String>> {
+    let mut variants: Vec<BTreeMap<String, String>> = Vec::new();
+    for change in CHANGES {
+        let variant = files.iter().map(|(name, content)| (name.clone(), change(content))).collect();
+        if !variants.contains(&variant) {
+            variants.push(variant);
+        }
+    }
+    variants
+}
+
+const CHANGES: [fn(&str) -> String; 6] = [
+    str::to_owned,
+    with_line_feeds,
+    |text| with_line_feeds(text).replace('\n', "\r\n"),
+    |text| format!("{}\n", with_line_feeds(text).trim_end()),
+    |text| with_line_feeds(text).trim_end().to_owned(),
+    |text| text.trim().to_owned(),
+];
+
+fn with_line_feeds(text: &str) -> String {
+    text.replace("\r\n", "\n")
 }
 
 #[cfg(test)]

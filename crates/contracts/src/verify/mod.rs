@@ -1,6 +1,7 @@
 //! From a request to a verdict: the code is read off the chain, the settings are searched for, what is found is kept.
 
 mod build;
+mod license;
 mod queue;
 mod record;
 mod refusal;
@@ -20,9 +21,10 @@ use std::{
 use alloy_primitives::{Address, B256, Bytes};
 use domain::{Code, UnixMillis, VerifiedContract};
 use node::{CallBlock, NodeClient, NodeError};
-pub use refusal::Refusal;
+pub use refusal::{Refusal, Stopped, Tried};
 pub use request::{OptimizerChoice, VerifyRequest};
-pub use sources::{Sources, SourcesError};
+pub use selectors::FunctionsDiffer;
+pub use sources::{MissingSource, Sources, SourcesError};
 use store::{ChainReader, Kept, StoreError, VerifiedContracts};
 
 use self::{
@@ -30,7 +32,8 @@ use self::{
     search::{Found, Match, Search},
 };
 use crate::{
-    Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError, code::OutputArtifacts,
+    Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError,
+    code::{OutputArtifacts, minimal_proxy_target},
     compilers::Compiler, deployment::KnownCreation, matching::Deployed,
 };
 
@@ -139,6 +142,9 @@ impl Verifier {
     pub async fn verify(&self, request: VerifyRequest, now: UnixMillis) -> Result<Verdict, VerifyError> {
         let _only_one = self.begin(request.address)?;
         let on_chain = self.read_chain(request.address).await?;
+        if let Some(target) = minimal_proxy_target(&on_chain.runtime) {
+            return Ok(Verdict::Refused(Refusal::MinimalProxy { target }));
+        }
         // Before anything is fetched or compiled: the code itself names its compiler.
         if let Some(refusal) = refuse_compiler(&request, &on_chain.runtime) {
             return Ok(Verdict::Refused(refusal));

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use store::{Kept, StoreError, VerifiedContracts};
 
-use super::{OnChain, VerifyRequest, search::Match};
+use super::{OnChain, VerifyRequest, license::spdx_identifier, search::Match};
 use crate::{
     CompilerVersion,
     code::OutputArtifacts,
@@ -45,6 +45,7 @@ pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract 
     let metadata =
         serde_json::from_str(&compiled.metadata).unwrap_or(Metadata { settings: None, sources: BTreeMap::new() });
     let license = metadata.sources.get(&compiled.file).and_then(|source| source.license.clone());
+    let license = license.or_else(|| spdx_identifier(found.files.get(&compiled.file)?));
     // Sources that the contract is not made of prove nothing, and are not shown as if they did.
     let used = |path: &String| metadata.sources.is_empty() || metadata.sources.contains_key(path);
     let sources = found.files.iter().filter(|(path, _)| used(path));
@@ -53,7 +54,7 @@ pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract 
         name: compiled.name.clone(),
         compiler: compiler.to_string(),
         runtime_match: runtime.kind,
-        // What the source says itself is worth more than what somebody says of it.
+        // What the source says is proven with it; a claim counts only where it says nothing.
         license: license.or_else(|| request.license.clone()),
         verified_at: now,
         names_own_address: runtime.names_own_address,

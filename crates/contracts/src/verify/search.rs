@@ -2,9 +2,13 @@
 
 mod by_compiling;
 mod by_metadata;
+mod given;
 mod judge;
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use alloy_primitives::Address;
 use serde_json::{Map, Value};
@@ -12,15 +16,15 @@ use serde_json::{Map, Value};
 use super::{
     Refusal, VerifierConfig, VerifyError, VerifyRequest,
     build::{self, Wanted},
-    refusal::Tried,
-    selectors,
+    refusal::{Stopped, Tried},
+    selectors::{self, FunctionsDiffer, Ranking},
 };
 use crate::{
-    Auxdata, CompileError, CompiledContract, Compilers, CompilersError, MetadataHash,
+    Auxdata, CompileError, CompiledContract, Compilers, CompilersError,
     code::{CompilerOutput, OutputError},
     compilers::Compiler,
     matching::{CodeMatch, Comparison, Deployed, Difference, MatchKind},
-    settings::{EvmVersion, Optimizer, SettingsChoice},
+    settings::SettingsChoice,
 };
 
 /// Contracts of a source whose code is compiled.
@@ -34,18 +38,23 @@ pub(super) struct Search<'a> {
     compiler: &'a Compiler,
     request: &'a VerifyRequest,
     chain: Deployed<'a>,
-    /// What the code on the chain tells of itself.
+    /// The metadata at the end of the code on the chain.
     tail: Option<Auxdata>,
     until: Instant,
+    max_time: Duration,
     max_compilations: u32,
     compilations: u32,
     hashes: u64,
-    gave_up: bool,
+    stopped: Option<Stopped>,
     closest: Option<Closest>,
     /// What the compiler said of code that it could not generate.
     failure: Option<Refusal>,
     /// A contract of which the creation code agrees and the running code does not.
     creation_only: Option<Refusal>,
+    /// Whether the compiler generates the code of all contracts or fails.
+    wants_all_code: bool,
+    /// The metadata of every contract of the sources as they were sent.
+    metadata: Vec<String>,
 }
 
 /// Sources and settings that give the code.
@@ -67,19 +76,24 @@ pub(super) enum Found {
     Nothing(Refusal),
 }
 
-/// The least that was lacking so far.
+/// The compiled contract that differs least from the code on the chain so far.
 struct Closest {
     contract: String,
     choice: SettingsChoice,
     difference: Difference,
+    functions: Option<FunctionsDiffer>,
 }
 
 /// The contracts of a source, with their metadata.
 struct Defined {
     /// The likeliest first.
     contracts: Vec<CompiledContract>,
-    /// So many of them can be meant.
+    /// How many of them can be meant.
     likely: usize,
+    /// Whether the functions of any are those of the code on the chain.
+    possible: bool,
+    /// Of every contract, also of those that cannot be meant.
+    metadata: Vec<String>,
 }
 
 impl Defined {
@@ -110,13 +124,16 @@ impl<'a> Search<'a> {
             chain,
             tail: Auxdata::at_end_of(chain.runtime),
             until: Instant::now() + config.search_time,
+            max_time: config.search_time,
             max_compilations: config.search_compilations,
             compilations: 0,
             hashes: 0,
-            gave_up: false,
+            stopped: None,
             closest: None,
             failure: None,
             creation_only: None,
+            wants_all_code: false,
+            metadata: Vec::new(),
         }
     }
 
@@ -127,6 +144,7 @@ impl<'a> Search<'a> {
             Ok(defined) => defined,
             Err(refusal) => return Ok(Found::Nothing(refusal)),
         };
+        self.metadata.clone_from(&defined.metadata);
         let Some(first) = defined.contracts.first() else {
             return Ok(Found::Nothing(Refusal::NoContract { named: self.request.contract_name.clone() }));
         };
@@ -137,7 +155,7 @@ impl<'a> Search<'a> {
             found = self.try_as_given(&files, &base, &names).await?;
         }
         if found.as_ref().is_none_or(|found| !found.is_exact()) {
-            found = self.ask_oracle(&files, &base, defined).await?.or(found);
+            found = self.search_by_metadata(&files, &base, defined).await?.or(found);
         }
         // Under other settings the creation code would be another.
         if found.is_none() && self.creation_only.is_none() {
@@ -172,57 +190,45 @@ impl<'a> Search<'a> {
         if let Some(refusal) = self.creation_only {
             return refusal;
         }
-        let tried = Tried { compilations: self.compilations, hashes: self.hashes, gave_up: self.gave_up };
+        let tried = Tried { compilations: self.compilations, hashes: self.hashes, stopped: self.stopped };
         match (self.closest, self.failure) {
-            (Some(Closest { contract, choice, difference }), _) => {
-                Refusal::Closest { contract, choice, difference, tried }
+            (Some(Closest { contract, choice, difference, functions }), _) => {
+                Refusal::Closest { contract, choice, difference, functions, tried }
             }
             (None, Some(failure)) => failure,
             (None, None) => Refusal::NothingCompared(tried),
         }
     }
 
-    /// Settings that the code on the chain tells by itself, over those that came with the sources.
+    /// The settings that came with the sources, with the metadata options that the code on the chain shows.
     fn base_settings(&self) -> Settings {
-        let mut settings = self.request.sources.settings.clone().unwrap_or_default();
-        let release = self.compiler.version.release();
-        let hash = self.tail.as_ref().map(|tail| tail.hash());
-        let mut metadata = match settings.remove("metadata") {
-            Some(Value::Object(metadata)) => metadata,
-            _ => Map::new(),
-        };
-        if release >= (0, 6, 0) {
-            match hash {
-                Some(Some(MetadataHash::Bzzr1(_))) => metadata.insert("bytecodeHash".to_owned(), "bzzr1".into()),
-                Some(None) => metadata.insert("bytecodeHash".to_owned(), "none".into()),
-                Some(Some(_)) => metadata.remove("bytecodeHash"),
-                None => None,
-            };
-        }
-        if release >= (0, 8, 18) && hash.is_none() {
-            metadata.insert("appendCBOR".to_owned(), false.into());
-        } else {
-            metadata.remove("appendCBOR");
-        }
-        if !metadata.is_empty() {
-            settings.insert("metadata".to_owned(), metadata.into());
-        }
-        settings
+        let settings = self.request.sources.settings.clone().unwrap_or_default();
+        given::base_settings(settings, self.compiler.version.release(), self.tail.as_ref())
     }
 
     fn may_go_on(&mut self) -> bool {
-        let may = self.compilations < self.max_compilations && Instant::now() < self.until;
-        self.gave_up |= !may;
-        may
+        if self.compilations >= self.max_compilations {
+            self.stopped = Some(Stopped::Compilations(self.max_compilations));
+        } else if Instant::now() >= self.until {
+            self.stopped = Some(Stopped::Time(self.max_time));
+        }
+        self.stopped.is_none()
     }
 
     /// The contracts that may be meant, with their metadata.
     async fn metadata_of(&self, files: &Files, settings: &Settings) -> Result<Result<Defined, Refusal>, VerifyError> {
         let compiled = self.compile(build::input(files, settings, Wanted::Metadata)).await?;
         Ok(compiled.map(|mut contracts| {
+            let metadata = contracts.iter().map(|contract| contract.metadata.clone()).collect();
             contracts.retain(|contract| self.request.means(&contract.file, &contract.name));
-            let likely = selectors::rank(&mut contracts, self.chain.runtime);
-            Defined { contracts, likely }
+            let Ranking { likely, possible } = selectors::rank(&mut contracts, self.chain.runtime);
+            let target = self.request.sources.target.as_ref().and_then(|(file, name)| {
+                contracts.iter().position(|contract| contract.file == *file && contract.name == *name)
+            });
+            if let Some(target) = target {
+                contracts[..=target].rotate_right(1);
+            }
+            Defined { contracts, likely, possible, metadata }
         }))
     }
 
@@ -232,15 +238,35 @@ impl<'a> Search<'a> {
         settings: &Settings,
         contracts: &[(String, String)],
     ) -> Result<Compiled, VerifyError> {
-        self.compilations += 1;
-        let started = Instant::now();
-        let compiled = self.compile(build::input(files, settings, Wanted::Code(contracts))).await?;
-        tracing::debug!(contracts = contracts.len(), took = ?started.elapsed(), "compiled");
+        let wanted = if self.wants_all_code { Wanted::AllCode } else { Wanted::Code(contracts) };
+        let mut compiled = self.compile_outputs(files, settings, wanted).await?;
+        if matches!(compiled, Err(Refusal::Internal(_))) && !self.wants_all_code {
+            // Up to 0.8.3 the code of a contract that an internal library function creates is missing unless it is
+            // an output: "Compiled contract not found".
+            let all = self.compile_outputs(files, settings, Wanted::AllCode).await?;
+            if all.is_ok() {
+                self.wants_all_code = true;
+                compiled = all;
+            }
+        }
         // Some compilers give more than they are asked for.
         Ok(compiled.map(|mut given| {
             given.retain(|one| contracts.iter().any(|(file, name)| *file == one.file && *name == one.name));
             given
         }))
+    }
+
+    async fn compile_outputs(
+        &mut self,
+        files: &Files,
+        settings: &Settings,
+        wanted: Wanted<'_>,
+    ) -> Result<Compiled, VerifyError> {
+        self.compilations += 1;
+        let started = Instant::now();
+        let compiled = self.compile(build::input(files, settings, wanted)).await?;
+        tracing::debug!(took = ?started.elapsed(), "compiled");
+        Ok(compiled)
     }
 
     async fn compile(&self, input: String) -> Result<Compiled, VerifyError> {
@@ -258,6 +284,7 @@ impl<'a> Search<'a> {
         Ok(match read {
             Ok(Ok(output)) => Ok(output.contracts),
             Ok(Err(OutputError::Source(said))) => Err(Refusal::Source(said)),
+            Ok(Err(OutputError::Internal(said))) => Err(Refusal::Internal(said)),
             Ok(Err(error)) => Err(Refusal::Compiler(error.to_string())),
             Err(error) => Err(Refusal::Compiler(error.to_string())),
         })
@@ -270,7 +297,7 @@ impl<'a> Search<'a> {
         settings: &Settings,
         names: &[(String, String)],
     ) -> Result<Option<Box<Match>>, VerifyError> {
-        let choice = choice_in(settings);
+        let choice = given::choice_in(settings);
         match self.compile_code(files, settings, names).await? {
             Ok(compiled) => Ok(self.judge(files, settings, choice, compiled).await?.0),
             Err(refusal) => {
@@ -291,19 +318,5 @@ impl Match {
         let creation = self.comparison.creation.iter().flatten().flat_map(|(found, _)| &found.libraries);
         let mut seen = std::collections::BTreeSet::new();
         runtime.iter().chain(creation).filter(move |(library, _)| seen.insert((*library).clone()))
-    }
-}
-
-/// What settings say of that which is searched for.
-fn choice_in(settings: &Settings) -> SettingsChoice {
-    let optimizer = settings.get("optimizer");
-    let runs = optimizer.and_then(|optimizer| optimizer.get("runs")?.as_u64()).unwrap_or(200);
-    SettingsChoice {
-        optimizer: Optimizer {
-            enabled: optimizer.and_then(|optimizer| optimizer.get("enabled")?.as_bool()).unwrap_or(false),
-            runs: u32::try_from(runs).unwrap_or(u32::MAX),
-        },
-        evm_version: settings.get("evmVersion").and_then(|name| EvmVersion::from_name(name.as_str()?)),
-        via_ir: settings.get("viaIR").and_then(Value::as_bool).unwrap_or(false),
     }
 }

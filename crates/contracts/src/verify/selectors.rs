@@ -1,29 +1,138 @@
-//! Which contract of a source is likely the one on the chain: the one whose functions its code knows.
+//! Which contract of a source is likely the one on the chain, and whether it can be at all: by the functions and other
+//! constants in its code, which no settings change.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt};
 
 use crate::{CompiledContract, Interface, code::own_part};
 
-/// Reads four-byte constants out of code, as dispatchers compare with them.
-fn constants(code: &[u8]) -> HashSet<[u8; 4]> {
+type Selector = [u8; 4];
+
+/// Functions that a message names, of each side.
+const NAMED: usize = 5;
+
+/// The instructions of code: each operation, and what it pushes.
+fn instructions(code: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let mut rest = code;
+    std::iter::from_fn(move || {
+        let (operation, behind) = rest.split_first()?;
+        let width = if (0x60..=0x7f).contains(operation) { usize::from(operation - 0x5f) } else { 0 };
+        let (pushed, behind) = behind.split_at(width.min(behind.len()));
+        rest = behind;
+        Some((*operation, pushed))
+    })
+}
+
+/// A selector that begins with zeros is pushed without them.
+fn as_selector(pushed: &[u8]) -> Option<Selector> {
+    let mut selector = [0; 4];
+    selector.get_mut(4_usize.checked_sub(pushed.len())?..)?.copy_from_slice(pushed);
+    Some(selector)
+}
+
+/// Constants of up to four bytes, as dispatchers compare with them.
+fn constants(code: &[u8]) -> HashSet<Selector> {
+    instructions(code).filter(|(_, pushed)| !pushed.is_empty()).filter_map(|(_, pushed)| as_selector(pushed)).collect()
+}
+
+/// The selectors that the dispatcher at the beginning of code compares with. Only what is surely a dispatcher is read,
+/// so some may be missing, above all of code that was compiled via IR.
+fn dispatched(code: &[u8]) -> HashSet<Selector> {
+    const EQ: u8 = 0x14;
+    const AND: u8 = 0x16;
+    const SHR: u8 = 0x1c;
+    const CALLDATALOAD: u8 = 0x35;
+    const JUMPI: u8 = 0x57;
+    /// Instructions between the load of the selector and its last change.
+    const CHANGES: usize = 8;
     let mut found = HashSet::new();
-    let mut at = 0;
-    while let Some(operation) = code.get(at) {
-        let width = match operation {
-            0x60..=0x7f => usize::from(operation - 0x5f),
-            _ => 0,
-        };
-        if (1..=4).contains(&width)
-            && let Some(bytes) = code.get(at + 1..=at + width)
-        {
-            // One that begins with zeros is pushed without them.
-            let mut selector = [0; 4];
-            selector[4 - width..].copy_from_slice(bytes);
-            found.insert(selector);
+    let code: Vec<(u8, &[u8])> = instructions(code).collect();
+    let Some(load) = code.iter().position(|(operation, _)| *operation == CALLDATALOAD) else { return found };
+    let near = &code[load..code.len().min(load + CHANGES)];
+    let Some(change) = near.iter().position(|(operation, _)| matches!(*operation, AND | SHR)) else { return found };
+    let dispatcher = &code[load + change + 1..];
+    for (at, (operation, _)) in dispatcher.iter().enumerate() {
+        // Pushes, copies, comparisons, jumps, and the revert where nothing fits.
+        if !matches!(operation, 0x10 | 0x11 | &EQ | 0x56 | &JUMPI | 0x5b | 0x5f | 0x60..=0x63 | 0x80..=0x82 | 0xfd) {
+            break;
         }
-        at += 1 + width;
+        let selector = match (operation, dispatcher.get(at.saturating_sub(4)..at)) {
+            (&JUMPI, Some([_, (_, selector), (EQ, _), (_, _)])) if !selector.is_empty() => *selector,
+            (&JUMPI, Some([(_, selector), (0x80..=0x82, _), (EQ, _), (_, _)])) => *selector,
+            _ => continue,
+        };
+        if !selector.is_empty() {
+            found.extend(as_selector(selector));
+        }
     }
     found
+}
+
+/// Functions that one of two codes has and the other has not. Settings do not change them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FunctionsDiffer {
+    /// Signatures that the contract of the source has.
+    pub only_in_source: Vec<String>,
+    pub only_on_chain: Vec<Selector>,
+}
+
+impl FunctionsDiffer {
+    /// None where both have the same functions, as far as can be seen.
+    pub(super) fn between(compiled: &CompiledContract, on_chain: &[u8]) -> Option<Self> {
+        let (ours, theirs) = (constants(&compiled.runtime.bytes), constants(on_chain));
+        let functions = Interface::read(&compiled.abi).functions;
+        let absent = functions.iter().filter(|function| {
+            let selector = function.selector().0;
+            ours.contains(&selector) && !theirs.contains(&selector)
+        });
+        let mut only_on_chain: Vec<Selector> =
+            dispatched(on_chain).into_iter().filter(|selector| !ours.contains(selector)).collect();
+        only_on_chain.sort_unstable();
+        let differ = Self { only_in_source: absent.map(|function| function.signature()).collect(), only_on_chain };
+        (differ != Self::default()).then_some(differ)
+    }
+}
+
+impl fmt::Display for FunctionsDiffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |names: Vec<String>| {
+            let more = names.len().saturating_sub(NAMED);
+            let named = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+            if more > 0 { format!("{named} and {more} more") } else { named }
+        };
+        let ours = list(self.only_in_source.iter().map(|name| crate::shortened(name)).collect());
+        let theirs = list(self.only_on_chain.iter().map(alloy_primitives::hex::encode_prefixed).collect());
+        if !self.only_in_source.is_empty() {
+            write!(f, "The code on the chain does not have the functions {ours} of the source.")?;
+        }
+        if !self.only_on_chain.is_empty() {
+            let space = if self.only_in_source.is_empty() { "" } else { " " };
+            write!(f, "{space}It has functions with the selectors {theirs}, which the source does not have.")?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether most of the long constants in code (texts, topics of events, selectors of calls) are missing in the other:
+/// settings change their order and how they are pushed, but not what they are.
+pub(super) fn has_other_constants(compiled: &[u8], on_chain: &[u8]) -> bool {
+    const FEWEST: usize = 8;
+    let significant = |pushed: &[u8]| {
+        let start = pushed.iter().position(|byte| *byte != 0)?;
+        let end = pushed.iter().rposition(|byte| *byte != 0)?;
+        let kept = pushed.get(start..=end)?;
+        let distinct: HashSet<&u8> = kept.iter().collect();
+        (distinct.len() >= 4).then(|| kept.to_vec())
+    };
+    // Addresses are those of libraries, and not constants.
+    let pushes = |operation: u8| operation == 0x63 || (0x67..=0x7f).contains(&operation) && operation != 0x73;
+    let constants: HashSet<Vec<u8>> = instructions(own_part(on_chain))
+        .filter(|(operation, _)| pushes(*operation))
+        .filter_map(|(_, pushed)| significant(pushed))
+        .collect();
+    let there = constants
+        .iter()
+        .filter(|constant| compiled.windows(constant.len()).any(|window| window == constant.as_slice()));
+    constants.len() >= FEWEST && there.count() * 2 < constants.len()
 }
 
 /// How much of a contract's interface is in code.
@@ -38,7 +147,7 @@ impl Presence {
     const ALL: usize = 1_000;
     const HALF: usize = 500;
 
-    fn of(interface: &Interface, known: &HashSet<[u8; 4]>) -> Self {
+    fn of(interface: &Interface, known: &HashSet<Selector>) -> Self {
         let functions = interface.functions.iter().filter(|function| known.contains(&function.selector().0)).count();
         let share = match interface.functions.len() {
             0 => Self::HALF,
@@ -48,26 +157,48 @@ impl Presence {
     }
 }
 
-/// Orders contracts, the likeliest first, and tells how many of them can be meant: where all functions of one are there,
-/// one with less than half of its own is another. Hints, never proof.
-pub(super) fn rank(contracts: &mut Vec<CompiledContract>, code: &[u8]) -> usize {
-    let known = constants(own_part(code));
+/// Which contracts of a source can be meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ranking {
+    /// The number of those that can; the first is always one of them.
+    pub(super) likely: usize,
+    /// Whether no function of the first is missing in the code on the chain.
+    pub(super) possible: bool,
+}
+
+/// Orders contracts, the likeliest first, and counts those that can be meant. One that has every function of the
+/// dispatcher, and no function that is missing in the code, rules all others out; else every contract may be meant none
+/// of whose functions are missing. These are hints, never proof.
+pub(super) fn rank(contracts: &mut Vec<CompiledContract>, code: &[u8]) -> Ranking {
+    let (own, anywhere, dispatched) = (constants(own_part(code)), constants(code), dispatched(code));
     let mut ranked: Vec<_> = std::mem::take(contracts)
         .into_iter()
         .map(|contract| {
             let interface = Interface::read(&contract.abi);
+            let selectors: HashSet<Selector> = interface.functions.iter().map(|one| one.selector().0).collect();
+            // Zero is pushed by an instruction of its own.
+            let possible = selectors.iter().all(|selector| anywhere.contains(selector) || *selector == [0; 4]);
+            let complete = possible && !selectors.is_empty() && dispatched.is_subset(&selectors);
             // An interface has the functions of its contract, but nothing to construct, and often a name that says so.
             let mut name = contract.name.chars();
             let says_interface = name.next() == Some('I') && name.next().is_some_and(char::is_uppercase);
             let behind = (interface.constructor.is_none(), says_interface);
-            ((std::cmp::Reverse(Presence::of(&interface, &known)), behind), contract)
+            let presence = Presence::of(&interface, &own);
+            let unlikely = (!complete || dispatched.is_empty(), !possible);
+            ((unlikely, std::cmp::Reverse(presence), behind), contract)
         })
         .collect();
     ranked.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let surely = ranked.first().is_some_and(|((first, _), _)| first.0.share == Presence::ALL && first.0.functions > 0);
-    let likely = ranked.iter().take_while(|((own, _), _)| !surely || own.0.share >= Presence::HALF).count();
+    let first = ranked.first().map(|((unlikely, ..), _)| *unlikely);
+    let surely =
+        ranked.first().is_some_and(|((_, first, _), _)| first.0.share == Presence::ALL && first.0.functions > 0);
+    let is_likely = |unlikely: (bool, bool), presence: &Presence| {
+        Some(unlikely) == first && !unlikely.1 && (!surely || presence.share >= Presence::HALF)
+    };
+    let likely = ranked.iter().take_while(|((unlikely, presence, _), _)| is_likely(*unlikely, &presence.0)).count();
+    let likely = likely.max(1).min(ranked.len());
     contracts.extend(ranked.into_iter().map(|(_, contract)| contract));
-    likely
+    Ranking { likely, possible: first.is_some_and(|(_, impossible)| !impossible) }
 }
 
 #[cfg(test)]
@@ -103,22 +234,88 @@ mod tests {
             contract("Coin", &["totalSupply", "owner"]),
             contract("More", &["totalSupply", "owner", "name"]),
         ];
-        assert_eq!(rank(&mut contracts, &code), 4);
+        assert_eq!(rank(&mut contracts, &code).likely, 3, "those with functions that are not there are ruled out");
         let names: Vec<&str> = contracts.iter().map(|contract| contract.name.as_str()).collect();
-        assert_eq!(names, ["Coin", "Base", "More", "Nothing", "Other"]);
+        assert_eq!(names, ["Coin", "Base", "Nothing", "More", "Other"]);
     }
 
     #[test]
     fn a_contract_that_is_created_does_not_stand_for_its_maker() {
-        // createPair(), then code that begins anew, of one with totalSupply() and owner().
+        // createPair(), then the code of another contract, with totalSupply() and owner().
         let code = hex!("6080604052639e78fb4f14fe60806040526318160ddd14638da5cb5b14");
         let mut contracts = vec![
             contract("Pair", &["totalSupply", "owner"]),
             contract("Math", &[]),
             contract("Maker", &["createPair"]),
         ];
-        assert_eq!(rank(&mut contracts, &code), 2, "those without functions stay possible");
+        assert_eq!(rank(&mut contracts, &code).likely, 2, "those without functions stay possible");
         assert_eq!(contracts[0].name, "Maker");
         assert_eq!(contracts[2].name, "Pair");
+    }
+
+    /// The beginning of real code: three functions, as solc 0.8.20 dispatches to them.
+    const DISPATCHER: &str = "608060405234801561000f575f80fd5b506004361061003f575f3560e01c806318160ddd146100435780638da5cb5b1461006157806306fdde031461007f575b5f80fd5b61004b61009b565b";
+
+    #[test]
+    fn the_dispatcher_of_every_age_is_read() {
+        let read = |code: &str| {
+            let mut found: Vec<String> = dispatched(&hex::decode(code).unwrap()).into_iter().map(hex::encode).collect();
+            found.sort();
+            found
+        };
+        assert_eq!(read(DISPATCHER), ["06fdde03", "18160ddd", "8da5cb5b"]);
+        let old = "6060604052600436106100615763ffffffff7c01000000000000000000000000000000000000000000000000000000006000350416630c55699c81146100665780636d4ce63c1461008b575b600080fd5b";
+        assert_eq!(read(old), ["0c55699c", "6d4ce63c"]);
+        let halved = "5f3560e01c8063a9059cbb116100215780630c55699c146100305780630000000114610040575b5f80fd5b";
+        assert_eq!(read(halved), ["00000001", "0c55699c"], "a bound that halves the list is no function");
+        assert_eq!(read("608060405200"), [] as [&str; 0]);
+        assert_eq!(read(""), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn the_only_contract_with_all_functions_of_the_dispatcher_rules_out_its_ancestors() {
+        let mut contracts = vec![
+            contract("Owned", &["owner"]),
+            contract("Nothing", &[]),
+            contract("Coin", &["totalSupply", "owner", "name"]),
+        ];
+        let code = hex::decode(DISPATCHER).unwrap();
+        assert_eq!(rank(&mut contracts, &code), Ranking { likely: 1, possible: true });
+        let mut strange = vec![contract("Strange", &["mint"])];
+        assert_eq!(rank(&mut strange, &code), Ranking { likely: 1, possible: false });
+        assert_eq!(contracts[0].name, "Coin");
+    }
+
+    #[test]
+    fn functions_that_one_side_has_are_named() {
+        let on_chain = hex::decode(DISPATCHER).unwrap();
+        let mut other = contract("Coin", &["totalSupply", "owner", "mint"]);
+        other.runtime.bytes = hex!("6318160ddd638da5cb5b631249c58b").to_vec();
+        let differ = FunctionsDiffer::between(&other, &on_chain).unwrap();
+        assert_eq!(differ.only_in_source, ["mint()"]);
+        assert_eq!(differ.only_on_chain, [hex!("06fdde03")]);
+        let said = differ.to_string();
+        assert!(said.contains("does not have the functions mint() of the source"), "{said}");
+        assert!(said.contains("0x06fdde03"), "{said}");
+
+        // A selector that the code has for another reason than its interface is no difference.
+        let mut same = contract("Coin", &["totalSupply", "owner"]);
+        same.runtime.bytes = hex!("6318160ddd638da5cb5b6306fdde03").to_vec();
+        assert_eq!(FunctionsDiffer::between(&same, &on_chain), None);
+    }
+
+    #[test]
+    fn constants_tell_other_sources_whatever_their_order_and_their_pushes() {
+        let texts: Vec<String> = (0..10_u8).map(|number| hex::encode([number, 0x11, 0x47, number ^ 0x5a])).collect();
+        let code =
+            |texts: &[String]| hex::decode(texts.iter().map(|text| format!("63{text}50")).collect::<String>()).unwrap();
+        let (on_chain, mut turned) = (code(&texts), texts.clone());
+        turned.reverse();
+        assert!(!has_other_constants(&code(&turned), &on_chain));
+        let padded: String = texts.iter().map(|text| format!("7f{text}{}50", "00".repeat(28))).collect();
+        assert!(!has_other_constants(&hex::decode(padded).unwrap(), &on_chain));
+        assert!(!has_other_constants(&code(&texts[4..]), &on_chain), "most of them are there");
+        assert!(has_other_constants(&code(&texts[6..]), &on_chain));
+        assert!(!has_other_constants(&[], &code(&texts[..5])), "too few to tell");
     }
 }

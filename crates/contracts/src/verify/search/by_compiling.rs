@@ -1,25 +1,32 @@
-//! The way by compiling, where the code tells no hash or none was hit.
+//! The search by compiling, where the code holds no hash or no candidate has it.
 
 use super::{Files, Match, Search, Settings};
 use crate::{
     matching::Difference,
     settings::{Candidates, Fingerprint, SettingsChoice, Trial},
-    verify::{Refusal, VerifyError},
+    verify::{Refusal, VerifyError, refusal::Stopped},
 };
 
+/// Compilations after which the search ends unless the length of one was near to that of the code on the chain.
+const FAR_COMPILATIONS: u32 = 8;
+
 impl Search<'_> {
-    /// Tries settings by compiling, in the order that the looks of the code suggest.
+    /// Tries settings by compiling, in the order that the fingerprint of the code suggests.
     pub(super) async fn try_by_compiling(
         &mut self,
         files: &Files,
         base: &Settings,
         names: &[(String, String)],
     ) -> Result<Option<Box<Match>>, VerifyError> {
-        let looks = Fingerprint::of(self.chain.runtime);
-        let mut candidates = Candidates::new(&self.compiler.version, &looks, self.request.given());
+        let fingerprint = Fingerprint::of(self.chain.runtime);
+        let mut candidates = Candidates::new(&self.compiler.version, &fingerprint, self.request.given());
         let mut last = None;
+        let mut came_near = false;
         while let Some(choice) = candidates.next(last) {
-            if !self.may_go_on() || self.is_all_but_there(choice) {
+            if !came_near && self.compilations >= FAR_COMPILATIONS {
+                self.stopped = Some(Stopped::NothingNear);
+            }
+            if !self.may_go_on() || self.only_source_differs(choice) {
                 break;
             }
             let mut settings = base.clone();
@@ -40,19 +47,20 @@ impl Search<'_> {
             if let Some(found) = found {
                 return self.with_libraries(files, base, choice, found).await.map(Some);
             }
+            came_near |= matches!(trial, Trial::Near(_));
             last = Some(trial);
         }
         Ok(None)
     }
 
-    /// Whether a few bytes are all that differs under other rules than those of the next choice: then the settings are
-    /// found, and it is the source that is another.
-    fn is_all_but_there(&self, next: SettingsChoice) -> bool {
+    /// Whether so few bytes differ that the settings are found, and only the source is another: other settings would
+    /// change more than that.
+    fn only_source_differs(&self, next: SettingsChoice) -> bool {
         self.closest.as_ref().is_some_and(|closest| {
             let same_rules = (closest.choice.evm_version, closest.choice.via_ir) == (next.evm_version, next.via_ir);
-            let few = matches!(closest.difference, Difference::Code { differing, on_chain_length, .. }
-                if differing * 100 <= on_chain_length);
-            few && !same_rules
+            let one_in = if same_rules { 500 } else { 100 };
+            matches!(closest.difference, Difference::Code { differing, on_chain_length, .. }
+                if differing * one_in <= on_chain_length)
         })
     }
 }

@@ -1,4 +1,5 @@
-//! The way by the metadata: its hash stands in the code, so settings and file names are tried on it without compiling.
+//! The search by metadata: its hash is in the code, so candidate settings and file names are tried on its text without
+//! compiling.
 
 use std::time::{Duration, Instant};
 
@@ -8,18 +9,23 @@ use serde_json::{Map, json};
 use super::{Defined, Files, Match, Search, Settings};
 use crate::{
     Auxdata, CompiledContract, MetadataHash,
-    settings::{EvmVersion, Hit, MetadataTemplate, Optimizer, Oracle, SettingsChoice, all_choices, likely_paths},
+    settings::{
+        EvmVersion, Fingerprint, Hit, MetadataSearch, MetadataTemplate, Optimizer, SettingsChoice, all_choices,
+        all_runs, likely_paths, replace_sources,
+    },
     verify::{VerifyError, build},
 };
 
 /// Contracts of a source whose metadata is tried.
-const ASKED: usize = 6;
+const SEARCHED_CONTRACTS: usize = 6;
 /// File names that are tried with every combination of settings; the others with usual ones.
 const FIRST_PATHS: usize = 16;
-/// For trying settings on metadata, over all variants of a source.
-const ORACLE_TIME: Duration = Duration::from_secs(4);
+/// File names that are tried with every number of runs.
+const ALL_RUNS_PATHS: usize = 3;
+/// For hashing candidates, over all variants of a source.
+const METADATA_SEARCH_TIME: Duration = Duration::from_secs(4);
 
-/// What came of trying hashes.
+/// The result of hashing candidates.
 struct Searched<T> {
     hit: Option<T>,
     tried: u64,
@@ -31,57 +37,107 @@ impl<T> Default for Searched<T> {
     }
 }
 
+/// Which candidates are tried.
+#[derive(Debug, Clone)]
+enum CandidateSet {
+    /// Every combination of what people use.
+    Common,
+    /// Every number of runs, for these EVM versions.
+    AllRuns { versions: Vec<Option<EvmVersion>>, via_ir: bool },
+}
+
 impl Search<'_> {
     /// Tries settings and file names on the metadata, for each way in which the source may have been changed on its way
-    /// here; what hits the hash is compiled.
-    pub(super) async fn ask_oracle(
+    /// here; what has the hash is compiled.
+    pub(super) async fn search_by_metadata(
         &mut self,
         files: &Files,
         base: &Settings,
         defined: Defined,
     ) -> Result<Option<Box<Match>>, VerifyError> {
         let Some(wanted) = self.tail.as_ref().and_then(Auxdata::hash) else { return Ok(None) };
-        let until = self.until.min(Instant::now() + ORACLE_TIME);
-        let variants = build::variants(files);
-        let mut ways: Vec<(&Files, Settings)> = variants.iter().map(|files| (files, base.clone())).collect();
-        // Rare, and slow to try: all of the source stands behind the settings then.
-        ways.push((files, with_literal_content(base)));
-        let mut first = Some(defined);
-        for (files, settings) in ways {
-            let defined = match first.take() {
-                Some(defined) => defined,
-                None => match self.metadata_of(files, &settings).await? {
-                    Ok(defined) => defined,
-                    Err(_) => continue,
-                },
-            };
-            let searched = self.search_all(&defined, wanted, until).await;
-            self.hashes += searched.tried;
-            if let Some((place, hit)) = searched.hit
-                && let Some(contract) = defined.contracts.get(place)
-            {
-                tracing::debug!(?hit, tried = self.hashes, "the hash of the metadata is hit");
-                if let Some(found) = self.compile_hit(files, &settings, contract, &hit, &[]).await? {
+        let until = self.until.min(Instant::now() + METADATA_SEARCH_TIME);
+        let variants: Vec<(Files, Defined)> = build::variants(files)
+            .into_iter()
+            .filter_map(|variant| defined.with_sources(files, &variant).map(|defined| (variant, defined)))
+            .collect();
+        for candidates in [CandidateSet::Common, self.all_runs()] {
+            // The hash covers the functions as well.
+            if !defined.possible && !matches!(candidates, CandidateSet::Common) {
+                return Ok(None);
+            }
+            for (files, defined) in &variants {
+                if let Some(found) = self.search_variant(files, base, defined, wanted, until, &candidates).await? {
                     return Ok(Some(found));
                 }
             }
-            tracing::debug!(tried = self.hashes, "the hash of the metadata is not hit");
-            if Instant::now() >= until {
-                break;
-            }
         }
-        Ok(None)
+        // Rare, and slow to try: all of the source is behind the settings then.
+        if self.stopped.is_some() {
+            return Ok(None);
+        }
+        let settings = with_literal_content(base);
+        match self.metadata_of(files, &settings).await? {
+            Ok(defined) if Instant::now() < until => {
+                self.search_variant(files, &settings, &defined, wanted, until, &CandidateSet::Common).await
+            }
+            _ => Ok(None),
+        }
     }
 
-    /// Tries the hashes of all contracts that can be meant.
-    async fn search_all(&self, defined: &Defined, wanted: MetadataHash, until: Instant) -> Searched<(usize, Hit)> {
+    /// Every number of runs, under the rules of the chain that the code on the chain shows.
+    fn all_runs(&self) -> CandidateSet {
+        let fingerprint = Fingerprint::of(self.chain.runtime);
+        let compiler = &self.compiler.version;
+        let default = EvmVersion::default_of(compiler);
+        let versions = match default {
+            None => vec![None],
+            Some(version) if fingerprint.allows(version) => vec![default],
+            Some(_) => EvmVersion::named_by(compiler)
+                .into_iter()
+                .rev()
+                .filter(|version| fingerprint.allows(*version))
+                .map(Some)
+                .collect(),
+        };
+        CandidateSet::AllRuns { versions, via_ir: fingerprint.via_ir == Some(true) }
+    }
+
+    async fn search_variant(
+        &mut self,
+        files: &Files,
+        settings: &Settings,
+        defined: &Defined,
+        wanted: MetadataHash,
+        until: Instant,
+        candidates: &CandidateSet,
+    ) -> Result<Option<Box<Match>>, VerifyError> {
+        let searched = self.search_contracts(defined, wanted, until, candidates).await;
+        self.hashes += searched.tried;
+        tracing::debug!(hit = ?searched.hit, tried = self.hashes, "metadata searched");
+        let Some((contract, hit)) = searched.hit else { return Ok(None) };
+        self.compile_hit(files, settings, contract, &hit, &[]).await
+    }
+
+    /// Tries the metadata of all contracts that can be meant.
+    async fn search_contracts<'b>(
+        &self,
+        defined: &'b Defined,
+        wanted: MetadataHash,
+        until: Instant,
+        candidates: &CandidateSet,
+    ) -> Searched<(&'b CompiledContract, Hit)> {
         let mut tried = 0;
-        for (place, contract) in defined.likely(ASKED).iter().enumerate() {
+        let contracts = match candidates {
+            CandidateSet::Common => SEARCHED_CONTRACTS,
+            CandidateSet::AllRuns { .. } => 1,
+        };
+        for contract in defined.likely(contracts) {
             let others = defined.contracts.iter().map(|other| other.name.as_str());
-            let searched = self.search_metadata(contract, others, wanted, until, &[]).await;
+            let searched = self.search_metadata(contract, others, wanted, until, &[], candidates).await;
             tried += searched.tried;
             if let Some(hit) = searched.hit {
-                return Searched { hit: Some((place, hit)), tried };
+                return Searched { hit: Some((contract, hit)), tried };
             }
         }
         Searched { hit: None, tried }
@@ -94,24 +150,31 @@ impl Search<'_> {
         wanted: MetadataHash,
         until: Instant,
         libraries: &[(String, Address)],
+        candidates: &CandidateSet,
     ) -> Searched<Hit> {
         let single = self.request.sources.single_file().is_some();
         let paths = if single { likely_paths(&contract.name, others) } else { vec![contract.file.clone()] };
         let (metadata, compiler) = (contract.metadata.clone(), self.compiler.version.clone());
-        let libraries = libraries.to_vec();
+        let (libraries, candidates) = (libraries.to_vec(), candidates.clone());
         let work = tokio::task::spawn_blocking(move || {
             let Some(template) = MetadataTemplate::new(&metadata) else { return Searched::default() };
-            let oracle = Oracle::new(&template, wanted);
-            let all = all_choices(&template, &compiler);
-            let default = EvmVersion::default_of(&compiler);
-            let is_usual = |choice: &&SettingsChoice| {
-                let by_itself = choice.evm_version.is_none_or(|own| Some(own) == default);
-                by_itself && (choice.optimizer.enabled || choice.optimizer == Optimizer::OFF)
+            let first = |most: usize| paths[..paths.len().min(most)].to_vec();
+            let steps: Vec<(Vec<String>, Vec<SettingsChoice>)> = match candidates {
+                CandidateSet::Common => {
+                    let all = all_choices(&template, &compiler);
+                    let default = EvmVersion::default_of(&compiler);
+                    let usual = all.iter().filter(|choice| is_usual(choice, default)).copied().collect();
+                    vec![(paths.clone(), usual), (first(FIRST_PATHS), all)]
+                }
+                CandidateSet::AllRuns { versions, via_ir } => {
+                    let runs = |version: Option<EvmVersion>| all_runs(version, via_ir);
+                    versions.into_iter().map(|version| (first(ALL_RUNS_PATHS), runs(version))).collect()
+                }
             };
-            let usual: Vec<SettingsChoice> = all.iter().filter(is_usual).copied().collect();
+            let mut search = MetadataSearch::new(&template, wanted);
             let mut tried = 0;
-            for (paths, choices) in [(&paths[..], &usual), (&paths[..paths.len().min(FIRST_PATHS)], &all)] {
-                let (hit, more) = oracle.search(paths, choices, &libraries, until);
+            for (paths, choices) in steps {
+                let (hit, more) = search.search(&paths, &choices, &libraries, until);
                 tried += more;
                 if hit.is_some() {
                     return Searched { hit, tried };
@@ -151,7 +214,7 @@ impl Search<'_> {
         }
     }
 
-    /// Addresses of libraries may have been among the settings: with them the hash may be hit after all.
+    /// Addresses of libraries may have been among the settings: with them the hash may be found after all.
     pub(super) async fn with_libraries(
         &mut self,
         files: &Files,
@@ -168,14 +231,34 @@ impl Search<'_> {
         }
         let mut settings = base.clone();
         choice.apply(&mut settings);
-        let others = std::iter::empty();
-        let until = self.until.min(Instant::now() + ORACLE_TIME);
-        let searched = self.search_metadata(&found.compiled, others, wanted, until, &libraries).await;
+        let (others, common) = (std::iter::empty(), CandidateSet::Common);
+        let until = self.until.min(Instant::now() + METADATA_SEARCH_TIME);
+        let searched = self.search_metadata(&found.compiled, others, wanted, until, &libraries, &common).await;
         self.hashes += searched.tried;
         let Some(hit) = searched.hit else { return Ok(found) };
         let better = self.compile_hit(files, &settings, &found.compiled, &hit, &libraries).await?;
         Ok(better.filter(|better| better.is_exact()).unwrap_or(found))
     }
+}
+
+impl Defined {
+    /// The same contracts of sources that differ in their line ends: only the hashes of the sources change. None where
+    /// these are not known.
+    fn with_sources(&self, files: &Files, variant: &Files) -> Option<Self> {
+        let mut contracts = self.contracts.clone();
+        if variant != files {
+            for contract in contracts.iter_mut().take(self.likely) {
+                contract.metadata = replace_sources(&contract.metadata, files, variant)?;
+            }
+        }
+        Some(Self { contracts, metadata: Vec::new(), ..*self })
+    }
+}
+
+/// Whether nothing is set but the optimizer and IR.
+fn is_usual(choice: &SettingsChoice, default: Option<EvmVersion>) -> bool {
+    let by_itself = choice.evm_version.is_none_or(|version| Some(version) == default);
+    by_itself && (choice.optimizer.enabled || choice.optimizer == Optimizer::OFF)
 }
 
 fn with_literal_content(settings: &Settings) -> Settings {

@@ -1,11 +1,21 @@
-//! What was compiled, held against the chain.
+//! The comparison of what was compiled with the chain.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use alloy_primitives::B256;
+use serde::{Deserialize, de::IgnoredAny};
 
 use super::{Closest, Files, Match, Search, Settings};
 use crate::{
-    CompiledContract,
+    Auxdata, CompiledContract,
+    code::hash_metadata,
     matching::{Comparison, Deployed, Difference, compare},
-    settings::{SettingsChoice, Trial},
-    verify::{Refusal, VerifyError, build},
+    settings::{Filling, MetadataTemplate, SettingsChoice, Trial, replace_sources},
+    verify::{
+        Refusal, VerifyError, build,
+        refusal::Stopped,
+        selectors::{FunctionsDiffer, has_other_constants},
+    },
 };
 
 impl Search<'_> {
@@ -19,13 +29,10 @@ impl Search<'_> {
     ) -> Result<(Option<Box<Match>>, Trial), VerifyError> {
         let mut best: Option<Box<Match>> = None;
         let mut nearest: Option<(u64, Trial)> = None;
+        let mut others = 0;
+        let compared = compiled.len();
         for contract in compiled {
-            let mut comparison = compare(&contract, None, self.chain);
-            let mut altered = None;
-            if comparison.wants_altered() {
-                altered = self.compile_altered(files, settings, &contract).await?;
-                comparison = compare(&contract, altered.as_ref(), self.chain);
-            }
+            let (comparison, altered) = self.compare(files, settings, choice, &contract).await?;
             match &comparison.runtime {
                 Ok(runtime) => {
                     // Of two that give the running code, the one whose constructor ran.
@@ -54,11 +61,84 @@ impl Search<'_> {
                     if nearest.as_ref().is_none_or(|(least, _)| distance < *least) && distance != u64::MAX {
                         nearest = Some((distance, trial(&contract, self.chain)));
                     }
-                    self.note(&contract, choice, difference.clone());
+                    let functions = FunctionsDiffer::between(&contract, self.chain.runtime);
+                    let other = functions.is_some() || has_other_constants(&contract.runtime.bytes, self.chain.runtime);
+                    others += usize::from(other || *difference == Difference::NoCode);
+                    self.note(&contract, choice, difference.clone(), functions);
                 }
             }
         }
-        Ok((best, nearest.map_or(Trial::Near, |(_, trial)| trial)))
+        if best.is_none() && compared > 0 && others == compared && self.closest.is_some() {
+            self.stopped = Some(Stopped::OtherSource);
+        }
+        Ok((best, nearest.map_or(Trial::Failed, |(_, trial)| trial)))
+    }
+
+    /// Compares, and finds out where metadata of other contracts is in the code if nothing else differs. Gives the altered
+    /// contract that showed it, too.
+    async fn compare(
+        &mut self,
+        files: &Files,
+        settings: &Settings,
+        choice: SettingsChoice,
+        contract: &CompiledContract,
+    ) -> Result<(Comparison, Option<CompiledContract>), VerifyError> {
+        let comparison = compare(contract, None, self.chain);
+        if !comparison.wants_altered() {
+            return Ok((comparison, None));
+        }
+        if let Some(altered) = self.alter_known_metadata(files, choice, contract) {
+            let comparison = compare(contract, Some(&altered), self.chain);
+            if comparison.runtime.is_ok() && !matches!(comparison.creation, Some(Err(_))) {
+                return Ok((comparison, Some(altered)));
+            }
+        }
+        Ok(match self.compile_altered(files, settings, contract).await? {
+            Some(altered) => (compare(contract, Some(&altered), self.chain), Some(altered)),
+            None => (comparison, None),
+        })
+    }
+
+    /// The contract as other comments would make it, without compiling: the hashes of the metadata of all contracts are
+    /// known, and where code holds one of them, that is metadata.
+    ///
+    /// Only metadata that covers every source of this contract counts. Then no constant of the contract can be its hash:
+    /// the hash would have to be chosen before the text that it is made of. A constant in one file can well be the hash of
+    /// metadata that speaks of other files only.
+    fn alter_known_metadata(
+        &self,
+        files: &Files,
+        choice: SettingsChoice,
+        contract: &CompiledContract,
+    ) -> Option<CompiledContract> {
+        let kind = Auxdata::at_end_of(&contract.runtime.bytes)?.hash()?.kind();
+        let sent = &self.request.sources;
+        let path = sent.single_file().and_then(|_| files.keys().next()).map(String::as_str);
+        // A single file may have got another name.
+        let files: Files = match path {
+            Some(_) => sent.files.keys().cloned().zip(files.values().cloned()).collect(),
+            None => files.clone(),
+        };
+        let mut hashes: Vec<B256> = Vec::new();
+        // A single file is covered by the metadata of every contract in it, whatever name it got.
+        let own = if path.is_some() { BTreeSet::new() } else { source_names(&contract.metadata)? };
+        let covering = |metadata: &&String| source_names(metadata).is_some_and(|names| names.is_superset(&own));
+        for metadata in self.metadata.iter().filter(covering) {
+            let changed = replace_sources(metadata, &sent.files, &files);
+            let metadata = changed.as_deref().unwrap_or(metadata);
+            let mut filled = Vec::new();
+            if let Some(template) = MetadataTemplate::new(metadata) {
+                template.fill(&Filling { path, choice, libraries: None }, &mut filled);
+            }
+            let texts = [metadata.as_bytes(), filled.as_slice()];
+            hashes.extend(texts.iter().filter_map(|text| hash_metadata(kind, text)).map(|hash| hash.digest()));
+        }
+        let mut altered = contract.clone();
+        let mut found = 0;
+        for code in [&mut altered.runtime.bytes, &mut altered.creation.bytes] {
+            found += flip(code, &hashes);
+        }
+        (found > 0).then_some(altered)
     }
 
     async fn compile_altered(
@@ -72,21 +152,47 @@ impl Search<'_> {
         Ok(compiled.ok().and_then(|compiled| compiled.into_iter().next()))
     }
 
-    fn note(&mut self, contract: &CompiledContract, choice: SettingsChoice, difference: Difference) {
+    fn note(
+        &mut self,
+        contract: &CompiledContract,
+        choice: SettingsChoice,
+        difference: Difference,
+        functions: Option<FunctionsDiffer>,
+    ) {
         let closer = self.closest.as_ref().is_none_or(|closest| difference.distance() < closest.difference.distance());
         if closer && difference != Difference::NoCode {
-            self.closest = Some(Closest { contract: contract.name.clone(), choice, difference });
+            self.closest = Some(Closest { contract: contract.name.clone(), choice, difference, functions });
         }
     }
 }
 
-fn trial(contract: &CompiledContract, chain: Deployed<'_>) -> Trial {
-    /// Lengths that differ by no more than one in so many bytes are near.
-    const NEAR: usize = 40;
-    let (compiled, on_chain) = (contract.runtime.bytes.len(), chain.runtime.len());
-    match compiled.cmp(&on_chain) {
-        _ if compiled.abs_diff(on_chain) * NEAR <= on_chain => Trial::Near,
-        std::cmp::Ordering::Less => Trial::Shorter,
-        _ => Trial::Longer,
+/// The names of the sources that metadata speaks of.
+fn source_names(metadata: &str) -> Option<BTreeSet<String>> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        sources: BTreeMap<String, IgnoredAny>,
     }
+    let metadata: Metadata = serde_json::from_str(metadata).ok()?;
+    Some(metadata.sources.into_keys().collect())
+}
+
+/// Changes every byte of the hashes that code holds; gives the number of places.
+fn flip(code: &mut [u8], hashes: &[B256]) -> usize {
+    let places: Vec<usize> = code
+        .windows(B256::len_bytes())
+        .enumerate()
+        .filter(|(_, window)| hashes.iter().any(|hash| hash.as_slice() == *window))
+        .map(|(place, _)| place)
+        .collect();
+    for place in &places {
+        for byte in code.iter_mut().skip(*place).take(B256::len_bytes()) {
+            *byte = !*byte;
+        }
+    }
+    places.len()
+}
+
+fn trial(contract: &CompiledContract, chain: Deployed<'_>) -> Trial {
+    let (compiled, on_chain) = (contract.runtime.bytes.len(), chain.runtime.len());
+    Trial::of_lengths(compiled, on_chain)
 }

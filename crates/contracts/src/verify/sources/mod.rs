@@ -1,5 +1,11 @@
+//! Source code in every form in which people have it.
+
+mod error;
+mod metadata_json;
+
 use std::collections::BTreeMap;
 
+pub use error::{MissingSource, SourcesError};
 use serde_json::{Map, Value};
 
 /// Files of one request at most, and characters of a name.
@@ -7,35 +13,25 @@ const MAX_FILES: usize = 2_000;
 const MAX_NAME: usize = 512;
 /// The name of a file that came without one.
 const UNNAMED: &str = "contract.sol";
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Source code in one of the forms in which people have it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sources {
     /// By name. Names are keys and nothing else: no file of any disk is meant.
     pub(super) files: BTreeMap<String, String>,
-    /// The settings of standard JSON input.
+    /// The settings of standard JSON input, or those of a metadata.json.
     pub(super) settings: Option<Map<String, Value>>,
+    /// The contract that a metadata.json belongs to, by file and name.
+    pub(super) target: Option<(String, String)>,
     unnamed: bool,
 }
 
-/// Why source code cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SourcesError {
-    #[error("is empty")]
-    Empty,
-    #[error("looks like JSON, but is not: {0}")]
-    NotJson(String),
-    #[error("is standard JSON input of another language than Solidity")]
-    OtherLanguage,
-    #[error("has a source without content; sources by urls are not fetched")]
-    NoContent,
-    #[error("has more than {MAX_FILES} files, or one with a name of more than {MAX_NAME} characters")]
-    TooMany,
-}
-
 impl Sources {
-    /// Reads a single file, several files as a JSON object, standard JSON input, or that in one more pair of braces.
+    /// Reads a single file, several files as a JSON object, standard JSON input, that in one more pair of braces, a
+    /// metadata.json with the content of its sources, or one beside its files.
     pub fn read(text: &str) -> Result<Self, SourcesError> {
+        let text = without_mark(text);
         let trimmed = text.trim();
         if trimmed.is_empty() {
             return Err(SourcesError::Empty);
@@ -47,30 +43,41 @@ impl Sources {
         };
         let Some(json) = json else {
             let files = BTreeMap::from([(UNNAMED.to_owned(), text.to_owned())]);
-            return Ok(Self { files, settings: None, unnamed: true });
+            return Ok(Self { files, settings: None, target: None, unnamed: true });
         };
         let object: Map<String, Value> =
             serde_json::from_str(&json).map_err(|error| SourcesError::NotJson(error.to_string()))?;
+        if metadata_json::is_metadata(&object) {
+            return metadata_json::read(object, &BTreeMap::new());
+        }
         if object.contains_key("language") || object.get("sources").is_some_and(Value::is_object) {
             return Self::from_standard(object);
         }
-        Ok(Self { files: read_files(&object)?, settings: None, unnamed: false })
+        if let Some((metadata, files)) = metadata_json::find_beside_files(&object) {
+            return metadata_json::read(metadata, &files);
+        }
+        match object.get("files") {
+            Some(Value::Object(files)) if !files.contains_key("content") => Ok(Self::from_files(read_files(files)?)),
+            _ => Ok(Self::from_files(read_files(&object)?)),
+        }
+    }
+
+    fn from_files(files: BTreeMap<String, String>) -> Self {
+        Self { files, settings: None, target: None, unnamed: false }
     }
 
     fn from_standard(mut object: Map<String, Value>) -> Result<Self, SourcesError> {
-        if object.get("language").is_some_and(|language| language != "Solidity") {
-            return Err(SourcesError::OtherLanguage);
-        }
+        must_be_solidity(&object)?;
         let Some(Value::Object(sources)) = object.remove("sources") else { return Err(SourcesError::Empty) };
         let mut settings = match object.remove("settings") {
             Some(Value::Object(settings)) => settings,
             _ => Map::new(),
         };
-        // What is asked of the compiler is ours to say; what changes the code stays.
-        for ours in ["outputSelection", "modelChecker", "stopAfter", "compilationTarget"] {
-            settings.remove(ours);
+        // The verifier chooses the outputs; what changes the code stays.
+        for unused in ["outputSelection", "modelChecker", "stopAfter", "compilationTarget"] {
+            settings.remove(unused);
         }
-        Ok(Self { files: read_files(&sources)?, settings: Some(settings), unnamed: false })
+        Ok(Self { settings: Some(settings), ..Self::from_files(read_files(&sources)?) })
     }
 
     /// The content of the only file, where it came without a name.
@@ -79,18 +86,38 @@ impl Sources {
     }
 }
 
+fn must_be_solidity(object: &Map<String, Value>) -> Result<(), SourcesError> {
+    match object.get("language") {
+        Some(language) if language != "Solidity" => Err(SourcesError::OtherLanguage),
+        _ => Ok(()),
+    }
+}
+
+/// No compiler takes a file that starts with a byte-order mark, so no code was made of one: editors add it.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
+}
+
 fn read_files(sources: &Map<String, Value>) -> Result<BTreeMap<String, String>, SourcesError> {
     if sources.is_empty() {
         return Err(SourcesError::Empty);
     }
-    if sources.len() > MAX_FILES || sources.keys().any(|name| name.chars().count() > MAX_NAME) {
-        return Err(SourcesError::TooMany);
-    }
+    check_names(sources)?;
     let content = |(name, source): (&String, &Value)| match source.get("content") {
-        Some(Value::String(content)) => Ok((name.clone(), content.clone())),
-        _ => Err(SourcesError::NoContent),
+        Some(Value::String(content)) => Ok((name.clone(), without_mark(content).to_owned())),
+        _ => Err(SourcesError::NoContent { name: name.clone() }),
     };
     sources.iter().map(content).collect()
+}
+
+fn check_names(sources: &Map<String, Value>) -> Result<(), SourcesError> {
+    if sources.len() > MAX_FILES {
+        return Err(SourcesError::TooManyFiles);
+    }
+    match sources.keys().find(|name| name.chars().count() > MAX_NAME) {
+        Some(name) => Err(SourcesError::LongName { start: name.clone() }),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -98,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_is_told_by_its_looks() {
+    fn every_form_is_recognised() {
         let single = Sources::read("pragma solidity ^0.8.0;\ncontract A {}\n").unwrap();
         assert_eq!(single.single_file(), Some("pragma solidity ^0.8.0;\ncontract A {}\n"));
 
@@ -123,7 +150,22 @@ mod tests {
         assert!(matches!(refused("{{}"), SourcesError::NotJson(_)));
         assert_eq!(refused(r#"{"language":"Vyper","sources":{}}"#), SourcesError::OtherLanguage);
         let urls = r#"{"language":"Solidity","sources":{"A.sol":{"urls":["file:///etc/passwd"]}}}"#;
-        assert_eq!(refused(urls), SourcesError::NoContent);
-        assert_eq!(refused(r#"{"A.sol":"text"}"#), SourcesError::NoContent);
+        let no_content = SourcesError::NoContent { name: "A.sol".to_owned() };
+        assert_eq!(refused(urls), no_content);
+        assert_eq!(refused(r#"{"A.sol":"text"}"#), no_content);
+        assert_eq!(no_content.to_string(), "has no content for the source A.sol: send its text, URLs are not fetched");
+        let long = refused(&format!(r#"{{"{}":{{"content":""}}}}"#, "x".repeat(100_000)));
+        assert!(matches!(long, SourcesError::LongName { .. }) && long.to_string().len() < 200, "{long}");
+        let lone = refused(r#"{"A.sol":{"content":"\ud800"}}"#).to_string();
+        assert!(lone.contains("surrogate") || lone.contains("hex escape"), "{lone}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_removed_from_every_file() {
+        let single = Sources::read("\u{feff}contract A {}").unwrap();
+        assert_eq!(single.single_file(), Some("contract A {}"));
+        let several = Sources::read("\u{feff}{\"A.sol\":{\"content\":\"\u{feff}contract A {}\"}}").unwrap();
+        assert_eq!(several.files["A.sol"], "contract A {}");
+        assert_eq!(Sources::read("\u{feff} ").unwrap_err(), SourcesError::Empty);
     }
 }

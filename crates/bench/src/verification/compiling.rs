@@ -1,0 +1,49 @@
+//! One compilation by the compiler's own package.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use alloy_primitives::hex;
+use anyhow::Context;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+use super::subjects::Subject;
+
+const COMPILE: &str = include_str!("compile.cjs");
+
+pub(super) struct Compiled {
+    /// Creates the contract.
+    pub(super) code: Vec<u8>,
+    /// From the start of the compiler to its first output.
+    pub(super) cold: Duration,
+    /// The same compilation a second time.
+    pub(super) warm: Duration,
+}
+
+/// Compiles one contract, and nothing but what its code needs.
+pub(super) async fn compile(package: &Path, subject: &Subject) -> anyhow::Result<Compiled> {
+    let mut settings = subject.settings.clone();
+    settings["outputSelection"] = json!({ "*": { "*": ["evm.bytecode.object"] } });
+    let input = json!({ "language": "Solidity", "sources": subject.files, "settings": settings });
+    let printed: Value = serde_json::from_slice(&run_script(COMPILE, package, &input).await?)?;
+    let code = &printed["output"]["contracts"][&subject.path][&subject.contract]["evm"]["bytecode"]["object"];
+    let code =
+        code.as_str().with_context(|| format!("the contract does not compile: {}", printed["output"]["errors"]))?;
+    let seconds = |round: usize| {
+        let seconds = printed["seconds"][round].as_f64().context("no time was taken")?;
+        anyhow::Ok(Duration::from_secs_f64(seconds))
+    };
+    Ok(Compiled { code: hex::decode(code)?, cold: seconds(0)?, warm: seconds(1)? })
+}
+
+/// Runs a script of Node.js with a path as its argument and JSON on stdin; gives what it prints.
+pub(super) async fn run_script(script: &str, path: &Path, input: &Value) -> anyhow::Result<Vec<u8>> {
+    let mut node = Command::new("node");
+    node.arg("--no-warnings").arg("--eval").arg(script).arg(path).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut node = node.spawn().context("node cannot be run")?;
+    node.stdin.take().context("no input")?.write_all(input.to_string().as_bytes()).await?;
+    Ok(node.wait_with_output().await?.stdout)
+}

@@ -1,0 +1,145 @@
+//! The metadata of the same contract made of other sources: nothing in it changes but the hashes of the files.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use alloy_primitives::keccak256;
+
+use super::template::Object;
+use crate::code::{HashKind, MetadataHash, hash_metadata};
+
+type Files = BTreeMap<String, String>;
+
+/// Replaces the hashes of `old` sources in metadata by those of `new` ones, which have the same names. None where the
+/// metadata does not hold the hashes of the old ones as this code computes them: then only a compiler can tell.
+pub(crate) fn replace_sources(metadata: &str, old: &Files, new: &Files) -> Option<String> {
+    let whole = Object::at(metadata, 0)?;
+    let sources = Object::at(metadata, whole.find("sources")?.value.start)?;
+    let mut replaced = String::with_capacity(metadata.len());
+    let mut done = 0;
+    for source in &sources.members {
+        let quoted = metadata.get(source.key.start.checked_sub(1)?..=source.key.end)?;
+        let name: String = serde_json::from_str(quoted).ok()?;
+        let (old, new) = (old.get(&name)?, new.get(&name)?);
+        for (place, kind) in hashes_in(metadata, source.value.clone())? {
+            if metadata.get(place.clone())? != kind.of(old)? {
+                return None;
+            }
+            replaced.push_str(metadata.get(done..place.start)?);
+            replaced.push_str(&kind.of(new)?);
+            done = place.end;
+        }
+    }
+    replaced.push_str(metadata.get(done..)?);
+    Some(replaced)
+}
+
+/// A hash of a source as metadata holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SourceHash {
+    Keccak,
+    Bzzr0,
+    Bzzr1,
+    Ipfs,
+}
+
+impl SourceHash {
+    fn of(self, content: &str) -> Option<String> {
+        let hash = |kind| hash_metadata(kind, content.as_bytes());
+        Some(match self {
+            Self::Keccak => format!("0x{:x}", keccak256(content)),
+            Self::Bzzr0 => format!("{:x}", hash(HashKind::Bzzr0)?.digest()),
+            Self::Bzzr1 => format!("{:x}", hash(HashKind::Bzzr1)?.digest()),
+            Self::Ipfs => match hash(HashKind::Ipfs)? {
+                MetadataHash::Ipfs(digest) => base58(&[&[0x12, 0x20], digest.as_slice()].concat()),
+                _ => return None,
+            },
+        })
+    }
+}
+
+/// The places of hashes in one entry of the sources, in the order of the text.
+fn hashes_in(metadata: &str, entry: Range<usize>) -> Option<Vec<(Range<usize>, SourceHash)>> {
+    const SCHEMES: [(&str, SourceHash); 3] =
+        [("bzzr://", SourceHash::Bzzr0), ("bzz-raw://", SourceHash::Bzzr1), ("dweb:/ipfs/", SourceHash::Ipfs)];
+    let object = Object::at(metadata, entry.start)?;
+    // With its content in it, far more than hashes would have to change.
+    if object.find("content").is_some() {
+        return None;
+    }
+    let keccak = object.find("keccak256")?.value.clone();
+    let mut places = vec![(keccak.start + 1..keccak.end - 1, SourceHash::Keccak)];
+    let urls = object.find("urls")?.value.clone();
+    let text = metadata.get(urls.clone())?;
+    for (scheme, kind) in SCHEMES {
+        for (at, _) in text.match_indices(scheme) {
+            let start = urls.start + at + scheme.len();
+            let end = start + metadata.get(start..)?.find('"')?;
+            places.push((start..end, kind));
+        }
+    }
+    places.sort_by_key(|(place, _)| place.start);
+    Some(places)
+}
+
+/// As names in IPFS are written.
+fn base58(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+    let mut digits: Vec<u32> = Vec::with_capacity(bytes.len() * 138 / 100 + 1);
+    for byte in bytes {
+        let mut carry = u32::from(*byte);
+        for digit in &mut digits {
+            carry += *digit << 8;
+            *digit = carry % 58;
+            carry /= 58;
+        }
+        while carry > 0 {
+            digits.push(carry % 58);
+            carry /= 58;
+        }
+    }
+    let zeros = bytes.iter().take_while(|byte| **byte == 0).map(|_| '1');
+    zeros.chain(digits.iter().rev().map(|digit| char::from(ALPHABET[*digit as usize]))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(content: &str) -> Files {
+        BTreeMap::from([("a \"b\".sol".to_owned(), content.to_owned())])
+    }
+
+    /// Of `contract A { uint256 public x; }` and a line feed, as solc 0.8.20 and 0.5.16 wrote it.
+    const MODERN: &str = r#"{"settings":{"x":"keccak256"},"sources":{"a \"b\".sol":{"keccak256":"KECCAK","urls":["bzz-raw://BZZ","dweb:/ipfs/IPFS"]}},"version":1}"#;
+
+    fn metadata(content: &str) -> String {
+        MODERN
+            .replace("KECCAK", &SourceHash::Keccak.of(content).unwrap())
+            .replace("BZZ", &SourceHash::Bzzr1.of(content).unwrap())
+            .replace("IPFS", &SourceHash::Ipfs.of(content).unwrap())
+    }
+
+    #[test]
+    fn names_in_ipfs_are_written_as_everybody_does() {
+        assert_eq!(SourceHash::Ipfs.of("hello world\n").unwrap(), "QmT78zSuBmuS4z925WZfrqQ1qHaJ56DQaTfyMUF7F8ff5o");
+        assert_eq!(base58(&[0, 0, 1]), "112");
+    }
+
+    #[test]
+    fn every_hash_of_a_source_is_replaced() {
+        let (old, new) = ("contract A {}\n", "contract A {}\r\n");
+        assert_eq!(replace_sources(&metadata(old), &files(old), &files(new)), Some(metadata(new)));
+    }
+
+    #[test]
+    fn hashes_that_are_not_those_of_the_old_sources_are_not_touched() {
+        let (old, new) = ("contract A {}\n", "contract A {}\r\n");
+        assert_eq!(replace_sources(&metadata(old), &files(new), &files(old)), None);
+        assert_eq!(replace_sources(&metadata(old), &Files::new(), &files(new)), None);
+        let literal = metadata(old).replace(r#""keccak256""#, r#""content":"","keccak256""#);
+        assert_eq!(replace_sources(&literal, &files(old), &files(new)), None);
+        for broken in ["", "{}", r#"{"sources":{}"#, r#"{"sources":5}"#] {
+            assert_eq!(replace_sources(broken, &files(old), &files(new)), None, "{broken}");
+        }
+    }
+}

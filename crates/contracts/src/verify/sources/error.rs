@@ -1,0 +1,63 @@
+use std::fmt;
+
+use alloy_primitives::B256;
+
+use super::{MAX_FILES, MAX_NAME};
+use crate::shortened;
+
+/// Missing files that a message names.
+const NAMED: usize = 10;
+
+/// Why source code cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SourcesError {
+    #[error("is empty")]
+    Empty,
+    #[error("starts like JSON, but is not valid JSON: {0}")]
+    NotJson(String),
+    #[error("is standard JSON input of another language than Solidity")]
+    OtherLanguage,
+    #[error("has no content for the source {}: send its text, URLs are not fetched", shortened(name))]
+    NoContent { name: String },
+    #[error("has more than {MAX_FILES} files")]
+    TooManyFiles,
+    #[error("has a file with a name of more than {MAX_NAME} characters: {}", shortened(start))]
+    LongName { start: String },
+    #[error(
+        "is a metadata.json without all of its sources; add each as \"path\": {{\"content\": \"...\"}} beside it. Missing: {}",
+        named(.0)
+    )]
+    MissingSources(Vec<MissingSource>),
+}
+
+/// A source that a metadata.json names, and that was not sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingSource {
+    pub path: String,
+    /// Of the content that is needed.
+    pub keccak256: Option<B256>,
+    /// Of the content that was sent under this name instead.
+    pub sent: Option<B256>,
+}
+
+impl fmt::Display for MissingSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&shortened(&self.path))?;
+        if let Some(hash) = self.keccak256 {
+            write!(f, " (keccak256 {hash:#x}")?;
+            match self.sent {
+                Some(sent) => write!(f, "; the file sent has {sent:#x})")?,
+                None => f.write_str(")")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn named(missing: &[MissingSource]) -> String {
+    let mut text = missing.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if missing.len() > NAMED {
+        text.push_str(&format!(", and {} more", missing.len() - NAMED));
+    }
+    text
+}

@@ -1,0 +1,68 @@
+//! The metadata.json of a compiler as the source code.
+
+use alloy_primitives::keccak256;
+use serde_json::{Value, json};
+
+use super::yard::{Yard, code_of, compile, word};
+
+const VERSION: &str = "0.8.20";
+const BASE: &str = "pragma solidity ^0.8.0;\nabstract contract Base { uint256 public x; }\n";
+const MAIN: &str = "pragma solidity ^0.8.0;\nimport \"base/Base.sol\";\n\
+    contract Main is Base { constructor(uint256 y) { x = y; } }\ncontract Twin is Base { constructor(uint256 y) { x = y; } }\n";
+
+/// Settings that nobody finds: a remapping, and details of the optimizer.
+async fn compiled(literal: bool) -> (String, Value) {
+    let input = json!({
+        "language": "Solidity",
+        "sources": { "lib/base/src/Base.sol": { "content": BASE }, "src/Main.sol": { "content": MAIN } },
+        "settings": {
+            "remappings": ["base/=lib/base/src/"],
+            "optimizer": { "enabled": true, "runs": 321, "details": { "yul": false } },
+            "evmVersion": "london",
+            "metadata": { "useLiteralContent": literal },
+            "outputSelection": { "*": { "*": ["evm.bytecode.object", "metadata"] } },
+        },
+    });
+    let output = compile(VERSION, vec![input]).await.remove(0);
+    let metadata = output["contracts"]["src/Main.sol"]["Twin"]["metadata"].as_str().unwrap();
+    (code_of(&output, "src/Main.sol", "Twin"), serde_json::from_str(metadata).unwrap())
+}
+
+#[tokio::test]
+async fn a_metadata_json_with_its_sources_is_an_exact_match_in_every_form() {
+    let yard = Yard::start().await;
+    let (code, literal) = compiled(true).await;
+    let (other_code, hashed) = compiled(false).await;
+    let files = json!({ "Base.sol": BASE, "Main.sol": MAIN.replace('\n', "\r\n") });
+    for (code, form) in [
+        (&code, literal),
+        (
+            &other_code,
+            json!({ "metadata.json": hashed, "lib/base/src/Base.sol": { "content": BASE }, "src/Main.sol": { "content": MAIN } }),
+        ),
+        (&other_code, json!({ "metadata.json": hashed.to_string(), "files": files })),
+    ] {
+        let address = yard.deploy(&format!("{code}{}", word(5))).await;
+        let answer = yard.verify(&address, VERSION, &form.to_string()).await;
+        assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Twin")), "{form}: {answer}");
+        let contract = yard.explorer.json(&format!("/api/v1/contracts/{address}")).await;
+        assert_eq!(contract["settings"]["optimizer"]["details"]["yul"], false, "{contract}");
+    }
+}
+
+#[tokio::test]
+async fn sources_that_a_metadata_json_lacks_are_named_with_their_hashes() {
+    let yard = Yard::start().await;
+    let (code, metadata) = compiled(false).await;
+    let address = yard.deploy(&format!("{code}{}", word(5))).await;
+    let form = json!({ "metadata.json": metadata, "src/Main.sol": { "content": MAIN } });
+    for (form, lacking) in [(metadata.clone(), vec![("src/Main.sol", MAIN)]), (form, vec![])] {
+        let body = json!({ "address": address, "sourceCode": form.to_string(), "compilerVersion": VERSION });
+        let answer = yard.post("/api/v1/verify", &body).await;
+        assert_eq!((answer.status, &answer.json["field"]), (400, &json!("sourceCode")), "{}", answer.json);
+        let detail = answer.json["detail"].as_str().unwrap();
+        for (path, content) in lacking.into_iter().chain([("lib/base/src/Base.sol", BASE)]) {
+            assert!(detail.contains(&format!("{path} (keccak256 {:#x})", keccak256(content))), "{detail}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Sources as real projects have them, which compilers and tools treat in ways of their own.
+
+use serde_json::{Value, json};
+
+use super::yard::{COIN, Case, Yard, code_of, compile, flatten, input, short, word};
+
+/// The library creates a contract in an internal function, so the code of the maker holds that of the child.
+const MAKER: &str = "pragma solidity >=0.4.22;
+contract Child { uint256 public born = 7; }
+library Births {
+    function birth() internal returns (address) { return address(new Child()); }
+}
+contract Maker {
+    address public last;
+    function make() public returns (address) { last = Births.birth(); return last; }
+}
+";
+
+#[tokio::test]
+async fn a_contract_that_an_internal_library_function_creates_is_verified_by_compilers_of_every_age() {
+    let yard = Yard::start().await;
+    for version in ["0.4.26", "0.5.16", "0.6.12", "0.7.6", "0.8.20"] {
+        let case = Case {
+            version,
+            path: "contracts/Maker.sol",
+            source: MAKER.to_owned(),
+            contract: "Maker",
+            settings: json!({ "optimizer": { "enabled": true, "runs": 200 } }),
+            arguments: String::new(),
+        };
+        let address = yard.put(&case).await;
+        let answer = yard.verify(&address, version, MAKER).await;
+        assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Maker")), "{answer}");
+        // By compiling as well, without a hash to be found, and with the metadata of the child in the code.
+        let address = yard.put(&case).await;
+        let changed = format!("// Changed.\n{MAKER}");
+        let answer = yard.verify(&address, version, &changed).await;
+        assert_eq!((&answer["match"], &answer["runtimeMatch"]), (&json!("partial"), &json!("partial")), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn code_without_metadata_is_found_from_input_that_asks_for_a_hash_all_the_same() {
+    let yard = Yard::start().await;
+    let path = "src/Coin.sol";
+    let settings = |metadata: Value| json!({ "optimizer": { "enabled": true, "runs": 300 }, "metadata": metadata });
+    let output = compile("0.8.20", vec![input(path, COIN, &settings(json!({ "appendCBOR": false })))]).await.remove(0);
+    let code = code_of(&output, path, "Coin");
+    for metadata in [
+        json!({ "bytecodeHash": "ipfs", "appendCBOR": false, "useLiteralContent": false }),
+        json!({ "bytecodeHash": "ipfs" }),
+        json!({ "bytecodeHash": "none", "appendCBOR": false }),
+    ] {
+        let address = yard.deploy(&format!("{code}{}", word(3))).await;
+        let standard = input(path, COIN, &settings(metadata));
+        let answer = yard.verify(&address, "0.8.20", &standard.to_string()).await;
+        assert_eq!((&answer["match"], &answer["contractName"]), (&json!("partial"), &json!("Coin")), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_byte_order_mark_before_a_source_does_not_matter() {
+    let yard = Yard::start().await;
+    let case = Case {
+        version: "0.8.20",
+        path: "contracts/Coin.sol",
+        source: COIN.to_owned(),
+        contract: "Coin",
+        settings: json!({}),
+        arguments: word(3),
+    };
+    let marked = format!("\u{feff}{COIN}");
+    for form in [marked.clone(), json!({ "contracts/Coin.sol": { "content": marked } }).to_string()] {
+        let address = yard.put(&case).await;
+        let answer = yard.verify(&address, case.version, &form).await;
+        assert_eq!(answer["match"], "exact", "{answer}");
+        let contract = yard.explorer.json(&format!("/api/v1/contracts/{address}")).await;
+        assert_eq!(contract["sources"][0]["content"], COIN, "the mark is not stored");
+    }
+}
+
+#[tokio::test]
+async fn the_license_is_what_the_source_says_and_a_claim_counts_only_where_it_says_nothing() {
+    let yard = Yard::start().await;
+    for (version, head, claim, expected) in [
+        ("0.8.20", "// SPDX-License-Identifier: GPL-3.0-or-later\n", json!("MIT"), json!("GPL-3.0-or-later")),
+        ("0.8.20", "", json!("MIT"), json!("MIT")),
+        ("0.8.20", "", Value::Null, Value::Null),
+        // A compiler that does not read it.
+        ("0.5.16", "// SPDX-License-Identifier: Apache-2.0\n", json!("MIT"), json!("Apache-2.0")),
+    ] {
+        let source = format!("{head}{COIN}");
+        let case = Case {
+            version,
+            path: "Coin.sol",
+            source: source.clone(),
+            contract: "Coin",
+            settings: json!({}),
+            arguments: word(1),
+        };
+        let address = yard.put(&case).await;
+        let body = json!({ "address": address, "sourceCode": source, "compilerVersion": version, "license": claim });
+        let answer = yard.post("/api/v1/verify", &body).await.ok();
+        assert_eq!(answer["success"], true, "{answer}");
+        let contract = yard.explorer.json(&format!("/api/v1/contracts/{address}")).await;
+        assert_eq!(contract["license"], expected, "{version} {head} {claim}");
+    }
+}
+
+#[tokio::test]
+async fn a_large_source_that_is_another_one_is_refused_after_one_compilation() {
+    let yard = Yard::start().await;
+    let (version, path) = ("0.8.37", "src/Share.sol");
+    let base = flatten("^0.8.24", &["@openzeppelin/contracts/token/ERC20/extensions/ERC20Votes.sol"]).await;
+    let share = |more: &str| {
+        format!(
+            "{base}\ncontract Share is ERC20Votes {{\n  constructor() ERC20(\"Share\", \"SHR\") EIP712(\"Share\", \"1\") {{}}\n{more}}}\n"
+        )
+    };
+    let settings = json!({ "optimizer": { "enabled": true, "runs": 444 } });
+    let deployed = share("  function mint() external { _mint(msg.sender, 1); }\n");
+    let output = compile(short(version), vec![input(path, &deployed, &settings)]).await.remove(0);
+    let address = yard.deploy(&code_of(&output, path, "Share")).await;
+    for (sent, named) in [
+        // Functions that are missing here, and others there; mint() has the selector 0x1249c58b.
+        (share(""), "0x1249c58b"),
+        (share("  function burn(uint256 amount) external { _burn(msg.sender, amount); }\n"), "burn(uint256)"),
+    ] {
+        let answer = yard.verify(&address, version, &sent).await;
+        let message = answer["message"].as_str().unwrap();
+        assert_eq!(answer["success"], false, "{message}");
+        assert!(message.contains(named) && message.contains("1 compilation "), "{message}");
+    }
+}
