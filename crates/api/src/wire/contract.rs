@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::hex;
-use contracts::calls::{Known, Proxy};
+use contracts::calls::{Delegation, Known};
 use domain::Page;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -140,6 +140,41 @@ pub struct VerifiedContract {
     /// Set where the contract hands calls on to another one.
     #[schema(required = true)]
     pub proxy: Option<ContractProxy>,
+    /// Where the contract is a diamond (EIP-2535): the contracts that it hands single functions on to, the first 128.
+    pub facets: Vec<ContractFacet>,
+}
+
+/// A contract that a diamond hands functions on to.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ContractFacet {
+    pub address: Address,
+    /// Null where its source is not known.
+    #[schema(required = true, example = "OwnershipFacet")]
+    pub name: Option<String>,
+    /// The functions that are handed on to it, as far as its source names them.
+    #[schema(example = json!(["owner()"]))]
+    pub functions: Vec<String>,
+    /// The selectors that are handed on to it.
+    #[schema(example = json!(["0x8da5cb5b"]))]
+    pub selectors: Vec<String>,
+}
+
+impl From<contracts::calls::Facet> for ContractFacet {
+    fn from(facet: contracts::calls::Facet) -> Self {
+        let (name, functions) = match facet.verified {
+            Some(verified) => {
+                let signatures = verified.interface.functions.iter().map(|function| function.signature()).collect();
+                (Some(verified.name), signatures)
+            }
+            None => (None, Vec::new()),
+        };
+        Self {
+            address: facet.address.into(),
+            name,
+            functions,
+            selectors: facet.selectors.iter().map(hex::encode_prefixed).collect(),
+        }
+    }
 }
 
 /// A source file.
@@ -192,7 +227,7 @@ impl From<contracts::calls::ProxyKind> for ProxyKind {
 
 impl VerifiedContract {
     #[must_use]
-    pub fn new(address: domain::Address, known: Known, proxy: Option<Proxy>) -> Self {
+    pub fn new(address: domain::Address, known: Known, delegation: Delegation) -> Self {
         let Known { contract, twin_of } = known;
         let summary = contract.summary;
         Self {
@@ -216,7 +251,12 @@ impl VerifiedContract {
                 .collect(),
             libraries: contract.libraries.into_iter().map(|(name, address)| (name, address.into())).collect(),
             constructor_arguments: contract.constructor_arguments.map(hex::encode_prefixed),
-            proxy: proxy
+            facets: delegation
+                .diamond
+                .map(|diamond| diamond.facets.into_iter().map(ContractFacet::from).collect())
+                .unwrap_or_default(),
+            proxy: delegation
+                .proxy
                 .map(|proxy| ContractProxy { kind: proxy.kind.into(), implementation: proxy.implementation.into() }),
         }
     }
@@ -229,6 +269,10 @@ fn json_or_null(text: String) -> Box<RawValue> {
 
 #[cfg(test)]
 mod tests {
+    use contracts::{
+        Interface,
+        calls::{Diamond, Facet, Proxy, ProxyKind, VerifiedFacet},
+    };
     use domain::{Address, B256, Bytes, SourceFile, VerifiedSummary};
 
     use super::*;
@@ -253,8 +297,19 @@ mod tests {
             libraries: vec![("Token.sol:L".to_owned(), Address::repeat_byte(3))],
             constructor_arguments: Some(Bytes::from_static(&[1])),
         };
-        let proxy = Proxy { kind: contracts::calls::ProxyKind::Beacon, implementation: Address::repeat_byte(5) };
+        let proxy = Proxy { kind: ProxyKind::Beacon, implementation: Address::repeat_byte(5) };
+        let owner = r#"[{"type":"function","name":"owner","inputs":[],"outputs":[],"stateMutability":"view"}]"#;
+        let verified = VerifiedFacet { name: "OwnershipFacet".to_owned(), interface: Interface::read(owner) };
+        let facets = vec![
+            Facet {
+                address: Address::repeat_byte(6),
+                selectors: vec![[0x8d, 0xa5, 0xcb, 0x5b]],
+                verified: Some(verified),
+            },
+            Facet { address: Address::repeat_byte(7), selectors: vec![[1, 2, 3, 4]], verified: None },
+        ];
+        let delegation = Delegation { proxy: Some(proxy), diamond: Some(Diamond { facets, left_out: 0 }) };
         let known = Known { contract, twin_of: Some(Address::repeat_byte(1)) };
-        insta::assert_json_snapshot!(VerifiedContract::new(Address::repeat_byte(4), known, Some(proxy)));
+        insta::assert_json_snapshot!(VerifiedContract::new(Address::repeat_byte(4), known, delegation));
     }
 }

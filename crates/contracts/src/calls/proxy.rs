@@ -99,6 +99,12 @@ pub(super) async fn find(
     Ok(None)
 }
 
+/// Whether code can hand different functions on to different contracts: a minimal proxy knows one contract only.
+#[must_use]
+pub fn can_route(code: &[u8]) -> bool {
+    minimal(code).is_none() && delegates(code)
+}
+
 /// The address in the code of a minimal proxy, however few bytes its push has.
 fn minimal(code: &[u8]) -> Option<Address> {
     if let Some(rest) = code.strip_prefix(&MINIMAL_HEAD_PUSH0) {
@@ -145,7 +151,7 @@ async fn ask(
     at: CallBlock,
 ) -> Result<Option<Address>, NodeError> {
     let data = Bytes::copy_from_slice(&selector);
-    let request = CallRequest { to: Some(contract), data, gas: ASKING_GAS, patience: ASKING_PATIENCE };
+    let request = CallRequest { from: None, to: Some(contract), data, gas: ASKING_GAS, patience: ASKING_PATIENCE };
     Ok(match node.view(&request, at).await? {
         ViewOutcome::Returned(output) => B256::try_from(output.as_ref()).ok().and_then(as_address),
         _ => None,
