@@ -281,7 +281,7 @@ fn verify_code(error: &VerifyError) -> ProblemCode {
 
 fn call_code(error: &CallError) -> ProblemCode {
     match error {
-        CallError::NotVerified => ProblemCode::ContractNotVerified,
+        CallError::NotVerified | CallError::NoCode => ProblemCode::ContractNotVerified,
         CallError::UnknownFunction { .. }
         | CallError::Ambiguous { .. }
         | CallError::NotView { .. }

@@ -5,6 +5,7 @@
 //! together, [`calls`] asks verified contracts in terms of their own interface, and [`decode`] reads in those terms what was
 //! sent to them and what they logged.
 
+pub mod abi;
 pub mod calls;
 mod code;
 mod compilers;

@@ -17,6 +17,8 @@ const METHOD: &str = "eth_call";
 /// A call at the node's newest block.
 #[derive(Debug, Clone)]
 pub struct CallRequest {
+    /// The sender that the code sees; None: the zero address.
+    pub from: Option<Address>,
     /// None: the data is code that is run once and never deployed; what it returns is the answer.
     pub to: Option<Address>,
     pub data: Bytes,
@@ -48,8 +50,14 @@ pub(crate) fn timed_out(endpoint: &str, patience: Duration) -> NodeError {
 }
 
 fn params(request: &CallRequest) -> String {
-    let to = request.to.map(|to| format!(r#""to":"{to:#x}","#)).unwrap_or_default();
-    format!(r#"[{{{to}"input":"{}","gas":"{:#x}"}},"latest"]"#, request.data, request.gas)
+    let parties = parties(request);
+    format!(r#"[{{{parties}"input":"{}","gas":"{:#x}"}},"latest"]"#, request.data, request.gas)
+}
+
+/// Who calls whom, as far as that is said: members of a JSON object, each with a comma behind it.
+pub(crate) fn parties(request: &CallRequest) -> String {
+    let member = |name: &str, party: Option<Address>| party.map(|party| format!(r#""{name}":"{party:#x}","#));
+    [member("from", request.from), member("to", request.to)].into_iter().flatten().collect()
 }
 
 fn is_of_the_execution(error: &NodeError) -> bool {
@@ -61,7 +69,13 @@ mod tests {
     use super::*;
 
     fn request(to: Option<Address>) -> CallRequest {
-        CallRequest { to, data: Bytes::from_static(&[0xab, 0x01]), gas: 100, patience: Duration::from_secs(1) }
+        CallRequest {
+            from: None,
+            to,
+            data: Bytes::from_static(&[0xab, 0x01]),
+            gas: 100,
+            patience: Duration::from_secs(1),
+        }
     }
 
     #[test]
@@ -71,6 +85,11 @@ mod tests {
             r#"[{"to":"0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","input":"0xab01","gas":"0x64"},"latest"]"#
         );
         assert_eq!(params(&request(None)), r#"[{"input":"0xab01","gas":"0x64"},"latest"]"#);
+        let sent = CallRequest { from: Some(Address::repeat_byte(0xbb)), ..request(None) };
+        assert_eq!(
+            params(&sent),
+            r#"[{"from":"0xbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","input":"0xab01","gas":"0x64"},"latest"]"#
+        );
     }
 
     #[test]

@@ -159,6 +159,12 @@ impl NodeClient {
             .await
     }
 
+    /// The code at many addresses, in their order.
+    pub async fn codes_of(&self, addresses: &[Address], at: CallBlock) -> Result<Vec<Bytes>, NodeError> {
+        let ask = |_, upstream: Arc<Upstream>| async move { contract::fetch_codes(&upstream, addresses, at).await };
+        self.persist(self.retry.tries, ask).await
+    }
+
     /// What stands in some places of a contract's storage, in the order asked for.
     pub async fn storage(&self, address: Address, slots: &[B256], at: CallBlock) -> Result<Vec<B256>, NodeError> {
         let ask =

@@ -12,6 +12,8 @@ use crate::{
 
 const CODE: &str = "eth_getCode";
 const STORAGE: &str = "eth_getStorageAt";
+/// Codes of one request at most: each may be tens of kilobytes long.
+const CODES_AT_ONCE: usize = 25;
 
 pub(crate) async fn fetch_code(upstream: &Upstream, address: Address, at: CallBlock) -> Result<Bytes, NodeError> {
     match code_at(upstream, address, at).await {
@@ -21,6 +23,33 @@ pub(crate) async fn fetch_code(upstream: &Upstream, address: Address, at: CallBl
         }
         outcome => outcome,
     }
+}
+
+/// The code at many addresses, in their order.
+pub(crate) async fn fetch_codes(
+    upstream: &Upstream,
+    addresses: &[Address],
+    at: CallBlock,
+) -> Result<Vec<Bytes>, NodeError> {
+    match codes_at(upstream, addresses, at).await {
+        Err(error) if error.rpc_kind() == Some(RpcErrorKind::StateGone) && at != CallBlock::Latest => {
+            codes_at(upstream, addresses, CallBlock::Latest).await
+        }
+        outcome => outcome,
+    }
+}
+
+async fn codes_at(upstream: &Upstream, addresses: &[Address], at: CallBlock) -> Result<Vec<Bytes>, NodeError> {
+    let block = block_text(at);
+    let mut codes = Vec::with_capacity(addresses.len());
+    for group in addresses.chunks(CODES_AT_ONCE) {
+        let ask = |address: &Address| Call::new(CODE, format!(r#"["{address:#x}",{block}]"#));
+        let calls: Vec<Call> = group.iter().map(ask).collect();
+        for answer in upstream.call_many::<HexBytes>(&calls).await? {
+            codes.push(answer?.ok_or_else(|| NodeError::bad_answer(CODE, "null"))?.0);
+        }
+    }
+    Ok(codes)
 }
 
 async fn code_at(upstream: &Upstream, address: Address, at: CallBlock) -> Result<Bytes, NodeError> {

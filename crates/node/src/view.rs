@@ -4,6 +4,7 @@ use alloy_primitives::Bytes;
 
 use crate::{
     CallBlock, CallRequest, NodeError,
+    call::parties,
     contract::block_text,
     decode::HexBytes,
     rpc_error::RpcErrorKind,
@@ -28,10 +29,10 @@ pub enum ViewOutcome {
 }
 
 pub(crate) async fn call(upstream: &Upstream, request: &CallRequest, at: CallBlock) -> Result<ViewOutcome, NodeError> {
-    let to = request.to.map(|to| format!(r#""to":"{to:#x}","#)).unwrap_or_default();
+    let parties = parties(request);
     let block = block_text(at);
     let params = format!(
-        r#"[{{{to}"input":"{data}","data":"{data}","gas":"{:#x}"}},{block}]"#,
+        r#"[{{{parties}"input":"{data}","data":"{data}","gas":"{:#x}"}},{block}]"#,
         request.gas,
         data = request.data
     );

@@ -3,21 +3,28 @@
 
 const API = "/api/v1";
 
-/// Asks the API. A refusal becomes an Error with the words of the API.
-async function ask(method, path, { body, key } = {}) {
+/// Sends JSON to the API and gives the text of its answer. A refusal becomes an Error with the words of the API.
+async function send(method, path, { json, key } = {}) {
   const headers = {};
-  if (body !== undefined) headers["content-type"] = "application/json";
+  if (json !== undefined) headers["content-type"] = "application/json";
   if (key) headers["x-api-key"] = key;
-  const answer = await fetch(API + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  const answer = await fetch(API + path, { method, headers, body: json });
   const text = await answer.text();
-  let value = {};
+  if (!answer.ok) throw new Error(parsed(text).detail ?? `The explorer answered ${answer.status}.`);
+  return text;
+}
+
+/// The same with values in place of text.
+async function ask(method, path, { body, key } = {}) {
+  return parsed(await send(method, path, { json: body === undefined ? undefined : JSON.stringify(body), key }));
+}
+
+function parsed(text) {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
-    // Told below.
+    return {};
   }
-  if (!answer.ok) throw new Error(value.detail ?? `The explorer answered ${answer.status}.`);
-  return value;
 }
 
 function element(name, attributes = {}, ...children) {
@@ -236,17 +243,53 @@ function verification() {
 
 // Calls on verified contracts
 
+/// An argument as JSON text. Arrays and structs are sent as they were written: parsed here, long numbers would be rounded.
+function argument(input) {
+  const kind = input.dataset.arg;
+  if (kind === "string") return JSON.stringify(input.value);
+  const text = input.value.trim();
+  if (!/[\])]$/.test(kind)) return JSON.stringify(text);
+  try {
+    JSON.parse(text);
+  } catch {
+    throw new Error(`${kind} is written as JSON, such as [1, 2] or {"name": "value"}.`);
+  }
+  return text;
+}
+
+/// JSON with line breaks. It is not parsed for that: objects of a script put members that are named by numbers first.
+function laidOut(json) {
+  const tokens = json.match(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g) ?? [];
+  let [text, depth] = ["", 0];
+  const line = () => `\n${"  ".repeat(depth)}`;
+  tokens.forEach((token, place) => {
+    if (token === "[" || token === "{") {
+      depth += 1;
+      text += /^[\]}]$/.test(tokens[place + 1]) ? token : token + line();
+    } else if (token === "]" || token === "}") {
+      depth -= 1;
+      text += /^[[{]$/.test(tokens[place - 1]) ? token : line() + token;
+    } else if (token === ",") text += token + line();
+    else text += token === ":" ? ": " : token;
+  });
+  return text;
+}
+
 function calls() {
+  const option = (id) => document.querySelector(id)?.value.trim();
   for (const form of document.querySelectorAll("form[data-call]")) {
     onSubmit(form, async (data, note) => {
-      const args = [...form.querySelectorAll("[data-arg]")].map((input) => {
-        const text = input.value.trim();
-        // Arrays and structs are written as JSON; everything else is taken as it stands.
-        return /^[[{]/.test(text) ? JSON.parse(text) : input.dataset.arg === "bool" ? text === "true" : text;
-      });
-      const outcome = await ask("POST", `/contracts/${form.dataset.call}/call`, { body: { functionName: data.get("function"), args } });
+      const args = [...form.querySelectorAll("[data-arg]")].map(argument);
+      const members = [`"functionName":${JSON.stringify(data.get("function"))}`, `"args":[${args.join(",")}]`];
+      const [from, block] = [option("#call-from"), option("#call-block")];
+      if (from) members.push(`"from":${JSON.stringify(from)}`);
+      // What is no number is sent too, for the API to refuse it by name.
+      if (block) members.push(`"blockNumber":${/^[0-9]+$/.test(block) ? Number(block) : JSON.stringify(block)}`);
+      const text = await send("POST", `/contracts/${form.dataset.call}/call`, { json: `{${members.join(",")}}` });
+      const { result } = JSON.parse(text);
+      const shown = typeof result === "string" ? result : laidOut(text.replace(/^\{"result":/, "").replace(/\}$/, ""));
       note.className = "note good";
-      note.replaceChildren(element("pre", {}, typeof outcome.result === "string" ? outcome.result : JSON.stringify(outcome.result, null, 2)));
+      note.replaceChildren(element("pre", {}, shown));
     });
   }
 }

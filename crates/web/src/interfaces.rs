@@ -55,6 +55,12 @@ impl Weighter<B256, Arc<SizedDecoder>> for ByBytes {
 #[derive(Debug, Clone)]
 pub(crate) struct KnownInterface(Arc<SizedDecoder>);
 
+impl KnownInterface {
+    pub(crate) fn new(interface: Interface, bytes: u64) -> Self {
+        Self(Arc::new(SizedDecoder { decoder: Decoder::new(interface), bytes }))
+    }
+}
+
 impl std::ops::Deref for KnownInterface {
     type Target = Decoder;
 
@@ -122,21 +128,32 @@ impl WebState {
         Ok(Some(KnownInterface(decoder)))
     }
 
-    /// The interfaces that calls to an address are read with: that of the implementation first, where it is a proxy.
+    /// The interfaces that calls to an address are read with: first those of whom it hands them on to, as a proxy or as
+    /// a diamond.
     pub(crate) async fn interfaces_of(&self, address: Address) -> Result<Vec<KnownInterface>, StoreError> {
         let verified = self.verified_count().await?;
         if verified == 0 {
             return Ok(Vec::new());
         }
         let mut interfaces = Vec::new();
-        let mut hop = address;
-        for _ in 0..MAX_HOPS {
-            let Some(target) = self.implementation(hop).await? else { break };
-            interfaces.extend(self.own_interface(target, verified).await?);
-            hop = target;
+        let behind = self.behind(address).await?;
+        let diamond = self.diamond(address, &behind).await?;
+        interfaces.extend(diamond.and_then(|diamond| diamond.interface.clone()));
+        for target in &behind {
+            interfaces.extend(self.own_interface(*target, verified).await?);
         }
         interfaces.extend(self.own_interface(address, verified).await?);
         Ok(interfaces)
+    }
+
+    /// Who stands behind a proxy, one behind the other, the nearest first.
+    pub(crate) async fn behind(&self, address: Address) -> Result<Vec<Address>, StoreError> {
+        let mut behind = Vec::new();
+        while behind.len() < MAX_HOPS {
+            let Some(target) = self.implementation(*behind.last().unwrap_or(&address)).await? else { break };
+            behind.push(target);
+        }
+        Ok(behind)
     }
 
     /// Whom a proxy stands for. That is the node's to tell, and worth waiting for only a moment.

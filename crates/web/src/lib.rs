@@ -5,6 +5,7 @@
 
 mod assets;
 mod details;
+mod diamonds;
 mod error;
 mod frame;
 mod interfaces;

@@ -9,6 +9,7 @@ use store::{ChainReader, VerifiedContracts};
 use tokio::sync::watch;
 
 use crate::details::Details;
+use crate::diamonds::Diamonds;
 use crate::interfaces::Interfaces;
 use crate::names::Names;
 
@@ -32,6 +33,7 @@ pub(crate) struct WebState {
     pub(crate) known: KnownContracts,
     pub(crate) calls: ContractCalls,
     pub(crate) interfaces: Interfaces,
+    pub(crate) diamonds: Diamonds,
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) names: Names,
 }
@@ -45,6 +47,7 @@ impl WebState {
             calls: ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified)),
             verified: parts.verified,
             interfaces: Interfaces::new(),
+            diamonds: Diamonds::new(),
             details: Details::new(parts.node),
             sync: parts.sync,
             names: parts.names,

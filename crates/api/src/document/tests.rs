@@ -139,7 +139,7 @@ fn what_is_always_present_is_required_even_where_it_may_be_null() {
             "Problem" => &["field"],
             query if query.ends_with("Query") => &["filter", "limit", "offset", "orderBy"],
             "NewKey" => &["label"],
-            "CallRequest" => &["args", "blockNumber"],
+            "CallRequest" => &["args", "blockNumber", "from"],
             "VerifyRequest" => &[
                 "constructorArguments",
                 "contractName",

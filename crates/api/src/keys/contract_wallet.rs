@@ -29,8 +29,13 @@ pub(super) async fn ask(
     digest: B256,
     signature: &[u8],
 ) -> Result<Verdict, NodeError> {
-    let request =
-        CallRequest { to: None, data: question(wallet, digest, signature).into(), gas: GAS, patience: PATIENCE };
+    let request = CallRequest {
+        from: None,
+        to: None,
+        data: question(wallet, digest, signature).into(),
+        gas: GAS,
+        patience: PATIENCE,
+    };
     match node.call(&request).await? {
         CallOutcome::Returned(answer) => Ok(verdict(&answer)),
         // What the signature says to do cannot be done, or takes too much gas.

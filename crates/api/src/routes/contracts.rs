@@ -64,9 +64,9 @@ async fn get_contract(
 ) -> Result<Answer<wire::VerifiedContract>, ApiError> {
     let hash = code_hash(&app, address).await?;
     let contract = app.known.find(address, hash).await?.ok_or(ApiError::ContractNotVerified)?;
-    // The sources are worth telling also while the node cannot tell whom a proxy stands for.
-    let proxy = app.calls.look_at(address).await.ok().and_then(|(_, proxy)| proxy);
-    Ok(Answer::new(wire::VerifiedContract::new(contract, proxy), Freshness::UntilNextBlock))
+    // The sources are worth an answer also while the node cannot tell whom the contract hands calls on to.
+    let delegation = app.calls.find_delegation(address).await.unwrap_or_default();
+    Ok(Answer::new(wire::VerifiedContract::new(contract, delegation), Freshness::UntilNextBlock))
 }
 
 /// The hash of the code that stands at an address.
@@ -77,7 +77,7 @@ pub(super) async fn code_hash(app: &ApiState, address: Address) -> Result<B256, 
 
 /// Calls a function of a verified contract that only reads
 ///
-/// A proxy is called through the interface of its implementation.
+/// A proxy is called through the interface of its implementation, a diamond (EIP-2535) through those of its facets.
 #[utoipa::path(
     post,
     path = "/contracts/{address}/call",
@@ -138,6 +138,7 @@ async fn call(
         }
     };
     let arguments = request.args.iter().map(AsRef::as_ref).collect();
-    let result = app.calls.call(&ReadCall { address, function: &request.function_name, arguments, at }).await?;
+    let call = ReadCall { address, function: &request.function_name, arguments, from: request.from, at };
+    let result = app.calls.call(&call).await?;
     Ok(Answer::new(wire::CallAnswer { result }, Freshness::Momentary))
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::hex;
-use contracts::calls::Proxy;
+use contracts::calls::Delegation;
 use domain::Page;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -138,6 +138,41 @@ pub struct VerifiedContract {
     /// Set where the contract hands calls on to another one.
     #[schema(required = true)]
     pub proxy: Option<ContractProxy>,
+    /// Where the contract is a diamond (EIP-2535): the contracts that it hands single functions on to, the first 128.
+    pub facets: Vec<ContractFacet>,
+}
+
+/// A contract that a diamond hands functions on to.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ContractFacet {
+    pub address: Address,
+    /// Null where its source is not known.
+    #[schema(required = true, example = "OwnershipFacet")]
+    pub name: Option<String>,
+    /// The functions that are handed on to it, as far as its source names them.
+    #[schema(example = json!(["owner()"]))]
+    pub functions: Vec<String>,
+    /// The selectors that are handed on to it.
+    #[schema(example = json!(["0x8da5cb5b"]))]
+    pub selectors: Vec<String>,
+}
+
+impl From<contracts::calls::Facet> for ContractFacet {
+    fn from(facet: contracts::calls::Facet) -> Self {
+        let (name, functions) = match facet.verified {
+            Some(verified) => {
+                let signatures = verified.interface.functions.iter().map(|function| function.signature()).collect();
+                (Some(verified.name), signatures)
+            }
+            None => (None, Vec::new()),
+        };
+        Self {
+            address: facet.address.into(),
+            name,
+            functions,
+            selectors: facet.selectors.iter().map(hex::encode_prefixed).collect(),
+        }
+    }
 }
 
 /// A source file.
@@ -190,7 +225,7 @@ impl From<contracts::calls::ProxyKind> for ProxyKind {
 
 impl VerifiedContract {
     #[must_use]
-    pub fn new(contract: domain::VerifiedContract, proxy: Option<Proxy>) -> Self {
+    pub fn new(contract: domain::VerifiedContract, delegation: Delegation) -> Self {
         let kind = contract.code.runtime_match.into();
         let creation_match = contract.creation_match().map(MatchKind::from);
         let domain::VerifiedContract { address, twin_of, code, deployment } = contract;
@@ -217,7 +252,12 @@ impl VerifiedContract {
                 .collect(),
             libraries: of_creation.chain(code.libraries).map(|(name, address)| (name, address.into())).collect(),
             constructor_arguments: proof.map(|proof| hex::encode_prefixed(proof.arguments)),
-            proxy: proxy
+            facets: delegation
+                .diamond
+                .map(|diamond| diamond.facets.into_iter().map(ContractFacet::from).collect())
+                .unwrap_or_default(),
+            proxy: delegation
+                .proxy
                 .map(|proxy| ContractProxy { kind: proxy.kind.into(), implementation: proxy.implementation.into() }),
         }
     }
@@ -230,6 +270,10 @@ pub(crate) fn json_or_null(text: String) -> Box<RawValue> {
 
 #[cfg(test)]
 mod tests {
+    use contracts::{
+        Interface,
+        calls::{Diamond, Facet, Proxy, ProxyKind, VerifiedFacet},
+    };
     use domain::{
         Address, Artifacts, B256, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, SourceFile,
         VerifiedCode,
@@ -266,7 +310,18 @@ mod tests {
             },
             deployment: Some(Deployment { creation, build: B256::ZERO, proof: Some(proof) }),
         };
-        let proxy = Proxy { kind: contracts::calls::ProxyKind::Beacon, implementation: Address::repeat_byte(5) };
-        insta::assert_json_snapshot!(VerifiedContract::new(contract, Some(proxy)));
+        let proxy = Proxy { kind: ProxyKind::Beacon, implementation: Address::repeat_byte(5) };
+        let owner = r#"[{"type":"function","name":"owner","inputs":[],"outputs":[],"stateMutability":"view"}]"#;
+        let verified = VerifiedFacet { name: "OwnershipFacet".to_owned(), interface: Interface::read(owner) };
+        let facets = vec![
+            Facet {
+                address: Address::repeat_byte(6),
+                selectors: vec![[0x8d, 0xa5, 0xcb, 0x5b]],
+                verified: Some(verified),
+            },
+            Facet { address: Address::repeat_byte(7), selectors: vec![[1, 2, 3, 4]], verified: None },
+        ];
+        let delegation = Delegation { proxy: Some(proxy), diamond: Some(Diamond { facets, left_out: 0 }) };
+        insta::assert_json_snapshot!(VerifiedContract::new(contract, delegation));
     }
 }

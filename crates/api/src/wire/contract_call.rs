@@ -1,10 +1,12 @@
+use contracts::abi::AbiJson;
+use domain::Address;
 use serde::Serialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     error::ApiError,
-    params::{Fields, FromBody, FromQuery, Query},
+    params::{Fields, FromBody, FromQuery, Query, parse_address},
 };
 
 /// What to ask of a contract.
@@ -21,6 +23,10 @@ pub struct CallRequest {
     #[schema(value_type = Option<Vec<Value>>, example = json!(["0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"]))]
     #[param(value_type = Option<String>, example = "[\"0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5\"]")]
     pub(crate) args: Vec<Box<RawValue>>,
+    /// The sender that the contract sees, `msg.sender`; by default the zero address.
+    #[schema(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{40}$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
+    #[param(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{40}$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
+    pub(crate) from: Option<Address>,
     /// At which block's state; by default at the newest.
     #[schema(value_type = Option<u64>, maximum = 9_007_199_254_740_991_u64, example = 21_000_000)]
     #[param(value_type = Option<usize>, minimum = 0, example = 21_000_000)]
@@ -29,6 +35,7 @@ pub struct CallRequest {
 
 const NAME: &str = "functionName";
 const ARGUMENTS: &str = "args";
+const FROM: &str = "from";
 const BLOCK: &str = "blockNumber";
 /// Far longer than any signature that a compiler makes a selector of.
 const MAX_NAME: usize = 4_096;
@@ -39,6 +46,7 @@ impl FromBody for CallRequest {
             Ok(Self {
                 function_name: name(fields.text(NAME)?)?,
                 args: fields.find_raw(ARGUMENTS).map(|text| arguments(text.get())).transpose()?.unwrap_or_default(),
+                from: fields.find_text(FROM)?.map(|text| parse_address(FROM, &text)).transpose()?,
                 block_number: fields.find_whole_number(BLOCK)?,
             })
         })
@@ -51,6 +59,7 @@ impl FromQuery for CallRequest {
         Ok(Self {
             function_name: name(function.to_owned())?,
             args: query.find(ARGUMENTS)?.map(arguments).transpose()?.unwrap_or_default(),
+            from: query.find(FROM)?.map(|text| parse_address(FROM, text)).transpose()?,
             block_number: query.find_whole_number(BLOCK)?,
         })
     }
@@ -71,23 +80,32 @@ fn arguments(text: &str) -> Result<Vec<Box<RawValue>>, ApiError> {
 /// What a contract answered.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct CallAnswer {
-    /// One unnamed value as itself, several or named ones as an object; integers as decimal strings.
+    /// One output, named or not: its value. Several: an object in the order of their declaration, by name, or by index
+    /// where there is none; structs likewise. Integers are decimal strings.
     #[schema(required = true, value_type = Value, example = "1000000000000000000")]
-    pub result: Value,
+    pub result: AbiJson,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const SENDER: &str = "0x95222290DD7278Aa3Ddd389Cc1E1d165CC4BAfe5";
+
     #[test]
     fn body_and_query_string_say_the_same() {
-        let body = br#"{"functionName":"f(uint256)","args":[115792089237316195423570985008687907853269984665640564039457584007913129639935,{"a":[]}],"blockNumber":7}"#;
-        let body = CallRequest::from_json(body).unwrap();
-        let query = Query::parse("functionName=f(uint256)&args=%5B115792089237316195423570985008687907853269984665640564039457584007913129639935,%7B%22a%22:%5B%5D%7D%5D&blockNumber=7").unwrap();
+        let number = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
+        let body = format!(
+            r#"{{"functionName":"f(uint256)","args":[{number},{{"a":[]}}],"blockNumber":7,"from":"{SENDER}"}}"#
+        );
+        let body = CallRequest::from_json(body.as_bytes()).unwrap();
+        let query =
+            format!("functionName=f(uint256)&args=%5B{number},%7B%22a%22:%5B%5D%7D%5D&blockNumber=7&from={SENDER}");
+        let query = Query::parse(&query).unwrap();
         let query = CallRequest::from_query(&query).unwrap();
         for request in [body, query] {
             assert_eq!((request.function_name.as_str(), request.block_number), ("f(uint256)", Some(7)));
+            assert_eq!(request.from, Some(SENDER.parse().unwrap()));
             assert_eq!(request.args[0].get().len(), 78, "no digit is lost");
             assert_eq!(request.args[1].get(), r#"{"a":[]}"#);
         }
@@ -100,9 +118,12 @@ mod tests {
         assert_eq!(field("{}").as_deref(), Some("functionName"));
         assert_eq!(field(r#"{"functionName":"f","args":{}}"#).as_deref(), Some("args"));
         assert_eq!(field(r#"{"functionName":"f","blockNumber":"x"}"#).as_deref(), Some("blockNumber"));
+        assert_eq!(field(r#"{"functionName":"f","from":"0x12"}"#).as_deref(), Some("from"));
+        assert_eq!(field(r#"{"functionName":"f","from":5}"#).as_deref(), Some("from"));
         let query = |raw: &str| CallRequest::from_query(&Query::parse(raw).unwrap()).unwrap_err().problem().field;
         assert_eq!(query("").as_deref(), Some("functionName"));
         assert_eq!(query("functionName=f&args=1").as_deref(), Some("args"));
+        assert_eq!(query("functionName=f&from=me").as_deref(), Some("from"));
         assert_eq!(query("functionName=f&blockNumber=-1").as_deref(), Some("blockNumber"));
     }
 }

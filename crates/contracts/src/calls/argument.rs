@@ -153,3 +153,123 @@ fn as_number(value: &RawValue) -> Option<String> {
 fn bytes(text: &str) -> Option<Vec<u8>> {
     hex::decode(text.strip_prefix("0x")?).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use alloy_dyn_abi::{FunctionExt, JsonAbiExt};
+    use alloy_json_abi::Function as AbiFunction;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::abi::AbiJson;
+
+    /// A function that takes what it returns.
+    fn echo(params: Value) -> AbiFunction {
+        let function = json!({ "type": "function", "name": "echo", "stateMutability": "pure", "inputs": params, "outputs": params });
+        serde_json::from_value(function).unwrap()
+    }
+
+    fn there_and_back(params: Value, arguments: &str) -> Result<Value, String> {
+        let function = echo(params);
+        let given: Vec<&RawValue> = serde_json::from_str(arguments).unwrap();
+        let values = read_all(&function.inputs, &given).map_err(|error| error.to_string())?;
+        let encoded = function.abi_encode_input_raw(&values).unwrap();
+        let outputs = function.abi_decode_output(&encoded).unwrap();
+        Ok(serde_json::to_value(AbiJson::of_outputs(&function.outputs, &outputs)).unwrap())
+    }
+
+    fn single(kind: &str, argument: &str) -> Result<Value, String> {
+        there_and_back(json!([{ "name": "", "type": kind }]), &format!("[{argument}]"))
+    }
+
+    #[test]
+    fn every_type_comes_back_as_it_went_in() {
+        let max = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
+        for (kind, argument, expected) in [
+            ("uint256", max.to_owned(), json!(max)),
+            ("uint256", format!("\"{max}\""), json!(max)),
+            ("uint8", "255".to_owned(), json!("255")),
+            ("uint8", "\"0xff\"".to_owned(), json!("255")),
+            ("int8", "-128".to_owned(), json!("-128")),
+            ("int256", "\"-5\"".to_owned(), json!("-5")),
+            ("bool", "true".to_owned(), json!(true)),
+            (
+                "address",
+                "\"0xD8DA6BF26964aF9D7eEd9e03E53415D37aA96045\"".to_owned(),
+                json!("0xd8da6bf26964af9d7eed9e03e53415d37aa96045"),
+            ),
+            ("bytes", "\"0x\"".to_owned(), json!("0x")),
+            ("bytes", "\"0x0102\"".to_owned(), json!("0x0102")),
+            ("bytes3", "\"0x010203\"".to_owned(), json!("0x010203")),
+            ("bytes32", format!("\"0x{}\"", "ab".repeat(32)), json!(format!("0x{}", "ab".repeat(32)))),
+            ("function", format!("\"0x{}\"", "cd".repeat(24)), json!(format!("0x{}", "cd".repeat(24)))),
+            ("string", "\"h\\u00e9 \\\"\"".to_owned(), json!("h\u{e9} \"")),
+            ("uint256[]", "[1,\"2\",\"0x3\"]".to_owned(), json!(["1", "2", "3"])),
+            ("uint8[2][]", "[[1,2],[3,4]]".to_owned(), json!([["1", "2"], ["3", "4"]])),
+            ("string[2]", "[\"a\",\"\"]".to_owned(), json!(["a", ""])),
+            ("uint256[]", "[]".to_owned(), json!([])),
+        ] {
+            assert_eq!(single(kind, &argument), Ok(expected), "{kind} {argument}");
+        }
+    }
+
+    #[test]
+    fn structs_are_objects_also_within_arrays_and_structs() {
+        let point = json!([{ "name": "x", "type": "int128" }, { "name": "tags", "type": "string[]" }]);
+        let outer = json!([{ "name": "", "type": "tuple[2]", "components": [
+            { "name": "point", "type": "tuple", "components": point }, { "name": "on", "type": "bool" }] }]);
+        let as_objects = r#"[[{"point":{"x":-1,"tags":["a"]},"on":true},{"on":false,"point":[7,[]]}]]"#;
+        let expected = json!([
+            { "point": { "x": "-1", "tags": ["a"] }, "on": true },
+            { "point": { "x": "7", "tags": [] }, "on": false },
+        ]);
+        assert_eq!(there_and_back(outer.clone(), as_objects), Ok(expected));
+        for (wrong, told) in [
+            (
+                r#"[[{"point":{"x":-1},"on":true},{"on":false,"point":[7,[]]}]]"#,
+                "args[0][0].point must have the member tags",
+            ),
+            (
+                r#"[[{"point":{"x":1,"tags":[],"z":1},"on":true},[[7,[]],true]]]"#,
+                "args[0][0].point has no member z; it has x, tags",
+            ),
+            (r#"[[{"point":{"x":"a","tags":[]},"on":true},[[7,[]],true]]]"#, "args[0][0].point.x must be"),
+            (r#"[[[[7,[]],true]]]"#, "args[0] must be a list of 2"),
+            (r#"[[[[7,[]],true],5]]"#, "args[0][1] must be an object"),
+        ] {
+            let error = there_and_back(outer.clone(), wrong).unwrap_err();
+            assert!(error.starts_with(told), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_its_type_is_refused() {
+        for (kind, argument) in [
+            ("uint8", "256"),
+            ("uint8", "-1"),
+            ("uint8", "1.0"),
+            ("uint8", "1e1"),
+            ("uint8", "\"\""),
+            ("uint8", "null"),
+            ("uint8", "[1]"),
+            ("int8", "128"),
+            ("int8", "-129"),
+            ("bool", "1"),
+            ("bool", "\"yes\""),
+            ("address", "\"0x12\""),
+            ("address", "5"),
+            ("bytes", "\"0x1\""),
+            ("bytes", "\"12\""),
+            ("bytes", "[1]"),
+            ("bytes3", "\"0x0102\""),
+            ("bytes3", "\"0x01020304\""),
+            ("string", "5"),
+            ("uint8[]", "{}"),
+            ("uint8[2]", "[1]"),
+            ("function", "\"0x01\""),
+        ] {
+            let error = single(kind, argument).unwrap_err();
+            assert!(error.starts_with("args[0]"), "{kind} {argument}: {error}");
+        }
+    }
+}

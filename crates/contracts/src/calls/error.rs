@@ -6,6 +6,8 @@ use store::StoreError;
 pub enum CallError {
     #[error("no source code is known of the contract at this address: verify it first, with POST /api/v1/verify")]
     NotVerified,
+    #[error("there is no contract at this address in the state that is asked")]
+    NoCode,
     #[error("the contract has no function {name}; it has {}", known.join(", "))]
     UnknownFunction { name: String, known: Vec<String> },
     #[error("several functions are meant by {name}: name one of {}", signatures.join(", "))]

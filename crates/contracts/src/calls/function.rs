@@ -6,23 +6,30 @@ use crate::Interface;
 /// Of names that could have been meant, so many are told.
 const SHOWN: usize = 40;
 
+/// A function as a caller names it: by name, or by signature.
+pub(super) struct Wanted(String);
+
+impl Wanted {
+    pub(super) fn new(name: &str) -> Self {
+        Self(name.chars().filter(|character| !character.is_whitespace()).collect())
+    }
+
+    pub(super) fn can_mean(&self, function: &Function) -> bool {
+        if self.0.contains('(') { function.signature() == self.0 } else { function.name == self.0 }
+    }
+}
+
 /// Finds the function that a name or a signature means. The first interface that has it decides.
 pub(super) fn resolve<'a>(
     interfaces: &'a [Interface],
     name: &str,
     arguments: usize,
 ) -> Result<&'a Function, CallError> {
-    let wanted: String = name.chars().filter(|character| !character.is_whitespace()).collect();
+    let wanted = Wanted::new(name);
     for interface in interfaces {
-        let meant: Vec<&Function> = interface
-            .functions
-            .iter()
-            .filter(
-                |function| if wanted.contains('(') { function.signature() == wanted } else { function.name == wanted },
-            )
-            .collect();
+        let meant: Vec<&Function> = interface.functions.iter().filter(|function| wanted.can_mean(function)).collect();
         if !meant.is_empty() {
-            return choose(&meant, &wanted, arguments);
+            return choose(&meant, &wanted.0, arguments);
         }
     }
     let readable = |interface: &'a Interface| interface.functions.iter().filter(|function| only_reads(function));

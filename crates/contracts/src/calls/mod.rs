@@ -1,25 +1,29 @@
 //! Calls that only read, in terms of a contract's own interface.
 
 mod argument;
+mod diamond;
 mod error;
 mod function;
+mod loupe;
 mod number;
 mod proxy;
-mod result;
 mod revert;
 
 use std::{sync::Arc, time::Duration};
 
 use alloy_dyn_abi::JsonAbiExt;
 use alloy_primitives::{Address, Bytes, keccak256};
+pub use diamond::{Diamond, Facet, VerifiedFacet};
 pub use error::CallError;
 use node::{CallBlock, CallRequest, NodeClient, ViewOutcome};
-pub use proxy::{Proxy, ProxyKind};
-pub(crate) use result::one as written;
-use serde_json::{Value, value::RawValue};
+pub use proxy::{Proxy, ProxyKind, can_route};
+use serde_json::value::RawValue;
 use store::VerifiedContracts;
 
-use crate::{Interface, decode::decode_all};
+use crate::{
+    Interface,
+    abi::{AbiJson, decode_all},
+};
 
 const GAS: u64 = 50_000_000;
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -42,7 +46,34 @@ pub struct ReadCall<'a> {
     pub function: &'a str,
     /// One piece of JSON for each argument; numbers of any length stay what they are.
     pub arguments: Vec<&'a RawValue>,
+    /// The sender that the contract sees; None: the zero address.
+    pub from: Option<Address>,
     pub at: CallBlock,
+}
+
+/// Whom a contract hands calls on to.
+#[derive(Debug, Default)]
+pub struct Delegation {
+    pub proxy: Option<Proxy>,
+    pub diamond: Option<Diamond>,
+}
+
+/// The contracts that stand behind an address, one behind the other.
+struct Chain {
+    /// The code at the address itself.
+    code: Bytes,
+    /// The proxy that the address is.
+    proxy: Option<Proxy>,
+    /// Who stands behind it, the nearest first, with the code there.
+    behind: Vec<(Address, Bytes)>,
+}
+
+impl Chain {
+    /// Whether any of the code can route function by function. A proxy in front of a diamond has the diamond's state,
+    /// so it is the outermost address whose loupe is asked.
+    fn can_route(&self) -> bool {
+        std::iter::once(&self.code).chain(self.behind.iter().map(|(_, code)| code)).any(|code| can_route(code))
+    }
 }
 
 impl ContractCalls {
@@ -52,12 +83,13 @@ impl ContractCalls {
     }
 
     /// Calls a function that only reads; gives what it returns as JSON.
-    pub async fn call(&self, call: &ReadCall<'_>) -> Result<Value, CallError> {
-        let interfaces = self.interfaces(call.address, call.at).await?;
+    pub async fn call(&self, call: &ReadCall<'_>) -> Result<AbiJson, CallError> {
+        let interfaces = self.interfaces(call).await?;
         let function = function::resolve(&interfaces, call.function, call.arguments.len())?;
         let values = argument::read_all(&function.inputs, &call.arguments)?;
         let data = function.abi_encode_input(&values).map_err(|error| CallError::Interface(error.to_string()))?;
-        let request = CallRequest { to: Some(call.address), data: data.into(), gas: GAS, patience: PATIENCE };
+        let request =
+            CallRequest { from: call.from, to: Some(call.address), data: data.into(), gas: GAS, patience: PATIENCE };
         match self.node.view(&request, call.at).await? {
             ViewOutcome::Returned(output) => decode(function, &output),
             ViewOutcome::Reverted { data, message } => {
@@ -67,20 +99,51 @@ impl ContractCalls {
         }
     }
 
-    /// The interfaces to call an address through: that of the implementation first, where it is a proxy.
-    async fn interfaces(&self, address: Address, at: CallBlock) -> Result<Vec<Interface>, CallError> {
-        let code = self.node.code(address, at).await?;
+    /// The interfaces to call an address through: those of whom it hands calls on to first, then its own.
+    async fn interfaces(&self, call: &ReadCall<'_>) -> Result<Vec<Interface>, CallError> {
+        let chain = self.chain(call.address, call.at).await?;
         let mut interfaces = Vec::new();
-        let own = self.find_interface(address, &code).await?;
-        let (mut hop, mut code) = (address, code);
-        for _ in 0..MAX_HOPS {
-            let Some(proxy) = proxy::find(&self.node, hop, &code, at).await? else { break };
-            hop = proxy.implementation;
-            code = self.node.code(hop, at).await?;
-            interfaces.extend(self.find_interface(hop, &code).await?);
+        // Before what a slot names: some diamonds put a placeholder there.
+        if chain.can_route() {
+            let wanted = function::Wanted::new(call.function);
+            let diamond = self.find_diamond_for(call.address, |one| wanted.can_mean(one), call.at).await?;
+            interfaces.extend(diamond.and_then(|diamond| diamond.interface()));
         }
-        interfaces.extend(own);
-        if interfaces.is_empty() { Err(CallError::NotVerified) } else { Ok(interfaces) }
+        for (address, code) in &chain.behind {
+            interfaces.extend(self.find_interface(*address, code).await?);
+        }
+        interfaces.extend(self.find_interface(call.address, &chain.code).await?);
+        if !interfaces.is_empty() {
+            return Ok(interfaces);
+        }
+        Err(if chain.code.is_empty() { CallError::NoCode } else { CallError::NotVerified })
+    }
+
+    /// Follows proxies from an address on.
+    async fn chain(&self, address: Address, at: CallBlock) -> Result<Chain, CallError> {
+        let code = self.node.code(address, at).await?;
+        let proxy = proxy::find(&self.node, address, &code, at).await?;
+        let mut behind = Vec::new();
+        let mut next = proxy;
+        while let Some(Proxy { implementation, .. }) = next {
+            let code = self.node.code(implementation, at).await?;
+            next = match behind.len() + 1 < MAX_HOPS {
+                true => proxy::find(&self.node, implementation, &code, at).await?,
+                false => None,
+            };
+            behind.push((implementation, code));
+        }
+        Ok(Chain { code, proxy, behind })
+    }
+
+    /// Whom the contract at an address hands calls on to now.
+    pub async fn find_delegation(&self, address: Address) -> Result<Delegation, CallError> {
+        let chain = self.chain(address, CallBlock::Latest).await?;
+        let diamond = match chain.can_route() {
+            true => self.find_diamond(address, CallBlock::Latest).await?,
+            false => None,
+        };
+        Ok(Delegation { proxy: chain.proxy, diamond })
     }
 
     /// What is known of the interface of some code at an address.
@@ -93,13 +156,6 @@ impl ContractCalls {
     pub async fn find_proxy(&self, address: Address, code: &[u8]) -> Result<Option<Proxy>, CallError> {
         Ok(proxy::find(&self.node, address, code, CallBlock::Latest).await?)
     }
-
-    /// The code at an address, and the proxy that it is, if it is one.
-    pub async fn look_at(&self, address: Address) -> Result<(Bytes, Option<Proxy>), CallError> {
-        let code = self.node.code(address, CallBlock::Latest).await?;
-        let proxy = self.find_proxy(address, &code).await?;
-        Ok((code, proxy))
-    }
 }
 
 impl std::fmt::Debug for ContractCalls {
@@ -108,10 +164,10 @@ impl std::fmt::Debug for ContractCalls {
     }
 }
 
-fn decode(function: &alloy_json_abi::Function, output: &[u8]) -> Result<Value, CallError> {
+fn decode(function: &alloy_json_abi::Function, output: &[u8]) -> Result<AbiJson, CallError> {
     if output.len() > MAX_ANSWER {
         return Err(CallError::AnswerTooLong { max: MAX_ANSWER });
     }
     let values = decode_all(&function.outputs, output).ok_or(CallError::NotTheAnswer { bytes: output.len() })?;
-    Ok(result::write(&function.outputs, &values))
+    Ok(AbiJson::of_outputs(&function.outputs, &values))
 }

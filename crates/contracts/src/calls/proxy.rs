@@ -96,6 +96,12 @@ pub(super) async fn find(
     Ok(None)
 }
 
+/// Whether code can hand different functions on to different contracts: a minimal proxy knows one contract only.
+#[must_use]
+pub fn can_route(code: &[u8]) -> bool {
+    minimal_proxy_target(code).is_none() && delegates(code)
+}
+
 /// Whether code has an instruction that runs other code as its own.
 fn delegates(code: &[u8]) -> bool {
     const DELEGATECALL: u8 = 0xf4;
@@ -125,7 +131,7 @@ async fn ask(
     at: CallBlock,
 ) -> Result<Option<Address>, NodeError> {
     let data = Bytes::copy_from_slice(&selector);
-    let request = CallRequest { to: Some(contract), data, gas: ASKING_GAS, patience: ASKING_PATIENCE };
+    let request = CallRequest { from: None, to: Some(contract), data, gas: ASKING_GAS, patience: ASKING_PATIENCE };
     Ok(match node.view(&request, at).await? {
         ViewOutcome::Returned(output) => B256::try_from(output.as_ref()).ok().and_then(as_address),
         _ => None,

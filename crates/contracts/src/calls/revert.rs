@@ -3,8 +3,10 @@
 use alloy_dyn_abi::DynSolType;
 use alloy_primitives::{U256, hex};
 
-use super::result;
-use crate::{Interface, decode::decode_all};
+use crate::{
+    Interface,
+    abi::{AbiJson, decode_all},
+};
 
 const ERROR: [u8; 4] = hex!("08c379a0");
 const PANIC: [u8; 4] = hex!("4e487b71");
@@ -55,10 +57,11 @@ fn custom(selector: [u8; 4], data: &[u8], interfaces: &[Interface]) -> Option<St
     let error = errors.find(|error| error.selector().0 == selector)?;
     let values = decode_all(&error.inputs, data)?;
     let shown = |(param, value): (&alloy_json_abi::Param, &alloy_dyn_abi::DynSolValue)| {
-        let mut unnamed = param.clone();
-        unnamed.name = String::new();
-        let value = result::write(&[unnamed], std::slice::from_ref(value));
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let value = AbiJson::of(value, &param.components);
+        let value = match value.as_text() {
+            Some(text) => text.to_owned(),
+            None => serde_json::to_string(&value).unwrap_or_default(),
+        };
         if param.name.is_empty() { value } else { format!("{}: {value}", param.name) }
     };
     let values: Vec<String> = error.inputs.iter().zip(&values).map(shown).collect();

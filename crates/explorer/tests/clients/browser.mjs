@@ -16,7 +16,7 @@ const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_BIN
 /// Visits of the pages of one explorer.
 export function visit(base) {
   /// Opens a page, and wants no complaint of the browser while it stands.
-  async function open(path, { complaint, ...options } = {}, work) {
+  async function open(path, { complaint, times = 1, ...options } = {}, work) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();
     const complaints = [];
@@ -25,7 +25,8 @@ export function visit(base) {
     try {
       await page.goto(base + path);
       await work(page, context);
-      if (complaint) assert.match(complaints.shift() ?? "nothing", complaint, `complaints on ${path}`);
+      const expected = complaint ? Array.from({ length: times }, () => complaints.shift() ?? "nothing") : [];
+      for (const text of expected) assert.match(text, complaint, `complaints on ${path}`);
       assert.deepEqual(complaints, [], `complaints on ${path}`);
     } finally {
       await context.close();

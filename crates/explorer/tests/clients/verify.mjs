@@ -35,6 +35,16 @@ contract GuestBook {
         emit Signed(entry.guest, topic, words.length, entry.words);
     }
 
+    struct Page { uint256 zeta; bool alpha; }
+
+    function turn(bool back, uint256[] calldata marks, string calldata note)
+        external
+        view
+        returns (address who, uint256[] memory, string memory said, Page memory page)
+    {
+        return (msg.sender, marks, note, Page(block.number, back));
+    }
+
     function wordsOf(uint256 number) external view returns (address guest, string memory said) {
         return (guests[number - 1], words[number - 1]);
     }
@@ -71,6 +81,15 @@ const entry = { guest: account.address, words, marks: [7n, 8n] };
 const signed = await send({ to: contract, data: encodeFunctionData({ abi, functionName: "sign", args: ["weather", entry] }) });
 const pages = [`/tx/${signed.transactionHash}`, `/address/${contract}?tab=contract`, "/contracts", "/transactions"];
 
+/// Opens the form of a function, fills in its arguments and asks.
+const call = async (page, name, ...args) => {
+  const form = page.locator("details.function", { has: page.locator("summary code", { hasText: new RegExp(`^${name}$`) }) });
+  if ((await form.getAttribute("open")) === null) await form.locator("summary").click();
+  for (const [place, text] of args.entries()) await form.locator("[data-arg]").nth(place).fill(text);
+  await form.locator("[type=submit]").click();
+  return form.locator(".note");
+};
+
 const fill = async (page, text) => {
   await page.fill("#compiler", version);
   await page.fill("#source", text);
@@ -106,20 +125,37 @@ const scenes = {
   "its functions are asked in the page": () =>
     // The browser itself notes an answer of 422 on its console; here it is what is asked for, once.
     open(`/address/${contract}?tab=contract`, { complaint: /422/ }, async (page) => {
-      const ask = async (name, ...args) => {
-        const form = page.locator("details.function", { has: page.locator("summary code", { hasText: new RegExp(`^${name}$`) }) });
-        await form.locator("summary").click();
-        for (const [place, text] of args.entries()) await form.locator("[data-arg]").nth(place).fill(text);
-        await form.locator("[type=submit]").click();
-        return form.locator(".note");
-      };
-      await (await ask("title")).locator("pre", { hasText: /^For friends$/ }).waitFor();
-      const said = (await ask("wordsOf", "1")).locator("pre");
+      await (await call(page, "title")).locator("pre", { hasText: /^For friends$/ }).waitFor();
+      const said = (await call(page, "wordsOf", "1")).locator("pre");
       await said.waitFor();
       assert.deepEqual(JSON.parse(await said.textContent()), { guest: account.address.toLowerCase(), said: words });
       await page.reload();
-      const refused = await ask("wordsOf", "5");
+      const refused = await call(page, "wordsOf", "5");
       await refused.and(page.locator(".bad", { hasText: "an index out of bounds" })).waitFor();
+    }),
+
+  "what is written is sent as it stands, and shown in the order of the declaration": () =>
+    // Three refusals with 400, which the browser notes on its console.
+    open(`/address/${contract}?tab=contract`, { complaint: /400/, times: 3 }, async (page) => {
+      const largest = (2n ** 256n - 1n).toString();
+      const block = Number(await node.getBlockNumber());
+      await page.click("text=Sender and block");
+      await page.fill("#call-from", account.address);
+      await page.fill("#call-block", String(block));
+      const said = (await call(page, "turn", "true", `[${largest}, 2]`, " [no list] ")).locator("pre");
+      await said.waitFor();
+      const expected = [
+        `{`, `  "who": "${account.address.toLowerCase()}",`, `  "1": [`, `    "${largest}",`, `    "2"`, `  ],`, `  "said": " [no list] ",`,
+        `  "page": {`, `    "zeta": "${block}",`, `    "alpha": true`, `  }`, `}`,
+      ];
+      assert.deepEqual((await said.textContent()).split("\n"), expected);
+      const refused = async (text, ...args) =>
+        (await call(page, "turn", ...args)).and(page.locator(".bad", { hasText: text })).waitFor();
+      await refused("args[0] must be true or false", "yes", "[]", "");
+      await refused("args[0] must be true or false", "", "[]", "");
+      await refused("written as JSON", "true", "1, 2", "");
+      await page.fill("#call-from", "me");
+      await refused("from must be", "true", "[]", "");
     }),
 
   "the transaction is told in the contract's words, and raw": () =>

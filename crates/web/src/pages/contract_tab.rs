@@ -1,8 +1,11 @@
 //! What is known of the contract at an address: its code, its sources, and functions to ask.
 
+use std::collections::HashSet;
+
 use alloy_json_abi::{Function, StateMutability};
 use alloy_primitives::hex;
 use contracts::Interface;
+use contracts::calls::Facet;
 use contracts::decode::Decoder;
 use domain::{Address, Artifacts, B256, VerifiedContract};
 
@@ -13,6 +16,8 @@ use crate::view::{AddressLink, FieldRow, Moment, source_lines, tame};
 
 /// Bytes of code that a page shows.
 const SHOWN_CODE: usize = 4 * 1024;
+/// Selectors of a facet that a page shows where nobody has verified their names.
+const SHOWN_SELECTORS: usize = 50;
 
 pub(super) struct ContractView {
     pub(super) code_hash: Option<String>,
@@ -21,6 +26,9 @@ pub(super) struct ContractView {
     pub(super) is_cut: bool,
     pub(super) verified: Option<VerifiedView>,
     pub(super) proxy: Option<ProxyView>,
+    pub(super) facets: Vec<FacetView>,
+    /// Facets that there is no room for.
+    pub(super) more_facets: usize,
     pub(super) functions: Vec<FunctionForm>,
 }
 
@@ -59,6 +67,16 @@ pub(super) struct ProxyView {
     pub(super) known: bool,
 }
 
+/// A contract that a diamond hands functions on to.
+pub(super) struct FacetView {
+    pub(super) address: AddressLink,
+    /// Empty where its source is not known.
+    pub(super) name: String,
+    /// Signatures, and selectors of which nobody knows the name.
+    pub(super) functions: Vec<String>,
+    pub(super) more_functions: usize,
+}
+
 /// A function that only reads.
 pub(super) struct FunctionForm {
     pub(super) name: String,
@@ -81,19 +99,30 @@ impl WebState {
             None => Default::default(),
         };
         let known = self.known(address, code_hash).await;
-        let target = self.implementation(address).await?;
+        let behind = self.behind(address).await?;
+        let target = behind.first().copied();
         let target_known = match target {
             Some(target) => self.known(target, self.chain.find_code_hash(target).await?).await,
             None => None,
         };
+        let diamond = self.diamond(address, &behind).await?;
+        let diamond = diamond.as_ref().map(|known| &known.diamond);
         let asked = target_known.as_ref().or(known.as_ref());
+        let mut functions = diamond.and_then(|diamond| diamond.interface()).unwrap_or_default().functions;
+        functions.extend(asked.map(|known| Interface::read(&known.code.abi).functions).unwrap_or_default());
         let shown = code.get(..SHOWN_CODE).unwrap_or(&code);
         Ok(ContractView {
             code_hash: code_hash.map(|hash| format!("{hash:#x}")),
             code_bytes: code.len(),
             code: hex::encode_prefixed(shown),
             is_cut: shown.len() < code.len(),
-            functions: asked.map(|known| forms(&Interface::read(&known.code.abi))).unwrap_or_default(),
+            functions: forms(&functions),
+            facets: diamond
+                .iter()
+                .flat_map(|diamond| &diamond.facets)
+                .map(|facet| FacetView::new(facet, self))
+                .collect(),
+            more_facets: diamond.map_or(0, |diamond| diamond.left_out),
             proxy: target.map(|target| ProxyView { target: self.names.address(target), known: target_known.is_some() }),
             verified: known.map(|known| VerifiedView::new(known, self)),
         })
@@ -102,6 +131,22 @@ impl WebState {
     async fn known(&self, address: Address, code_hash: Option<B256>) -> Option<VerifiedContract> {
         let found = self.known.find(address, code_hash?).await;
         found.inspect_err(|error| tracing::debug!(%error, "no sources")).ok().flatten()
+    }
+}
+
+impl FacetView {
+    fn new(facet: &Facet, app: &WebState) -> Self {
+        let known = facet.verified.as_ref();
+        let named: Vec<&Function> = known.into_iter().flat_map(|known| &known.interface.functions).collect();
+        let is_named = |selector: &[u8; 4]| named.iter().any(|function| function.selector().0 == *selector);
+        let unnamed: Vec<&[u8; 4]> = facet.selectors.iter().filter(|selector| !is_named(selector)).collect();
+        let shown = unnamed.iter().take(SHOWN_SELECTORS).map(hex::encode_prefixed);
+        Self {
+            address: app.names.address(facet.address),
+            name: known.map(|known| tame(&known.name)).unwrap_or_default(),
+            functions: named.iter().map(|function| function.signature()).chain(shown).collect(),
+            more_functions: unnamed.len().saturating_sub(SHOWN_SELECTORS),
+        }
     }
 }
 
@@ -157,9 +202,13 @@ fn pretty(json: &str) -> String {
     value.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| json.to_owned())
 }
 
-fn forms(interface: &Interface) -> Vec<FunctionForm> {
-    let reads =
-        |function: &&Function| matches!(function.state_mutability, StateMutability::View | StateMutability::Pure);
+/// One for each function that only reads; of several with one selector, for the first.
+fn forms(functions: &[Function]) -> Vec<FunctionForm> {
+    let mut seen = HashSet::new();
+    let mut reads = |function: &&Function| {
+        matches!(function.state_mutability, StateMutability::View | StateMutability::Pure)
+            && seen.insert(function.selector())
+    };
     let form = |(number, function): (usize, &Function)| FunctionForm {
         name: tame(&function.name),
         signature: function.signature(),
@@ -175,5 +224,5 @@ fn forms(interface: &Interface) -> Vec<FunctionForm> {
             .collect(),
         gives: function.outputs.iter().map(|output| output.selector_type().into_owned()).collect::<Vec<_>>().join(", "),
     };
-    interface.functions.iter().filter(reads).enumerate().map(form).collect()
+    functions.iter().filter(&mut reads).enumerate().map(form).collect()
 }

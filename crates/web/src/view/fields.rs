@@ -1,8 +1,8 @@
 //! Decoded arguments of calls and members of logs.
 
+use contracts::abi::AbiJson;
 use contracts::decode::{Decoded, Field, Place};
 use domain::Address;
-use serde_json::Value;
 
 use super::{AddressLink, tame, visible};
 use crate::names::Names;
@@ -41,7 +41,7 @@ impl DecodedView {
 
 impl FieldRow {
     pub(crate) fn new(field: &Field, names: &Names) -> Self {
-        let address = field.value.as_str().filter(|_| field.kind == "address");
+        let address = field.value.as_text().filter(|_| field.kind == "address");
         Self {
             name: tame(&field.name),
             kind: cut(&field.kind),
@@ -59,11 +59,10 @@ impl FieldRow {
 }
 
 /// Plain values as they are, others as JSON.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => cut(text),
-        Value::Array(_) | Value::Object(_) => cut(&serde_json::to_string_pretty(value).unwrap_or_default()),
-        other => other.to_string(),
+fn shown(value: &AbiJson) -> String {
+    match value.as_text() {
+        Some(text) => cut(text),
+        None => cut(&serde_json::to_string_pretty(value).unwrap_or_default()),
     }
 }
 
@@ -74,20 +73,24 @@ fn cut(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    fn text(text: &str) -> AbiJson {
+        AbiJson::Text(text.to_owned())
+    }
 
     #[test]
     fn plain_values_stand_for_themselves_and_others_are_json() {
-        assert_eq!(shown(&json!("5")), "5");
-        assert_eq!(shown(&json!(true)), "true");
-        assert_eq!(shown(&json!(["1", "2"])), "[\n  \"1\",\n  \"2\"\n]");
+        assert_eq!(shown(&text("5")), "5");
+        assert_eq!(shown(&AbiJson::Bool(true)), "true");
+        assert_eq!(shown(&AbiJson::List(vec![text("1"), text("2")])), "[\n  \"1\",\n  \"2\"\n]");
+        let members = vec![("z".to_owned(), text("1")), ("a".to_owned(), text("2"))];
+        assert_eq!(shown(&AbiJson::Object(members)), "{\n  \"z\": \"1\",\n  \"a\": \"2\"\n}");
     }
 
     #[test]
     fn a_text_on_the_chain_cannot_turn_or_flood_the_page() {
-        assert_eq!(shown(&json!("a\u{202e}b\0c\nd")), "abc\nd");
-        assert_eq!(shown(&json!("x".repeat(100_000))).chars().count(), SHOWN + 1);
+        assert_eq!(shown(&text("a\u{202e}b\0c\nd")), "abc\nd");
+        assert_eq!(shown(&text(&"x".repeat(100_000))).chars().count(), SHOWN + 1);
     }
 }

@@ -9,6 +9,7 @@ const SOURCE: &str = "pragma solidity ^0.8.20;
 contract Types {
     enum Color { Red, Green }
     struct Point { int64 x; int64 y; }
+    struct Mixed { string words; uint64 amount; Point[1] ends; }
     struct Line { Point[2] ends; string name; Color[] colors; }
     error Low(address who, uint256 needed);
     uint256 public stored = 5;
@@ -20,6 +21,9 @@ contract Types {
     function flag(bool a, address b, Color c) external pure returns (bool, address, Color) { return (a, b, c); }
     function single(uint256 a) external pure returns (uint256) { return a; }
     function named(uint256 a) external pure returns (uint256 twice) { return 2 * a; }
+    function ordered() external pure returns (uint256 zeta, bool alpha, int8, Mixed memory mid) { return (1, true, -3, Mixed(\"w\", 5, [Point(7, 8)])); }
+    function mixed() external pure returns (Mixed memory only) { return Mixed(\"w\", 5, [Point(7, 8)]); }
+    function sender() external view returns (address who) { return msg.sender; }
     function nothing() external pure {}
     function over(uint256 a) external pure returns (string memory) { a; return \"uint256\"; }
     function over(address a) external pure returns (string memory) { a; return \"address\"; }
@@ -75,10 +79,35 @@ async fn every_type_goes_in_and_comes_out() {
         json!({ "0": true, "1": yard.from, "2": "1" })
     );
     assert_eq!(result("single", json!([7])).await, "7");
-    assert_eq!(result("named", json!([7])).await, json!({ "twice": "14" }));
+    assert_eq!(result("named", json!([7])).await, "14", "one output is the value itself, named or not");
     assert_eq!(result("nothing", json!([])).await, json!(null));
     assert_eq!(result("over(address)", json!([yard.from])).await, "address");
     assert_eq!(result("over", json!([1, 2])).await, "two");
+
+    // As text: the order of members is that of the declaration.
+    let mixed = r#"{"words":"w","amount":"5","ends":[{"x":"7","y":"8"}]}"#;
+    for (function, expected) in [
+        ("ordered", format!(r#"{{"result":{{"zeta":"1","alpha":true,"2":"-3","mid":{mixed}}}}}"#)),
+        ("mixed", format!(r#"{{"result":{mixed}}}"#)),
+    ] {
+        assert_eq!(yard.call(&address, function, json!([])).await.text, expected);
+        let path = format!("/api/v1/contracts/{address}/call?functionName={function}");
+        assert_eq!(yard.explorer.get(&path).await.text, expected);
+    }
+
+    // From somebody, who is nobody by default.
+    assert_eq!(result("sender", json!([])).await, "0x0000000000000000000000000000000000000000");
+    let body = json!({ "functionName": "sender", "from": yard.from.to_uppercase().replace("0X", "0x") });
+    let call = format!("/api/v1/contracts/{address}/call");
+    assert_eq!(yard.post(&call, &body).await.ok()["result"], yard.from);
+    assert_eq!(
+        yard.explorer.json(&format!("{call}?functionName=sender&from={}", yard.from)).await["result"],
+        yard.from
+    );
+    for wrong in [json!("0x12"), json!(5), json!("")] {
+        let answer = yard.post(&call, &json!({ "functionName": "sender", "from": wrong })).await;
+        assert_eq!((answer.status, &answer.json["field"]), (400, &json!("from")), "{}", answer.json);
+    }
 
     // In the URL, and at a block of the past.
     let path = format!("/api/v1/contracts/{address}/call?functionName=single&args=%5B{max}%5D");
@@ -100,6 +129,8 @@ async fn every_type_goes_in_and_comes_out() {
         ("single", json!([]), 400, "args", "takes 1 arguments, not 0"),
         ("single", json!(["x"]), 400, "args", "args[0] must be a whole number"),
         ("single", json!([1.5]), 400, "args", "args[0]"),
+        ("flag", json!(["yes", yard.from, 1]), 400, "args", "args[0] must be true or false"),
+        ("flag", json!([1, yard.from, 1]), 400, "args", "args[0] must be true or false"),
         ("lines", json!([[{ "name": "a" }]]), 400, "args", "args[0][0] must have the member ends"),
         ("text", json!([]), 422, "", "the call reverted: not today"),
         ("bare", json!([]), 422, "", "the call reverted: without a reason"),

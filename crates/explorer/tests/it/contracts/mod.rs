@@ -3,14 +3,17 @@
 mod artifacts;
 mod calls;
 mod deployments;
+mod diamonds;
 mod false_matches;
 mod forms;
 mod found;
 mod hostile;
+mod hostile_diamonds;
 mod messages;
 mod metadata_json;
 mod packages;
 mod parts;
+mod past;
 mod proxies;
 mod real_sources;
 mod refused;

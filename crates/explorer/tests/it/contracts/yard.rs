@@ -31,7 +31,12 @@ pub(crate) struct Case {
 
 impl Yard {
     pub(crate) async fn start() -> Self {
-        let anvil = Anvil::with(&["--gas-limit", "100000000"]).await;
+        Self::with(&[]).await
+    }
+
+    /// With these arguments for the node.
+    pub(crate) async fn with(arguments: &[&str]) -> Self {
+        let anvil = Anvil::with(&[&["--gas-limit", "100000000"], arguments].concat()).await;
         let launch = Launch::run(anvil.url()).argument("--compiler-source", compilers().display());
         let explorer = launch.start().await;
         let from = anvil.accounts().await.remove(0);
@@ -51,6 +56,20 @@ impl Yard {
     pub(crate) async fn put(&self, case: &Case) -> String {
         let code = compile_case(case).await;
         self.deploy(&format!("{code}{}", case.arguments)).await
+    }
+
+    /// Sends a transaction that must succeed, waits until it is indexed, and gives its hash.
+    pub(crate) async fn send(&self, to: &str, data: &str) -> String {
+        let receipt = self.anvil.send(json!({ "from": self.from, "to": to, "data": data, "gas": "0x500000" })).await;
+        assert_eq!(receipt["status"], "0x1", "{receipt}");
+        self.anvil.wait_for(&self.explorer).await;
+        receipt["transactionHash"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn page(&self, path: &str) -> String {
+        let answer = self.explorer.client().get(path).await;
+        assert_eq!(answer.status, 200, "{path}");
+        answer.text
     }
 
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {

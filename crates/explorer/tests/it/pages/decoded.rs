@@ -22,21 +22,6 @@ contract Ledger {
 /// Nobody in particular.
 const WHO: &str = "0x00000000000000000000000000000000000a11ce";
 
-impl Yard {
-    async fn send(&self, to: &str, data: &str) -> String {
-        let receipt = self.anvil.send(json!({ "from": self.from, "to": to, "data": data, "gas": "0x500000" })).await;
-        assert_eq!(receipt["status"], "0x1", "{receipt}");
-        self.anvil.wait_for(&self.explorer).await;
-        receipt["transactionHash"].as_str().unwrap().to_owned()
-    }
-
-    async fn page(&self, path: &str) -> String {
-        let answer = self.explorer.client().get(path).await;
-        assert_eq!(answer.status, 200, "{path}");
-        answer.text
-    }
-}
-
 /// Arrays of arrays that all are the same one: 90,000 values in 600 words.
 fn bomb() -> Vec<String> {
     let width = 300;

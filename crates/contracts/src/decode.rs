@@ -1,16 +1,14 @@
 //! Call data and logs in a contract's own words: pure functions of an interface and bytes.
 
-mod bounded;
-
 use std::collections::HashMap;
 
 use alloy_json_abi::{Event, Function, Param};
 use alloy_primitives::B256;
-pub(crate) use bounded::decode_all;
-use serde_json::Value;
 
-use crate::Interface;
-use crate::calls::written;
+use crate::{
+    Interface,
+    abi::{AbiJson, decode_all},
+};
 
 /// The longest data that is decoded.
 const LONGEST: usize = 128 * 1024;
@@ -40,7 +38,7 @@ pub struct Field {
     /// Its type, as Solidity writes it.
     pub kind: String,
     /// As calls give it: integers as strings, structs as objects.
-    pub value: Value,
+    pub value: AbiJson,
     pub place: Place,
 }
 
@@ -107,7 +105,7 @@ fn arguments_of(params: &[Param], data: &[u8]) -> Option<Vec<Field>> {
     let field = |(param, value): (&Param, _)| Field {
         name: param.name.clone(),
         kind: param.selector_type().into_owned(),
-        value: written(value, &param.components),
+        value: AbiJson::of(value, &param.components),
         place: Place::Data,
     };
     Some(params.iter().zip(&values).map(field).collect())
@@ -126,11 +124,11 @@ fn read_log(event: &Event, topics: &[B256], data: &[u8]) -> Option<Decoded> {
         let (value, place) = if input.indexed {
             let topic = topics.next()?;
             match is_word(&kind).then(|| decode_all([input], topic.as_slice())).flatten().as_deref() {
-                Some([value]) => (written(value, &input.components), Place::Topic),
-                _ => (Value::String(topic.to_string()), Place::HashInTopic),
+                Some([value]) => (AbiJson::of(value, &input.components), Place::Topic),
+                _ => (AbiJson::Text(topic.to_string()), Place::HashInTopic),
             }
         } else {
-            (written(&values.next()?, &input.components), Place::Data)
+            (AbiJson::of(&values.next()?, &input.components), Place::Data)
         };
         fields.push(Field { name: input.name.clone(), kind, value, place });
     }
@@ -145,7 +143,7 @@ fn is_word(kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use alloy_primitives::{hex, keccak256};
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -174,8 +172,8 @@ mod tests {
         ]))
     }
 
-    fn named(decoded: &Decoded) -> Vec<(&str, &Value, Place)> {
-        decoded.fields.iter().map(|field| (field.name.as_str(), &field.value, field.place)).collect()
+    fn named(decoded: &Decoded) -> Vec<(&str, Value, Place)> {
+        decoded.fields.iter().map(|field| (field.name.as_str(), json!(field.value), field.place)).collect()
     }
 
     #[test]
@@ -184,7 +182,7 @@ mod tests {
         let call = coin().call(&input).unwrap();
         assert_eq!((call.name.as_str(), call.signature.as_str()), ("transfer", "transfer(address,uint256)"));
         let alice = json!(format!("0x{}", &ALICE[24..]));
-        assert_eq!(named(&call), [("to", &alice, Place::Data), ("amount", &json!("5"), Place::Data)]);
+        assert_eq!(named(&call), [("to", alice, Place::Data), ("amount", json!("5"), Place::Data)]);
         assert_eq!(call.fields[1].kind, "uint256");
         assert_eq!(coin().function_name([0xa9, 0x05, 0x9c, 0xbb]), Some("transfer"));
     }
@@ -196,7 +194,8 @@ mod tests {
         let notes = [1, 32, 2].map(|number| format!("{number:064x}")).concat();
         let input = hex::decode(format!("{}{notes}{:0<64}", words.concat(), hex::encode("hi"))).unwrap();
         let call = coin().call(&input).unwrap();
-        assert_eq!(call.fields[0].value, json!({ "maker": format!("0x{}", &ALICE[24..]), "notes": ["hi"] }));
+        let order = json!({ "maker": format!("0x{}", &ALICE[24..]), "notes": ["hi"] });
+        assert_eq!(json!(call.fields[0].value), order);
         assert_eq!(call.fields[0].kind, "(address,string[])");
     }
 
@@ -220,7 +219,7 @@ mod tests {
         assert_eq!((amount.fields[2].name.as_str(), amount.fields[2].place), ("value", Place::Data));
         let piece = coin().log(&[transfer, from, to, seven], &[]).unwrap();
         assert_eq!((piece.fields[2].name.as_str(), piece.fields[2].place), ("id", Place::Topic));
-        assert_eq!(piece.fields[2].value, json!("7"));
+        assert_eq!(piece.fields[2].value.as_text(), Some("7"));
         assert_eq!(coin().log(&[transfer, from], seven.as_slice()), None);
     }
 
@@ -232,14 +231,14 @@ mod tests {
         let (hash, yes, hi) = (json!(what.to_string()), json!(true), json!("hi"));
         assert_eq!(
             named(&said),
-            [("what", &hash, Place::HashInTopic), ("loud", &yes, Place::Topic), ("", &hi, Place::Data)]
+            [("what", hash, Place::HashInTopic), ("loud", yes, Place::Topic), ("", hi, Place::Data)]
         );
     }
 
     #[test]
     fn arguments_of_a_creation_are_told() {
         let fields = coin().creation(&[0xff; 32]).unwrap();
-        assert_eq!((fields[0].name.as_str(), &fields[0].value), ("first", &json!("-1")));
+        assert_eq!((fields[0].name.as_str(), fields[0].value.as_text()), ("first", Some("-1")));
         assert_eq!(decoder(&json!([])).creation(&[]), Some(Vec::new()));
     }
 

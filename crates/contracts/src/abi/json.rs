@@ -1,0 +1,156 @@
+//! ABI values as JSON. Integers are strings, whatever their size, and members stand in the order of their declaration.
+
+use std::collections::HashSet;
+
+use alloy_dyn_abi::DynSolValue;
+use alloy_json_abi::Param;
+use alloy_primitives::hex;
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+/// A value as JSON. There is no number in it: readers of JSON would round the large ones. Objects keep their order,
+/// which `serde_json::Value` does only under a feature that would reorder every other answer too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AbiJson {
+    Null,
+    Bool(bool),
+    Text(String),
+    List(Vec<AbiJson>),
+    Object(Vec<(String, AbiJson)>),
+}
+
+impl AbiJson {
+    /// What a function returns: one value as itself, named or not; several as the members of an object.
+    pub(crate) fn of_outputs(params: &[Param], values: &[DynSolValue]) -> Self {
+        match (params, values) {
+            ([], _) => Self::Null,
+            ([param], [value]) => Self::of(value, &param.components),
+            _ => Self::of_members(params, values),
+        }
+    }
+
+    /// A single value; structs in it have these members.
+    pub(crate) fn of(value: &DynSolValue, components: &[Param]) -> Self {
+        match value {
+            DynSolValue::Bool(value) => Self::Bool(*value),
+            DynSolValue::Int(number, _) => Self::Text(number.to_string()),
+            DynSolValue::Uint(number, _) => Self::Text(number.to_string()),
+            DynSolValue::FixedBytes(word, length) => Self::Text(hex::encode_prefixed(&word[..*length])),
+            DynSolValue::Address(address) => Self::Text(format!("{address:#x}")),
+            DynSolValue::Function(function) => Self::Text(hex::encode_prefixed(function)),
+            DynSolValue::Bytes(bytes) => Self::Text(hex::encode_prefixed(bytes)),
+            DynSolValue::String(text) => Self::Text(text.clone()),
+            DynSolValue::Array(items) | DynSolValue::FixedArray(items) => {
+                Self::List(items.iter().map(|item| Self::of(item, components)).collect())
+            }
+            DynSolValue::Tuple(values) => Self::of_members(components, values),
+        }
+    }
+
+    /// By name, and by index where there is no name of its own.
+    fn of_members(params: &[Param], values: &[DynSolValue]) -> Self {
+        let mut members = Vec::with_capacity(values.len());
+        let mut taken = HashSet::new();
+        for (index, value) in values.iter().enumerate() {
+            let param = params.get(index);
+            let name = param.map(|param| param.name.as_str()).filter(|name| !name.is_empty());
+            // A second member of the same name would hide the first from most readers.
+            let name = name.filter(|name| taken.insert(*name));
+            let components = param.map(|param| &param.components[..]).unwrap_or_default();
+            members.push((name.map_or_else(|| index.to_string(), str::to_owned), Self::of(value, components)));
+        }
+        Self::Object(members)
+    }
+
+    /// The text of a value that is one.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for AbiJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::List(items) => serializer.collect_seq(items),
+            Self::Object(members) => {
+                let mut map = serializer.serialize_map(Some(members.len()))?;
+                for (name, value) in members {
+                    map.serialize_entry(name, value)?;
+                }
+                map.end()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_dyn_abi::DynSolType;
+    use alloy_primitives::U256;
+
+    use super::*;
+
+    fn params(declared: &[&str]) -> Vec<Param> {
+        declared.iter().map(|text| Param::parse(text).unwrap()).collect()
+    }
+
+    fn numbers(count: u64) -> Vec<DynSolValue> {
+        (1..=count).map(|number| DynSolValue::Uint(U256::from(number), 256)).collect()
+    }
+
+    fn written(declared: &[&str]) -> String {
+        let params = params(declared);
+        serde_json::to_string(&AbiJson::of_outputs(&params, &numbers(params.len() as u64))).unwrap()
+    }
+
+    #[test]
+    fn one_output_is_the_value_itself_named_or_not() {
+        assert_eq!(written(&["uint256"]), r#""1""#);
+        assert_eq!(written(&["uint256 amount"]), r#""1""#);
+        assert_eq!(written(&[]), "null");
+    }
+
+    #[test]
+    fn several_outputs_are_an_object_in_the_order_of_their_declaration() {
+        assert_eq!(written(&["uint256 z", "uint256 a", "uint256 m"]), r#"{"z":"1","a":"2","m":"3"}"#);
+        assert_eq!(written(&["uint256 z", "uint256", "uint256 a"]), r#"{"z":"1","1":"2","a":"3"}"#);
+        assert_eq!(written(&["uint256 a", "uint256 a"]), r#"{"a":"1","1":"2"}"#);
+    }
+
+    #[test]
+    fn structs_have_their_members_in_declared_order_however_deep() {
+        let param: Param = serde_json::from_str(
+            r#"{"name":"","type":"tuple[]","components":[
+                {"name":"zeta","type":"tuple","components":[{"name":"y","type":"uint8"},{"name":"x","type":"bool"}]},
+                {"name":"alpha","type":"string"}]}"#,
+        )
+        .unwrap();
+        let inner = DynSolValue::Tuple(vec![DynSolValue::Uint(U256::MAX, 256), DynSolValue::Bool(true)]);
+        let item = DynSolValue::Tuple(vec![inner, DynSolValue::String("s".to_owned())]);
+        let value = AbiJson::of_outputs(&[param], &[DynSolValue::Array(vec![item])]);
+        let max = U256::MAX;
+        assert_eq!(
+            serde_json::to_string(&value).unwrap(),
+            format!(r#"[{{"zeta":{{"y":"{max}","x":true}},"alpha":"s"}}]"#)
+        );
+    }
+
+    #[test]
+    fn no_value_of_any_type_is_a_number() {
+        for (kind, expected) in [
+            ("int8", r#""0""#),
+            ("uint256[2]", r#"["0","0"]"#),
+            ("(uint8,int16)", r#"{"0":"0","1":"0"}"#),
+            ("(uint8,bool)[1]", r#"[{"0":"0","1":false}]"#),
+        ] {
+            let value = DynSolType::parse(kind).unwrap().abi_decode(&[0; 64]).unwrap();
+            assert_eq!(serde_json::to_string(&AbiJson::of(&value, &[])).unwrap(), expected, "{kind}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Diamonds (EIP-2535) and the verified facets that answer for them.
+
+use std::collections::HashSet;
+
+use alloy_json_abi::Function;
+use alloy_primitives::{Address, keccak256};
+use node::CallBlock;
+
+use super::{
+    CallError, ContractCalls,
+    loupe::{self, Route, Selector},
+};
+use crate::Interface;
+
+/// Functions whose route is asked for one by one, on behalf of one page.
+const MAX_CONFIRMED: usize = 512;
+
+/// A contract that hands each of its functions on to one of its facets.
+#[derive(Debug)]
+pub struct Diamond {
+    pub facets: Vec<Facet>,
+    /// Facets that are not among them because there are too many.
+    pub left_out: usize,
+}
+
+#[derive(Debug)]
+pub struct Facet {
+    pub address: Address,
+    /// The functions that the diamond hands on to it.
+    pub selectors: Vec<[u8; 4]>,
+    /// None where its source is not known.
+    pub verified: Option<VerifiedFacet>,
+}
+
+/// What the source of a facet tells.
+#[derive(Debug)]
+pub struct VerifiedFacet {
+    pub name: String,
+    /// The functions that the diamond hands on to it, its events and its errors.
+    pub interface: Interface,
+}
+
+impl Diamond {
+    /// All that verified facets answer for; None where there are none, or no function is handed on to one.
+    #[must_use]
+    pub fn interface(&self) -> Option<Interface> {
+        let mut whole: Option<Interface> = None;
+        let verified = self.facets.iter().filter_map(|facet| facet.verified.as_ref());
+        for facet in verified.filter(|facet| !facet.interface.functions.is_empty()) {
+            let whole = whole.get_or_insert_default();
+            whole.functions.extend(facet.interface.functions.iter().cloned());
+            whole.events.extend(facet.interface.events.iter().cloned());
+            whole.errors.extend(facet.interface.errors.iter().cloned());
+        }
+        whole
+    }
+
+    fn functions(&self) -> impl Iterator<Item = (&Function, Address)> {
+        let verified = self.facets.iter().filter_map(|facet| Some((facet.verified.as_ref()?, facet.address)));
+        verified.flat_map(|(verified, address)| verified.interface.functions.iter().map(move |one| (one, address)))
+    }
+
+    fn retain(&mut self, keep: impl Fn(&Function) -> bool) {
+        for facet in self.facets.iter_mut().filter_map(|facet| facet.verified.as_mut()) {
+            facet.interface.functions.retain(&keep);
+        }
+    }
+}
+
+impl ContractCalls {
+    /// The diamond that a contract says it is, with every function of a verified facet that both its list and the
+    /// loupe's answer for the single selector route there.
+    pub async fn find_diamond(&self, address: Address, at: CallBlock) -> Result<Option<Diamond>, CallError> {
+        let Some(mut diamond) = self.list_facets(address, at).await? else { return Ok(None) };
+        let claims: Vec<(Selector, Address)> =
+            diamond.functions().map(|(function, facet)| (function.selector().0, facet)).take(MAX_CONFIRMED).collect();
+        let confirmed = loupe::confirm(&self.node, address, &claims, at).await?;
+        diamond.retain(|function| confirmed.contains(&function.selector().0));
+        Ok(Some(diamond))
+    }
+
+    /// The same on behalf of one call: of the functions that can be meant, those that are confirmed; the others as the
+    /// list has them.
+    pub(super) async fn find_diamond_for(
+        &self,
+        address: Address,
+        is_meant: impl Fn(&Function) -> bool,
+        at: CallBlock,
+    ) -> Result<Option<Diamond>, CallError> {
+        let Some(mut diamond) = self.list_facets(address, at).await? else { return Ok(None) };
+        let meant = diamond.functions().filter(|(function, _)| is_meant(function));
+        let claims: Vec<(Selector, Address)> =
+            meant.map(|(function, facet)| (function.selector().0, facet)).take(MAX_CONFIRMED).collect();
+        let confirmed = loupe::confirm(&self.node, address, &claims, at).await?;
+        diamond.retain(|function| !is_meant(function) || confirmed.contains(&function.selector().0));
+        Ok(Some(diamond))
+    }
+
+    /// Facets by the loupe's list alone, with what is known of their code.
+    async fn list_facets(&self, address: Address, at: CallBlock) -> Result<Option<Diamond>, CallError> {
+        let Some(routes) = loupe::read(&self.node, address, at).await? else { return Ok(None) };
+        let addresses: Vec<Address> = routes.routes.iter().map(|route| route.facet).collect();
+        let codes = self.node.codes_of(&addresses, at).await?;
+        let mut facets = Vec::with_capacity(addresses.len());
+        for (Route { facet, selectors }, code) in routes.routes.into_iter().zip(codes) {
+            let known = self.records.find_verified(facet, keccak256(&code)).await?;
+            let verified = known.map(|known| {
+                let interface = routed(Interface::read(&known.code.abi), &selectors);
+                VerifiedFacet { name: known.code.name, interface }
+            });
+            facets.push(Facet { address: facet, selectors, verified });
+        }
+        Ok(Some(Diamond { facets, left_out: routes.left_out }))
+    }
+}
+
+/// What a diamond can reach of a facet: of its functions those that are handed on to it.
+fn routed(mut interface: Interface, selectors: &[Selector]) -> Interface {
+    let selectors: HashSet<&Selector> = selectors.iter().collect();
+    interface.functions.retain(|function| selectors.contains(&function.selector().0));
+    interface.constructor = None;
+    interface
+}

@@ -1,0 +1,274 @@
+//! The loupe of a diamond (EIP-2535): functions by which it tells which of its functions it hands on to which facet.
+//!
+//! Anybody can deploy a contract that answers to these selectors, with anything: what is read is bounded in bytes, facets
+//! and selectors, and a route counts only where the list and the answer for the single selector agree.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use alloy_dyn_abi::DynSolValue;
+use alloy_primitives::{Address, B256, Bytes, hex};
+use node::{CallBlock, CallRequest, ContractAnswer, ContractCall, NodeClient, NodeError, ViewOutcome};
+
+use crate::abi::decode_all;
+
+pub(super) type Selector = [u8; 4];
+/// A facet and its selectors, as a loupe lists them.
+type Listed = (Address, Vec<Selector>);
+
+/// `facets()`.
+const FACETS: Selector = hex!("7a0ed627");
+/// `facetAddresses()`.
+const FACET_ADDRESSES: Selector = hex!("52ef6b2c");
+/// `facetFunctionSelectors(address)`.
+const FACET_FUNCTION_SELECTORS: Selector = hex!("adfca15e");
+/// `facetAddress(bytes4)`.
+const FACET_ADDRESS: Selector = hex!("cdffacc6");
+
+/// Loupes go through storage selector by selector, and some of them more than once.
+const GAS: u64 = 30_000_000;
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest list that is decoded: some thousand selectors.
+const MAX_ANSWER: usize = 128 * 1024;
+/// Facets of one diamond that are looked at.
+const MAX_FACETS: usize = 128;
+/// Selectors of one diamond that are looked at.
+const MAX_SELECTORS: usize = 4_096;
+
+/// The functions that a diamond says it hands on to one facet: one at least.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Route {
+    pub(super) facet: Address,
+    pub(super) selectors: Vec<Selector>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Routes {
+    pub(super) routes: Vec<Route>,
+    /// Facets beyond the bounds.
+    pub(super) left_out: usize,
+}
+
+/// What the loupe of a contract lists; None where it has no loupe, or one that lists nothing usable.
+pub(super) async fn read(node: &NodeClient, diamond: Address, at: CallBlock) -> Result<Option<Routes>, NodeError> {
+    let answer = ask(node, diamond, FACETS, at).await?;
+    if let Some(listed) = answer.as_ref().and_then(|answer| decode_facets(answer)) {
+        return Ok(Routes::of(&listed));
+    }
+    let (listed, beyond) = list_one_by_one(node, diamond, at).await?;
+    Ok(Routes::of(&listed).map(|routes| Routes { left_out: routes.left_out + beyond, ..routes }))
+}
+
+/// For loupes whose whole list is too long, or takes too much gas. Gives also how many facets are beyond the bound.
+async fn list_one_by_one(
+    node: &NodeClient,
+    diamond: Address,
+    at: CallBlock,
+) -> Result<(Vec<Listed>, usize), NodeError> {
+    let answer = ask(node, diamond, FACET_ADDRESSES, at).await?;
+    let Some(mut facets) = answer.as_ref().and_then(|answer| decode_addresses(answer)) else { return Ok((Vec::new(), 0)) };
+    let mut seen = HashSet::new();
+    facets.retain(|facet| seen.insert(*facet));
+    let beyond = facets.len().saturating_sub(MAX_FACETS);
+    facets.truncate(MAX_FACETS);
+    let question = |facet: &Address| ContractCall {
+        to: diamond,
+        data: [&FACET_FUNCTION_SELECTORS[..], facet.into_word().as_slice()].concat().into(),
+    };
+    let answers = node.calls(facets.iter().map(question).collect(), at).await?.answers;
+    let read = |(facet, answer): (Address, ContractAnswer)| match answer {
+        ContractAnswer::Returned(data) => Some((facet, decode_selectors(&data)?)),
+        ContractAnswer::Reverted => None,
+    };
+    Ok((facets.into_iter().zip(answers).filter_map(read).collect(), beyond))
+}
+
+/// Which of these selectors the loupe routes to the facet beside it when asked for that selector alone.
+pub(super) async fn confirm(
+    node: &NodeClient,
+    diamond: Address,
+    claims: &[(Selector, Address)],
+    at: CallBlock,
+) -> Result<HashSet<Selector>, NodeError> {
+    if claims.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let question = |(selector, _): &(Selector, Address)| ContractCall {
+        to: diamond,
+        data: [&FACET_ADDRESS[..], B256::right_padding_from(selector).as_slice()].concat().into(),
+    };
+    let answers = node.calls(claims.iter().map(question).collect(), at).await?.answers;
+    let agrees = |((selector, facet), answer): (&(Selector, Address), ContractAnswer)| match answer {
+        ContractAnswer::Returned(word) if word[..] == facet.into_word()[..] => Some(*selector),
+        _ => None,
+    };
+    Ok(claims.iter().zip(answers).filter_map(agrees).collect())
+}
+
+impl Routes {
+    /// Every facet once, every selector once. A selector that is listed for two facets is taken for neither.
+    fn of(listed: &[Listed]) -> Option<Self> {
+        let mut owners: HashMap<Selector, Option<Address>> = HashMap::new();
+        let mut facets: Vec<Address> = Vec::new();
+        let mut by_facet: HashMap<Address, Vec<Selector>> = HashMap::new();
+        for (facet, selectors) in listed.iter().filter(|(facet, _)| *facet != Address::ZERO) {
+            let own = by_facet.entry(*facet).or_insert_with(|| {
+                facets.push(*facet);
+                Vec::new()
+            });
+            for selector in selectors {
+                match owners.get_mut(selector) {
+                    Some(Some(owner)) if owner == facet => {}
+                    Some(owner) => *owner = None,
+                    None => {
+                        owners.insert(*selector, Some(*facet));
+                        own.push(*selector);
+                    }
+                }
+            }
+        }
+        let (mut routes, mut left_out, mut room) = (Vec::new(), 0, MAX_SELECTORS);
+        for facet in facets {
+            let mut selectors = by_facet.remove(&facet).unwrap_or_default();
+            selectors.retain(|selector| owners[selector] == Some(facet));
+            if selectors.is_empty() {
+                continue;
+            }
+            if routes.len() == MAX_FACETS || selectors.len() > room {
+                left_out += 1;
+                continue;
+            }
+            room -= selectors.len();
+            routes.push(Route { facet, selectors });
+        }
+        (!routes.is_empty()).then_some(Self { routes, left_out })
+    }
+}
+
+async fn ask(
+    node: &NodeClient,
+    contract: Address,
+    selector: Selector,
+    at: CallBlock,
+) -> Result<Option<Bytes>, NodeError> {
+    let data = Bytes::copy_from_slice(&selector);
+    let request = CallRequest { from: None, to: Some(contract), data, gas: GAS, patience: PATIENCE };
+    Ok(match node.view(&request, at).await? {
+        ViewOutcome::Returned(answer) => Some(answer).filter(|answer| answer.len() <= MAX_ANSWER),
+        ViewOutcome::Reverted { .. } | ViewOutcome::StateGone => None,
+    })
+}
+
+fn decode_facets(answer: &[u8]) -> Option<Vec<Listed>> {
+    let read = |value: DynSolValue| match value.as_tuple() {
+        Some([facet, DynSolValue::Array(selectors)]) => Some((facet.as_address()?, as_selectors(selectors)?)),
+        _ => None,
+    };
+    decode_list("(address,bytes4[])[]", answer)?.into_iter().map(read).collect()
+}
+
+fn decode_addresses(answer: &[u8]) -> Option<Vec<Address>> {
+    decode_list("address[]", answer)?.iter().map(DynSolValue::as_address).collect()
+}
+
+fn decode_selectors(answer: &[u8]) -> Option<Vec<Selector>> {
+    as_selectors(&decode_list("bytes4[]", answer)?)
+}
+
+fn decode_list(kind: &str, answer: &[u8]) -> Option<Vec<DynSolValue>> {
+    match decode_all([&kind], answer)?.pop() {
+        Some(DynSolValue::Array(items)) => Some(items),
+        _ => None,
+    }
+}
+
+fn as_selectors(values: &[DynSolValue]) -> Option<Vec<Selector>> {
+    let read = |value: &DynSolValue| value.as_fixed_bytes().and_then(|(bytes, _)| bytes.get(..4)?.try_into().ok());
+    values.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::keccak256;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const A: Address = Address::repeat_byte(0xa);
+    const B: Address = Address::repeat_byte(0xb);
+
+    fn selector(number: usize) -> Selector {
+        u32::try_from(number).unwrap().to_be_bytes()
+    }
+
+    fn encoded(listed: &[Listed]) -> Vec<u8> {
+        let word = |selector: &Selector| DynSolValue::FixedBytes(B256::right_padding_from(selector), 4);
+        let facet = |(facet, selectors): &Listed| {
+            let selectors = selectors.iter().map(word).collect();
+            DynSolValue::Tuple(vec![DynSolValue::Address(*facet), DynSolValue::Array(selectors)])
+        };
+        DynSolValue::Tuple(vec![DynSolValue::Array(listed.iter().map(facet).collect())]).abi_encode_params()
+    }
+
+    #[test]
+    fn selectors_are_those_of_the_standard() {
+        for (signature, selector) in [
+            ("facets()", FACETS),
+            ("facetAddresses()", FACET_ADDRESSES),
+            ("facetFunctionSelectors(address)", FACET_FUNCTION_SELECTORS),
+            ("facetAddress(bytes4)", FACET_ADDRESS),
+        ] {
+            assert_eq!(keccak256(signature)[..4], selector, "{signature}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_read_and_every_facet_and_selector_is_there_once() {
+        let listed = [(A, vec![selector(1), selector(2), selector(1)]), (B, vec![selector(3)]), (A, vec![selector(4)])];
+        assert_eq!(decode_facets(&encoded(&listed)).unwrap(), listed);
+        let routes = Routes::of(&listed).unwrap();
+        let expected = [
+            Route { facet: A, selectors: vec![selector(1), selector(2), selector(4)] },
+            Route { facet: B, selectors: vec![selector(3)] },
+        ];
+        assert_eq!((&routes.routes[..], routes.left_out), (&expected[..], 0));
+    }
+
+    #[test]
+    fn a_selector_of_two_facets_is_taken_for_neither() {
+        let listed = [(A, vec![selector(1), selector(2)]), (B, vec![selector(2)]), (A, vec![selector(2)])];
+        let routes = Routes::of(&listed).unwrap().routes;
+        assert_eq!(routes, [Route { facet: A, selectors: vec![selector(1)] }]);
+    }
+
+    #[test]
+    fn what_lists_nothing_is_no_diamond() {
+        assert_eq!(Routes::of(&[]), None);
+        assert_eq!(Routes::of(&[(A, Vec::new()), (Address::ZERO, vec![selector(1)])]), None);
+        assert_eq!(decode_facets(&[]), None);
+        assert_eq!(decode_facets(&[0xff; 640]), None);
+    }
+
+    #[test]
+    fn facets_and_selectors_beyond_the_bounds_are_left_out() {
+        let facet = |number: usize| Address::left_padding_from(&(number + 1).to_be_bytes());
+        let many: Vec<_> = (0..MAX_FACETS + 5).map(|number| (facet(number), vec![selector(number)])).collect();
+        let routes = Routes::of(&many).unwrap();
+        assert_eq!((routes.routes.len(), routes.left_out), (MAX_FACETS, 5));
+        let wide = [(A, (0..=MAX_SELECTORS).map(selector).collect()), (B, vec![selector(MAX_SELECTORS + 1)])];
+        let routes = Routes::of(&wide).unwrap();
+        assert_eq!((routes.routes.len(), routes.routes[0].facet, routes.left_out), (1, B, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_loupe_answers_it_is_never_a_panic(data: Vec<u8>, numbers in prop::collection::vec(0_u64..300, 0..40)) {
+            let words: Vec<u8> = numbers.iter().flat_map(|number| B256::left_padding_from(&number.to_be_bytes()).0).collect();
+            for answer in [&data, &words] {
+                let _ = decode_facets(answer).and_then(|listed| Routes::of(&listed));
+                let _ = decode_addresses(answer);
+                let _ = decode_selectors(answer);
+            }
+        }
+    }
+}
