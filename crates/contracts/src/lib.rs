@@ -15,9 +15,10 @@ mod verify;
 
 pub use code::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink, MetadataHash, Span};
 pub use compilers::{
-    CompileError, CompilerConfig, CompilerSource, CompilerVersion, Compilers, CompilersError, VersionError,
+    AvailableCompiler, CompileError, CompilerConfig, CompilerSource, CompilerVersion, Compilers, CompilersError,
+    IdleLimits, VersionError,
 };
 pub use verify::{
-    OptimizerChoice, Refusal, Sources, SourcesError, Verdict, Verifier, VerifierConfig, VerifierParts, VerifyError,
-    VerifyRequest,
+    Allowance, OptimizerChoice, QueueConfig, Refusal, Sources, SourcesError, Verdict, Verifier, VerifierConfig,
+    VerifierParts, VerifyClient, VerifyError, VerifyRequest,
 };

@@ -3,6 +3,7 @@
 mod address;
 mod api_key;
 mod block;
+mod compiler;
 mod contract;
 mod contract_call;
 mod health;
@@ -23,6 +24,7 @@ pub use crate::error::ProblemCode;
 pub use address::{AddressDetail, Contract, KnownSource};
 pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
 pub use block::{Block, BlockList};
+pub use compiler::{Compiler, CompilerList};
 pub use contract::{
     ContractList, ContractProxy, ContractSource, ContractSummary, MatchKind, ProxyKind, VerifiedContract,
 };

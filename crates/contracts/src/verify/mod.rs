@@ -11,6 +11,7 @@ mod sources;
 
 use std::{
     collections::HashSet,
+    net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -18,6 +19,7 @@ use std::{
 use alloy_primitives::{Address, Bytes, keccak256};
 use domain::{Code, UnixMillis, VerifiedContract};
 use node::{CallBlock, NodeClient, NodeError};
+pub use queue::{Allowance, QueueConfig, VerifyClient};
 pub use refusal::Refusal;
 pub use request::{OptimizerChoice, VerifyRequest};
 pub use sources::{Sources, SourcesError};
@@ -27,16 +29,19 @@ use self::{
     queue::Queue,
     search::{Found, Search},
 };
-use crate::{Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError, matching::Deployed};
+use crate::{
+    Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError, compilers::CpuBudget,
+    matching::Deployed,
+};
 
 /// How much is verified at once.
 #[derive(Debug, Clone)]
 pub struct VerifierConfig {
     pub compilers: CompilerConfig,
-    /// Verifications under way at a time; each compiles one thing after the other.
-    pub at_once: usize,
-    /// Verifications that may wait.
-    pub waiting: usize,
+    /// Who is verified when; each verification compiles one thing after the other.
+    pub queue: QueueConfig,
+    /// Processor time for all compilations of one verification.
+    pub cpu_time: Duration,
     /// For the search for settings, once the compiler is there.
     pub search_time: Duration,
     /// Full compilations that a search may make.
@@ -46,7 +51,13 @@ pub struct VerifierConfig {
 impl VerifierConfig {
     #[must_use]
     pub fn new(compilers: CompilerConfig) -> Self {
-        Self { compilers, at_once: 2, waiting: 16, search_time: Duration::from_secs(60), search_compilations: 24 }
+        Self {
+            compilers,
+            queue: QueueConfig::default(),
+            cpu_time: Duration::from_secs(45),
+            search_time: Duration::from_secs(60),
+            search_compilations: 24,
+        }
     }
 }
 
@@ -67,7 +78,7 @@ pub struct Verifier {
     config: VerifierConfig,
     compilers: Compilers,
     queue: Queue,
-    under_way: Mutex<HashSet<Address>>,
+    under_way: Mutex<HashSet<(IpAddr, Address)>>,
 }
 
 /// What came of a request.
@@ -84,8 +95,11 @@ pub enum VerifyError {
     NoCode,
     #[error("compilerVersion {0}")]
     Version(VersionError),
-    #[error("the contract at this address is being verified already")]
+    #[error("you have a verification of this address running already: wait for its answer")]
     UnderWay,
+    /// The client's own others are to be waited for.
+    #[error("you have as many verifications running and waiting as one may have: wait for one of them to end")]
+    TooManyOfOneClient,
     #[error("too many verifications are waiting")]
     Busy,
     /// The service lacks something; the text says what to install.
@@ -121,7 +135,7 @@ impl Verifier {
         let VerifierParts { node, chain, records, config } = parts;
         Self {
             compilers: Compilers::new(config.compilers.clone()),
-            queue: Queue::new(config.at_once, config.waiting),
+            queue: Queue::new(config.queue),
             under_way: Mutex::default(),
             node,
             chain,
@@ -130,39 +144,54 @@ impl Verifier {
         }
     }
 
+    /// The compilers that sources are verified with.
+    #[must_use]
+    pub fn compilers(&self) -> &Compilers {
+        &self.compilers
+    }
+
     /// Finds out whether sources give the code at an address, and keeps them if they do.
-    pub async fn verify(&self, request: VerifyRequest, now: UnixMillis) -> Result<Verdict, VerifyError> {
-        let _only_one = self.begin(request.address)?;
+    pub async fn verify(
+        &self,
+        client: VerifyClient,
+        request: VerifyRequest,
+        now: UnixMillis,
+    ) -> Result<Verdict, VerifyError> {
+        let _only_one = self.begin(client, request.address)?;
+        let place = self.queue.join(client)?;
         let on_chain = self.read_chain(request.address).await?;
         // Before anything is fetched or compiled: the code itself names its compiler.
         if let Some(refusal) = refuse_compiler(&request, &on_chain.runtime) {
             return Ok(Verdict::Refused(refusal));
         }
-        let _turn = self.queue.enter().await.ok_or(VerifyError::Busy)?;
         let compiler = self.compilers.get(&request.compiler).await?;
+        place.turn().await;
+        let session = self.compilers.session(compiler, CpuBudget::new(self.config.cpu_time));
         let chain = Deployed {
             address: request.address,
             runtime: &on_chain.runtime,
             creation: on_chain.creation.as_ref().map(AsRef::as_ref),
         };
-        let search = Search::new(&self.compilers, &compiler, &request, chain, &self.config);
+        let search = Search::new(&session, &request, chain, &self.config);
         let found = match search.run().await? {
             Found::Match(found) => found,
             Found::Nothing(refusal) => return Ok(Verdict::Refused(refusal)),
         };
         let note = record::note(&found.comparison, chain, &request);
-        let contract = record::contract(&found, &request, &compiler.version, keccak256(&on_chain.runtime), now);
+        let contract = record::contract(&found, &request, session.version(), keccak256(&on_chain.runtime), now);
         let kept = self.records.keep_verified(contract.clone()).await?;
         Ok(Verdict::Verified { contract: Box::new(contract), kept, note })
     }
 
-    /// One verification of an address at a time.
-    fn begin(&self, address: Address) -> Result<UnderWay<'_>, VerifyError> {
+    /// One verification of an address at a time for each client. Another client need not wait for it: its source may be
+    /// one that never compiles.
+    fn begin(&self, client: VerifyClient, address: Address) -> Result<UnderWay<'_>, VerifyError> {
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        if !under_way.insert(address) {
+        let what = (client.site, address);
+        if !under_way.insert(what) {
             return Err(VerifyError::UnderWay);
         }
-        Ok(UnderWay { all: &self.under_way, address })
+        Ok(UnderWay { all: &self.under_way, what })
     }
 
     async fn read_chain(&self, address: Address) -> Result<OnChain, VerifyError> {
@@ -188,13 +217,13 @@ impl std::fmt::Debug for Verifier {
 
 /// Takes the address off the list again, however the verification ends.
 struct UnderWay<'a> {
-    all: &'a Mutex<HashSet<Address>>,
-    address: Address,
+    all: &'a Mutex<HashSet<(IpAddr, Address)>>,
+    what: (IpAddr, Address),
 }
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.address);
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.what);
     }
 }
 

@@ -16,9 +16,9 @@ use super::{
     selectors,
 };
 use crate::{
-    Auxdata, CompileError, CompiledContract, Compilers, CompilersError, MetadataHash,
+    Auxdata, CompileError, CompiledContract, CompilersError, MetadataHash,
     code::{CompilerOutput, OutputError},
-    compilers::Compiler,
+    compilers::{Compiler, Session, model_checker},
     matching::{Comparison, Deployed, Difference, MatchKind},
     settings::{EvmVersion, Optimizer, SettingsChoice},
 };
@@ -30,7 +30,7 @@ type Files = BTreeMap<String, String>;
 type Settings = Map<String, Value>;
 
 pub(super) struct Search<'a> {
-    compilers: &'a Compilers,
+    session: &'a Session,
     compiler: &'a Compiler,
     request: &'a VerifyRequest,
     chain: Deployed<'a>,
@@ -90,15 +90,14 @@ type Compiled = Result<Vec<CompiledContract>, Refusal>;
 
 impl<'a> Search<'a> {
     pub(super) fn new(
-        compilers: &'a Compilers,
-        compiler: &'a Compiler,
+        session: &'a Session,
         request: &'a VerifyRequest,
         chain: Deployed<'a>,
         config: &VerifierConfig,
     ) -> Self {
         Self {
-            compilers,
-            compiler,
+            session,
+            compiler: session.compiler(),
             request,
             chain,
             tail: Auxdata::at_end_of(chain.runtime),
@@ -160,7 +159,11 @@ impl<'a> Search<'a> {
     }
 
     fn refuse(self) -> Refusal {
-        let tried = Tried { compilations: self.compilations, hashes: self.hashes, gave_up: self.gave_up };
+        let tried = Tried {
+            compilations: self.compilations,
+            hashes: self.hashes,
+            gave_up: self.gave_up || self.session.is_spent(),
+        };
         match (self.closest, self.failure) {
             (Some(Closest { contract, choice, difference }), _) => {
                 Refusal::Closest { contract, choice, difference, tried }
@@ -195,11 +198,12 @@ impl<'a> Search<'a> {
         if !metadata.is_empty() {
             settings.insert("metadata".to_owned(), metadata.into());
         }
+        model_checker::switch_off(&mut settings, release);
         settings
     }
 
     fn may_go_on(&mut self) -> bool {
-        let may = self.compilations < self.max_compilations && Instant::now() < self.until;
+        let may = self.compilations < self.max_compilations && Instant::now() < self.until && !self.session.is_spent();
         self.gave_up |= !may;
         may
     }
@@ -232,10 +236,13 @@ impl<'a> Search<'a> {
     }
 
     async fn compile(&self, input: String) -> Result<Compiled, VerifyError> {
-        let output = match self.compilers.compile(self.compiler, input).await {
+        let output = match self.session.compile(input).await {
             Ok(output) => output,
             Err(
-                error @ (CompileError::TimedOut { .. } | CompileError::OutOfMemory { .. } | CompileError::Crashed(_)),
+                error @ (CompileError::TimedOut { .. }
+                | CompileError::OutOfMemory { .. }
+                | CompileError::BudgetSpent { .. }
+                | CompileError::Crashed(_)),
             ) => {
                 tracing::info!(%error, address = %self.request.address, "a compilation was stopped");
                 return Ok(Err(Refusal::Compiler(error.to_string())));
