@@ -25,6 +25,8 @@ pub use problem_code::ProblemCode;
 
 /// Seconds a client should wait before it asks again. A store or a node that is away is seldom back within one.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
+/// Most verifications take less.
+const VERIFICATION_SECONDS: HeaderValue = HeaderValue::from_static("10");
 /// How one shows who one is: the scheme has no registered name.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("ApiKey header=\"X-API-Key\"");
 
@@ -272,6 +274,7 @@ fn verify_code(error: &VerifyError) -> ProblemCode {
         VerifyError::NoCode => ProblemCode::CodeNotFound,
         VerifyError::Version(_) => ProblemCode::InvalidParameter,
         VerifyError::UnderWay => ProblemCode::VerificationUnderWay,
+        VerifyError::TooManyOfOneClient => ProblemCode::TooManyVerifications,
         VerifyError::Busy => ProblemCode::VerifierBusy,
         VerifyError::NoCompiler(_) | VerifyError::Compilers(_) => ProblemCode::CompilerUnavailable,
         VerifyError::Node(_) => ProblemCode::NodeUnavailable,
@@ -335,6 +338,7 @@ impl IntoResponse for ApiError {
         match (status, self) {
             (StatusCode::SERVICE_UNAVAILABLE, _) => headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS),
             (_, Self::RateLimited { retry_after, .. }) => headers.insert(RETRY_AFTER, retry_after.into()),
+            (StatusCode::TOO_MANY_REQUESTS, _) => headers.insert(RETRY_AFTER, VERIFICATION_SECONDS),
             (StatusCode::UNAUTHORIZED, _) => headers.insert(WWW_AUTHENTICATE, CHALLENGE),
             _ => None,
         };

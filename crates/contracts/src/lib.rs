@@ -19,11 +19,12 @@ mod verify;
 
 pub use code::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink, MetadataHash, Span};
 pub use compilers::{
-    CompileError, CompilerConfig, CompilerSource, CompilerVersion, Compilers, CompilersError, VersionError,
+    AvailableCompiler, CompileError, CompilerConfig, CompilerSource, CompilerVersion, Compilers, CompilersError,
+    IdleLimits, VersionError,
 };
 pub use known::KnownContracts;
 pub use shortened::shortened;
 pub use verify::{
-    FunctionsDiffer, MissingSource, OptimizerChoice, Refusal, Sources, SourcesError, Stopped, Tried, Verdict, Verifier,
-    VerifierConfig, VerifierParts, VerifyError, VerifyRequest,
+    Allowance, FunctionsDiffer, MissingSource, OptimizerChoice, QueueConfig, Refusal, Sources, SourcesError, Stopped, Tried,
+    Verdict, Verifier, VerifierConfig, VerifierParts, VerifyClient, VerifyError, VerifyRequest,
 };

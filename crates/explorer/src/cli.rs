@@ -105,6 +105,11 @@ pub(crate) struct RunOptions {
     /// of your own, or the address of a folder with a list.json of builds [default: npm]
     #[arg(long, env = "EXPLORER_COMPILER_SOURCE", value_name = "SOURCE")]
     pub(crate) compiler_source: Option<String>,
+
+    /// Megabytes of disk for compilers that were fetched; those used longest ago are deleted [default: 2048]
+    #[arg(long, env = "EXPLORER_COMPILERS_SIZE", value_name = "MB")]
+    pub(crate) compilers_size: Option<u64>,
+
     /// Let webhooks go to http:// URLs and to addresses of this machine itself: for trials [default: false]
     #[arg(
         long,
@@ -137,7 +142,7 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_RPC_TIMEOUT", value_name = "SECONDS")]
     pub(crate) rpc_timeout: Option<u64>,
 
-    /// Megabytes of memory for what grows with the chain and its traffic [default: 768]
+    /// Megabytes of memory for what grows with the chain and its traffic, and for compilers that wait [default: 1024]
     #[arg(long, env = "EXPLORER_MEMORY", value_name = "MB")]
     pub(crate) memory: Option<u64>,
 
@@ -184,6 +189,7 @@ impl RunOptions {
             trusted_proxy: if self.trusted_proxy.is_empty() { other.trusted_proxy } else { self.trusted_proxy },
             compilers: self.compilers.or(other.compilers),
             compiler_source: self.compiler_source.or(other.compiler_source),
+            compilers_size: self.compilers_size.or(other.compilers_size),
             webhook_allow_insecure: self.webhook_allow_insecure.or(other.webhook_allow_insecure),
             webhook_ca_file: self.webhook_ca_file.or(other.webhook_ca_file),
             webhook_dns: self.webhook_dns.or(other.webhook_dns),

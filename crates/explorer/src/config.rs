@@ -104,6 +104,11 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     let data = data_folder(options.data)?;
     let compilers = options.compilers.unwrap_or_else(|| data.join("compilers"));
     let source = compiler_source(options.compiler_source.as_deref())?;
+    let mut compilers = CompilerConfig::new(compilers, source);
+    if let Some(megabytes) = options.compilers_size {
+        compilers.folder_bytes = megabytes.saturating_mul(1 << 20);
+    }
+    compilers.idle.bytes = memory.idle_compilers();
     Ok(ServiceConfig {
         node,
         data,
@@ -125,7 +130,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         },
         limits: limits(options.anonymous_requests_per_minute, options.keyed_requests_per_minute),
         proxies: TrustedProxies::new(options.trusted_proxy),
-        verifier: VerifierConfig::new(CompilerConfig::new(compilers, source)),
+        verifier: VerifierConfig::new(compilers),
         egress: EgressConfig {
             insecure: match options.webhook_allow_insecure {
                 Some(true) => Insecure::Allowed,

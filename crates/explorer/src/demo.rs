@@ -34,6 +34,9 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     let data = tempfile::tempdir().context("no temporary folder can be made for the demo's index")?;
     // Compilers are worth keeping from one demo to the next.
     let compilers = dirs::cache_dir().unwrap_or_else(|| data.path().to_owned()).join("explorer").join("compilers");
+    let memory = MemoryBudget::default();
+    let mut compilers = api::CompilerConfig::new(compilers, api::CompilerSource::Npm);
+    compilers.idle.bytes = memory.idle_compilers();
     let config = ServiceConfig {
         node: NodeConfig::new(vec![rpc.url().parse()?]),
         data: data.path().to_owned(),
@@ -45,11 +48,11 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         dexes: demo_names::dexes(&stage)?,
         chain_name: "Demo chain".to_owned(),
         coin: config::DEFAULT_COIN.to_owned(),
-        memory: MemoryBudget::default(),
+        memory,
         access: api::OwnerAccess::Open,
         limits: config::limits(Some(options.anonymous_requests_per_minute), None),
         proxies: api::TrustedProxies::default(),
-        verifier: api::VerifierConfig::new(api::CompilerConfig::new(compilers, api::CompilerSource::Npm)),
+        verifier: api::VerifierConfig::new(compilers),
         egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
         encryption_key: None,
     };

@@ -5,15 +5,19 @@ use store_embedded::StoreOptions;
 
 const MEGABYTE: u64 = 1 << 20;
 const LEAST_MEGABYTES: u64 = 96;
-const DEFAULT_MEGABYTES: u64 = 768;
+const DEFAULT_MEGABYTES: u64 = 1_024;
+/// What a compiler holds that waits for the next source of its version.
+const IDLE_COMPILER: u64 = 200 * MEGABYTE;
 /// What the end of a list or the id of an address takes at hand, with room for those of long lists.
 const BYTES_OF_AN_ENTRY: u64 = 320;
 
 /// Memory for what grows with the chain and its traffic. The program itself needs little beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MemoryBudget {
+    /// Without what compilers hold.
     bytes: u64,
     answers: u64,
+    idle_compilers: u64,
 }
 
 impl Default for MemoryBudget {
@@ -34,7 +38,15 @@ impl MemoryBudget {
     }
 
     fn shared_out(bytes: u64) -> Self {
-        Self { bytes, answers: bytes / 24 }
+        // A quarter, where a compiler fits in. If none does, none waits, and the next verification loads its own.
+        let idle_compilers = Some(bytes / 4).filter(|quarter| *quarter >= IDLE_COMPILER).unwrap_or(0);
+        let bytes = bytes - idle_compilers;
+        Self { bytes, answers: bytes / 24, idle_compilers }
+    }
+
+    /// Processes of compilers that wait for the next source. Those that compile are bounded by themselves.
+    pub(crate) fn idle_compilers(self) -> u64 {
+        self.idle_compilers
     }
 
     /// Answers that the API tells again as long as they hold.
@@ -64,14 +76,23 @@ mod tests {
 
     #[test]
     fn no_more_is_given_out_than_there_is() {
-        for megabytes in [LEAST_MEGABYTES, 768, 16_384] {
+        for megabytes in [LEAST_MEGABYTES, 768, DEFAULT_MEGABYTES, 16_384] {
             let budget = MemoryBudget::new(Some(megabytes), None).unwrap();
             let store = budget.store();
             let entries = store.writer_cache_entries as u64 * BYTES_OF_AN_ENTRY;
             let store = store.cache_bytes + 4 * store.write_buffer_bytes + entries;
-            let given = store + budget.waiting_blocks() as u64 + budget.answers();
+            let given = store + budget.waiting_blocks() as u64 + budget.answers() + budget.idle_compilers();
             assert!(given <= megabytes * MEGABYTE, "{given} of {megabytes} MB");
         }
+    }
+
+    #[test]
+    fn where_memory_is_short_no_compiler_waits_and_everything_else_has_as_much_as_ever() {
+        let of = |megabytes| MemoryBudget::new(Some(megabytes), None).unwrap();
+        assert_eq!(of(768).idle_compilers(), 0);
+        assert_eq!(of(1_024).idle_compilers(), 256 * MEGABYTE);
+        assert_eq!(of(1_024).store().cache_bytes, of(768).store().cache_bytes);
+        assert_eq!(MemoryBudget::default(), of(1_024));
     }
 
     #[test]

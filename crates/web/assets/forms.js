@@ -224,6 +224,17 @@ function verification() {
     const [file] = form.elements.file.files;
     if (file) form.elements.sourceCode.value = await file.text();
   });
+  // Asked for when it is wanted: it counts as a request. Without it a version can still be typed.
+  form.elements.compilerVersion.addEventListener("focus", async () => {
+    try {
+      const { compilers } = await ask("GET", "/verify/compilers");
+      const label = ({ fetched }) => (fetched ? undefined : "is fetched first");
+      document.querySelector("#compilers").replaceChildren(
+        ...compilers.map((one) => element("option", { value: one.version, label: label(one) })));
+    } catch {
+      // The version is typed.
+    }
+  }, { once: true });
   onSubmit(form, async (data, note) => {
     const body = {};
     for (const name of ["address", "compilerVersion", "sourceCode", "license", "contractName"]) {

@@ -24,8 +24,9 @@ use crate::{
 
 pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallRefused, CompilersUnavailable, KeyConflict,
-    NeedsKey, NoArtifact, NoCode, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey, NoSuchToken,
-    NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotVerified, NotYours, Unavailable,
+    NeedsKey, NoArtifact, NoCode, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey, NoSuchToken,
+    NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotVerified, NotYours, TooManyVerifications,
+    Unavailable,
     UnderWay, WebhookConflict, WebhookQuota,
 };
 

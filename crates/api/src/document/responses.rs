@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use contracts::{VerifyError, VersionError, calls::CallError};
+use contracts::{CompilersError, VerifyError, VersionError, calls::CallError};
 use utoipa::{
     IntoResponses,
     openapi::{Content, ContentBuilder, Ref, RefOr, Response, ResponseBuilder, example::ExampleBuilder},
@@ -73,6 +73,14 @@ problem_answers! {
     ];
     NoCode: "There is no contract at the address", [ApiError::Verify(VerifyError::NoCode)];
     UnderWay: "The contract is being verified already", [ApiError::Verify(VerifyError::UnderWay)];
+    TooManyVerifications: "The limit is reached, or the client has as many verifications running and waiting as one may have", [
+        ApiError::RateLimited { retry_after: 42, advice: ", or send an API key in X-API-Key: more may be asked with one" },
+        ApiError::Verify(VerifyError::TooManyOfOneClient),
+    ];
+    NoList: "The list of compilers cannot be had now", [
+        ApiError::Verify(VerifyError::Compilers(CompilersError::Unfetched(String::new()))),
+        ApiError::DeadlineExceeded,
+    ];
     CompilersUnavailable: "The compiler, the node or the index cannot be used now", [
         ApiError::Verify(VerifyError::Busy),
         ApiError::Verify(VerifyError::NoCompiler("node is not installed on the server: install Node.js (20 or later)".to_owned())),

@@ -51,6 +51,7 @@ fn every_route_that_is_served_is_described() {
         "/api/v1/transactions",
         "/api/v1/transactions/{hash}",
         "/api/v1/verify",
+        "/api/v1/verify/compilers",
         "/api/v1/webhooks",
         "/api/v1/webhooks/{id}",
         "/api/v1/webhooks/{id}/deliveries",

@@ -118,6 +118,8 @@ problem_codes! {
     ArtifactNotAvailable = artifact_not_available, NOT_FOUND, "Artifact not available";
     /// The contract is being verified already.
     VerificationUnderWay = verification_under_way, CONFLICT, "Verification under way";
+    /// The client has as many verifications running and waiting as one may have.
+    TooManyVerifications = too_many_verifications, TOO_MANY_REQUESTS, "Too many verifications of one client";
     /// Too many verifications are waiting.
     VerifierBusy = verifier_busy, SERVICE_UNAVAILABLE, "Too many verifications";
     /// The compiler cannot be got or run.

@@ -24,7 +24,7 @@ pub(crate) enum Caller {
 }
 
 impl Caller {
-    fn owner(&self) -> Option<Address> {
+    pub(crate) fn owner(&self) -> Option<Address> {
         match self {
             Self::Anonymous => None,
             Self::WithKey(key) => Some(key.owner),

@@ -47,12 +47,12 @@ impl Admission {
     /// Lets a request to the API in, or turns it away; either way it is known how the caller stands. Handlers find who he
     /// is among the request's extensions.
     pub(super) async fn admit(&self, request: &mut Request) -> Admitted {
-        let path = request.uri().path();
-        if !path.starts_with(API) {
+        if !request.uri().path().starts_with(API) {
             return Admitted { refusal: None, standing: None };
         }
         let client = self.client_of(request);
-        if UNCOUNTED.contains(&path) {
+        request.extensions_mut().insert(client);
+        if UNCOUNTED.contains(&request.uri().path()) {
             return Admitted { refusal: None, standing: Some(self.limits.look(client)) };
         }
         let identity = self.identify(request.headers()).await;

@@ -1,6 +1,12 @@
-use std::net::{IpAddr, Ipv6Addr};
+use std::{
+    convert::Infallible,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
 
-use axum::http::{HeaderMap, HeaderName};
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, HeaderName, request::Parts},
+};
 use ipnet::IpNet;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -17,6 +23,20 @@ impl Client {
             IpAddr::V4(address) => Self(address.into()),
             IpAddr::V6(address) => Self(Ipv6Addr::from(u128::from(address) >> SITE_BITS << SITE_BITS).into()),
         }
+    }
+
+    /// The address, or the first one of the /64.
+    pub(crate) fn address(self) -> IpAddr {
+        self.0
+    }
+}
+
+/// As it was found out when the request was let in.
+impl<S: Sync> FromRequestParts<S> for Client {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get::<Self>().copied().unwrap_or_else(|| Self::of(Ipv4Addr::UNSPECIFIED.into())))
     }
 }
 

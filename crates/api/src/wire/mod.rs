@@ -4,6 +4,7 @@ mod address;
 mod api_key;
 mod artifacts;
 mod block;
+mod compiler;
 mod contract;
 mod contract_call;
 mod health;
@@ -25,6 +26,7 @@ pub use address::{AddressDetail, Contract, KnownSource};
 pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
 pub use artifacts::{CompilerJson, StandardJsonInput, StandardJsonSource};
 pub use block::{Block, BlockList};
+pub use compiler::{Compiler, CompilerList};
 pub use contract::{
     ContractList, ContractProxy, ContractSource, ContractSummary, MatchKind, ProxyKind, VerifiedContract,
 };

@@ -1,4 +1,7 @@
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use alloy_primitives::{hex, keccak256};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -26,18 +29,39 @@ pub(super) fn must_be(what: &str, found: String, expected: &str) -> Result<(), C
     Err(CompilersError::Checksum { what: what.to_owned(), expected: expected.to_owned(), found })
 }
 
+/// Where it stands what a file must hash to.
+pub(super) fn beside(path: &Path) -> PathBuf {
+    path.with_added_extension("sha256")
+}
+
 /// Writes a file and, beside it, what it must hash to. Both are there wholly or not at all.
 pub(super) fn keep(path: &Path, content: &[u8], executable: Executable) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     let aside = path.with_added_extension(format!("{}.new", std::process::id()));
-    fs::write(&aside, content)?;
-    if executable == Executable::Yes {
-        make_executable(&aside)?;
+    let written = write_both(path, &aside, content, executable);
+    if written.is_err() {
+        let _ = fs::remove_file(&aside);
+        let _ = remove(path);
     }
-    fs::write(path.with_added_extension("sha256"), sha256(content))?;
-    fs::rename(&aside, path)
+    written
+}
+
+fn write_both(path: &Path, aside: &Path, content: &[u8], executable: Executable) -> io::Result<()> {
+    fs::write(aside, content)?;
+    if executable == Executable::Yes {
+        make_executable(aside)?;
+    }
+    fs::write(beside(path), sha256(content))?;
+    fs::rename(aside, path)
+}
+
+/// Removes a file and what stands beside it.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    let removed = fs::remove_file(path);
+    let _ = fs::remove_file(beside(path));
+    removed
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +83,7 @@ fn make_executable(_: &Path) -> io::Result<()> {
 
 /// Checks a file against what stands beside it; a file without is the operator's own.
 pub(super) fn check_kept(path: &Path) -> Result<(), CompilersError> {
-    let expected = match fs::read_to_string(path.with_added_extension("sha256")) {
+    let expected = match fs::read_to_string(beside(path)) {
         Ok(expected) => expected,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(CompilersError::Storage(error)),
@@ -80,6 +104,17 @@ mod tests {
         check_kept(&path).unwrap();
         fs::write(&path, b"bad").unwrap();
         assert!(matches!(check_kept(&path), Err(CompilersError::Checksum { .. })));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("soljson-v0.8.20.js");
+        // A folder of that name, with something in it, cannot be replaced by a file.
+        fs::create_dir_all(path.join("inner")).unwrap();
+        assert!(keep(&path, b"good", Executable::No).is_err());
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["soljson-v0.8.20.js"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
-use super::{CompilerVersion, VersionError};
+use super::VersionError;
 
 /// Why a compiler is not at hand.
 #[derive(Debug, thiserror::Error)]
@@ -14,8 +14,6 @@ pub enum CompilersError {
     Unfetched(String),
     #[error("{what} has checksum {found}, expected {expected}")]
     Checksum { what: String, expected: String, found: String },
-    #[error("{} says that it is {own}, not {wanted}", path.display())]
-    NotWhatItSays { path: PathBuf, wanted: CompilerVersion, own: CompilerVersion },
     #[error("the folder of compilers cannot be used")]
     Storage(#[source] std::io::Error),
     #[error(transparent)]
@@ -29,6 +27,8 @@ pub enum CompileError {
     TimedOut { limit: Duration },
     #[error("the compiler was stopped: it used more than {} MB of memory", limit >> 20)]
     OutOfMemory { limit: u64 },
+    #[error("its compilations used more than the {} s of processor time that a verification may use", limit.as_secs())]
+    BudgetSpent { limit: Duration },
     #[error("the compiler failed: {0}")]
     Crashed(String),
     /// Something that the operator can mend: the text says how.

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{CompilerVersion, CompilersError, checksum};
+use super::CompilerVersion;
 
 /// A compiler on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,22 +34,8 @@ pub(super) fn place_of_native(folder: &Path, version: &CompilerVersion) -> PathB
     folder.join(format!("solc-v{version}"))
 }
 
-/// A compiler of this version, native ones first; what was fetched is checked against its checksum.
-pub(super) fn find(folder: &Path, wanted: &CompilerVersion) -> Result<Option<Found>, CompilersError> {
-    let mut there: Vec<(CompilerVersion, Found)> =
-        list(folder).map_err(CompilersError::Storage)?.into_iter().filter(|(version, _)| version.is(wanted)).collect();
-    there.sort_by_key(|(_, found)| matches!(found, Found::Soljson(_)));
-    let Some((_, found)) = there.into_iter().next() else { return Ok(None) };
-    checksum::check_kept(found.path())?;
-    Ok(Some(found))
-}
-
-/// All versions that a folder holds.
-pub(super) fn versions(folder: &Path) -> Vec<CompilerVersion> {
-    list(folder).unwrap_or_default().into_iter().map(|(version, _)| version).collect()
-}
-
-fn list(folder: &Path) -> io::Result<Vec<(CompilerVersion, Found)>> {
+/// All compilers that a folder holds, native ones first.
+pub(super) fn list(folder: &Path) -> io::Result<Vec<(CompilerVersion, Found)>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -60,6 +46,10 @@ fn list(folder: &Path) -> io::Result<Vec<(CompilerVersion, Found)>> {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         found.extend(read_name(name, &path));
     }
+    found.sort_by(|(one, found), (other, other_found)| {
+        let is_script = |found: &Found| matches!(found, Found::Soljson(_));
+        (is_script(found), one).cmp(&(is_script(other_found), other))
+    });
     Ok(found)
 }
 
@@ -104,16 +94,21 @@ mod tests {
         ] {
             touch(name);
         }
-        let find = |text: &str| {
-            let found = find(folder.path(), &text.parse().unwrap());
-            // The file for a checksum of 0.7.6 is empty, and so does not agree.
-            found.map(|found| found.map(|found| found.path().strip_prefix(folder.path()).unwrap().to_owned()))
-        };
-        assert_eq!(find("0.8.20").unwrap().unwrap(), Path::new("solc-linux-amd64-v0.8.20+commit.a1b79de6"));
-        assert_eq!(find("0.4.26+commit.4563c3fc").unwrap().unwrap(), Path::new("solc-0.4.26/soljson.js"));
-        assert!(find("0.7.6").is_err());
-        assert_eq!(find("0.8.21").unwrap(), None);
-        assert_eq!(versions(folder.path()).len(), 4);
-        assert_eq!(versions(Path::new("/nowhere/at/all")), []);
+        let found: Vec<(String, String)> = list(folder.path())
+            .unwrap()
+            .into_iter()
+            .map(|(version, found)| {
+                let path = found.path().strip_prefix(folder.path()).unwrap();
+                (version.to_string(), path.display().to_string())
+            })
+            .collect();
+        let expected = [
+            ("0.7.6", "solc-v0.7.6"),
+            ("0.8.20+commit.a1b79de6", "solc-linux-amd64-v0.8.20+commit.a1b79de6"),
+            ("0.4.26", "solc-0.4.26/soljson.js"),
+            ("0.8.20+commit.a1b79de6", "soljson-v0.8.20+commit.a1b79de6.js"),
+        ];
+        assert_eq!(found, expected.map(|(version, path)| (version.to_owned(), path.to_owned())));
+        assert_eq!(list(Path::new("/nowhere/at/all")).unwrap(), []);
     }
 }

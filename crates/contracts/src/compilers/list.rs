@@ -1,17 +1,35 @@
 //! Native builds from a list, such as the one that the Solidity team publishes for each platform.
 
-use std::{path::Path, time::Duration};
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+use tokio::sync::Mutex;
 
 use super::{
-    CompilerVersion, CompilersError, VersionError,
-    checksum::{Executable, keccak, keep, must_be, sha256},
-    folder::{Found, place_of_native, place_of_soljson},
+    CompilerVersion, CompilersError,
+    checksum::{keccak, must_be, sha256},
 };
 
 const PATIENCE: Duration = Duration::from_secs(180);
+const LIST_PATIENCE: Duration = Duration::from_secs(20);
+/// How long a list is believed.
+const LIST_AGE: Duration = Duration::from_secs(600);
+/// After a list could not be had, none is asked for so long.
+const LIST_PAUSE: Duration = Duration::from_secs(20);
 const MAX_BYTES: u64 = 128 << 20;
+
+/// A folder with a `list.json`, and what that said last.
+#[derive(Debug)]
+pub(super) struct BuildList {
+    address: String,
+    listed: Mutex<Listed>,
+}
+
+#[derive(Debug, Default)]
+struct Listed {
+    builds: Option<Vec<Build>>,
+    ask_again: Option<Instant>,
+}
 
 #[derive(Debug, Deserialize)]
 struct List {
@@ -27,47 +45,69 @@ struct Build {
     sha256: String,
 }
 
+/// What a build turned out to be.
+#[derive(Debug)]
+pub(super) enum Program {
+    Soljson(Vec<u8>),
+    Native(Vec<u8>),
+}
+
+impl BuildList {
+    pub(super) fn new(address: &str) -> Self {
+        Self { address: address.trim_end_matches('/').to_owned(), listed: Mutex::default() }
+    }
+
+    /// All builds that can be had.
+    pub(super) async fn all(&self) -> Result<Vec<CompilerVersion>, CompilersError> {
+        Ok(self.builds().await?.iter().filter_map(Build::version).collect())
+    }
+
+    pub(super) async fn fetch(&self, wanted: &CompilerVersion) -> Result<Program, CompilersError> {
+        let builds = self.builds().await?;
+        let build = builds.into_iter().find(|build| build.version().as_ref() == Some(wanted));
+        let build = build.ok_or_else(|| CompilersError::Unfetched(format!("{wanted} is no longer on the list")))?;
+        if build.path.contains(['/', '\\']) {
+            return Err(CompilersError::Unfetched("the list names a build by a path".to_owned()));
+        }
+        let content = download(&format!("{}/{}", self.address, build.path), PATIENCE).await?;
+        must_be(&build.path, sha256(&content), &build.sha256)?;
+        must_be(&build.path, keccak(&content), &build.keccak256)?;
+        Ok(if build.path.ends_with(".js") { Program::Soljson(content) } else { Program::Native(content) })
+    }
+
+    async fn builds(&self) -> Result<Vec<Build>, CompilersError> {
+        let mut listed = self.listed.lock().await;
+        let now = Instant::now();
+        if listed.ask_again.is_none_or(|then| then <= now) {
+            listed.ask_again = Some(now + LIST_PAUSE);
+            match self.fetch_list().await {
+                Ok(builds) => *listed = Listed { builds: Some(builds), ask_again: Some(now + LIST_AGE) },
+                // What it said before still holds.
+                Err(error) if listed.builds.is_some() => tracing::warn!(%error, "the list of compilers cannot be had"),
+                Err(error) => return Err(error),
+            }
+        }
+        listed.builds.clone().ok_or_else(|| CompilersError::Unfetched("the list of builds cannot be had".to_owned()))
+    }
+
+    async fn fetch_list(&self) -> Result<Vec<Build>, CompilersError> {
+        let list = download(&format!("{}/list.json", self.address), LIST_PATIENCE).await?;
+        let list: List = serde_json::from_slice(&list)
+            .map_err(|error| CompilersError::Unfetched(format!("the list of builds cannot be read: {error}")))?;
+        Ok(list.builds)
+    }
+}
+
 impl Build {
     fn version(&self) -> Option<CompilerVersion> {
         self.long_version.parse().ok()
     }
 }
 
-pub(super) async fn fetch(address: &str, wanted: &CompilerVersion, folder: &Path) -> Result<Found, CompilersError> {
+async fn download(address: &str, patience: Duration) -> Result<Vec<u8>, CompilersError> {
     // Fails where the process has chosen its cryptography already, and then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder().timeout(PATIENCE).build().map_err(unfetched)?;
-    let base = address.trim_end_matches('/');
-    let list = download(&client, &format!("{base}/list.json")).await?;
-    let list: List = serde_json::from_slice(&list)
-        .map_err(|error| CompilersError::Unfetched(format!("the list of builds is none: {error}")))?;
-    let found = list.builds.iter().find(|build| build.version().is_some_and(|version| version.is(wanted)));
-    let Some(build) = found else {
-        let there = list.builds.iter().filter_map(Build::version).filter(CompilerVersion::is_release).collect();
-        return Err(VersionError::unknown(wanted, there).into());
-    };
-    if build.path.contains(['/', '\\']) {
-        return Err(CompilersError::Unfetched("the list names a build by a path".to_owned()));
-    }
-    let content = download(&client, &format!("{base}/{}", build.path)).await?;
-    must_be(&build.path, sha256(&content), &build.sha256)?;
-    must_be(&build.path, keccak(&content), &build.keccak256)?;
-    let version = build.version().unwrap_or_else(|| wanted.clone());
-    let found = if build.path.ends_with(".js") {
-        Found::Soljson(place_of_soljson(folder, &version))
-    } else {
-        Found::Native(place_of_native(folder, &version))
-    };
-    let (path, executable) = match &found {
-        Found::Soljson(path) => (path.clone(), Executable::No),
-        Found::Native(path) => (path.clone(), Executable::Yes),
-    };
-    let kept = tokio::task::spawn_blocking(move || keep(&path, &content, executable)).await;
-    kept.map_err(std::io::Error::other).flatten().map_err(CompilersError::Storage)?;
-    Ok(found)
-}
-
-async fn download(client: &reqwest::Client, address: &str) -> Result<Vec<u8>, CompilersError> {
+    let client = reqwest::Client::builder().timeout(patience).build().map_err(unfetched)?;
     let mut response =
         client.get(address).send().await.and_then(reqwest::Response::error_for_status).map_err(unfetched)?;
     let mut content = Vec::new();

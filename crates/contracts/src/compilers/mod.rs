@@ -1,30 +1,47 @@
 //! Compilers: a folder of them, filled on demand and checked, and the running of one on sources that nobody trusts.
 
+mod budget;
 mod checksum;
 mod error;
 mod folder;
+mod idle;
 mod list;
+pub(crate) mod model_checker;
 mod native;
 mod node;
 mod npm;
+mod obtain;
+mod pinned;
 mod process;
+mod session;
+mod shelf;
+mod source;
 #[cfg(test)]
 mod tests;
 mod version;
+mod watch;
+mod worker;
 mod workers;
 
 use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    path::PathBuf,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
+pub(crate) use budget::CpuBudget;
 pub use error::{CompileError, CompilersError};
 use folder::Found;
-use npm::Npm;
+pub use idle::IdleLimits;
+use obtain::Known;
+pub(crate) use session::Session;
+use source::Source;
 pub use version::{CompilerVersion, VersionError};
+use watch::Limits;
 use workers::Workers;
+
+/// Compilers that are fetched at once.
+const FETCHES: usize = 2;
 
 /// Where compilers come from that are not in the folder yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +61,8 @@ pub enum CompilerSource {
 pub struct CompilerConfig {
     /// Where fetched compilers are kept.
     pub folder: PathBuf,
+    /// Those that were used longest ago are deleted where all of them are larger than this.
+    pub folder_bytes: u64,
     pub source: CompilerSource,
     /// The program that runs JavaScript builds.
     pub node: PathBuf,
@@ -51,6 +70,8 @@ pub struct CompilerConfig {
     /// For one compilation.
     pub time_limit: Duration,
     pub memory_limit: u64,
+    /// Processes that wait for the next source of their version.
+    pub idle: IdleLimits,
 }
 
 impl CompilerConfig {
@@ -58,12 +79,18 @@ impl CompilerConfig {
     pub fn new(folder: PathBuf, source: CompilerSource) -> Self {
         Self {
             folder,
+            folder_bytes: 2 << 30,
             source,
             node: "node".into(),
             npm: "npm".into(),
             time_limit: Duration::from_secs(30),
             memory_limit: 1 << 30,
+            idle: IdleLimits::default(),
         }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { time: self.time_limit, memory: self.memory_limit }
     }
 }
 
@@ -74,99 +101,78 @@ pub(crate) struct Compiler {
     program: Found,
 }
 
+/// A compiler that can be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AvailableCompiler {
+    /// Without a commit where that is not known before it is fetched.
+    pub version: CompilerVersion,
+    /// Whether it is at hand already.
+    pub fetched: bool,
+}
+
 /// All compilers there are. Cheap to share.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Compilers {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
     config: CompilerConfig,
     workers: Workers,
-    npm: Npm,
-    ready: Mutex<HashMap<CompilerVersion, Arc<Compiler>>>,
-    /// One is fetched at a time: whoever waits most likely waits for the same one.
-    fetching: tokio::sync::Mutex<()>,
+    source: Source,
+    known: Mutex<Known>,
+    fetching: tokio::sync::Semaphore,
 }
 
 impl Compilers {
     #[must_use]
     pub fn new(config: CompilerConfig) -> Self {
-        Self {
+        let shared = Shared {
             workers: Workers::new(&config),
-            npm: Npm::new(config.npm.clone()),
+            source: Source::new(&config),
             config,
-            ready: Mutex::default(),
-            fetching: tokio::sync::Mutex::default(),
-        }
+            known: Mutex::default(),
+            fetching: tokio::sync::Semaphore::new(FETCHES),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// A compiler of this version, fetched if need be. A version without a commit stands for the release.
     pub(crate) async fn get(&self, wanted: &CompilerVersion) -> Result<Arc<Compiler>, CompilersError> {
-        if let Some(compiler) = self.find_ready(wanted) {
-            return Ok(compiler);
-        }
-        let _alone = self.fetching.lock().await;
-        if let Some(compiler) = self.find_ready(wanted) {
-            return Ok(compiler);
-        }
-        let program = match self.find_file(wanted).await? {
-            Some(program) => program,
-            None => self.fetch(wanted).await?,
-        };
-        let own = self.own_version(&program).await?;
-        if !own.is(wanted) {
-            return Err(match wanted.commit() {
-                Some(_) if own.same_release(wanted) => VersionError::OtherCommit { wanted: wanted.clone(), own }.into(),
-                _ => CompilersError::NotWhatItSays { path: program.path().to_owned(), wanted: wanted.clone(), own },
-            });
-        }
-        let compiler = Arc::new(Compiler { version: own, program });
-        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        ready.insert(wanted.clone(), Arc::clone(&compiler));
-        Ok(compiler)
+        self.shared.get(wanted).await
     }
 
-    fn find_ready(&self, wanted: &CompilerVersion) -> Option<Arc<Compiler>> {
-        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        ready.get(wanted).filter(|compiler| compiler.program.path().is_file()).cloned()
+    /// Compilations by one compiler on one budget.
+    pub(crate) fn session(&self, compiler: Arc<Compiler>, budget: CpuBudget) -> Session {
+        Session::new(Arc::clone(&self.shared), compiler, budget)
     }
 
-    async fn find_file(&self, wanted: &CompilerVersion) -> Result<Option<Found>, CompilersError> {
-        let mut folders = vec![self.config.folder.clone()];
-        if let CompilerSource::Folder(folder) = &self.config.source {
-            folders.push(folder.clone());
+    /// Every compiler that is at hand or can be fetched, newest first.
+    pub async fn available(&self) -> Result<Vec<AvailableCompiler>, CompilersError> {
+        let local = self.shared.local().await?;
+        let mut all: Vec<AvailableCompiler> =
+            local.into_iter().map(|(version, _)| AvailableCompiler { version, fetched: true }).collect();
+        match self.shared.source.all().await {
+            Ok(builds) => {
+                // A file that tells no commit is the build of its release.
+                for one in &mut all {
+                    if let Some(build) = builds.iter().find(|build| build.is(&one.version)) {
+                        one.version = build.clone();
+                    }
+                }
+                all.extend(builds.into_iter().map(|version| AvailableCompiler { version, fetched: false }));
+            }
+            Err(error) if all.is_empty() => return Err(error),
+            Err(error) => tracing::warn!(%error, "the source of compilers cannot be asked"),
         }
-        let wanted = wanted.clone();
-        let search = tokio::task::spawn_blocking(move || {
-            folders.iter().find_map(|folder| folder::find(folder, &wanted).transpose()).transpose()
-        });
-        search.await.unwrap_or_else(|error| Err(CompilersError::Storage(std::io::Error::other(error))))
+        all.sort_by(|one, other| (&other.version, other.fetched).cmp(&(&one.version, one.fetched)));
+        all.dedup_by(|next, kept| next.version == kept.version);
+        Ok(all)
     }
 
-    async fn fetch(&self, wanted: &CompilerVersion) -> Result<Found, CompilersError> {
-        tracing::info!(version = %wanted, source = ?self.config.source, "fetching a compiler");
-        match &self.config.source {
-            CompilerSource::Npm => self.npm.fetch(wanted, &self.config.folder).await,
-            CompilerSource::List(address) => list::fetch(address, wanted, &self.config.folder).await,
-            CompilerSource::Folder(folder) => Err(unknown_in(&[&self.config.folder, folder], wanted).into()),
-            CompilerSource::Offline => Err(unknown_in(&[&self.config.folder], wanted).into()),
-        }
+    /// Fetches a compiler if need be, and tells what it says that it is.
+    pub async fn check(&self, wanted: &CompilerVersion) -> Result<CompilerVersion, CompilersError> {
+        Ok(self.get(wanted).await?.version.clone())
     }
-
-    async fn own_version(&self, program: &Found) -> Result<CompilerVersion, CompilersError> {
-        match program {
-            Found::Soljson(path) => self.workers.version_of(path).await,
-            Found::Native(path) => native::version_of(path).await,
-        }
-    }
-
-    /// Runs a compiler on standard JSON input; gives its output as it is.
-    pub(crate) async fn compile(&self, compiler: &Compiler, input: String) -> Result<String, CompileError> {
-        match &compiler.program {
-            Found::Soljson(path) => self.workers.compile(path, input).await,
-            Found::Native(path) => native::compile(path, input, &self.config).await,
-        }
-    }
-}
-
-fn unknown_in(folders: &[&Path], wanted: &CompilerVersion) -> VersionError {
-    let there: Vec<CompilerVersion> = folders.iter().flat_map(|folder| folder::versions(folder)).collect();
-    VersionError::unknown(wanted, there)
 }

@@ -9,13 +9,14 @@ use tokio::{
 };
 
 use super::{
-    CompileError, CompilerConfig, CompilerVersion, CompilersError, VersionError,
-    process::{Bounds, bounded, end, over_memory, tell},
+    CompileError, CompilerConfig, CompilerVersion, CompilersError, CpuBudget, VersionError,
+    process::{Bounds, Process, tell},
+    watch::within,
 };
 
 const VERSION_PATIENCE: Duration = Duration::from_secs(10);
 /// The longest output that is read.
-const MAX_OUTPUT: u64 = 256 << 20;
+const MAX_OUTPUT: u64 = 64 << 20;
 
 pub(super) async fn version_of(program: &Path) -> Result<CompilerVersion, CompilersError> {
     let said = say(program, "--version").await?;
@@ -32,7 +33,12 @@ async fn say(program: &Path, argument: &str) -> Result<String, CompileError> {
     }
 }
 
-pub(super) async fn compile(program: &Path, input: String, config: &CompilerConfig) -> Result<String, CompileError> {
+pub(super) async fn compile(
+    program: &Path,
+    input: String,
+    config: &CompilerConfig,
+    budget: &CpuBudget,
+) -> Result<String, CompileError> {
     let mut arguments = vec!["--standard-json"];
     // Builds that do not know the switch read no file outside of the folder that they are started in.
     if say(program, "--help").await?.contains("--no-import-callback") {
@@ -41,11 +47,8 @@ pub(super) async fn compile(program: &Path, input: String, config: &CompilerConf
     let nowhere = config.folder.join("nowhere");
     tokio::fs::create_dir_all(&nowhere).await?;
     let bounds = Bounds { cpu: config.time_limit, address_space: Some(config.memory_limit) };
-    let mut child = bounded(program, &arguments, bounds).current_dir(&nowhere).spawn()?;
-    let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(CompileError::Crashed("it has no input or output".to_owned()));
-    };
-    let process = child.id().unwrap_or_default();
+    let (mut process, mut stdin, stdout) = Process::start(program, &arguments, bounds, &nowhere).await?;
+    let id = process.id();
     let run = async {
         let feed = async move {
             // One that ends before it has read everything says why in its output.
@@ -56,18 +59,17 @@ pub(super) async fn compile(program: &Path, input: String, config: &CompilerConf
         let mut capped = stdout.take(MAX_OUTPUT);
         let (_, read) = tokio::join!(feed, capped.read_to_end(&mut output));
         read?;
-        let status = child.wait().await?;
+        // One that says more than is read is not waited for.
+        if capped.limit() == 0 {
+            return Err(CompileError::Crashed("its output is too long".to_owned()));
+        }
+        let status = process.ended().await?;
         match String::from_utf8(output) {
             Ok(output) if status.success() && !output.is_empty() => Ok(output),
             _ => Err(CompileError::Crashed(tell(status))),
         }
     };
-    let outcome = tokio::select! {
-        ended = timeout(config.time_limit, run) => ended.unwrap_or(Err(CompileError::TimedOut { limit: config.time_limit })),
-        () = over_memory(process, config.memory_limit) => Err(CompileError::OutOfMemory { limit: config.memory_limit }),
-    };
-    if outcome.is_err() {
-        end(child).await;
-    }
+    let outcome = within(id, config.limits(), budget, run).await;
+    process.end().await;
     outcome
 }

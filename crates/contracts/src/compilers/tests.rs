@@ -55,8 +55,16 @@ fn nesting(steps: u32) -> String {
     source + &format!("function f(S{steps} memory x) external {{}}}}")
 }
 
-async fn compiles(compilers: &Compilers, compiler: &Compiler) {
-    let output = compilers.compile(compiler, input("contract A { function f() public {} }")).await.unwrap();
+fn session(compilers: &Compilers, compiler: &Arc<Compiler>) -> Session {
+    compilers.session(Arc::clone(compiler), CpuBudget::new(Duration::from_secs(600)))
+}
+
+async fn compile(compilers: &Compilers, compiler: &Arc<Compiler>, input: String) -> Result<String, CompileError> {
+    session(compilers, compiler).compile(input).await
+}
+
+async fn compiles(compilers: &Compilers, compiler: &Arc<Compiler>) {
+    let output = compile(compilers, compiler, input("contract A { function f() public {} }")).await.unwrap();
     let output: Value = serde_json::from_str(&output).unwrap();
     assert_eq!(output["contracts"]["a.sol"]["A"]["abi"][0]["name"], "f");
 }
@@ -68,7 +76,7 @@ async fn a_source_of_more_than_a_megabyte_is_compiled_by_compilers_of_every_age(
         format!("contract Long {{}}\n{}", "// A line of a comment, of which there are very many.\n".repeat(32_000));
     for age in ["0.4.26", "0.5.16", "0.6.12", "0.8.20"] {
         let compiler = compilers.get(&version(age)).await.unwrap();
-        let output = compilers.compile(&compiler, input(&source)).await.unwrap();
+        let output = compile(&compilers, &compiler, input(&source)).await.unwrap();
         let output: Value = serde_json::from_str(&output).unwrap();
         assert!(output["contracts"]["a.sol"]["Long"]["abi"].is_array(), "{age}: {output}");
     }
@@ -79,18 +87,109 @@ async fn a_process_stays_for_the_next_source_and_one_that_hangs_is_ended() {
     let (compilers, _folder) = compilers(|config| config.time_limit = Duration::from_secs(5));
     let compiler = compilers.get(&version(VERSION)).await.unwrap();
     assert_eq!(compiler.version.to_string(), VERSION);
-    let processes = || compilers.workers.processes();
+    let processes = || compilers.shared.workers.processes();
     let first = processes();
     compiles(&compilers, &compiler).await;
     compiles(&compilers, &compiler).await;
     assert_eq!(processes(), first, "the process that told its version has compiled twice");
 
-    let error = compilers.compile(&compiler, input(&doubling(30))).await.unwrap_err();
+    let error = compile(&compilers, &compiler, input(&doubling(30))).await.unwrap_err();
     assert!(matches!(error, CompileError::TimedOut { .. }), "{error}");
     assert!(processes().is_empty());
     #[cfg(target_os = "linux")]
-    assert!(!Path::new(&format!("/proc/{}", first[0])).exists(), "it is gone");
+    assert!(is_gone(first[0]), "it is gone");
     compiles(&compilers, &compiler).await;
+}
+
+#[cfg(target_os = "linux")]
+fn is_gone(process: u32) -> bool {
+    !Path::new(&format!("/proc/{process}")).exists()
+}
+
+#[cfg(target_os = "linux")]
+async fn ends(process: u32) {
+    let gone = async {
+        while !is_gone(process) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), gone).await.expect("the process ends");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_idle_process_ends_when_its_time_is_over_without_a_further_request() {
+    let (compilers, _folder) = compilers(|config| config.idle.time = Duration::from_millis(300));
+    let compiler = compilers.get(&version(VERSION)).await.unwrap();
+    let session = session(&compilers, &compiler);
+    session.compile(input("contract A {}")).await.unwrap();
+    drop(session);
+    let idle = compilers.shared.workers.processes();
+    assert_eq!(idle.len(), 1);
+    ends(idle[0]).await;
+    assert!(compilers.shared.workers.processes().is_empty());
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn idle_processes_hold_no_more_memory_than_they_may() {
+    let (compilers, _folder) = compilers(|config| config.idle.bytes = 1 << 20);
+    let compiler = compilers.get(&version(VERSION)).await.unwrap();
+    assert!(compilers.shared.workers.processes().is_empty(), "the one that told its version is too large to stay");
+    let session = session(&compilers, &compiler);
+    for _ in 0..2 {
+        session.compile(input("contract A {}")).await.unwrap();
+    }
+    assert!(compilers.shared.workers.processes().is_empty(), "within a verification it stays with it");
+    drop(session);
+    assert!(compilers.shared.workers.processes().is_empty());
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_compilations_of_a_session_share_a_budget_of_processor_time() {
+    let (compilers, _folder) = compilers(|_| {});
+    let compiler = compilers.get(&version(VERSION)).await.unwrap();
+    let session = compilers.session(compiler, CpuBudget::new(Duration::from_millis(1_500)));
+    session.compile(input("contract A {}")).await.unwrap();
+    let error = session.compile(input(&doubling(30))).await.unwrap_err();
+    assert!(matches!(error, CompileError::BudgetSpent { .. }), "{error}");
+    assert!(session.is_spent());
+    let error = session.compile(input("contract A {}")).await.unwrap_err();
+    assert!(matches!(error, CompileError::BudgetSpent { .. }), "{error}");
+}
+
+/// What a solver of this kind does not find out in a minute.
+const SMT: &str = "contract C{function f(uint a,uint b,uint c,uint d)public pure{require(a>1&&b>1&&c>1&&d>1&&a<2000000&&b<2000000&&c<2000000&&d<2000000);assert(a*a*a+b*b*b!=c*c*c);assert(a*b*c*d!=12345678901);uint x=a;for(uint i=0;i<b;i++){x=x*c+d;}assert(x!=777777);}}";
+
+fn input_with(source: &str, settings: Value) -> String {
+    let mut settings = settings;
+    settings["outputSelection"] = json!({ "*": { "*": ["abi", "metadata"] } });
+    json!({ "language": "Solidity", "sources": { "a.sol": { "content": source } }, "settings": settings }).to_string()
+}
+
+#[tokio::test]
+async fn the_model_checker_does_not_run_and_the_metadata_stays_as_it_was() {
+    let (compilers, _folder) = compilers(|config| config.time_limit = Duration::from_secs(60));
+    for name in ["0.8.20", "0.8.37"] {
+        let compiler = compilers.get(&version(name)).await.unwrap();
+        let release = compiler.version.release();
+        let mut settings = serde_json::Map::new();
+        settings.insert("modelChecker".to_owned(), json!({ "engine": "all" }));
+        model_checker::switch_off(&mut settings, release);
+        let source = format!("pragma experimental SMTChecker;{SMT}");
+        let session = compilers.session(Arc::clone(&compiler), CpuBudget::new(Duration::from_secs(30)));
+        let output = session.compile(input_with(&source, settings.clone().into())).await;
+        assert!(output.is_ok_and(|output| output.contains("metadata")), "{name}");
+
+        let harmless = "pragma experimental SMTChecker; contract A { uint public x; }";
+        let metadata = async |settings: Value| {
+            let output = session.compile(input_with(harmless, settings)).await.unwrap();
+            let output: Value = serde_json::from_str(&output).unwrap();
+            output["contracts"]["a.sol"]["A"]["metadata"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(metadata(settings.into()).await, metadata(json!({})).await, "{name}");
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -102,7 +201,7 @@ async fn a_compilation_that_swells_is_ended() {
     });
     let compiler = compilers.get(&version(VERSION)).await.unwrap();
     compiles(&compilers, &compiler).await;
-    let error = compilers.compile(&compiler, input(&nesting(20))).await.unwrap_err();
+    let error = compile(&compilers, &compiler, input(&nesting(20))).await.unwrap_err();
     assert!(matches!(error, CompileError::OutOfMemory { .. }), "{error}");
 }
 
@@ -111,7 +210,7 @@ async fn no_file_is_read_for_an_import() {
     let (compilers, _folder) = compilers(|_| {});
     for name in ["0.4.26", VERSION] {
         let compiler = compilers.get(&version(name)).await.unwrap();
-        let output = compilers.compile(&compiler, input("import \"/etc/passwd\"; contract A {}")).await.unwrap();
+        let output = compile(&compilers, &compiler, input("import \"/etc/passwd\"; contract A {}")).await.unwrap();
         assert!(output.contains("File not supplied initially") && !output.contains("root:"), "{output}");
     }
 }
@@ -120,21 +219,140 @@ async fn no_file_is_read_for_an_import() {
 async fn a_compiler_that_is_not_what_its_name_says_is_refused() {
     let (compilers, folder) = compilers(|config| config.source = CompilerSource::Offline);
     std::fs::copy(packages().join("solc-0.8.20/soljson.js"), folder.path().join("soljson-v0.8.19.js")).unwrap();
-    let error = compilers.get(&version("0.8.19")).await.unwrap_err();
-    assert!(matches!(error, CompilersError::NotWhatItSays { .. }), "{error}");
+    for _ in 0..2 {
+        let error = compilers.get(&version("0.8.19")).await.unwrap_err();
+        assert!(matches!(error, CompilersError::Version(VersionError::Unknown { .. })), "{error}");
+    }
     let error = compilers.get(&version("0.8.21")).await.unwrap_err();
-    assert!(error.to_string().contains("near it are 0.8.19"), "{error}");
+    assert!(error.to_string().contains("near it are 0.8.20"), "by what it is: {error}");
+}
+
+/// A program in the place of npm that writes down how it is called, and does no more.
+fn idle_npm(folder: &Path) -> PathBuf {
+    let path = folder.join("npm");
+    let script = format!("#!/bin/sh\necho \"$@\" >> {}/calls\nexit 1\n", folder.display());
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    path
+}
+
+fn calls(folder: &Path) -> Vec<String> {
+    let calls = std::fs::read_to_string(folder.join("calls")).unwrap_or_default();
+    calls.lines().map(str::to_owned).collect()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
 }
 
 #[tokio::test]
-async fn npm_fetches_a_compiler_once_and_it_is_checked() {
-    let (compilers, folder) = compilers(|config| config.source = CompilerSource::Npm);
-    let compiler = compilers.get(&version("0.8.20")).await.unwrap();
+async fn an_invented_commit_is_refused_before_anything_is_fetched() {
+    let scripts = tempfile::tempdir().unwrap();
+    let npm = idle_npm(scripts.path());
+    let (compilers, folder) = compilers(|config| {
+        config.source = CompilerSource::Npm;
+        config.npm = npm;
+    });
+    for number in 1..=5 {
+        let error = compilers.get(&version(&format!("0.8.26+commit.0000000{number}"))).await.unwrap_err();
+        let expected = "does not exist with this commit: 0.8.26 is 0.8.26+commit.8a97fa7a";
+        assert_eq!(error.to_string(), expected);
+    }
+    assert_eq!(calls(scripts.path()), Vec::<String>::new());
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_release_that_the_registry_lacks_is_told_at_once() {
+    let scripts = tempfile::tempdir().unwrap();
+    let npm = idle_npm(scripts.path());
+    let (compilers, _folder) = compilers(|config| {
+        config.source = CompilerSource::Npm;
+        config.npm = npm;
+    });
+    for (name, why) in [("0.8.1", "holds 0.8.0"), ("0.8.1+commit.df193b15", "holds 0.8.0"), ("0.4.12", "no package")] {
+        let error = compilers.get(&version(name)).await.unwrap_err();
+        assert!(matches!(error, CompilersError::Version(VersionError::NotOffered { .. })), "{error}");
+        assert!(error.to_string().contains(why) && error.to_string().contains("--compiler-source"), "{error}");
+    }
+    assert_eq!(calls(scripts.path()), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_fetch_that_fails_leaves_nothing_and_is_not_tried_again_for_everybody_who_asks() {
+    let scripts = tempfile::tempdir().unwrap();
+    let npm = idle_npm(scripts.path());
+    let (compilers, folder) = compilers(|config| {
+        config.source = CompilerSource::Npm;
+        config.npm = npm;
+    });
+    for _ in 0..5 {
+        let error = compilers.get(&version("0.8.26")).await.unwrap_err();
+        assert!(matches!(error, CompilersError::Unfetched(_)), "{error}");
+    }
+    assert_eq!(calls(scripts.path()).len(), 1);
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn npm_fetches_a_compiler_once_for_all_who_wait_and_it_is_checked() {
+    let scripts = tempfile::tempdir().unwrap();
+    // The real npm, behind a note of how it was called.
+    let npm = idle_npm(scripts.path());
+    let script = std::fs::read_to_string(&npm).unwrap().replace("exit 1", "exec npm \"$@\"");
+    std::fs::write(&npm, script).unwrap();
+    let (compilers, folder) = compilers(|config| {
+        config.source = CompilerSource::Npm;
+        config.npm = npm;
+    });
+    let (bare, full) = (version("0.8.20"), version(VERSION));
+    let (one, two, three) = tokio::join!(compilers.get(&bare), compilers.get(&full), compilers.get(&bare));
+    let compiler = one.unwrap();
+    assert!(Arc::ptr_eq(&compiler, &two.unwrap()) && Arc::ptr_eq(&compiler, &three.unwrap()));
+    assert_eq!(calls(scripts.path()).len(), 1, "{:?}", calls(scripts.path()));
     compiles(&compilers, &compiler).await;
-    let kept = folder.path().join("soljson-v0.8.20.js");
-    let checksum = std::fs::read_to_string(folder.path().join("soljson-v0.8.20.js.sha256")).unwrap();
-    assert_eq!(checksum, checksum::sha256(&std::fs::read(&kept).unwrap()));
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left behind");
+    let name = format!("soljson-v{VERSION}.js");
+    assert_eq!(names(folder.path()), [name.clone(), format!("{name}.sha256")], "nothing else is left behind");
+    let checksum = std::fs::read_to_string(folder.path().join(format!("{name}.sha256"))).unwrap();
+    assert_eq!(checksum, checksum::sha256(&std::fs::read(folder.path().join(name)).unwrap()));
+    let available = compilers.available().await.unwrap();
+    let fetched: Vec<_> = available.iter().filter(|one| one.fetched).map(|one| one.version.to_string()).collect();
+    assert_eq!(fetched, [VERSION]);
+    assert!(available.len() >= 90 && available.is_sorted_by(|one, next| one.version > next.version));
+}
+
+#[tokio::test]
+async fn compilers_used_longest_ago_make_room_and_one_in_use_is_not_deleted() {
+    let soljson = |release: &str| std::fs::read(packages().join(format!("solc-{release}/soljson.js"))).unwrap();
+    let releases = [("0.8.20", VERSION), ("0.6.12", "0.6.12+commit.27d51765"), ("0.5.16", "0.5.16+commit.9c3226ce")];
+    let mut files = Vec::new();
+    let mut builds = Vec::new();
+    for (release, long) in releases {
+        let (name, content) = (format!("soljson-v{long}.js"), soljson(release));
+        builds.push(json!({ "path": name, "longVersion": long, "keccak256": checksum::keccak(&content), "sha256": checksum::sha256(&content) }));
+        files.push((name, content));
+    }
+    let room: usize = files.iter().map(|(_, content)| content.len()).sum();
+    files.push(("list.json".to_owned(), json!({ "builds": builds }).to_string().into_bytes()));
+    let address = serve(files).await;
+    let (compilers, folder) = compilers(|config| {
+        config.source = CompilerSource::List(address);
+        config.folder_bytes = room as u64 - 1;
+    });
+    let in_use = compilers.get(&version("0.8.20")).await.unwrap();
+    drop(compilers.get(&version("0.6.12")).await.unwrap());
+    drop(compilers.get(&version("0.5.16")).await.unwrap());
+    let there = |long: &str| folder.path().join(format!("soljson-v{long}.js")).is_file();
+    assert!(there(releases[0].1) && !there(releases[1].1) && there(releases[2].1), "{:?}", names(folder.path()));
+    assert_eq!(names(folder.path()).len(), 4, "{:?}", names(folder.path()));
+    compiles(&compilers, &in_use).await;
+    // What was deleted is fetched again.
+    drop(in_use);
+    let again = compilers.get(&version("0.6.12")).await.unwrap();
+    compiles(&compilers, &again).await;
 }
 
 /// A file on the loopback, by its path.

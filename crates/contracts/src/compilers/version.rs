@@ -34,6 +34,9 @@ pub enum VersionError {
     Unknown { near: Vec<String> },
     #[error("is not known, and there are no other compilers here")]
     NoneThere,
+    /// It exists, but not where this server gets its compilers.
+    #[error("{release} cannot be had here: {why}. A server with another --compiler-source may have it")]
+    NotOffered { release: String, why: String },
     #[error("does not exist with this commit: {} is {own}", wanted.short())]
     OtherCommit { wanted: CompilerVersion, own: CompilerVersion },
 }

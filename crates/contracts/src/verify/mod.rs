@@ -14,6 +14,7 @@ mod truth;
 
 use std::{
     collections::HashSet,
+    net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -21,6 +22,7 @@ use std::{
 use alloy_primitives::{Address, B256, Bytes};
 use domain::{Code, UnixMillis, VerifiedContract};
 use node::{CallBlock, NodeClient, NodeError};
+pub use queue::{Allowance, QueueConfig, VerifyClient};
 pub use refusal::{Refusal, Stopped, Tried};
 pub use request::{OptimizerChoice, VerifyRequest};
 pub use selectors::FunctionsDiffer;
@@ -34,17 +36,19 @@ use self::{
 use crate::{
     Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError,
     code::{OutputArtifacts, minimal_proxy_target},
-    compilers::Compiler, deployment::KnownCreation, matching::Deployed,
+    compilers::{CpuBudget, Session},
+    deployment::KnownCreation,
+    matching::Deployed,
 };
 
 /// How much is verified at once.
 #[derive(Debug, Clone)]
 pub struct VerifierConfig {
     pub compilers: CompilerConfig,
-    /// Verifications under way at a time; each compiles one thing after the other.
-    pub at_once: usize,
-    /// Verifications that may wait.
-    pub waiting: usize,
+    /// Who is verified when; each verification compiles one thing after the other.
+    pub queue: QueueConfig,
+    /// Processor time for all compilations of one verification.
+    pub cpu_time: Duration,
     /// For the search for settings, once the compiler is there.
     pub search_time: Duration,
     /// Full compilations that a search may make.
@@ -54,7 +58,13 @@ pub struct VerifierConfig {
 impl VerifierConfig {
     #[must_use]
     pub fn new(compilers: CompilerConfig) -> Self {
-        Self { compilers, at_once: 2, waiting: 16, search_time: Duration::from_secs(60), search_compilations: 24 }
+        Self {
+            compilers,
+            queue: QueueConfig::default(),
+            cpu_time: Duration::from_secs(45),
+            search_time: Duration::from_secs(60),
+            search_compilations: 24,
+        }
     }
 }
 
@@ -75,7 +85,7 @@ pub struct Verifier {
     config: VerifierConfig,
     compilers: Compilers,
     queue: Queue,
-    under_way: Mutex<HashSet<Address>>,
+    under_way: Mutex<HashSet<(IpAddr, Address)>>,
 }
 
 /// What came of a request.
@@ -92,8 +102,11 @@ pub enum VerifyError {
     NoCode,
     #[error("compilerVersion {0}")]
     Version(VersionError),
-    #[error("the contract at this address is being verified already")]
+    #[error("you have a verification of this address running already: wait for its answer")]
     UnderWay,
+    /// The client's own others are to be waited for.
+    #[error("you have as many verifications running and waiting as one may have: wait for one of them to end")]
+    TooManyOfOneClient,
     #[error("too many verifications are waiting")]
     Busy,
     /// The service lacks something; the text says what to install.
@@ -129,7 +142,7 @@ impl Verifier {
         let VerifierParts { node, chain, records, config } = parts;
         Self {
             compilers: Compilers::new(config.compilers.clone()),
-            queue: Queue::new(config.at_once, config.waiting),
+            queue: Queue::new(config.queue),
             under_way: Mutex::default(),
             node,
             chain,
@@ -138,9 +151,21 @@ impl Verifier {
         }
     }
 
+    /// The compilers that sources are verified with.
+    #[must_use]
+    pub fn compilers(&self) -> &Compilers {
+        &self.compilers
+    }
+
     /// Finds out whether sources give the code at an address, and keeps them if they do.
-    pub async fn verify(&self, request: VerifyRequest, now: UnixMillis) -> Result<Verdict, VerifyError> {
-        let _only_one = self.begin(request.address)?;
+    pub async fn verify(
+        &self,
+        client: VerifyClient,
+        request: VerifyRequest,
+        now: UnixMillis,
+    ) -> Result<Verdict, VerifyError> {
+        let _only_one = self.begin(client, request.address)?;
+        let place = self.queue.join(client)?;
         let on_chain = self.read_chain(request.address).await?;
         if let Some(target) = minimal_proxy_target(&on_chain.runtime) {
             return Ok(Verdict::Refused(Refusal::MinimalProxy { target }));
@@ -149,39 +174,27 @@ impl Verifier {
         if let Some(refusal) = refuse_compiler(&request, &on_chain.runtime) {
             return Ok(Verdict::Refused(refusal));
         }
-        let _turn = self.queue.enter().await.ok_or(VerifyError::Busy)?;
         let compiler = self.compilers.get(&request.compiler).await?;
+        place.turn().await;
+        let session = self.compilers.session(compiler, CpuBudget::new(self.config.cpu_time));
         let chain = Deployed {
             address: request.address,
             runtime: &on_chain.runtime,
             creation: on_chain.creation.as_ref().map(|creation| creation.code.as_ref()),
         };
-        let search = Search::new(&self.compilers, &compiler, &request, chain, &self.config);
+        let search = Search::new(&session, &request, chain, &self.config);
         let found = match search.run().await? {
             Found::Match(found) => found,
             Found::Nothing(refusal) => return Ok(Verdict::Refused(refusal)),
         };
         let note = record::note(&found.comparison, &on_chain, &request);
-        let artifacts = self.artifacts(&compiler, &found).await;
+        let artifacts = artifacts(&session, &found).await;
         let context =
-            record::Context { request: &request, compiler: &compiler.version, on_chain: &on_chain, artifacts, now };
+            record::Context { request: &request, compiler: session.version(), on_chain: &on_chain, artifacts, now };
         let contract = record::contract(&found, context);
         self.wait_for_code(contract.address, contract.code.code_hash).await?;
         let kept = record::keep(&*self.records, contract.clone(), on_chain.creation.as_ref()).await?;
         Ok(Verdict::Verified { contract: Box::new(contract), kept, note })
-    }
-
-    /// What the compiler tells beside the code of the contract that was found. A match is one without.
-    async fn artifacts(&self, compiler: &Compiler, found: &Match) -> OutputArtifacts {
-        let (file, name) = (&found.compiled.file, &found.compiled.name);
-        let input = build::input(&found.files, &found.settings, build::Wanted::Artifacts { file, name });
-        match self.compilers.compile(compiler, input).await {
-            Ok(output) => OutputArtifacts::read(&output, file, name),
-            Err(error) => {
-                tracing::info!(%error, "no documentation of a verified contract");
-                OutputArtifacts::default()
-            }
-        }
     }
 
     /// Lists follow the index's word on code, which comes a moment after the block. Whoever is told that a contract is verified
@@ -198,13 +211,15 @@ impl Verifier {
         Ok(())
     }
 
-    /// One verification of an address at a time.
-    fn begin(&self, address: Address) -> Result<UnderWay<'_>, VerifyError> {
+    /// One verification of an address at a time for each client. Another client need not wait for it: its source may be
+    /// one that never compiles.
+    fn begin(&self, client: VerifyClient, address: Address) -> Result<UnderWay<'_>, VerifyError> {
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        if !under_way.insert(address) {
+        let what = (client.site, address);
+        if !under_way.insert(what) {
             return Err(VerifyError::UnderWay);
         }
-        Ok(UnderWay { all: &self.under_way, address })
+        Ok(UnderWay { all: &self.under_way, what })
     }
 
     async fn read_chain(&self, address: Address) -> Result<OnChain, VerifyError> {
@@ -231,13 +246,26 @@ impl std::fmt::Debug for Verifier {
 
 /// Takes the address off the list again, however the verification ends.
 struct UnderWay<'a> {
-    all: &'a Mutex<HashSet<Address>>,
-    address: Address,
+    all: &'a Mutex<HashSet<(IpAddr, Address)>>,
+    what: (IpAddr, Address),
 }
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.address);
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.what);
+    }
+}
+
+/// What the compiler tells beside the code of the contract that was found. A match is one without.
+async fn artifacts(session: &Session, found: &Match) -> OutputArtifacts {
+    let (file, name) = (&found.compiled.file, &found.compiled.name);
+    let input = build::input(&found.files, &found.settings, build::Wanted::Artifacts { file, name });
+    match session.compile(input).await {
+        Ok(output) => OutputArtifacts::read(&output, file, name),
+        Err(error) => {
+            tracing::info!(%error, "no documentation of a verified contract");
+            OutputArtifacts::default()
+        }
     }
 }
 

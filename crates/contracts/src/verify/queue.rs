@@ -1,55 +1,134 @@
-use std::sync::Arc;
+//! Verifications wait here until it is their turn.
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+mod rota;
 
-/// Lets so many in at once and so many wait, first come first served.
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use tokio::sync::Notify;
+
+pub use rota::{Allowance, QueueConfig, VerifyClient};
+use rota::{Full, Rota, Ticket};
+
+use super::VerifyError;
+
 #[derive(Debug)]
 pub(super) struct Queue {
-    places: Arc<Semaphore>,
-    turns: Arc<Semaphore>,
+    shared: Arc<Shared>,
 }
 
-/// A turn. It ends when it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn {
-    _place: OwnedSemaphorePermit,
-    _turn: OwnedSemaphorePermit,
+struct Shared {
+    rota: Mutex<Rota>,
+    /// Rings whenever somebody leaves or gets ready.
+    changed: Notify,
+}
+
+/// A place in the queue, then a turn. It is given up when this is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    shared: Arc<Shared>,
+    ticket: Ticket,
 }
 
 impl Queue {
-    pub(super) fn new(at_once: usize, waiting: usize) -> Self {
-        let at_once = at_once.max(1);
-        Self { places: Arc::new(Semaphore::new(at_once + waiting)), turns: Arc::new(Semaphore::new(at_once)) }
+    pub(super) fn new(config: QueueConfig) -> Self {
+        Self { shared: Arc::new(Shared { rota: Mutex::new(Rota::new(config)), changed: Notify::new() }) }
     }
 
-    /// Waits for a turn; None where too many wait already.
-    pub(super) async fn enter(&self) -> Option<Turn> {
-        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
-        let turn = Arc::clone(&self.turns).acquire_owned().await.ok()?;
-        Some(Turn { _place: place, _turn: turn })
+    /// Takes a place. It holds nobody up until its turn is asked for.
+    pub(super) fn join(&self, client: VerifyClient) -> Result<Place, VerifyError> {
+        let ticket = self.shared.rota().join(client).map_err(|full| match full {
+            Full::OfOneClient => VerifyError::TooManyOfOneClient,
+            Full::OfAll => VerifyError::Busy,
+        })?;
+        Ok(Place { shared: Arc::clone(&self.shared), ticket })
+    }
+}
+
+impl Shared {
+    fn rota(&self) -> MutexGuard<'_, Rota> {
+        self.rota.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    /// Waits until it is this one's turn.
+    pub(super) async fn turn(&self) {
+        self.shared.rota().make_ready(self.ticket);
+        loop {
+            let changed = self.shared.changed.notified();
+            tokio::pin!(changed);
+            // Before the look: what changes after it must be heard.
+            changed.as_mut().enable();
+            let next = {
+                let mut rota = self.shared.rota();
+                let running = rota.running();
+                let next = rota.advance(Instant::now());
+                if rota.running() != running {
+                    self.shared.changed.notify_waiters();
+                }
+                if rota.is_running(self.ticket) {
+                    return;
+                }
+                next
+            };
+            match next {
+                Some(next) => drop(tokio::time::timeout_at(next.into(), changed).await),
+                None => changed.await,
+            }
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.shared.rota().leave(self.ticket);
+        self.shared.changed.notify_waiters();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{net::IpAddr, time::Duration};
+
     use super::*;
 
+    fn client(site: u8) -> VerifyClient {
+        VerifyClient { site: IpAddr::from([192, 0, 2, site]), owner: None }
+    }
+
     #[tokio::test]
-    async fn so_many_at_once_so_many_waiting_and_no_more() {
-        let queue = Arc::new(Queue::new(1, 2));
-        let first = queue.enter().await.unwrap();
-        let waiting: Vec<_> = (0..2)
-            .map(|_| {
-                let queue = Arc::clone(&queue);
-                tokio::spawn(async move { queue.enter().await })
-            })
-            .collect();
+    async fn a_turn_comes_when_another_ends_and_those_who_leave_make_room() {
+        let config = QueueConfig { at_once: 1, beside: 0, waiting: 2, ..QueueConfig::default() };
+        let queue = Queue::new(config);
+        let first = queue.join(client(1)).unwrap();
+        first.turn().await;
+        let (second, third) = (queue.join(client(2)).unwrap(), queue.join(client(3)).unwrap());
+        assert!(matches!(queue.join(client(4)), Err(VerifyError::Busy)));
+        let third = tokio::spawn(async move {
+            third.turn().await;
+            third
+        });
+        drop(second);
         tokio::task::yield_now().await;
-        assert!(queue.enter().await.is_none(), "a third one does not wait");
+        assert!(!third.is_finished());
         drop(first);
-        for waited in waiting {
-            drop(waited.await.unwrap().expect("a turn"));
+        drop(third.await.unwrap());
+        queue.join(client(4)).unwrap().turn().await;
+    }
+
+    #[tokio::test]
+    async fn a_turn_comes_by_time_alone_behind_those_that_never_end() {
+        let queue = Queue::new(QueueConfig { turn: Duration::from_millis(200), ..QueueConfig::default() });
+        let endless = [queue.join(client(1)).unwrap(), queue.join(client(2)).unwrap()];
+        for one in &endless {
+            one.turn().await;
         }
-        assert!(queue.enter().await.is_some());
+        let honest = queue.join(client(3)).unwrap();
+        let waited = tokio::time::timeout(Duration::from_secs(60), honest.turn()).await;
+        assert!(waited.is_ok(), "it waits for two that never end");
     }
 }

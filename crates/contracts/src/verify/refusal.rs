@@ -67,6 +67,8 @@ pub enum Stopped {
     Compilations(u32),
     /// The limit of time is reached.
     Time(Duration),
+    /// The processor time of the verification is spent.
+    CpuTime,
     /// No settings can make this source the code on the chain.
     OtherSource,
     /// No settings that were tried gave code of about the right length.
@@ -88,6 +90,9 @@ impl fmt::Display for Tried {
                 ", and then the limit of {} seconds was reached: send the settings, if they are known.",
                 limit.as_secs()
             ),
+            Some(Stopped::CpuTime) => {
+                f.write_str(", and then the processor time was spent: send the settings, if they are known.")
+            }
             Some(Stopped::OtherSource) => {
                 f.write_str("; other settings were not, since they cannot make this source that code.")
             }

@@ -20,9 +20,9 @@ use super::{
     selectors::{self, FunctionsDiffer, Ranking},
 };
 use crate::{
-    Auxdata, CompileError, CompiledContract, Compilers, CompilersError,
+    Auxdata, CompileError, CompiledContract, CompilersError,
     code::{CompilerOutput, OutputError},
-    compilers::Compiler,
+    compilers::{Compiler, Session, model_checker},
     matching::{CodeMatch, Comparison, Deployed, Difference, MatchKind},
     settings::SettingsChoice,
 };
@@ -34,7 +34,7 @@ pub(super) type Files = BTreeMap<String, String>;
 pub(super) type Settings = Map<String, Value>;
 
 pub(super) struct Search<'a> {
-    compilers: &'a Compilers,
+    session: &'a Session,
     compiler: &'a Compiler,
     request: &'a VerifyRequest,
     chain: Deployed<'a>,
@@ -111,15 +111,14 @@ type Compiled = Result<Vec<CompiledContract>, Refusal>;
 
 impl<'a> Search<'a> {
     pub(super) fn new(
-        compilers: &'a Compilers,
-        compiler: &'a Compiler,
+        session: &'a Session,
         request: &'a VerifyRequest,
         chain: Deployed<'a>,
         config: &VerifierConfig,
     ) -> Self {
         Self {
-            compilers,
-            compiler,
+            session,
+            compiler: session.compiler(),
             request,
             chain,
             tail: Auxdata::at_end_of(chain.runtime),
@@ -190,7 +189,8 @@ impl<'a> Search<'a> {
         if let Some(refusal) = self.creation_only {
             return refusal;
         }
-        let tried = Tried { compilations: self.compilations, hashes: self.hashes, stopped: self.stopped };
+        let spent = self.session.is_spent().then_some(Stopped::CpuTime);
+        let tried = Tried { compilations: self.compilations, hashes: self.hashes, stopped: self.stopped.or(spent) };
         match (self.closest, self.failure) {
             (Some(Closest { contract, choice, difference, functions }), _) => {
                 Refusal::Closest { contract, choice, difference, functions, tried }
@@ -203,7 +203,10 @@ impl<'a> Search<'a> {
     /// The settings that came with the sources, with the metadata options that the code on the chain shows.
     fn base_settings(&self) -> Settings {
         let settings = self.request.sources.settings.clone().unwrap_or_default();
-        given::base_settings(settings, self.compiler.version.release(), self.tail.as_ref())
+        let release = self.compiler.version.release();
+        let mut settings = given::base_settings(settings, release, self.tail.as_ref());
+        model_checker::switch_off(&mut settings, release);
+        settings
     }
 
     fn may_go_on(&mut self) -> bool {
@@ -211,6 +214,8 @@ impl<'a> Search<'a> {
             self.stopped = Some(Stopped::Compilations(self.max_compilations));
         } else if Instant::now() >= self.until {
             self.stopped = Some(Stopped::Time(self.max_time));
+        } else if self.session.is_spent() {
+            self.stopped = Some(Stopped::CpuTime);
         }
         self.stopped.is_none()
     }
@@ -270,10 +275,13 @@ impl<'a> Search<'a> {
     }
 
     async fn compile(&self, input: String) -> Result<Compiled, VerifyError> {
-        let output = match self.compilers.compile(self.compiler, input).await {
+        let output = match self.session.compile(input).await {
             Ok(output) => output,
             Err(
-                error @ (CompileError::TimedOut { .. } | CompileError::OutOfMemory { .. } | CompileError::Crashed(_)),
+                error @ (CompileError::TimedOut { .. }
+                | CompileError::OutOfMemory { .. }
+                | CompileError::BudgetSpent { .. }
+                | CompileError::Crashed(_)),
             ) => {
                 tracing::info!(%error, address = %self.request.address, "a compilation was stopped");
                 return Ok(Err(Refusal::Compiler(error.to_string())));

@@ -2,6 +2,7 @@
 
 mod artifacts;
 mod calls;
+mod compilers;
 mod deployments;
 mod diamonds;
 mod false_matches;
@@ -9,6 +10,7 @@ mod forms;
 mod found;
 mod hostile;
 mod hostile_diamonds;
+mod leftovers;
 mod messages;
 mod metadata_json;
 mod packages;
@@ -17,4 +19,5 @@ mod past;
 mod proxies;
 mod real_sources;
 mod refused;
+mod turns;
 pub(crate) mod yard;

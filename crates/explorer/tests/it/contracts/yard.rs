@@ -31,13 +31,25 @@ pub(crate) struct Case {
 
 impl Yard {
     pub(crate) async fn start() -> Self {
-        Self::with(&[]).await
+        Self::launch(compilers(), &[]).await
     }
 
     /// With these arguments for the node.
     pub(crate) async fn with(arguments: &[&str]) -> Self {
+        Self::launch(compilers(), arguments).await
+    }
+
+    /// With compilers from this folder.
+    pub(crate) async fn start_with(compilers: PathBuf) -> Self {
+        Self::launch(compilers, &[]).await
+    }
+
+    /// Clients say themselves where they are, as behind a proxy.
+    async fn launch(compilers: PathBuf, arguments: &[&str]) -> Self {
         let anvil = Anvil::with(&[&["--gas-limit", "100000000"], arguments].concat()).await;
-        let launch = Launch::run(anvil.url()).argument("--compiler-source", compilers().display());
+        let launch = Launch::run(anvil.url())
+            .argument("--compiler-source", compilers.display())
+            .argument("--trusted-proxy", "127.0.0.1");
         let explorer = launch.start().await;
         let from = anvil.accounts().await.remove(0);
         Self { anvil, explorer, from }
@@ -76,6 +88,14 @@ impl Yard {
         let client = self.explorer.client();
         let request = client.request("POST", path).header("Content-Type", "application/json");
         client.send(request.timeout(Duration::from_secs(240)).body(body.to_string())).await
+    }
+
+    /// Posts as a client from this place.
+    pub(crate) async fn post_from(&self, site: &str, path: &str, body: &Value) -> Answer {
+        let client = self.explorer.client();
+        let request = client.request("POST", path).header("Content-Type", "application/json");
+        let request = request.header("X-Forwarded-For", site).timeout(Duration::from_secs(240));
+        client.send(request.body(body.to_string())).await
     }
 
     pub(crate) async fn verify(&self, address: &str, version: &str, source: &str) -> Value {

@@ -80,6 +80,10 @@ impl TestExplorer {
         &self.data
     }
 
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
     pub(crate) fn log(&self) -> String {
         self.process.stderr()
     }

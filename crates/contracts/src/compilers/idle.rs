@@ -1,0 +1,111 @@
+//! Workers that wait for the next source of their version. Each holds some 200 MB, so their number, their memory and
+//! their time are bounded.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::{Duration, Instant},
+};
+
+use super::worker::Worker;
+
+/// What a worker is taken to hold where it cannot be seen.
+const ASSUMED_BYTES: u64 = 256 << 20;
+
+/// How many may wait, and how long.
+#[derive(Debug, Clone, Copy)]
+pub struct IdleLimits {
+    pub workers: usize,
+    /// Memory of all of them.
+    pub bytes: u64,
+    pub time: Duration,
+}
+
+impl Default for IdleLimits {
+    fn default() -> Self {
+        Self { workers: 3, bytes: 1 << 30, time: Duration::from_secs(300) }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct IdleWorkers {
+    limits: IdleLimits,
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// The one that waits longest first.
+    workers: Vec<Idle>,
+    /// Whether a task ends those whose time is over.
+    watched: bool,
+}
+
+#[derive(Debug)]
+struct Idle {
+    worker: Worker,
+    since: Instant,
+    bytes: u64,
+}
+
+impl IdleWorkers {
+    pub(super) fn new(limits: IdleLimits) -> Self {
+        Self { limits, waiting: Arc::default() }
+    }
+
+    /// One that has loaded this compiler.
+    pub(super) fn take(&self, soljson: &Path) -> Option<Worker> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.workers.retain_mut(|idle| idle.worker.is_running());
+        let place = waiting.workers.iter().rposition(|idle| idle.worker.soljson() == soljson)?;
+        Some(waiting.workers.remove(place).worker)
+    }
+
+    /// Lets a worker wait; those that have waited longest make room for it. One that is dropped ends.
+    pub(super) fn put(&self, worker: Worker) {
+        let bytes = worker.resident().unwrap_or(ASSUMED_BYTES);
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if bytes > self.limits.bytes || self.limits.workers == 0 {
+            return;
+        }
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.workers.push(Idle { worker, since: Instant::now(), bytes });
+        while waiting.workers.len() > self.limits.workers || waiting.bytes() > self.limits.bytes {
+            waiting.workers.remove(0);
+        }
+        if !waiting.watched {
+            waiting.watched = true;
+            runtime.spawn(end_overdue(Arc::downgrade(&self.waiting), self.limits.time));
+        }
+    }
+
+    /// The processes that wait, for tests.
+    #[cfg(test)]
+    pub(super) fn processes(&self) -> Vec<u32> {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.workers.iter().map(|idle| idle.worker.process()).collect()
+    }
+}
+
+impl Waiting {
+    fn bytes(&self) -> u64 {
+        self.workers.iter().map(|idle| idle.bytes).sum()
+    }
+}
+
+/// Ends workers when their time is over, until none is left.
+async fn end_overdue(waiting: Weak<Mutex<Waiting>>, time: Duration) {
+    loop {
+        let next = {
+            let Some(waiting) = waiting.upgrade() else { return };
+            let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.workers.retain(|idle| idle.since.elapsed() < time);
+            let Some(oldest) = waiting.workers.first() else {
+                waiting.watched = false;
+                return;
+            };
+            oldest.since + time
+        };
+        tokio::time::sleep_until(next.into()).await;
+    }
+}

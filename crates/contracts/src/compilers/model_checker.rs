@@ -1,0 +1,59 @@
+//! The model checker proves things about a source, runs for as long as that takes, and has no say in the code. A source
+//! asks for it by `pragma experimental SMTChecker`, so it is switched off where a compiler lets us.
+//!
+//! Measured on the JavaScript builds with a source of 350 bytes: before 0.6.9 they hold no solver and are done in a second;
+//! from 0.6.9 to 0.7.3 it runs and nothing switches it off that leaves the metadata as it is, so the budget of processor
+//! time ends it; 0.7.4 and 0.7.5 have a switch beside the settings, later ones in them. From 0.8.4 on the pragma overrules
+//! the switch, but not the choice of contracts to check: one that does not exist. None of it shows in the metadata.
+
+use serde_json::{Map, Value, json};
+
+type Release = (u16, u16, u16);
+
+const SWITCH_BESIDE_SETTINGS: Release = (0, 7, 4);
+const SWITCH_IN_SETTINGS: Release = (0, 7, 6);
+const CONTRACTS_IN_SETTINGS: Release = (0, 8, 4);
+
+/// Switches it off in settings, whatever they say of it.
+pub(crate) fn switch_off(settings: &mut Map<String, Value>, release: Release) {
+    settings.remove("modelCheckerSettings");
+    settings.remove("modelChecker");
+    if release >= CONTRACTS_IN_SETTINGS {
+        settings.insert("modelChecker".to_owned(), json!({ "engine": "none", "contracts": { "-": ["-"] } }));
+    } else if release >= SWITCH_IN_SETTINGS {
+        settings.insert("modelChecker".to_owned(), json!({ "engine": "none" }));
+    }
+}
+
+/// Switches it off in standard JSON input, where that does not take it among the settings.
+pub(super) fn switch_off_beside(input: String, release: Release) -> String {
+    match input.strip_prefix('{') {
+        Some(rest) if (SWITCH_BESIDE_SETTINGS..SWITCH_IN_SETTINGS).contains(&release) => {
+            format!(r#"{{"modelCheckerSettings":{{"engine":"none"}},{rest}"#)
+        }
+        _ => input,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_source_s_settings_ask_of_it_is_not_passed_on() {
+        let given = json!({ "modelChecker": { "engine": "all", "timeout": 0 }, "viaIR": true });
+        let settings = |release| {
+            let mut settings = given.as_object().unwrap().clone();
+            switch_off(&mut settings, release);
+            Value::from(settings)
+        };
+        assert_eq!(settings((0, 8, 20))["modelChecker"]["contracts"], json!({ "-": ["-"] }));
+        assert_eq!(settings((0, 8, 3)), json!({ "modelChecker": { "engine": "none" }, "viaIR": true }));
+        assert_eq!(settings((0, 7, 5)), json!({ "viaIR": true }));
+        let input = json!({ "language": "Solidity" }).to_string();
+        let beside = |release| serde_json::from_str::<Value>(&switch_off_beside(input.clone(), release)).unwrap();
+        assert_eq!(beside((0, 7, 4))["modelCheckerSettings"], json!({ "engine": "none" }));
+        assert_eq!(beside((0, 7, 6)), json!({ "language": "Solidity" }));
+        assert_eq!(beside((0, 7, 3)), json!({ "language": "Solidity" }));
+    }
+}

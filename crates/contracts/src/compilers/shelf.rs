@@ -1,0 +1,178 @@
+//! The folder of fetched compilers, which is kept below a size: those that were used longest ago go first. What the
+//! operator put there is known by having no checksum beside it, and is never touched.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use super::checksum;
+
+/// What is left of a fetch that ended with its process is removed after this.
+const LEFTOVER: Duration = Duration::from_secs(600);
+
+#[derive(Debug)]
+struct Fetched {
+    path: PathBuf,
+    bytes: u64,
+    used: SystemTime,
+}
+
+/// Deletes compilers until there is room for so many bytes; gives those that were deleted.
+pub(super) fn make_room(
+    folder: &Path,
+    limit: u64,
+    wanted: u64,
+    is_in_use: impl Fn(&Path) -> bool,
+) -> io::Result<Vec<PathBuf>> {
+    let mut fetched = list(folder)?;
+    fetched.sort_by_key(|one| one.used);
+    let mut bytes: u64 = fetched.iter().map(|one| one.bytes).sum::<u64>() + wanted;
+    let mut deleted = Vec::new();
+    for one in fetched {
+        if bytes <= limit {
+            break;
+        }
+        if !is_in_use(&one.path) {
+            checksum::remove(&one.path)?;
+            bytes -= one.bytes;
+            deleted.push(one.path);
+        }
+    }
+    Ok(deleted)
+}
+
+/// Notes that a compiler is used now.
+pub(super) fn touch(path: &Path) {
+    // The compiler itself may be running, and then cannot be opened for writing.
+    if let Ok(file) = fs::OpenOptions::new().append(true).open(checksum::beside(path)) {
+        let _ = file.set_modified(SystemTime::now());
+    }
+}
+
+/// Whether this file was fetched, and not put there by the operator.
+pub(super) fn is_fetched(path: &Path) -> bool {
+    checksum::beside(path).is_file()
+}
+
+/// A folder for what is being fetched, which goes with this.
+#[derive(Debug)]
+pub(super) struct Aside(PathBuf);
+
+impl Aside {
+    pub(super) fn new(folder: &Path, name: &str) -> io::Result<Self> {
+        let path = folder.join(format!("fetching-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Removes what a process that was killed left in the midst of a fetch.
+pub(super) fn tidy(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let old = |time: io::Result<SystemTime>| time.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > LEFTOVER));
+        if !old(entry.metadata().and_then(|data| data.modified())) {
+            continue;
+        }
+        let (path, name) = (entry.path(), entry.file_name());
+        let Some(name) = name.to_str() else { continue };
+        if name.starts_with("fetching-") && path.is_dir() {
+            fs::remove_dir_all(&path)?;
+        } else if name.ends_with(".new") || (name.ends_with(".sha256") && !path.with_extension("").exists()) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+fn list(folder: &Path) -> io::Result<Vec<Fetched>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut fetched = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let marker = entry.path();
+        if marker.extension().is_none_or(|extension| extension != "sha256") {
+            continue;
+        }
+        let path = marker.with_extension("");
+        if let Ok(data) = fs::metadata(&path) {
+            fetched.push(Fetched { path, bytes: data.len(), used: entry.metadata()?.modified()? });
+        }
+    }
+    Ok(fetched)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compilers::checksum::{Executable, beside, keep};
+
+    fn put(folder: &Path, name: &str, bytes: usize, used: u64) -> PathBuf {
+        let path = folder.join(name);
+        keep(&path, &vec![0; bytes], Executable::No).unwrap();
+        set_used(&beside(&path), used);
+        path
+    }
+
+    fn set_used(path: &Path, seconds: u64) {
+        let file = fs::OpenOptions::new().append(true).open(path).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+    }
+
+    #[test]
+    fn those_used_longest_ago_make_room_but_not_those_in_use_nor_the_operator_s_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("solc-v0.8.1");
+        fs::write(&own, [0; 5_000]).unwrap();
+        let [first, second, third] = [("soljson-v0.8.2.js", 1), ("soljson-v0.8.3.js", 2), ("soljson-v0.8.4.js", 3)]
+            .map(|(name, used)| put(folder.path(), name, 1_000, used));
+        let room = |wanted, in_use: &Path| make_room(folder.path(), 3_500, wanted, |path| path == in_use).unwrap();
+        assert_eq!(room(500, &first), Vec::<PathBuf>::new(), "there is room");
+        assert_eq!(room(600, &first), [second.clone()], "the oldest is in use");
+        touch(&first);
+        assert_eq!(room(2_000, &own), [third.clone()], "the first was used last");
+        assert!(first.is_file() && own.is_file() && !second.exists() && !third.exists());
+        assert!(!beside(&third).exists(), "nothing is left of it");
+        assert_eq!(room(9_000, &first), Vec::<PathBuf>::new(), "one in use stays, whatever is wanted");
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_what_is_being_fetched_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let aside = Aside::new(folder.path(), "0.8.20").unwrap();
+        fs::write(aside.path().join("half.tgz"), "half").unwrap();
+        for name in ["soljson-v0.8.20.js.77.new", "soljson-v0.8.21.js.sha256", "kept.js", "kept.js.sha256"] {
+            fs::write(folder.path().join(name), "").unwrap();
+            set_used(&folder.path().join(name), 1);
+        }
+        fs::write(folder.path().join("soljson-v0.8.22.js.78.new"), "").unwrap();
+        tidy(folder.path()).unwrap();
+        let names = || {
+            let mut names: Vec<String> = fs::read_dir(folder.path())
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+                .collect();
+            names.sort();
+            names
+        };
+        let fetching = format!("fetching-{}-0.8.20", std::process::id());
+        assert_eq!(names(), [&fetching, "kept.js", "kept.js.sha256", "soljson-v0.8.22.js.78.new"]);
+        drop(aside);
+        assert_eq!(names(), ["kept.js", "kept.js.sha256", "soljson-v0.8.22.js.78.new"]);
+    }
+}

@@ -1,0 +1,87 @@
+//! Compilers end with the explorer, however it ends.
+
+use std::{collections::HashMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
+
+use serde_json::json;
+
+use super::{
+    hostile::{NOTHING, endless},
+    yard::{Yard, compilers},
+};
+use crate::support::eventually;
+
+/// The processes that a process has started, and theirs, with their commands.
+fn descendants(ancestor: u32) -> Vec<(u32, String)> {
+    let mut parents = HashMap::new();
+    for entry in fs::read_dir("/proc").unwrap() {
+        let Some(id) = entry.unwrap().file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Some(stat) = stat(id) else { continue };
+        parents.insert(id, stat.1);
+    }
+    let mut found = vec![ancestor];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied() {
+        found.extend(parents.iter().filter(|(_, of)| **of == parent).map(|(id, _)| *id));
+        next += 1;
+    }
+    found[1..].iter().map(|id| (*id, command(*id))).collect()
+}
+
+/// The state of a process and its parent.
+fn stat(id: u32) -> Option<(char, u32)> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let mut fields = fields.split(' ');
+    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+}
+
+fn command(id: u32) -> String {
+    fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap_or_default().replace('\0', " ")
+}
+
+fn is_gone(id: u32, was: &str) -> bool {
+    // One that nobody has asked about yet, or another of the same number.
+    stat(id).is_none_or(|(state, _)| state == 'Z') || command(id) != was
+}
+
+async fn nothing_is_left_after_a_kill(compilers: PathBuf, version: &str, program: &str) {
+    let yard = Yard::start_with(compilers).await;
+    let address = yard.deploy(NOTHING).await;
+    let body = json!({ "address": address, "sourceCode": endless(), "compilerVersion": version });
+    let explorer = yard.explorer.process_id();
+    let compiling = async {
+        eventually("a process that compiles", async || {
+            let started = descendants(explorer);
+            let compiles = started.iter().any(|(_, command)| command.contains(program) && command.contains("json"));
+            compiles.then_some(started)
+        })
+        .await
+    };
+    // The client stays: one that leaves has its compilation ended anyway.
+    let mut request = std::pin::pin!(yard.post("/api/v1/verify", &body));
+    let started = tokio::select! {
+        answer = &mut request => panic!("it ended: {}", answer.json),
+        started = compiling => started,
+    };
+    let killed = Command::new("kill").args(["-9", &explorer.to_string()]).status().unwrap();
+    assert!(killed.success());
+    eventually("the end of all that the explorer had started", async || {
+        started.iter().all(|(id, command)| is_gone(*id, command)).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_compiler_of_javascript_ends_with_an_explorer_that_is_killed() {
+    nothing_is_left_after_a_kill(compilers(), "0.8.20", "solc-0.8.20/soljson.js").await;
+}
+
+#[tokio::test]
+async fn a_native_compiler_ends_with_an_explorer_that_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("solc-v0.8.20");
+    let script = "#!/bin/sh\ncase $1 in\n--version) echo 'Version: 0.8.20+commit.a1b79de6';;\n--help) ;;\n*) while :; do :; done;;\nesac\n";
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    nothing_is_left_after_a_kill(folder.path().to_owned(), "0.8.20", "solc-v0.8.20 --standard-json").await;
+}
