@@ -51,7 +51,12 @@ impl Explorer {
 
     /// The same, with further options.
     pub(crate) async fn start_with(rpc: &str, data: &Path, options: &[&str]) -> anyhow::Result<Self> {
-        Self::spawn(rpc, data, &[&["--anonymous-requests-per-minute", "0"], options].concat()).await
+        Self::spawn(
+            rpc,
+            data,
+            &[&["--anonymous-requests-per-minute", "0", "--pages-per-minute", "0"], options].concat(),
+        )
+        .await
     }
 
     /// Starts it so that it reads every answer anew, whatever was asked before.

@@ -1,12 +1,14 @@
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use api::Accounts;
+use api::{Accounts, TrustedProxies};
 use contracts::calls::ContractCalls;
 use domain::SyncStatus;
 use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
 use tokio::sync::watch;
 
+use crate::budget::PageBudget;
 use crate::details::Details;
 use crate::interfaces::Interfaces;
 use crate::names::Names;
@@ -20,6 +22,9 @@ pub struct WebParts {
     pub verified: Arc<dyn VerifiedContracts>,
     pub sync: watch::Receiver<SyncStatus>,
     pub names: Names,
+    /// Pages that one client may have in a minute; None: no bound.
+    pub pages_per_minute: Option<NonZeroU32>,
+    pub proxies: TrustedProxies,
 }
 
 /// What the pages work with.
@@ -32,17 +37,20 @@ pub(crate) struct WebState {
     pub(crate) interfaces: Interfaces,
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) names: Names,
+    pub(crate) budget: Arc<PageBudget>,
 }
 
 impl WebState {
     pub(crate) fn new(parts: WebParts) -> Self {
+        let budget = Arc::new(PageBudget::new(parts.pages_per_minute, parts.proxies));
         Self {
             chain: parts.chain,
             accounts: parts.accounts,
             calls: ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified)),
             verified: parts.verified,
             interfaces: Interfaces::new(),
-            details: Details::new(parts.node),
+            details: Details::new(parts.node, Arc::clone(&budget)),
+            budget,
             sync: parts.sync,
             names: parts.names,
         }
