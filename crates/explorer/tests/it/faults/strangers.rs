@@ -11,7 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{DevNode, Launch, SlowNode, TestExplorer};
+use crate::support::{DevNode, Launch, TestExplorer, proxy::SlowNode};
 
 /// A connection from this address of the loopback network.
 async fn connect_from(last: u8, explorer: &TestExplorer) -> TcpStream {
