@@ -27,6 +27,8 @@ pub enum AccountUnknown {
     Node(#[from] NodeError),
     #[error("the node took too long")]
     TooSlow,
+    #[error("the node was not asked: the budget of node calls is spent")]
+    NotAsked,
 }
 
 /// What the node told of an account.
@@ -68,6 +70,19 @@ impl Accounts {
     /// The account at the tip; where the node does not tell, the last one it told.
     pub async fn at(&self, tip: BlockRef, address: Address) -> Result<Account, AccountError> {
         Ok(self.told_at(tip, address).await?.account)
+    }
+
+    /// The account at the tip, if it is at hand or the node may be asked; else the last one it told.
+    pub async fn at_if(
+        &self,
+        tip: BlockRef,
+        address: Address,
+        may_ask: impl FnOnce() -> bool,
+    ) -> Result<Account, AccountError> {
+        if self.remembered.get(&(address, tip.hash)).is_some() || may_ask() {
+            return self.at(tip, address).await;
+        }
+        self.kept.find_account(address).await?.ok_or(AccountError::Unknown(AccountUnknown::NotAsked))
     }
 
     /// The same, and when it was told.

@@ -10,6 +10,8 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 const LISTENING: &str = "Listening on ";
+/// A measurement asks far more often than a stranger may.
+const UNLIMITED: [&str; 4] = ["--anonymous-requests-per-minute", "0", "--pages-per-minute", "0"];
 /// The unit in which Linux counts a process's CPU time.
 const TICKS_PER_SECOND: f64 = 100.0;
 /// The most requests a minute that a key may be allowed: more than a measurement makes.
@@ -43,15 +45,19 @@ pub(crate) struct Explorer {
 }
 
 impl Explorer {
-    /// Starts the binary that stands beside this one, with no limit: the measurement asks far more often than a
-    /// stranger may.
+    /// Starts the binary that stands beside this one, with no limit.
     pub(crate) async fn start(rpc: &str, data: &Path) -> anyhow::Result<Self> {
         Self::start_with(rpc, data, &[]).await
     }
 
     /// The same, with further options.
     pub(crate) async fn start_with(rpc: &str, data: &Path, options: &[&str]) -> anyhow::Result<Self> {
-        Self::spawn(rpc, data, &[&["--anonymous-requests-per-minute", "0"], options].concat()).await
+        Self::spawn(
+            rpc,
+            data,
+            &[&UNLIMITED, options].concat(),
+        )
+        .await
     }
 
     /// Starts it so that it reads every answer anew, whatever was asked before.

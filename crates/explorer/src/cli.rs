@@ -92,6 +92,18 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_KEYED_REQUESTS_PER_MINUTE", value_name = "N")]
     pub(crate) keyed_requests_per_minute: Option<u32>,
 
+    /// Pages a minute that one IP address may open, on average; 0: no limit [default: 600]
+    #[arg(long, env = "EXPLORER_PAGES_PER_MINUTE", value_name = "N")]
+    pub(crate) pages_per_minute: Option<u32>,
+
+    /// Connections that may be open at once, at most half of the file descriptors [default: half of them]
+    #[arg(long, env = "EXPLORER_MAX_CONNECTIONS", value_name = "N")]
+    pub(crate) max_connections: Option<usize>,
+
+    /// Connections that one IP address may have open; trusted proxies may have more [default: 512]
+    #[arg(long, env = "EXPLORER_MAX_CONNECTIONS_PER_IP", value_name = "N")]
+    pub(crate) max_connections_per_ip: Option<usize>,
+
     /// A proxy, or a network of them, whose X-Forwarded-For is believed; may be given several times
     #[arg(long, env = "EXPLORER_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
     #[serde(deserialize_with = "networks")]
@@ -186,6 +198,9 @@ impl RunOptions {
             owner_access: self.owner_access.or(other.owner_access),
             anonymous_requests_per_minute: self.anonymous_requests_per_minute.or(other.anonymous_requests_per_minute),
             keyed_requests_per_minute: self.keyed_requests_per_minute.or(other.keyed_requests_per_minute),
+            pages_per_minute: self.pages_per_minute.or(other.pages_per_minute),
+            max_connections: self.max_connections.or(other.max_connections),
+            max_connections_per_ip: self.max_connections_per_ip.or(other.max_connections_per_ip),
             trusted_proxy: if self.trusted_proxy.is_empty() { other.trusted_proxy } else { self.trusted_proxy },
             compilers: self.compilers.or(other.compilers),
             compiler_source: self.compiler_source.or(other.compiler_source),
@@ -285,6 +300,10 @@ pub(crate) struct DemoOptions {
     /// API requests in any 60 seconds from one IP address without a key; 0: no limit
     #[arg(long, env = "EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", value_name = "N", default_value_t = 10)]
     pub(crate) anonymous_requests_per_minute: u32,
+
+    /// Pages a minute that one IP address may open, on average; 0: no limit
+    #[arg(long, env = "EXPLORER_PAGES_PER_MINUTE", value_name = "N", default_value_t = 600)]
+    pub(crate) pages_per_minute: u32,
 
     /// API requests in any 60 seconds with the demo's own key
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]

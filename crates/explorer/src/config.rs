@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use api::{
-    CompilerConfig, CompilerSource, Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix, TrustedProxies,
-    VerifierConfig,
+    CompilerConfig, CompilerSource, ConnectionLimits, Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix,
+    TrustedProxies, VerifierConfig,
 };
 use domain::BlockNumber;
 use ingest::Traces;
@@ -18,9 +18,11 @@ use webhooks::{EgressConfig, EncryptionKey, Insecure};
 use crate::cli::{self, RunOptions};
 use crate::logging::LogFormat;
 use crate::memory::MemoryBudget;
+use crate::open_files;
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3000);
 pub(crate) const DEFAULT_COIN: &str = "ETH";
+pub(crate) const DEFAULT_PAGES_PER_MINUTE: u32 = 600;
 const DEFAULT_CHAIN_NAME: &str = "Explorer";
 
 /// All that the service needs to know.
@@ -42,6 +44,9 @@ pub(crate) struct ServiceConfig {
     pub(crate) access: OwnerAccess,
     pub(crate) limits: LimitConfig,
     pub(crate) proxies: TrustedProxies,
+    pub(crate) connections: ConnectionLimits,
+    /// From one client; None: no bound.
+    pub(crate) pages_per_minute: Option<NonZeroU32>,
     pub(crate) verifier: VerifierConfig,
     pub(crate) egress: EgressConfig,
     /// None: the one in the data folder.
@@ -95,6 +100,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         bail!("--rpc-concurrency and --rpc-timeout must be at least 1");
     }
     let memory = MemoryBudget::new(options.memory, options.answers)?;
+    node.max_answer_bytes = memory.node_answer();
     let labels = match &options.labels {
         Some(path) => Labels::parse(&read_text(path)?)
             .with_context(|| format!("the labels file {} is not right", path.display()))?,
@@ -109,6 +115,8 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         compilers.folder_bytes = megabytes.saturating_mul(1 << 20);
     }
     compilers.idle.bytes = memory.idle_compilers();
+    let proxies = TrustedProxies::new(options.trusted_proxy);
+    let connections = connections(options.max_connections, options.max_connections_per_ip, &proxies);
     Ok(ServiceConfig {
         node,
         data,
@@ -129,7 +137,9 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
             Some(cli::OwnerAccess::Guarded) | None => OwnerAccess::Guarded,
         },
         limits: limits(options.anonymous_requests_per_minute, options.keyed_requests_per_minute),
-        proxies: TrustedProxies::new(options.trusted_proxy),
+        proxies,
+        connections,
+        pages_per_minute: NonZeroU32::new(options.pages_per_minute.unwrap_or(DEFAULT_PAGES_PER_MINUTE)),
         verifier: VerifierConfig::new(compilers),
         egress: EgressConfig {
             insecure: match options.webhook_allow_insecure {
@@ -166,7 +176,21 @@ pub(crate) fn data_folder(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// What is not said stays as it is by default; nought is no limit.
+/// What the operator allows, as far as there are descriptors for it.
+pub(crate) fn connections(
+    total: Option<usize>,
+    per_client: Option<usize>,
+    proxies: &TrustedProxies,
+) -> ConnectionLimits {
+    let usual = ConnectionLimits::default();
+    ConnectionLimits {
+        total: total.unwrap_or(usize::MAX).min(open_files::for_connections()),
+        per_client: per_client.unwrap_or(usual.per_client),
+        proxies: proxies.clone(),
+    }
+}
+
+/// What is not given stays as it is by default; 0 is no limit.
 pub(crate) fn limits(anonymous: Option<u32>, keyed: Option<u32>) -> LimitConfig {
     let mut limits = LimitConfig::default();
     if let Some(requests) = anonymous {

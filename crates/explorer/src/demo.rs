@@ -1,6 +1,7 @@
 //! Everything at once, on a chain of its own.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
@@ -52,6 +53,8 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         access: api::OwnerAccess::Open,
         limits: config::limits(Some(options.anonymous_requests_per_minute), None),
         proxies: api::TrustedProxies::default(),
+        connections: config::connections(None, None, &api::TrustedProxies::default()),
+        pages_per_minute: NonZeroU32::new(options.pages_per_minute),
         verifier: api::VerifierConfig::new(compilers),
         egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
         encryption_key: None,

@@ -1,10 +1,15 @@
+mod repeats;
+
 use std::io::{IsTerminal, Write};
 
 use anyhow::Context;
 use clap::ValueEnum;
 use serde::Deserialize;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
+use self::repeats::Repeats;
 use crate::config::LogConfig;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
@@ -17,15 +22,17 @@ pub(crate) enum LogFormat {
 
 /// Logs go to the standard error; the standard output is for what was asked for.
 pub(crate) fn start(config: &LogConfig) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&config.filter).with_context(|| format!("`{}` is no log filter", config.filter))?;
-    let logs = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
-    match config.format {
-        LogFormat::Text => logs.init(),
-        LogFormat::Json => logs.json().init(),
-    }
+    let filter =
+        EnvFilter::try_new(&config.filter).with_context(|| format!("`{}` is not a log filter", config.filter))?;
+    let repeats = Repeats::default();
+    let lines =
+        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let lines = match config.format {
+        LogFormat::Text => lines.with_filter(repeats.clone()).boxed(),
+        LogFormat::Json => lines.json().with_filter(repeats.clone()).boxed(),
+    };
+    tracing_subscriber::registry().with(filter).with(lines).init();
+    repeats.report();
     Ok(())
 }
 

@@ -64,6 +64,11 @@ impl MemoryBudget {
         }
     }
 
+    /// One answer of the node, as it comes. Decoded it takes several times that.
+    pub(crate) fn node_answer(self) -> usize {
+        usize::try_from(self.bytes / 12).unwrap_or(usize::MAX)
+    }
+
     /// Blocks that were fetched and wait to be written. The rest is for what the allocator does not give back.
     pub(crate) fn waiting_blocks(self) -> usize {
         usize::try_from(self.bytes / 6).unwrap_or(usize::MAX)

@@ -4,6 +4,12 @@
 /// Enough for everything that is bounded elsewhere.
 const WANTED: u64 = 16_384;
 
+/// Connections that may be open at once: half of all descriptors. The other half is for tables and journals of the store,
+/// receivers of webhooks, the node and compilers, none of which a visitor may use up.
+pub(crate) fn for_connections() -> usize {
+    usize::try_from(raise_limit() / 2).unwrap_or(usize::MAX)
+}
+
 /// Asks the system for more, as far as it lets us; gives how many there may be.
 #[cfg(unix)]
 pub(crate) fn raise_limit() -> u64 {

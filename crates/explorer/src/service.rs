@@ -78,6 +78,8 @@ impl Service {
                 chain: config.chain_name,
                 coin: config.coin,
             },
+            pages_per_minute: config.pages_per_minute,
+            proxies: config.proxies.clone(),
         });
         let state = ApiState::new(ApiParts {
             chain: reader,
@@ -101,8 +103,9 @@ impl Service {
         tokio::spawn(key_uses.clone().write_down_until(cancel.clone()));
         let router = site::router(api::router(state), pages);
         let serving_cancel = cancel.clone();
+        let connections = config.connections;
         let serving = tokio::spawn(async move {
-            api::serve(listener, router, serving_cancel).await.context("the API stopped serving")
+            api::serve(listener, router, connections, serving_cancel).await.context("the API stopped serving")
         });
 
         let following = Following {

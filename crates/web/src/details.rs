@@ -9,6 +9,8 @@ use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use crate::budget::PageBudget;
+
 /// Transactions remembered at once.
 const REMEMBERED: usize = 500;
 /// One whose call data and logs are longer than this is not remembered.
@@ -18,19 +20,26 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Questions to the node under way at once: pages are free for all, the node is not.
 const AT_ONCE: usize = 16;
 
+/// What a question to the node counts for: most take one or two calls.
+const CALLS: u32 = 2;
+
 pub(crate) struct Details {
     node: NodeClient,
+    budget: Arc<PageBudget>,
     remembered: Cache<[u8; 32], Arc<TransactionDetail>>,
     admission: Semaphore,
 }
 
 impl Details {
-    pub(crate) fn new(node: NodeClient) -> Self {
-        Self { node, remembered: Cache::new(REMEMBERED), admission: Semaphore::new(AT_ONCE) }
+    pub(crate) fn new(node: NodeClient, budget: Arc<PageBudget>) -> Self {
+        Self { node, budget, remembered: Cache::new(REMEMBERED), admission: Semaphore::new(AT_ONCE) }
     }
 
-    /// Waits for an answer of the node on behalf of a page: a few at once, and not for long.
+    /// Waits for an answer of the node on behalf of a page: a few at once, not for long, and within the client's budget.
     pub(crate) async fn ask_node<T>(&self, question: impl Future<Output = T>) -> Option<T> {
+        if !self.budget.allows_node_calls(CALLS) {
+            return None;
+        }
         let admitted = async {
             let _admitted = self.admission.acquire().await.ok()?;
             Some(question.await)

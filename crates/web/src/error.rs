@@ -1,5 +1,8 @@
+use std::time::Duration;
+
 use askama::Template;
 use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
 use axum::response::{Html, IntoResponse, Response};
 use store::StoreError;
 
@@ -32,4 +35,19 @@ impl IntoResponse for PageError {
 pub(crate) fn trouble() -> Response {
     let body = Trouble { style: &STYLE.path }.render().unwrap_or_else(|_| "The page cannot be shown now.".to_owned());
     (StatusCode::INTERNAL_SERVER_ERROR, Html(body)).into_response()
+}
+
+#[derive(Template)]
+#[template(path = "too_many_pages.html")]
+struct TooManyPages {
+    style: &'static str,
+    seconds: u64,
+}
+
+/// A client asked for more pages than it may; says when it may again.
+pub(crate) fn too_many_pages(wait: Duration) -> Response {
+    let seconds = wait.as_secs() + 1;
+    let body = TooManyPages { style: &STYLE.path, seconds }.render();
+    let body = body.unwrap_or_else(|_| format!("Too many pages from your address: try again in {seconds} s."));
+    (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, seconds.to_string())], Html(body)).into_response()
 }

@@ -1,6 +1,7 @@
 //! What every page passes through.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -9,13 +10,14 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderName, HeaderValue};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use tokio::time::timeout;
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 
+use crate::budget::{self, PageBudget};
 use crate::error::trouble;
 
 /// No page takes a fraction of this; one that does is stuck.
@@ -32,9 +34,10 @@ const SAFETY: [(HeaderName, HeaderValue); 4] = [
     (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
 ];
 
-pub(crate) fn wrap(router: Router) -> Router {
+pub(crate) fn wrap(router: Router, budget: Arc<PageBudget>) -> Router {
     router
         .layer(from_fn(answer_in_time))
+        .layer(from_fn_with_state(budget, budget::count))
         .layer(CatchPanicLayer::custom(answer_panic))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .layer(from_fn(make_safe))

@@ -4,6 +4,7 @@
 //! makes the rows of its page from `view`, and renders. Every page reads without a script; scripts only add.
 
 mod assets;
+mod budget;
 mod details;
 mod diamonds;
 mod error;
@@ -26,6 +27,7 @@ pub use state::WebParts;
 /// Every page, ready to serve.
 pub fn router(parts: WebParts) -> Router {
     let state = Arc::new(state::WebState::new(parts));
+    let budget = Arc::clone(&state.budget);
     let router = pages::router().merge(assets::router()).fallback(pages::no_such_page);
-    layers::wrap(router.with_state(state))
+    layers::wrap(router.with_state(state), budget)
 }

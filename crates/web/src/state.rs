@@ -1,6 +1,7 @@
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use api::Accounts;
+use api::{Accounts, TrustedProxies};
 use contracts::KnownContracts;
 use contracts::calls::ContractCalls;
 use domain::SyncStatus;
@@ -8,6 +9,7 @@ use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
 use tokio::sync::watch;
 
+use crate::budget::PageBudget;
 use crate::details::Details;
 use crate::diamonds::Diamonds;
 use crate::interfaces::Interfaces;
@@ -22,6 +24,9 @@ pub struct WebParts {
     pub verified: Arc<dyn VerifiedContracts>,
     pub sync: watch::Receiver<SyncStatus>,
     pub names: Names,
+    /// Pages that one client may have in a minute; None: no bound.
+    pub pages_per_minute: Option<NonZeroU32>,
+    pub proxies: TrustedProxies,
 }
 
 /// What the pages work with.
@@ -36,10 +41,12 @@ pub(crate) struct WebState {
     pub(crate) diamonds: Diamonds,
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) names: Names,
+    pub(crate) budget: Arc<PageBudget>,
 }
 
 impl WebState {
     pub(crate) fn new(parts: WebParts) -> Self {
+        let budget = Arc::new(PageBudget::new(parts.pages_per_minute, parts.proxies));
         Self {
             known: KnownContracts::new(parts.node.clone(), Arc::clone(&parts.chain), Arc::clone(&parts.verified)),
             chain: parts.chain,
@@ -48,7 +55,8 @@ impl WebState {
             verified: parts.verified,
             interfaces: Interfaces::new(),
             diamonds: Diamonds::new(),
-            details: Details::new(parts.node),
+            details: Details::new(parts.node, Arc::clone(&budget)),
+            budget,
             sync: parts.sync,
             names: parts.names,
         }

@@ -15,7 +15,7 @@ const SITE_BITS: u32 = 64;
 
 /// Whom a request counts for: an IPv4 address, or the /64 of an IPv6 one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Client(IpAddr);
+pub struct Client(IpAddr);
 
 impl Client {
     pub(crate) fn of(address: IpAddr) -> Self {
@@ -50,14 +50,15 @@ impl TrustedProxies {
         Self(networks)
     }
 
-    fn trusts(&self, address: IpAddr) -> bool {
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
 
     /// Who made a request: the peer, or, where that is a proxy of ours, whom it names. The names are read from the right,
     /// since whatever stands further left may have been written by the caller.
-    pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
+    #[must_use]
+    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
         let mut client = peer;
         let named = headers.get_all(&FORWARDED_FOR).iter().rev();
         let mut named = named.flat_map(|value| value.to_str().unwrap_or("?").rsplit(','));

@@ -1,7 +1,9 @@
 //! How often one may ask: at most N requests in any 60 seconds, for each key and for each client without one, and at
 //! most so many for each client over all the keys it uses.
 
+mod buckets;
 mod client;
+mod fair_slots;
 mod headers;
 #[cfg(test)]
 mod oracle;
@@ -12,8 +14,9 @@ use std::{num::NonZeroU32, time::Instant};
 
 use domain::ApiKeyId;
 
-pub(crate) use client::Client;
-pub use client::TrustedProxies;
+pub use buckets::{BucketRate, Buckets};
+pub use client::{Client, TrustedProxies};
+pub(crate) use fair_slots::{FairSlots, NoSlot, Slot, SlotBounds};
 pub(crate) use headers::{LIMIT, POLICY, RATE_LIMIT, REMAINING, RESET};
 use pass_log::{Moment, PassLog, Standing};
 use windows::{Bounds, Windows};

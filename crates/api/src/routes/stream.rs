@@ -26,7 +26,8 @@ pub(super) fn router() -> OpenApiRouter<App> {
 /// Server-sent events. The first `block` event tells the newest block, each later one the newest after a change: a block
 /// that was added, or the one that is newest after blocks were taken back. While blocks come faster than they are read,
 /// those in between are passed over. `data` is a block, `id` its hash. Opening a stream does not count against the
-/// limit of requests; a client may have 32 of them open.
+/// limit of requests; a client may have 32 of them open. When 2,000 are open in all, a client that has fewer than another
+/// gets one of that other's, whose stream ends.
 #[utoipa::path(
     get,
     path = "/stream",
@@ -48,8 +49,11 @@ async fn stream_blocks(
     let told = None;
     let events = stream::unfold((app, tips, told, listening), |(app, mut tips, mut told, listening)| async move {
         loop {
-            // The following ends with the process, and the stream with it.
-            tips.changed().await.ok()?;
+            // Following ends with the process, and the stream with it.
+            tokio::select! {
+                changed = tips.changed() => changed.ok()?,
+                () = listening.evicted() => return None,
+            }
             let tip = tips.borrow_and_update().tip;
             if tip == told {
                 continue;

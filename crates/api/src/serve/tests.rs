@@ -12,7 +12,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{GRACE, MAX_HEAD_BYTES, serve};
+use super::{ConnectionLimits, GRACE, MAX_HEAD_BYTES, serve};
 use crate::{
     answer::{Answer, Freshness},
     layers,
@@ -30,10 +30,14 @@ impl Server {
     }
 
     async fn start_with(router: Router) -> Self {
+        Self::start_limited(router, ConnectionLimits::default()).await
+    }
+
+    async fn start_limited(router: Router, limits: ConnectionLimits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let cancel = CancellationToken::new();
-        let ended = tokio::spawn(serve(listener, router, cancel.clone()));
+        let ended = tokio::spawn(serve(listener, router, limits, cancel.clone()));
         Self { address, cancel, ended }
     }
 

@@ -120,10 +120,15 @@ pub(super) async fn show(
     })
 }
 
+/// Balance, nonce and code.
+const ACCOUNT_CALLS: u32 = 3;
+
 impl WebState {
     async fn account(&self, address: Address) -> Option<Account> {
         let tip = self.sync.borrow().tip?;
-        self.accounts.at(tip, address).await.inspect_err(|error| tracing::debug!(%error, "no account")).ok()
+        let may_ask = || self.budget.allows_node_calls(ACCOUNT_CALLS);
+        let account = self.accounts.at_if(tip, address, may_ask).await;
+        account.inspect_err(|error| tracing::debug!(%error, "no account")).ok()
     }
 
     async fn tab(&self, address: Address, full: &str, asked: &Asked) -> Result<(Tab, Option<Pager>), PageError> {

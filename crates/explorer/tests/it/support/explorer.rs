@@ -194,6 +194,7 @@ impl Launch {
         }
         // Tests ask more often than a stranger may; those of the limit set one.
         command.env("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", "0");
+        command.env("EXPLORER_PAGES_PER_MINUTE", "0");
         command.env("EXPLORER_DATA", self.data.path()).envs(self.variables).args(self.arguments);
         let mut process = Process::spawn(&mut command);
         process.keep(Arc::new(self.home));

@@ -1,0 +1,141 @@
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, Hash, RandomState},
+    num::NonZeroU32,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+const SHARDS: usize = 64;
+/// Keys with a bucket of their own in each shard: some megabytes in all. Beyond, those of a shard share one.
+const KEYS_PER_SHARD: usize = 2_048;
+
+/// How fast a bucket fills, and how much it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BucketRate {
+    pub per_minute: NonZeroU32,
+    pub burst: NonZeroU32,
+}
+
+impl BucketRate {
+    /// So many a minute on average, and up to half of them at once.
+    #[must_use]
+    pub fn per_minute(per_minute: NonZeroU32) -> Self {
+        Self { per_minute, burst: NonZeroU32::new(per_minute.get() / 2).unwrap_or(NonZeroU32::MIN) }
+    }
+
+    fn nanos_for_one(self) -> u64 {
+        60_000_000_000 / u64::from(self.per_minute.get())
+    }
+}
+
+/// A token bucket for each key, in bounded memory. Kept as the time at which the bucket is full again (GCRA): one number
+/// a key, and a key whose bucket is full need not be kept.
+pub struct Buckets<K> {
+    rate: BucketRate,
+    began: Instant,
+    shards: Box<[Mutex<Shard<K>>]>,
+    hasher: RandomState,
+}
+
+struct Shard<K> {
+    full_at: HashMap<K, u64>,
+    /// For the keys that have no room of their own.
+    shared: u64,
+}
+
+impl<K: Hash + Eq + Copy> Buckets<K> {
+    #[must_use]
+    pub fn new(rate: BucketRate) -> Self {
+        let shard = || Mutex::new(Shard { full_at: HashMap::new(), shared: 0 });
+        Self { rate, began: Instant::now(), shards: (0..SHARDS).map(|_| shard()).collect(), hasher: RandomState::new() }
+    }
+
+    /// Takes tokens out of a key's bucket; where there are too few, nothing is taken and it says when there are enough.
+    pub fn take(&self, key: K, tokens: u32) -> Result<(), Duration> {
+        let now = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.take_at(key, tokens, now)
+    }
+
+    fn take_at(&self, key: K, tokens: u32, now: u64) -> Result<(), Duration> {
+        let index = usize::try_from(self.hasher.hash_one(key) >> 32).unwrap_or(0) % SHARDS;
+        let mut shard = self.lock(index);
+        if !shard.full_at.contains_key(&key) && shard.full_at.len() >= KEYS_PER_SHARD {
+            shard.full_at.retain(|_, full_at| *full_at > now);
+        }
+        let has_room = shard.full_at.len() < KEYS_PER_SHARD || shard.full_at.contains_key(&key);
+        let shard = &mut *shard;
+        let full_at = if has_room { shard.full_at.entry(key).or_insert(now) } else { &mut shard.shared };
+        let one = self.rate.nanos_for_one();
+        let wanted = (*full_at).max(now).saturating_add(one.saturating_mul(u64::from(tokens)));
+        let most = now.saturating_add(one.saturating_mul(u64::from(self.rate.burst.get().max(tokens))));
+        if wanted > most {
+            return Err(Duration::from_nanos(wanted - most));
+        }
+        *full_at = wanted;
+        Ok(())
+    }
+
+    fn lock(&self, index: usize) -> MutexGuard<'_, Shard<K>> {
+        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K> std::fmt::Debug for Buckets<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Buckets").field("rate", &self.rate).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn buckets(per_minute: u32, burst: u32) -> Buckets<u32> {
+        let number = |number| NonZeroU32::new(number).unwrap();
+        Buckets::new(BucketRate { per_minute: number(per_minute), burst: number(burst) })
+    }
+
+    #[test]
+    fn a_burst_passes_and_then_the_rate_holds() {
+        let buckets = buckets(60, 5);
+        for _ in 0..5 {
+            assert_eq!(buckets.take_at(1, 1, 0), Ok(()));
+        }
+        assert_eq!(buckets.take_at(1, 1, 0), Err(Duration::from_secs(1)));
+        assert_eq!(buckets.take_at(2, 1, 0), Ok(()), "another key has a bucket of its own");
+        assert_eq!(buckets.take_at(1, 1, SECOND), Ok(()));
+        assert_eq!(buckets.take_at(1, 1, SECOND), Err(Duration::from_secs(1)));
+        for _ in 0..5 {
+            assert_eq!(buckets.take_at(1, 1, 60 * SECOND), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_refusal_takes_nothing() {
+        let buckets = buckets(60, 4);
+        assert_eq!(buckets.take_at(1, 3, 0), Ok(()));
+        assert_eq!(buckets.take_at(1, 3, 0), Err(Duration::from_secs(2)));
+        assert_eq!(buckets.take_at(1, 1, 0), Ok(()));
+    }
+
+    #[test]
+    fn more_than_a_burst_at_once_passes_when_the_bucket_is_full() {
+        let buckets = buckets(60, 2);
+        assert_eq!(buckets.take_at(1, 5, 0), Ok(()));
+        assert!(buckets.take_at(1, 1, 0).is_err());
+    }
+
+    #[test]
+    fn a_crowd_does_not_grow_the_table_without_bound() {
+        let buckets = buckets(60, 5);
+        for key in 0..400_000 {
+            let _ = buckets.take_at(key, 1, 0);
+        }
+        let kept: usize = (0..SHARDS).map(|index| buckets.lock(index).full_at.len()).sum();
+        assert!(kept <= SHARDS * KEYS_PER_SHARD, "{kept}");
+        assert_eq!(buckets.take_at(1_000_000, 1, 600 * SECOND), Ok(()), "those with a full bucket make room");
+    }
+}

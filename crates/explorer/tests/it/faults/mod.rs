@@ -1,0 +1,3 @@
+//! What goes wrong around an explorer: nodes, disks, receivers and strangers. Nothing of it lasts.
+
+mod strangers;

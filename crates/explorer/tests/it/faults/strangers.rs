@@ -1,0 +1,125 @@
+//! Strangers that open connections and pages without end take nothing from others.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpSocket, TcpStream},
+    time::timeout,
+};
+
+use crate::support::{DevNode, Launch, TestExplorer, proxy::SlowNode};
+
+/// A connection from this address of the loopback network.
+async fn connect_from(last: u8, explorer: &TestExplorer) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from((Ipv4Addr::new(127, 0, 0, last), 0))).unwrap();
+    socket.connect(explorer.client().host().parse().unwrap()).await.unwrap()
+}
+
+async fn ask(stream: &mut TcpStream, path: &str) -> String {
+    let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    // A refused connection may be closed before the request is written: its answer can be read all the same.
+    let _ = stream.write_all(head.as_bytes()).await;
+    read(stream).await
+}
+
+async fn read(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    let _ = timeout(Duration::from_secs(30), stream.read_to_end(&mut answer)).await.expect("stays open");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn one_address_cannot_take_the_connections_of_all() {
+    let node = DevNode::start().await;
+    let explorer = Launch::run(&node.url())
+        .argument("--max-connections", 64)
+        .argument("--max-connections-per-ip", 16)
+        .start()
+        .await;
+    let mut held = Vec::new();
+    for _ in 0..16 {
+        held.push(connect_from(2, &explorer).await);
+    }
+    let refused = read(&mut connect_from(2, &explorer).await).await;
+    assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
+    assert!(refused.contains("too_many_connections"), "{refused}");
+    let other = ask(&mut connect_from(3, &explorer).await, "/health/live").await;
+    assert!(other.starts_with("HTTP/1.1 200"), "{other}");
+
+    // They never ask anything, so they are closed, and the address may connect again.
+    let begun = Instant::now();
+    for stream in &mut held {
+        assert_eq!(read(stream).await, "");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(14), "{:?}", begun.elapsed());
+    let again = ask(&mut connect_from(2, &explorer).await, "/health/live").await;
+    assert!(again.starts_with("HTTP/1.1 200"), "{again}");
+}
+
+#[tokio::test]
+async fn a_few_addresses_that_hold_every_connection_make_room_for_another() {
+    let node = DevNode::start().await;
+    let explorer = Launch::run(&node.url())
+        .argument("--max-connections", 32)
+        .argument("--max-connections-per-ip", 16)
+        .start()
+        .await;
+    let mut held = Vec::new();
+    for number in 0..32 {
+        let mut stream = connect_from(2 + number % 2, &explorer).await;
+        // Begun, so that it does not count as idle.
+        stream.write_all(b"GET /health/live HTTP/1.1\r\nX-Slow: ").await.unwrap();
+        held.push(stream);
+    }
+    for newcomer in 10..14 {
+        let answer = ask(&mut connect_from(newcomer, &explorer).await, "/health/live").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{newcomer}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn pages_of_one_address_do_not_use_up_the_node() {
+    let chain = DevNode::start().await;
+    let node = SlowNode::before(&chain.url(), Duration::ZERO).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let client = explorer.client().with_connection_kept();
+    let (before, begun) = (node.asked(), Instant::now());
+    let mut pages = 0_u64;
+    while pages < 600 && begun.elapsed() < Duration::from_secs(20) {
+        let page = client.get(&format!("/address/0x{pages:040x}")).await;
+        // An address that nobody used is shown or not found, whether the node was asked or not.
+        assert!([200, 404].contains(&page.status), "{}", page.text);
+        pages += 1;
+    }
+    // 120 calls at once, 10 a second after that, and following goes on beside.
+    let allowed = 120 + 10 * begun.elapsed().as_secs() + 200;
+    let asked = node.asked() - before;
+    assert!(asked < allowed.max(pages), "{asked} node calls for {pages} pages in {:?}", begun.elapsed());
+    assert!(asked < 3 * pages / 2, "{asked} node calls for {pages} pages");
+}
+
+#[tokio::test]
+async fn whoever_opens_pages_without_end_is_asked_to_wait() {
+    let node = DevNode::start().await;
+    let explorer = Launch::run(&node.url()).argument("--pages-per-minute", 20).start().await;
+    let mut refused = None;
+    for _ in 0..40 {
+        let page = explorer.get("/blocks").await;
+        if page.status != 200 {
+            refused = Some(page);
+            break;
+        }
+    }
+    let refused = refused.expect("40 pages in a row");
+    assert_eq!(refused.status, 429, "{}", refused.text);
+    assert!(refused.text.contains("Too many pages"), "{}", refused.text);
+    assert!(refused.header("retry-after").parse::<u64>().unwrap() >= 1);
+    // Programs have limits of their own, and style is free.
+    assert_eq!(explorer.get("/api/v1/stats").await.status, 200);
+    assert_eq!(explorer.get("/favicon.svg").await.status, 200);
+}
