@@ -40,14 +40,14 @@ impl Canary {
 }
 
 /// A name server that answers every question for an address with what stands next in its list, and the last for ever.
-struct NameServer {
-    address: SocketAddr,
+pub(crate) struct NameServer {
+    pub(crate) address: SocketAddr,
     answers: Arc<Mutex<Vec<Ipv4Addr>>>,
     asked: Arc<AtomicUsize>,
 }
 
 impl NameServer {
-    async fn start(answers: &[Ipv4Addr]) -> Self {
+    pub(crate) async fn start(answers: &[Ipv4Addr]) -> Self {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = socket.local_addr().unwrap();
         let (answers, asked) = (Arc::new(Mutex::new(answers.to_vec())), Arc::<AtomicUsize>::default());

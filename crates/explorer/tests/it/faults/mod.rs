@@ -1,0 +1,3 @@
+//! The service while the parts around it fail.
+
+mod webhooks;
