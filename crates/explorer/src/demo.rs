@@ -51,6 +51,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         proxies: api::TrustedProxies::default(),
         verifier: api::VerifierConfig::new(api::CompilerConfig::new(compilers, api::CompilerSource::Npm)),
         egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
+        webhook_limits: store::WebhookLimits::default(),
         encryption_key: None,
     };
     let service = Service::start(config, cancel.clone()).await?;

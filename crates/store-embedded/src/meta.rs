@@ -9,7 +9,7 @@ use crate::keys::{Key, Table};
 use crate::rows::Totals;
 
 /// Raised by every change that an older version could not read.
-pub(crate) const SCHEMA: u32 = 3;
+pub(crate) const SCHEMA: u32 = 4;
 
 const SCHEMA_KEY: &str = "schema";
 const CHAIN_KEY: &str = "chain";

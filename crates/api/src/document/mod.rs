@@ -25,7 +25,7 @@ use crate::{
 pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallRefused, CompilersUnavailable, KeyConflict,
     NeedsKey, NoCode, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey, NoSuchToken, NoSuchTransaction,
-    NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotVerified, NotYours, Unavailable, UnderWay, WebhookConflict,
+    NoRoomForWebhooks, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotVerified, NotYours, Unavailable, UnderWay, WebhookConflict,
     WebhookQuota,
 };
 
