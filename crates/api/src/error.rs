@@ -91,6 +91,10 @@ pub(crate) enum ApiError {
         "the owner has {WEBHOOKS_PER_OWNER} webhooks already: delete one first, with DELETE /api/v1/webhooks/{{id}}"
     )]
     WebhookQuotaReached,
+    #[error("the address is watched by as many webhooks as may watch one address here")]
+    WatchedAddressFull,
+    #[error("this service has as many webhooks as it can keep: ask again when some have gone")]
+    WebhooksFull,
     #[error("the secret of a webhook cannot be sealed or opened")]
     Vault(#[source] VaultError),
     #[error("too many requests: ask again in {retry_after} s{advice}")]
@@ -174,6 +178,8 @@ impl ApiError {
             Self::WebhookInactive => ProblemCode::WebhookInactive,
             Self::DeliveryCancelled => ProblemCode::DeliveryCancelled,
             Self::WebhookQuotaReached => ProblemCode::WebhookQuotaReached,
+            Self::WatchedAddressFull => ProblemCode::WatchedAddressFull,
+            Self::WebhooksFull => ProblemCode::WebhooksFull,
             Self::RateLimited { .. } => ProblemCode::RateLimited,
             Self::RouteNotFound => ProblemCode::RouteNotFound,
             Self::BlockNotFound => ProblemCode::BlockNotFound,
@@ -315,6 +321,8 @@ impl From<RegistryError> for ApiError {
         match error {
             RegistryError::Url(fault) => Self::RefusedUrl(fault),
             RegistryError::QuotaReached => Self::WebhookQuotaReached,
+            RegistryError::AddressFull => Self::WatchedAddressFull,
+            RegistryError::Full => Self::WebhooksFull,
             RegistryError::NoSuchWebhook => Self::WebhookNotFound,
             RegistryError::NoSuchDelivery => Self::DeliveryNotFound,
             RegistryError::Inactive => Self::WebhookInactive,

@@ -1,7 +1,7 @@
 use std::{fmt, sync::Arc};
 
 use contracts::{KnownContracts, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
-use domain::{BlockNumber, SyncStatus};
+use domain::{BlockNumber, SyncStatus, TaskStatus};
 use node::NodeClient;
 use store::{ChainReader, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
@@ -33,6 +33,8 @@ pub struct ApiParts {
     pub webhooks: Registry,
     pub node: NodeClient,
     pub sync: watch::Receiver<SyncStatus>,
+    /// The tasks that nobody waits for.
+    pub tasks: watch::Receiver<Vec<TaskStatus>>,
     pub labels: Arc<Labels>,
     /// What token types are called.
     pub token_prefix: TokenPrefix,
@@ -50,6 +52,7 @@ pub struct ApiState {
     pub(crate) chain: Arc<dyn ChainReader>,
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) sync: watch::Receiver<SyncStatus>,
+    pub(crate) tasks: watch::Receiver<Vec<TaskStatus>>,
     pub(crate) labels: Arc<Labels>,
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) dexes: Arc<Dexes>,
@@ -87,6 +90,7 @@ impl ApiState {
             chain: parts.chain,
             accounts: parts.accounts,
             sync: parts.sync,
+            tasks: parts.tasks,
             labels: parts.labels,
             token_prefix: parts.token_prefix,
             dexes: parts.dexes,

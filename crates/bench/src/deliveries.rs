@@ -11,9 +11,9 @@ use anyhow::{Context, bail};
 use axum::Router;
 use axum::extract::State;
 use axum::routing::post;
-use domain::{DeliveryId, EventKind, NewDelivery, WebhookId};
+use domain::{DeliveryId, EventKind, WebhookId};
 use serde_json::{Value, json};
-use store::{Matches, WebhookRecords};
+use store::{MatchedBlock, Matches, NewEvent, Part, Recipient, WebhookRecords};
 use store_embedded::{EmbeddedStore, StoreOptions};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -75,16 +75,17 @@ async fn fill(data: &Path, webhook: WebhookId) -> anyhow::Result<()> {
     let records = store.webhook_records();
     let now = u64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?;
     for first in (0..MESSAGES).step_by(usize::try_from(MESSAGES_AT_ONCE)?) {
-        let deliveries = (first..first + MESSAGES_AT_ONCE).map(|number| {
-            let id = DeliveryId::new(u128::from(number).to_be_bytes());
-            NewDelivery { webhook, id, kind: EventKind::Tx, place: None, body: message(number).into_bytes().into() }
+        let events = (first..first + MESSAGES_AT_ONCE).map(|number| {
+            let recipients = vec![Recipient { webhook, id: DeliveryId::new(u128::from(number).to_be_bytes()) }];
+            NewEvent { kind: EventKind::Tx, place: None, body: message(number).into_bytes().into(), recipients }
         });
         let cursor = records.find_cursor().await?;
         let matches = Matches {
             version: records.watch_list().await?.version,
             from: cursor,
-            blocks: cursor.into_iter().collect(),
-            deliveries: deliveries.collect(),
+            blocks: cursor.into_iter().map(|block| MatchedBlock { block, known_to: webhook }).collect(),
+            events: events.collect(),
+            part: Part::Last,
         };
         records.enqueue_matches(matches, now).await?;
     }

@@ -1,6 +1,7 @@
 //! Measures the real binary from outside: a chain served over HTTP goes in, figures come out.
 
 mod api;
+mod backlog;
 mod chain;
 mod deliveries;
 mod download;
@@ -83,6 +84,9 @@ async fn main() -> anyhow::Result<()> {
     if options.wants(Part::Deliveries) {
         let chain = RecordedChain::make(SMALL_CHAIN).await?;
         writeln!(out, "{}", deliveries::measure(&chain).await?)?;
+    }
+    if options.wants(Part::Backlog) {
+        writeln!(out, "{}", backlog::measure().await?)?;
     }
     if options.wants(Part::Verification) {
         let chain = RecordedChain::make(SMALL_CHAIN).await?;

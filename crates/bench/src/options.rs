@@ -75,6 +75,8 @@ pub(crate) enum Part {
     Overhead,
     /// Messages to webhooks, beside a loop that only posts
     Deliveries,
+    /// Many webhooks on a busy address, whose receiver is down
+    Backlog,
     /// Verification, beside the bare compiler
     Verification,
     /// Every combination of filters on crowded lists

@@ -55,14 +55,13 @@ pub struct DeliveryId([u8; 16]);
 
 const ID_PREFIX: &str = "evt_";
 
-/// What an id is made of. The same event in the same block gives the same id, whatever happens in between.
+/// What an id is made of: nothing but what the event tells. The same transaction in the same block is the same event for
+/// ever, also where the block leaves the chain and comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventIdentity {
     pub webhook: WebhookId,
     pub kind: EventKind,
     pub block_hash: B256,
-    /// How often this very block has left the chain before: included again, its events are new ones.
-    pub inclusion: u32,
     pub tx_hash: B256,
     /// None for what is told of the transaction as a whole.
     pub log_index: Option<u32>,
@@ -76,7 +75,6 @@ impl EventIdentity {
         digest.update(self.webhook.to_be_bytes());
         digest.update([self.kind.bit()]);
         digest.update(self.block_hash);
-        digest.update(self.inclusion.to_be_bytes());
         digest.update(self.tx_hash);
         digest.update([u8::from(self.log_index.is_some())]);
         digest.update(self.log_index.unwrap_or_default().to_be_bytes());
@@ -165,6 +163,8 @@ pub struct Delivery {
     pub place: Option<EventPlace>,
     pub created_at: UnixMillis,
     pub status: DeliveryStatus,
+    /// Whether the receiver was or is to be sent a removal of it.
+    pub retracted: bool,
     /// Attempts made so far.
     pub attempt_count: u32,
     /// The newest attempts, the oldest of them first.
@@ -217,8 +217,25 @@ pub struct ClaimedDelivery {
     pub id: DeliveryId,
     pub kind: EventKind,
     pub body: Bytes,
+    pub created_at: UnixMillis,
     /// Attempts made before.
     pub attempt_count: u32,
+    pub dropped: DropCount,
+}
+
+/// Messages that a webhook lost because too many were pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DropCount {
+    pub total: u64,
+    /// Of these, how many the receiver was told of by a message that it accepted.
+    pub reported: u64,
+}
+
+impl DropCount {
+    #[must_use]
+    pub fn unreported(self) -> u64 {
+        self.total.saturating_sub(self.reported)
+    }
 }
 
 /// How an attempt went, and what is to be done next.
@@ -229,6 +246,8 @@ pub struct AttemptReport {
     pub attempt: Attempt,
     pub effect: AttemptEffect,
     pub next: NextStep,
+    /// The total of dropped messages that the attempt told of.
+    pub dropped: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -247,7 +266,6 @@ mod tests {
             webhook: 7,
             kind: EventKind::TokenTransfer,
             block_hash: B256::repeat_byte(1),
-            inclusion: 0,
             tx_hash: B256::repeat_byte(2),
             log_index: Some(0),
             batch_index: 0,
@@ -262,7 +280,6 @@ mod tests {
             EventIdentity { webhook: 8, ..identity() },
             EventIdentity { kind: EventKind::Tx, ..identity() },
             EventIdentity { block_hash: B256::repeat_byte(3), ..identity() },
-            EventIdentity { inclusion: 1, ..identity() },
             EventIdentity { tx_hash: B256::repeat_byte(3), ..identity() },
             EventIdentity { log_index: None, ..identity() },
             EventIdentity { log_index: Some(1), ..identity() },

@@ -13,6 +13,7 @@ mod log;
 mod page;
 mod stats;
 mod sync;
+mod task;
 mod token;
 mod trade;
 mod transaction;
@@ -29,7 +30,7 @@ pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
 pub use delivery::{
-    Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus,
+    Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus, DropCount,
     EventIdentity, EventKind, EventPlace, NewDelivery, NextStep, NoDeliveryId,
 };
 pub use filter::{BlockRange, TransactionFilter};
@@ -37,6 +38,7 @@ pub use log::{FetchedBlock, Log};
 pub use page::{Order, Page, PageRequest};
 pub use stats::{BlockGasPrice, Stats};
 pub use sync::{SyncPhase, SyncStatus};
+pub use task::{TaskState, TaskStatus};
 pub use token::{
     AuditSample, AuditVerdict, Balance, BalanceQuestion, BalanceSource, Holder, Token, TokenBalance, TokenFacts,
     TokenKind, TokenQuestion,

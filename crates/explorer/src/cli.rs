@@ -141,6 +141,30 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_WEBHOOK_DNS", value_name = "ADDR")]
     pub(crate) webhook_dns: Option<SocketAddr>,
 
+    /// The ports that webhooks may go to [default: 80 and 443; any with --webhook-allow-insecure]
+    #[arg(long, env = "EXPLORER_WEBHOOK_PORTS", value_name = "PORT", value_delimiter = ',')]
+    pub(crate) webhook_ports: Vec<u16>,
+
+    /// Webhooks of all owners together; more are refused [default: 10000]
+    #[arg(long, env = "EXPLORER_WEBHOOK_LIMIT", value_name = "N")]
+    pub(crate) webhook_limit: Option<usize>,
+
+    /// Webhooks that may watch the same address [default: 1000]
+    #[arg(long, env = "EXPLORER_WEBHOOK_LIMIT_PER_ADDRESS", value_name = "N")]
+    pub(crate) webhook_limit_per_address: Option<usize>,
+
+    /// Pending messages of one webhook; beyond, the oldest are dropped [default: 50000]
+    #[arg(long, env = "EXPLORER_WEBHOOK_PENDING", value_name = "N")]
+    pub(crate) webhook_pending: Option<u64>,
+
+    /// Pending messages of all webhooks of one owner; beyond, the oldest are dropped [default: 100000]
+    #[arg(long, env = "EXPLORER_WEBHOOK_PENDING_PER_OWNER", value_name = "N")]
+    pub(crate) webhook_pending_per_owner: Option<u64>,
+
+    /// Pending messages of all webhooks; beyond, the oldest of the fullest are dropped [default: 500000]
+    #[arg(long, env = "EXPLORER_WEBHOOK_PENDING_TOTAL", value_name = "N")]
+    pub(crate) webhook_pending_total: Option<u64>,
+
     /// The key that seals the secrets of webhooks at rest, 64 hexadecimal digits [default: a file in the data folder]
     #[arg(long, env = "EXPLORER_WEBHOOK_ENCRYPTION_KEY", value_name = "KEY", hide_env_values = true)]
     #[serde(deserialize_with = "encryption_key")]
@@ -208,6 +232,12 @@ impl RunOptions {
             webhook_allow_insecure: self.webhook_allow_insecure.or(other.webhook_allow_insecure),
             webhook_ca_file: self.webhook_ca_file.or(other.webhook_ca_file),
             webhook_dns: self.webhook_dns.or(other.webhook_dns),
+            webhook_ports: if self.webhook_ports.is_empty() { other.webhook_ports } else { self.webhook_ports },
+            webhook_limit: self.webhook_limit.or(other.webhook_limit),
+            webhook_limit_per_address: self.webhook_limit_per_address.or(other.webhook_limit_per_address),
+            webhook_pending: self.webhook_pending.or(other.webhook_pending),
+            webhook_pending_per_owner: self.webhook_pending_per_owner.or(other.webhook_pending_per_owner),
+            webhook_pending_total: self.webhook_pending_total.or(other.webhook_pending_total),
             webhook_encryption_key: self.webhook_encryption_key.or(other.webhook_encryption_key),
             rpc_concurrency: self.rpc_concurrency.or(other.rpc_concurrency),
             rpc_timeout: self.rpc_timeout.or(other.rpc_timeout),

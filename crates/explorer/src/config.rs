@@ -13,6 +13,7 @@ use api::{
 use domain::BlockNumber;
 use ingest::Traces;
 use node::NodeConfig;
+use store::WebhookLimits;
 use webhooks::{EgressConfig, EncryptionKey, Insecure};
 
 use crate::cli::{self, RunOptions};
@@ -49,6 +50,7 @@ pub(crate) struct ServiceConfig {
     pub(crate) pages_per_minute: Option<NonZeroU32>,
     pub(crate) verifier: VerifierConfig,
     pub(crate) egress: EgressConfig,
+    pub(crate) webhook_limits: WebhookLimits,
     /// None: the one in the data folder.
     pub(crate) encryption_key: Option<EncryptionKey>,
 }
@@ -93,7 +95,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
             "no node to follow: give one with --rpc, such as --rpc http://127.0.0.1:8545 (or try `explorer demo`, which needs none)"
         );
     }
-    let mut node = NodeConfig::new(options.rpc);
+    let mut node = NodeConfig::new(options.rpc.clone());
     node.max_concurrency = options.rpc_concurrency.unwrap_or(node.max_concurrency);
     node.request_timeout = options.rpc_timeout.map_or(node.request_timeout, Duration::from_secs);
     if node.max_concurrency == 0 || node.request_timeout.is_zero() {
@@ -101,6 +103,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     }
     let memory = MemoryBudget::new(options.memory, options.answers)?;
     node.max_answer_bytes = memory.node_answer();
+    let webhook_limits = webhook_limits(&options)?;
     let labels = match &options.labels {
         Some(path) => Labels::parse(&read_text(path)?)
             .with_context(|| format!("the labels file {} is not right", path.display()))?,
@@ -146,11 +149,28 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
                 Some(true) => Insecure::Allowed,
                 Some(false) | None => Insecure::Refused,
             },
+            ports: (!options.webhook_ports.is_empty()).then_some(options.webhook_ports),
             ca_file: options.webhook_ca_file,
             dns_server: options.webhook_dns,
         },
+        webhook_limits,
         encryption_key: options.webhook_encryption_key,
     })
+}
+
+fn webhook_limits(options: &RunOptions) -> anyhow::Result<WebhookLimits> {
+    let usual = WebhookLimits::default();
+    let limits = WebhookLimits {
+        webhooks: options.webhook_limit.unwrap_or(usual.webhooks),
+        per_address: options.webhook_limit_per_address.unwrap_or(usual.per_address),
+        pending_per_webhook: options.webhook_pending.unwrap_or(usual.pending_per_webhook),
+        pending_per_owner: options.webhook_pending_per_owner.unwrap_or(usual.pending_per_owner),
+        pending: options.webhook_pending_total.unwrap_or(usual.pending),
+    };
+    if [limits.pending_per_webhook, limits.pending_per_owner, limits.pending].contains(&0) {
+        bail!("--webhook-pending, --webhook-pending-per-owner and --webhook-pending-total must be at least 1");
+    }
+    Ok(limits)
 }
 
 fn compiler_source(given: Option<&str>) -> anyhow::Result<CompilerSource> {

@@ -57,6 +57,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         pages_per_minute: NonZeroU32::new(options.pages_per_minute),
         verifier: api::VerifierConfig::new(compilers),
         egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
+        webhook_limits: store::WebhookLimits::default(),
         encryption_key: None,
     };
     let service = Service::start(config, cancel.clone()).await?;

@@ -6,21 +6,23 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use api::TokenPrefix;
 use domain::SyncStatus;
-use store::WebhookRecords;
+use store::{WebhookLimits, WebhookRecords};
 use store_embedded::EmbeddedStore;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 use webhooks::{
     Dispatcher, Egress, EgressConfig, EncryptionKey, MOST_SET_ASIDE, Matcher, Registry, RegistryError, TokenNames,
     Vault, Wake,
 };
+
+use crate::supervisor::Supervisor;
 
 /// A quarter of all sockets may belong to receivers that are slow to answer.
 fn most_set_aside() -> usize {
     usize::try_from(crate::open_files::raise_limit() / 4).unwrap_or(usize::MAX).min(MOST_SET_ASIDE)
 }
 
+#[derive(Clone)]
 pub(crate) struct Hooks {
     records: Arc<dyn WebhookRecords>,
     egress: Arc<Egress>,
@@ -31,6 +33,7 @@ pub(crate) struct Hooks {
 impl Hooks {
     pub(crate) async fn new(
         egress: &EgressConfig,
+        limits: WebhookLimits,
         key: Option<&EncryptionKey>,
         data: &Path,
         store: &EmbeddedStore,
@@ -40,7 +43,7 @@ impl Hooks {
             None => EncryptionKey::in_folder(data).context("the key for the secrets of webhooks is not right")?,
         };
         let hooks = Self {
-            records: Arc::new(store.webhook_records()),
+            records: Arc::new(store.webhook_records().with_limits(limits)),
             egress: Arc::new(Egress::new(egress).context("webhooks cannot be sent")?),
             vault: Vault::new(&key)?,
             wake: Wake::default(),
@@ -64,17 +67,23 @@ impl Hooks {
         store: &EmbeddedStore,
         sync: &watch::Receiver<SyncStatus>,
         prefix: TokenPrefix,
-        cancel: &CancellationToken,
+        supervisor: &Supervisor,
     ) -> JoinHandle<()> {
         let names = match prefix {
             TokenPrefix::Bep => TokenNames(|kind| TokenPrefix::Bep.name(kind)),
             TokenPrefix::Erc => TokenNames(|kind| TokenPrefix::Erc.name(kind)),
         };
-        let (reader, records) = (Arc::new(store.reader()), Arc::clone(&self.records));
-        let matcher = Matcher::new(reader, Arc::clone(&records), sync.clone(), self.wake.clone(), names);
-        tokio::spawn(matcher.run(cancel.clone()));
-        tokio::spawn(webhooks::keep_house(records, cancel.clone()));
-        let dispatcher = Dispatcher::new(self.records, self.egress, self.vault, self.wake, most_set_aside());
-        tokio::spawn(dispatcher.run(cancel.clone()))
+        let (hooks, reader, sync) = (self.clone(), Arc::new(store.reader()), sync.clone());
+        supervisor.spawn("webhook-matcher", move |cancel| {
+            let Hooks { records, wake, .. } = hooks.clone();
+            Matcher::new(reader.clone(), records, sync.clone(), wake, names).run(cancel)
+        });
+        let records = Arc::clone(&self.records);
+        supervisor.spawn("webhook-housekeeping", move |cancel| webhooks::keep_house(Arc::clone(&records), cancel));
+        let most_set_aside = most_set_aside();
+        supervisor.spawn("webhook-dispatcher", move |cancel| {
+            let Hooks { records, egress, vault, wake } = self.clone();
+            Dispatcher::new(records, egress, vault, wake, most_set_aside).run(cancel)
+        })
     }
 }

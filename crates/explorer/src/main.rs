@@ -16,6 +16,7 @@ mod run;
 mod service;
 mod shutdown;
 mod site;
+mod supervisor;
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -20,6 +20,7 @@ use web::{Names, WebParts};
 
 use crate::background::Background;
 use crate::hooks::Hooks;
+use crate::supervisor::Supervisor;
 use crate::{config::ServiceConfig, site};
 
 /// For the parts to end once they are told to. Together with what comes after it stays below two seconds.
@@ -61,7 +62,9 @@ impl Service {
         let progress = Arc::new(Progress::default());
 
         let reader = Arc::new(store.reader());
-        let hooks = Hooks::new(&config.egress, config.encryption_key.as_ref(), &config.data, &store).await?;
+        let key = config.encryption_key.as_ref();
+        let hooks = Hooks::new(&config.egress, config.webhook_limits, key, &config.data, &store).await?;
+        let supervisor = Supervisor::new(cancel.clone());
         let accounts = Arc::new(Accounts::new(node.clone(), reader.clone()));
         let verified = Arc::new(store.verified_contracts());
         let (labels, dexes) = (Arc::new(config.labels), Arc::new(config.dexes));
@@ -90,6 +93,7 @@ impl Service {
             webhooks: hooks.registry(),
             node: node.clone(),
             sync: sync.clone(),
+            tasks: supervisor.tasks(),
             labels,
             access: config.access,
             limits: config.limits,
@@ -98,9 +102,10 @@ impl Service {
             dexes,
             answer_bytes: config.memory.answers(),
         });
-        let sending = hooks.start(&store, &sync, config.token_prefix, &cancel);
+        let sending = hooks.start(&store, &sync, config.token_prefix, &supervisor);
         let key_uses = state.key_uses();
-        tokio::spawn(key_uses.clone().write_down_until(cancel.clone()));
+        let written = key_uses.clone();
+        supervisor.spawn("key-uses", move |cancel| written.clone().write_down_until(cancel));
         let router = site::router(api::router(state), pages);
         let serving_cancel = cancel.clone();
         let connections = config.connections;

@@ -104,6 +104,10 @@ impl Key {
         Self::of(&[owner.as_slice(), &id_bytes(id)])
     }
 
+    pub(crate) fn webhook_by_address(watched: &Address, id: WebhookId) -> Self {
+        Self::of(&[watched.as_slice(), &id_bytes(id)])
+    }
+
     pub(crate) fn delivery(webhook: WebhookId, number: DeliveryNumber) -> Self {
         Self::of(&[&id_bytes(webhook), &id_bytes(number)])
     }
@@ -196,10 +200,11 @@ pub(crate) fn retry_in_key(key: &[u8]) -> (UnixMillis, DeliveryNumber) {
     (number_in_key(due, 0), number_in_key(number, 0))
 }
 
-/// Reads the webhook and the number in the key of a block's delivery.
-pub(crate) fn delivery_in_block_key(key: &[u8]) -> (WebhookId, DeliveryNumber) {
-    let (webhook, number) = key.get(8..).and_then(|rest| rest.split_at_checked(ID_BYTES)).unwrap_or_default();
-    (number_in_key(webhook, 0), number_in_key(number, 0))
+/// Reads the block, the webhook and the first number in the key of a block's deliveries.
+pub(crate) fn deliveries_in_block_key(key: &[u8]) -> (BlockNumber, WebhookId, DeliveryNumber) {
+    let (block, rest) = key.split_at_checked(8).unwrap_or_default();
+    let (webhook, number) = rest.split_at_checked(ID_BYTES).unwrap_or_default();
+    (number_in_key(block, 0), number_in_key(webhook, 0), number_in_key(number, 0))
 }
 
 /// Reads the number of a delivery that follows its webhook in a key.

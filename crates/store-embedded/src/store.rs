@@ -64,7 +64,7 @@ impl EmbeddedStore {
         let user_records = EmbeddedUserRecords::new(engine.clone());
         let places = Arc::<ReadingPlaces>::default();
         let verified_contracts = EmbeddedVerifiedContracts::new(engine.clone(), Arc::clone(&places));
-        let webhook_records = EmbeddedWebhookRecords::new(engine.clone());
+        let webhook_records = EmbeddedWebhookRecords::new(engine.clone())?;
         Ok(Self { engine, options, places, user_records, verified_contracts, webhook_records })
     }
 

@@ -3,36 +3,49 @@
 
 mod access;
 mod change;
+mod deliveries;
+mod load;
+mod matches;
 mod queues;
 mod read;
 mod rows;
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use domain::{
-    Address, AttemptReport, BlockNumber, BlockRef, Bytes, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber,
+    Address, AttemptReport, BlockNumber, BlockRef, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber,
     DeliveryStatus, NewDelivery, NewWebhook, Page, PageRequest, SealedSecret, UnixMillis, Webhook, WebhookChange,
     WebhookId,
 };
 use store::{
-    AddWebhookError, EnqueueError, Matches, QueueHead, QueueState, Retraction, StoreError, WEBHOOKS_PER_OWNER,
-    WatchList, Watcher, WebhookRecords,
+    AddWebhookError, EnqueueError, Matches, Orphaning, Progress, QueueCounts, QueueHead, QueueState, Removal,
+    RetractedPiece, RetractedPlace, Retraction, StoreError, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookRecords,
+    WebhookTotals,
 };
 
 pub use self::access::EmbeddedWebhookRecords;
 use self::access::{Outlast, as_it_is};
-use crate::codec::RowWriter;
-use crate::keys::{Key, Table, delivery_in_block_key, number_in_key};
+use crate::keys::{Key, Table, number_in_key};
 use crate::meta;
 
 #[async_trait]
 impl WebhookRecords for EmbeddedWebhookRecords {
     async fn add_webhook(&self, new: NewWebhook) -> Result<Webhook, AddWebhookError> {
+        let limits = self.limits();
         self.change(
             Outlast::Power,
             move |changing| {
                 let owned = changing.view.prefix(Table::WebhookByOwner, &Key::address(&new.owner));
                 if owned.take(WEBHOOKS_PER_OWNER).count() == WEBHOOKS_PER_OWNER {
                     return Err(AddWebhookError::QuotaReached);
+                }
+                let watching = changing.view.prefix(Table::WebhookByAddress, &Key::address(&new.watched));
+                if watching.take(limits.per_address).count() == limits.per_address {
+                    return Err(AddWebhookError::AddressFull);
+                }
+                if changing.queues.loads.totals().webhooks >= limits.webhooks as u64 {
+                    return Err(AddWebhookError::Full);
                 }
                 let webhook = Webhook {
                     id: read::last_id(changing.view)? + 1,
@@ -50,13 +63,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
                     failing_since: None,
                     proven: false,
                 };
-                let mut last_id = RowWriter::default();
-                last_id.varint(webhook.id);
-                let batch = &mut *changing.batch;
-                batch.put(Table::WebhookMeta, &Key::name(read::LAST_ID), last_id.finish());
-                batch.put(Table::WebhookByOwner, &Key::webhook_by_owner(&webhook.owner, webhook.id), []);
-                batch.put(Table::Webhook, &Key::id(webhook.id), rows::write_webhook(&webhook));
-                changing.touch_watch_list()?;
+                changing.add_webhook(&webhook)?;
                 Ok(webhook)
             },
             as_it_is,
@@ -98,9 +105,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
             Outlast::Power,
             move |changing| {
                 let Some(webhook) = read::find_webhook(changing.view, id)? else { return Ok(false) };
-                changing.batch.delete(Table::Webhook, &Key::id(id));
-                changing.batch.delete(Table::WebhookByOwner, &Key::webhook_by_owner(&webhook.owner, id));
-                changing.touch_watch_list()?;
+                changing.delete_webhook(&webhook)?;
                 Ok(true)
             },
             as_it_is,
@@ -121,25 +126,26 @@ impl WebhookRecords for EmbeddedWebhookRecords {
         .await
     }
 
-    async fn find_cursor(&self) -> Result<Option<BlockRef>, StoreError> {
-        self.read(read::find_cursor).await
+    async fn progress(&self) -> Result<Progress, StoreError> {
+        self.read(read::progress).await
     }
 
     async fn list_matched_blocks(&self, below: BlockNumber, limit: usize) -> Result<Vec<BlockRef>, StoreError> {
         self.read(move |view| {
             let rows = view.range(Table::MatchedBlock, &Key::block(0), &Key::block(below)).rev().take(limit);
-            rows.map(|row| row.and_then(|(key, hash)| read::matched_block(&key, &hash))).collect()
+            let blocks = rows.map(|row| row.and_then(|(key, row)| read::matched_block(&key, &row)));
+            blocks.map(|matched| matched.map(|matched| matched.block)).collect()
         })
         .await
     }
 
-    async fn count_orphanings(&self, block: BlockRef) -> Result<u32, StoreError> {
-        self.read(move |view| read::count_orphanings(view, &block)).await
+    async fn find_orphaning(&self, block: BlockRef) -> Result<Option<Orphaning>, StoreError> {
+        self.read(move |view| read::find_orphaning(view, &block)).await
     }
 
     async fn enqueue_matches(&self, matches: Matches, now: UnixMillis) -> Result<(), EnqueueError> {
         // A cursor alone is found again by looking through the same blocks. What is sent must not be found otherwise.
-        let outlast = if matches.deliveries.is_empty() { Outlast::Process } else { Outlast::Power };
+        let outlast = if matches.events.is_empty() { Outlast::Process } else { Outlast::Power };
         self.change(
             outlast,
             move |changing| {
@@ -154,31 +160,39 @@ impl WebhookRecords for EmbeddedWebhookRecords {
         .await
     }
 
-    async fn list_deliveries_above(&self, number: BlockNumber) -> Result<Vec<(Delivery, Bytes)>, StoreError> {
-        self.read(move |view| {
-            let mut deliveries = Vec::new();
-            let first = number.saturating_add(1);
-            for row in view.range_from(Table::DeliveryByBlock, &Key::block(first), &Key::EMPTY) {
-                let (webhook, number) = delivery_in_block_key(&row?.0);
-                if let Some(delivery) = read::find_delivery(view, webhook, number)? {
-                    deliveries.push((delivery, read::get_body(view, webhook, number)?));
-                }
-            }
-            Ok(deliveries)
-        })
-        .await
+    async fn begin_retraction(&self, retraction: Retraction) -> Result<(), StoreError> {
+        self.change(Outlast::Power, move |changing| changing.begin_retraction(retraction), as_it_is).await
     }
 
-    async fn retract_matches(&self, retraction: Retraction, now: UnixMillis) -> Result<(), StoreError> {
-        self.change(Outlast::Power, move |changing| changing.retract(retraction, now), as_it_is).await
+    async fn list_retracted(&self, limit: usize) -> Result<RetractedPiece, StoreError> {
+        self.read(move |view| matches::list_retracted(view, limit)).await
+    }
+
+    async fn retract(&self, removals: Vec<Removal>, upto: RetractedPlace, now: UnixMillis) -> Result<(), StoreError> {
+        self.change(Outlast::Power, move |changing| changing.retract(removals, upto, now), as_it_is).await
+    }
+
+    async fn end_retraction(&self) -> Result<(), StoreError> {
+        self.change(
+            Outlast::Process,
+            |changing| {
+                changing.batch.delete(Table::WebhookMeta, &Key::name(read::RETRACTING));
+                Ok(())
+            },
+            as_it_is,
+        )
+        .await
     }
 
     async fn enqueue(&self, new: NewDelivery, now: UnixMillis) -> Result<Option<Delivery>, StoreError> {
         self.change(
             Outlast::Power,
-            move |changing| match changing.webhook(new.webhook)? {
-                Some(_) => changing.push(new, now).map(Some),
-                None => Ok(None),
+            move |changing| {
+                if changing.webhook(new.webhook)?.is_none() {
+                    return Ok(None);
+                }
+                changing.make_room(&BTreeMap::from([(new.webhook, 1)]))?;
+                changing.push_alone(new, now).map(Some)
             },
             as_it_is,
         )
@@ -197,17 +211,15 @@ impl WebhookRecords for EmbeddedWebhookRecords {
                 if changing.webhook(webhook)?.is_none() {
                     return Ok(None);
                 }
-                let Some(mut delivery) = read::find_delivery_by_id(changing.view, webhook, &id)? else {
-                    return Ok(None);
-                };
+                let Some(mut row) = read::find_row_by_id(changing.view, webhook, &id)? else { return Ok(None) };
                 // What is being sent at this moment, or stands in line for the first time, need not be queued again.
-                let under_way = changing.queues.leased(webhook, delivery.number, now).is_some();
-                if !under_way && delivery.status != (DeliveryStatus::Pending { due: None }) {
-                    changing.unqueue(&delivery);
-                    changing.queue_at(&mut delivery, now);
-                    changing.put_delivery(&delivery);
+                let under_way = changing.queues.leased(webhook, row.delivery.number, now).is_some();
+                if !under_way && row.delivery.status != (DeliveryStatus::Pending { due: None }) {
+                    changing.unqueue(&row.delivery)?;
+                    changing.queue_at(&mut row.delivery, now)?;
+                    changing.put(&row);
                 }
-                Ok(Some(delivery))
+                read::whole(changing.view, row).map(Some)
             },
             as_it_is,
         )
@@ -215,7 +227,11 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     }
 
     async fn find_delivery(&self, webhook: WebhookId, id: DeliveryId) -> Result<Option<Delivery>, StoreError> {
-        self.read(move |view| read::find_delivery_by_id(view, webhook, &id)).await
+        self.read(move |view| {
+            let row = read::find_row_by_id(view, webhook, &id)?;
+            row.map(|row| read::whole(view, row)).transpose()
+        })
+        .await
     }
 
     async fn list_queues(&self) -> Result<Vec<QueueHead>, StoreError> {
@@ -250,17 +266,20 @@ impl WebhookRecords for EmbeddedWebhookRecords {
             if !read::find_webhook(view, webhook)?.is_some_and(|webhook| webhook.active) {
                 return Ok(Vec::new());
             }
+            let dropped = read::delivery_log(view, webhook)?.dropped;
             let mut claimed = Vec::new();
             for number in queues.take(view, webhook, limit, now)? {
-                let delivery = read::find_delivery(view, webhook, number)?;
-                let delivery = delivery.ok_or(StoreError::Corrupt("a delivery that is queued but not there"))?;
+                let row = read::find_row(view, webhook, number)?;
+                let row = row.ok_or(StoreError::Corrupt("a delivery that is queued but not there"))?;
                 claimed.push(ClaimedDelivery {
                     webhook,
                     number,
-                    id: delivery.id,
-                    kind: delivery.kind,
-                    body: read::get_body(view, webhook, number)?,
-                    attempt_count: delivery.attempt_count,
+                    id: row.delivery.id,
+                    kind: row.delivery.kind,
+                    body: read::event(view, row.event)?.body,
+                    created_at: row.delivery.created_at,
+                    attempt_count: row.delivery.attempt_count,
+                    dropped,
                 });
                 queues.lease(webhook, number, lease_until);
             }
@@ -272,6 +291,14 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     async fn release(&self, claims: Vec<(WebhookId, DeliveryNumber)>) -> Result<(), StoreError> {
         self.alone(move |_, queues| {
             claims.into_iter().for_each(|(webhook, number)| queues.release(webhook, number));
+            Ok(())
+        })
+        .await
+    }
+
+    async fn end_leases(&self) -> Result<(), StoreError> {
+        self.alone(|_, queues| {
+            queues.end_leases();
             Ok(())
         })
         .await
@@ -307,12 +334,24 @@ impl WebhookRecords for EmbeddedWebhookRecords {
             let log = read::delivery_log(view, webhook)?;
             let total = log.next - log.first;
             let items = page.ranks(total).map(|rank| {
-                let delivery = read::find_delivery(view, webhook, log.first + rank)?;
-                delivery.ok_or(StoreError::Corrupt("a delivery is missing"))
+                let row = read::find_row(view, webhook, log.first + rank)?;
+                read::whole(view, row.ok_or(StoreError::Corrupt("a delivery is missing"))?)
             });
             Ok(Page { items: items.collect::<Result<_, _>>()?, total })
         })
         .await
+    }
+
+    async fn queue_counts(&self, webhook: WebhookId) -> Result<QueueCounts, StoreError> {
+        self.read(move |view| {
+            let log = read::delivery_log(view, webhook)?;
+            Ok(QueueCounts { pending: log.pending, dropped: log.dropped.total })
+        })
+        .await
+    }
+
+    fn totals(&self) -> WebhookTotals {
+        self.last_totals()
     }
 
     async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

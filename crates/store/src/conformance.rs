@@ -19,7 +19,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 pub use user_records::run_user_records;
 pub use verified_contracts::{VerifiedSubject, run_verified_contracts};
-pub use webhook_records::run_webhook_records;
+pub use webhook_records::{run_webhook_limits, run_webhook_records};
 
 use crate::{ChainReader, ChainWriter, KeptAccounts, StoreError, Undo};
 

@@ -10,10 +10,10 @@ use std::{
 };
 
 use domain::{
-    Block, BlockId, BlockNumber, BlockRange, BlockRef, NewDelivery, Order, PageRequest, SyncStatus, Transaction,
-    TransactionFilter, Transfer, TransferFilter, WebhookId,
+    Block, BlockId, BlockNumber, BlockRange, BlockRef, Order, PageRequest, SyncStatus, Transaction, TransactionFilter,
+    Transfer, TransferFilter, WebhookId,
 };
-use store::{ChainReader, EnqueueError, Matches, StoreError, WebhookRecords};
+use store::{ChainReader, EnqueueError, MatchedBlock, Matches, NewEvent, Part, StoreError, WebhookRecords};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -103,13 +103,18 @@ impl Matcher {
     }
 
     async fn step(&mut self) -> Result<Step, StoreError> {
-        let Some(tip) = self.chain.find_tip().await? else { return Ok(Step::Level) };
-        let cursor = self.records.find_cursor().await?;
-        if let Some(cursor) = cursor
-            && !self.stands(cursor).await?
-        {
-            return self.retract(cursor).await;
+        let progress = self.records.progress().await?;
+        if progress.retracting {
+            // Also what an earlier process began and did not end.
+            return self.finish_retraction().await;
         }
+        let Some(tip) = self.chain.find_tip().await? else { return Ok(Step::Level) };
+        if let Some(newest) = progress.begun.or(progress.cursor)
+            && !self.stands(newest).await?
+        {
+            return self.begin_retraction(newest).await;
+        }
+        let cursor = progress.cursor;
         if cursor == Some(tip) {
             return Ok(Step::Level);
         }
@@ -118,7 +123,7 @@ impl Matcher {
             None => Watch::new(self.records.watch_list().await?),
         };
         let moved = self.move_on(&watch, cursor, tip).await?;
-        // Somebody began or ceased to watch: look again with his eyes.
+        // The watch list has changed: read it again and match the same blocks once more.
         self.watch = moved.is_some().then_some(watch);
         Ok(moved.unwrap_or(Step::Moved))
     }
@@ -160,7 +165,7 @@ impl Matcher {
         if blocks.last().is_none_or(|block| block.number != last) {
             return Ok(Some(Step::Unsteady));
         }
-        self.enqueue(watch, cursor, &blocks, Vec::new()).await
+        self.enqueue(watch, cursor, &blocks, Vec::new(), Part::Last).await
     }
 
     async fn look_through(
@@ -171,8 +176,7 @@ impl Matcher {
         tip: BlockRef,
     ) -> Result<Option<Step>, StoreError> {
         let Some(content) = self.read(cursor, next, tip).await? else { return Ok(Some(Step::Unsteady)) };
-        let deliveries = self.find_events(watch, &content).await?;
-        self.enqueue(watch, cursor, &content.blocks, deliveries).await
+        self.match_content(watch, cursor, &content).await
     }
 
     /// Reads the next blocks; None where the index moved meanwhile.
@@ -249,15 +253,20 @@ impl Matcher {
         watch: &Watch,
         from: Option<BlockRef>,
         blocks: &[Block],
-        deliveries: Vec<NewDelivery>,
+        events: Vec<NewEvent>,
+        part: Part,
     ) -> Result<Option<Step>, StoreError> {
-        let told: BTreeSet<WebhookId> = deliveries.iter().map(|delivery| delivery.webhook).collect();
-        let blocks = blocks.iter().map(Block::id).collect();
-        let matches = Matches { version: watch.version, from, blocks, deliveries };
+        let recipients = events.iter().flat_map(|event| &event.recipients);
+        let notified: BTreeSet<WebhookId> = recipients.map(|recipient| recipient.webhook).collect();
+        let blocks = blocks
+            .iter()
+            .map(|block| MatchedBlock { block: block.id(), known_to: watch.newest_told_of(block.number) })
+            .collect();
+        let matches = Matches { version: watch.version, from, blocks, events, part };
         match self.records.enqueue_matches(matches, clock::now()).await {
             Ok(()) => {
-                if !told.is_empty() {
-                    self.wake.queued(told);
+                if !notified.is_empty() {
+                    self.wake.queued(notified);
                 }
                 Ok(Some(Step::Moved))
             }

@@ -10,24 +10,37 @@ use store::{WatchList, Watcher};
 pub(crate) struct Watch {
     pub(crate) version: u64,
     by_address: HashMap<Address, Vec<Watcher>>,
+    /// First blocks of interest, ascending, each with the newest webhook that is interested by then.
+    interested_from: Vec<(BlockNumber, WebhookId)>,
 }
 
 impl Watch {
     pub(crate) fn new(list: WatchList) -> Self {
         let mut by_address: HashMap<Address, Vec<Watcher>> = HashMap::with_capacity(list.watchers.len());
+        let mut interested_from = Vec::with_capacity(list.watchers.len());
         for watcher in list.watchers {
             by_address.entry(watcher.watched).or_default().push(watcher);
+            interested_from.push((watcher.after.map_or(0, |after| after.number + 1), watcher.webhook));
         }
-        Self { version: list.version, by_address }
-    }
-
-    pub(crate) fn watchers(&self) -> impl Iterator<Item = &Watcher> {
-        self.by_address.values().flatten()
+        interested_from.sort_unstable();
+        let mut newest = 0;
+        for (_, webhook) in &mut interested_from {
+            newest = newest.max(*webhook);
+            *webhook = newest;
+        }
+        interested_from.dedup_by_key(|(_, webhook)| *webhook);
+        Self { version: list.version, by_address, interested_from }
     }
 
     /// The first block that anybody wants to know of; None where nobody watches.
     pub(crate) fn first_wanted(&self) -> Option<BlockNumber> {
-        self.watchers().map(|watcher| watcher.after.map_or(0, |after| after.number + 1)).min()
+        self.interested_from.first().map(|(block, _)| *block)
+    }
+
+    /// The newest webhook to which a block is news; 0 where there is none.
+    pub(crate) fn newest_told_of(&self, block: BlockNumber) -> WebhookId {
+        let interested = self.interested_from.partition_point(|(from, _)| *from <= block);
+        interested.checked_sub(1).map_or(0, |place| self.interested_from[place].1)
     }
 
     /// Whom a transaction concerns, each once.
@@ -156,5 +169,19 @@ mod tests {
         assert_eq!(watch.of_transfer(&transfer(ALICE, BOB)), [1]);
         assert_eq!(watch.first_wanted(), Some(0));
         assert_eq!(Watch::default().first_wanted(), None);
+    }
+
+    #[test]
+    fn a_block_is_news_to_those_made_before_it() {
+        let kinds = [EventKind::Tx];
+        let watch = watch(vec![
+            watcher(3, ALICE, &kinds, Some(5)),
+            watcher(4, BOB, &kinds, Some(9)),
+            watcher(7, TOKEN, &kinds, Some(9)),
+            watcher(5, ALICE, &kinds, Some(20)),
+        ]);
+        let newest = [5, 6, 9, 10, 21].map(|block| watch.newest_told_of(block));
+        assert_eq!(newest, [0, 3, 3, 7, 7]);
+        assert_eq!(watch.first_wanted(), Some(6));
     }
 }

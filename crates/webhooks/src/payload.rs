@@ -14,6 +14,9 @@ pub struct TokenNames(pub fn(TokenKind) -> &'static str);
 struct Message<T> {
     event: &'static str,
     timestamp: String,
+    /// For which time the very same block is part of the chain, if not for the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inclusion: Option<u32>,
     data: T,
 }
 
@@ -49,7 +52,7 @@ struct PingData {
     webhook_id: WebhookId,
 }
 
-pub(crate) fn tx(transaction: &Transaction) -> Bytes {
+pub(crate) fn tx(transaction: &Transaction, inclusion: Option<u32>) -> Bytes {
     let data = TxData {
         hash: format!("{:#x}", transaction.hash),
         from: format!("{:#x}", transaction.from),
@@ -58,10 +61,15 @@ pub(crate) fn tx(transaction: &Transaction) -> Bytes {
         block_number: transaction.block_number,
         block_hash: format!("{:#x}", transaction.block_hash),
     };
-    write(EventKind::Tx, UtcTime::from_unix_seconds(transaction.timestamp).to_string(), data)
+    write(EventKind::Tx, UtcTime::from_unix_seconds(transaction.timestamp).to_string(), inclusion, data)
 }
 
-pub(crate) fn token_transfer(transfer: &Transfer, block: &BlockRef, names: TokenNames) -> Bytes {
+pub(crate) fn token_transfer(
+    transfer: &Transfer,
+    block: &BlockRef,
+    names: TokenNames,
+    inclusion: Option<u32>,
+) -> Bytes {
     let event = &transfer.event;
     let data = TransferData {
         tx: TxData {
@@ -81,7 +89,8 @@ pub(crate) fn token_transfer(transfer: &Transfer, block: &BlockRef, names: Token
         log_index: event.log_index,
         batch_index: event.batch_index,
     };
-    write(EventKind::TokenTransfer, UtcTime::from_unix_seconds(transfer.timestamp).to_string(), data)
+    let timestamp = UtcTime::from_unix_seconds(transfer.timestamp).to_string();
+    write(EventKind::TokenTransfer, timestamp, inclusion, data)
 }
 
 /// The news that what was told is no longer so: the same data, and which message it was.
@@ -90,16 +99,17 @@ pub(crate) fn removed(delivery: &Delivery, told: &[u8]) -> Bytes {
     let mut data = told["data"].clone();
     data["removedEvent"] = delivery.kind.name().into();
     data["removedDelivery"] = delivery.id.to_string().into();
-    write(EventKind::Removed, told["timestamp"].as_str().unwrap_or_default().to_owned(), data)
+    let inclusion = told["inclusion"].as_u64().and_then(|inclusion| u32::try_from(inclusion).ok());
+    write(EventKind::Removed, told["timestamp"].as_str().unwrap_or_default().to_owned(), inclusion, data)
 }
 
 pub(crate) fn ping(webhook: WebhookId, now: UnixMillis) -> Bytes {
-    write(EventKind::Ping, UtcTime::from_unix_millis(now).to_string(), PingData { webhook_id: webhook })
+    write(EventKind::Ping, UtcTime::from_unix_millis(now).to_string(), None, PingData { webhook_id: webhook })
 }
 
-fn write(kind: EventKind, timestamp: String, data: impl Serialize) -> Bytes {
+fn write(kind: EventKind, timestamp: String, inclusion: Option<u32>, data: impl Serialize) -> Bytes {
     // Plain fields of text and numbers, whose writing cannot fail.
-    serde_json::to_vec(&Message { event: kind.name(), timestamp, data }).unwrap_or_default().into()
+    serde_json::to_vec(&Message { event: kind.name(), timestamp, inclusion, data }).unwrap_or_default().into()
 }
 
 #[cfg(test)]
@@ -134,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_transaction_has_the_documented_fields() {
-        let told = json_of(&tx(&transaction()));
+        let told = json_of(&tx(&transaction(), None));
         assert_eq!(told["event"], "tx");
         assert_eq!(told["timestamp"], "2026-11-15T00:00:00.000Z");
         assert_eq!(told["data"]["hash"], format!("0x{}", "01".repeat(32)));
@@ -142,7 +152,7 @@ mod tests {
         assert_eq!(told["data"]["to"], format!("0x{}", "bb".repeat(20)));
         assert_eq!(told["data"]["value"], U256::MAX.to_string());
         assert_eq!(told["data"]["blockNumber"], 77);
-        let creation = json_of(&tx(&Transaction { to: None, ..transaction() }));
+        let creation = json_of(&tx(&Transaction { to: None, ..transaction() }, None));
         assert_eq!(creation["data"]["to"], "");
     }
 
@@ -168,19 +178,19 @@ mod tests {
             token_decimals: 18,
         };
         let block = BlockRef { number: 77, hash: B256::repeat_byte(2) };
-        let told = json_of(&token_transfer(&transfer, &block, TokenNames(|_| "BEP1155")));
+        let told = json_of(&token_transfer(&transfer, &block, TokenNames(|_| "BEP1155"), None));
         assert_eq!(told["event"], "token_transfer");
         let data = &told["data"];
         assert_eq!((&data["tokenName"], &data["tokenType"]), (&json!("A \"token\""), &json!("BEP1155")));
         assert_eq!((&data["tokenId"], &data["value"]), (&json!("9"), &json!("3")));
         assert_eq!((&data["logIndex"], &data["tokenDecimals"]), (&json!(5), &json!(18)));
         let plain = Transfer { event: TransferEvent { token_id: None, ..transfer.event }, ..transfer };
-        assert_eq!(json_of(&token_transfer(&plain, &block, TokenNames(|_| "BEP20")))["data"]["tokenId"], Value::Null);
+        assert_eq!(json_of(&token_transfer(&plain, &block, TokenNames(|_| "BEP20"), None))["data"]["tokenId"], Value::Null);
     }
 
     #[test]
     fn a_removal_repeats_what_was_told_and_names_the_message() {
-        let original = tx(&transaction());
+        let original = tx(&transaction(), None);
         let delivery = Delivery {
             webhook: 1,
             number: 1,
@@ -189,6 +199,7 @@ mod tests {
             place: None,
             created_at: 0,
             status: DeliveryStatus::Delivered,
+            retracted: false,
             attempt_count: 1,
             attempts: Vec::new(),
         };
@@ -199,10 +210,32 @@ mod tests {
             (&told["data"]["removedEvent"], &told["data"]["removedDelivery"]),
             (&json!("tx"), &json!(delivery.id.to_string()))
         );
+        assert_eq!(told.get("inclusion"), None);
+    }
+
+    #[test]
+    fn a_block_that_comes_back_says_so_and_so_does_its_removal() {
+        let again = tx(&transaction(), Some(2));
+        let (told, first) = (json_of(&again), json_of(&tx(&transaction(), None)));
+        assert_eq!((&told["inclusion"], &told["data"]), (&json!(2), &first["data"]));
+        assert_eq!(first.get("inclusion"), None);
+        let delivery = Delivery {
+            webhook: 1,
+            number: 1,
+            id: DeliveryId::new([7; 16]),
+            kind: EventKind::Tx,
+            place: None,
+            created_at: 0,
+            status: DeliveryStatus::Delivered,
+            retracted: false,
+            attempt_count: 1,
+            attempts: Vec::new(),
+        };
+        assert_eq!(json_of(&removed(&delivery, &again))["inclusion"], 2);
     }
 
     #[test]
     fn the_same_event_gives_the_same_bytes() {
-        assert_eq!(tx(&transaction()), tx(&transaction()));
+        assert_eq!(tx(&transaction(), None), tx(&transaction(), None));
     }
 }

@@ -7,7 +7,7 @@ use domain::{
     UnixMillis, Webhook, WebhookChange, WebhookId,
 };
 use rand::Rng;
-use store::{AddWebhookError, StoreError, WebhookRecords};
+use store::{AddWebhookError, QueueCounts, StoreError, WebhookRecords, WebhookTotals};
 
 use crate::{Egress, Secret, UrlFault, Vault, VaultError, Wake, clock, payload};
 
@@ -20,6 +20,10 @@ pub enum RegistryError {
     Url(#[from] UrlFault),
     #[error("the owner has as many webhooks as one may have")]
     QuotaReached,
+    #[error("the address is watched by as many webhooks as may watch one")]
+    AddressFull,
+    #[error("there are as many webhooks as there may be")]
+    Full,
     #[error("there is no such webhook")]
     NoSuchWebhook,
     #[error("there is no such delivery")]
@@ -38,6 +42,8 @@ impl From<AddWebhookError> for RegistryError {
     fn from(error: AddWebhookError) -> Self {
         match error {
             AddWebhookError::QuotaReached => Self::QuotaReached,
+            AddWebhookError::AddressFull => Self::AddressFull,
+            AddWebhookError::Full => Self::Full,
             AddWebhookError::Store(error) => Self::Store(error),
         }
     }
@@ -57,6 +63,13 @@ pub struct Registration {
 pub struct Registered {
     pub webhook: Webhook,
     pub secret: Secret,
+}
+
+/// A webhook, and how full its queue is.
+#[derive(Debug, Clone)]
+pub struct ListedWebhook {
+    pub webhook: Webhook,
+    pub queue: QueueCounts,
 }
 
 #[derive(Clone)]
@@ -112,8 +125,23 @@ impl Registry {
 
     /// # Errors
     /// When the store fails.
-    pub async fn list(&self, owner: Address) -> Result<Vec<Webhook>, RegistryError> {
-        Ok(self.records.list_webhooks(owner).await?)
+    pub async fn list(&self, owner: Address) -> Result<Vec<ListedWebhook>, RegistryError> {
+        let mut listed = Vec::new();
+        for webhook in self.records.list_webhooks(owner).await? {
+            listed.push(self.listed(webhook).await?);
+        }
+        Ok(listed)
+    }
+
+    async fn listed(&self, webhook: Webhook) -> Result<ListedWebhook, RegistryError> {
+        let queue = self.records.queue_counts(webhook.id).await?;
+        Ok(ListedWebhook { webhook, queue })
+    }
+
+    /// How much there is of everything.
+    #[must_use]
+    pub fn totals(&self) -> WebhookTotals {
+        self.records.totals()
     }
 
     /// # Errors
@@ -124,13 +152,13 @@ impl Registry {
 
     /// # Errors
     /// When there is no such webhook, or when the new URL is refused.
-    pub async fn change(&self, id: WebhookId, change: WebhookChange) -> Result<Webhook, RegistryError> {
+    pub async fn change(&self, id: WebhookId, change: WebhookChange) -> Result<ListedWebhook, RegistryError> {
         if let Some(url) = &change.url {
             self.egress.check(url).await?;
         }
         let webhook = self.records.change_webhook(id, change).await?.ok_or(RegistryError::NoSuchWebhook)?;
         self.wake.changed(id);
-        Ok(webhook)
+        self.listed(webhook).await
     }
 
     /// # Errors

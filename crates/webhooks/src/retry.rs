@@ -11,17 +11,37 @@ const SCHEDULE: [u64; 11] =
     [5, 30, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
 /// A wait is longer or shorter by up to a fifth, so that those who failed together do not come back together.
 const SPREAD: f64 = 0.2;
-/// What a receiver may ask for with Retry-After.
-const SHORTEST_ASKED: Duration = Duration::from_secs(1);
+/// Less than all waits together can take. Before it is over nothing is given up, however many attempts there were: an owner
+/// may have asked for some himself.
+const SHORTEST_SPAN: Duration = Duration::from_secs(sum(&SCHEDULE) * 3 / 4);
+/// The longest wait that a receiver may ask for with Retry-After.
 const LONGEST_ASKED: Duration = Duration::from_secs(24 * HOUR);
 
-/// When to try again after the `failed`-th attempt, counted from 1; None: enough. `chance` lies between 0 and 1.
-pub(crate) fn next_attempt(failed: u32, now: UnixMillis, asked: Option<Duration>, chance: f64) -> Option<UnixMillis> {
+const fn sum(seconds: &[u64]) -> u64 {
+    match seconds {
+        [first, rest @ ..] => *first + sum(rest),
+        [] => 0,
+    }
+}
+
+/// When to try again after the `failed`-th attempt, counted from 1, of a message that is so old; None: enough. The receiver
+/// may ask for a later time, never for an earlier one: attempts in haste would use up the schedule. `chance` lies between 0
+/// and 1.
+pub(crate) fn next_attempt(
+    failed: u32,
+    age: Duration,
+    now: UnixMillis,
+    asked: Option<Duration>,
+    chance: f64,
+) -> Option<UnixMillis> {
     let place = usize::try_from(failed.checked_sub(1)?).ok()?;
-    let seconds = *SCHEDULE.get(place)?;
+    let seconds = match SCHEDULE.get(place) {
+        Some(seconds) => *seconds,
+        None if age < SHORTEST_SPAN => SCHEDULE[SCHEDULE.len() - 1],
+        None => return None,
+    };
     let planned = Duration::from_secs(seconds).mul_f64(1.0 + SPREAD * (2.0 * chance - 1.0));
-    // Sooner than planned if the receiver says so, later too: within reason.
-    let wait = asked.map_or(planned, |asked| asked.clamp(SHORTEST_ASKED, LONGEST_ASKED));
+    let wait = asked.map_or(planned, |asked| planned.max(asked.min(LONGEST_ASKED)));
     Some(now.saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))
 }
 
@@ -39,28 +59,56 @@ pub(crate) fn retry_after(value: &str, now: UnixMillis) -> Option<Duration> {
 mod tests {
     use super::*;
 
+    const OLD: Duration = Duration::from_secs(75 * HOUR);
+
+    fn wait(failed: u32, asked: Option<u64>) -> Option<u64> {
+        next_attempt(failed, OLD, 0, asked.map(Duration::from_secs), 0.5).map(|at| at / 1_000)
+    }
+
     #[test]
     fn the_waits_are_those_that_are_documented() {
-        let waits: Vec<u64> = (1..=11).map(|failed| next_attempt(failed, 0, None, 0.5).unwrap() / 1_000).collect();
+        let waits: Vec<u64> = (1..=11).filter_map(|failed| wait(failed, None)).collect();
         assert_eq!(waits, [5, 30, 120, 600, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]);
-        assert_eq!(next_attempt(12, 0, None, 0.5), None, "twelve attempts are enough");
-        assert_eq!(next_attempt(u32::MAX, 0, None, 0.5), None);
+        assert_eq!(wait(12, None), None, "twelve attempts are enough");
+        assert_eq!(wait(u32::MAX, None), None);
     }
 
     #[test]
     fn chance_spreads_a_wait_by_a_fifth_to_either_side() {
-        assert_eq!(next_attempt(2, 1_000, None, 0.0), Some(25_000));
-        assert_eq!(next_attempt(2, 1_000, None, 1.0), Some(37_000));
-        let spread: Vec<u64> = (0..100).map(|step| next_attempt(1, 0, None, f64::from(step) / 99.0).unwrap()).collect();
+        assert_eq!(next_attempt(2, OLD, 1_000, None, 0.0), Some(25_000));
+        assert_eq!(next_attempt(2, OLD, 1_000, None, 1.0), Some(37_000));
+        let spread: Vec<u64> =
+            (0..100).map(|step| next_attempt(1, OLD, 0, None, f64::from(step) / 99.0).unwrap()).collect();
         assert!(spread.iter().all(|wait| (4_000..=6_000).contains(wait)) && spread.is_sorted());
     }
 
     #[test]
-    fn a_receiver_may_ask_for_more_or_less_within_bounds() {
-        let asked = |seconds| next_attempt(1, 0, Some(Duration::from_secs(seconds)), 0.5).unwrap() / 1_000;
-        assert_eq!((asked(0), asked(2), asked(90)), (1, 2, 90));
-        assert_eq!((asked(1 << 40), asked(u64::MAX)), (86_400, 86_400));
-        assert_eq!(next_attempt(12, 0, Some(Duration::from_secs(1)), 0.5), None, "but not for attempts without end");
+    fn a_receiver_may_ask_for_a_later_time_and_never_for_an_earlier_one() {
+        assert_eq!([0, 2, 5, 90].map(|asked| wait(1, Some(asked))), [5, 5, 5, 90].map(Some));
+        assert_eq!([1 << 40, u64::MAX].map(|asked| wait(1, Some(asked))), [86_400, 86_400].map(Some));
+        assert_eq!(wait(12, Some(1)), None, "but not for attempts without end");
+    }
+
+    #[test]
+    fn whatever_a_receiver_asks_for_the_attempts_span_the_time_of_the_schedule() {
+        for asked in [None, Some(0), Some(7), Some(60), Some(3_600), Some(1 << 30)] {
+            for chance in [0.0, 0.3, 1.0] {
+                let (mut now, mut failed) = (0, 1);
+                let asked = asked.map(Duration::from_secs);
+                while let Some(next) = next_attempt(failed, Duration::from_millis(now), now, asked, chance) {
+                    (now, failed) = (next, failed + 1);
+                }
+                assert_eq!(failed, 12, "{asked:?} {chance}");
+                assert!(now >= 60 * HOUR * 1_000, "given up after {now} ms: {asked:?} {chance}");
+            }
+        }
+    }
+
+    #[test]
+    fn attempts_alone_do_not_use_up_the_schedule() {
+        let young = Duration::from_secs(HOUR);
+        assert_eq!(next_attempt(40, young, 0, None, 0.5), Some(86_400_000));
+        assert_eq!(next_attempt(40, OLD, 0, None, 0.5), None);
     }
 
     #[test]

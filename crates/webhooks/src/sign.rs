@@ -17,6 +17,8 @@ const SIGNATURE: HeaderName = HeaderName::from_static("x-explorer-signature");
 const EVENT: HeaderName = HeaderName::from_static("x-explorer-event");
 const DELIVERY: HeaderName = HeaderName::from_static("x-explorer-delivery");
 const ATTEMPT: HeaderName = HeaderName::from_static("x-explorer-attempt");
+/// Messages that were dropped before this one because too many were pending.
+const DROPPED: HeaderName = HeaderName::from_static("x-explorer-dropped");
 const STANDARD_ID: HeaderName = HeaderName::from_static("webhook-id");
 const STANDARD_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const STANDARD_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
@@ -36,6 +38,9 @@ pub(crate) fn headers(delivery: &ClaimedDelivery, secrets: &Secrets, now: UnixMi
     headers.insert(EVENT, HeaderValue::from_static(delivery.kind.name()));
     headers.insert(ATTEMPT, HeaderValue::from(delivery.attempt_count + 1));
     headers.insert(STANDARD_TIMESTAMP, HeaderValue::from(seconds));
+    if delivery.dropped.unreported() > 0 {
+        headers.insert(DROPPED, HeaderValue::from(delivery.dropped.unreported()));
+    }
     for (name, value) in [
         (SIGNATURE, signature(&secrets.current, &delivery.body)),
         (DELIVERY, id.clone()),
@@ -67,7 +72,7 @@ fn standard_signature(secret: &Secret, id: &str, seconds: u64, body: &[u8]) -> S
 
 #[cfg(test)]
 mod tests {
-    use domain::{Bytes, DeliveryId, EventKind};
+    use domain::{Bytes, DeliveryId, DropCount, EventKind};
 
     use super::*;
 
@@ -78,7 +83,9 @@ mod tests {
             id: DeliveryId::new([0x5a; 16]),
             kind: EventKind::Tx,
             body: Bytes::from_static(body.as_bytes()),
+            created_at: 0,
             attempt_count: 2,
+            dropped: DropCount { total: 9, reported: 9 },
         }
     }
 
@@ -109,6 +116,15 @@ mod tests {
         assert_eq!(headers["x-explorer-attempt"], "3");
         assert_eq!(headers["x-explorer-delivery"], headers["webhook-id"]);
         assert_eq!(headers["webhook-timestamp"], "1");
+    }
+
+    #[test]
+    fn dropped_messages_are_told_until_they_were_heard_of() {
+        let secrets = Secrets::of(Secret::generate(), Vec::new());
+        let heard = delivery("{}");
+        assert!(!headers(&heard, &secrets, 1_000).contains_key("x-explorer-dropped"));
+        let news = ClaimedDelivery { dropped: DropCount { total: 12, reported: 9 }, ..heard };
+        assert_eq!(headers(&news, &secrets, 1_000)["x-explorer-dropped"], "3");
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::{
 
 pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallRefused, CompilersUnavailable, KeyConflict,
-    NeedsKey, NoArtifact, NoCode, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey, NoSuchToken,
+    NeedsKey, NoArtifact, NoCode, NoList, NoRoomForWebhooks, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey, NoSuchToken,
     NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotVerified, NotYours, TooManyVerifications,
     Unavailable,
     UnderWay, WebhookConflict, WebhookQuota,

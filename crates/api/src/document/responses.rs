@@ -131,7 +131,15 @@ problem_answers! {
     NoSuchWebhook: "The owner has no such webhook", [ApiError::WebhookNotFound];
     NoSuchDelivery: "There is no such webhook or delivery", [ApiError::WebhookNotFound, ApiError::DeliveryNotFound];
     WebhookConflict: "Nothing can be sent", [ApiError::WebhookInactive, ApiError::DeliveryCancelled];
-    WebhookQuota: "The owner has enough webhooks", [ApiError::WebhookQuotaReached];
+    WebhookQuota: "The owner has enough webhooks, or the address is watched by enough", [
+        ApiError::WebhookQuotaReached,
+        ApiError::WatchedAddressFull,
+    ];
+    NoRoomForWebhooks: "There is no room for webhooks, or the index cannot answer now", [
+        ApiError::WebhooksFull,
+        ApiError::NoTip,
+        ApiError::DeadlineExceeded,
+    ];
     TooManyRequests: "The limit is reached", [
         ApiError::RateLimited { retry_after: 42, advice: ", or send an API key in X-API-Key: more may be asked with one" },
     ];

@@ -94,6 +94,10 @@ problem_codes! {
     DeliveryCancelled = delivery_cancelled, CONFLICT, "Delivery cancelled";
     /// The owner has as many webhooks as one may have.
     WebhookQuotaReached = webhook_quota_reached, CONFLICT, "Too many webhooks";
+    /// As many webhooks watch the address as may watch one.
+    WatchedAddressFull = watched_address_full, CONFLICT, "Address watched by too many";
+    /// There are as many webhooks as there may be.
+    WebhooksFull = webhooks_full, SERVICE_UNAVAILABLE, "No room for webhooks";
     /// The body did not arrive in time.
     BodyTooSlow = body_too_slow, REQUEST_TIMEOUT, "Body too slow";
     /// The owner has used a proof with this timestamp before.

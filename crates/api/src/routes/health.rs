@@ -50,7 +50,7 @@ async fn get_health_ready(State(app): State<App>) -> (StatusCode, Answer<Health>
 }
 
 fn health_of(app: &App) -> Health {
-    Health::from(&*app.sync.borrow())
+    Health::new(&app.sync.borrow(), &app.tasks.borrow(), app.webhooks.totals())
 }
 
 fn answer(health: Health) -> Answer<Health> {

@@ -7,8 +7,8 @@ use crate::{
     OwnerAccess,
     answer::{Answer, Freshness},
     document::{
-        BadBody, BadParameter, NeedsKey, NoSuchDelivery, NoSuchWebhook, NotYours, Unavailable, WebhookConflict,
-        WebhookQuota,
+        BadBody, BadParameter, NeedsKey, NoRoomForWebhooks, NoSuchDelivery, NoSuchWebhook, NotYours, Unavailable,
+        WebhookConflict, WebhookQuota,
     },
     error::ApiError,
     keys::Caller,
@@ -74,7 +74,7 @@ async fn list_webhooks(
         NeedsKey,
         NotYours,
         WebhookQuota,
-        Unavailable
+        NoRoomForWebhooks
     )
 )]
 async fn create_webhook(

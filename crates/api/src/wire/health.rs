@@ -1,5 +1,6 @@
-use domain::{SyncPhase, SyncStatus};
+use domain::{SyncPhase, SyncStatus, TaskStatus};
 use serde::Serialize;
+use store::WebhookTotals;
 use utoipa::ToSchema;
 
 use super::Hash;
@@ -29,15 +30,69 @@ pub struct Health {
     pub lag: Option<u64>,
     /// Whether the node answered when it was last asked.
     pub node_reachable: bool,
+    /// The tasks in the background, by name.
+    pub tasks: Vec<BackgroundTask>,
+    pub webhooks: WebhookFigures,
+}
+
+/// A task in the background.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BackgroundTask {
+    #[schema(example = "webhook-dispatcher")]
+    pub name: &'static str,
+    pub state: TaskState,
+    /// How often it failed and was started again.
+    #[schema(example = 0)]
+    pub restarts: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskState {
+    Running,
+    /// It failed, and is about to be started again.
+    Restarting,
+}
+
+impl From<&TaskStatus> for BackgroundTask {
+    fn from(task: &TaskStatus) -> Self {
+        let state = match task.state {
+            domain::TaskState::Running => TaskState::Running,
+            domain::TaskState::Restarting => TaskState::Restarting,
+        };
+        Self { name: task.name, state, restarts: task.restarts }
+    }
+}
+
+/// Webhooks and their messages, over all owners.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookFigures {
+    /// Webhooks there are.
+    #[schema(example = 120)]
+    pub count: u64,
+    /// Messages that wait to be sent, for the first time or again.
+    #[schema(example = 3)]
+    pub pending: u64,
+    /// Messages dropped since the start because too many were pending.
+    #[schema(example = 0)]
+    pub dropped: u64,
+}
+
+impl From<WebhookTotals> for WebhookFigures {
+    fn from(totals: WebhookTotals) -> Self {
+        Self { count: totals.webhooks, pending: totals.pending, dropped: totals.dropped }
+    }
 }
 
 /// The gist of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
-    /// Ready, and the node answers.
+    /// Ready, the node answers, and every task runs.
     Ok,
-    /// Still behind, or without a node.
+    /// Still behind, without a node, or without one of its tasks.
     Degraded,
     /// Indexing stopped for a reason that a person must mend.
     Halted,
@@ -61,15 +116,17 @@ pub struct BlockTip {
     pub hash: Hash,
 }
 
-impl From<&SyncStatus> for Health {
-    fn from(sync: &SyncStatus) -> Self {
+impl Health {
+    #[must_use]
+    pub fn new(sync: &SyncStatus, tasks: &[TaskStatus], webhooks: WebhookTotals) -> Self {
+        let all_run = tasks.iter().all(|task| task.state == domain::TaskState::Running);
         let phase = Phase::from(&sync.phase);
         let lag = sync.lag();
         // An unknown lag is not ready: right after a start nobody can tell how old the index is.
         let ready = sync.tip.is_some() && phase != Phase::Halted && lag.is_some_and(|lag| lag <= READY_LAG);
         let status = match phase {
             Phase::Halted => HealthStatus::Halted,
-            _ if ready && sync.node_reachable => HealthStatus::Ok,
+            _ if ready && sync.node_reachable && all_run => HealthStatus::Ok,
             _ => HealthStatus::Degraded,
         };
         Self {
@@ -81,6 +138,8 @@ impl From<&SyncStatus> for Health {
             node_head: sync.node_head,
             lag,
             node_reachable: sync.node_reachable,
+            tasks: tasks.iter().map(BackgroundTask::from).collect(),
+            webhooks: webhooks.into(),
         }
     }
 }
@@ -102,6 +161,11 @@ mod tests {
 
     use super::*;
 
+    fn health(sync: &SyncStatus) -> Health {
+        let task = TaskStatus { name: "matcher", state: domain::TaskState::Running, restarts: 0 };
+        Health::new(sync, &[task], WebhookTotals { webhooks: 2, pending: 3, dropped: 4 })
+    }
+
     fn following(tip: u64, head: u64) -> SyncStatus {
         SyncStatus {
             phase: SyncPhase::Following,
@@ -113,32 +177,49 @@ mod tests {
 
     #[test]
     fn health_has_the_documented_names_and_types() {
-        insta::assert_json_snapshot!(Health::from(&following(99, 100)));
-        insta::assert_json_snapshot!(Health::from(&SyncStatus::starting()));
+        insta::assert_json_snapshot!(health(&following(99, 100)));
+        insta::assert_json_snapshot!(health(&SyncStatus::starting()));
     }
 
     #[test]
     fn a_few_blocks_behind_is_ready_and_more_is_not() {
-        assert!(Health::from(&following(90, 100)).ready);
-        assert!(!Health::from(&following(89, 100)).ready);
+        assert!(health(&following(90, 100)).ready);
+        assert!(!health(&following(89, 100)).ready);
     }
 
     #[test]
     fn a_node_that_is_down_degrades_but_leaves_the_index_ready() {
-        let health = Health::from(&SyncStatus { node_reachable: false, ..following(100, 100) });
+        let health = health(&SyncStatus { node_reachable: false, ..following(100, 100) });
         assert!(health.ready);
         assert_eq!(health.status, HealthStatus::Degraded);
     }
 
     #[test]
+    fn a_task_that_is_down_degrades_but_leaves_the_index_ready() {
+        let task = TaskStatus { name: "matcher", state: domain::TaskState::Restarting, restarts: 2 };
+        let health = Health::new(&following(100, 100), &[task], WebhookTotals::default());
+        assert!(health.ready);
+        assert_eq!(health.status, HealthStatus::Degraded);
+        insta::assert_json_snapshot!(health.tasks, @r#"
+        [
+          {
+            "name": "matcher",
+            "state": "restarting",
+            "restarts": 2
+          }
+        ]
+        "#);
+    }
+
+    #[test]
     fn an_unknown_head_is_not_ready() {
-        assert!(!Health::from(&SyncStatus { node_head: None, ..following(100, 100) }).ready);
+        assert!(!health(&SyncStatus { node_head: None, ..following(100, 100) }).ready);
     }
 
     #[test]
     fn a_halted_index_is_not_ready_and_keeps_its_reason_to_itself() {
         let reason = "a private detail".to_owned();
-        let health = Health::from(&SyncStatus { phase: SyncPhase::Halted { reason }, ..following(100, 100) });
+        let health = health(&SyncStatus { phase: SyncPhase::Halted { reason }, ..following(100, 100) });
         assert!(!health.ready);
         assert_eq!(health.status, HealthStatus::Halted);
         assert!(!serde_json::to_string(&health).unwrap().contains("private"));

@@ -3,7 +3,7 @@ use std::fmt;
 use domain::{EventKinds, Page};
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
-use webhooks::{Registered, Registration, Secret};
+use webhooks::{ListedWebhook, Registered, Registration, Secret};
 
 use super::{Address, AnyCaseAddress, Hash, Timestamp};
 use crate::{
@@ -55,10 +55,16 @@ pub struct Webhook {
     /// Failed attempts since the last success.
     #[schema(example = 0)]
     pub fail_count: u32,
+    /// Messages that wait to be sent, for the first time or again.
+    #[schema(example = 0)]
+    pub pending_count: u64,
+    /// Messages dropped because too many were pending, since the webhook was made.
+    #[schema(example = 0)]
+    pub dropped_count: u64,
 }
 
-impl From<domain::Webhook> for Webhook {
-    fn from(webhook: domain::Webhook) -> Self {
+impl From<ListedWebhook> for Webhook {
+    fn from(ListedWebhook { webhook, queue }: ListedWebhook) -> Self {
         Self {
             id: webhook.id,
             url: webhook.url,
@@ -68,6 +74,8 @@ impl From<domain::Webhook> for Webhook {
             created_at: Timestamp::from_unix_millis(webhook.created_at),
             last_triggered_at: webhook.last_triggered_at.map(Timestamp::from_unix_millis),
             fail_count: webhook.fail_count,
+            pending_count: queue.pending,
+            dropped_count: queue.dropped,
         }
     }
 }
@@ -78,8 +86,8 @@ pub struct WebhookList {
     pub webhooks: Vec<Webhook>,
 }
 
-impl From<Vec<domain::Webhook>> for WebhookList {
-    fn from(webhooks: Vec<domain::Webhook>) -> Self {
+impl From<Vec<ListedWebhook>> for WebhookList {
+    fn from(webhooks: Vec<ListedWebhook>) -> Self {
         Self { webhooks: webhooks.into_iter().map(Webhook::from).collect() }
     }
 }
@@ -466,7 +474,8 @@ mod tests {
             failing_since: None,
             proven: false,
         };
-        insta::assert_json_snapshot!(WebhookList::from(vec![webhook]), @r#"
+        let queue = store::QueueCounts { pending: 7, dropped: 2 };
+        insta::assert_json_snapshot!(WebhookList::from(vec![ListedWebhook { webhook, queue }]), @r#"
         {
           "webhooks": [
             {
@@ -480,7 +489,9 @@ mod tests {
               "active": true,
               "createdAt": "2026-11-15T00:00:00.123Z",
               "lastTriggeredAt": null,
-              "failCount": 0
+              "failCount": 0,
+              "pendingCount": 7,
+              "droppedCount": 2
             }
           ]
         }

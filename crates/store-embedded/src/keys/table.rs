@@ -140,24 +140,27 @@ tables! {
     WebhookByOwner = 0x71, State, Aside;
     /// field -> what is known of webhooks as a whole: the cursor, the version of the watch list, the newest id.
     WebhookMeta = 0x72, State, Aside;
-    /// webhook -> the numbers of its oldest and its next delivery.
+    /// webhook -> the numbers of its oldest and its next delivery, how many are pending, how many were dropped.
     DeliveryLog = 0x73, State, Aside;
     /// webhook, number -> what became of a delivery.
     Delivery = 0x74, State, Aside;
-    /// webhook, number -> what is sent.
-    DeliveryBody = 0x75, State, Aside;
-    /// webhook, delivery id -> number.
+    /// webhook, delivery id -> number of the newest delivery with this id.
     DeliveryById = 0x76, State, Aside;
-    /// webhook, number -> nothing: never sent yet.
-    FreshDelivery = 0x77, State, Aside;
     /// webhook, time due, number -> nothing: to be sent again.
     RetryDelivery = 0x78, State, Aside;
-    /// block, webhook, number -> nothing.
+    /// block, webhook, first number -> last number of deliveries that tell of the block.
     DeliveryByBlock = 0x79, State, Aside;
-    /// number -> hash of a block that was looked through for webhooks.
+    /// number -> hash of a block that was looked through for webhooks, and the newest webhook that it was news to.
     MatchedBlock = 0x7a, State, Aside;
-    /// number, start of hash -> how often the block left the chain after it was looked through.
+    /// number, start of hash -> how often the block left the chain after it was looked through, and the newest webhook that
+    /// it was news to.
     OrphanedBlock = 0x7b, State, Aside;
+    /// number -> what is sent, to however many webhooks, and where it happened.
+    Event = 0x7c, State, Aside;
+    /// number -> how many deliveries send the event.
+    EventUses = 0x7d, State, Aside;
+    /// watched address, webhook -> nothing.
+    WebhookByAddress = 0x7e, State, Aside;
 }
 
 impl Table {
@@ -186,13 +189,14 @@ impl Table {
                 | Self::WebhookMeta
                 | Self::DeliveryLog
                 | Self::Delivery
-                | Self::DeliveryBody
                 | Self::DeliveryById
-                | Self::FreshDelivery
                 | Self::RetryDelivery
                 | Self::DeliveryByBlock
                 | Self::MatchedBlock
                 | Self::OrphanedBlock
+                | Self::Event
+                | Self::EventUses
+                | Self::WebhookByAddress
         )
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::{Webhook, WebhookId};
-use store::StoreError;
+use store::{StoreError, WebhookLimits, WebhookTotals};
 
 use super::change::Change;
 use super::queues::Queues;
@@ -16,6 +16,9 @@ pub struct EmbeddedWebhookRecords {
     engine: Engine,
     /// Held by whoever changes something.
     queues: Arc<Mutex<Queues>>,
+    /// As of the last change. Held for a moment only: whoever asks must not wait for the disk.
+    totals: Arc<Mutex<WebhookTotals>>,
+    limits: WebhookLimits,
 }
 
 /// What a change must outlast.
@@ -28,8 +31,25 @@ pub(super) enum Outlast {
 }
 
 impl EmbeddedWebhookRecords {
-    pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine, queues: Arc::default() }
+    pub(crate) fn new(engine: Engine) -> Result<Self, StoreError> {
+        let queues = Queues::load(&engine.view())?;
+        let totals = Arc::new(Mutex::new(queues.loads.totals()));
+        Ok(Self { engine, queues: Arc::new(Mutex::new(queues)), totals, limits: WebhookLimits::default() })
+    }
+
+    /// The same, with other bounds.
+    #[must_use]
+    pub fn with_limits(mut self, limits: WebhookLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    pub(super) fn limits(&self) -> WebhookLimits {
+        self.limits
+    }
+
+    pub(super) fn last_totals(&self) -> WebhookTotals {
+        *self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) async fn read<T: Send + 'static>(
@@ -45,7 +65,7 @@ impl EmbeddedWebhookRecords {
         &self,
         work: impl FnOnce(&View, &mut Queues) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let Self { engine, queues } = self.clone();
+        let Self { engine, queues, .. } = self.clone();
         aside(move || {
             let mut queues = queues.lock().unwrap_or_else(PoisonError::into_inner);
             // Opened under the lock: what somebody else has just written must show.
@@ -65,17 +85,19 @@ impl EmbeddedWebhookRecords {
         U: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let Self { engine, queues } = self.clone();
+        let Self { engine, queues, totals, limits } = self.clone();
         aside(move || {
             let mut queues = queues.lock().unwrap_or_else(PoisonError::into_inner);
             let (view, mut batch) = (engine.view(), engine.batch());
-            let mut changing = Change::new(&view, &mut batch, &mut queues);
+            let mut changing = Change::new(&view, &mut batch, &mut queues, &limits);
             let outcome = change(&mut changing)?;
-            changing.finish();
+            let effects = changing.finish();
             match outlast {
                 Outlast::Process => batch.commit()?,
                 Outlast::Power => batch.commit_durably()?,
             }
+            queues.apply(effects);
+            *totals.lock().unwrap_or_else(PoisonError::into_inner) = queues.loads.totals();
             Ok(after(outcome, &engine.view(), &mut queues)?)
         })
         .await

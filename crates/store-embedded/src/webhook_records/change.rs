@@ -3,25 +3,44 @@
 
 use std::collections::BTreeMap;
 
-use domain::{
-    Attempt, AttemptEffect, AttemptReport, BlockNumber, BlockRef, Delivery, DeliveryNumber, DeliveryStatus, EventKind,
-    NewDelivery, NextStep, UnixMillis, Webhook, WebhookId,
-};
-use store::{KEPT_ATTEMPTS, Matches, REMEMBERED_BLOCKS, Retraction, StoreError};
+use domain::{Address, BlockNumber, DeliveryNumber, Webhook, WebhookId};
+use store::{StoreError, WebhookLimits};
 
 use super::queues::Queues;
 use super::read::{self, DeliveryLog};
-use super::rows;
-use crate::codec::RowWriter;
+use super::rows::{self, EventNumber};
+use crate::codec::{RowReader, RowWriter};
 use crate::engine::{Batch, View};
-use crate::keys::{Key, Table, delivery_in_block_key, number_in_key};
+use crate::keys::{Key, Table};
 
 pub(super) struct Change<'a> {
     pub(super) view: &'a View,
     pub(super) batch: &'a mut Batch,
     pub(super) queues: &'a mut Queues,
+    pub(super) limits: &'a WebhookLimits,
     logs: BTreeMap<WebhookId, Held<DeliveryLog>>,
     webhooks: BTreeMap<WebhookId, Held<Option<Webhook>>>,
+    uses: BTreeMap<EventNumber, Held<u64>>,
+    last_event: Option<EventNumber>,
+    /// Runs of deliveries that tell of the same block.
+    runs: BTreeMap<(BlockNumber, WebhookId), Run>,
+    effects: Effects,
+}
+
+/// What a change means for what is kept in memory, once it is on disk.
+#[derive(Debug, Default)]
+pub(super) struct Effects {
+    pub(super) added: Vec<(WebhookId, Address)>,
+    pub(super) deleted: Vec<WebhookId>,
+    pub(super) pending: Vec<(WebhookId, u64)>,
+    pub(super) dropped: u64,
+}
+
+/// Numbers one after the other.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    first: DeliveryNumber,
+    last: DeliveryNumber,
 }
 
 /// A row as it was read, and as it is to be.
@@ -41,20 +60,56 @@ impl<T: Clone + PartialEq> Held<T> {
 }
 
 impl<'a> Change<'a> {
-    pub(super) fn new(view: &'a View, batch: &'a mut Batch, queues: &'a mut Queues) -> Self {
-        Self { view, batch, queues, logs: BTreeMap::new(), webhooks: BTreeMap::new() }
+    pub(super) fn new(
+        view: &'a View,
+        batch: &'a mut Batch,
+        queues: &'a mut Queues,
+        limits: &'a WebhookLimits,
+    ) -> Self {
+        Self {
+            view,
+            batch,
+            queues,
+            limits,
+            logs: BTreeMap::new(),
+            webhooks: BTreeMap::new(),
+            uses: BTreeMap::new(),
+            last_event: None,
+            runs: BTreeMap::new(),
+            effects: Effects::default(),
+        }
     }
 
     /// Writes the rows that were held and have changed.
-    pub(super) fn finish(self) {
-        for (webhook, log) in &self.logs {
-            if let Some(log) = log.changed() {
+    pub(super) fn finish(mut self) -> Effects {
+        let runs: Vec<_> = std::mem::take(&mut self.runs).into_iter().collect();
+        for ((block, webhook), run) in runs {
+            self.put_run(block, webhook, run);
+        }
+        for (webhook, held) in &self.logs {
+            if let Some(log) = held.changed() {
                 self.batch.put(Table::DeliveryLog, &Key::id(*webhook), log.to_row());
+                self.effects.pending.push((*webhook, log.pending));
+                self.effects.dropped += log.dropped.total - held.before.dropped.total;
             }
         }
         for webhook in self.webhooks.values().filter_map(Held::changed).flatten() {
             self.batch.put(Table::Webhook, &Key::id(webhook.id), rows::write_webhook(webhook));
         }
+        for (event, uses) in &self.uses {
+            match uses.changed() {
+                Some(0) => {
+                    self.batch.delete(Table::EventUses, &Key::id(*event));
+                    self.batch.delete(Table::Event, &Key::id(*event));
+                }
+                Some(uses) => self.batch.put(Table::EventUses, &Key::id(*event), varint(*uses)),
+                None => {}
+            }
+        }
+        if let Some(last) = self.last_event {
+            self.batch.put(Table::WebhookMeta, &Key::name(read::LAST_EVENT), varint(last));
+        }
+        self.effects
     }
 
     pub(super) fn webhook(&mut self, id: WebhookId) -> Result<Option<&mut Webhook>, StoreError> {
@@ -64,15 +119,32 @@ impl<'a> Change<'a> {
         Ok(self.webhooks.get_mut(&id).and_then(|held| held.now.as_mut()))
     }
 
+    pub(super) fn add_webhook(&mut self, webhook: &Webhook) -> Result<(), StoreError> {
+        let id = webhook.id;
+        self.batch.put(Table::WebhookMeta, &Key::name(read::LAST_ID), varint(id));
+        self.batch.put(Table::WebhookByOwner, &Key::webhook_by_owner(&webhook.owner, id), []);
+        self.batch.put(Table::WebhookByAddress, &Key::webhook_by_address(&webhook.watched, id), []);
+        self.batch.put(Table::Webhook, &Key::id(id), rows::write_webhook(webhook));
+        self.effects.added.push((id, webhook.owner));
+        self.touch_watch_list()
+    }
+
+    pub(super) fn delete_webhook(&mut self, webhook: &Webhook) -> Result<(), StoreError> {
+        let id = webhook.id;
+        self.batch.delete(Table::Webhook, &Key::id(id));
+        self.batch.delete(Table::WebhookByOwner, &Key::webhook_by_owner(&webhook.owner, id));
+        self.batch.delete(Table::WebhookByAddress, &Key::webhook_by_address(&webhook.watched, id));
+        self.effects.deleted.push(id);
+        self.touch_watch_list()
+    }
+
     pub(super) fn touch_watch_list(&mut self) -> Result<(), StoreError> {
         let version = read::version(self.view)? + 1;
-        let mut row = RowWriter::default();
-        row.varint(version);
-        self.batch.put(Table::WebhookMeta, &Key::name(read::VERSION), row.finish());
+        self.batch.put(Table::WebhookMeta, &Key::name(read::VERSION), varint(version));
         Ok(())
     }
 
-    fn log(&mut self, webhook: WebhookId) -> Result<&mut DeliveryLog, StoreError> {
+    pub(super) fn log(&mut self, webhook: WebhookId) -> Result<&mut DeliveryLog, StoreError> {
         if !self.logs.contains_key(&webhook) {
             self.logs.insert(webhook, Held::new(read::delivery_log(self.view, webhook)?));
         }
@@ -80,229 +152,71 @@ impl<'a> Change<'a> {
         Ok(&mut held.now)
     }
 
-    /// Puts a message at the end of its webhook's queue.
-    pub(super) fn push(&mut self, new: NewDelivery, now: UnixMillis) -> Result<Delivery, StoreError> {
-        let log = self.log(new.webhook)?;
-        let number = log.next;
-        log.next += 1;
-        let delivery = Delivery {
-            webhook: new.webhook,
-            number,
-            id: new.id,
-            kind: new.kind,
-            place: new.place,
-            created_at: now,
-            status: DeliveryStatus::Pending { due: None },
-            attempt_count: 0,
-            attempts: Vec::new(),
+    /// Deletes the log of a webhook that is gone.
+    pub(super) fn drop_log(&mut self, webhook: WebhookId) {
+        self.logs.remove(&webhook);
+        self.batch.delete(Table::DeliveryLog, &Key::id(webhook));
+        self.queues.drop_webhook(webhook);
+    }
+
+    /// A new event, which nothing sends yet.
+    pub(super) fn add_event(&mut self, row: Vec<u8>) -> Result<EventNumber, StoreError> {
+        let last = match self.last_event {
+            Some(last) => last,
+            None => read::last_event(self.view)?,
         };
-        let key = Key::delivery(new.webhook, number);
-        self.put_delivery(&delivery);
-        self.batch.put(Table::DeliveryBody, &key, &new.body[..]);
-        self.batch.put(Table::FreshDelivery, &key, []);
-        let mut row = RowWriter::default();
-        row.varint(number);
-        self.batch.put(Table::DeliveryById, &Key::delivery_by_id(new.webhook, &new.id), row.finish());
-        if let Some(block) = tells_of_block(&delivery) {
-            self.batch.put(Table::DeliveryByBlock, &Key::delivery_by_block(block, new.webhook, number), []);
-        }
-        Ok(delivery)
+        let number = last + 1;
+        self.last_event = Some(number);
+        self.batch.put(Table::Event, &Key::id(number), row);
+        self.uses.insert(number, Held::new(0));
+        Ok(number)
     }
 
-    pub(super) fn put_delivery(&mut self, delivery: &Delivery) {
-        let key = Key::delivery(delivery.webhook, delivery.number);
-        self.batch.put(Table::Delivery, &key, rows::write_delivery(delivery));
-    }
-
-    /// Takes a message out of the queue, if it is in one.
-    pub(super) fn unqueue(&mut self, delivery: &Delivery) {
-        let Delivery { webhook, number, .. } = *delivery;
-        match delivery.status {
-            DeliveryStatus::Pending { due: None } => {
-                self.batch.delete(Table::FreshDelivery, &Key::delivery(webhook, number));
-            }
-            DeliveryStatus::Pending { due: Some(due) } => {
-                self.batch.delete(Table::RetryDelivery, &Key::retry(webhook, due, number));
-            }
-            _ => {}
-        }
-    }
-
-    pub(super) fn queue_at(&mut self, delivery: &mut Delivery, due: UnixMillis) {
-        delivery.status = DeliveryStatus::Pending { due: Some(due) };
-        self.batch.put(Table::RetryDelivery, &Key::retry(delivery.webhook, due, delivery.number), []);
-        self.queues.note_retry(delivery.webhook, due);
-    }
-
-    pub(super) fn enqueue_matches(&mut self, matches: Matches, now: UnixMillis) -> Result<(), StoreError> {
-        for delivery in matches.deliveries {
-            self.push(delivery, now)?;
-        }
-        for block in &matches.blocks {
-            self.batch.put(Table::MatchedBlock, &Key::block(block.number), block.hash.as_slice());
-        }
-        if let Some(cursor) = matches.blocks.last() {
-            self.put_cursor(cursor);
-            self.forget_blocks(cursor.number.saturating_sub(REMEMBERED_BLOCKS))?;
-        }
+    pub(super) fn use_event(&mut self, event: EventNumber) -> Result<(), StoreError> {
+        *self.uses_of(event)? += 1;
         Ok(())
     }
 
-    fn put_cursor(&mut self, cursor: &BlockRef) {
-        let mut row = RowWriter::default();
-        rows::write_block(&mut row, cursor);
-        self.batch.put(Table::WebhookMeta, &Key::name(read::CURSOR), row.finish());
-    }
-
-    /// Drops what is only needed as long as a block may leave the chain.
-    fn forget_blocks(&mut self, below: BlockNumber) -> Result<(), StoreError> {
-        let from = self.queues.pruned_below;
-        if below <= from {
-            return Ok(());
-        }
-        for table in [Table::MatchedBlock, Table::DeliveryByBlock, Table::OrphanedBlock] {
-            for row in self.view.range(table, &Key::block(from), &Key::block(below)) {
-                if let Some(key) = Key::from_slice(&row?.0) {
-                    self.batch.delete(table, &key);
-                }
-            }
-        }
-        self.queues.pruned_below = below;
+    /// One delivery less sends the event; with the last one it goes.
+    pub(super) fn leave_event(&mut self, event: EventNumber) -> Result<(), StoreError> {
+        let uses = self.uses_of(event)?;
+        *uses = uses.saturating_sub(1);
         Ok(())
     }
 
-    pub(super) fn retract(&mut self, retraction: Retraction, now: UnixMillis) -> Result<(), StoreError> {
-        let first = retraction.to.map_or(0, |to| to.number + 1);
-        let mut removals: BTreeMap<(WebhookId, DeliveryNumber), NewDelivery> = retraction
-            .removals
-            .into_iter()
-            .map(|removal| ((removal.delivery.webhook, removal.of), removal.delivery))
-            .collect();
-        for row in self.view.range_from(Table::DeliveryByBlock, &Key::block(first), &Key::EMPTY) {
-            let (key, _) = row?;
-            let (webhook, number) = delivery_in_block_key(&key);
-            if let Some(key) = Key::from_slice(&key) {
-                self.batch.delete(Table::DeliveryByBlock, &key);
-            }
-            let Some(mut delivery) = read::find_delivery(self.view, webhook, number)? else { continue };
-            let on_its_way = self.queues.leased(webhook, number, now).is_some();
-            if let Some(removal) = removals.remove(&(webhook, number))
-                && (on_its_way || delivery.was_received())
-                && self.webhook(webhook)?.is_some()
-            {
-                self.push(removal, now)?;
-            }
-            if let DeliveryStatus::Pending { .. } = delivery.status {
-                self.unqueue(&delivery);
-                delivery.status = DeliveryStatus::Cancelled;
-                self.put_delivery(&delivery);
-            }
+    fn uses_of(&mut self, event: EventNumber) -> Result<&mut u64, StoreError> {
+        if !self.uses.contains_key(&event) {
+            let row = self.view.get(Table::EventUses, &Key::id(event))?;
+            let uses = row.map_or(Ok(0), |row| RowReader::new(&row).varint())?;
+            self.uses.insert(event, Held::new(uses));
         }
-        self.leave_blocks(first)?;
-        match retraction.to {
-            Some(to) => self.put_cursor(&to),
-            None => self.batch.delete(Table::WebhookMeta, &Key::name(read::CURSOR)),
-        }
-        for id in retraction.rebased {
-            if let Some(webhook) = self.webhook(id)? {
-                webhook.after = retraction.to;
-            }
-        }
-        self.queues.pruned_below = self.queues.pruned_below.min(first);
-        self.touch_watch_list()
+        let held = self.uses.get_mut(&event).ok_or(StoreError::Corrupt("a count that was just read"))?;
+        Ok(&mut held.now)
     }
 
-    fn leave_blocks(&mut self, first: BlockNumber) -> Result<(), StoreError> {
-        for row in self.view.range_from(Table::MatchedBlock, &Key::block(first), &Key::EMPTY) {
-            let (key, hash) = row?;
-            let block = read::matched_block(&key, &hash)?;
-            let times = read::count_orphanings(self.view, &block)? + 1;
-            let mut row = RowWriter::default();
-            row.varint(times);
-            self.batch.put(Table::OrphanedBlock, &Key::orphaned_block(&block), row.finish());
-            self.batch.delete(Table::MatchedBlock, &Key::block(block.number));
-        }
-        Ok(())
-    }
-
-    pub(super) fn record(&mut self, report: AttemptReport) -> Result<(), StoreError> {
-        let AttemptReport { webhook, number, attempt, effect, next } = report;
-        self.queues.release(webhook, number);
-        let at = attempt.at + u64::from(attempt.millis);
-        let Some(hook) = self.webhook(webhook)? else { return Ok(()) };
-        let was_active = hook.active;
-        hook.note(effect, at);
-        if hook.active != was_active {
-            self.touch_watch_list()?;
-        }
-        let Some(mut delivery) = read::find_delivery(self.view, webhook, number)? else { return Ok(()) };
-        keep_attempt(&mut delivery, attempt);
-        let waiting = matches!(delivery.status, DeliveryStatus::Pending { .. });
-        self.unqueue(&delivery);
-        match next {
-            NextStep::Done => delivery.status = DeliveryStatus::Delivered,
-            NextStep::RetryAt(due) if waiting => self.queue_at(&mut delivery, due),
-            NextStep::GiveUp if waiting => delivery.status = DeliveryStatus::Failed,
-            // Cancelled while it was under way, or delivered by somebody else.
-            NextStep::RetryAt(_) | NextStep::GiveUp => {}
-        }
-        debug_assert!(effect != AttemptEffect::Succeeded || next == NextStep::Done);
-        self.put_delivery(&delivery);
-        Ok(())
-    }
-
-    /// Drops the oldest messages of a webhook that are older than a time, or all where the webhook is gone.
-    pub(super) fn forget(&mut self, webhook: WebhookId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        let gone = self.webhook(webhook)?.is_none();
-        let log = *self.log(webhook)?;
-        let mut first = log.first;
-        while first < log.next && usize::try_from(first - log.first).unwrap_or(usize::MAX) < limit {
-            let delivery = read::find_delivery(self.view, webhook, first)?;
-            if let Some(delivery) = delivery {
-                if !gone && delivery.created_at >= before {
-                    break;
-                }
-                self.erase(&delivery);
-            }
-            first += 1;
-        }
-        self.log(webhook)?.first = first;
-        if gone && first == log.next {
-            self.logs.remove(&webhook);
-            self.batch.delete(Table::DeliveryLog, &Key::id(webhook));
-            self.queues.drop_webhook(webhook);
-        }
-        Ok(usize::try_from(first - log.first).unwrap_or(usize::MAX))
-    }
-
-    fn erase(&mut self, delivery: &Delivery) {
-        let Delivery { webhook, number, .. } = *delivery;
-        self.unqueue(delivery);
-        let key = Key::delivery(webhook, number);
-        self.batch.delete(Table::Delivery, &key);
-        self.batch.delete(Table::DeliveryBody, &key);
-        self.batch.delete(Table::DeliveryById, &Key::delivery_by_id(webhook, &delivery.id));
-        if let Some(block) = tells_of_block(delivery) {
-            self.batch.delete(Table::DeliveryByBlock, &Key::delivery_by_block(block, webhook, number));
+    /// Notes that a delivery tells of a block.
+    pub(super) fn note_block(&mut self, block: BlockNumber, webhook: WebhookId, number: DeliveryNumber) {
+        let new = Run { first: number, last: number };
+        let Some(run) = self.runs.get_mut(&(block, webhook)) else {
+            self.runs.insert((block, webhook), new);
+            return;
+        };
+        if run.last + 1 == number {
+            run.last = number;
+        } else {
+            let ended = std::mem::replace(run, new);
+            self.put_run(block, webhook, ended);
         }
     }
 
-    /// Webhooks with messages, those that are gone among them.
-    pub(super) fn webhooks_with_log(&self) -> Result<Vec<WebhookId>, StoreError> {
-        let rows = self.view.prefix(Table::DeliveryLog, &Key::EMPTY);
-        rows.map(|row| row.map(|(key, _)| number_in_key(&key, 0))).collect()
+    fn put_run(&mut self, block: BlockNumber, webhook: WebhookId, run: Run) {
+        let key = Key::delivery_by_block(block, webhook, run.first);
+        self.batch.put(Table::DeliveryByBlock, &key, varint(run.last));
     }
 }
 
-/// The block whose leaving the chain makes the message untrue.
-fn tells_of_block(delivery: &Delivery) -> Option<BlockNumber> {
-    let place = delivery.place?;
-    matches!(delivery.kind, EventKind::Tx | EventKind::TokenTransfer).then_some(place.block.number)
-}
-
-fn keep_attempt(delivery: &mut Delivery, attempt: Attempt) {
-    delivery.attempt_count += 1;
-    delivery.attempts.push(attempt);
-    let beyond = delivery.attempts.len().saturating_sub(KEPT_ATTEMPTS);
-    delivery.attempts.drain(..beyond);
+pub(super) fn varint(number: u64) -> Vec<u8> {
+    let mut row = RowWriter::default();
+    row.varint(number);
+    row.finish()
 }

@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use domain::{DeliveryNumber, UnixMillis, WebhookId};
 use store::{LONGEST_WAIT, StoreError};
 
+use super::change::Effects;
+use super::load::Loads;
+use super::{read, rows};
 use crate::engine::View;
 use crate::keys::{Key, Table, number_after_id, retry_in_key};
 
@@ -17,6 +20,7 @@ pub(super) struct Queues {
     leases: HashMap<(WebhookId, DeliveryNumber), UnixMillis>,
     first_fresh: HashMap<WebhookId, DeliveryNumber>,
     first_retry: HashMap<WebhookId, UnixMillis>,
+    pub(super) loads: Loads,
     /// Below this block nothing is left to be forgotten.
     pub(super) pruned_below: u64,
 }
@@ -35,6 +39,46 @@ impl Queued {
 }
 
 impl Queues {
+    /// Adds up what is pending.
+    pub(super) fn load(view: &View) -> Result<Self, StoreError> {
+        let mut queues = Self::default();
+        for webhook in read::list_all(view) {
+            let webhook = webhook?;
+            queues.loads.add(webhook.id, webhook.owner, read::delivery_log(view, webhook.id)?.pending);
+        }
+        Ok(queues)
+    }
+
+    /// Takes note of a change that is on disk.
+    pub(super) fn apply(&mut self, effects: Effects) {
+        for (webhook, owner) in effects.added {
+            self.loads.add(webhook, owner, 0);
+        }
+        for (webhook, pending) in effects.pending {
+            self.loads.set(webhook, pending);
+        }
+        for webhook in effects.deleted {
+            self.loads.remove(webhook);
+        }
+        self.loads.note_drops(effects.dropped);
+    }
+
+    pub(super) fn end_leases(&mut self) {
+        self.leases.clear();
+    }
+
+    /// Below this number none is left that was never sent.
+    pub(super) fn first_fresh(&self, webhook: WebhookId) -> DeliveryNumber {
+        self.first_fresh.get(&webhook).copied().unwrap_or_default()
+    }
+
+    /// What stands below a number is gone.
+    pub(super) fn skip_to(&mut self, webhook: WebhookId, first: DeliveryNumber) {
+        if let Some(fresh) = self.first_fresh.get_mut(&webhook) {
+            *fresh = (*fresh).max(first);
+        }
+    }
+
     pub(super) fn lease(&mut self, webhook: WebhookId, number: DeliveryNumber, until: UnixMillis) {
         self.leases.insert((webhook, number), until);
     }
@@ -69,7 +113,7 @@ impl Queues {
     ) -> Result<Option<UnixMillis>, StoreError> {
         let mut due: Option<UnixMillis> = None;
         let mut consider = |at: UnixMillis| due = Some(due.map_or(at, |due| due.min(at)));
-        for queued in self.fresh(view, webhook) {
+        for queued in self.fresh(view, webhook)? {
             let queued = queued?;
             match self.leased(webhook, queued.number, now) {
                 Some(until) => consider(until),
@@ -101,7 +145,7 @@ impl Queues {
         now: UnixMillis,
     ) -> Result<Vec<DeliveryNumber>, StoreError> {
         let mut numbers = Vec::new();
-        let fresh = self.fresh(view, webhook);
+        let fresh = self.fresh(view, webhook)?;
         let retries = self.retries(view, webhook);
         for queue in [fresh, retries] {
             let mut taken = 0;
@@ -121,16 +165,24 @@ impl Queues {
         Ok(numbers)
     }
 
-    fn fresh(&mut self, view: &View, webhook: WebhookId) -> Box<dyn Iterator<Item = Result<Queued, StoreError>>> {
-        let from = self.first_fresh.get(&webhook).copied().unwrap_or_default();
+    fn fresh(
+        &mut self,
+        view: &View,
+        webhook: WebhookId,
+    ) -> Result<Box<dyn Iterator<Item = Result<Queued, StoreError>>>, StoreError> {
+        let log = read::delivery_log(view, webhook)?;
+        let from = self.first_fresh(webhook).max(log.fresh).max(log.first);
         let mut rows = view
-            .range_from(Table::FreshDelivery, &Key::delivery(webhook, from), &Key::id(webhook))
+            .range_from(Table::Delivery, &Key::delivery(webhook, from), &Key::id(webhook))
+            .filter(|row| row.as_ref().map_or(true, |(_, row)| rows::is_fresh(row)))
             .map(|row| row.map(|(key, _)| Queued { number: number_after_id(&key), due: 0 }))
             .peekable();
-        if let Some(Ok(first)) = rows.peek() {
-            self.first_fresh.insert(webhook, first.number);
-        }
-        Box::new(rows)
+        match rows.peek() {
+            Some(Ok(first)) => self.first_fresh.insert(webhook, first.number),
+            Some(Err(_)) => None,
+            None => self.first_fresh.insert(webhook, log.next),
+        };
+        Ok(Box::new(rows))
     }
 
     fn retries(&mut self, view: &View, webhook: WebhookId) -> Box<dyn Iterator<Item = Result<Queued, StoreError>>> {

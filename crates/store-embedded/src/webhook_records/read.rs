@@ -1,7 +1,7 @@
-use domain::{B256, BlockRef, Delivery, DeliveryId, DeliveryNumber, Webhook, WebhookId};
-use store::StoreError;
+use domain::{B256, BlockRef, Delivery, DeliveryId, DeliveryNumber, DropCount, Webhook, WebhookId};
+use store::{MatchedBlock, Orphaning, Progress, StoreError};
 
-use super::rows;
+use super::rows::{self, DeliveryRow, EventNumber, EventRow};
 use crate::codec::{RowReader, RowWriter};
 use crate::engine::View;
 use crate::keys::{Key, Table, number_in_key};
@@ -9,20 +9,34 @@ use crate::keys::{Key, Table, number_in_key};
 pub(super) const CURSOR: &str = "cursor";
 pub(super) const VERSION: &str = "version";
 pub(super) const LAST_ID: &str = "last id";
+pub(super) const LAST_EVENT: &str = "last event";
+/// The first block of which messages are untrue, while they are being seen to.
+pub(super) const RETRACTING: &str = "retracting";
 
-/// Numbers without gaps: the oldest that is kept, and the next to be given.
+/// Numbers without gaps: the oldest that is kept, and the next to be given; and what there is between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DeliveryLog {
     pub(super) first: DeliveryNumber,
     pub(super) next: DeliveryNumber,
+    /// Below this number none is left that was never sent.
+    pub(super) fresh: DeliveryNumber,
+    pub(super) pending: u64,
+    pub(super) dropped: DropCount,
 }
 
 impl DeliveryLog {
     pub(super) fn to_row(self) -> Vec<u8> {
         let mut row = RowWriter::default();
-        row.varint(self.first);
-        row.varint(self.next);
+        for number in [self.first, self.next, self.fresh, self.pending, self.dropped.total, self.dropped.reported] {
+            row.varint(number);
+        }
         row.finish()
+    }
+
+    pub(super) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
+        let mut row = RowReader::new(row);
+        let (first, next, fresh, pending) = (row.varint()?, row.varint()?, row.varint()?, row.varint()?);
+        Ok(Self { first, next, fresh, pending, dropped: DropCount { total: row.varint()?, reported: row.varint()? } })
     }
 }
 
@@ -34,48 +48,52 @@ pub(super) fn find_webhook(view: &View, id: WebhookId) -> Result<Option<Webhook>
     view.get(Table::Webhook, &Key::id(id))?.map(|row| rows::read_webhook(id, &row)).transpose()
 }
 
-pub(super) fn list_active(view: &View) -> Result<Vec<Webhook>, StoreError> {
-    let mut webhooks = Vec::new();
-    for row in view.prefix(Table::Webhook, &Key::EMPTY) {
+pub(super) fn list_all(view: &View) -> impl Iterator<Item = Result<Webhook, StoreError>> {
+    view.prefix(Table::Webhook, &Key::EMPTY).map(|row| {
         let (key, row) = row?;
-        let webhook = rows::read_webhook(number_in_key(&key, 0), &row)?;
-        if webhook.active {
-            webhooks.push(webhook);
-        }
-    }
-    Ok(webhooks)
+        rows::read_webhook(number_in_key(&key, 0), &row)
+    })
+}
+
+pub(super) fn list_active(view: &View) -> Result<Vec<Webhook>, StoreError> {
+    list_all(view).filter(|webhook| webhook.as_ref().map_or(true, |webhook| webhook.active)).collect()
 }
 
 pub(super) fn delivery_log(view: &View, webhook: WebhookId) -> Result<DeliveryLog, StoreError> {
-    let Some(row) = view.get(Table::DeliveryLog, &Key::id(webhook))? else {
-        return Ok(DeliveryLog { first: 1, next: 1 });
-    };
-    let mut row = RowReader::new(&row);
-    Ok(DeliveryLog { first: row.varint()?, next: row.varint()? })
+    match view.get(Table::DeliveryLog, &Key::id(webhook))? {
+        Some(row) => DeliveryLog::from_row(&row),
+        None => Ok(DeliveryLog { first: 1, next: 1, fresh: 1, pending: 0, dropped: DropCount::default() }),
+    }
 }
 
-pub(super) fn find_delivery(
+pub(super) fn find_row(
     view: &View,
     webhook: WebhookId,
     number: DeliveryNumber,
-) -> Result<Option<Delivery>, StoreError> {
+) -> Result<Option<DeliveryRow>, StoreError> {
     let row = view.get(Table::Delivery, &Key::delivery(webhook, number))?;
     row.map(|row| rows::read_delivery(webhook, number, &row)).transpose()
 }
 
-pub(super) fn find_delivery_by_id(
+/// The newest delivery with this id.
+pub(super) fn find_row_by_id(
     view: &View,
     webhook: WebhookId,
     id: &DeliveryId,
-) -> Result<Option<Delivery>, StoreError> {
+) -> Result<Option<DeliveryRow>, StoreError> {
     let Some(row) = view.get(Table::DeliveryById, &Key::delivery_by_id(webhook, id))? else { return Ok(None) };
-    find_delivery(view, webhook, RowReader::new(&row).varint()?)
+    find_row(view, webhook, RowReader::new(&row).varint()?)
 }
 
-pub(super) fn get_body(view: &View, webhook: WebhookId, number: DeliveryNumber) -> Result<domain::Bytes, StoreError> {
-    let body = view.get(Table::DeliveryBody, &Key::delivery(webhook, number))?;
-    let body = body.ok_or(StoreError::Corrupt("a delivery without a body"))?;
-    Ok(domain::Bytes::copy_from_slice(&body))
+pub(super) fn event(view: &View, number: EventNumber) -> Result<EventRow, StoreError> {
+    let row = view.get(Table::Event, &Key::id(number))?;
+    rows::read_event(&row.ok_or(StoreError::Corrupt("a delivery without its event"))?)
+}
+
+/// A delivery with its place.
+pub(super) fn whole(view: &View, row: DeliveryRow) -> Result<Delivery, StoreError> {
+    let place = event(view, row.event)?.place;
+    Ok(Delivery { place, ..row.delivery })
 }
 
 pub(super) fn version(view: &View) -> Result<u64, StoreError> {
@@ -84,6 +102,10 @@ pub(super) fn version(view: &View) -> Result<u64, StoreError> {
 
 pub(super) fn last_id(view: &View) -> Result<WebhookId, StoreError> {
     number(view, LAST_ID)
+}
+
+pub(super) fn last_event(view: &View) -> Result<EventNumber, StoreError> {
+    number(view, LAST_EVENT)
 }
 
 fn number(view: &View, name: &'static str) -> Result<u64, StoreError> {
@@ -96,12 +118,38 @@ pub(super) fn find_cursor(view: &View) -> Result<Option<BlockRef>, StoreError> {
     row.map(|row| rows::read_block(&mut RowReader::new(&row))).transpose()
 }
 
-pub(super) fn matched_block(key: &[u8], hash: &[u8]) -> Result<BlockRef, StoreError> {
-    let hash = B256::try_from(hash).map_err(|_| StoreError::Corrupt("a hash that is none"))?;
-    Ok(BlockRef { number: number_in_key(key, 0), hash })
+/// The first block of which messages are untrue; None where none is.
+pub(super) fn find_retracting(view: &View) -> Result<Option<u64>, StoreError> {
+    let row = view.get(Table::WebhookMeta, &Key::name(RETRACTING))?;
+    row.map(|row| RowReader::new(&row).varint()).transpose()
 }
 
-pub(super) fn count_orphanings(view: &View, block: &BlockRef) -> Result<u32, StoreError> {
+pub(super) fn progress(view: &View) -> Result<Progress, StoreError> {
+    let cursor = find_cursor(view)?;
+    let newest = view.prefix(Table::MatchedBlock, &Key::EMPTY).next_back().transpose()?;
+    let newest = newest.map(|(key, row)| matched_block(&key, &row)).transpose()?.map(|matched| matched.block);
+    let begun = newest.filter(|newest| cursor.is_none_or(|cursor| newest.number > cursor.number));
+    Ok(Progress { cursor, begun, retracting: find_retracting(view)?.is_some() })
+}
+
+pub(super) fn write_matched_block(matched: &MatchedBlock) -> Vec<u8> {
+    let mut row = RowWriter::with_capacity(40);
+    row.bytes(matched.block.hash.as_slice());
+    row.varint(matched.known_to);
+    row.finish()
+}
+
+pub(super) fn matched_block(key: &[u8], row: &[u8]) -> Result<MatchedBlock, StoreError> {
+    let mut row = RowReader::new(row);
+    let hash: B256 = row.hash()?;
+    Ok(MatchedBlock { block: BlockRef { number: number_in_key(key, 0), hash }, known_to: row.varint()? })
+}
+
+pub(super) fn find_orphaning(view: &View, block: &BlockRef) -> Result<Option<Orphaning>, StoreError> {
     let row = view.get(Table::OrphanedBlock, &Key::orphaned_block(block))?;
-    row.map_or(Ok(0), |row| RowReader::new(&row).varint())
+    row.map(|row| {
+        let mut row = RowReader::new(&row);
+        Ok(Orphaning { times: row.varint()?, known_to: row.varint()? })
+    })
+    .transpose()
 }

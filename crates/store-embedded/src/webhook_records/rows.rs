@@ -1,5 +1,5 @@
 use domain::{
-    Attempt, AttemptOutcome, BlockRef, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus, EventKind, EventKinds,
+    Attempt, AttemptOutcome, BlockRef, Bytes, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus, EventKind, EventKinds,
     EventPlace, RetiredSecret, SealedSecret, Webhook, WebhookId,
 };
 use store::StoreError;
@@ -55,49 +55,103 @@ fn read_retired(row: &mut RowReader<'_>) -> Result<Vec<RetiredSecret>, StoreErro
     (0..count).map(|_| Ok(RetiredSecret { until: row.varint()?, secret: read_secret(row)? })).collect()
 }
 
-pub(super) fn write_delivery(delivery: &Delivery) -> Vec<u8> {
-    let mut row = RowWriter::with_capacity(160);
+/// A delivery as it stands in its row: what it sends, and where that happened, stands with the event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DeliveryRow {
+    pub(super) event: EventNumber,
+    /// Whether a newer delivery has the same id.
+    pub(super) superseded: bool,
+    /// Without its place.
+    pub(super) delivery: Delivery,
+}
+
+/// The running number of an event, from 1.
+pub(super) type EventNumber = u64;
+
+const FRESH: u8 = 0;
+const RETRY: u8 = 1;
+const DELIVERED: u8 = 2;
+const FAILED: u8 = 3;
+const CANCELLED: u8 = 4;
+const STATE: u8 = 0x0f;
+const SUPERSEDED: u8 = 0x40;
+const RETRACTED: u8 = 0x80;
+
+/// Whether the row is of a delivery that was never sent and is to be.
+pub(super) fn is_fresh(row: &[u8]) -> bool {
+    row.first().is_some_and(|byte| byte & STATE == FRESH)
+}
+
+pub(super) fn write_delivery(row: &DeliveryRow) -> Vec<u8> {
+    let DeliveryRow { event, superseded, delivery } = row;
+    let mut row = RowWriter::with_capacity(64);
+    let (state, due) = match delivery.status {
+        DeliveryStatus::Pending { due: None } => (FRESH, None),
+        DeliveryStatus::Pending { due: Some(due) } => (RETRY, Some(due)),
+        DeliveryStatus::Delivered => (DELIVERED, None),
+        DeliveryStatus::Failed => (FAILED, None),
+        DeliveryStatus::Cancelled => (CANCELLED, None),
+    };
+    let flags = [(*superseded, SUPERSEDED), (delivery.retracted, RETRACTED)];
+    row.byte(flags.into_iter().filter(|(set, _)| *set).fold(state, |byte, (_, flag)| byte | flag));
+    if let Some(due) = due {
+        row.varint(due);
+    }
     row.bytes(delivery.id.as_bytes());
     row.byte(kind_byte(delivery.kind));
-    option(&mut row, delivery.place, |row, place| {
-        write_block(row, &place.block);
-        row.bytes(place.tx_hash.as_slice());
-    });
+    row.varint(*event);
     row.varint(delivery.created_at);
-    match delivery.status {
-        DeliveryStatus::Pending { due: None } => row.byte(0),
-        DeliveryStatus::Pending { due: Some(due) } => {
-            row.byte(1);
-            row.varint(due);
-        }
-        DeliveryStatus::Delivered => row.byte(2),
-        DeliveryStatus::Failed => row.byte(3),
-        DeliveryStatus::Cancelled => row.byte(4),
-    }
     row.varint(delivery.attempt_count);
     row.varint(delivery.attempts.len() as u64);
     delivery.attempts.iter().for_each(|attempt| write_attempt(&mut row, attempt));
     row.finish()
 }
 
-pub(super) fn read_delivery(webhook: WebhookId, number: DeliveryNumber, row: &[u8]) -> Result<Delivery, StoreError> {
+pub(super) fn read_delivery(webhook: WebhookId, number: DeliveryNumber, row: &[u8]) -> Result<DeliveryRow, StoreError> {
     let mut row = RowReader::new(row);
-    let id = DeliveryId::new(row.array()?);
-    let kind = read_kind(row.byte()?)?;
-    let place = read_option(&mut row, |row| Ok(EventPlace { block: read_block(row)?, tx_hash: row.hash()? }))?;
-    let created_at = row.varint()?;
-    let status = match row.byte()? {
-        0 => DeliveryStatus::Pending { due: None },
-        1 => DeliveryStatus::Pending { due: Some(row.varint()?) },
-        2 => DeliveryStatus::Delivered,
-        3 => DeliveryStatus::Failed,
-        4 => DeliveryStatus::Cancelled,
+    let state = row.byte()?;
+    let status = match state & STATE {
+        FRESH => DeliveryStatus::Pending { due: None },
+        RETRY => DeliveryStatus::Pending { due: Some(row.varint()?) },
+        DELIVERED => DeliveryStatus::Delivered,
+        FAILED => DeliveryStatus::Failed,
+        CANCELLED => DeliveryStatus::Cancelled,
         _ => return Err(StoreError::Corrupt("a delivery in no known state")),
     };
+    let id = DeliveryId::new(row.array()?);
+    let kind = read_kind(row.byte()?)?;
+    let event = row.varint()?;
+    let created_at = row.varint()?;
     let attempt_count = row.varint()?;
     let kept: usize = row.varint()?;
     let attempts = (0..kept).map(|_| read_attempt(&mut row)).collect::<Result<_, _>>()?;
-    Ok(Delivery { webhook, number, id, kind, place, created_at, status, attempt_count, attempts })
+    let (superseded, retracted, place) = (state & SUPERSEDED != 0, state & RETRACTED != 0, None);
+    let delivery =
+        Delivery { webhook, number, id, kind, place, created_at, status, retracted, attempt_count, attempts };
+    Ok(DeliveryRow { event, superseded, delivery })
+}
+
+/// What is sent, and where it happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EventRow {
+    pub(super) place: Option<EventPlace>,
+    pub(super) body: Bytes,
+}
+
+pub(super) fn write_event(place: Option<EventPlace>, body: &[u8]) -> Vec<u8> {
+    let mut row = RowWriter::with_capacity(body.len() + 80);
+    option(&mut row, place, |row, place| {
+        write_block(row, &place.block);
+        row.bytes(place.tx_hash.as_slice());
+    });
+    row.bytes(body);
+    row.finish()
+}
+
+pub(super) fn read_event(row: &[u8]) -> Result<EventRow, StoreError> {
+    let mut row = RowReader::new(row);
+    let place = read_option(&mut row, |row| Ok(EventPlace { block: read_block(row)?, tx_hash: row.hash()? }))?;
+    Ok(EventRow { place, body: Bytes::copy_from_slice(row.rest()) })
 }
 
 fn write_attempt(row: &mut RowWriter, attempt: &Attempt) {
@@ -175,7 +229,6 @@ mod tests {
 
     #[test]
     fn a_delivery_comes_back_as_it_went_in() {
-        let block = BlockRef { number: 12, hash: B256::repeat_byte(4) };
         for status in [
             DeliveryStatus::Pending { due: None },
             DeliveryStatus::Pending { due: Some(77) },
@@ -190,16 +243,29 @@ mod tests {
                 number: 9,
                 id: DeliveryId::new([7; 16]),
                 kind: EventKind::Removed,
-                place: Some(EventPlace { block, tx_hash: B256::repeat_byte(5) }),
+                place: None,
                 created_at: 1_800_000_000_000,
                 status,
+                retracted: status == DeliveryStatus::Delivered,
                 attempt_count: 2,
                 attempts: vec![
                     Attempt { at: 1, millis: 2, outcome: answered },
                     Attempt { at: 3, millis: 10_000, outcome: unanswered },
                 ],
             };
-            assert_eq!(read_delivery(3, 9, &write_delivery(&delivery)).unwrap(), delivery);
+            let row = DeliveryRow { event: 1 << 33, superseded: status == DeliveryStatus::Cancelled, delivery };
+            let bytes = write_delivery(&row);
+            assert_eq!(is_fresh(&bytes), status == DeliveryStatus::Pending { due: None });
+            assert_eq!(read_delivery(3, 9, &bytes).unwrap(), row);
+        }
+    }
+
+    #[test]
+    fn an_event_comes_back_as_it_went_in() {
+        let block = BlockRef { number: 12, hash: B256::repeat_byte(4) };
+        for place in [None, Some(EventPlace { block, tx_hash: B256::repeat_byte(5) })] {
+            let event = EventRow { place, body: Bytes::from_static(b"{}") };
+            assert_eq!(read_event(&write_event(place, b"{}")).unwrap(), event);
         }
     }
 

@@ -179,7 +179,8 @@ mod tests {
 
     fn claimed(number: DeliveryNumber) -> ClaimedDelivery {
         let (id, kind, body) = (DeliveryId::new([0; 16]), EventKind::Tx, Bytes::new());
-        ClaimedDelivery { webhook: 1, number, id, kind, body, attempt_count: 0 }
+        let dropped = domain::DropCount::default();
+        ClaimedDelivery { webhook: 1, number, id, kind, body, created_at: 0, attempt_count: 0, dropped }
     }
 
     #[tokio::test]

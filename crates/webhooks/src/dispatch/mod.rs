@@ -59,6 +59,7 @@ pub struct Dispatcher {
     tasks: HashMap<task::Id, UnderWay>,
     kept_connections: usize,
     looked_over: Option<Instant>,
+    taken_over: bool,
 }
 
 /// A message under way.
@@ -99,6 +100,7 @@ impl Dispatcher {
             tasks: HashMap::new(),
             kept_connections: 0,
             looked_over: None,
+            taken_over: false,
         }
     }
 
@@ -119,7 +121,17 @@ impl Dispatcher {
         .await;
     }
 
+    /// Takes over from a dispatcher that ended without a word: what it had claimed is free.
+    async fn take_over(&mut self) -> Result<(), StoreError> {
+        if !self.taken_over {
+            self.records.end_leases().await?;
+            self.taken_over = true;
+        }
+        Ok(())
+    }
+
     async fn work(&mut self, cancel: &CancellationToken) -> Result<(), StoreError> {
+        self.take_over().await?;
         if self.looked_over.is_none_or(|at| at.elapsed() >= LOOK_OVER) {
             self.look_over().await?;
             self.looked_over = Some(Instant::now());

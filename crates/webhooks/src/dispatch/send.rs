@@ -101,18 +101,25 @@ fn judge(delivery: &ClaimedDelivery, at: UnixMillis, millis: u32, answer: Answer
 }
 
 fn next_step(delivery: &ClaimedDelivery, now: UnixMillis, asked: Option<Duration>, chance: f64) -> NextStep {
-    retry::next_attempt(delivery.attempt_count + 1, now, asked, chance).map_or(NextStep::GiveUp, NextStep::RetryAt)
+    let age = Duration::from_millis(now.saturating_sub(delivery.created_at));
+    let next = retry::next_attempt(delivery.attempt_count + 1, age, now, asked, chance);
+    next.map_or(NextStep::GiveUp, NextStep::RetryAt)
 }
 
 fn report(delivery: &ClaimedDelivery, attempt: Attempt, effect: AttemptEffect, next: NextStep) -> AttemptReport {
-    AttemptReport { webhook: delivery.webhook, number: delivery.number, attempt, effect, next }
+    let ClaimedDelivery { webhook, number, dropped, .. } = *delivery;
+    AttemptReport { webhook, number, attempt, effect, next, dropped: dropped.total }
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::{Bytes, DeliveryId, EventKind};
+    use domain::{Bytes, DeliveryId, DropCount, EventKind};
 
     use super::*;
+
+    /// So long after the message was queued that no time is left.
+    const MADE_AT: UnixMillis = 300_000_000;
+    const SOON: NextStep = NextStep::RetryAt(MADE_AT + 5_500);
 
     fn delivery(attempt_count: u32) -> ClaimedDelivery {
         ClaimedDelivery {
@@ -121,13 +128,15 @@ mod tests {
             id: DeliveryId::new([0; 16]),
             kind: EventKind::Tx,
             body: Bytes::new(),
+            created_at: 0,
             attempt_count,
+            dropped: DropCount::default(),
         }
     }
 
     fn verdict(status: u16, retry_after: Option<&str>, before: u32) -> (AttemptEffect, NextStep) {
         let answer = Answer { status, retry_after: retry_after.map(str::to_owned), body: String::new() };
-        let report = judge(&delivery(before), 1_000, 500, answer, 0.5);
+        let report = judge(&delivery(before), MADE_AT, 500, answer, 0.5);
         (report.effect, report.next)
     }
 
@@ -137,19 +146,20 @@ mod tests {
             assert_eq!(verdict(status, None, 0), (AttemptEffect::Succeeded, NextStep::Done));
         }
         for status in [100, 199, 300, 301, 302, 307, 400, 404, 429, 500, 503] {
-            assert_eq!(verdict(status, None, 0), (AttemptEffect::Failed, NextStep::RetryAt(6_500)), "{status}");
+            assert_eq!(verdict(status, None, 0), (AttemptEffect::Failed, SOON), "{status}");
         }
     }
 
     #[test]
     fn gone_is_gone_and_the_message_waits() {
-        assert_eq!(verdict(410, None, 0), (AttemptEffect::Gone, NextStep::RetryAt(6_500)));
+        assert_eq!(verdict(410, None, 0), (AttemptEffect::Gone, SOON));
     }
 
     #[test]
-    fn the_receiver_may_name_the_time_and_the_last_attempt_is_the_last() {
-        assert_eq!(verdict(503, Some("120"), 0).1, NextStep::RetryAt(121_500));
-        assert_eq!(verdict(503, Some("soon"), 0).1, NextStep::RetryAt(6_500));
+    fn the_receiver_may_name_a_later_time_and_the_last_attempt_is_the_last() {
+        assert_eq!(verdict(503, Some("120"), 0).1, NextStep::RetryAt(MADE_AT + 120_500));
+        assert_eq!(verdict(503, Some("soon"), 0).1, SOON);
+        assert_eq!(verdict(503, Some("1"), 0).1, SOON, "not earlier");
         assert_eq!(verdict(500, None, 11).1, NextStep::GiveUp);
     }
 }

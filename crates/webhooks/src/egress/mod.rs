@@ -26,7 +26,7 @@ use tokio_rustls::TlsConnector;
 use address::ForbiddenAddress;
 pub(crate) use connection::{Answer, Connection};
 pub use target::{Insecure, UrlFault};
-pub(crate) use target::{Security, Target, TargetHost};
+pub(crate) use target::{Security, Target, TargetHost, USUAL_PORTS};
 
 /// For each step of getting through to a receiver. All of an attempt together has its own bound.
 const DNS_PATIENCE: Duration = Duration::from_secs(4);
@@ -39,7 +39,10 @@ const ADDRESSES_TRIED: usize = 3;
 
 #[derive(Debug, Clone, Default)]
 pub struct EgressConfig {
+    /// Where it is allowed, so is every port.
     pub insecure: Insecure,
+    /// The ports that messages may go to; None: the usual ones.
+    pub ports: Option<Vec<u16>>,
     /// A file with certificates of authorities that are trusted beside the usual ones.
     pub ca_file: Option<PathBuf>,
     /// The name server to ask; None: those of the system.
@@ -65,12 +68,9 @@ pub enum EgressError {
 pub(crate) enum SendFault {
     #[error("the URL {0}")]
     Url(#[from] UrlFault),
-    #[error("nothing is sent there: {0}")]
-    Forbidden(#[from] ForbiddenAddress),
-    #[error("the name cannot be resolved")]
-    NoSuchName,
-    #[error("the name was not resolved in time")]
-    DnsTimeout,
+    /// One text for all that can be wrong with a host, as for a URL.
+    #[error("nothing is sent there: the host cannot be looked up, or has an address that is not public")]
+    Host,
     #[error("no connection: {0}")]
     Connect(std::io::Error),
     #[error("no connection in time")]
@@ -89,6 +89,7 @@ pub(crate) enum SendFault {
 
 pub struct Egress {
     insecure: Insecure,
+    ports: Vec<u16>,
     resolver: TokioResolver,
     tls: TlsConnector,
 }
@@ -103,28 +104,33 @@ impl Egress {
     /// # Errors
     /// When the certificates that are to be trusted cannot be read.
     pub fn new(config: &EgressConfig) -> Result<Self, EgressError> {
-        Ok(Self { insecure: config.insecure, resolver: resolver(config.dns_server)?, tls: tls(config)? })
+        let mut ports = config.ports.clone().unwrap_or_else(|| USUAL_PORTS.to_vec());
+        ports.sort_unstable();
+        ports.dedup();
+        Ok(Self { insecure: config.insecure, ports, resolver: resolver(config.dns_server)?, tls: tls(config)? })
     }
 
     /// Says whether an owner may give this URL.
     ///
     /// # Errors
-    /// When it is no https URL, or leads to an address that is not public.
+    /// When it is no https URL, names a port that is not allowed, or a host that leads nowhere or to an address that is not
+    /// public. Which of the last two it is, is not said: that would tell strangers about names inside.
     pub async fn check(&self, url: &str) -> Result<(), UrlFault> {
         let target = self.target(url)?;
         let TargetHost::Name(name) = &target.host else { return Ok(()) };
-        match timeout(REGISTRATION_PATIENCE, self.look_up(name)).await {
-            Ok(Ok(addresses)) => Ok(self.judge_all(&addresses)?),
-            // It leads nowhere yet. Before each message it is looked up and judged again.
-            Ok(Err(_)) | Err(_) => Ok(()),
-        }
+        let addresses = timeout(REGISTRATION_PATIENCE, self.look_up(name)).await;
+        let addresses = addresses.map_err(|_| UrlFault::Host)?.map_err(|_| UrlFault::Host)?;
+        self.judge_all(&addresses).map_err(|forbidden| refuse(name, forbidden))
     }
 
-    /// Reads a URL, and judges its address if it names one.
+    /// Reads a URL, and judges its port, and its address if it names one.
     pub(crate) fn target(&self, url: &str) -> Result<Target, UrlFault> {
         let target = Target::parse(url, self.insecure)?;
         if let TargetHost::Address(address) = target.host {
-            self.judge(address)?;
+            self.judge(address).map_err(|forbidden| refuse(url, forbidden))?;
+        }
+        if self.insecure == Insecure::Refused && !self.ports.contains(&target.port) {
+            return Err(UrlFault::Port(self.ports.clone()));
         }
         Ok(target)
     }
@@ -134,11 +140,14 @@ impl Egress {
         let addresses = match &target.host {
             TargetHost::Address(address) => vec![*address],
             TargetHost::Name(name) => {
-                timeout(DNS_PATIENCE, self.look_up(name)).await.map_err(|_| SendFault::DnsTimeout)??
+                timeout(DNS_PATIENCE, self.look_up(name)).await.map_err(|_| SendFault::Host)??
             }
         };
-        self.judge_all(&addresses)?;
-        let mut fault = SendFault::NoSuchName;
+        self.judge_all(&addresses).map_err(|forbidden| {
+            refuse(&target.authority, forbidden);
+            SendFault::Host
+        })?;
+        let mut fault = SendFault::Host;
         for address in addresses.into_iter().take(ADDRESSES_TRIED) {
             match timeout(CONNECT_PATIENCE, TcpStream::connect((address, target.port))).await {
                 Ok(Ok(stream)) => return self.secure(stream, target).await,
@@ -157,7 +166,7 @@ impl Egress {
         }
         let name = match &target.host {
             TargetHost::Name(name) => rustls::pki_types::ServerName::try_from(name.trim_end_matches('.').to_owned())
-                .map_err(|_| SendFault::NoSuchName)?,
+                .map_err(|_| SendFault::Host)?,
             TargetHost::Address(address) => rustls::pki_types::ServerName::from(*address),
         };
         match timeout(TLS_PATIENCE, self.tls.connect(name, stream)).await {
@@ -170,9 +179,9 @@ impl Egress {
     async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, SendFault> {
         // With a dot at the end no search list of the system is gone through.
         let absolute = format!("{}.", name.trim_end_matches('.'));
-        let found = self.resolver.lookup_ip(absolute).await.map_err(|_| SendFault::NoSuchName)?;
+        let found = self.resolver.lookup_ip(absolute).await.map_err(|_| SendFault::Host)?;
         let addresses: Vec<IpAddr> = found.iter().collect();
-        if addresses.is_empty() { Err(SendFault::NoSuchName) } else { Ok(addresses) }
+        if addresses.is_empty() { Err(SendFault::Host) } else { Ok(addresses) }
     }
 
     /// One bad address spoils a name: whoever mixes them is up to something, or has made a mistake.
@@ -199,6 +208,12 @@ impl Egress {
     fn is_opened(&self, address: IpAddr) -> bool {
         self.insecure == Insecure::Allowed && address.to_canonical().is_loopback()
     }
+}
+
+/// The operator may know what a host leads to; whoever gave it may not.
+fn refuse(host: &str, forbidden: ForbiddenAddress) -> UrlFault {
+    tracing::debug!(host, %forbidden, "a receiver's address is not public");
+    UrlFault::Host
 }
 
 fn resolver(server: Option<SocketAddr>) -> Result<TokioResolver, EgressError> {
@@ -278,8 +293,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_leads_nowhere_yet_may_be_registered() {
-        assert_eq!(egress(Insecure::Refused).check("https://receiver.invalid/hook").await, Ok(()));
+    async fn a_name_that_leads_nowhere_is_refused_as_a_private_address_is() {
+        let (nowhere, private) = ("https://receiver.invalid/hook", "https://10.0.0.1/hook");
+        assert_eq!(egress(Insecure::Refused).check(nowhere).await, Err(UrlFault::Host));
+        assert_eq!(egress(Insecure::Refused).check(private).await, Err(UrlFault::Host));
+    }
+
+    #[tokio::test]
+    async fn messages_go_to_the_ports_that_are_allowed() {
+        let ports = |ports: Option<Vec<u16>>, insecure| {
+            let config = EgressConfig { insecure, ports, ..EgressConfig::default() };
+            let egress = Egress::new(&config).unwrap();
+            [80, 443, 8_443].map(|port| egress.target(&format!("https://93.184.215.14:{port}/")).is_ok())
+        };
+        assert_eq!(ports(None, Insecure::Refused), [true, true, false]);
+        assert_eq!(ports(Some(vec![8_443, 443]), Insecure::Refused), [false, true, true]);
+        assert_eq!(ports(None, Insecure::Allowed), [true, true, true]);
+        let text = UrlFault::Port(vec![80, 443]).to_string();
+        assert_eq!(text, "must use port 80 or 443: the operator allows no other");
     }
 
     #[test]

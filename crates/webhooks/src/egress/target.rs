@@ -2,8 +2,6 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use super::address::ForbiddenAddress;
-
 const LONGEST_URL: usize = 2_048;
 
 /// Why a URL is not taken as a receiver's.
@@ -21,9 +19,15 @@ pub enum UrlFault {
     NoHost,
     #[error("must not name port 0")]
     PortZero,
-    #[error("must lead to a public address: {0}")]
-    Forbidden(#[from] ForbiddenAddress),
+    #[error("must use port {}: the operator allows no other", .0.iter().map(u16::to_string).collect::<Vec<_>>().join(" or "))]
+    Port(Vec<u16>),
+    /// One text for all that can be wrong with a host: which of it is wrong tells about the network of the service.
+    #[error("must name a host that can be looked up and has public addresses only")]
+    Host,
 }
+
+/// The ports that messages go to if the operator says nothing else.
+pub(crate) const USUAL_PORTS: [u16; 2] = [80, 443];
 
 /// What is opened for trials beside https and public addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -11,6 +11,8 @@ async fn health_tells_where_the_index_and_the_node_are() {
     for path in ["/health", "/health/live", "/health/ready"] {
         let answer = explorer.get(path).await;
         assert_eq!(answer.header("cache-control"), "no-store");
+        let running = |name: &str| json!({ "name": name, "state": "running", "restarts": 0 });
+        let tasks = ["key-uses", "webhook-dispatcher", "webhook-housekeeping", "webhook-matcher"].map(running);
         let expected = json!({
             "status": "ok",
             "live": true,
@@ -20,6 +22,8 @@ async fn health_tells_where_the_index_and_the_node_are() {
             "nodeHead": 1,
             "lag": 0,
             "nodeReachable": true,
+            "tasks": tasks,
+            "webhooks": {"count": 0, "pending": 0, "dropped": 0},
         });
         assert_eq!(answer.ok(), expected, "{path}");
     }

@@ -7,12 +7,14 @@ use std::{
 };
 
 use alloy_primitives::{TxKind, U256};
-use domain::{Bytes, DeliveryId, EventKind, NewDelivery};
-use store::{Matches, WebhookRecords};
+use domain::{Bytes, DeliveryId, EventKind};
+use store::{MatchedBlock, Matches, NewEvent, Part, Recipient, WebhookLimits, WebhookRecords};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use super::{launch, register};
-use crate::support::{DevNode, client::http_client, eventually, receiver::Receiver, stage::plain};
+use crate::support::{
+    DevNode, client::http_client, eventually, explorer::DataFolder, receiver::Receiver, stage::plain,
+};
 
 const QUEUED: u64 = 100_000;
 const BARE: u32 = 20_000;
@@ -21,21 +23,24 @@ const AT_ONCE: u32 = 4;
 /// Puts many messages into the queue of a webhook, as many blocks would.
 async fn fill(data: &std::path::Path, webhook: u64) {
     let store = EmbeddedStore::open(data, StoreOptions::default()).unwrap();
-    let records = store.webhook_records();
+    let limits = WebhookLimits { pending_per_webhook: QUEUED, ..WebhookLimits::default() };
+    let records = store.webhook_records().with_limits(limits);
     let now = crate::support::key_request::now();
     for start in (0..QUEUED).step_by(10_000) {
-        let deliveries = (start..start + 10_000).map(|number| {
+        let events = (start..start + 10_000).map(|number| {
             let mut id = [0; 16];
             id[8..].copy_from_slice(&number.to_be_bytes());
             let body = Bytes::from(format!(r#"{{"event":"tx","number":{number}}}"#).into_bytes());
-            NewDelivery { webhook, id: DeliveryId::new(id), kind: EventKind::Tx, place: None, body }
+            let recipients = vec![Recipient { webhook, id: DeliveryId::new(id) }];
+            NewEvent { kind: EventKind::Tx, place: None, body, recipients }
         });
         let cursor = records.find_cursor().await.unwrap();
         let matches = Matches {
             version: records.watch_list().await.unwrap().version,
             from: cursor,
-            blocks: cursor.into_iter().collect(),
-            deliveries: deliveries.collect(),
+            blocks: cursor.into_iter().map(|block| MatchedBlock { block, known_to: webhook }).collect(),
+            events: events.collect(),
+            part: Part::Last,
         };
         records.enqueue_matches(matches, now).await.unwrap();
     }
@@ -61,7 +66,14 @@ async fn bare_posts(url: &str) -> f64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_thousand_messages_wait_for_a_dead_receiver_and_delay_nobody() {
     let node = DevNode::start().await;
-    let explorer = launch(&node.url()).start().await;
+    let start = async |data: Option<DataFolder>| {
+        let launch = launch(&node.url()).argument("--webhook-pending", QUEUED);
+        match data {
+            Some(data) => launch.on(&data).start().await,
+            None => launch.start().await,
+        }
+    };
+    let explorer = start(None).await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     // Nobody listens there yet.
@@ -79,7 +91,7 @@ async fn a_hundred_thousand_messages_wait_for_a_dead_receiver_and_delay_nobody()
     let path = data.path().to_owned();
     fill(&path, hook.id).await;
 
-    let explorer = launch(&node.url()).on(&data).start().await;
+    let explorer = start(Some(data)).await;
     node.wait_for(&explorer).await;
     for round in 2..12 {
         let begun = Instant::now();
@@ -95,7 +107,7 @@ async fn a_hundred_thousand_messages_wait_for_a_dead_receiver_and_delay_nobody()
 
     // It is killed once more, and comes back, and so does the receiver.
     let data = explorer.kill();
-    let explorer = launch(&node.url()).on(&data).start().await;
+    let explorer = start(Some(data)).await;
     let revived = Receiver::at(dead).await;
     let begun = Instant::now();
     let mut last = (0, Instant::now());

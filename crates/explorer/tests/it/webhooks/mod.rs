@@ -6,7 +6,7 @@ mod crash;
 mod crowd;
 mod delivery;
 mod documented;
-mod egress;
+pub(crate) mod egress;
 mod events;
 mod owners;
 mod reorgs;
@@ -19,18 +19,18 @@ use crate::support::{
 };
 
 /// An explorer that sends to this machine, and lets everybody make webhooks.
-fn launch(rpc: &str) -> Launch {
+pub(crate) fn launch(rpc: &str) -> Launch {
     Launch::run(rpc).argument("--owner-access", "open").variable("EXPLORER_WEBHOOK_ALLOW_INSECURE", "true")
 }
 
 /// A webhook, and what its messages are verified with.
 #[derive(Debug, Clone)]
-struct Hook {
-    id: u64,
-    secret: String,
+pub(crate) struct Hook {
+    pub(crate) id: u64,
+    pub(crate) secret: String,
 }
 
-async fn send(client: &Client, method: &str, path: &str, body: Option<Value>) -> Answer {
+pub(crate) async fn send(client: &Client, method: &str, path: &str, body: Option<Value>) -> Answer {
     let mut request = client.request(method, path);
     if let Some(body) = body {
         request = request.header("Content-Type", "application/json").body(body.to_string());
@@ -38,7 +38,7 @@ async fn send(client: &Client, method: &str, path: &str, body: Option<Value>) ->
     client.send(request).await
 }
 
-async fn register(explorer: &TestExplorer, url: &str, watched: &str, events: &[&str]) -> Hook {
+pub(crate) async fn register(explorer: &TestExplorer, url: &str, watched: &str, events: &[&str]) -> Hook {
     // Everybody has twenty at most: the watched address owns its own.
     let body = json!({ "ownerAddress": watched, "url": url, "watchAddress": watched, "eventTypes": events });
     let answer = send(explorer.client(), "POST", "/api/v1/webhooks", Some(body)).await;
@@ -47,26 +47,26 @@ async fn register(explorer: &TestExplorer, url: &str, watched: &str, events: &[&
 }
 
 impl Hook {
-    fn path(&self, rest: &str) -> String {
+    pub(crate) fn path(&self, rest: &str) -> String {
         format!("/api/v1/webhooks/{}{rest}", self.id)
     }
 
-    async fn patch(&self, explorer: &TestExplorer, change: Value) -> Value {
+    pub(crate) async fn patch(&self, explorer: &TestExplorer, change: Value) -> Value {
         send(explorer.client(), "PATCH", &self.path(""), Some(change)).await.ok()
     }
 
-    async fn ping(&self, explorer: &TestExplorer) -> String {
+    pub(crate) async fn ping(&self, explorer: &TestExplorer) -> String {
         let answer = send(explorer.client(), "POST", &self.path("/ping"), None).await;
         assert_eq!(answer.status, 202, "{}", answer.json);
         answer.json["deliveryId"].as_str().unwrap().to_owned()
     }
 
-    async fn deliveries(&self, explorer: &TestExplorer) -> Vec<Value> {
+    pub(crate) async fn deliveries(&self, explorer: &TestExplorer) -> Vec<Value> {
         let list = explorer.json(&self.path("/deliveries?limit=100")).await;
         list["deliveries"].as_array().unwrap().clone()
     }
 
-    async fn listed(&self, explorer: &TestExplorer, owner: &str) -> Value {
+    pub(crate) async fn listed(&self, explorer: &TestExplorer, owner: &str) -> Value {
         let list = explorer.json(&format!("/api/v1/webhooks?owner={owner}")).await;
         let webhooks = list["webhooks"].as_array().unwrap();
         webhooks.iter().find(|webhook| webhook["id"] == self.id).unwrap_or_else(|| panic!("{list}")).clone()

@@ -1,0 +1,146 @@
+//! Long tasks that nobody waits for: one that ends or panics is logged, counted, shown in `/health`, and started again.
+
+use std::fmt;
+use std::future::Future;
+use std::time::Duration;
+
+use domain::{TaskState, TaskStatus};
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinHandle};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// A task that ran for so long before it failed begins with the shortest pause again.
+const STEADY: Duration = Duration::from_secs(300);
+
+/// Starts tasks, and watches over them until it is told to stop.
+#[derive(Clone)]
+pub(crate) struct Supervisor {
+    cancel: CancellationToken,
+    board: watch::Sender<Vec<TaskStatus>>,
+}
+
+impl Supervisor {
+    pub(crate) fn new(cancel: CancellationToken) -> Self {
+        Self { cancel, board: watch::Sender::new(Vec::new()) }
+    }
+
+    /// How the tasks are doing, by name.
+    pub(crate) fn tasks(&self) -> watch::Receiver<Vec<TaskStatus>> {
+        self.board.subscribe()
+    }
+
+    /// Runs a task until everything stops. `start` is called for each new start; the task must end soon after the token is
+    /// cancelled, and not before. The handle ends when the task has ended.
+    pub(crate) fn spawn<F>(
+        &self,
+        name: &'static str,
+        start: impl Fn(CancellationToken) -> F + Send + 'static,
+    ) -> JoinHandle<()>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let Self { cancel, board } = self.clone();
+        set(&board, TaskStatus { name, state: TaskState::Running, restarts: 0 });
+        tokio::spawn(async move {
+            let (mut restarts, mut pause) = (0_u32, FIRST_PAUSE);
+            loop {
+                let begun = Instant::now();
+                // A task of its own: a panic ends it alone.
+                let ended = tokio::spawn(start(cancel.clone())).await;
+                if cancel.is_cancelled() {
+                    return;
+                }
+                if begun.elapsed() >= STEADY {
+                    pause = FIRST_PAUSE;
+                }
+                restarts = restarts.saturating_add(1);
+                let (reason, seconds) = (Ended(&ended), pause.as_secs());
+                tracing::error!(task = name, %reason, restarts, seconds, "a background task ended; it is started again");
+                set(&board, TaskStatus { name, state: TaskState::Restarting, restarts });
+                if cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                    return;
+                }
+                pause = (pause * 2).min(LONGEST_PAUSE);
+                set(&board, TaskStatus { name, state: TaskState::Running, restarts });
+            }
+        })
+    }
+}
+
+fn set(board: &watch::Sender<Vec<TaskStatus>>, task: TaskStatus) {
+    board.send_modify(|tasks| match tasks.binary_search_by_key(&task.name, |known| known.name) {
+        Ok(place) => tasks[place] = task,
+        Err(place) => tasks.insert(place, task),
+    });
+}
+
+/// Why a task ended.
+struct Ended<'a>(&'a Result<(), JoinError>);
+
+impl fmt::Display for Ended<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Ok(()) => f.write_str("it returned"),
+            Err(error) => error.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    async fn until(board: &mut watch::Receiver<Vec<TaskStatus>>, state: TaskState, restarts: u32) {
+        let seen = |tasks: &Vec<TaskStatus>| tasks.iter().any(|task| (task.state, task.restarts) == (state, restarts));
+        board.wait_for(seen).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_that_panics_or_returns_is_started_again_and_shown() {
+        let cancel = CancellationToken::new();
+        let supervisor = Supervisor::new(cancel.clone());
+        let starts = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&starts);
+        let begun = Instant::now();
+        let handle = supervisor.spawn("brittle", move |cancel| {
+            let start = counted.fetch_add(1, Ordering::SeqCst);
+            async move {
+                match start {
+                    0 => panic!("on purpose"),
+                    1 => {}
+                    _ => cancel.cancelled().await,
+                }
+            }
+        });
+        let mut board = supervisor.tasks();
+        until(&mut board, TaskState::Restarting, 1).await;
+        until(&mut board, TaskState::Restarting, 2).await;
+        until(&mut board, TaskState::Running, 2).await;
+        assert_eq!(starts.load(Ordering::SeqCst), 2, "the third start follows the pause");
+        assert_eq!(begun.elapsed().as_secs(), 3, "a second, then two");
+        tokio::time::sleep(Duration::from_secs(3_600)).await;
+        assert_eq!(starts.load(Ordering::SeqCst), 3);
+        cancel.cancel();
+        handle.await.unwrap();
+        assert_eq!(board.borrow()[0].restarts, 2, "an end that was asked for is none to be counted");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tasks_stand_in_order_and_a_pause_ends_with_the_service() {
+        let cancel = CancellationToken::new();
+        let supervisor = Supervisor::new(cancel.clone());
+        let quick = supervisor.spawn("b", |_| async {});
+        let steady = supervisor.spawn("a", |cancel| async move { cancel.cancelled().await });
+        until(&mut supervisor.tasks(), TaskState::Restarting, 1).await;
+        assert_eq!(supervisor.tasks().borrow().iter().map(|task| task.name).collect::<Vec<_>>(), ["a", "b"]);
+        cancel.cancel();
+        quick.await.unwrap();
+        steady.await.unwrap();
+    }
+}

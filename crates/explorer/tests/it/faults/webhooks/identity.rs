@@ -1,0 +1,147 @@
+//! A fact has one id for ever, however often its block leaves the chain and comes back.
+
+use std::collections::BTreeSet;
+
+use alloy_primitives::{TxKind, U256};
+use devchain::DevChain;
+use serde_json::Value;
+
+use super::branches::ForkedNode;
+use crate::{
+    support::{
+        TestExplorer, eventually,
+        receiver::{Manner, Received, Receiver},
+        stage::plain,
+    },
+    webhooks::{Hook, launch, register},
+};
+
+fn pay(chain: &DevChain) -> String {
+    let bob = chain.accounts()[1].address();
+    let hash = chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
+    chain.mine(None);
+    hash.to_string()
+}
+
+async fn wait_until_delivered(explorer: &TestExplorer, hook: &Hook, count: usize) {
+    eventually("the successes", async || {
+        let deliveries = hook.deliveries(explorer).await;
+        let delivered = deliveries.iter().filter(|delivery| delivery["status"] == "delivered").count();
+        (delivered >= count).then_some(())
+    })
+    .await;
+}
+
+fn of_kind<'a>(messages: &'a [Received], kind: &str) -> Vec<&'a Received> {
+    messages.iter().filter(|message| message.header("x-explorer-event") == kind).collect()
+}
+
+fn ids(messages: &[&Received]) -> BTreeSet<String> {
+    messages.iter().map(|message| message.id().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_same_block_included_again_is_credited_once_by_id() {
+    let node = ForkedNode::start().await;
+    let explorer = launch(&node.url()).start().await;
+    node.wait_for(&explorer).await;
+    let receiver = Receiver::start().await;
+    let bob = plain(node.first.accounts()[1].address());
+    let plain_hook = register(&explorer, &receiver.url("/plain"), &bob, &["tx"]).await;
+    let asking = register(&explorer, &receiver.url("/asking"), &bob, &["tx", "removed"]).await;
+    pay(&node.first);
+    for hook in [&plain_hook, &asking] {
+        wait_until_delivered(&explorer, hook, 1).await;
+    }
+
+    node.switch_to_second();
+    node.wait_for(&explorer).await;
+    wait_until_delivered(&explorer, &asking, 2).await;
+    node.switch_back();
+    node.wait_for(&explorer).await;
+    wait_until_delivered(&explorer, &asking, 3).await;
+    receiver.expect_silence("/asking", 3).await;
+
+    // Who hears of removals is told again: the same event, and that it is for the second time.
+    let all = receiver.at_path("/asking");
+    let (told, removed) = (of_kind(&all, "tx"), of_kind(&all, "removed"));
+    assert_eq!((told.len(), removed.len()), (2, 1), "{all:?}");
+    assert_eq!(ids(&told).len(), 1, "the same transaction in the same block is the same event: {told:?}");
+    assert_eq!(told[0].header("webhook-id"), told[1].header("webhook-id"));
+    assert_eq!(told[0].json()["data"], told[1].json()["data"]);
+    let inclusions: Vec<Value> = told.iter().map(|message| message.json()["inclusion"].clone()).collect();
+    assert_eq!(inclusions, [Value::Null, Value::from(2)]);
+    assert_eq!(removed[0].json()["data"]["removedDelivery"], told[0].id());
+
+    // Who does not has heard it before, and was never told otherwise.
+    receiver.expect_silence("/plain", 1).await;
+
+    // It leaves once more: the removal is the same event again too.
+    node.switch_to_second();
+    node.wait_for(&explorer).await;
+    wait_until_delivered(&explorer, &asking, 4).await;
+    let all = receiver.at_path("/asking");
+    let removed = of_kind(&all, "removed");
+    assert_eq!((removed.len(), ids(&removed).len()), (2, 1), "{removed:?}");
+    assert_eq!(removed[1].json()["inclusion"], 2);
+}
+
+#[tokio::test]
+async fn what_was_cancelled_is_sent_with_its_id_when_its_block_comes_back() {
+    let node = ForkedNode::start().await;
+    let explorer = launch(&node.url()).start().await;
+    node.wait_for(&explorer).await;
+    let receiver = Receiver::start().await;
+    receiver.behave("/hook", Manner::Answer(500));
+    let bob = plain(node.first.accounts()[1].address());
+    let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx"]).await;
+    pay(&node.first);
+    eventually("the failure", async || {
+        (hook.deliveries(&explorer).await.first()?["attemptCount"] == 1).then_some(())
+    })
+    .await;
+    node.switch_to_second();
+    eventually("the cancellation", async || {
+        (hook.deliveries(&explorer).await[0]["status"] == "cancelled").then_some(())
+    })
+    .await;
+    receiver.behave("/hook", Manner::Answer(200));
+    node.switch_back();
+    wait_until_delivered(&explorer, &hook, 1).await;
+    let all = receiver.at_path("/hook");
+    assert_eq!(ids(&all.iter().collect::<Vec<_>>()).len(), 1, "{all:?}");
+    assert_eq!(all.last().unwrap().json()["inclusion"], 2);
+}
+
+#[tokio::test]
+async fn blocks_older_than_the_webhook_are_not_told_when_they_come_back() {
+    let node = ForkedNode::start().await;
+    let explorer = launch(&node.url()).start().await;
+    let before = pay(&node.first);
+    node.first.mine(None);
+    node.wait_for(&explorer).await;
+    let receiver = Receiver::start().await;
+    let bob = plain(node.first.accounts()[1].address());
+    let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx"]).await;
+    // The cursor goes back behind the block at which the webhook was made.
+    node.switch_to_second();
+    node.wait_for(&explorer).await;
+    node.switch_back();
+    let after = pay(&node.first);
+    node.wait_for(&explorer).await;
+    wait_until_delivered(&explorer, &hook, 1).await;
+    receiver.expect_silence("/hook", 1).await;
+    let told: Vec<Value> = receiver.all().iter().map(|message| message.json()["data"]["hash"].clone()).collect();
+    assert_eq!(told, [after], "not {before}, which is older than the webhook");
+
+    // What another branch brings is new, whatever its number.
+    let other = ForkedNode::start().await;
+    let explorer = launch(&other.url()).start().await;
+    other.first.mine(None);
+    other.wait_for(&explorer).await;
+    let hook = register(&explorer, &receiver.url("/new"), &bob, &["tx"]).await;
+    let new = pay(&other.second);
+    other.switch_to_second();
+    wait_until_delivered(&explorer, &hook, 1).await;
+    assert_eq!(receiver.at_path("/new")[0].json()["data"]["hash"], new);
+}

@@ -1,0 +1,95 @@
+//! What one owner asks for has bounds, and what is dropped at a bound is told.
+
+use alloy_primitives::{TxKind, U256};
+use serde_json::{Value, json};
+
+use crate::{
+    support::{
+        DevNode, TestExplorer,
+        client::Answer,
+        eventually,
+        receiver::{Manner, Receiver},
+        stage::plain,
+    },
+    webhooks::{launch, register, send},
+};
+
+const BOUND: usize = 40;
+const PAYMENTS: usize = 100;
+
+#[tokio::test]
+async fn beyond_the_bound_the_oldest_messages_are_dropped_and_the_next_success_says_how_many() {
+    let node = DevNode::start().await;
+    let explorer = launch(&node.url()).argument("--webhook-pending", BOUND).start().await;
+    node.wait_for(&explorer).await;
+    let receiver = Receiver::start().await;
+    receiver.behave("/hook", Manner::Answer(500));
+    let bob = node.account(1);
+    let hook = register(&explorer, &receiver.url("/hook"), &plain(bob), &["tx"]).await;
+    for number in 1..=PAYMENTS {
+        node.chain.send(0, TxKind::Call(bob), U256::from(number), []).unwrap();
+        if number % 10 == 0 {
+            node.chain.mine(None);
+        }
+    }
+    let listed = eventually("the drops", async || {
+        let listed = hook.listed(&explorer, &plain(bob)).await;
+        (listed["droppedCount"] == PAYMENTS - BOUND).then_some(listed)
+    })
+    .await;
+    assert_eq!(listed["pendingCount"], BOUND, "{listed}");
+    assert_eq!(hook.deliveries(&explorer).await.len(), BOUND);
+    let health = explorer.json("/health").await;
+    assert_eq!((&health["webhooks"]["pending"], &health["webhooks"]["dropped"]), (&json!(BOUND), &json!(PAYMENTS - BOUND)));
+
+    let before = receiver.count();
+    receiver.behave("/hook", Manner::Answer(200));
+    // A new start: the receiver is trusted again.
+    hook.patch(&explorer, json!({ "active": true })).await;
+    let told = eventually("the rest", async || {
+        let told = receiver.after(before);
+        (told.len() >= BOUND).then_some(told)
+    })
+    .await;
+    let mut values: Vec<usize> =
+        told.iter().map(|message| message.json()["data"]["value"].as_str().unwrap().parse().unwrap()).collect();
+    values.sort_unstable();
+    assert_eq!(values, (PAYMENTS - BOUND + 1..=PAYMENTS).collect::<Vec<_>>(), "the newest are kept");
+    assert_eq!(told[0].header("x-explorer-dropped"), (PAYMENTS - BOUND).to_string());
+    assert!(!told[BOUND - 1].headers.contains_key("x-explorer-dropped"), "it is said until it is heard");
+    eventually("an empty queue", async || {
+        let listed = hook.listed(&explorer, &plain(bob)).await;
+        (listed["pendingCount"] == 0 && listed["droppedCount"] == PAYMENTS - BOUND).then_some(())
+    })
+    .await;
+}
+
+async fn try_to_register(explorer: &TestExplorer, owner: usize, watched: usize) -> Answer {
+    let (owner, watched) = (format!("0x{owner:040x}"), format!("0x{watched:040x}"));
+    let body = json!({ "ownerAddress": owner, "url": "http://127.0.0.1:9/", "watchAddress": watched });
+    send(explorer.client(), "POST", "/api/v1/webhooks", Some(body)).await
+}
+
+#[tokio::test]
+async fn webhooks_of_one_address_and_of_all_have_a_bound() {
+    let node = DevNode::start().await;
+    let launch = launch(&node.url()).argument("--webhook-limit", 4).argument("--webhook-limit-per-address", 2);
+    let explorer = launch.start().await;
+    for owner in 1..=2 {
+        assert_eq!(try_to_register(&explorer, owner, 1).await.status, 201);
+    }
+    let beyond = try_to_register(&explorer, 3, 1).await;
+    assert_eq!((beyond.status, &beyond.json["code"]), (409, &json!("watched_address_full")), "{}", beyond.json);
+    let last = try_to_register(&explorer, 3, 2).await;
+    assert_eq!(try_to_register(&explorer, 4, 3).await.status, 201);
+    let beyond = try_to_register(&explorer, 5, 4).await;
+    assert_eq!((beyond.status, &beyond.json["code"]), (503, &json!("webhooks_full")), "{}", beyond.json);
+    assert!(!beyond.header("retry-after").is_empty());
+    let health = explorer.json("/health").await;
+    assert_eq!(health["webhooks"]["count"], 4);
+    // One goes, and another may come.
+    let path = format!("/api/v1/webhooks/{}", last.json["id"]);
+    send(explorer.client(), "DELETE", &path, None).await.ok();
+    assert_eq!(try_to_register(&explorer, 5, 4).await.status, 201);
+    assert_eq!(explorer.json("/health").await["webhooks"]["dropped"], Value::from(0));
+}

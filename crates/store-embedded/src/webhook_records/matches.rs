@@ -1,0 +1,284 @@
+//! What follows from blocks: messages queued while they stand, taken back when they leave.
+
+use std::collections::{BTreeMap, HashSet};
+
+use domain::{B256, BlockNumber, BlockRef, DeliveryNumber, DeliveryStatus, NewDelivery, UnixMillis, WebhookId};
+use store::{
+    MatchedBlock, Matches, NewEvent, Orphaning, Part, REMEMBERED_BLOCKS, Recipient, Removal, RetractedPiece,
+    RetractedPlace, Retraction, StoreError,
+};
+
+use super::change::{Change, varint};
+use super::deliveries::tells_of_block;
+use super::read;
+use super::rows;
+use crate::codec::{RowReader, RowWriter};
+use crate::engine::View;
+use crate::keys::{Key, Table, deliveries_in_block_key};
+
+impl Change<'_> {
+    pub(super) fn enqueue_matches(&mut self, matches: Matches, now: UnixMillis) -> Result<(), StoreError> {
+        let seen = self.note_blocks(&matches.blocks)?;
+        self.enqueue_events(matches.events, &seen, now)?;
+        if matches.part == Part::Last
+            && let Some(cursor) = matches.blocks.last()
+        {
+            self.put_cursor(&cursor.block);
+            self.forget_blocks(cursor.block.number.saturating_sub(REMEMBERED_BLOCKS))?;
+        }
+        Ok(())
+    }
+
+    /// Notes the blocks; gives those of which something may have been queued before.
+    fn note_blocks(&mut self, blocks: &[MatchedBlock]) -> Result<HashSet<B256>, StoreError> {
+        let mut seen = HashSet::new();
+        for matched in blocks {
+            let block = matched.block;
+            let begun = self.view.get(Table::MatchedBlock, &Key::block(block.number))?;
+            if begun.is_some_and(|row| row.starts_with(block.hash.as_slice())) {
+                seen.insert(block.hash);
+                continue;
+            }
+            let orphaning = read::find_orphaning(self.view, &block)?;
+            if orphaning.is_some() {
+                seen.insert(block.hash);
+            }
+            let known_to = orphaning.map_or(matched.known_to, |orphaning| orphaning.known_to);
+            let row = read::write_matched_block(&MatchedBlock { block, known_to });
+            self.batch.put(Table::MatchedBlock, &Key::block(block.number), row);
+        }
+        Ok(seen)
+    }
+
+    fn enqueue_events(
+        &mut self,
+        events: Vec<NewEvent>,
+        seen: &HashSet<B256>,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        let mut new: Vec<(usize, Recipient)> = Vec::new();
+        for (place, event) in events.iter().enumerate() {
+            let block = event.place.map(|place| place.block);
+            for recipient in &event.recipients {
+                let again = block.filter(|block| seen.contains(&block.hash));
+                if let Some(block) = again
+                    && self.stands(block.number, recipient)?
+                {
+                    continue;
+                }
+                new.push((place, *recipient));
+            }
+        }
+        let webhooks: Vec<WebhookId> = new.iter().map(|(_, recipient)| recipient.webhook).collect();
+        let left_out = self.queues.loads.too_many(&webhooks, self.limits);
+        let mut counts: BTreeMap<WebhookId, u64> = BTreeMap::new();
+        for (webhook, left_out) in webhooks.iter().zip(&left_out) {
+            let count = counts.entry(*webhook).or_default();
+            if *left_out {
+                self.log(*webhook)?.dropped.total += 1;
+            } else {
+                *count += 1;
+            }
+        }
+        self.make_room(&counts)?;
+        let mut numbers = EventNumbers::default();
+        for ((place, recipient), _) in new.into_iter().zip(left_out).filter(|(_, left_out)| !left_out) {
+            let event = &events[place];
+            let row = numbers.number(place, || self.add_event(rows::write_event(event.place, &event.body)))?;
+            let delivery = self.push(row, event.kind, recipient, now)?;
+            if let Some(place) = event.place.filter(|_| tells_of_block(event.kind)) {
+                self.note_block(place.block.number, recipient.webhook, delivery.number);
+            }
+        }
+        counts.into_keys().try_for_each(|webhook| self.shorten(webhook, now))
+    }
+
+    /// Whether a webhook was told, or is to be, and was never told otherwise. If so, the message is the block's again; if
+    /// not, its id is free for a new one.
+    fn stands(&mut self, block: BlockNumber, recipient: &Recipient) -> Result<bool, StoreError> {
+        let Some(row) = read::find_row_by_id(self.view, recipient.webhook, &recipient.id)? else { return Ok(false) };
+        let stands = !row.delivery.retracted && row.delivery.status != DeliveryStatus::Cancelled;
+        if stands {
+            self.note_block(block, recipient.webhook, row.delivery.number);
+        } else {
+            self.supersede(recipient.webhook, &recipient.id)?;
+        }
+        Ok(stands)
+    }
+
+    fn put_cursor(&mut self, cursor: &BlockRef) {
+        let mut row = RowWriter::default();
+        rows::write_block(&mut row, cursor);
+        self.batch.put(Table::WebhookMeta, &Key::name(read::CURSOR), row.finish());
+    }
+
+    /// Drops what is only needed as long as a block may leave the chain.
+    fn forget_blocks(&mut self, below: BlockNumber) -> Result<(), StoreError> {
+        let from = self.queues.pruned_below;
+        if below <= from {
+            return Ok(());
+        }
+        for table in [Table::MatchedBlock, Table::DeliveryByBlock, Table::OrphanedBlock] {
+            for row in self.view.range(table, &Key::block(from), &Key::block(below)) {
+                if let Some(key) = Key::from_slice(&row?.0) {
+                    self.batch.delete(table, &key);
+                }
+            }
+        }
+        self.queues.pruned_below = below;
+        Ok(())
+    }
+
+    pub(super) fn begin_retraction(&mut self, retraction: Retraction) -> Result<(), StoreError> {
+        let first = retraction.to.map_or(0, |to| to.number + 1);
+        for row in self.view.range_from(Table::MatchedBlock, &Key::block(first), &Key::EMPTY) {
+            let (key, row) = row?;
+            let MatchedBlock { block, known_to } = read::matched_block(&key, &row)?;
+            let before = read::find_orphaning(self.view, &block)?.unwrap_or(Orphaning { times: 0, known_to });
+            let mut row = RowWriter::default();
+            row.varint(before.times + 1);
+            row.varint(before.known_to);
+            self.batch.put(Table::OrphanedBlock, &Key::orphaned_block(&block), row.finish());
+            self.batch.delete(Table::MatchedBlock, &Key::block(block.number));
+        }
+        match retraction.to {
+            Some(to) => self.put_cursor(&to),
+            None => self.batch.delete(Table::WebhookMeta, &Key::name(read::CURSOR)),
+        }
+        for id in retraction.rebased {
+            if let Some(webhook) = self.webhook(id)? {
+                webhook.after = retraction.rebase_to;
+            }
+        }
+        self.queues.pruned_below = self.queues.pruned_below.min(first);
+        let first = read::find_retracting(self.view)?.map_or(first, |earlier| earlier.min(first));
+        self.batch.put(Table::WebhookMeta, &Key::name(read::RETRACTING), varint(first));
+        self.touch_watch_list()
+    }
+
+    pub(super) fn retract(
+        &mut self,
+        removals: Vec<Removal>,
+        upto: RetractedPlace,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        let Some(first) = read::find_retracting(self.view)? else { return Ok(()) };
+        let mut removals: BTreeMap<(WebhookId, DeliveryNumber), NewDelivery> = removals
+            .into_iter()
+            .map(|removal| ((removal.delivery.webhook, removal.of), removal.delivery))
+            .collect();
+        for run in runs_from(self.view, first) {
+            let run = run?;
+            if run.place(run.first) > upto {
+                break;
+            }
+            self.batch.delete(Table::DeliveryByBlock, &Key::delivery_by_block(run.block, run.webhook, run.first));
+            let last = if run.place(run.last) > upto { upto.number } else { run.last };
+            if last < run.last {
+                let rest = Key::delivery_by_block(run.block, run.webhook, last + 1);
+                self.batch.put(Table::DeliveryByBlock, &rest, varint(run.last));
+            }
+            let oldest = self.log(run.webhook)?.first;
+            for number in run.first.max(oldest)..=last {
+                let removal = removals.remove(&(run.webhook, number));
+                self.retract_one(run.webhook, number, removal, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn retract_one(
+        &mut self,
+        webhook: WebhookId,
+        number: DeliveryNumber,
+        removal: Option<NewDelivery>,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        let Some(mut row) = read::find_row(self.view, webhook, number)? else { return Ok(()) };
+        let on_its_way = self.queues.leased(webhook, number, now).is_some();
+        if let Some(removal) = removal
+            && (on_its_way || row.delivery.was_received())
+            && self.webhook(webhook)?.is_some()
+        {
+            // It may have been taken back once before, by a message with the same id.
+            self.supersede(webhook, &removal.id)?;
+            self.push_alone(removal, now)?;
+            row.delivery.retracted = true;
+        }
+        if let DeliveryStatus::Pending { .. } = row.delivery.status {
+            self.unqueue(&row.delivery)?;
+            row.delivery.status = DeliveryStatus::Cancelled;
+        }
+        self.put(&row);
+        Ok(())
+    }
+}
+
+/// The numbers that events were given, as they come up.
+#[derive(Default)]
+struct EventNumbers {
+    last: Option<(usize, rows::EventNumber)>,
+}
+
+impl EventNumbers {
+    /// The number of an event; they come in order, so only the last is to be remembered.
+    fn number(
+        &mut self,
+        place: usize,
+        add: impl FnOnce() -> Result<rows::EventNumber, StoreError>,
+    ) -> Result<rows::EventNumber, StoreError> {
+        match self.last {
+            Some((last, number)) if last == place => Ok(number),
+            _ => {
+                let number = add()?;
+                self.last = Some((place, number));
+                Ok(number)
+            }
+        }
+    }
+}
+
+/// Deliveries that tell of one block, one after the other.
+struct BlockRun {
+    block: BlockNumber,
+    webhook: WebhookId,
+    first: DeliveryNumber,
+    last: DeliveryNumber,
+}
+
+impl BlockRun {
+    fn place(&self, number: DeliveryNumber) -> RetractedPlace {
+        RetractedPlace { block: self.block, webhook: self.webhook, number }
+    }
+}
+
+fn runs_from(view: &View, first: BlockNumber) -> impl Iterator<Item = Result<BlockRun, StoreError>> {
+    view.range_from(Table::DeliveryByBlock, &Key::block(first), &Key::EMPTY).map(|row| {
+        let (key, last) = row?;
+        let (block, webhook, first) = deliveries_in_block_key(&key);
+        Ok(BlockRun { block, webhook, first, last: RowReader::new(&last).varint()? })
+    })
+}
+
+pub(super) fn list_retracted(view: &View, limit: usize) -> Result<RetractedPiece, StoreError> {
+    let mut piece = RetractedPiece { deliveries: Vec::new(), upto: None };
+    let Some(first) = read::find_retracting(view)? else { return Ok(piece) };
+    for run in runs_from(view, first) {
+        let run = run?;
+        let oldest = read::delivery_log(view, run.webhook)?.first;
+        for number in run.first.max(oldest)..=run.last {
+            if piece.deliveries.len() == limit {
+                return Ok(piece);
+            }
+            if let Some(row) = read::find_row(view, run.webhook, number)? {
+                let event = read::event(view, row.event)?;
+                let delivery = domain::Delivery { place: event.place, ..row.delivery };
+                piece.deliveries.push((delivery, event.body));
+            }
+            piece.upto = Some(run.place(number));
+        }
+        // Also where nothing is left of a run: it is done with.
+        piece.upto = Some(run.place(run.last));
+    }
+    Ok(piece)
+}
