@@ -52,12 +52,7 @@ impl Explorer {
 
     /// The same, with further options.
     pub(crate) async fn start_with(rpc: &str, data: &Path, options: &[&str]) -> anyhow::Result<Self> {
-        Self::spawn(
-            rpc,
-            data,
-            &[&UNLIMITED, options].concat(),
-        )
-        .await
+        Self::spawn(rpc, data, &[&UNLIMITED, options].concat()).await
     }
 
     /// Starts it so that it reads every answer anew, whatever was asked before.

@@ -24,10 +24,9 @@ use crate::{
 
 pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallRefused, CompilersUnavailable, KeyConflict,
-    NeedsKey, NoArtifact, NoCode, NoList, NoRoomForWebhooks, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey, NoSuchToken,
-    NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotVerified, NotYours, TooManyVerifications,
-    Unavailable,
-    UnderWay, WebhookConflict, WebhookQuota,
+    NeedsKey, NoArtifact, NoCode, NoList, NoRoomForWebhooks, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey,
+    NoSuchToken, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotVerified, NotYours,
+    TooManyVerifications, Unavailable, UnderWay, WebhookConflict, WebhookQuota,
 };
 
 /// The name of the one way to show who one is.

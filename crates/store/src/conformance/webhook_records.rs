@@ -552,10 +552,8 @@ async fn an_event_is_the_same_when_its_block_comes_back(records: &dyn WebhookRec
         let claimed = claim(records, webhook, 1, NOW).await;
         records.record_attempts(vec![report(&claimed[0], NOW, 200, NextStep::Done)]).await.expect("record");
     }
-    let removal = || Removal {
-        of: 1,
-        delivery: NewDelivery { kind: EventKind::Removed, ..message(hook.id, 101, Some(left)) },
-    };
+    let removal =
+        || Removal { of: 1, delivery: NewDelivery { kind: EventKind::Removed, ..message(hook.id, 101, Some(left)) } };
     let statuses = async |webhook| -> Vec<(DeliveryId, DeliveryStatus)> {
         log(records, webhook).await.into_iter().map(|delivery| (delivery.id, delivery.status)).collect()
     };
@@ -629,7 +627,8 @@ async fn what_is_queued_in_pieces_is_queued_once(records: &dyn WebhookRecords) {
     assert_eq!(ids, [1, 2, 3, 4].map(|number| message(hook.id, number, None).id));
     // Of a block that was only begun, everything is taken back too.
     let begun = block(42, 1);
-    let part = Matches { part: Part::More, ..matches(records, vec![begun], vec![message(hook.id, 5, Some(begun))]).await };
+    let part =
+        Matches { part: Part::More, ..matches(records, vec![begun], vec![message(hook.id, 5, Some(begun))]).await };
     records.enqueue_matches(part, NOW).await.expect("enqueue");
     retract(records, giant, Vec::new(), NOW).await;
     let last = log(records, hook.id).await.pop().expect("delivery");

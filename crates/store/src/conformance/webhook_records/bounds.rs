@@ -105,7 +105,10 @@ async fn a_full_queue_drops_its_oldest_and_counts_them(records: &dyn WebhookReco
 async fn an_owner_and_all_together_have_a_bound(records: &dyn WebhookRecords, limits: WebhookLimits) {
     let mut at = 60;
     let mut fill = async |webhook: WebhookId, count: u64| {
-        let at = { at += 1; block(at, 1) };
+        let at = {
+            at += 1;
+            block(at, 1)
+        };
         let events = (0..count).map(|number| shared(at.number * 1_000 + number, at, &[webhook])).collect();
         enqueue_shared(records, at, events).await;
     };
