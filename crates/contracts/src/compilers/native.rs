@@ -14,7 +14,7 @@ use super::{
     watch::within,
 };
 
-const VERSION_PATIENCE: Duration = Duration::from_secs(10);
+const VERSION_PATIENCE: Duration = Duration::from_secs(30);
 /// The longest output that is read.
 const MAX_OUTPUT: u64 = 64 << 20;
 
@@ -46,7 +46,9 @@ pub(super) async fn compile(
     }
     let nowhere = config.folder.join("nowhere");
     tokio::fs::create_dir_all(&nowhere).await?;
-    let bounds = Bounds { cpu: config.time_limit, address_space: Some(config.memory_limit) };
+    // Somewhat later than we end it ourselves.
+    let bounds =
+        Bounds { cpu: config.time_limit + Duration::from_secs(5), address_space: Some(config.memory_limit) };
     let (mut process, mut stdin, stdout) = Process::start(program, &arguments, bounds, &nowhere).await?;
     let id = process.id();
     let run = async {

@@ -9,7 +9,7 @@ use tokio::{process::Command, sync::OnceCell, time::timeout};
 
 use super::CompileError;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 const WORKER: &str = include_str!("worker.js");
 const WASM_PAGE: u64 = 64 * 1024;
 

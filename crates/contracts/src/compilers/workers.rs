@@ -14,8 +14,8 @@ use super::{
     worker::Worker,
 };
 
-/// For a compiler to load. On a busy machine the old ones take seconds.
-const LOAD_TIME: Duration = Duration::from_secs(30);
+/// For a compiler to load. It takes a second; behind everything else on a busy machine, many times as long.
+const LOAD_TIME: Duration = Duration::from_secs(90);
 /// A process is replaced when it has compiled this long: what it may use of the processor is bounded over its life.
 const WORKING_LIFE: Duration = Duration::from_secs(60);
 
@@ -74,7 +74,7 @@ impl Workers {
     async fn start(&self, soljson: &Path) -> Result<Worker, CompileError> {
         let arguments = self.node.arguments(soljson).await?;
         // Several threads of Node.js count together, and so does what came before the last compilation.
-        let bounds = Bounds { cpu: 4 * (WORKING_LIFE + LOAD_TIME + self.limits.time), address_space: None };
+        let bounds = Bounds { cpu: 4 * (WORKING_LIFE + self.limits.time), address_space: None };
         let started = Process::start(self.node.program(), &arguments, bounds, Path::new("/")).await?;
         Worker::load(soljson, started).await
     }

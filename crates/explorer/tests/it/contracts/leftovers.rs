@@ -1,6 +1,6 @@
 //! Compilers end with the explorer, however it ends.
 
-use std::{collections::HashMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::{collections::HashMap, fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 
 use serde_json::json;
 
