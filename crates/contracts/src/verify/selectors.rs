@@ -200,8 +200,9 @@ pub(super) fn rank(contracts: &mut Vec<CompiledContract>, code: &[u8]) -> Rankin
     let complete = first.is_some_and(|(incomplete, _)| !incomplete);
     // Where the functions of no contract are all there, the source may be another version: then the contract with most
     // of them is the one to compare, and not its ancestors, which have no code of their own.
-    let most =
-        ranked.iter().enumerate().max_by_key(|(place, ((_, one, _), _))| (one.0.functions, std::cmp::Reverse(*place)));
+    let most = ranked.iter().enumerate().max_by_key(|(place, ((_, presence, _), contract))| {
+        (presence.0.functions, Interface::read(&contract.abi).functions.len(), std::cmp::Reverse(*place))
+    });
     let most = most.map(|(place, _)| place).filter(|place| !complete && *place >= likely);
     if let Some(most) = most {
         ranked[..=most].rotate_right(1);
@@ -298,7 +299,8 @@ mod tests {
 
     #[test]
     fn another_version_of_a_contract_goes_before_its_ancestors() {
-        let mut contracts = vec![contract("Base", &["owner"]), contract("Coin", &["totalSupply", "owner", "mint"])];
+        let mut contracts =
+            vec![contract("Base", &["totalSupply", "owner"]), contract("Coin", &["totalSupply", "owner", "mint"])];
         let ranking = rank(&mut contracts, &hex::decode(DISPATCHER).unwrap());
         assert_eq!(ranking, Ranking { likely: 2, possible: false });
         assert_eq!(contracts[0].name, "Coin");
