@@ -203,13 +203,14 @@ pub(super) fn rank(contracts: &mut Vec<CompiledContract>, code: &[u8]) -> Rankin
     let most = ranked.iter().enumerate().max_by_key(|(place, ((_, presence, _), contract))| {
         (presence.0.functions, Interface::read(&contract.abi).functions.len(), std::cmp::Reverse(*place))
     });
-    let most = most.map(|(place, _)| place).filter(|place| !complete && *place >= likely);
+    let possible = complete || dispatched.is_empty();
+    let most = most.map(|(place, _)| place).filter(|place| !possible && *place >= likely);
     if let Some(most) = most {
         ranked[..=most].rotate_right(1);
     }
     contracts.extend(ranked.into_iter().map(|(_, contract)| contract));
     let likely = likely + usize::from(most.is_some());
-    Ranking { likely, possible: complete || dispatched.is_empty() }
+    Ranking { likely, possible }
 }
 
 #[cfg(test)]
