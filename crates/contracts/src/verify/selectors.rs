@@ -162,7 +162,7 @@ impl Presence {
 pub(super) struct Ranking {
     /// The number of those that can; the first is always one of them.
     pub(super) likely: usize,
-    /// Whether no function of the first is missing in the code on the chain.
+    /// Whether the functions of one, as far as can be seen, are those of the code on the chain.
     pub(super) possible: bool,
 }
 
@@ -197,8 +197,20 @@ pub(super) fn rank(contracts: &mut Vec<CompiledContract>, code: &[u8]) -> Rankin
     };
     let likely = ranked.iter().take_while(|((unlikely, presence, _), _)| is_likely(*unlikely, &presence.0)).count();
     let likely = likely.max(1).min(ranked.len());
+    let complete = first.is_some_and(|(incomplete, _)| !incomplete);
+    // Where the functions of no contract are all there, the source may be another version: then the contract with most
+    // of them is the one to compare, and not its ancestors, which have no code of their own.
+    let most = ranked.iter().enumerate().max_by_key(|(place, ((_, presence, _), contract))| {
+        (presence.0.functions, Interface::read(&contract.abi).functions.len(), std::cmp::Reverse(*place))
+    });
+    let possible = complete || dispatched.is_empty();
+    let most = most.map(|(place, _)| place).filter(|place| !possible && *place >= likely);
+    if let Some(most) = most {
+        ranked[..=most].rotate_right(1);
+    }
     contracts.extend(ranked.into_iter().map(|(_, contract)| contract));
-    Ranking { likely, possible: first.is_some_and(|(_, impossible)| !impossible) }
+    let likely = likely + usize::from(most.is_some());
+    Ranking { likely, possible }
 }
 
 #[cfg(test)]
@@ -283,6 +295,15 @@ mod tests {
         assert_eq!(rank(&mut contracts, &code), Ranking { likely: 1, possible: true });
         let mut strange = vec![contract("Strange", &["mint"])];
         assert_eq!(rank(&mut strange, &code), Ranking { likely: 1, possible: false });
+        assert_eq!(contracts[0].name, "Coin");
+    }
+
+    #[test]
+    fn another_version_of_a_contract_goes_before_its_ancestors() {
+        let mut contracts =
+            vec![contract("Base", &["totalSupply", "owner"]), contract("Coin", &["totalSupply", "owner", "mint"])];
+        let ranking = rank(&mut contracts, &hex::decode(DISPATCHER).unwrap());
+        assert_eq!(ranking, Ranking { likely: 2, possible: false });
         assert_eq!(contracts[0].name, "Coin");
     }
 

@@ -66,7 +66,9 @@ impl Search<'_> {
             if !defined.possible && !matches!(candidates, CandidateSet::Common) {
                 return Ok(None);
             }
-            for (files, defined) in &variants {
+            // So many numbers of runs are only tried on the source as it was sent.
+            let variants = if matches!(candidates, CandidateSet::Common) { &variants[..] } else { &variants[..1] };
+            for (files, defined) in variants {
                 if let Some(found) = self.search_variant(files, base, defined, wanted, until, &candidates).await? {
                     return Ok(Some(found));
                 }
