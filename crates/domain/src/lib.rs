@@ -30,8 +30,8 @@ pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
 pub use delivery::{
-    Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus, DropCount,
-    EventIdentity, EventKind, EventPlace, NewDelivery, NextStep, NoDeliveryId,
+    Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus,
+    DropCount, EventIdentity, EventKind, EventPlace, NewDelivery, NextStep, NoDeliveryId,
 };
 pub use filter::{BlockRange, TransactionFilter};
 pub use log::{FetchedBlock, Log};

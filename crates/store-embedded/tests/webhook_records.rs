@@ -60,13 +60,8 @@ async fn webhook_records_stand_the_suite() {
 async fn webhook_records_keep_their_bounds() {
     let folder = tempfile::tempdir().unwrap();
     let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
-    let limits = WebhookLimits {
-        webhooks: 30,
-        per_address: 12,
-        pending_per_webhook: 20,
-        pending_per_owner: 50,
-        pending: 110,
-    };
+    let limits =
+        WebhookLimits { webhooks: 30, per_address: 12, pending_per_webhook: 20, pending_per_owner: 50, pending: 110 };
     run_webhook_limits(Arc::new(store.webhook_records().with_limits(limits)), limits).await;
 }
 

@@ -14,7 +14,7 @@ pub use traits::{ChainReader, ChainWriter, KeptAccounts, StateVersion, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 pub use verified_contracts::{Kept, VerifiedContracts};
 pub use webhook_records::{
-    AddWebhookError, EnqueueError, KEPT_ATTEMPTS, LONGEST_WAIT, MatchedBlock, Matches, NewEvent, Orphaning, Part, Progress,
-    QueueCounts, QueueHead, QueueState, REMEMBERED_BLOCKS, Recipient, Removal, RetractedPiece, RetractedPlace, Retraction,
-    WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookLimits, WebhookRecords, WebhookTotals,
+    AddWebhookError, EnqueueError, KEPT_ATTEMPTS, LONGEST_WAIT, MatchedBlock, Matches, NewEvent, Orphaning, Part,
+    Progress, QueueCounts, QueueHead, QueueState, REMEMBERED_BLOCKS, Recipient, Removal, RetractedPiece,
+    RetractedPlace, Retraction, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookLimits, WebhookRecords, WebhookTotals,
 };

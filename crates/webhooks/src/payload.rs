@@ -185,7 +185,10 @@ mod tests {
         assert_eq!((&data["tokenId"], &data["value"]), (&json!("9"), &json!("3")));
         assert_eq!((&data["logIndex"], &data["tokenDecimals"]), (&json!(5), &json!(18)));
         let plain = Transfer { event: TransferEvent { token_id: None, ..transfer.event }, ..transfer };
-        assert_eq!(json_of(&token_transfer(&plain, &block, TokenNames(|_| "BEP20"), None))["data"]["tokenId"], Value::Null);
+        assert_eq!(
+            json_of(&token_transfer(&plain, &block, TokenNames(|_| "BEP20"), None))["data"]["tokenId"],
+            Value::Null
+        );
     }
 
     #[test]

@@ -24,9 +24,9 @@ use crate::{
 
 pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallRefused, CompilersUnavailable, KeyConflict,
-    NeedsKey, NoCode, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey, NoSuchToken, NoSuchTransaction,
-    NoRoomForWebhooks, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotVerified, NotYours, Unavailable, UnderWay, WebhookConflict,
-    WebhookQuota,
+    NeedsKey, NoCode, NoRoomForWebhooks, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey, NoSuchToken,
+    NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotVerified, NotYours, Unavailable,
+    UnderWay, WebhookConflict, WebhookQuota,
 };
 
 /// The name of the one way to show who one is.

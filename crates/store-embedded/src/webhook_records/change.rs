@@ -60,12 +60,7 @@ impl<T: Clone + PartialEq> Held<T> {
 }
 
 impl<'a> Change<'a> {
-    pub(super) fn new(
-        view: &'a View,
-        batch: &'a mut Batch,
-        queues: &'a mut Queues,
-        limits: &'a WebhookLimits,
-    ) -> Self {
+    pub(super) fn new(view: &'a View, batch: &'a mut Batch, queues: &'a mut Queues, limits: &'a WebhookLimits) -> Self {
         Self {
             view,
             batch,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use domain::{
-    Attempt, AttemptEffect, AttemptReport, Delivery, DeliveryId, DeliveryStatus, EventKind, NewDelivery, NextStep, UnixMillis,
-    WebhookId,
+    Attempt, AttemptEffect, AttemptReport, Delivery, DeliveryId, DeliveryStatus, EventKind, NewDelivery, NextStep,
+    UnixMillis, WebhookId,
 };
 use store::{KEPT_ATTEMPTS, Recipient, StoreError};
 

@@ -70,11 +70,7 @@ impl Loads {
     }
 
     /// How many of their oldest messages which queues must give up, so that new ones fit.
-    pub(super) fn make_room(
-        &self,
-        new: &BTreeMap<WebhookId, u64>,
-        limits: &WebhookLimits,
-    ) -> BTreeMap<WebhookId, u64> {
+    pub(super) fn make_room(&self, new: &BTreeMap<WebhookId, u64>, limits: &WebhookLimits) -> BTreeMap<WebhookId, u64> {
         let mut queues: BTreeMap<WebhookId, Queue> = BTreeMap::new();
         for (webhook, new) in new {
             let old = self.pending(*webhook);

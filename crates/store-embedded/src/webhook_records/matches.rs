@@ -163,10 +163,8 @@ impl Change<'_> {
         now: UnixMillis,
     ) -> Result<(), StoreError> {
         let Some(first) = read::find_retracting(self.view)? else { return Ok(()) };
-        let mut removals: BTreeMap<(WebhookId, DeliveryNumber), NewDelivery> = removals
-            .into_iter()
-            .map(|removal| ((removal.delivery.webhook, removal.of), removal.delivery))
-            .collect();
+        let mut removals: BTreeMap<(WebhookId, DeliveryNumber), NewDelivery> =
+            removals.into_iter().map(|removal| ((removal.delivery.webhook, removal.of), removal.delivery)).collect();
         for run in runs_from(self.view, first) {
             let run = run?;
             if run.place(run.first) > upto {

@@ -1,6 +1,6 @@
 use domain::{
-    Attempt, AttemptOutcome, BlockRef, Bytes, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus, EventKind, EventKinds,
-    EventPlace, RetiredSecret, SealedSecret, Webhook, WebhookId,
+    Attempt, AttemptOutcome, BlockRef, Bytes, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus, EventKind,
+    EventKinds, EventPlace, RetiredSecret, SealedSecret, Webhook, WebhookId,
 };
 use store::StoreError;
 

@@ -1,6 +1,13 @@
 //! What happens where there is too much.
 
-use super::*;
+use domain::{Address, BlockRef, DeliveryId, DropCount, NewWebhook, NextStep, PageRequest, WebhookId};
+
+use super::reorgs::finish_retraction;
+use super::{DAY, NOW, added, block, claim, event, matches, message, new_webhook, report};
+use crate::{
+    AddWebhookError, Matches, NewEvent, QueueCounts, Recipient, Retraction, WEBHOOKS_PER_OWNER, WebhookLimits,
+    WebhookRecords,
+};
 
 /// One body for several webhooks.
 fn shared(number: u64, at: BlockRef, webhooks: &[WebhookId]) -> NewEvent {
@@ -105,7 +112,10 @@ async fn a_full_queue_drops_its_oldest_and_counts_them(records: &dyn WebhookReco
 async fn an_owner_and_all_together_have_a_bound(records: &dyn WebhookRecords, limits: WebhookLimits) {
     let mut at = 60;
     let mut fill = async |webhook: WebhookId, count: u64| {
-        let at = { at += 1; block(at, 1) };
+        let at = {
+            at += 1;
+            block(at, 1)
+        };
         let events = (0..count).map(|number| shared(at.number * 1_000 + number, at, &[webhook])).collect();
         enqueue_shared(records, at, events).await;
     };

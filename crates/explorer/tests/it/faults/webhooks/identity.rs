@@ -96,10 +96,8 @@ async fn what_was_cancelled_is_sent_with_its_id_when_its_block_comes_back() {
     let bob = plain(node.first.accounts()[1].address());
     let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx"]).await;
     pay(&node.first);
-    eventually("the failure", async || {
-        (hook.deliveries(&explorer).await.first()?["attemptCount"] == 1).then_some(())
-    })
-    .await;
+    eventually("the failure", async || (hook.deliveries(&explorer).await.first()?["attemptCount"] == 1).then_some(()))
+        .await;
     node.switch_to_second();
     eventually("the cancellation", async || {
         (hook.deliveries(&explorer).await[0]["status"] == "cancelled").then_some(())

@@ -40,7 +40,10 @@ async fn beyond_the_bound_the_oldest_messages_are_dropped_and_the_next_success_s
     assert_eq!(listed["pendingCount"], BOUND, "{listed}");
     assert_eq!(hook.deliveries(&explorer).await.len(), BOUND);
     let health = explorer.json("/health").await;
-    assert_eq!((&health["webhooks"]["pending"], &health["webhooks"]["dropped"]), (&json!(BOUND), &json!(PAYMENTS - BOUND)));
+    assert_eq!(
+        (&health["webhooks"]["pending"], &health["webhooks"]["dropped"]),
+        (&json!(BOUND), &json!(PAYMENTS - BOUND))
+    );
 
     let before = receiver.count();
     receiver.behave("/hook", Manner::Answer(200));
