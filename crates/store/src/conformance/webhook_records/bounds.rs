@@ -1,6 +1,13 @@
 //! What happens where there is too much.
 
-use super::*;
+use domain::{Address, BlockRef, DeliveryId, DropCount, NewWebhook, NextStep, PageRequest, WebhookId};
+
+use super::reorgs::finish_retraction;
+use super::{DAY, NOW, added, block, claim, event, matches, message, new_webhook, report};
+use crate::{
+    AddWebhookError, Matches, NewEvent, QueueCounts, Recipient, Retraction, WEBHOOKS_PER_OWNER, WebhookLimits,
+    WebhookRecords,
+};
 
 /// One body for several webhooks.
 fn shared(number: u64, at: BlockRef, webhooks: &[WebhookId]) -> NewEvent {
