@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use self::growth::Growth;
+pub(crate) use self::far::full_index;
 use crate::chain::{ChainPlan, RecordedChain};
 use crate::download;
 use crate::explorer::Explorer;

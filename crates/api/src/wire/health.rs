@@ -1,3 +1,5 @@
+use std::time::{Duration, Instant};
+
 use domain::{SyncPhase, SyncStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -21,6 +23,11 @@ pub struct Health {
     /// The newest indexed block, or null.
     #[schema(required = true)]
     pub tip: Option<BlockTip>,
+    /// Seconds since the time of that block, or null.
+    #[schema(required = true, example = 2)]
+    pub tip_age: Option<u64>,
+    /// Whether no block has come for longer than the chain's own rhythm explains.
+    pub chain_quiet: bool,
     /// The newest block the node has told of, or null.
     #[schema(required = true, example = 21_000_001)]
     pub node_head: Option<u64>,
@@ -35,9 +42,10 @@ pub struct Health {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
-    /// Ready, and the node answers.
+    /// Ready, the node answers and has our newest blocks, and blocks come as they use to.
     Ok,
-    /// Still behind, or without a node.
+    /// Still behind, or without a node, or with one that is more than 10 blocks behind the index, or on a chain that has
+    /// been quiet for too long.
     Degraded,
     /// Indexing stopped for a reason that a person must mend.
     Halted,
@@ -61,15 +69,19 @@ pub struct BlockTip {
     pub hash: Hash,
 }
 
-impl From<&SyncStatus> for Health {
-    fn from(sync: &SyncStatus) -> Self {
+impl Health {
+    /// `since_1970` is the time of day, `now` the same moment on the clock by which pauses are measured.
+    #[must_use]
+    pub fn new(sync: &SyncStatus, now: Instant, since_1970: Duration) -> Self {
         let phase = Phase::from(&sync.phase);
         let lag = sync.lag();
         // An unknown lag is not ready: right after a start nobody can tell how old the index is.
         let ready = sync.tip.is_some() && phase != Phase::Halted && lag.is_some_and(|lag| lag <= READY_LAG);
+        let chain_quiet = sync.is_chain_quiet(now);
+        let is_well = ready && sync.node_reachable && sync.node_lag() <= READY_LAG && !chain_quiet;
         let status = match phase {
             Phase::Halted => HealthStatus::Halted,
-            _ if ready && sync.node_reachable => HealthStatus::Ok,
+            _ if is_well => HealthStatus::Ok,
             _ => HealthStatus::Degraded,
         };
         Self {
@@ -78,6 +90,8 @@ impl From<&SyncStatus> for Health {
             ready,
             phase,
             tip: sync.tip.map(|tip| BlockTip { number: tip.number, hash: tip.hash.into() }),
+            tip_age: sync.tip_timestamp.map(|timestamp| since_1970.as_secs().saturating_sub(timestamp)),
+            chain_quiet,
             node_head: sync.node_head,
             lag,
             node_reachable: sync.node_reachable,
@@ -106,39 +120,63 @@ mod tests {
         SyncStatus {
             phase: SyncPhase::Following,
             tip: Some(BlockRef { number: tip, hash: B256::repeat_byte(7) }),
+            tip_timestamp: Some(1_794_700_800),
+            quiet_from: None,
             node_head: Some(head),
             node_reachable: true,
         }
     }
 
+    fn health(sync: &SyncStatus) -> Health {
+        Health::new(sync, Instant::now(), Duration::from_secs(1_794_700_812))
+    }
+
+    #[test]
+    fn a_node_that_is_far_behind_the_index_degrades() {
+        assert_eq!(health(&following(100, 90)).status, HealthStatus::Ok);
+        assert_eq!(health(&following(100, 89)).status, HealthStatus::Degraded);
+        assert!(health(&following(100, 89)).ready);
+    }
+
+    #[test]
+    fn a_chain_that_is_quiet_for_too_long_degrades() {
+        let now = Instant::now();
+        let since_1970 = Duration::from_secs(1_794_700_860);
+        let quiet = SyncStatus { quiet_from: Some(now), ..following(100, 100) };
+        let health = Health::new(&quiet, now, since_1970);
+        assert_eq!((health.status, health.chain_quiet, health.tip_age), (HealthStatus::Degraded, true, Some(60)));
+        let not_yet = SyncStatus { quiet_from: Some(now + Duration::from_secs(1)), ..following(100, 100) };
+        assert_eq!(Health::new(&not_yet, now, since_1970).status, HealthStatus::Ok);
+    }
+
     #[test]
     fn health_has_the_documented_names_and_types() {
-        insta::assert_json_snapshot!(Health::from(&following(99, 100)));
-        insta::assert_json_snapshot!(Health::from(&SyncStatus::starting()));
+        insta::assert_json_snapshot!(health(&following(99, 100)));
+        insta::assert_json_snapshot!(health(&SyncStatus::starting()));
     }
 
     #[test]
     fn a_few_blocks_behind_is_ready_and_more_is_not() {
-        assert!(Health::from(&following(90, 100)).ready);
-        assert!(!Health::from(&following(89, 100)).ready);
+        assert!(health(&following(90, 100)).ready);
+        assert!(!health(&following(89, 100)).ready);
     }
 
     #[test]
     fn a_node_that_is_down_degrades_but_leaves_the_index_ready() {
-        let health = Health::from(&SyncStatus { node_reachable: false, ..following(100, 100) });
+        let health = health(&SyncStatus { node_reachable: false, ..following(100, 100) });
         assert!(health.ready);
         assert_eq!(health.status, HealthStatus::Degraded);
     }
 
     #[test]
     fn an_unknown_head_is_not_ready() {
-        assert!(!Health::from(&SyncStatus { node_head: None, ..following(100, 100) }).ready);
+        assert!(!health(&SyncStatus { node_head: None, ..following(100, 100) }).ready);
     }
 
     #[test]
     fn a_halted_index_is_not_ready_and_keeps_its_reason_to_itself() {
         let reason = "a private detail".to_owned();
-        let health = Health::from(&SyncStatus { phase: SyncPhase::Halted { reason }, ..following(100, 100) });
+        let health = health(&SyncStatus { phase: SyncPhase::Halted { reason }, ..following(100, 100) });
         assert!(!health.ready);
         assert_eq!(health.status, HealthStatus::Halted);
         assert!(!serde_json::to_string(&health).unwrap().contains("private"));

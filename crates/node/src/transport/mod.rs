@@ -27,7 +27,10 @@ pub(crate) enum Transport {
 /// Why no answer came.
 #[derive(Debug)]
 pub(crate) enum TransportError {
+    /// No connection could be made.
     Unreachable(BoxError),
+    /// The connection ended before the answer did.
+    Dropped(BoxError),
     /// An answer longer than allowed.
     TooLong,
     /// An HTTP status other than success.
@@ -51,6 +54,14 @@ impl Transport {
         match self {
             Self::Http(http) => http.send(request).await,
             Self::Socket(socket) => socket.send(id, request).await,
+        }
+    }
+
+    /// Gives up a connection that has fallen silent; the next request opens another. Over HTTP each hung request has a
+    /// connection of its own, which ends with it.
+    pub(crate) async fn reset(&self) {
+        if let Self::Socket(socket) = self {
+            socket.reset().await;
         }
     }
 
