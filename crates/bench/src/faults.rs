@@ -49,9 +49,26 @@ impl fmt::Display for FaultFigures {
         writeln!(f, "| {} ms round trip | |", ROUND_TRIP.as_millis())?;
         writeln!(f, "|---|---|")?;
         writeln!(f, "| without faults, process start included | {:.0} blocks/s |", rate(self.fault_free))?;
-        writeln!(f, "| with {:.0}% of the requests failing | {:.0} blocks/s |", ERRORS * 100.0, rate(self.with_errors))?;
-        writeln!(f, "| of the rate without (bound: {LEAST_WITH_ERRORS}) | {ratio:.2}, {} |", verdict(ratio >= LEAST_WITH_ERRORS))?;
-        writeln!(f, "| under a limit of {} requests/s, requests served and refused | {}, {} |", self.per_second, self.served, self.refused)?;
-        writeln!(f, "| of what the limit allows (bound: {LEAST_UNDER_LIMIT}) | {used:.2}, {} |", verdict(used >= LEAST_UNDER_LIMIT))
+        writeln!(
+            f,
+            "| with {:.0}% of the requests failing | {:.0} blocks/s |",
+            ERRORS * 100.0,
+            rate(self.with_errors)
+        )?;
+        writeln!(
+            f,
+            "| of the rate without (bound: {LEAST_WITH_ERRORS}) | {ratio:.2}, {} |",
+            verdict(ratio >= LEAST_WITH_ERRORS)
+        )?;
+        writeln!(
+            f,
+            "| under a limit of {} requests/s, requests served and refused | {}, {} |",
+            self.per_second, self.served, self.refused
+        )?;
+        writeln!(
+            f,
+            "| of what the limit allows (bound: {LEAST_UNDER_LIMIT}) | {used:.2}, {} |",
+            verdict(used >= LEAST_UNDER_LIMIT)
+        )
     }
 }

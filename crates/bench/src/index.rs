@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use store_embedded::{EmbeddedStore, StoreOptions};
 
-use self::growth::Growth;
 pub(crate) use self::far::full_index;
+use self::growth::Growth;
 use crate::chain::{ChainPlan, RecordedChain};
 use crate::download;
 use crate::explorer::Explorer;

@@ -219,9 +219,12 @@ impl Follower {
             retries = 0;
             let block = fetched.changes.block.id();
             if parent.is_some_and(|parent| parent.hash != fetched.changes.block.parent_hash) {
-                // What is in flight and what waits in the batch may be of the branch that was left.
+                // What is in flight and what waits in the batch may be of the branch that was left, unless it is final.
                 drop(run);
-                return match tip {
+                if batch.last().is_some_and(|last| last.number <= horizon) {
+                    self.flush(&mut batch, horizon).await?;
+                }
+                return match self.writer.tip().await? {
                     Some(tip) => self.go_back(tip.number).await,
                     None => Ok(Outcome::Again(self.short_pause())),
                 };
@@ -258,7 +261,8 @@ impl Follower {
     async fn go_back(&mut self, highest: BlockNumber) -> Result<Outcome, Setback> {
         let Some(tip) = self.writer.tip().await? else { return Ok(Outcome::Moved) };
         match find_fork_point(&self.node, self.writer.as_ref(), highest).await? {
-            ForkPoint::At(number) if number == tip.number => Ok(Outcome::Moved),
+            // A block above does not fit, though the node is on our branch: it may by the next look.
+            ForkPoint::At(number) if number == tip.number => Ok(Outcome::Again(self.short_pause())),
             ForkPoint::At(number) => {
                 let depth = tip.number - number;
                 warn!(depth, fork = number, tip = tip.number, "the chain was reorganised");

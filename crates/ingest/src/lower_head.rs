@@ -182,7 +182,8 @@ mod tests {
 
     #[test]
     fn dev_chains_are_known_by_their_names() {
-        for name in ["anvil/v1.4.0", "HardhatNetwork/2.22.1/@nomicfoundation", "Ganache/v7.9.1", "devchain/v0.1.0/rust"] {
+        for name in ["anvil/v1.4.0", "HardhatNetwork/2.22.1/@nomicfoundation", "Ganache/v7.9.1", "devchain/v0.1.0/rust"]
+        {
             assert!(is_dev_chain(name), "{name}");
         }
         for name in ["Geth/v1.16.7-stable/linux-amd64/go1.25.1", "reth/v1.9.0", "erigon/3.2.0", "Nethermind/v1.34"] {

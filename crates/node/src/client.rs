@@ -11,12 +11,11 @@ use domain::{
 };
 
 use crate::{
-    CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, HeadSurvey, Heads, NodeConfig, NodeError,
-    NodeStatus, PollBounds, RetryPolicy, ViewOutcome, account::fetch_account, blocks::fetch_block, call,
+    CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, HeadSurvey, Heads, NodeConfig,
+    NodeError, NodeStatus, PollBounds, RetryPolicy, ViewOutcome, account::fetch_account, blocks::fetch_block, call,
     calls::call_contracts, codes::fetch_codes, contract, error::Remedy, failover::Failover, limiter::Turn,
-    rpc_error::RpcErrorKind,
-    standing::Operation, status::Counters, traces::trace_block, transaction::fetch_transaction, upstream::Upstream,
-    view,
+    rpc_error::RpcErrorKind, standing::Operation, status::Counters, traces::trace_block,
+    transaction::fetch_transaction, upstream::Upstream, view,
 };
 
 /// Speaks with the node. Cheap to clone; all clones share connections, limits and counters.
@@ -50,7 +49,8 @@ impl NodeClient {
     /// Which chain the node serves.
     pub async fn identity(&self) -> Result<ChainIdentity, NodeError> {
         let failover = &self.failover;
-        self.persist(Operation::Identity, self.retry.tries, |index, _| async move { failover.identity(index).await }).await
+        self.persist(Operation::Identity, self.retry.tries, |index, _| async move { failover.identity(index).await })
+            .await
     }
 
     /// The node's newest block.
@@ -143,25 +143,36 @@ impl NodeClient {
     /// node's head, if that is not older: [`Codes::block`] tells.
     pub async fn codes(&self, addresses: Vec<Address>, at: BlockRef) -> Result<Codes, NodeError> {
         let addresses = &addresses;
-        self.persist(Operation::Codes, self.retry.tries, |_, upstream| async move { fetch_codes(&upstream, addresses, at).await }).await
+        self.persist(Operation::Codes, self.retry.tries, |_, upstream| async move {
+            fetch_codes(&upstream, addresses, at).await
+        })
+        .await
     }
 
     /// Calls many contracts without leaving a trace, all at one state. Where the node does not have the state that is
     /// asked for, at the node's head, if that is not older: [`ContractAnswers::block`] tells.
     pub async fn calls(&self, calls: Vec<ContractCall>, at: CallBlock) -> Result<ContractAnswers, NodeError> {
         let calls = &calls;
-        self.persist(Operation::Calls, self.retry.tries, |_, upstream| async move { call_contracts(&upstream, calls, at).await }).await
+        self.persist(Operation::Calls, self.retry.tries, |_, upstream| async move {
+            call_contracts(&upstream, calls, at).await
+        })
+        .await
     }
 
     /// Balance, nonce and code of an account at a block. Where the node does not have the state of that block, at the
     /// node's head: [`Account::block`] tells.
     pub async fn account(&self, address: Address, at: BlockRef) -> Result<Account, NodeError> {
-        self.persist(Operation::Account, self.retry.tries, |_, upstream| async move { fetch_account(&upstream, address, at).await }).await
+        self.persist(Operation::Account, self.retry.tries, |_, upstream| async move {
+            fetch_account(&upstream, address, at).await
+        })
+        .await
     }
 
     /// Executes without leaving a trace. Waits no longer than the call allows, whatever the node does.
     pub async fn call(&self, request: &CallRequest) -> Result<CallOutcome, NodeError> {
-        let asked = self.persist(Operation::Calls, self.retry.tries, |_, upstream| async move { call::call(&upstream, request).await });
+        let asked = self.persist(Operation::Calls, self.retry.tries, |_, upstream| async move {
+            call::call(&upstream, request).await
+        });
         tokio::time::timeout(request.patience, asked).await.unwrap_or_else(|_| {
             let endpoint = self.failover.upstream(self.failover.current()).name();
             Err(call::timed_out(endpoint, request.patience))
@@ -170,8 +181,10 @@ impl NodeClient {
 
     /// The code at an address.
     pub async fn code(&self, address: Address, at: CallBlock) -> Result<Bytes, NodeError> {
-        self.persist(Operation::Codes, self.retry.tries, |_, upstream| async move { contract::fetch_code(&upstream, address, at).await })
-            .await
+        self.persist(Operation::Codes, self.retry.tries, |_, upstream| async move {
+            contract::fetch_code(&upstream, address, at).await
+        })
+        .await
     }
 
     /// What stands in some places of a contract's storage, in the order asked for.
@@ -190,8 +203,9 @@ impl NodeClient {
 
     /// Calls a contract as [`Self::call`] does, at a state of choice, and tells what it gave when it reverts.
     pub async fn view(&self, request: &CallRequest, at: CallBlock) -> Result<ViewOutcome, NodeError> {
-        let asked =
-            self.persist(Operation::Calls, self.retry.tries, |_, upstream| async move { view::call(&upstream, request, at).await });
+        let asked = self.persist(Operation::Calls, self.retry.tries, |_, upstream| async move {
+            view::call(&upstream, request, at).await
+        });
         tokio::time::timeout(request.patience, asked).await.unwrap_or_else(|_| {
             let endpoint = self.failover.upstream(self.failover.current()).name();
             Err(call::timed_out(endpoint, request.patience))

@@ -288,7 +288,9 @@ impl Upstream {
 
     fn limiter_of(&self, method: &str) -> &Limiter {
         match method {
-            "eth_chainId" | "eth_getBlockByNumber" | "eth_getBlockReceipts" | "eth_getTransactionReceipt" => &self.blocks,
+            "eth_chainId" | "eth_getBlockByNumber" | "eth_getBlockReceipts" | "eth_getTransactionReceipt" => {
+                &self.blocks
+            }
             _ => &self.others,
         }
     }

@@ -156,7 +156,14 @@ mod tests {
         let creation = Creation { creator: Address::repeat_byte(1), tx_hash: B256::repeat_byte(2) };
         let facts = AddressFacts { creation: Some(creation), ..facts() };
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
-        insta::assert_json_snapshot!(AddressDetail::new(&facts, Some(&account), account.code, Some("Treasury"), vec![call()], None));
+        insta::assert_json_snapshot!(AddressDetail::new(
+            &facts,
+            Some(&account),
+            account.code,
+            Some("Treasury"),
+            vec![call()],
+            None
+        ));
     }
 
     #[test]
@@ -173,7 +180,14 @@ mod tests {
             let mut token = coin();
             token.facts.name = name.to_owned();
             let account = account(Code::Contract { hash: B256::repeat_byte(3) });
-            AddressDetail::new(&facts(), Some(&account), account.code, label, vec![], Some(Token::new(token, TokenPrefix::Bep)))
+            AddressDetail::new(
+                &facts(),
+                Some(&account),
+                account.code,
+                label,
+                vec![],
+                Some(Token::new(token, TokenPrefix::Bep)),
+            )
         };
         assert_eq!(detail(None, "Coin").label.as_deref(), Some("Coin"));
         assert_eq!(detail(Some("Treasury"), "Coin").label.as_deref(), Some("Treasury"));

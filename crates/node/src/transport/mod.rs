@@ -34,11 +34,7 @@ pub(crate) enum TransportError {
     /// An answer longer than allowed.
     TooLong,
     /// An HTTP status other than success.
-    Status {
-        status: u16,
-        retry_after: Option<Duration>,
-        body: Bytes,
-    },
+    Status { status: u16, retry_after: Option<Duration>, body: Bytes },
 }
 
 impl Transport {

@@ -122,3 +122,30 @@ async fn failed_questions_for_the_finalized_block_drop_no_undo() {
     chain.reorg(300, 302, ReorgedTransactions::Drop).unwrap();
     node.wait_for(&explorer).await;
 }
+
+#[tokio::test]
+async fn a_block_that_does_not_fit_in_the_middle_of_a_backfill_halts_nothing() {
+    let chain = chain_of(10);
+    let node = FaultyNode::start(&chain, 1, Script::default()).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    let (_, data) = explorer.stop().await;
+
+    for _ in 10..600 {
+        chain.mine(None);
+    }
+    node.behave(Script { misfit: Some(500), ..Script::default() });
+    let explorer = TestExplorer::start_on(&node.url(), &data).await;
+    eventually("the blocks below the horizon", async || {
+        let health = explorer.json("/health").await;
+        assert_ne!(health["status"], "halted", "{health}");
+        health["tip"]["number"].as_u64().filter(|tip| *tip > 300)
+    })
+    .await;
+    for _ in 0..20 {
+        assert_ne!(explorer.json("/health").await["status"], "halted");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    node.behave(Script::default());
+    node.wait_for(&explorer).await;
+}

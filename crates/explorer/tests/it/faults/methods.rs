@@ -7,8 +7,7 @@ use serde_json::json;
 use super::{busy_chain, chain_of, index};
 use crate::support::{Fault, FaultyNode, Script, ask_node, walk};
 
-const EVERY_FAULT: [Fault; 4] =
-    [Fault::Status(500), Fault::Error(-32603, "internal error"), Fault::Drop, Fault::Hang];
+const EVERY_FAULT: [Fault; 4] = [Fault::Status(500), Fault::Error(-32603, "internal error"), Fault::Drop, Fault::Hang];
 
 /// More than a machine that is busy with other things adds, and far less than a wait for every block.
 const GRACE: Duration = Duration::from_secs(12);

@@ -69,7 +69,10 @@ async fn while_the_node_is_silent_addresses_are_answered_from_the_index() {
     assert_eq!(explorer.json(&format!("/api/v1/addresses/{asked}")).await, known, "with the balanceBlock of then");
     let partial = explorer.json(&format!("/api/v1/addresses/{never_asked}")).await;
     assert!(begun.elapsed() < Duration::from_secs(8), "two bounded waits: {:?}", begun.elapsed());
-    assert_eq!((&partial["balance"], &partial["balanceBlock"], &partial["nonce"]), (&json!("0"), &Value::Null, &Value::Null));
+    assert_eq!(
+        (&partial["balance"], &partial["balanceBlock"], &partial["nonce"]),
+        (&json!("0"), &Value::Null, &Value::Null)
+    );
     let total = explorer.json(&format!("/api/v1/transactions?address={never_asked}")).await["total"].clone();
     assert_eq!(partial["txCount"], total);
     assert!(!partial["recentTxs"].as_array().unwrap().is_empty());
@@ -104,7 +107,10 @@ async fn a_chain_that_stands_still_degrades_by_its_own_rhythm() {
     assert!(health["tipAge"].is_u64(), "{health}");
 
     let health = wait_for_status(&explorer, "degraded").await;
-    assert_eq!((&health["chainQuiet"], &health["ready"], &health["nodeReachable"]), (&json!(true), &json!(true), &json!(true)));
+    assert_eq!(
+        (&health["chainQuiet"], &health["ready"], &health["nodeReachable"]),
+        (&json!(true), &json!(true), &json!(true))
+    );
     chain.mine(None);
     wait_for_status(&explorer, "ok").await;
 }

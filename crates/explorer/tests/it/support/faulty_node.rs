@@ -48,6 +48,8 @@ pub(crate) struct Script {
     pub(crate) finalized_block: Option<u64>,
     /// The newest block that it shows, whatever the chain has.
     pub(crate) newest: Option<u64>,
+    /// The block that it gives with the hash of another as its parent's.
+    pub(crate) misfit: Option<u64>,
     /// HTTP requests in any second; more are refused with 429.
     pub(crate) requests_per_second: Option<usize>,
     /// Seconds that a 429 asks for.
@@ -182,7 +184,8 @@ impl Inner {
         }
         let chain = self.chain.clone();
         // A call may execute for a while, so none runs on the threads that serve sockets.
-        let answers = tokio::task::spawn_blocking(move || calls.iter().map(|call| answer(&chain, &script, call)).collect());
+        let answers =
+            tokio::task::spawn_blocking(move || calls.iter().map(|call| answer(&chain, &script, call)).collect());
         let answers: Vec<Value> = answers.await.unwrap();
         let body = if request.is_array() { Value::Array(answers) } else { answers.into_iter().next().unwrap() };
         Reply::Body(serde_json::to_vec(&body).unwrap())
@@ -271,7 +274,8 @@ async fn hang(mut stream: BufReader<TcpStream>) {
 
 fn http(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
-    let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{headers}\r\n");
+    let head =
+        format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{headers}\r\n");
     [head.as_bytes(), body].concat()
 }
 
@@ -292,7 +296,14 @@ fn answer(chain: &DevChain, script: &Script, call: &Value) -> Value {
             return json!({"jsonrpc": "2.0", "id": call["id"], "result": null});
         }
     }
-    serde_json::from_slice(&chain.answer(call.to_string().as_bytes()).unwrap()).unwrap()
+    let mut answer: Value = serde_json::from_slice(&chain.answer(call.to_string().as_bytes()).unwrap()).unwrap();
+    if let Some(misfit) = script.misfit
+        && answer["result"]["number"] == format!("{misfit:#x}")
+        && answer["result"].get("parentHash").is_some()
+    {
+        answer["result"]["parentHash"] = answer["result"]["hash"].clone();
+    }
+    answer
 }
 
 /// Tags stand for what they would if the chain ended there.
