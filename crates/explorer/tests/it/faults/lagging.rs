@@ -83,7 +83,7 @@ async fn a_head_that_stays_lower_is_followed_after_the_configured_time_but_never
     assert_tip_stays(&explorer, 320, Duration::from_secs(5)).await;
 
     node.behave(ending_at(300));
-    let hash = chain.block(300).unwrap().hash.to_string();
+    let hash = chain.block(300).unwrap().header.hash().to_string();
     explorer.wait_for_tip(300, &hash).await;
     explorer.wait_for_log("the node's chain has become shorter").await;
 }
