@@ -9,7 +9,9 @@ use tokio::time::timeout;
 /// Accounts remembered at once: a few megabytes. Those of past tips fall out by themselves.
 const REMEMBERED: usize = 10_000;
 /// A person waits for the answer, and an older one is at hand.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_millis(1_500);
+/// A node that has been silent for so long is not waited for again: who follows the chain finds out when it is back.
+const SILENT: Duration = Duration::from_secs(5);
 
 /// Why nothing is known of an account.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +31,8 @@ pub enum AccountUnknown {
     TooSlow,
     #[error("the node was not asked: the budget of node calls is spent")]
     NotAsked,
+    #[error("the node is silent")]
+    Silent,
 }
 
 /// What the node told of an account.
@@ -103,6 +107,12 @@ impl Accounts {
     /// Those who ask for the same account at once wait for one answer.
     async fn ask_once(&self, tip: BlockRef, address: Address) -> Result<Account, AccountUnknown> {
         let key = (address, tip.hash);
+        if let Some(account) = self.remembered.get(&key) {
+            return Ok(account);
+        }
+        if self.node.unanswered_for().is_some_and(|waited| waited >= SILENT) {
+            return Err(AccountUnknown::Silent);
+        }
         let answer = self.remembered.get_or_insert_async(&key, self.ask(tip, address));
         timeout(PATIENCE, answer).await.unwrap_or(Err(AccountUnknown::TooSlow))
     }
@@ -116,7 +126,8 @@ impl Accounts {
     /// A failure to keep does not spoil the answer that is at hand.
     async fn keep(&self, address: Address, account: Account) {
         let kept = match self.kept.find_account(address).await {
-            Ok(Some(before)) if before == account => return,
+            // A node that is behind tells of an older block.
+            Ok(Some(before)) if before == account || before.block > account.block => return,
             Ok(_) => self.kept.keep_account(address, account).await,
             Err(error) => Err(error),
         };

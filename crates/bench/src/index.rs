@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use store_embedded::{EmbeddedStore, StoreOptions};
 
+pub(crate) use self::far::full_index;
 use self::growth::Growth;
 use crate::chain::{ChainPlan, RecordedChain};
 use crate::download;

@@ -6,6 +6,7 @@ mod chain;
 mod deliveries;
 mod download;
 mod explorer;
+mod faults;
 mod figures;
 mod filters;
 mod head;
@@ -33,6 +34,9 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Transactions, where the length of the chain does not matter.
 const SMALL_CHAIN: ChainPlan = ChainPlan { transactions: 500, per_block: 8 };
+
+/// Many small blocks: what counts is requests.
+const FAULTS_CHAIN: ChainPlan = ChainPlan { transactions: 8_000, per_block: 4 };
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -76,6 +80,10 @@ async fn main() -> anyhow::Result<()> {
         if options.wants(Part::Head) {
             writeln!(out, "{}", head::measure(&chain, data.path(), options.head_blocks).await?)?;
         }
+    }
+    if options.wants(Part::Faults) {
+        let chain = RecordedChain::make(FAULTS_CHAIN).await?;
+        writeln!(out, "{}", faults::measure(&chain, options.rate_limit).await?)?;
     }
     if options.wants(Part::Overhead) {
         let chain = RecordedChain::make(SMALL_CHAIN).await?;

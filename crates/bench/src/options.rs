@@ -34,6 +34,10 @@ pub(crate) struct Options {
     #[arg(long)]
     largest_answer: Option<usize>,
 
+    /// Requests a second that a node with a limit takes
+    #[arg(long, default_value_t = 20)]
+    pub(crate) rate_limit: usize,
+
     /// Blocks of 200 transactions that are made at the head
     #[arg(long, default_value_t = 200)]
     pub(crate) head_blocks: usize,
@@ -71,6 +75,8 @@ pub(crate) enum Part {
     Api,
     /// From the node's answer to visible in the API
     Head,
+    /// Indexing from a node at which a fifth of the requests fail, and from one with a rate limit
+    Faults,
     /// What keys and limits cost a request
     Overhead,
     /// Messages to webhooks, beside a loop that only posts
@@ -106,6 +112,7 @@ impl Options {
             errors: self.errors / 100.0,
             largest_batch: self.largest_batch,
             largest_answer: self.largest_answer,
+            per_second: None,
         }
     }
 }

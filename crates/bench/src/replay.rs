@@ -4,10 +4,11 @@ mod conditions;
 mod pieces;
 mod request;
 
+use std::collections::VecDeque;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use devchain::DevChain;
@@ -40,6 +41,9 @@ struct Node {
     chain: DevChain,
     conditions: Conditions,
     requests: AtomicU64,
+    refused: AtomicU64,
+    /// When the requests of the last second were admitted.
+    admitted: Mutex<VecDeque<Instant>>,
     /// The newest block above the recording whose whole content was given away, and when.
     given: watch::Sender<Option<Given>>,
 }
@@ -67,7 +71,15 @@ impl Replay {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let url = format!("http://{}", listener.local_addr()?);
         let (given, _) = watch::channel(None);
-        let node = Arc::new(Node { recording, chain, conditions, requests: AtomicU64::new(0), given });
+        let node = Arc::new(Node {
+            recording,
+            chain,
+            conditions,
+            requests: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            admitted: Mutex::default(),
+            given,
+        });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&node)));
         Ok(Self { url, accepting, node })
     }
@@ -79,6 +91,11 @@ impl Replay {
     /// HTTP requests so far.
     pub(crate) fn requests(&self) -> u64 {
         self.node.requests.load(Ordering::Relaxed)
+    }
+
+    /// HTTP requests that the rate limit turned away.
+    pub(crate) fn refused(&self) -> u64 {
+        self.node.refused.load(Ordering::Relaxed)
     }
 
     /// Waits until a block above the recording and its receipts were given away, and tells when that was.
@@ -117,6 +134,12 @@ async fn accept(listener: TcpListener, node: Arc<Node>) {
 impl Node {
     async fn serve(&self, request: Request<Incoming>) -> anyhow::Result<Response<Pieces>> {
         let body = request.into_body().collect().await?.to_bytes();
+        if self.conditions.per_second.is_some_and(|most| !self.admit(most)) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            let mut response = Response::new(Pieces::default());
+            *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+            return Ok(response);
+        }
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         if !self.conditions.round_trip.is_zero() {
             tokio::time::sleep(self.conditions.round_trip).await;
@@ -132,6 +155,19 @@ impl Node {
             Some(Fault::HangUp) => anyhow::bail!("hanging up, as drawn"),
         }
         Ok(json(self.answer(body).await?))
+    }
+
+    /// Whether one more request fits into the last second.
+    fn admit(&self, most: usize) -> bool {
+        let (mut admitted, now) = (self.admitted.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
+        while admitted.front().is_some_and(|then| now.duration_since(*then) >= Duration::from_secs(1)) {
+            admitted.pop_front();
+        }
+        let fits = admitted.len() < most;
+        if fits {
+            admitted.push_back(now);
+        }
+        fits
     }
 
     async fn answer(&self, body: Bytes) -> anyhow::Result<Pieces> {

@@ -69,6 +69,12 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_TRACES", value_name = "TRACES")]
     pub(crate) traces: Option<Traces>,
 
+    /// Seconds for which the node's head must stay below ours, on the same branch, before our blocks above it are
+    /// reverted: until then the node counts as late. Never below the finalized block [default: 3 on a dev chain such as
+    /// anvil, else 600]
+    #[arg(long, env = "EXPLORER_LOWER_HEAD_AFTER", value_name = "SECONDS")]
+    pub(crate) lower_head_after: Option<u64>,
+
     /// What token types are called on this chain: BEP20 and so on, or ERC20 and so on [default: BEP]
     #[arg(long, env = "EXPLORER_TOKEN_PREFIX", value_name = "BEP|ERC")]
     pub(crate) token_prefix: Option<TokenPrefix>,
@@ -215,6 +221,7 @@ impl RunOptions {
             start_block: self.start_block.or(other.start_block),
             labels: self.labels.or(other.labels),
             traces: self.traces.or(other.traces),
+            lower_head_after: self.lower_head_after.or(other.lower_head_after),
             token_prefix: self.token_prefix.or(other.token_prefix),
             chain_name: self.chain_name.or(other.chain_name),
             coin: self.coin.or(other.coin),

@@ -34,6 +34,8 @@ pub(crate) struct ServiceConfig {
     pub(crate) listen: SocketAddr,
     pub(crate) start_block: Option<BlockNumber>,
     pub(crate) traces: Traces,
+    /// None: as suits the chain.
+    pub(crate) lower_head_after: Option<Duration>,
     pub(crate) labels: Labels,
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) dexes: Dexes,
@@ -125,6 +127,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         data,
         listen: options.listen.unwrap_or(DEFAULT_LISTEN),
         start_block: options.start_block,
+        lower_head_after: options.lower_head_after.map(Duration::from_secs),
         traces: match options.traces {
             Some(cli::Traces::Off) => Traces::Off,
             Some(cli::Traces::Auto) | None => Traces::Auto,

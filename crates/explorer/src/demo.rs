@@ -44,6 +44,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         listen: options.listen,
         start_block: None,
         traces: ingest::Traces::Auto,
+        lower_head_after: None,
         labels: demo_names::labels(&stage)?,
         token_prefix: api::TokenPrefix::default(),
         dexes: demo_names::dexes(&stage)?,

@@ -119,6 +119,7 @@ impl Service {
             data: config.data,
             start_block: config.start_block,
             traces: config.traces,
+            lower_head_after: config.lower_head_after,
             waiting_blocks: config.memory.waiting_blocks(),
             status,
             progress: Arc::clone(&progress),
@@ -185,6 +186,7 @@ struct Following {
     data: std::path::PathBuf,
     start_block: Option<BlockNumber>,
     traces: Traces,
+    lower_head_after: Option<Duration>,
     /// Bytes.
     waiting_blocks: usize,
     status: watch::Sender<SyncStatus>,
@@ -194,8 +196,12 @@ struct Following {
 impl Following {
     async fn run(self, cancel: CancellationToken) -> anyhow::Result<()> {
         let Some(start_block) = cancel.run_until_cancelled(self.bind()).await.transpose()? else { return Ok(()) };
-        let (traces, window_bytes) = (self.traces, self.waiting_blocks);
-        let config = IngestConfig { traces, window_bytes, ..IngestConfig::from_block(start_block) };
+        let config = IngestConfig {
+            traces: self.traces,
+            lower_head_after: self.lower_head_after,
+            window_bytes: self.waiting_blocks,
+            ..IngestConfig::from_block(start_block)
+        };
         let (writer, reader) = (Box::new(self.store.writer()), Arc::new(self.store.reader()));
         let follower = Follower::new(self.node, writer, reader, config, self.status, self.progress);
         // A failure has been logged and shows in the status; reading goes on.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use domain::{BlockChanges, BlockRef};
+use domain::{Block, BlockChanges};
 
 use crate::IngestConfig;
 
@@ -20,8 +20,8 @@ impl Batch {
         self.blocks.push(changes);
     }
 
-    pub(crate) fn last(&self) -> Option<BlockRef> {
-        self.blocks.last().map(|changes| changes.block.id())
+    pub(crate) fn last(&self) -> Option<&Block> {
+        self.blocks.last().map(|changes| &changes.block)
     }
 
     pub(crate) fn is_due(&self, config: &IngestConfig, now: Instant) -> bool {

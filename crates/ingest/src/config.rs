@@ -31,9 +31,10 @@ pub struct IngestConfig {
     pub batch_blocks: usize,
     /// ... or when the oldest has waited this long.
     pub batch_age: Duration,
-    /// How long a node must insist on a head below ours, on our own branch, before our blocks above it are taken back:
-    /// a node behind a load balancer may merely be late.
-    pub shorter_head_patience: Duration,
+    /// How long a head below ours, on our own branch, must stay there before our blocks above it are reverted. None: a
+    /// few seconds on a dev chain, `lower_head_default` elsewhere.
+    pub lower_head_after: Option<Duration>,
+    pub lower_head_default: Duration,
     /// The longest pause between two looks at the head, should the node stay silent.
     pub idle_check: Duration,
     /// The pause after the node failed.
@@ -59,7 +60,8 @@ impl IngestConfig {
             batch_transactions: 50_000,
             batch_blocks: 10_000,
             batch_age: Duration::from_millis(500),
-            shorter_head_patience: Duration::from_secs(3),
+            lower_head_after: None,
+            lower_head_default: Duration::from_secs(10 * 60),
             idle_check: Duration::from_secs(2),
             trouble_pause: Duration::from_secs(1),
             settle_interval: Duration::from_secs(1),

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::{BlockChanges, BlockNumber};
 use node::NodeClient;
@@ -25,9 +26,10 @@ type Task = AbortOnDropHandle<Result<Option<Fetched>, Setback>>;
 pub(crate) struct BlockRun {
     node: NodeClient,
     resolver: Arc<Resolver>,
-    under_way: VecDeque<Task>,
+    in_flight: VecDeque<(BlockNumber, Task)>,
     next: BlockNumber,
     last: BlockNumber,
+    last_given: BlockNumber,
     most_at_once: usize,
     budget: usize,
     /// Of late; a heavy block counts at once, a light one by and by.
@@ -44,19 +46,22 @@ impl BlockRun {
         Self {
             node: node.clone(),
             resolver: Arc::clone(resolver),
-            under_way: VecDeque::new(),
+            in_flight: VecDeque::new(),
             next: *numbers.start(),
             last: *numbers.end(),
+            last_given: *numbers.start(),
             most_at_once: config.window,
             budget: config.window_bytes,
             usual_weight: config.window_bytes / config.window.max(1),
         }
     }
 
-    /// The next block, or None at the end of the run. `Ok(None)`: the node does not have it.
+    /// The next block, or None at the end of the run. `Ok(None)`: the node does not have it. After anything but a block,
+    /// the run goes on with [`Self::retry`], or is at its end.
     pub(crate) async fn next(&mut self) -> Option<Result<Option<Fetched>, Setback>> {
         self.fill();
-        let task = self.under_way.pop_front()?;
+        let (number, task) = self.in_flight.pop_front()?;
+        self.last_given = number;
         let result = match task.await {
             Ok(result) => result,
             Err(stopped) if stopped.is_panic() => std::panic::resume_unwind(stopped.into_panic()),
@@ -69,19 +74,31 @@ impl BlockRun {
         Some(result)
     }
 
+    /// Asks again, after a pause, for the block that [`Self::next`] did not give. Those behind it go on meanwhile.
+    pub(crate) fn retry(&mut self, pause: Duration) {
+        let number = self.last_given;
+        self.in_flight.push_front((number, self.spawn(number, pause)));
+    }
+
     fn fill(&mut self) {
         let affordable = self.budget / self.usual_weight.max(1);
-        while self.next <= self.last && self.under_way.len() < affordable.clamp(1, self.most_at_once) {
-            let (node, resolver, number) = (self.node.clone(), Arc::clone(&self.resolver), self.next);
-            let task = tokio::spawn(async move {
-                let Some(fetched) = node.find_block(number).await? else { return Ok(None) };
-                let weight = fetched.weight();
-                let inner_creations = resolver.find_inner_creations(&fetched).await;
-                let changes = resolver.resolve(decode_block(fetched, inner_creations)).await?;
-                Ok(Some(Fetched { changes, weight }))
-            });
-            self.under_way.push_back(AbortOnDropHandle::new(task));
+        while self.next <= self.last && self.in_flight.len() < affordable.clamp(1, self.most_at_once) {
+            self.in_flight.push_back((self.next, self.spawn(self.next, Duration::ZERO)));
             self.next += 1;
         }
+    }
+
+    fn spawn(&self, number: BlockNumber, pause: Duration) -> Task {
+        let (node, resolver) = (self.node.clone(), Arc::clone(&self.resolver));
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
+            let Some(fetched) = node.find_block(number).await? else { return Ok(None) };
+            let weight = fetched.weight();
+            let inner_creations = resolver.find_inner_creations(&fetched).await;
+            let changes = resolver.resolve(decode_block(fetched, inner_creations)).await?;
+            Ok(Some(Fetched { changes, weight }))
+        }))
     }
 }

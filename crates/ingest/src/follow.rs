@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use domain::{BlockNumber, BlockRef, SyncPhase, SyncStatus};
+use domain::{BlockId, BlockNumber, BlockRef, SyncPhase, SyncStatus};
 use node::{Heads, NodeClient};
 use store::{ChainReader, ChainWriter, StoreError, Undo};
 use tokio::sync::watch;
@@ -14,16 +14,22 @@ use tracing::{error, info, warn};
 use crate::batch::Batch;
 use crate::creations::CreationFinder;
 use crate::fetch::BlockRun;
+use crate::finality::Finality;
 use crate::fork::{ForkPoint, find_fork_point};
+use crate::lower_head::{Look, LowerHead, Verdict};
 use crate::resolve::Resolver;
+use crate::rhythm::Rhythm;
 use crate::setback::Setback;
 use crate::settle::{Pace, Settler};
+use crate::watchdog::watch_silence;
 use crate::{IngestConfig, IngestError, Progress};
 
 /// Further behind than this, the index is backfilling.
 const NEAR_HEAD: u64 = 16;
 /// Blocks of one pass at most, so that the head is looked at now and then during a long backfill.
 const PASS_BLOCKS: u64 = 20_000;
+/// How often one block is asked for again, with all others kept, before the pass is given up.
+const RETRIES: u32 = 4;
 /// How long to wait before looking again at a fork that is too deep to follow.
 const HALTED_PAUSE: Duration = Duration::from_secs(10);
 
@@ -39,8 +45,9 @@ pub struct Follower {
     resolver: Arc<Resolver>,
     creations: Arc<CreationFinder>,
     settler: Settler,
-    /// Since when the node has been showing a head below ours on our own branch.
-    shorter_since: Option<Instant>,
+    finality: Finality,
+    lower_head: LowerHead,
+    rhythm: Rhythm,
 }
 
 /// How a pass ended.
@@ -68,7 +75,22 @@ impl Follower {
         let creations = Arc::new(CreationFinder::new(node.clone(), traces, patience, rest));
         let resolver = Arc::new(Resolver::new(node.clone(), Arc::clone(&reader), Arc::clone(&creations)));
         let settler = Settler::new(node.clone(), config.settle_interval, config.trouble_pause);
-        Self { node, writer, reader, config, status, progress, resolver, creations, settler, shorter_since: None }
+        let finality = Finality::new(node.clone());
+        let lower_head = LowerHead::new(config.lower_head_after, config.lower_head_default);
+        Self {
+            node,
+            writer,
+            reader,
+            config,
+            status,
+            progress,
+            resolver,
+            creations,
+            settler,
+            finality,
+            lower_head,
+            rhythm: Rhythm::default(),
+        }
     }
 
     /// Follows the chain until told to stop.
@@ -76,10 +98,12 @@ impl Follower {
     /// # Errors
     /// When the store fails. A node that fails is waited for.
     pub async fn run(mut self, cancel: CancellationToken) -> Result<(), IngestError> {
+        let watchdog = watch_silence(self.node.clone(), self.status.clone());
         let Err(failure) = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(()),
             ended = self.follow() => ended,
+            never = watchdog => match never {},
         };
         error!(error = %failure, "the index cannot be written: following stops");
         let reason = format!("the index cannot be written: {failure}");
@@ -88,8 +112,11 @@ impl Follower {
     }
 
     async fn follow(&mut self) -> Result<Infallible, StoreError> {
-        let tip = self.writer.tip().await?;
-        self.status.send_modify(|status| status.tip = tip);
+        if let Some(tip) = self.writer.tip().await? {
+            let timestamp = self.timestamp_of(tip.number).await?;
+            self.status.send_modify(|status| (status.tip, status.tip_timestamp) = (Some(tip), timestamp));
+        }
+        self.lower_head.ask_what_chain(&self.node).await;
         let mut heads = self.node.heads();
         loop {
             let outcome = self.pass().await;
@@ -134,46 +161,72 @@ impl Follower {
         }
     }
 
-    /// The node has nothing above our tip: the same block, another branch, or a shorter one.
+    /// The node has nothing above our tip: the same block, another branch, or less of ours.
     async fn compare_at_or_below_tip(&mut self, head: BlockRef, tip: BlockRef) -> Result<Outcome, Setback> {
-        let ours = self.writer.find_block_hash(head.number).await?;
-        if ours != Some(head.hash) {
-            return self.go_back(head.number).await;
-        }
-        if head.number == tip.number {
-            self.shorter_since = None;
+        let is_ours = self.writer.find_block_hash(head.number).await? == Some(head.hash);
+        if is_ours && head.number == tip.number {
+            self.lower_head.is_over();
             self.arrive();
             return Ok(Outcome::Level);
         }
-        let now = Instant::now();
-        let since = *self.shorter_since.get_or_insert(now);
-        if now.duration_since(since) < self.config.shorter_head_patience {
-            return Ok(Outcome::Again(self.config.shorter_head_patience / 8));
+        let survey = self.node.survey_heads().await;
+        if !is_ours {
+            self.lower_head.is_over();
+            // Of several nodes, the one with the longest chain is followed.
+            let is_longest = survey.best.is_none_or(|best| best.number <= head.number);
+            return if is_longest { self.go_back(head.number).await } else { Ok(Outcome::Again(self.short_pause())) };
         }
-        self.go_back(head.number).await
+        self.lower_head.ask_what_chain(&self.node).await;
+        let has_tip = self.node.find_block_ref(tip.number).await?.is_some();
+        let look = Look { head, tip, finalized: self.finality.finalized(), survey, has_tip };
+        match self.lower_head.judge(look, Instant::now()) {
+            Verdict::Wait => Ok(Outcome::Again(self.lower_head.pause(Instant::now()))),
+            Verdict::Shorter => {
+                warn!(head = head.number, tip = tip.number, "the node's chain has become shorter");
+                self.go_back(head.number).await
+            }
+        }
     }
 
     /// Commits forward to the head, as far as the blocks fit on our tip.
     async fn advance(&mut self, head: BlockRef, tip: Option<BlockRef>) -> Result<Outcome, Setback> {
-        self.shorter_since = None;
-        let horizon = self.horizon(head.number).await;
+        self.lower_head.is_over();
+        let horizon = self.finality.horizon(head.number, &self.config).await;
         let first = tip.map_or(self.config.start_block, |tip| tip.number + 1);
         let last = head.number.min(first.saturating_add(PASS_BLOCKS));
         let mut run = BlockRun::start(&self.node, &self.resolver, first..=last, &self.config);
-        let (mut batch, mut parent) = (Batch::default(), tip);
+        let (mut batch, mut parent, mut retries) = (Batch::default(), tip, 0);
         while let Some(fetched) = run.next().await {
-            let Some(fetched) = fetched? else {
-                // Announced but not there: the node is reorganising, or another one answers than before.
-                self.flush(&mut batch, horizon).await?;
-                return Ok(Outcome::Again(self.config.trouble_pause / 4));
+            let fetched = match fetched {
+                Ok(Some(fetched)) => fetched,
+                Err(Setback::Store(failure)) => return Err(failure.into()),
+                // Not there though announced: the node is reorganising, or another one answers than before.
+                missing @ (Ok(None) | Err(Setback::Node(_))) => {
+                    // What has arrived is whole, whatever becomes of this one.
+                    self.flush(&mut batch, horizon).await?;
+                    retries += 1;
+                    if retries > RETRIES {
+                        missing?;
+                        return Ok(Outcome::Again(self.short_pause()));
+                    }
+                    if let Err(error) = missing {
+                        warn!(%error, "a block did not come and is asked for again");
+                    }
+                    run.retry(self.short_pause());
+                    continue;
+                }
             };
+            retries = 0;
             let block = fetched.changes.block.id();
             if parent.is_some_and(|parent| parent.hash != fetched.changes.block.parent_hash) {
-                // What is under way and what waits in the batch may be of the branch that was left.
+                // What is in flight and what waits in the batch may be of the branch that was left, unless it is final.
                 drop(run);
-                return match tip {
+                if batch.last().is_some_and(|last| last.number <= horizon) {
+                    self.flush(&mut batch, horizon).await?;
+                }
+                return match self.writer.tip().await? {
                     Some(tip) => self.go_back(tip.number).await,
-                    None => Ok(Outcome::Again(self.config.trouble_pause / 4)),
+                    None => Ok(Outcome::Again(self.short_pause())),
                 };
             }
             batch.push(fetched.changes, Instant::now());
@@ -186,23 +239,20 @@ impl Follower {
         Ok(Outcome::Moved)
     }
 
-    /// The newest block that no revert needs to go below: final by the node's word, or deep enough.
-    async fn horizon(&self, head: BlockNumber) -> BlockNumber {
-        let deep_enough = head.saturating_sub(self.config.undo_depth);
-        // A node that cannot say what is final right now leaves depth as the only measure.
-        let finalized = self.node.finalized().await.ok().flatten().unwrap_or(deep_enough);
-        finalized.min(deep_enough).max(head.saturating_sub(self.config.longest_undo_depth))
+    fn short_pause(&self) -> Duration {
+        self.config.trouble_pause / 4
     }
 
     /// A batch never crosses the horizon: it is either all final or all revertible.
     async fn flush(&mut self, batch: &mut Batch, horizon: BlockNumber) -> Result<(), Setback> {
-        let Some(last) = batch.last() else { return Ok(()) };
+        let Some((last, timestamp)) = batch.last().map(|block| (block.id(), block.timestamp)) else { return Ok(()) };
         let (blocks, transactions) = batch.take();
         let count = blocks.len() as u64;
         let undo = if last.number <= horizon { Undo::Discard } else { Undo::Keep { down_to: horizon } };
         self.writer.commit(blocks, undo).await?;
         self.progress.committed(count, transactions);
-        self.move_tip(last);
+        self.rhythm.arrived(count, Instant::now());
+        self.move_tip(last, Some(timestamp));
         self.settler.step(self.writer.as_mut(), Pace::Gentle).await?;
         Ok(())
     }
@@ -211,18 +261,25 @@ impl Follower {
     async fn go_back(&mut self, highest: BlockNumber) -> Result<Outcome, Setback> {
         let Some(tip) = self.writer.tip().await? else { return Ok(Outcome::Moved) };
         match find_fork_point(&self.node, self.writer.as_ref(), highest).await? {
-            ForkPoint::At(number) if number == tip.number => Ok(Outcome::Moved),
+            // A block above does not fit, though the node is on our branch: it may by the next look.
+            ForkPoint::At(number) if number == tip.number => Ok(Outcome::Again(self.short_pause())),
             ForkPoint::At(number) => {
                 let depth = tip.number - number;
                 warn!(depth, fork = number, tip = tip.number, "the chain was reorganised");
                 self.writer.revert_to(number).await?;
                 self.progress.reverted(depth);
+                self.finality.reverted_to(number);
+                self.lower_head.is_over();
                 self.leave_branch();
-                self.shorter_since = None;
                 if let Some(tip) = self.writer.tip().await? {
-                    self.move_tip(tip);
+                    let timestamp = self.timestamp_of(tip.number).await?;
+                    self.move_tip(tip, timestamp);
                 }
                 Ok(Outcome::Moved)
+            }
+            ForkPoint::Unclear { missing } => {
+                info!(missing, head = highest, "the node does not have a block below its head: looking again");
+                Ok(Outcome::Again(self.short_pause()))
             }
             ForkPoint::TooDeep { oldest } => {
                 let reason = format!(
@@ -244,22 +301,31 @@ impl Follower {
         self.settler.forget();
     }
 
-    fn see_head(&self, head: BlockRef, tip: Option<BlockRef>) {
+    async fn timestamp_of(&self, number: BlockNumber) -> Result<Option<u64>, StoreError> {
+        Ok(self.reader.find_block(BlockId::Number(number)).await?.map(|block| block.timestamp))
+    }
+
+    fn see_head(&mut self, head: BlockRef, tip: Option<BlockRef>) {
+        let behind = tip.map_or(head.number + 1, |tip| head.number.saturating_sub(tip.number));
+        if behind > NEAR_HEAD {
+            self.rhythm.forget();
+        }
         self.status.send_modify(|status| {
             status.node_head = Some(head.number);
             status.node_reachable = true;
-            let behind = tip.map_or(head.number + 1, |tip| head.number.saturating_sub(tip.number));
             if behind > NEAR_HEAD && !matches!(status.phase, SyncPhase::Halted { .. }) {
                 status.phase = SyncPhase::Backfilling;
             }
         });
     }
 
-    fn move_tip(&self, tip: BlockRef) {
+    fn move_tip(&self, tip: BlockRef, timestamp: Option<u64>) {
         self.status.send_modify(|status| {
             status.tip = Some(tip);
+            status.tip_timestamp = timestamp;
             let behind = status.node_head.map_or(0, |head| head.saturating_sub(tip.number));
             status.phase = if behind > NEAR_HEAD { SyncPhase::Backfilling } else { SyncPhase::Following };
+            status.quiet_from = self.rhythm.quiet_from(self.lower_head.is_dev_chain());
         });
     }
 

@@ -12,6 +12,9 @@ pub(crate) enum ForkPoint {
     At(BlockNumber),
     /// They part below the lowest block that the store can go back to.
     TooDeep { oldest: BlockNumber },
+    /// The node does not have a block that is below its head: another node answers than before, one that is behind, or
+    /// it is in the middle of a reorganisation.
+    Unclear { missing: BlockNumber },
 }
 
 /// Searches downwards from `highest`. Two chains that share a block share all below it, so after a few leaps back the
@@ -26,26 +29,36 @@ pub(crate) async fn find_fork_point(
     let mut leap = 1;
     while shared.is_none() && parted > oldest {
         let probe = parted.saturating_sub(leap).max(oldest);
-        if is_shared(node, writer, probe).await? {
-            shared = Some(probe);
-        } else {
-            parted = probe;
-            leap *= 2;
+        match compare(node, writer, probe).await? {
+            Comparison::Same => shared = Some(probe),
+            Comparison::Different => {
+                parted = probe;
+                leap *= 2;
+            }
+            Comparison::Missing => return Ok(ForkPoint::Unclear { missing: probe }),
         }
     }
     let Some(mut shared) = shared else { return Ok(ForkPoint::TooDeep { oldest }) };
     while shared + 1 < parted {
         let middle = shared + (parted - shared) / 2;
-        if is_shared(node, writer, middle).await? {
-            shared = middle;
-        } else {
-            parted = middle;
+        match compare(node, writer, middle).await? {
+            Comparison::Same => shared = middle,
+            Comparison::Different => parted = middle,
+            Comparison::Missing => return Ok(ForkPoint::Unclear { missing: middle }),
         }
     }
     Ok(ForkPoint::At(shared))
 }
 
-async fn is_shared(node: &NodeClient, writer: &dyn ChainWriter, number: BlockNumber) -> Result<bool, Setback> {
-    let theirs = node.find_block_ref(number).await?.map(|block| block.hash);
-    Ok(theirs.is_some() && theirs == writer.find_block_hash(number).await?)
+enum Comparison {
+    Same,
+    Different,
+    /// The node does not have a block there, which says nothing about the branch.
+    Missing,
+}
+
+async fn compare(node: &NodeClient, writer: &dyn ChainWriter, number: BlockNumber) -> Result<Comparison, Setback> {
+    let Some(theirs) = node.find_block_ref(number).await? else { return Ok(Comparison::Missing) };
+    let ours = writer.find_block_hash(number).await?;
+    Ok(if ours == Some(theirs.hash) { Comparison::Same } else { Comparison::Different })
 }

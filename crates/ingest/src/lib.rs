@@ -16,16 +16,20 @@ mod creations;
 mod decode;
 mod error;
 mod fetch;
+mod finality;
 mod follow;
 mod fork;
+mod lower_head;
 mod pools;
 mod progress;
 mod resolve;
+mod rhythm;
 mod setback;
 mod settle;
 mod standards;
 #[cfg(test)]
 mod test_node;
+mod watchdog;
 
 pub use config::{IngestConfig, Traces};
 pub use error::IngestError;

@@ -1,16 +1,17 @@
 //! A block with all that belongs to it, in as few round trips as the node allows.
 
-use std::sync::atomic::Ordering;
+use std::{sync::Arc, time::Instant};
 
 use alloy_primitives::B256;
 use domain::{BlockNumber, FetchedBlock};
 
 use crate::{
     NodeError,
+    ability::{Choice, Failure},
     check::{Doubt, check_block, join_receipts},
     decode::{RawBlock, RawReceipt},
     limiter::Turn,
-    rpc_error::RpcErrorKind,
+    retry::persist_part,
     upstream::{Call, Upstream},
 };
 
@@ -20,27 +21,63 @@ const RECEIPT: &str = "eth_getTransactionReceipt";
 
 /// None: the node does not have the block (yet).
 pub(crate) async fn fetch_block(
+    upstream: Arc<Upstream>,
+    number: BlockNumber,
+    turn: Turn,
+) -> Result<Option<FetchedBlock>, NodeError> {
+    match upstream.abilities().block_receipts.choice() {
+        Choice::Use => return with_block_receipts(&upstream, number, turn).await,
+        Choice::TryBeside => drop(tokio::spawn(try_block_receipts(Arc::clone(&upstream), number))),
+        Choice::GoWithout => {}
+    }
+    let asked = persist_part(&upstream, || block(&upstream, number, turn));
+    let Some(block) = asked.await? else { return Ok(None) };
+    with_receipts_one_by_one(&upstream, block).await.map(Some)
+}
+
+async fn with_block_receipts(
     upstream: &Upstream,
     number: BlockNumber,
     turn: Turn,
 ) -> Result<Option<FetchedBlock>, NodeError> {
-    if upstream.abilities().lacks_block_receipts.load(Ordering::Relaxed) {
-        let Some(block) = block(upstream, number, turn).await? else { return Ok(None) };
-        return with_receipts_one_by_one(upstream, block).await.map(Some);
-    }
     let by_number = format!(r#"["{number:#x}"]"#);
-    let (block, receipts) = tokio::join!(block(upstream, number, turn), block_receipts(upstream, by_number, turn));
+    let (block, receipts) = tokio::join!(
+        persist_part(upstream, || block(upstream, number, turn)),
+        persist_part(upstream, || block_receipts(upstream, by_number.clone(), turn))
+    );
     let Some(block) = block? else { return Ok(None) };
     match receipts {
-        Err(error) if lacks_method(&error) => {
-            upstream.abilities().lacks_block_receipts.store(true, Ordering::Relaxed);
-            tracing::warn!(endpoint = upstream.name(), %error, "the node gives receipts one by one only");
-            with_receipts_one_by_one(upstream, block).await.map(Some)
-        }
+        Err(error) if goes_on_without(upstream, &error) => with_receipts_one_by_one(upstream, block).await.map(Some),
         Err(error) => Err(error),
         Ok(Some(receipts)) if belong_together(&block, &receipts) => join(block, receipts, BLOCK_RECEIPTS).map(Some),
         Ok(None) if block.transactions.is_empty() => join(block, Vec::new(), BLOCK_RECEIPTS).map(Some),
         Ok(_) => with_receipts_by_hash(upstream, block).await.map(Some),
+    }
+}
+
+/// Whether receipts of blocks are not to be had, while the block itself was.
+fn goes_on_without(upstream: &Upstream, error: &NodeError) -> bool {
+    let failure = match error {
+        error if error.lacks_method() => Failure::Missing,
+        NodeError::TimedOut { .. } => Failure::Overdue,
+        NodeError::Dropped { .. } => Failure::Failed,
+        NodeError::HttpStatus { .. } | NodeError::Rpc { .. } if error.is_transient() => Failure::Failed,
+        _ => return false,
+    };
+    let ability = &upstream.abilities().block_receipts;
+    let was_used = ability.is_used();
+    let goes_on = ability.failed(failure);
+    if goes_on && was_used {
+        tracing::warn!(endpoint = upstream.name(), %error, "the node gives receipts one by one only");
+    }
+    goes_on
+}
+
+/// Finds out whether receipts of blocks are to be had again. Nobody waits for it.
+async fn try_block_receipts(upstream: Arc<Upstream>, number: BlockNumber) {
+    match block_receipts(&upstream, format!(r#"["{number:#x}"]"#), Turn::Next).await {
+        Ok(_) => tracing::info!(endpoint = upstream.name(), "the node gives the receipts of a block again"),
+        Err(error) => drop(goes_on_without(&upstream, &error)),
     }
 }
 
@@ -52,7 +89,10 @@ async fn block(upstream: &Upstream, number: BlockNumber, turn: Turn) -> Result<O
 }
 
 async fn block_receipts(upstream: &Upstream, params: String, turn: Turn) -> Result<Option<Vec<RawReceipt>>, NodeError> {
-    upstream.call(&Call::new(BLOCK_RECEIPTS, params).at(turn)).await
+    let (ability, begun) = (&upstream.abilities().block_receipts, Instant::now());
+    let receipts = upstream.call(&Call::new(BLOCK_RECEIPTS, params).at(turn).within(ability.patience())).await?;
+    ability.worked(begun.elapsed());
+    Ok(receipts)
 }
 
 /// Whether the receipts are of this block at all. Asked for by number at the same moment as the block, they may be of
@@ -86,8 +126,4 @@ fn join(block: RawBlock, receipts: Vec<RawReceipt>, method: &'static str) -> Res
         Doubt::NoMiner => NodeError::bad_answer(BLOCK, doubt),
         doubt => NodeError::bad_answer(method, doubt),
     })
-}
-
-fn lacks_method(error: &NodeError) -> bool {
-    matches!(error.rpc_kind(), Some(RpcErrorKind::MethodMissing | RpcErrorKind::InvalidParams))
 }

@@ -12,11 +12,11 @@ use domain::{
 };
 
 use crate::{
-    CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Heads, NodeConfig, NodeError,
-    NodeStatus, PollBounds, RetryPolicy, ViewOutcome, account::fetch_account, blocks::fetch_block, call,
+    CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, HeadSurvey, Heads, NodeConfig,
+    NodeError, NodeStatus, PollBounds, RetryPolicy, ViewOutcome, account::fetch_account, blocks::fetch_block, call,
     calls::call_contracts, codes::fetch_codes, contract, creation, error::Remedy, failover::Failover, limiter::Turn,
-    rpc_error::RpcErrorKind, status::Counters, traces::trace_block, transaction::fetch_transaction, upstream::Upstream,
-    view,
+    rpc_error::RpcErrorKind, standing::Operation, status::Counters, traces::trace_block,
+    transaction::fetch_transaction, upstream::Upstream, view,
 };
 
 /// Speaks with the node. Cheap to clone; all clones share connections, limits and counters.
@@ -50,17 +50,35 @@ impl NodeClient {
     /// Which chain the node serves.
     pub async fn identity(&self) -> Result<ChainIdentity, NodeError> {
         let failover = &self.failover;
-        self.persist(self.retry.tries, |index, _| async move { failover.identity(index).await }).await
+        self.persist(Operation::Identity, self.retry.tries, |index, _| async move { failover.identity(index).await })
+            .await
     }
 
     /// The node's newest block.
     pub async fn head(&self) -> Result<BlockRef, NodeError> {
-        self.persist(self.retry.tries, |_, upstream| async move { upstream.head().await }).await
+        self.persist(Operation::Head, self.retry.tries, |_, upstream| async move { upstream.head().await }).await
     }
 
     /// The node's newest block, asked for once: who polls comes again anyway.
     pub(crate) async fn head_once(&self) -> Result<BlockRef, NodeError> {
-        self.persist(1, |_, upstream| async move { upstream.head().await }).await
+        self.persist(Operation::Head, 1, |_, upstream| async move { upstream.head().await }).await
+    }
+
+    /// The heads of all endpoints at this moment. Those that are behind are passed over from now on.
+    pub async fn survey_heads(&self) -> HeadSurvey {
+        self.failover.survey().await
+    }
+
+    /// What the node calls itself.
+    pub async fn client_version(&self) -> Result<String, NodeError> {
+        let ask = |_, upstream: Arc<Upstream>| async move { upstream.client_version().await };
+        self.persist(Operation::Identity, 1, ask).await
+    }
+
+    /// How long requests have been without an answer of any endpoint; None where the newest was answered.
+    #[must_use]
+    pub fn unanswered_for(&self) -> Option<Duration> {
+        self.counters.unanswered_for()
     }
 
     /// The newest block that the node holds for final; None where it knows of no such thing.
@@ -69,23 +87,21 @@ impl NodeClient {
             match upstream.header("finalized").await {
                 Ok(block) => Ok(block.map(|block| block.number)),
                 // The tag is not known, or nothing is final yet: nodes have many words for it.
-                Err(error @ NodeError::Rpc { code, .. }) => {
-                    if error.rpc_kind() == Some(RpcErrorKind::Passing) && code == -32603 {
-                        Err(error)
-                    } else {
-                        Ok(None)
-                    }
+                Err(NodeError::Rpc { code, message, data, method }) => {
+                    let error = NodeError::Rpc { method, code, message, data };
+                    if error.rpc_kind() == Some(RpcErrorKind::Passing) { Err(error) } else { Ok(None) }
                 }
                 Err(error) => Err(error),
             }
         };
-        self.persist(self.retry.tries, ask).await
+        // Whoever asks does so again and again, and can do without for a while.
+        self.persist(Operation::Finalized, 1, ask).await
     }
 
     /// A transaction's call data and logs; None where the node does not have it in a block.
     pub async fn find_transaction(&self, hash: B256) -> Result<Option<TransactionDetail>, NodeError> {
         let ask = |_, upstream: Arc<Upstream>| async move { fetch_transaction(&upstream, hash).await };
-        self.persist(self.retry.tries, ask).await
+        self.persist(Operation::Transaction, self.retry.tries, ask).await
     }
 
     /// The block at a height, by its header alone; None where the node does not have it (yet).
@@ -100,7 +116,7 @@ impl NodeClient {
                 found => Ok(found),
             }
         };
-        self.persist(self.retry.tries, ask).await
+        self.persist(Operation::Header, self.retry.tries, ask).await
     }
 
     /// The block at a height with transactions, receipts and logs, all checked; None where the node does not have it
@@ -110,16 +126,16 @@ impl NodeClient {
         let ask = |_, upstream: Arc<Upstream>| {
             // All blocks behind it wait for one that is asked for again.
             let turn = if stands_in_line.swap(false, Ordering::Relaxed) { Turn::InLine } else { Turn::Next };
-            async move { fetch_block(&upstream, number, turn).await }
+            async move { fetch_block(upstream, number, turn).await }
         };
-        self.persist(self.retry.tries, ask).await
+        self.persist(Operation::Block, self.retry.tries, ask).await
     }
 
     /// The contracts that other contracts made in a block, in the order of their making; None where the endpoint in use
     /// does not trace. Asked for once, and at once: a block can do without, whoever asks sees to it that there are few
     /// such questions under way, and nothing is said about the endpoint by a failure.
     pub async fn find_inner_creations(&self, block: &FetchedBlock) -> Result<Option<Vec<InnerCreation>>, NodeError> {
-        let index = self.failover.current();
+        let index = self.failover.pick(Operation::Trace, None);
         self.failover.admit(index).await?;
         trace_block(self.failover.upstream(index), block).await
     }
@@ -128,25 +144,36 @@ impl NodeClient {
     /// node's head, if that is not older: [`Codes::block`] tells.
     pub async fn codes(&self, addresses: Vec<Address>, at: BlockRef) -> Result<Codes, NodeError> {
         let addresses = &addresses;
-        self.persist(self.retry.tries, |_, upstream| async move { fetch_codes(&upstream, addresses, at).await }).await
+        self.persist(Operation::Codes, self.retry.tries, |_, upstream| async move {
+            fetch_codes(&upstream, addresses, at).await
+        })
+        .await
     }
 
     /// Calls many contracts without leaving a trace, all at one state. Where the node does not have the state that is
     /// asked for, at the node's head, if that is not older: [`ContractAnswers::block`] tells.
     pub async fn calls(&self, calls: Vec<ContractCall>, at: CallBlock) -> Result<ContractAnswers, NodeError> {
         let calls = &calls;
-        self.persist(self.retry.tries, |_, upstream| async move { call_contracts(&upstream, calls, at).await }).await
+        self.persist(Operation::Calls, self.retry.tries, |_, upstream| async move {
+            call_contracts(&upstream, calls, at).await
+        })
+        .await
     }
 
     /// Balance, nonce and code of an account at a block. Where the node does not have the state of that block, at the
     /// node's head: [`Account::block`] tells.
     pub async fn account(&self, address: Address, at: BlockRef) -> Result<Account, NodeError> {
-        self.persist(self.retry.tries, |_, upstream| async move { fetch_account(&upstream, address, at).await }).await
+        self.persist(Operation::Account, self.retry.tries, |_, upstream| async move {
+            fetch_account(&upstream, address, at).await
+        })
+        .await
     }
 
     /// Executes without leaving a trace. Waits no longer than the call allows, whatever the node does.
     pub async fn call(&self, request: &CallRequest) -> Result<CallOutcome, NodeError> {
-        let asked = self.persist(self.retry.tries, |_, upstream| async move { call::call(&upstream, request).await });
+        let asked = self.persist(Operation::Calls, self.retry.tries, |_, upstream| async move {
+            call::call(&upstream, request).await
+        });
         tokio::time::timeout(request.patience, asked).await.unwrap_or_else(|_| {
             let endpoint = self.failover.upstream(self.failover.current()).name();
             Err(call::timed_out(endpoint, request.patience))
@@ -155,21 +182,23 @@ impl NodeClient {
 
     /// The code at an address.
     pub async fn code(&self, address: Address, at: CallBlock) -> Result<Bytes, NodeError> {
-        self.persist(self.retry.tries, |_, upstream| async move { contract::fetch_code(&upstream, address, at).await })
-            .await
+        self.persist(Operation::Codes, self.retry.tries, |_, upstream| async move {
+            contract::fetch_code(&upstream, address, at).await
+        })
+        .await
     }
 
     /// The code at many addresses, in their order.
     pub async fn codes_of(&self, addresses: &[Address], at: CallBlock) -> Result<Vec<Bytes>, NodeError> {
         let ask = |_, upstream: Arc<Upstream>| async move { contract::fetch_codes(&upstream, addresses, at).await };
-        self.persist(self.retry.tries, ask).await
+        self.persist(Operation::Codes, self.retry.tries, ask).await
     }
 
     /// What stands in some places of a contract's storage, in the order asked for.
     pub async fn storage(&self, address: Address, slots: &[B256], at: CallBlock) -> Result<Vec<B256>, NodeError> {
         let ask =
             |_, upstream: Arc<Upstream>| async move { contract::fetch_storage(&upstream, address, slots, at).await };
-        self.persist(self.retry.tries, ask).await
+        self.persist(Operation::Storage, self.retry.tries, ask).await
     }
 
     /// The code that ran to create a contract: what the transaction brought where it made this very contract, and the code of
@@ -183,13 +212,14 @@ impl NodeClient {
         let ask = |_, upstream: Arc<Upstream>| async move {
             creation::find_creation_code(&upstream, contract, creation).await
         };
-        self.persist(self.retry.tries, ask).await
+        self.persist(Operation::Transaction, self.retry.tries, ask).await
     }
 
     /// Calls a contract as [`Self::call`] does, at a state of choice, and tells what it gave when it reverts.
     pub async fn view(&self, request: &CallRequest, at: CallBlock) -> Result<ViewOutcome, NodeError> {
-        let asked =
-            self.persist(self.retry.tries, |_, upstream| async move { view::call(&upstream, request, at).await });
+        let asked = self.persist(Operation::Calls, self.retry.tries, |_, upstream| async move {
+            view::call(&upstream, request, at).await
+        });
         tokio::time::timeout(request.patience, asked).await.unwrap_or_else(|_| {
             let endpoint = self.failover.upstream(self.failover.current()).name();
             Err(call::timed_out(endpoint, request.patience))
@@ -209,6 +239,8 @@ impl NodeClient {
             reachable: self.counters.reachable.load(Ordering::Relaxed),
             endpoint: upstream.name().to_owned(),
             concurrency_limit: upstream.concurrency_limit(),
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded and positive")]
+            requests_per_second: upstream.rate_limit().map(|rate| rate.ceil() as u64),
             requests: self.counters.requests.load(Ordering::Relaxed),
             retries: self.counters.retries.load(Ordering::Relaxed),
             refused_answers: self.counters.refused_answers.load(Ordering::Relaxed),
@@ -221,7 +253,7 @@ impl NodeClient {
 
     /// Asks, and asks again as long as that may help: elsewhere at once where there is another endpoint, here after a
     /// pause.
-    async fn persist<T, F, Answer>(&self, tries: u32, ask: F) -> Result<T, NodeError>
+    async fn persist<T, F, Answer>(&self, operation: Operation, tries: u32, ask: F) -> Result<T, NodeError>
     where
         F: Fn(usize, Arc<Upstream>) -> Answer,
         Answer: Future<Output = Result<T, NodeError>>,
@@ -230,7 +262,7 @@ impl NodeClient {
         let mut failed = None;
         for tried in 1.. {
             self.failover.probe_rested();
-            let index = self.failover.pick(failed);
+            let index = self.failover.pick(operation, failed);
             asked.push(index);
             let outcome = match self.failover.admit(index).await {
                 Ok(()) => ask(index, Arc::clone(self.failover.upstream(index))).await,
@@ -238,18 +270,18 @@ impl NodeClient {
             };
             let error = match outcome {
                 Ok(answer) => {
-                    self.failover.succeeded(index);
+                    self.failover.succeeded(index, operation);
                     return Ok(answer);
                 }
                 Err(error) => error,
             };
-            self.failover.failed(index, &error);
+            self.failover.failed(index, operation, &error);
             if matches!(error, NodeError::BadAnswer { .. }) {
                 Counters::count(&self.counters.refused_answers);
                 tracing::warn!(endpoint = self.failover.upstream(index).name(), %error, "an answer is refused");
             }
             failed = Some(index);
-            let elsewhere = !asked.contains(&self.failover.pick(failed));
+            let elsewhere = !asked.contains(&self.failover.pick(operation, failed));
             let pause = match error.remedy() {
                 _ if tried >= tries => return Err(error),
                 Remedy::GiveUp => return Err(error),

@@ -9,7 +9,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use crate::{
     NodeError,
     decode::{Account20, Hash, HexBytes, Quantity, RawCallCreations, RawFlatCreations},
-    traces::lacks_method,
+    traces::lacks_traces,
     upstream::{Call, Upstream},
 };
 
@@ -109,7 +109,7 @@ async fn trace<T: DeserializeOwned + Send + 'static>(upstream: &Upstream, call: 
             | NodeError::TimedOut { .. }
             | NodeError::HttpStatus { .. }),
         ) => {
-            let missing = lacks_method(&error);
+            let missing = lacks_traces(&error);
             tracing::debug!(endpoint = upstream.name(), method = call.method, missing, %error, "no trace of a creation");
             Ok(None)
         }

@@ -20,6 +20,10 @@ pub enum NodeError {
     Setup { endpoint: String, source: BoxError },
     #[error("{endpoint} cannot be reached: {source}")]
     Unreachable { endpoint: String, source: BoxError },
+    #[error("{endpoint} closed the connection in place of an answer to {method}: {source}")]
+    Dropped { endpoint: String, method: &'static str, source: BoxError },
+    #[error("{endpoint} has been silent for {waited:?}: it answered neither {method} nor anything else")]
+    Silent { endpoint: String, method: &'static str, waited: Duration },
     #[error("{endpoint} did not answer {method} within {timeout:?}")]
     TimedOut { endpoint: String, method: &'static str, timeout: Duration },
     #[error("{endpoint} answered {method} with HTTP status {status}")]
@@ -61,9 +65,12 @@ impl NodeError {
 
     pub(crate) fn remedy(&self) -> Remedy {
         match self {
-            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Limited { .. } | Self::BadAnswer { .. } => {
-                Remedy::AskAgain
-            }
+            Self::Unreachable { .. }
+            | Self::Dropped { .. }
+            | Self::Silent { .. }
+            | Self::TimedOut { .. }
+            | Self::Limited { .. }
+            | Self::BadAnswer { .. } => Remedy::AskAgain,
             Self::HttpStatus { status, .. } if *status >= 500 || *status == 408 => Remedy::AskAgain,
             Self::HttpStatus { .. } | Self::WrongChain { .. } => Remedy::AskElsewhere,
             Self::Rpc { .. } => match self.rpc_kind() {
@@ -82,6 +89,14 @@ impl NodeError {
                 Some(kind_of(&ErrorObject { code: *code, message: message.clone(), data: None }))
             }
             _ => None,
+        }
+    }
+
+    /// Whether the endpoint does not offer the method, or not to us. Gateways say so by a status.
+    pub(crate) fn lacks_method(&self) -> bool {
+        match self {
+            Self::HttpStatus { status, .. } => matches!(status, 403 | 404 | 405 | 501),
+            error => matches!(error.rpc_kind(), Some(RpcErrorKind::MethodMissing | RpcErrorKind::InvalidParams)),
         }
     }
 

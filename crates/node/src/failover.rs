@@ -7,12 +7,11 @@ use std::{
 
 use domain::ChainIdentity;
 
-use crate::{NodeError, error::Remedy, upstream::Upstream};
-
-/// Failures in a row after which an endpoint is left alone for a while.
-const PATIENCE: u32 = 3;
-/// The same, where it cannot even be reached.
-const PATIENCE_UNREACHABLE: u32 = 2;
+use crate::{
+    NodeError,
+    standing::{Operation, Standing},
+    upstream::Upstream,
+};
 
 #[derive(Debug)]
 pub(crate) struct Failover {
@@ -20,6 +19,7 @@ pub(crate) struct Failover {
     /// The first identity that any endpoint told: all others are measured against it.
     identity: Mutex<Option<ChainIdentity>>,
     probe_interval: Duration,
+    surveyed_at: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug)]
@@ -28,26 +28,6 @@ struct Candidate {
     standing: Mutex<Standing>,
     /// Held while the endpoint is asked which chain it serves, so that many callers ask once.
     admission: tokio::sync::Mutex<Option<Instant>>,
-}
-
-#[derive(Debug, Default)]
-struct Standing {
-    /// Known to serve the chain. Not taken for granted after the endpoint was gone: another node may have come back.
-    admitted: bool,
-    failures: u32,
-    /// A connection was lost, which happens; or the endpoint was gone for a moment. Which chain it serves is asked again,
-    /// beside the calls: no answer of another chain fits on ours, and hundreds of calls may be under way.
-    unsure: bool,
-    /// Left alone until then.
-    down_until: Option<Instant>,
-    foreign: bool,
-    probing: bool,
-}
-
-impl Standing {
-    fn is_usable(&self) -> bool {
-        self.down_until.is_none() && !self.foreign
-    }
 }
 
 impl Candidate {
@@ -64,33 +44,58 @@ impl Failover {
             admission: tokio::sync::Mutex::default(),
         };
         let candidates = upstreams.into_iter().map(candidate).collect();
-        Self { candidates, identity: Mutex::default(), probe_interval }
+        Self { candidates, identity: Mutex::default(), probe_interval, surveyed_at: Mutex::default() }
     }
 
     pub(crate) fn upstream(&self, index: usize) -> &Arc<Upstream> {
         &self.candidates[index].upstream
     }
 
-    /// The endpoint in use: the first of the list that is well. While none is, the one whose rest ends first.
-    pub(crate) fn current(&self) -> usize {
-        self.pick(None)
+    /// How many endpoints there are.
+    pub(crate) fn len(&self) -> usize {
+        self.candidates.len()
     }
 
-    /// An endpoint for the next try, another than the one that just failed if any other is well.
-    pub(crate) fn pick(&self, avoid: Option<usize>) -> usize {
-        let usable = |index: &usize| self.candidates[*index].standing().is_usable();
+    pub(crate) fn standing(&self, index: usize) -> MutexGuard<'_, Standing> {
+        self.candidates[index].standing()
+    }
+
+    /// The endpoint in use: the first of the list that is well. While none is, the one whose rest ends first.
+    pub(crate) fn current(&self) -> usize {
+        self.pick(Operation::Head, None)
+    }
+
+    /// An endpoint for the next try, another than the one that just failed if any other is well. One that is behind the
+    /// others is passed over as long as another is well.
+    pub(crate) fn pick(&self, operation: Operation, avoid: Option<usize>) -> usize {
+        let now = Instant::now();
         let everyone = 0..self.candidates.len();
-        if let Some(index) = everyone.clone().find(|index| Some(*index) != avoid && usable(index)) {
-            return index;
-        }
-        if let Some(index) = avoid.filter(usable) {
+        let find = |wanted: &dyn Fn(&Standing) -> bool| {
+            let mut others = everyone.clone().filter(|index| Some(*index) != avoid);
+            others.find(|index| wanted(&self.standing(*index)))
+        };
+        let again = |wanted: &dyn Fn(&Standing) -> bool| avoid.filter(|index| wanted(&self.standing(*index)));
+        let well = |standing: &Standing| standing.serves(operation, now);
+        let well_and_level = |standing: &Standing| well(standing) && !standing.behind;
+        let found = find(&well_and_level)
+            .or_else(|| again(&well_and_level))
+            .or_else(|| find(&well))
+            .or_else(|| again(&Standing::is_up))
+            .or_else(|| find(&Standing::is_up));
+        if let Some(index) = found {
             return index;
         }
         let rest = |index: &usize| {
-            let standing = self.candidates[*index].standing();
+            let standing = self.standing(*index);
             (standing.foreign, standing.down_until)
         };
         everyone.min_by_key(rest).unwrap_or_default()
+    }
+
+    /// Whether an endpoint is well and not behind.
+    pub(crate) fn is_preferable(&self, index: usize) -> bool {
+        let standing = self.standing(index);
+        standing.is_up() && !standing.behind
     }
 
     /// Endpoints that announce new heads and are well, the one in use first.
@@ -98,7 +103,7 @@ impl Failover {
         let current = self.current();
         let mut found: Vec<usize> = (0..self.candidates.len())
             .filter(|index| self.candidates[*index].upstream.announces_heads())
-            .filter(|index| *index == current || self.candidates[*index].standing().is_usable())
+            .filter(|index| *index == current || self.standing(*index).is_up())
             .collect();
         found.sort_by_key(|index| *index != current);
         found
@@ -134,8 +139,7 @@ impl Failover {
         let expected = *self.identity.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);
         let mut standing = candidate.standing();
         if found == expected {
-            *standing =
-                Standing { admitted: true, probing: standing.probing, unsure: standing.unsure, ..Standing::default() };
+            standing.admit();
             return Ok(found);
         }
         let endpoint = candidate.upstream.name().to_owned();
@@ -148,35 +152,15 @@ impl Failover {
         Err(NodeError::WrongChain { endpoint, expected, found })
     }
 
-    pub(crate) fn succeeded(&self, index: usize) {
-        let mut standing = self.candidates[index].standing();
-        if standing.failures > 0 || standing.down_until.is_some() {
-            standing.failures = 0;
-            standing.down_until = None;
-        }
+    pub(crate) fn succeeded(&self, index: usize, operation: Operation) {
+        self.standing(index).succeeded(operation);
     }
 
-    pub(crate) fn failed(&self, index: usize, error: &NodeError) {
-        let candidate = &self.candidates[index];
-        let mut standing = candidate.standing();
-        let patience = match error {
-            NodeError::Unreachable { .. } => {
-                standing.unsure = true;
-                standing.admitted &= standing.failures + 1 < PATIENCE_UNREACHABLE;
-                PATIENCE_UNREACHABLE
-            }
-            NodeError::WrongChain { .. } => return,
-            // What the node says about the call itself is no failure of the endpoint.
-            NodeError::Rpc { .. } if error.remedy() != Remedy::AskAgain => return,
-            _ if error.remedy() == Remedy::AskElsewhere => 1,
-            _ => PATIENCE,
-        };
-        standing.failures += 1;
-        if standing.failures >= patience {
-            if standing.down_until.is_none() && self.candidates.len() > 1 {
-                tracing::warn!(endpoint = candidate.upstream.name(), %error, "an endpoint is left alone for a while");
-            }
-            standing.down_until = Some(Instant::now() + self.probe_interval);
+    pub(crate) fn failed(&self, index: usize, operation: Operation, error: &NodeError) {
+        let is_left_alone = self.standing(index).failed(operation, error, self.probe_interval, Instant::now());
+        if is_left_alone && self.len() > 1 {
+            let endpoint = self.upstream(index).name();
+            tracing::warn!(endpoint, ?operation, %error, "an endpoint is left alone for a while");
         }
     }
 
@@ -185,7 +169,7 @@ impl Failover {
     fn due_probes(&self) -> Vec<usize> {
         let current = self.current();
         let due = |index: &usize| {
-            let mut standing = self.candidates[*index].standing();
+            let mut standing = self.standing(*index);
             let rested = *index != current && standing.down_until.is_some_and(|until| until <= Instant::now());
             let due = !standing.probing && (rested || standing.unsure);
             standing.probing |= due;
@@ -201,6 +185,20 @@ impl Failover {
             let failover = Arc::clone(self);
             tokio::spawn(async move { failover.probe(index).await });
         }
+        if self.is_survey_due() {
+            let failover = Arc::clone(self);
+            tokio::spawn(async move { failover.survey().await });
+        }
+    }
+
+    /// A preferred endpoint that stands still answers as if nothing were wrong: only the others can tell.
+    fn is_survey_due(&self) -> bool {
+        let (mut surveyed_at, now) = (self.surveyed_at.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
+        let due = self.len() > 1 && surveyed_at.is_none_or(|then| now.duration_since(then) >= self.probe_interval);
+        if due {
+            *surveyed_at = Some(now);
+        }
+        due
     }
 
     async fn probe(&self, index: usize) {

@@ -21,6 +21,8 @@ pub struct Heads {
     client: NodeClient,
     last: Option<BlockRef>,
     announcements: Option<watch::Receiver<Option<BlockRef>>>,
+    /// The endpoint that announces.
+    announcer: usize,
     subscribe_at: Instant,
     poll_at: Instant,
     rhythm: Rhythm,
@@ -30,7 +32,7 @@ impl Heads {
     pub(crate) fn new(client: NodeClient, bounds: PollBounds) -> Self {
         let now = Instant::now();
         let rhythm = Rhythm::new(bounds);
-        Self { client, last: None, announcements: None, subscribe_at: now, poll_at: now, rhythm }
+        Self { client, last: None, announcements: None, announcer: 0, subscribe_at: now, poll_at: now, rhythm }
     }
 
     /// Waits for a head other than the last one given; heads in between may be passed over by one who comes late. A
@@ -78,6 +80,7 @@ impl Heads {
             }
             if let Some(announcements) = self.client.failover().upstream(index).announced_heads().await {
                 self.announcements = Some(announcements);
+                self.announcer = index;
                 // What came before the subscription is not announced.
                 self.poll_at = Instant::now();
                 return;
@@ -87,6 +90,11 @@ impl Heads {
 
     async fn poll(&mut self) -> Option<BlockRef> {
         let head = self.client.head_once().await;
+        if self.announcements.is_some() && !self.client.failover().is_preferable(self.announcer) {
+            // The endpoint that announces is not in use any more: it is down, or behind.
+            self.announcements = None;
+            self.subscribe_at = Instant::now();
+        }
         self.poll_at = Instant::now() + self.pause();
         match head {
             Ok(head) => Some(head),

@@ -3,7 +3,9 @@
 //! Nothing a node says leaves this crate unchecked: a block comes with the receipts of that very block or not at all.
 //! Callers issue as many calls at once as they like; the client admits what the node bears.
 
+mod ability;
 mod account;
+mod basics;
 mod blocks;
 mod call;
 mod calls;
@@ -19,10 +21,14 @@ mod error;
 mod failover;
 mod heads;
 mod limiter;
+mod rate;
 mod retry;
 mod rpc_error;
+mod silence;
+mod standing;
 mod state;
 mod status;
+mod survey;
 mod traces;
 mod transaction;
 mod transport;
@@ -38,4 +44,5 @@ pub use endpoint::{Endpoint, EndpointError};
 pub use error::NodeError;
 pub use heads::Heads;
 pub use status::NodeStatus;
+pub use survey::HeadSurvey;
 pub use view::ViewOutcome;

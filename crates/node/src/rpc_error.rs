@@ -74,7 +74,7 @@ const STATE_GONE: [&str; 14] = [
     "proof window",
     "outofrange",
 ];
-const METHOD_MISSING: [&str; 8] = [
+const METHOD_MISSING: [&str; 13] = [
     "method not found",
     "does not exist",
     "not supported",
@@ -83,6 +83,11 @@ const METHOD_MISSING: [&str; 8] = [
     "not implemented",
     "unknown method",
     "not whitelisted",
+    "not allowed",
+    "disabled",
+    "forbidden",
+    "access denied",
+    "not enabled",
 ];
 const INVALID: [&str; 4] = ["invalid argument", "invalid param", "cannot unmarshal", "invalid type"];
 
@@ -117,6 +122,8 @@ mod tests {
         let cases = [
             (-32601, "the method eth_getBlockReceipts does not exist/is not available", RpcErrorKind::MethodMissing),
             (-32000, "Method eth_getBlockReceipts is not supported", RpcErrorKind::MethodMissing),
+            (-32000, "method not allowed", RpcErrorKind::MethodMissing),
+            (-32600, "eth_getBlockReceipts is disabled for this key", RpcErrorKind::MethodMissing),
             (-32005, "daily request count exceeded, request rate limited", RpcErrorKind::Limited),
             (-32000, "Too Many Requests", RpcErrorKind::Limited),
             (-32600, "batch too large", RpcErrorKind::BatchRefused),

@@ -1,4 +1,10 @@
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 /// How the client gets on with its node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +15,8 @@ pub struct NodeStatus {
     pub endpoint: String,
     /// How many requests may be under way at that endpoint now.
     pub concurrency_limit: usize,
+    /// Requests a second that this endpoint takes, as far as it has refused more; None: no limit is known.
+    pub requests_per_second: Option<u64>,
     /// Requests sent since the start, a batch counted once.
     pub requests: u64,
     /// Calls that had to be made again.
@@ -24,10 +32,26 @@ pub(crate) struct Counters {
     pub(crate) requests: AtomicU64,
     pub(crate) retries: AtomicU64,
     pub(crate) refused_answers: AtomicU64,
+    /// When the oldest request was sent since the last answer of any endpoint.
+    unanswered_since: Mutex<Option<Instant>>,
 }
 
 impl Counters {
     pub(crate) fn count(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn asked(&self) {
+        Self::count(&self.requests);
+        self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+    }
+
+    pub(crate) fn answered(&self) {
+        self.reachable.store(true, Ordering::Relaxed);
+        *self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    pub(crate) fn unanswered_for(&self) -> Option<Duration> {
+        self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner).map(|since| since.elapsed())
     }
 }

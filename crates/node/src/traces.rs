@@ -7,7 +7,6 @@ use domain::{FetchedBlock, InnerCreation};
 use crate::{
     NodeError,
     decode::RawBlockTrace,
-    rpc_error::RpcErrorKind,
     upstream::{Call, Upstream},
 };
 
@@ -25,7 +24,7 @@ pub(crate) async fn trace_block(
     match upstream.call_aside::<RawBlockTrace>(&call).await {
         Ok(Some(trace)) => read(block, trace).map(Some),
         Ok(None) => Err(NodeError::bad_answer(METHOD, "null")),
-        Err(error) if lacks_method(&error) => {
+        Err(error) if lacks_traces(&error) => {
             upstream.abilities().lacks_traces.store(true, Ordering::Relaxed);
             tracing::info!(endpoint = upstream.name(), %error, "the node does not trace: who made a contract inside a call stays open");
             Ok(None)
@@ -60,9 +59,9 @@ fn read(block: &FetchedBlock, trace: RawBlockTrace) -> Result<Vec<InnerCreation>
 }
 
 /// Nodes that keep tracing to themselves say so in many ways, gateways by a status.
-pub(crate) fn lacks_method(error: &NodeError) -> bool {
+pub(crate) fn lacks_traces(error: &NodeError) -> bool {
     match error {
         NodeError::HttpStatus { status, .. } => (400..500).contains(status) && *status != 408,
-        error => matches!(error.rpc_kind(), Some(RpcErrorKind::MethodMissing | RpcErrorKind::InvalidParams)),
+        error => error.lacks_method(),
     }
 }

@@ -9,16 +9,19 @@ use std::{
 };
 
 use alloy_primitives::bytes::Bytes;
-use domain::{BlockRef, ChainIdentity};
+use domain::BlockRef;
 use futures::future::{join_all, try_join_all};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use crate::{
     Endpoint, NodeConfig, NodeError,
-    decode::{AnswerError, ErrorObject, Quantity, RawHeader, decode, split_batch},
-    limiter::{Limiter, Turn},
+    ability::Ability,
+    decode::{AnswerError, ErrorObject, Quantity, decode, split_batch},
+    limiter::{Limiter, Slot, Turn},
+    rate::RateGate,
     rpc_error::{RpcErrorKind, kind_of},
+    silence::{PROBE_TIMEOUT, Silence},
     status::Counters,
     transport::{Transport, TransportError},
 };
@@ -32,8 +35,16 @@ const LONG_ANSWER: usize = 1 << 20;
 pub(crate) struct Upstream {
     name: String,
     transport: Transport,
+    /// For calls that the node may answer by closing the connection: where one connection carries all calls, these have
+    /// one of their own.
+    aside: Option<Transport>,
     timeout: Duration,
-    limiter: Limiter,
+    /// For blocks, headers and receipts.
+    blocks: Limiter,
+    /// For all other calls: while they hang, blocks do not wait for them.
+    others: Limiter,
+    rate: RateGate,
+    silence: Silence,
     abilities: Abilities,
     next_id: AtomicU64,
     counters: Arc<Counters>,
@@ -42,7 +53,7 @@ pub(crate) struct Upstream {
 /// What the node turned out to be able to do. Found out once, by trying.
 #[derive(Debug)]
 pub(crate) struct Abilities {
-    pub(crate) lacks_block_receipts: AtomicBool,
+    pub(crate) block_receipts: Ability,
     pub(crate) lacks_state_by_hash: AtomicBool,
     pub(crate) lacks_traces: AtomicBool,
     /// 1: no batches.
@@ -55,11 +66,18 @@ pub(crate) struct Call {
     pub(crate) method: &'static str,
     pub(crate) params: String,
     turn: Turn,
+    /// For its answer, once it was sent; None: as long as for any other.
+    patience: Option<Duration>,
 }
 
 impl Call {
     pub(crate) fn new(method: &'static str, params: impl Into<String>) -> Self {
-        Self { method, params: params.into(), turn: Turn::Next }
+        Self { method, params: params.into(), turn: Turn::Next, patience: None }
+    }
+
+    /// The same, but an answer that takes longer is not waited for. It says nothing about what else the node bears.
+    pub(crate) fn within(self, patience: Duration) -> Self {
+        Self { patience: Some(patience), ..self }
     }
 
     /// The same at another turn.
@@ -83,10 +101,17 @@ impl Upstream {
         Ok(Self {
             name: endpoint.to_string(),
             transport: Transport::new(endpoint, config)?,
+            aside: match endpoint {
+                Endpoint::Http(_) => None,
+                Endpoint::WebSocket(_) | Endpoint::Ipc(_) => Some(Transport::new(endpoint, config)?),
+            },
             timeout: config.request_timeout,
-            limiter: Limiter::new(config.max_concurrency),
+            blocks: Limiter::new(config.max_concurrency),
+            others: Limiter::new(config.max_concurrency.div_ceil(4)),
+            rate: RateGate::new(config.retry.longest_retry_after),
+            silence: Silence::new(),
             abilities: Abilities {
-                lacks_block_receipts: AtomicBool::new(false),
+                block_receipts: Ability::default(),
                 lacks_state_by_hash: AtomicBool::new(false),
                 lacks_traces: AtomicBool::new(false),
                 batch: AtomicUsize::new(FIRST_BATCH),
@@ -105,7 +130,17 @@ impl Upstream {
     }
 
     pub(crate) fn concurrency_limit(&self) -> usize {
-        self.limiter.limit()
+        self.blocks.limit()
+    }
+
+    /// Requests a second; None while no limit is known.
+    pub(crate) fn rate_limit(&self) -> Option<f64> {
+        self.rate.rate()
+    }
+
+    /// A call is made again.
+    pub(crate) fn count_retry(&self) {
+        Counters::count(&self.counters.retries);
     }
 
     /// One call; None where the result is null.
@@ -114,7 +149,7 @@ impl Upstream {
         T: DeserializeOwned + Send + 'static,
     {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let (answer, sent) = self.send(id, call.method, call.request(id), call.turn).await?;
+        let (answer, sent) = self.send(id, call, call.request(id)).await?;
         self.read(call, answer, sent).await
     }
 
@@ -137,13 +172,16 @@ impl Upstream {
     where
         T: DeserializeOwned + Send + 'static,
     {
+        self.rate.admit(Turn::InLine).await;
         let (id, sent) = (self.next_id.fetch_add(1, Ordering::Relaxed), Instant::now());
         Counters::count(&self.counters.requests);
-        let answer = self.transport.send_within(id, call.request(id), most_bytes);
-        let outcome = tokio::time::timeout(patience.min(self.timeout), answer).await;
+        let transport = self.aside.as_ref().unwrap_or(&self.transport);
+        let answer = transport.send_within(id, call.request(id), most_bytes);
+        let patience = patience.min(self.timeout);
+        let outcome = tokio::time::timeout(patience, answer).await;
         let answer = match outcome {
-            Ok(outcome) => outcome.map_err(|error| self.transport_error(call.method, error))?,
-            Err(_) => return Err(self.timed_out(call.method)),
+            Ok(outcome) => outcome.map_err(|error| self.transport_error(call.method, error, sent))?,
+            Err(_) => return Err(self.timed_out(call.method, patience)),
         };
         self.read(call, answer, sent).await
     }
@@ -158,6 +196,9 @@ impl Upstream {
         } else {
             decode(&answer)
         };
+        if result.is_ok() {
+            self.rate.answered();
+        }
         result.map_err(|error| self.answer_error(call.method, error, sent))
     }
 
@@ -187,10 +228,11 @@ impl Upstream {
         &self,
         calls: &[Call],
     ) -> Result<Vec<Result<Option<T>, NodeError>>, BatchFault> {
-        let Some(method) = calls.first().map(|call| call.method) else { return Ok(Vec::new()) };
+        let Some(first) = calls.first() else { return Ok(Vec::new()) };
+        let method = first.method;
         let first_id = self.next_id.fetch_add(calls.len() as u64, Ordering::Relaxed);
         let requests: Vec<String> = (first_id..).zip(calls).map(|(id, call)| call.request(id)).collect();
-        let (answer, sent) = match self.send(first_id, method, format!("[{}]", requests.join(",")), Turn::Next).await {
+        let (answer, sent) = match self.send(first_id, first, format!("[{}]", requests.join(","))).await {
             Ok(answered) => answered,
             Err(error) if refuses_batch(&error) => return Err(BatchFault::TooBig),
             Err(error) => return Err(BatchFault::Failed(error)),
@@ -207,6 +249,7 @@ impl Upstream {
         if items.iter().any(|item| item.as_ref().is_err_and(|e| kind_of(e) == RpcErrorKind::BatchRefused)) {
             return Err(BatchFault::TooBig);
         }
+        self.rate.answered();
         let outcomes = calls.iter().zip(items).map(|(call, item)| {
             let result = item.map_err(AnswerError::Rpc).and_then(|result| {
                 sonic_rs::from_str(&result).map_err(|_| AnswerError::Unreadable("an unexpected result".to_owned()))
@@ -217,54 +260,90 @@ impl Upstream {
     }
 
     /// Sends when it is its turn, and waits for the answer no longer than allowed. Tells the answer and when it was sent.
-    async fn send(
-        &self,
-        id: u64,
-        method: &'static str,
-        request: String,
-        turn: Turn,
-    ) -> Result<(Bytes, Instant), NodeError> {
-        let slot = self.limiter.slot(turn).await;
+    async fn send(&self, id: u64, call: &Call, request: String) -> Result<(Bytes, Instant), NodeError> {
+        self.rate.admit(call.turn).await;
+        let slot = self.limiter_of(call.method).slot(call.turn).await;
         let sent = slot.since();
-        Counters::count(&self.counters.requests);
-        let outcome = tokio::time::timeout(self.timeout, self.transport.send(id, request)).await;
-        let reachable = !matches!(outcome, Err(_) | Ok(Err(TransportError::Unreachable(_))));
-        self.counters.reachable.store(reachable, Ordering::Relaxed);
+        self.counters.asked();
+        let patience = call.patience.map_or(self.timeout, |patience| patience.min(self.timeout));
+        let answer = tokio::time::timeout(patience, self.transport.send(id, request));
+        let outcome = tokio::select! {
+            biased;
+            outcome = answer => outcome,
+            () = self.silence.is_certain(sent.into(), || self.answers_probe()) => return Err(self.silent(call.method, slot).await),
+        };
         match outcome {
             Ok(Ok(answer)) => {
+                self.silence.ended();
+                self.counters.answered();
                 slot.answered();
                 Ok((answer, sent))
             }
-            Err(_) => {
-                slot.overloaded();
-                Err(self.timed_out(method))
-            }
             Ok(Err(error)) => {
-                let busy = matches!(error, TransportError::Status { status: 429 | 503, .. });
-                let error = self.transport_error(method, error);
-                if busy || matches!(error, NodeError::Limited { .. }) {
+                match &error {
+                    TransportError::Unreachable(_) | TransportError::Dropped(_) => {
+                        self.counters.reachable.store(false, Ordering::Relaxed);
+                    }
+                    TransportError::TooLong | TransportError::Status { .. } => self.silence.ended(),
+                }
+                if matches!(error, TransportError::Status { status: 503, .. }) {
                     slot.overloaded();
                 }
-                Err(error)
+                Err(self.transport_error(call.method, error, sent))
+            }
+            Err(_) => {
+                self.counters.reachable.store(false, Ordering::Relaxed);
+                if call.patience.is_none() || !self.silence.heard_since(sent.into()) {
+                    slot.overloaded();
+                }
+                Err(self.timed_out(call.method, patience))
             }
         }
     }
 
-    fn timed_out(&self, method: &'static str) -> NodeError {
-        NodeError::TimedOut { endpoint: self.name.clone(), method, timeout: self.timeout }
+    fn limiter_of(&self, method: &str) -> &Limiter {
+        match method {
+            "eth_chainId" | "eth_getBlockByNumber" | "eth_getBlockReceipts" | "eth_getTransactionReceipt" => {
+                &self.blocks
+            }
+            _ => &self.others,
+        }
     }
 
-    fn transport_error(&self, method: &'static str, error: TransportError) -> NodeError {
+    /// Whether the endpoint answers the cheapest of all calls.
+    async fn answers_probe(&self) -> bool {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let request = Call::new("eth_chainId", "[]").request(id);
+        let answer = tokio::time::timeout(PROBE_TIMEOUT, self.transport.send(id, request)).await;
+        matches!(answer, Ok(Ok(_) | Err(TransportError::Status { .. })))
+    }
+
+    async fn silent(&self, method: &'static str, slot: Slot<'_>) -> NodeError {
+        self.counters.reachable.store(false, Ordering::Relaxed);
+        let waited = slot.since().elapsed();
+        slot.overloaded();
+        self.transport.reset().await;
+        NodeError::Silent { endpoint: self.name.clone(), method, waited }
+    }
+
+    fn timed_out(&self, method: &'static str, timeout: Duration) -> NodeError {
+        NodeError::TimedOut { endpoint: self.name.clone(), method, timeout }
+    }
+
+    fn transport_error(&self, method: &'static str, error: TransportError, sent: Instant) -> NodeError {
         let endpoint = self.name.clone();
         match error {
             TransportError::Unreachable(source) => NodeError::Unreachable { endpoint, source },
+            TransportError::Dropped(source) => NodeError::Dropped { endpoint, method, source },
             TransportError::TooLong => NodeError::bad_answer(method, "longer than an answer may be"),
             TransportError::Status { status: 429, retry_after, .. } => {
+                self.counters.answered();
+                self.rate.refused(sent, retry_after);
                 NodeError::Limited { endpoint, method, message: "HTTP status 429".to_owned(), retry_after }
             }
             // Some nodes and providers put an error of JSON-RPC under another status.
             TransportError::Status { status, retry_after, body } => match decode::<Quantity>(&body) {
-                Err(AnswerError::Rpc(error)) => self.rpc_error(method, error, retry_after),
+                Err(AnswerError::Rpc(error)) => self.rpc_error(method, error, retry_after, sent),
                 _ => NodeError::HttpStatus { endpoint, method, status },
             },
         }
@@ -273,48 +352,24 @@ impl Upstream {
     fn answer_error(&self, method: &'static str, error: AnswerError, sent: Instant) -> NodeError {
         match error {
             AnswerError::Unreadable(what) => NodeError::BadAnswer { method, what },
-            AnswerError::Rpc(error) => {
-                let error = self.rpc_error(method, error, None);
-                if matches!(error, NodeError::Limited { .. }) {
-                    self.limiter.overloaded(sent);
-                }
-                error
-            }
+            AnswerError::Rpc(error) => self.rpc_error(method, error, None, sent),
         }
     }
 
-    fn rpc_error(&self, method: &'static str, error: ErrorObject, retry_after: Option<Duration>) -> NodeError {
+    fn rpc_error(
+        &self,
+        method: &'static str,
+        error: ErrorObject,
+        retry_after: Option<Duration>,
+        sent: Instant,
+    ) -> NodeError {
         match kind_of(&error) {
             RpcErrorKind::Limited => {
+                self.rate.refused(sent, retry_after);
                 NodeError::Limited { endpoint: self.name.clone(), method, message: error.message, retry_after }
             }
             _ => NodeError::Rpc { method, code: error.code, message: error.message, data: error.data },
         }
-    }
-
-    /// Which chain this endpoint serves.
-    pub(crate) async fn identity(&self) -> Result<ChainIdentity, NodeError> {
-        let chain_id = Call::new("eth_chainId", "[]");
-        let genesis = Call::new("eth_getBlockByNumber", r#"["0x0",false]"#);
-        let (chain_id, genesis) = tokio::join!(self.call::<Quantity>(&chain_id), self.call::<RawHeader>(&genesis));
-        let chain_id = chain_id?.ok_or_else(|| NodeError::bad_answer("eth_chainId", "null"))?.0;
-        let genesis = genesis?.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no block 0"))?;
-        if genesis.number.0 != 0 {
-            return Err(NodeError::bad_answer("eth_getBlockByNumber", "asked for block 0, got another"));
-        }
-        Ok(ChainIdentity { chain_id, genesis_hash: genesis.hash.0 })
-    }
-
-    /// The block that a number or a tag stands for, as JSON text.
-    pub(crate) async fn header(&self, block: &str) -> Result<Option<BlockRef>, NodeError> {
-        let call = Call::new("eth_getBlockByNumber", format!(r#"["{block}",false]"#));
-        let header = self.call::<RawHeader>(&call).await?;
-        Ok(header.map(|header| BlockRef { number: header.number.0, hash: header.hash.0 }))
-    }
-
-    pub(crate) async fn head(&self) -> Result<BlockRef, NodeError> {
-        let head = self.header("latest").await?;
-        head.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no newest block"))
     }
 
     /// New heads as the node announces them; None where this endpoint cannot.

@@ -1,5 +1,7 @@
 //! What stands around every page.
 
+use std::time::Instant;
+
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
 use domain::SyncPhase;
@@ -8,6 +10,9 @@ use crate::assets::{Asset, FORMS, SCRIPT, STYLE, THEME};
 use crate::error::PageError;
 use crate::state::WebState;
 use crate::view::grouped;
+
+/// Blocks that the node may be behind the index without a word about it.
+const LATE: u64 = 10;
 
 /// Title, ways to other pages, and how the index is doing.
 pub(crate) struct Frame {
@@ -70,6 +75,8 @@ impl WebState {
         let (well, words) = match &status.phase {
             SyncPhase::Halted { .. } => (false, format!("Halted at {at}: see /health")),
             _ if !status.node_reachable => (false, format!("The node does not answer; {at}")),
+            _ if status.node_lag() > LATE => (false, format!("The node is behind; {at}")),
+            _ if status.is_chain_quiet(Instant::now()) => (false, format!("No new block for a long time; {at}")),
             SyncPhase::Starting => (true, "Starting".to_owned()),
             SyncPhase::Backfilling => {
                 (true, format!("Catching up: {at} of {}", status.node_head.map(grouped).unwrap_or_default()))

@@ -1,11 +1,11 @@
 use axum::extract::State;
 use domain::{Address, AddressOverview, Code};
-use store::VerifiedContracts;
+use store::{ChainReader, VerifiedContracts};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    accounts::{Told, ToldWhen},
+    accounts::{AccountError, Told, ToldWhen},
     answer::{Answer, Freshness},
     document::{BadParameter, NoSuchAddress, NodeOrIndexUnavailable, NotModified, Unavailable},
     error::ApiError,
@@ -39,18 +39,27 @@ async fn get_address(
 ) -> Result<Answer<wire::AddressDetail>, ApiError> {
     let overview = app.chain.find_address_overview(address, RECENT_TRANSACTIONS).await?;
     let AddressOverview { tip, facts, recent, token } = overview.ok_or(ApiError::AddressNotFound)?;
-    let Told { account, when } = app.accounts.told_at(tip, address).await?;
+    let (account, is_of_the_tip) = match app.accounts.told_at(tip, address).await {
+        Ok(Told { account, when }) => (Some(account), when == ToldWhen::OfTheTip),
+        // The index knows all but the balance and the nonce.
+        Err(AccountError::Unknown(cause)) => {
+            let error: &dyn std::error::Error = &cause;
+            tracing::debug!(error, %address, "answered from the index alone");
+            (None, false)
+        }
+        Err(AccountError::Store(error)) => return Err(error.into()),
+    };
+    let code = match account {
+        Some(account) => account.code,
+        None => indexed_code(&*app.chain, address).await?,
+    };
     let label = app.labels.find(&address);
     let token = token.map(|token| wire::Token::new(token, app.token_prefix));
-    let source = find_source(&*app.verified, address, account.code).await?;
-    let detail = wire::AddressDetail::new(&facts, &account, label, recent, token).with_source(source);
+    let source = find_source(&*app.verified, address, code).await?;
+    let detail = wire::AddressDetail::new(&facts, account.as_ref(), code, label, recent, token).with_source(source);
     let answer = Answer::new(detail, Freshness::UntilNextBlock);
-    Ok(match when {
-        // What the node says of an account at a block is as settled as the block.
-        ToldWhen::OfTheTip => answer.of_the_index(),
-        // Told again only until the node answers.
-        ToldWhen::Earlier => answer,
-    })
+    // What the node says of an account at a block is as settled as the block; anything else holds until it answers.
+    Ok(if is_of_the_tip { answer.of_the_index() } else { answer })
 }
 
 /// The tokens that an address holds
@@ -79,6 +88,11 @@ async fn list_address_tokens(
     let page = app.chain.list_address_tokens(address, paging.newest_first()).await?;
     Ok(Answer::new(wire::TokenBalanceList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock)
         .of_the_index())
+}
+
+/// The code at an address as far as the index knows it.
+async fn indexed_code(chain: &dyn ChainReader, address: Address) -> Result<Code, ApiError> {
+    Ok(chain.find_code_hash(address).await?.map_or(Code::None, |hash| Code::Contract { hash }))
 }
 
 /// The source code that is known of the code at an address.

@@ -1,9 +1,12 @@
+use std::time::Instant;
+
 use axum::{extract::State, http::StatusCode};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
     answer::{Answer, Freshness},
+    clock::unix_now,
     wire::Health,
 };
 
@@ -50,7 +53,8 @@ async fn get_health_ready(State(app): State<App>) -> (StatusCode, Answer<Health>
 }
 
 fn health_of(app: &App) -> Health {
-    Health::new(&app.sync.borrow(), &app.tasks.borrow(), app.webhooks.totals())
+    let (sync, tasks) = (app.sync.borrow(), app.tasks.borrow());
+    Health::new(&sync, &tasks, app.webhooks.totals(), Instant::now(), unix_now())
 }
 
 fn answer(health: Health) -> Answer<Health> {

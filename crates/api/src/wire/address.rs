@@ -9,7 +9,7 @@ use super::{Address, Decimal, Hash, Timestamp, Token, Transaction};
 #[serde(rename_all = "camelCase")]
 pub struct AddressDetail {
     pub address: Address,
-    /// In wei, at `balanceBlock`.
+    /// In wei, at `balanceBlock`; `"0"` where that is null, since nobody has told it yet.
     pub balance: Decimal,
     /// Transactions from or to the address.
     #[schema(example = 12)]
@@ -22,12 +22,14 @@ pub struct AddressDetail {
     pub last_seen: Timestamp,
     /// The newest 25 transactions from or to the address.
     pub recent_txs: Vec<Transaction>,
-    #[schema(example = 7)]
-    pub nonce: u64,
+    /// Null where `balanceBlock` is.
+    #[schema(required = true, example = 7)]
+    pub nonce: Option<u64>,
     /// The block of `balance`, `nonce` and `isContract`: the latest indexed one, or an older one while the node cannot
-    /// be asked.
-    #[schema(example = 21_000_000)]
-    pub balance_block: u64,
+    /// be asked. Null where the node cannot be asked now and never was about this address: then the rest of the answer is
+    /// what the index knows by itself.
+    #[schema(required = true, example = 21_000_000)]
+    pub balance_block: Option<u64>,
     /// Null where the address has no code of its own.
     #[schema(required = true)]
     pub contract: Option<Contract>,
@@ -59,10 +61,12 @@ pub struct Contract {
 }
 
 impl AddressDetail {
+    /// `account` is None where the node has never told of it; `code` is what it or the index knows.
     #[must_use]
     pub fn new(
         facts: &AddressFacts,
-        account: &Account,
+        account: Option<&Account>,
+        code: Code,
         label: Option<&str>,
         recent: Vec<domain::Transaction>,
         token: Option<Token>,
@@ -70,16 +74,16 @@ impl AddressDetail {
         let token_name = token.as_ref().map(|token| token.name.as_str()).filter(|name| !name.is_empty());
         Self {
             address: facts.address.into(),
-            balance: account.balance.into(),
+            balance: account.map(|account| account.balance).unwrap_or_default().into(),
             tx_count: facts.tx_count,
-            is_contract: account.code.is_contract(),
+            is_contract: code.is_contract() || (account.is_none() && facts.creation.is_some()),
             label: label.or(token_name).map(str::to_owned),
             first_seen: Timestamp::from_unix_seconds(facts.first_seen),
             last_seen: Timestamp::from_unix_seconds(facts.last_seen),
             recent_txs: recent.into_iter().map(Transaction::from).collect(),
-            nonce: account.nonce,
-            balance_block: account.block,
-            contract: Contract::of(facts, account.code),
+            nonce: account.map(|account| account.nonce),
+            balance_block: account.map(|account| account.block),
+            contract: Contract::of(facts, code),
             token,
         }
     }
@@ -156,13 +160,21 @@ mod tests {
         };
         let facts = AddressFacts { creation: Some(creation), ..facts() };
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
-        insta::assert_json_snapshot!(AddressDetail::new(&facts, &account, Some("Treasury"), vec![call()], None));
+        insta::assert_json_snapshot!(AddressDetail::new(
+            &facts,
+            Some(&account),
+            account.code,
+            Some("Treasury"),
+            vec![call()],
+            None
+        ));
     }
 
     #[test]
     fn a_person_has_no_contract_even_when_delegating() {
         let target = Address::repeat_byte(9);
-        let detail = AddressDetail::new(&facts(), &account(Code::Delegation { target }), None, vec![], None);
+        let account = account(Code::Delegation { target });
+        let detail = AddressDetail::new(&facts(), Some(&account), account.code, None, vec![], None);
         insta::assert_json_snapshot!(detail);
     }
 
@@ -172,7 +184,14 @@ mod tests {
             let mut token = coin();
             token.facts.name = name.to_owned();
             let account = account(Code::Contract { hash: B256::repeat_byte(3) });
-            AddressDetail::new(&facts(), &account, label, vec![], Some(Token::new(token, TokenPrefix::Bep)))
+            AddressDetail::new(
+                &facts(),
+                Some(&account),
+                account.code,
+                label,
+                vec![],
+                Some(Token::new(token, TokenPrefix::Bep)),
+            )
         };
         assert_eq!(detail(None, "Coin").label.as_deref(), Some("Coin"));
         assert_eq!(detail(Some("Treasury"), "Coin").label.as_deref(), Some("Treasury"));
@@ -185,7 +204,7 @@ mod tests {
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
         let detail = |label, twin_of| {
             let source = KnownSource { name: "Vault".to_owned(), twin_of };
-            AddressDetail::new(&facts(), &account, label, vec![], None).with_source(Some(source))
+            AddressDetail::new(&facts(), Some(&account), account.code, label, vec![], None).with_source(Some(source))
         };
         let verified = detail(None, None);
         let contract = verified.contract.unwrap();
@@ -199,9 +218,18 @@ mod tests {
     }
 
     #[test]
+    fn where_the_node_never_told_the_balance_block_is_null() {
+        let detail = AddressDetail::new(&facts(), None, Code::None, None, vec![call()], None);
+        assert_eq!((detail.nonce, detail.balance_block, detail.is_contract), (None, None, false));
+        let creation = Creation { creator: Address::repeat_byte(1), tx_hash: B256::repeat_byte(2) };
+        let created = AddressFacts { creation: Some(creation), ..facts() };
+        assert!(AddressDetail::new(&created, None, Code::None, None, vec![], None).is_contract);
+    }
+
+    #[test]
     fn a_contract_of_unknown_origin_has_null_for_its_maker() {
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
-        let contract = AddressDetail::new(&facts(), &account, None, vec![], None).contract.unwrap();
+        let contract = AddressDetail::new(&facts(), Some(&account), account.code, None, vec![], None).contract.unwrap();
         assert_eq!((contract.creator, contract.creation_tx_hash), (None, None));
     }
 }

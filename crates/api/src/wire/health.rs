@@ -1,3 +1,5 @@
+use std::time::{Duration, Instant};
+
 use domain::{SyncPhase, SyncStatus, TaskStatus};
 use serde::Serialize;
 use store::WebhookTotals;
@@ -22,6 +24,11 @@ pub struct Health {
     /// The newest indexed block, or null.
     #[schema(required = true)]
     pub tip: Option<BlockTip>,
+    /// Seconds since the time of that block, or null.
+    #[schema(required = true, example = 2)]
+    pub tip_age: Option<u64>,
+    /// Whether no block has come for longer than the chain's own rhythm explains.
+    pub chain_quiet: bool,
     /// The newest block the node has told of, or null.
     #[schema(required = true, example = 21_000_001)]
     pub node_head: Option<u64>,
@@ -90,9 +97,10 @@ impl From<WebhookTotals> for WebhookFigures {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
-    /// Ready, the node answers, and every task runs.
+    /// Ready, the node answers and has our newest blocks, blocks come as they usually do, and every task runs.
     Ok,
-    /// Still behind, without a node, or without one of its tasks.
+    /// Still behind, without a node or with one that is more than 10 blocks behind the index, on a chain that has been
+    /// quiet for too long, or without one of the tasks.
     Degraded,
     /// Indexing stopped for a reason that a person must mend.
     Halted,
@@ -117,16 +125,25 @@ pub struct BlockTip {
 }
 
 impl Health {
+    /// `since_1970` is the time of day, `now` the same moment on the clock by which pauses are measured.
     #[must_use]
-    pub fn new(sync: &SyncStatus, tasks: &[TaskStatus], webhooks: WebhookTotals) -> Self {
+    pub fn new(
+        sync: &SyncStatus,
+        tasks: &[TaskStatus],
+        webhooks: WebhookTotals,
+        now: Instant,
+        since_1970: Duration,
+    ) -> Self {
         let all_run = tasks.iter().all(|task| task.state == domain::TaskState::Running);
         let phase = Phase::from(&sync.phase);
         let lag = sync.lag();
         // An unknown lag is not ready: right after a start nobody can tell how old the index is.
         let ready = sync.tip.is_some() && phase != Phase::Halted && lag.is_some_and(|lag| lag <= READY_LAG);
+        let chain_quiet = sync.is_chain_quiet(now);
+        let is_well = ready && sync.node_reachable && sync.node_lag() <= READY_LAG && !chain_quiet;
         let status = match phase {
             Phase::Halted => HealthStatus::Halted,
-            _ if ready && sync.node_reachable && all_run => HealthStatus::Ok,
+            _ if is_well && all_run => HealthStatus::Ok,
             _ => HealthStatus::Degraded,
         };
         Self {
@@ -135,6 +152,8 @@ impl Health {
             ready,
             phase,
             tip: sync.tip.map(|tip| BlockTip { number: tip.number, hash: tip.hash.into() }),
+            tip_age: sync.tip_timestamp.map(|timestamp| since_1970.as_secs().saturating_sub(timestamp)),
+            chain_quiet,
             node_head: sync.node_head,
             lag,
             node_reachable: sync.node_reachable,
@@ -170,9 +189,33 @@ mod tests {
         SyncStatus {
             phase: SyncPhase::Following,
             tip: Some(BlockRef { number: tip, hash: B256::repeat_byte(7) }),
+            tip_timestamp: Some(1_794_700_800),
+            quiet_from: None,
             node_head: Some(head),
             node_reachable: true,
         }
+    }
+
+    fn health(sync: &SyncStatus) -> Health {
+        Health::new(sync, Instant::now(), Duration::from_secs(1_794_700_812))
+    }
+
+    #[test]
+    fn a_node_that_is_far_behind_the_index_degrades() {
+        assert_eq!(health(&following(100, 90)).status, HealthStatus::Ok);
+        assert_eq!(health(&following(100, 89)).status, HealthStatus::Degraded);
+        assert!(health(&following(100, 89)).ready);
+    }
+
+    #[test]
+    fn a_chain_that_is_quiet_for_too_long_degrades() {
+        let now = Instant::now();
+        let since_1970 = Duration::from_secs(1_794_700_860);
+        let quiet = SyncStatus { quiet_from: Some(now), ..following(100, 100) };
+        let health = Health::new(&quiet, now, since_1970);
+        assert_eq!((health.status, health.chain_quiet, health.tip_age), (HealthStatus::Degraded, true, Some(60)));
+        let not_yet = SyncStatus { quiet_from: Some(now + Duration::from_secs(1)), ..following(100, 100) };
+        assert_eq!(Health::new(&not_yet, now, since_1970).status, HealthStatus::Ok);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(super) async fn measure(chain: &RecordedChain, conditions: Conditions) -> an
     Ok(FarFigures { conditions, round_trip, transactions, blocks, took, requests: replay.requests(), near_rate })
 }
 
-async fn full_index(url: &str, head: u64) -> anyhow::Result<Duration> {
+pub(crate) async fn full_index(url: &str, head: u64) -> anyhow::Result<Duration> {
     let data = tempfile::tempdir()?;
     let begun = Instant::now();
     let explorer = Explorer::start(url, data.path()).await?;

@@ -12,6 +12,8 @@ pub(crate) struct Conditions {
     pub(crate) largest_batch: Option<usize>,
     /// Bytes of an answer at most.
     pub(crate) largest_answer: Option<usize>,
+    /// Requests in any second at most; more are refused.
+    pub(crate) per_second: Option<usize>,
 }
 
 /// The ways in which a far node fails.

@@ -50,7 +50,7 @@ impl Http {
             .body(request)
             .send()
             .await
-            .map_err(unreachable_because)?;
+            .map_err(lost_because)?;
         let status = response.status();
         let retry_after = retry_after(response.headers());
         let body = self.read(response, most_bytes.min(self.max_answer_bytes)).await?;
@@ -67,7 +67,7 @@ impl Http {
             return Err(TransportError::TooLong);
         }
         let mut body = self.bodies.take(announced.min(BELIEVED_LENGTH));
-        while let Some(chunk) = response.chunk().await.map_err(unreachable_because)? {
+        while let Some(chunk) = response.chunk().await.map_err(lost_because)? {
             if body.len() + chunk.len() > most_bytes {
                 return Err(TransportError::TooLong);
             }
@@ -78,8 +78,12 @@ impl Http {
 }
 
 /// The cause at the bottom says what happened ("connection refused"); the URL, which may hold a key, is left out.
-fn unreachable_because(error: reqwest::Error) -> TransportError {
-    TransportError::Unreachable(error.without_url().into())
+fn lost_because(error: reqwest::Error) -> TransportError {
+    if error.is_connect() {
+        TransportError::Unreachable(error.without_url().into())
+    } else {
+        TransportError::Dropped(error.without_url().into())
+    }
 }
 
 /// Only the form in seconds: nodes do not send dates.

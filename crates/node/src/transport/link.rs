@@ -169,5 +169,5 @@ impl Drop for Forget<'_> {
 }
 
 fn closed() -> TransportError {
-    TransportError::Unreachable(Closed.into())
+    TransportError::Dropped(Closed.into())
 }

@@ -27,15 +27,14 @@ pub(crate) enum Transport {
 /// Why no answer came.
 #[derive(Debug)]
 pub(crate) enum TransportError {
+    /// No connection could be made.
     Unreachable(BoxError),
+    /// The connection ended before the answer did.
+    Dropped(BoxError),
     /// An answer longer than allowed.
     TooLong,
     /// An HTTP status other than success.
-    Status {
-        status: u16,
-        retry_after: Option<Duration>,
-        body: Bytes,
-    },
+    Status { status: u16, retry_after: Option<Duration>, body: Bytes },
 }
 
 impl Transport {
@@ -65,6 +64,14 @@ impl Transport {
                 let answer = socket.send(id, request).await?;
                 if answer.len() > most_bytes { Err(TransportError::TooLong) } else { Ok(answer) }
             }
+        }
+    }
+
+    /// Gives up a connection that has fallen silent; the next request opens another. Over HTTP each hung request has a
+    /// connection of its own, which ends with it.
+    pub(crate) async fn reset(&self) {
+        if let Self::Socket(socket) = self {
+            socket.reset().await;
         }
     }
 

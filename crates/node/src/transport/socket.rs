@@ -54,6 +54,10 @@ impl Socket {
         self.link().await?.announced_heads(id).await
     }
 
+    pub(super) async fn reset(&self) {
+        self.state.lock().await.link = None;
+    }
+
     /// The open connection. Right after a failed attempt it fails without trying: callers have pauses of their own.
     async fn link(&self) -> Result<Arc<Link>, TransportError> {
         let mut state = self.state.lock().await;

@@ -159,6 +159,27 @@ async fn without_block_receipts_they_come_in_batches_and_the_lack_is_remembered(
 }
 
 #[tokio::test]
+async fn block_receipts_that_are_not_for_us_or_do_not_work_are_replaced_by_single_ones() {
+    let ways = [
+        Reply::Status(403),
+        Reply::Error(-32000, "method not allowed"),
+        Reply::Status(500),
+        Reply::Late(Duration::from_secs(60), Value::Null),
+    ];
+    for reply in ways {
+        let node = FakeNode::start(Chain::new(40)).await;
+        let told = reply.clone();
+        node.behave(move |method, _| (method == "eth_getBlockReceipts").then(|| told.clone()));
+        let client = node.client();
+        for number in 1..=40 {
+            let fetched = client.find_block(number).await;
+            assert_eq!(fetched.unwrap().unwrap().logs.len(), 6, "{reply:?}");
+        }
+        assert!(node.asked("eth_getBlockReceipts") < 20, "{reply:?}: {}", node.asked("eth_getBlockReceipts"));
+    }
+}
+
+#[tokio::test]
 async fn batches_shrink_to_what_the_node_takes_and_end_where_it_takes_none() {
     for (largest, single) in [(13, 0), (0, 60)] {
         let node = FakeNode::start(Chain { transactions: 60, ..Chain::new(2) }).await;
@@ -204,7 +225,9 @@ async fn a_node_that_limits_us_is_given_the_time_it_asks_for_and_fewer_requests(
     let start = Instant::now();
     client.find_block(7).await.unwrap().unwrap();
     assert!(start.elapsed() >= Duration::from_millis(300), "the pause is bounded by the configuration, but kept");
-    assert_eq!((client.status().retries, client.status().concurrency_limit), (1, 4));
+    let status = client.status();
+    assert_eq!((status.retries, status.concurrency_limit), (1, 8));
+    assert!(status.requests_per_second.is_some(), "{status:?}");
 }
 
 #[tokio::test]
@@ -215,7 +238,7 @@ async fn limits_told_in_words_are_limits_too() {
         client.head().await.unwrap();
         node.behave(at_first(1, "eth_getBlockByNumber", reply.clone()));
         client.find_block(7).await.unwrap().unwrap();
-        assert_eq!(client.status().concurrency_limit, 4, "{reply:?}");
+        assert!(client.status().requests_per_second.is_some(), "{reply:?}");
     }
 }
 
@@ -228,7 +251,7 @@ async fn a_limit_that_never_ends_is_told_as_such() {
     let error = client.find_block(7).await.unwrap_err();
     assert!(matches!(error, NodeError::Limited { .. }), "{error}");
     assert!(error.is_transient());
-    assert_eq!(client.status().concurrency_limit, 1);
+    assert!(client.status().requests_per_second.is_some_and(|rate| rate <= 5), "{:?}", client.status());
 }
 
 #[tokio::test]

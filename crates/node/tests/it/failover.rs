@@ -1,6 +1,7 @@
 //! Several endpoints, some of them dead, lying or of another chain.
 
 use crate::support::{Chain, FakeNode, Reply, client, dead_endpoint, eventually};
+use domain::{Address, BlockRef};
 use node::NodeError;
 use serde_json::json;
 
@@ -85,6 +86,36 @@ async fn an_endpoint_that_is_behind_does_not_have_the_block() {
     let ahead = FakeNode::start(Chain::new(10)).await;
     let client = client([behind.endpoint(), ahead.endpoint()]);
     assert_eq!(client.find_block(7).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_stands_still_is_passed_over_until_it_has_caught_up() {
+    let stuck = FakeNode::start(Chain::new(50)).await;
+    let well = FakeNode::start(Chain::new(90)).await;
+    let client = client([stuck.endpoint(), well.endpoint()]);
+    eventually("the one that is ahead is in use", async || client.head().await.unwrap().number == 90).await;
+    assert!(client.find_block(80).await.unwrap().is_some());
+    let survey = client.survey_heads().await;
+    assert_eq!((survey.best.map(|head| head.number), survey.is_complete), (Some(90), true));
+
+    stuck.serve(Chain::new(91));
+    eventually("the first is in use again", async || client.head().await.unwrap().number == 91).await;
+}
+
+#[tokio::test]
+async fn a_method_that_fails_at_one_endpoint_is_asked_elsewhere_and_the_rest_stays() {
+    let first = FakeNode::start(Chain::new(10)).await;
+    let second = FakeNode::start(Chain::new(10)).await;
+    first.behave(|method, _| (method == "eth_getCode").then_some(Reply::Status(500)));
+    let client = client([first.endpoint(), second.endpoint()]);
+    let at = BlockRef { number: 10, hash: Chain::new(10).hash(10) };
+    for _ in 0..10 {
+        client.codes(vec![Address::repeat_byte(1), Address::repeat_byte(2)], at).await.unwrap();
+    }
+    let status = client.status();
+    assert_eq!(status.endpoint, first.endpoint().to_string(), "for heads and blocks");
+    assert!(first.asked("eth_getCode") <= 2 * 8, "{}", first.asked("eth_getCode"));
+    assert!(second.asked("eth_getCode") >= 2 * 10);
 }
 
 #[tokio::test]

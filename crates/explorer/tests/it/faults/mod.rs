@@ -1,4 +1,59 @@
 //! What goes wrong around an explorer: nodes, disks, receivers and strangers. Nothing of it lasts.
 
+mod lagging;
+mod methods;
+mod rates;
+mod silence;
 mod strangers;
 mod webhooks;
+
+use std::time::{Duration, Instant};
+
+use devchain::{
+    DevChain, DevChainConfig,
+    traffic::{HistoryPlan, Traffic},
+};
+
+use crate::support::{FaultyNode, Launch, TestExplorer};
+
+/// Empty blocks, some of which no undo log reaches.
+fn chain_of(blocks: u64) -> DevChain {
+    let chain = DevChain::new(DevChainConfig { history: 1_024, ..DevChainConfig::default() });
+    for _ in 0..blocks {
+        chain.mine(None);
+    }
+    chain
+}
+
+/// A chain with all contracts and so many transactions, a few in each block.
+async fn busy_chain(transactions: u64) -> DevChain {
+    let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3 };
+    let config =
+        DevChainConfig { genesis_timestamp: plan.genesis_timestamp(), accounts: 12, ..DevChainConfig::default() };
+    let made = tokio::task::spawn_blocking(move || {
+        let chain = DevChain::new(config);
+        let mut traffic = Traffic::new(chain.clone(), 11);
+        traffic.deploy().unwrap();
+        traffic.history(&plan).unwrap();
+        chain
+    });
+    made.await.unwrap()
+}
+
+/// Indexes the whole chain of a node into a new folder; gives how long it took.
+async fn index(node: &FaultyNode) -> (TestExplorer, Duration) {
+    let begun = Instant::now();
+    let explorer = Launch::run(&node.url()).start().await;
+    node.wait_for(&explorer).await;
+    (explorer, begun.elapsed())
+}
+
+/// Where the index is, told again and again for so long; it must never be lower than at first.
+async fn assert_tip_stays(explorer: &TestExplorer, at_least: u64, watch_for: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < watch_for {
+        let tip = explorer.json("/health").await["tip"]["number"].as_u64().unwrap();
+        assert!(tip >= at_least, "the index went back from {at_least} to {tip}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}

@@ -1,0 +1,74 @@
+//! Indexing from a node that fails often, and from one that limits how much is asked of it.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::chain::RecordedChain;
+use crate::figures::verdict;
+use crate::index::full_index;
+use crate::progress::tell;
+use crate::replay::Conditions;
+
+const ROUND_TRIP: Duration = Duration::from_millis(20);
+const ERRORS: f64 = 0.2;
+/// Of the rate without faults.
+const LEAST_WITH_ERRORS: f64 = 0.5;
+/// Of the requests that the limit allows.
+const LEAST_UNDER_LIMIT: f64 = 0.8;
+/// With a limit, a part of the chain is enough.
+const LIMITED_BLOCKS: u64 = 400;
+
+pub(crate) struct FaultFigures {
+    blocks: u64,
+    fault_free: Duration,
+    with_errors: Duration,
+    per_second: usize,
+    limited: Duration,
+    served: u64,
+    refused: u64,
+}
+
+pub(crate) async fn measure(chain: &RecordedChain, per_second: usize) -> anyhow::Result<FaultFigures> {
+    let blocks = chain.head + 1;
+    tell(format!("faults: {blocks} blocks without faults, with {ERRORS} of the requests failing, and with a limit"));
+    let conditions = Conditions { round_trip: ROUND_TRIP, ..Conditions::default() };
+    let fault_free = full_index(&chain.serve(conditions).await?.url(), chain.head).await?;
+    let faulty = chain.serve(Conditions { errors: ERRORS, ..conditions }).await?;
+    let with_errors = full_index(&faulty.url(), chain.head).await?;
+    let replay = chain.serve(Conditions { per_second: Some(per_second), ..conditions }).await?;
+    let limited = full_index(&replay.url(), LIMITED_BLOCKS.min(chain.head)).await?;
+    let (served, refused) = (replay.requests(), replay.refused());
+    Ok(FaultFigures { blocks, fault_free, with_errors, per_second, limited, served, refused })
+}
+
+impl fmt::Display for FaultFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = |took: Duration| self.blocks as f64 / took.as_secs_f64();
+        let ratio = rate(self.with_errors) / rate(self.fault_free);
+        let used = self.served as f64 / (self.per_second as f64 * self.limited.as_secs_f64());
+        writeln!(f, "| {} ms round trip | |", ROUND_TRIP.as_millis())?;
+        writeln!(f, "|---|---|")?;
+        writeln!(f, "| without faults, process start included | {:.0} blocks/s |", rate(self.fault_free))?;
+        writeln!(
+            f,
+            "| with {:.0}% of the requests failing | {:.0} blocks/s |",
+            ERRORS * 100.0,
+            rate(self.with_errors)
+        )?;
+        writeln!(
+            f,
+            "| of the rate without (bound: {LEAST_WITH_ERRORS}) | {ratio:.2}, {} |",
+            verdict(ratio >= LEAST_WITH_ERRORS)
+        )?;
+        writeln!(
+            f,
+            "| under a limit of {} requests/s, requests served and refused | {}, {} |",
+            self.per_second, self.served, self.refused
+        )?;
+        writeln!(
+            f,
+            "| of what the limit allows (bound: {LEAST_UNDER_LIMIT}) | {used:.2}, {} |",
+            verdict(used >= LEAST_UNDER_LIMIT)
+        )
+    }
+}

@@ -1,0 +1,151 @@
+//! Nodes that are behind: a shorter chain of the same branch is no reason to go back.
+
+use std::time::Duration;
+
+use devchain::ReorgedTransactions;
+
+use super::{assert_tip_stays, chain_of};
+use crate::support::{ANY, Fault, FaultyNode, HEADER, Launch, Script, TestExplorer, eventually};
+
+fn failing() -> Script {
+    Script { faults: vec![(ANY, Fault::Status(500), 1.0)], ..Script::default() }
+}
+
+fn ending_at(newest: u64) -> Script {
+    Script { newest: Some(newest), ..Script::default() }
+}
+
+#[tokio::test]
+async fn while_the_first_node_fails_a_second_that_lags_takes_no_block_back() {
+    let chain = chain_of(120);
+    let first = FaultyNode::start(&chain, 1, Script::default()).await;
+    let second = FaultyNode::start(&chain, 2, ending_at(85)).await;
+    let explorer = Launch::run(&first.url()).argument("--rpc", second.url()).start().await;
+    first.wait_for(&explorer).await;
+
+    first.behave(failing());
+    assert_tip_stays(&explorer, 120, Duration::from_secs(10)).await;
+    assert!(second.tally().served > 0, "the second node was asked");
+    let health = explorer.json("/health").await;
+    assert_eq!((&health["status"], &health["nodeHead"]), (&"degraded".into(), &85.into()), "{health}");
+
+    first.behave(Script::default());
+    chain.mine(None);
+    first.wait_for(&explorer).await;
+    assert_eq!(explorer.json("/health").await["status"], "ok");
+    assert!(!explorer.log().contains("reorganised"), "{}", explorer.log());
+}
+
+#[tokio::test]
+async fn a_preferred_node_that_is_stuck_is_passed_over() {
+    let chain = chain_of(150);
+    let stuck = FaultyNode::start(&chain, 1, ending_at(100)).await;
+    let well = FaultyNode::start(&chain, 2, Script::default()).await;
+    let explorer = Launch::run(&stuck.url()).argument("--rpc", well.url()).start().await;
+    well.wait_for(&explorer).await;
+    chain.mine(None);
+    well.wait_for(&explorer).await;
+
+    // It has caught up, and is the first again.
+    stuck.behave(Script::default());
+    well.behave(failing());
+    chain.mine(None);
+    well.wait_for(&explorer).await;
+    assert!(!explorer.log().contains("reorganised"), "{}", explorer.log());
+}
+
+#[tokio::test]
+async fn a_head_that_falls_takes_nothing_back_and_is_reported() {
+    let chain = chain_of(320);
+    let node = FaultyNode::start(&chain, 1, Script::default()).await;
+    let explorer = Launch::run(&node.url()).start().await;
+    node.wait_for(&explorer).await;
+    node.behave(ending_at(70));
+    explorer.wait_for_log("the node is behind the index").await;
+    assert_tip_stays(&explorer, 320, Duration::from_secs(6)).await;
+    let health = explorer.json("/health").await;
+    assert_eq!((&health["status"], &health["nodeHead"]), (&"degraded".into(), &70.into()), "{health}");
+
+    node.behave(Script::default());
+    eventually("ok again", async || (explorer.json("/health").await["status"] == "ok").then_some(())).await;
+}
+
+#[tokio::test]
+async fn a_head_that_stays_lower_is_followed_after_the_configured_time_but_never_below_the_finalized_block() {
+    let chain = chain_of(320);
+    let node = FaultyNode::start(&chain, 1, Script::default()).await;
+    let explorer = Launch::run(&node.url()).argument("--lower-head-after", 2).start().await;
+    node.wait_for(&explorer).await;
+
+    // The dev chain calls the block 64 below its head finalized.
+    node.behave(ending_at(250));
+    explorer.wait_for_log("below the finalized block").await;
+    assert_tip_stays(&explorer, 320, Duration::from_secs(5)).await;
+
+    node.behave(ending_at(300));
+    let hash = chain.block(300).unwrap().header.hash().to_string();
+    explorer.wait_for_tip(300, &hash).await;
+    explorer.wait_for_log("the node's chain has become shorter").await;
+}
+
+#[tokio::test]
+async fn missing_blocks_do_not_lead_the_search_for_a_fork_astray() {
+    let chain = chain_of(120);
+    // A load balancer in front of nodes of different age: now one answers and now another.
+    let faults = vec![(HEADER, Fault::Null, 0.6)];
+    let node = FaultyNode::start(&chain, 1, Script { faults, ..Script::default() }).await;
+    let explorer = Launch::run(&node.url()).start().await;
+    node.wait_for(&explorer).await;
+    chain.reorg(2, 3, ReorgedTransactions::Drop).unwrap();
+    node.wait_for(&explorer).await;
+    let log = explorer.log();
+    let depth = log.split("depth=").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap().to_owned();
+    assert_eq!(depth, "2", "{log}");
+}
+
+#[tokio::test]
+async fn failed_questions_for_the_finalized_block_drop_no_undo() {
+    let chain = chain_of(400);
+    let far_final = Script { finalized_block: Some(10), ..Script::default() };
+    let node = FaultyNode::start(&chain, 1, far_final.clone()).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+
+    for fault in [Fault::Status(500), Fault::Error(-32000, "no such thing now"), Fault::Drop] {
+        node.behave(Script { finalized: Some(fault), ..far_final.clone() });
+        for _ in 0..3 {
+            chain.mine(None);
+            node.wait_for(&explorer).await;
+        }
+    }
+    node.behave(far_final);
+    chain.reorg(300, 302, ReorgedTransactions::Drop).unwrap();
+    node.wait_for(&explorer).await;
+}
+
+#[tokio::test]
+async fn a_block_that_does_not_fit_in_the_middle_of_a_backfill_halts_nothing() {
+    let chain = chain_of(10);
+    let node = FaultyNode::start(&chain, 1, Script::default()).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    let (_, data) = explorer.stop().await;
+
+    for _ in 10..600 {
+        chain.mine(None);
+    }
+    node.behave(Script { misfit: Some(500), ..Script::default() });
+    let explorer = TestExplorer::start_on(&node.url(), &data).await;
+    eventually("the blocks below the horizon", async || {
+        let health = explorer.json("/health").await;
+        assert_ne!(health["status"], "halted", "{health}");
+        health["tip"]["number"].as_u64().filter(|tip| *tip > 300)
+    })
+    .await;
+    for _ in 0..20 {
+        assert_ne!(explorer.json("/health").await["status"], "halted");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    node.behave(Script::default());
+    node.wait_for(&explorer).await;
+}

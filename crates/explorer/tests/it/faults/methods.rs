@@ -1,0 +1,85 @@
+//! Nodes on which one method does not work are followed without it.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{busy_chain, chain_of, index};
+use crate::support::{Fault, FaultyNode, Script, ask_node, walk};
+
+const EVERY_FAULT: [Fault; 4] = [Fault::Status(500), Fault::Error(-32603, "internal error"), Fault::Drop, Fault::Hang];
+
+/// More than a machine that is busy with other things adds, and far less than a wait for every block.
+const GRACE: Duration = Duration::from_secs(12);
+
+#[tokio::test]
+async fn without_working_traces_blocks_come_at_full_speed() {
+    let chain = busy_chain(600).await;
+    let well = FaultyNode::start(&chain, 1, Script::default()).await;
+    let (_, without) = index(&well).await;
+    for fault in EVERY_FAULT {
+        let faults = vec![("debug_traceBlockByNumber", fault, 1.0)];
+        let node = FaultyNode::start(&chain, 2, Script { faults, ..Script::default() }).await;
+        let (explorer, took) = index(&node).await;
+        println!("{fault:?}: {took:?} beside {without:?}");
+        assert!(took < without * 2 + GRACE, "{fault:?}: {took:?} beside {without:?}");
+        assert_eq!(explorer.json("/health").await["status"], "ok");
+        // Neither is it asked for every block, nor given up after the first.
+        assert!(node.tally().methods["debug_traceBlockByNumber"] < 12, "{fault:?}: {:?}", node.tally());
+    }
+}
+
+#[tokio::test]
+async fn where_receipts_of_blocks_do_not_work_those_of_transactions_do() {
+    let chain = busy_chain(300).await;
+    let well = FaultyNode::start(&chain, 1, Script::default()).await;
+    let (_, without) = index(&well).await;
+    let refusals = [
+        Fault::Status(403),
+        Fault::Error(-32000, "method not allowed"),
+        Fault::Error(-32600, "eth_getBlockReceipts is disabled"),
+    ];
+    for fault in refusals.into_iter().chain(EVERY_FAULT) {
+        let faults = vec![("eth_getBlockReceipts", fault, 1.0)];
+        let node = FaultyNode::start(&chain, 2, Script { faults, ..Script::default() }).await;
+        let (explorer, took) = index(&node).await;
+        println!("{fault:?}: {took:?} beside {without:?}");
+        assert!(took < without * 3 + GRACE, "{fault:?}: {took:?} beside {without:?}");
+        let expected = ask_node(&well.rpc, 0, []).await;
+        walk(&explorer, expected.address_names()).await.assert_equals(&expected, &format!("{fault:?}"));
+    }
+}
+
+#[tokio::test]
+async fn without_a_finalized_block_blocks_come_at_full_speed() {
+    let chain = chain_of(60);
+    for fault in EVERY_FAULT {
+        let node = FaultyNode::start(&chain, 2, Script { finalized: Some(fault), ..Script::default() }).await;
+        let (explorer, _) = index(&node).await;
+        for _ in 0..20 {
+            chain.mine(None);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let begun = std::time::Instant::now();
+        node.wait_for(&explorer).await;
+        assert!(begun.elapsed() < GRACE, "{fault:?}: {:?}", begun.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn names_of_tokens_that_cannot_be_asked_for_hold_up_no_block() {
+    let chain = busy_chain(300).await;
+    let node = FaultyNode::start(&chain, 1, Script::default()).await;
+    let (explorer, _) = index(&node).await;
+    let faults = ["eth_call", "eth_getCode"].map(|method| (method, Fault::Hang, 1.0)).to_vec();
+    node.behave(Script { faults, ..Script::default() });
+    for _ in 0..60 {
+        chain.mine(None);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let begun = std::time::Instant::now();
+    node.wait_for(&explorer).await;
+    assert!(begun.elapsed() < GRACE, "{:?}", begun.elapsed());
+    let health = explorer.json("/health").await;
+    assert_eq!((&health["status"], &health["nodeReachable"]), (&json!("ok"), &json!(true)));
+}

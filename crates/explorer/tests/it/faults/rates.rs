@@ -1,0 +1,48 @@
+//! Nodes that fail often or limit how much is asked of them are synced at the rate that they allow.
+
+use std::time::Duration;
+
+use super::{busy_chain, chain_of, index};
+use crate::support::{ANY, Fault, FaultyNode, Script};
+
+#[tokio::test]
+async fn with_a_fifth_of_the_requests_failing_at_least_half_of_the_rate_remains() {
+    let chain = busy_chain(1_500).await;
+    // Far enough away that the round trips count, and not the machine.
+    let delay = Duration::from_millis(40);
+    let well = FaultyNode::start(&chain, 1, Script { delay, ..Script::default() }).await;
+    let (_, fault_free) = index(&well).await;
+
+    let share = 0.2 / 3.0;
+    let faults = vec![
+        (ANY, Fault::Status(502), share),
+        (ANY, Fault::Drop, 2.0 * share),
+        (ANY, Fault::Error(-32603, "internal error"), 3.0 * share),
+    ];
+    let faulty = FaultyNode::start(&chain, 2, Script { delay, faults, ..Script::default() }).await;
+    let (_, took) = index(&faulty).await;
+    let tally = faulty.tally();
+    let failed = tally.failed as f64 / (tally.failed + tally.served) as f64;
+    assert!((0.15..0.25).contains(&failed), "{failed} of the requests failed");
+    let ratio = fault_free.as_secs_f64() / took.as_secs_f64();
+    println!("{fault_free:?} without faults, {took:?} with: {ratio:.2} of the rate");
+    assert!(ratio >= 0.5, "{fault_free:?} without faults, {took:?} with: {ratio:.2} of the rate");
+}
+
+#[tokio::test]
+async fn a_rate_limit_is_used_up_and_hardly_exceeded() {
+    for retry_after in [None, Some(1)] {
+        let per_second = 20;
+        let script = Script { requests_per_second: Some(per_second), retry_after, ..Script::default() };
+        let node = FaultyNode::start(&chain_of(200), 3, script).await;
+        let (_, took) = index(&node).await;
+        let tally = node.tally();
+        let allowed = per_second as f64 * took.as_secs_f64();
+        let used = tally.served as f64 / allowed;
+        println!("{took:?}, {used:.2} of what is allowed, {} refused", tally.refused);
+        assert!(used >= 0.8, "{took:?}: {used:.2} of what {per_second} requests a second allow: {tally:?}");
+        // Two requests for each block: what else is asked is little.
+        assert!(tally.served < 460, "{tally:?}");
+        assert!(tally.refused < tally.served / 4, "{tally:?}");
+    }
+}

@@ -1,0 +1,116 @@
+//! A node that accepts connections and never answers, and a chain that stands still.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::busy_chain;
+use crate::support::{ANY, Fault, FaultyNode, Launch, Script, TestExplorer, eventually, stage::plain};
+
+fn silent() -> Script {
+    Script { faults: vec![(ANY, Fault::Hang, 1.0)], ..Script::default() }
+}
+
+async fn wait_for_status(explorer: &TestExplorer, status: &str) -> Value {
+    eventually(status, async || {
+        let health = explorer.json("/health").await;
+        (health["status"] == status).then_some(health)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_silent_node_is_noticed_within_fifteen_seconds_and_its_return_too() {
+    let chain = busy_chain(60).await;
+    let node = FaultyNode::start(&chain, 1, Script::default()).await;
+    let explorer = Launch::run(&node.url()).start().await;
+    node.wait_for(&explorer).await;
+
+    node.behave(silent());
+    let begun = Instant::now();
+    let health = wait_for_status(&explorer, "degraded").await;
+    assert_eq!(health["nodeReachable"], false, "{health}");
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+
+    node.behave(Script::default());
+    let begun = Instant::now();
+    chain.mine(None);
+    node.wait_for(&explorer).await;
+    wait_for_status(&explorer, "ok").await;
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_node_that_falls_silent_in_a_backfill_is_left_for_the_next() {
+    let chain = busy_chain(1_000).await;
+    let first = FaultyNode::start(&chain, 1, Script { delay: Duration::from_millis(20), ..Script::default() }).await;
+    let second = FaultyNode::start(&chain, 2, Script::default()).await;
+    let explorer = Launch::run(&first.url()).argument("--rpc", second.url()).start().await;
+    eventually("the first blocks", async || (first.tally().served > 60).then_some(())).await;
+    first.behave(silent());
+    let begun = Instant::now();
+    first.wait_for(&explorer).await;
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn while_the_node_is_silent_addresses_are_answered_from_the_index() {
+    let chain = busy_chain(60).await;
+    let node = FaultyNode::start(&chain, 1, Script::default()).await;
+    let explorer = Launch::run(&node.url()).start().await;
+    node.wait_for(&explorer).await;
+    let [asked, never_asked] = [1, 2].map(|index: usize| plain(chain.accounts()[index].address()));
+    let known = explorer.json(&format!("/api/v1/addresses/{asked}")).await;
+    chain.mine(None);
+    node.wait_for(&explorer).await;
+    node.behave(silent());
+
+    let begun = Instant::now();
+    assert_eq!(explorer.json(&format!("/api/v1/addresses/{asked}")).await, known, "with the balanceBlock of then");
+    let partial = explorer.json(&format!("/api/v1/addresses/{never_asked}")).await;
+    assert!(begun.elapsed() < Duration::from_secs(8), "two bounded waits: {:?}", begun.elapsed());
+    assert_eq!(
+        (&partial["balance"], &partial["balanceBlock"], &partial["nonce"]),
+        (&json!("0"), &Value::Null, &Value::Null)
+    );
+    let total = explorer.json(&format!("/api/v1/transactions?address={never_asked}")).await["total"].clone();
+    assert_eq!(partial["txCount"], total);
+    assert!(!partial["recentTxs"].as_array().unwrap().is_empty());
+
+    // A contract is one by the index's own knowledge.
+    let tokens = explorer.json("/api/v1/tokens").await;
+    let token = tokens["tokens"][0]["address"].as_str().unwrap();
+    let contract = explorer.json(&format!("/api/v1/addresses/{token}")).await;
+    assert_eq!((&contract["isContract"], &contract["balanceBlock"]), (&json!(true), &Value::Null));
+
+    node.behave(Script::default());
+    eventually("the balance itself", async || {
+        let answer = explorer.json(&format!("/api/v1/addresses/{never_asked}")).await;
+        (answer["balanceBlock"] == chain.head().number).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_chain_that_stands_still_degrades_by_its_own_rhythm() {
+    let chain = busy_chain(60).await;
+    let node = FaultyNode::start(&chain, 1, Script::default()).await;
+    let explorer = Launch::run(&node.url()).start().await;
+    node.wait_for(&explorer).await;
+    for _ in 0..25 {
+        chain.mine(None);
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    node.wait_for(&explorer).await;
+    let health = explorer.json("/health").await;
+    assert_eq!((&health["status"], &health["chainQuiet"]), (&json!("ok"), &json!(false)), "{health}");
+    assert!(health["tipAge"].is_u64(), "{health}");
+
+    let health = wait_for_status(&explorer, "degraded").await;
+    assert_eq!(
+        (&health["chainQuiet"], &health["ready"], &health["nodeReachable"]),
+        (&json!(true), &json!(true), &json!(true))
+    );
+    chain.mine(None);
+    wait_for_status(&explorer, "ok").await;
+}

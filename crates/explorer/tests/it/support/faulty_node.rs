@@ -1,0 +1,325 @@
+//! A node of a dev chain that misbehaves as scripted, the same way for the same seed.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
+
+use devchain::DevChain;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+
+use super::{Rpc, TestExplorer};
+
+/// What a node on the open network says it is: no dev chain.
+const CLIENT_VERSION: &str = "Geth/v1.16.7-stable/linux-amd64/go1.25.1";
+/// Any method.
+pub(crate) const ANY: &str = "*";
+/// `eth_getBlockByNumber` with a number, for the header alone.
+pub(crate) const HEADER: &str = "header";
+
+/// What goes wrong with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Status(u16),
+    Error(i64, &'static str),
+    /// It is never answered; the connection stays open.
+    Hang,
+    /// The connection is closed in place of an answer.
+    Drop,
+    /// It does not have what it was asked for.
+    Null,
+}
+
+/// How the node behaves. By default it is honest.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Script {
+    /// A method or [`ANY`], what goes wrong with it, and how often: 1 is always.
+    pub(crate) faults: Vec<(&'static str, Fault, f64)>,
+    /// Goes wrong with requests for the finalized block alone.
+    pub(crate) finalized: Option<Fault>,
+    /// The block that is answered for the tag `finalized`.
+    pub(crate) finalized_block: Option<u64>,
+    /// The newest block that it shows, whatever the chain has.
+    pub(crate) newest: Option<u64>,
+    /// The block that it gives with the hash of another as its parent's.
+    pub(crate) misfit: Option<u64>,
+    /// HTTP requests in any second; more are refused with 429.
+    pub(crate) requests_per_second: Option<usize>,
+    /// Seconds that a 429 asks for.
+    pub(crate) retry_after: Option<u32>,
+    /// Every answer comes this much later.
+    pub(crate) delay: Duration,
+    /// What `web3_clientVersion` says.
+    pub(crate) client_version: Option<&'static str>,
+}
+
+/// What has been asked so far.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    pub(crate) served: usize,
+    pub(crate) refused: usize,
+    pub(crate) failed: usize,
+    pub(crate) methods: HashMap<String, usize>,
+}
+
+#[derive(Debug)]
+pub(crate) struct FaultyNode {
+    pub(crate) chain: DevChain,
+    pub(crate) rpc: Rpc,
+    address: SocketAddr,
+    inner: Arc<Inner>,
+    server: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    chain: DevChain,
+    seed: u64,
+    script: Mutex<Script>,
+    tally: Mutex<Tally>,
+    /// When the requests of the last second were admitted.
+    admitted: Mutex<VecDeque<Instant>>,
+}
+
+enum Reply {
+    Body(Vec<u8>),
+    Fault(Fault),
+    Limited(Option<u32>),
+}
+
+impl FaultyNode {
+    pub(crate) async fn start(chain: &DevChain, seed: u64, script: Script) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let inner = Arc::new(Inner {
+            chain: chain.clone(),
+            seed,
+            script: Mutex::new(script),
+            tally: Mutex::default(),
+            admitted: Mutex::default(),
+        });
+        let served = Arc::clone(&inner);
+        let server = tokio::spawn(async move {
+            loop {
+                let Ok((stream, _)) = listener.accept().await else { continue };
+                let _ = stream.set_nodelay(true);
+                tokio::spawn(Arc::clone(&served).serve(stream));
+            }
+        });
+        Self { chain: chain.clone(), rpc: Rpc::new(format!("http://{address}")), address, inner, server }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// From now on it behaves so.
+    pub(crate) fn behave(&self, script: Script) {
+        *lock(&self.inner.script) = script;
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        lock(&self.inner.tally).clone()
+    }
+
+    /// Waits until the explorer is where the chain is, whatever this node shows of it.
+    pub(crate) async fn wait_for(&self, explorer: &TestExplorer) {
+        let head = self.chain.head();
+        explorer.wait_for_tip(head.number, &head.hash.to_string()).await;
+    }
+}
+
+impl Drop for FaultyNode {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Inner {
+    /// Requests of one connection, one after another. Ends where the client leaves, and where a fault says so.
+    async fn serve(self: Arc<Self>, stream: TcpStream) {
+        let mut stream = BufReader::new(stream);
+        while let Some(body) = read_request(&mut stream).await {
+            let response = match self.reply(body).await {
+                Reply::Body(body) => http("200 OK", "", &body),
+                Reply::Limited(after) => {
+                    let header = after.map(|seconds| format!("retry-after: {seconds}\r\n")).unwrap_or_default();
+                    http("429 Too Many Requests", &header, b"")
+                }
+                Reply::Fault(Fault::Status(status)) => http(&format!("{status} Scripted"), "", b""),
+                Reply::Fault(Fault::Error(code, message)) => {
+                    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
+                    http("200 OK", "", error.to_string().as_bytes())
+                }
+                Reply::Fault(Fault::Null) => http("200 OK", "", br#"{"jsonrpc":"2.0","id":null,"result":null}"#),
+                Reply::Fault(Fault::Hang) => return hang(stream).await,
+                Reply::Fault(Fault::Drop) => return,
+            };
+            if stream.get_mut().write_all(&response).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn reply(&self, body: Vec<u8>) -> Reply {
+        let script = lock(&self.script).clone();
+        let request: Value = serde_json::from_slice(&body).unwrap();
+        let calls = request.as_array().cloned().unwrap_or_else(|| vec![request.clone()]);
+        if let Some(most) = script.requests_per_second
+            && !self.admit(most)
+        {
+            lock(&self.tally).refused += 1;
+            return Reply::Limited(script.retry_after);
+        }
+        tokio::time::sleep(script.delay).await;
+        if let Some(fault) = self.fault(&script, &calls) {
+            return Reply::Fault(fault);
+        }
+        let chain = self.chain.clone();
+        // A call may execute for a while, so none runs on the threads that serve sockets.
+        let answers =
+            tokio::task::spawn_blocking(move || calls.iter().map(|call| answer(&chain, &script, call)).collect());
+        let answers: Vec<Value> = answers.await.unwrap();
+        let body = if request.is_array() { Value::Array(answers) } else { answers.into_iter().next().unwrap() };
+        Reply::Body(serde_json::to_vec(&body).unwrap())
+    }
+
+    /// Whether one more request fits into the last second.
+    fn admit(&self, most: usize) -> bool {
+        let (mut admitted, now) = (lock(&self.admitted), Instant::now());
+        while admitted.front().is_some_and(|then| now.duration_since(*then) >= Duration::from_secs(1)) {
+            admitted.pop_front();
+        }
+        let fits = admitted.len() < most;
+        if fits {
+            admitted.push_back(now);
+        }
+        fits
+    }
+
+    /// Draws for every call of the request; the first fault is that of the whole.
+    fn fault(&self, script: &Script, calls: &[Value]) -> Option<Fault> {
+        let mut tally = lock(&self.tally);
+        let mut found = None;
+        for call in calls {
+            let method = call["method"].as_str().unwrap();
+            *tally.methods.entry(method.to_owned()).or_default() += 1;
+            let drawn = self.draw(tally.served + tally.failed);
+            let scripted = script
+                .faults
+                .iter()
+                .find(|(of, _, share)| (*of == ANY || *of == method || is_header(of, call)) && drawn < *share)
+                .map(|(_, fault, _)| *fault);
+            let of_finalized = script.finalized.filter(|_| call["params"][0] == "finalized");
+            found = found.or(scripted).or(of_finalized);
+        }
+        if found.is_some() {
+            tally.failed += 1;
+        } else {
+            tally.served += 1;
+        }
+        found
+    }
+
+    /// A number between 0 and 1 for the request of that number: the same in every run, and without a pattern.
+    fn draw(&self, request: usize) -> f64 {
+        let mixed = (self.seed << 32 | request as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 31)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        ((mixed ^ (mixed >> 32)) >> 32) as f64 / f64::from(u32::MAX)
+    }
+}
+
+fn is_header(of: &str, call: &Value) -> bool {
+    let number = call["params"][0].as_str().is_some_and(|number| number.starts_with("0x") && number != "0x0");
+    of == HEADER && call["method"] == "eth_getBlockByNumber" && number && call["params"][1] == false
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap()
+}
+
+/// The body of the next request; None where the connection ended.
+async fn read_request(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
+    let (mut line, mut length) = (String::new(), 0);
+    loop {
+        line.clear();
+        if stream.read_line(&mut line).await.ok()? == 0 {
+            return None;
+        }
+        let header = line.trim_end().to_ascii_lowercase();
+        if let Some(value) = header.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if header.is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await.ok()?;
+    Some(body)
+}
+
+/// Until the client leaves.
+async fn hang(mut stream: BufReader<TcpStream>) {
+    let mut nothing = [0; 1];
+    let _ = stream.read(&mut nothing).await;
+}
+
+fn http(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{headers}\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+fn answer(chain: &DevChain, script: &Script, call: &Value) -> Value {
+    if call["method"] == "web3_clientVersion" {
+        let version = script.client_version.unwrap_or(CLIENT_VERSION);
+        return json!({"jsonrpc": "2.0", "id": call["id"], "result": version});
+    }
+    let mut call = call.clone();
+    if call["params"][0] == "finalized"
+        && let Some(number) = script.finalized_block
+    {
+        call["params"][0] = json!(format!("{number:#x}"));
+    }
+    if let Some(newest) = script.newest {
+        call["params"] = seen_from(newest, &call["params"]);
+        if asks_beyond(newest, &call) {
+            return json!({"jsonrpc": "2.0", "id": call["id"], "result": null});
+        }
+    }
+    let mut answer: Value = serde_json::from_slice(&chain.answer(call.to_string().as_bytes()).unwrap()).unwrap();
+    if let Some(misfit) = script.misfit
+        && answer["result"]["number"] == format!("{misfit:#x}")
+        && answer["result"].get("parentHash").is_some()
+    {
+        answer["result"]["parentHash"] = answer["result"]["hash"].clone();
+    }
+    answer
+}
+
+/// Tags stand for what they would if the chain ended there.
+fn seen_from(newest: u64, params: &Value) -> Value {
+    let Some(params) = params.as_array() else { return params.clone() };
+    let seen = params.iter().map(|param| match param.as_str() {
+        Some("latest" | "pending") => json!(format!("{newest:#x}")),
+        Some("safe" | "finalized") => json!(format!("{:#x}", newest.saturating_sub(64))),
+        _ => param.clone(),
+    });
+    seen.collect()
+}
+
+fn asks_beyond(newest: u64, call: &Value) -> bool {
+    let of_block = matches!(call["method"].as_str(), Some("eth_getBlockByNumber" | "eth_getBlockReceipts"));
+    let number = call["params"][0].as_str().filter(|text| text.len() < 20);
+    let number = number.and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
+    of_block && number.is_some_and(|number| number > newest)
+}

@@ -1,0 +1,32 @@
+//! Notices a node that has fallen silent, whatever waits for it.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use domain::SyncStatus;
+use node::NodeClient;
+use tokio::sync::watch;
+use tracing::{info, warn};
+
+const INTERVAL: Duration = Duration::from_millis(500);
+/// Without an answer for so long, a node counts as away.
+const PATIENCE: Duration = Duration::from_secs(6);
+
+/// Keeps the status true while requests wait: a request may be repeated for minutes before it fails.
+pub(crate) async fn watch_silence(node: NodeClient, status: watch::Sender<SyncStatus>) -> Infallible {
+    let mut was_silent = false;
+    loop {
+        tokio::time::sleep(INTERVAL).await;
+        let is_silent = node.unanswered_for().is_some_and(|waited| waited >= PATIENCE);
+        if is_silent == was_silent {
+            continue;
+        }
+        if is_silent {
+            warn!(silent_for = ?PATIENCE, "the node does not answer");
+        } else {
+            info!("the node answers again");
+        }
+        status.send_modify(|status| status.node_reachable = !is_silent);
+        was_silent = is_silent;
+    }
+}

@@ -1,0 +1,51 @@
+//! The calls that every node answers: who it is, and its headers.
+
+use std::time::Duration;
+
+use domain::{BlockRef, ChainIdentity};
+
+use crate::{
+    NodeError,
+    decode::{Quantity, RawHeader},
+    retry::persist_part,
+    upstream::{Call, Upstream},
+};
+
+/// For an answer that is not needed for anything but a name.
+const VERSION_PATIENCE: Duration = Duration::from_secs(3);
+
+impl Upstream {
+    /// Which chain this endpoint serves.
+    pub(crate) async fn identity(&self) -> Result<ChainIdentity, NodeError> {
+        let chain_id = Call::new("eth_chainId", "[]");
+        let genesis = Call::new("eth_getBlockByNumber", r#"["0x0",false]"#);
+        // All calls wait for the two, so that one failure must not send both back.
+        let (chain_id, genesis) = tokio::join!(
+            persist_part(self, || self.call::<Quantity>(&chain_id)),
+            persist_part(self, || self.call::<RawHeader>(&genesis))
+        );
+        let chain_id = chain_id?.ok_or_else(|| NodeError::bad_answer("eth_chainId", "null"))?.0;
+        let genesis = genesis?.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no block 0"))?;
+        if genesis.number.0 != 0 {
+            return Err(NodeError::bad_answer("eth_getBlockByNumber", "asked for block 0, got another"));
+        }
+        Ok(ChainIdentity { chain_id, genesis_hash: genesis.hash.0 })
+    }
+
+    pub(crate) async fn client_version(&self) -> Result<String, NodeError> {
+        let call = Call::new("web3_clientVersion", "[]").within(VERSION_PATIENCE);
+        Ok(self.call::<String>(&call).await?.unwrap_or_default())
+    }
+
+    /// The block that a number or a tag stands for, as JSON text.
+    pub(crate) async fn header(&self, block: &str) -> Result<Option<BlockRef>, NodeError> {
+        let call = Call::new("eth_getBlockByNumber", format!(r#"["{block}",false]"#));
+        let header = self.call::<RawHeader>(&call).await?;
+        Ok(header.map(|header| BlockRef { number: header.number.0, hash: header.hash.0 }))
+    }
+
+    pub(crate) async fn head(&self) -> Result<BlockRef, NodeError> {
+        let head = self.header("latest").await?;
+        head.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no newest block"))
+    }
+}
