@@ -11,6 +11,7 @@
 mod abi;
 mod asked_once;
 mod batch;
+mod compare;
 mod config;
 mod creations;
 mod decode;
@@ -27,6 +28,7 @@ mod standards;
 #[cfg(test)]
 mod test_node;
 
+pub use compare::{CompareError, Difference, compare_block};
 pub use config::{IngestConfig, Traces};
 pub use error::IngestError;
 pub use follow::Follower;

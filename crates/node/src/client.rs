@@ -11,10 +11,11 @@ use domain::{
 };
 
 use crate::{
-    CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Heads, NodeConfig, NodeError,
-    NodeStatus, PollBounds, RetryPolicy, ViewOutcome, account::fetch_account, blocks::fetch_block, call,
+    CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Endpoint, Heads, NodeConfig, NodeError,
+    BlockChecks, NodeStatus, PollBounds, RetryPolicy, ViewOutcome, account::fetch_account, blocks::fetch_block, call,
     calls::call_contracts, codes::fetch_codes, contract, error::Remedy, failover::Failover, limiter::Turn,
     rpc_error::RpcErrorKind, status::Counters, traces::trace_block, transaction::fetch_transaction, upstream::Upstream,
+    verify::{Evidence, Verifier},
     view,
 };
 
@@ -23,6 +24,7 @@ use crate::{
 pub struct NodeClient {
     failover: Arc<Failover>,
     counters: Arc<Counters>,
+    evidence: Arc<Evidence>,
     retry: RetryPolicy,
     poll: PollBounds,
 }
@@ -36,11 +38,20 @@ impl NodeClient {
         // Fails where the process has chosen its cryptography already, and then that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let counters = Arc::new(Counters::default());
-        let upstream = |endpoint| Upstream::new(endpoint, &config, Arc::clone(&counters));
-        let upstreams = config.endpoints.iter().map(upstream).collect::<Result<Vec<_>, _>>()?;
+        let evidence = Arc::new(Evidence::default());
+        let upstream = |(index, endpoint): (usize, &Endpoint)| {
+            let checks = match config.verify_blocks {
+                BlockChecks::Cheap if index > 0 => BlockChecks::Full,
+                checks => checks,
+            };
+            let verifier = Verifier::new(checks, Arc::clone(&evidence), endpoint.host());
+            Upstream::new(endpoint, &config, Arc::clone(&counters), verifier)
+        };
+        let upstreams = config.endpoints.iter().enumerate().map(upstream).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             failover: Arc::new(Failover::new(upstreams, config.probe_interval)),
             counters,
+            evidence,
             retry: config.retry,
             poll: config.poll,
         })
@@ -198,6 +209,8 @@ impl NodeClient {
             requests: self.counters.requests.load(Ordering::Relaxed),
             retries: self.counters.retries.load(Ordering::Relaxed),
             refused_answers: self.counters.refused_answers.load(Ordering::Relaxed),
+            refused_block: self.evidence.refused_block(),
+            unproven_blocks: self.evidence.unproven_blocks(),
         }
     }
 
@@ -230,7 +243,7 @@ impl NodeClient {
                 Err(error) => error,
             };
             self.failover.failed(index, &error);
-            if matches!(error, NodeError::BadAnswer { .. }) {
+            if matches!(error, NodeError::BadAnswer { .. } | NodeError::InvalidBlock { .. }) {
                 Counters::count(&self.counters.refused_answers);
                 tracing::warn!(endpoint = self.failover.upstream(index).name(), %error, "an answer is refused");
             }

@@ -166,6 +166,8 @@ impl Failover {
                 PATIENCE_UNREACHABLE
             }
             NodeError::WrongChain { .. } => return,
+            // What is not true once is not asked a second time while somebody else can be asked.
+            NodeError::InvalidBlock { .. } => 1,
             // What the node says about the call itself is no failure of the endpoint.
             NodeError::Rpc { .. } if error.remedy() != Remedy::AskAgain => return,
             _ if error.remedy() == Remedy::AskElsewhere => 1,

@@ -16,11 +16,12 @@ use tokio::sync::watch;
 
 use crate::{
     Endpoint, NodeConfig, NodeError,
-    decode::{AnswerError, ErrorObject, Quantity, RawHeader, decode, split_batch},
+    decode::{AnswerError, ErrorObject, Quantity, RawGenesis, RawHeader, decode, split_batch},
     limiter::{Limiter, Turn},
     rpc_error::{RpcErrorKind, kind_of},
     status::Counters,
     transport::{Transport, TransportError},
+    verify::Verifier,
 };
 
 /// Calls in a batch at first; halved whenever the node finds a batch too big.
@@ -37,6 +38,7 @@ pub(crate) struct Upstream {
     abilities: Abilities,
     next_id: AtomicU64,
     counters: Arc<Counters>,
+    verifier: Arc<Verifier>,
 }
 
 /// What the node turned out to be able to do. Found out once, by trying.
@@ -79,7 +81,12 @@ enum BatchFault {
 }
 
 impl Upstream {
-    pub(crate) fn new(endpoint: &Endpoint, config: &NodeConfig, counters: Arc<Counters>) -> Result<Self, NodeError> {
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        config: &NodeConfig,
+        counters: Arc<Counters>,
+        verifier: Verifier,
+    ) -> Result<Self, NodeError> {
         Ok(Self {
             name: endpoint.to_string(),
             transport: Transport::new(endpoint, config)?,
@@ -93,7 +100,12 @@ impl Upstream {
             },
             next_id: AtomicU64::new(1),
             counters,
+            verifier: Arc::new(verifier),
         })
+    }
+
+    pub(crate) fn verifier(&self) -> &Arc<Verifier> {
+        &self.verifier
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -282,13 +294,16 @@ impl Upstream {
     pub(crate) async fn identity(&self) -> Result<ChainIdentity, NodeError> {
         let chain_id = Call::new("eth_chainId", "[]");
         let genesis = Call::new("eth_getBlockByNumber", r#"["0x0",false]"#);
-        let (chain_id, genesis) = tokio::join!(self.call::<Quantity>(&chain_id), self.call::<RawHeader>(&genesis));
+        let (chain_id, genesis) = tokio::join!(self.call::<Quantity>(&chain_id), self.call::<RawGenesis>(&genesis));
         let chain_id = chain_id?.ok_or_else(|| NodeError::bad_answer("eth_chainId", "null"))?.0;
         let genesis = genesis?.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no block 0"))?;
-        if genesis.number.0 != 0 {
+        if genesis.header.number.0 != 0 {
             return Err(NodeError::bad_answer("eth_getBlockByNumber", "asked for block 0, got another"));
         }
-        Ok(ChainIdentity { chain_id, genesis_hash: genesis.hash.0 })
+        if let Some(whole) = &genesis.whole {
+            self.verifier.see_genesis(whole);
+        }
+        Ok(ChainIdentity { chain_id, genesis_hash: genesis.header.hash.0 })
     }
 
     /// The block that a number or a tag stands for, as JSON text.

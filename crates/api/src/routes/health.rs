@@ -50,7 +50,8 @@ async fn get_health_ready(State(app): State<App>) -> (StatusCode, Answer<Health>
 }
 
 fn health_of(app: &App) -> Health {
-    Health::from(&*app.sync.borrow())
+    let health = Health::from(&*app.sync.borrow());
+    health.refusing(app.node.status().refused_block)
 }
 
 fn answer(health: Health) -> Answer<Health> {

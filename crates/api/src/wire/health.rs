@@ -29,6 +29,20 @@ pub struct Health {
     pub lag: Option<u64>,
     /// Whether the node answered when it was last asked.
     pub node_reachable: bool,
+    /// The block that was refused because it did not pass a check, until a node gives it as it ought to be; or null.
+    #[schema(required = true)]
+    pub refused_block: Option<RefusedBlock>,
+}
+
+/// A block that is not indexed, since what the node gave contradicts itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedBlock {
+    #[schema(example = 21_000_001)]
+    pub number: u64,
+    /// Which check it did not pass.
+    #[schema(example = "transactions root")]
+    pub check: String,
 }
 
 /// The gist of it.
@@ -37,7 +51,7 @@ pub struct Health {
 pub enum HealthStatus {
     /// Ready, and the node answers.
     Ok,
-    /// Still behind, or without a node.
+    /// Still behind, without a node, or with a node whose blocks are refused.
     Degraded,
     /// Indexing stopped for a reason that a person must mend.
     Halted,
@@ -61,6 +75,19 @@ pub struct BlockTip {
     pub hash: Hash,
 }
 
+impl Health {
+    /// With what the node gave and was not believed.
+    #[must_use]
+    pub fn refusing(mut self, refused: Option<node::RefusedBlock>) -> Self {
+        self.refused_block =
+            refused.map(|refused| RefusedBlock { number: refused.number, check: refused.check.to_string() });
+        if self.refused_block.is_some() && self.status == HealthStatus::Ok {
+            self.status = HealthStatus::Degraded;
+        }
+        self
+    }
+}
+
 impl From<&SyncStatus> for Health {
     fn from(sync: &SyncStatus) -> Self {
         let phase = Phase::from(&sync.phase);
@@ -81,6 +108,7 @@ impl From<&SyncStatus> for Health {
             node_head: sync.node_head,
             lag,
             node_reachable: sync.node_reachable,
+            refused_block: None,
         }
     }
 }
@@ -128,6 +156,16 @@ mod tests {
         let health = Health::from(&SyncStatus { node_reachable: false, ..following(100, 100) });
         assert!(health.ready);
         assert_eq!(health.status, HealthStatus::Degraded);
+    }
+
+    #[test]
+    fn a_refused_block_degrades_and_is_named() {
+        let refused = node::RefusedBlock { number: 101, check: node::BlockCheck::TransactionsRoot };
+        let health = Health::from(&following(100, 101)).refusing(Some(refused));
+        assert_eq!(health.status, HealthStatus::Degraded);
+        let expected = RefusedBlock { number: 101, check: "transactions root".to_owned() };
+        assert_eq!(health.refused_block, Some(expected));
+        assert_eq!(Health::from(&following(100, 101)).refusing(None).status, HealthStatus::Ok);
     }
 
     #[test]

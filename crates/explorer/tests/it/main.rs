@@ -15,6 +15,7 @@ mod demo;
 mod docs;
 mod document_holds;
 mod kept_answers;
+mod faults;
 mod keys;
 mod limits;
 mod node_trouble;
