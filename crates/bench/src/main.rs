@@ -2,6 +2,7 @@
 
 mod api;
 mod chain;
+mod checks;
 mod deliveries;
 mod download;
 mod explorer;
@@ -75,6 +76,10 @@ async fn main() -> anyhow::Result<()> {
         if options.wants(Part::Head) {
             writeln!(out, "{}", head::measure(&chain, data.path(), options.head_blocks).await?)?;
         }
+    }
+    if options.wants(Part::Checks) {
+        let chain = RecordedChain::make(options.chain()).await?;
+        writeln!(out, "{}", checks::measure(&chain).await?)?;
     }
     if options.wants(Part::Overhead) {
         let chain = RecordedChain::make(SMALL_CHAIN).await?;

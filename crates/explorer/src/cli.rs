@@ -140,8 +140,9 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_RPC_TIMEOUT", value_name = "SECONDS")]
     pub(crate) rpc_timeout: Option<u64>,
 
-    /// How far the node's blocks are checked before they are indexed: `cheap`, `full` (the roots of transactions and
-    /// receipts as well) or `off`. Nodes after the first are always checked to the full [default: cheap]
+    /// How far the node's blocks are checked before they are indexed: `cheap` (the roots of transactions and receipts only
+    /// near the head and of some below), `full` (of all) or `off`. Nodes after the first are checked to the full
+    /// [default: cheap]
     #[arg(long, env = "EXPLORER_VERIFY_BLOCKS", value_name = "CHECKS")]
     pub(crate) verify_blocks: Option<BlockChecks>,
 

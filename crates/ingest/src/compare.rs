@@ -243,10 +243,7 @@ mod tests {
         let differs = [Difference::Transfer { log_index: 1 }];
         assert_eq!(transfer_differences(&[event(0, 7), as_piece(&event(1, 7))], &node), differs);
         assert_eq!(transfer_differences(&[event(0, 7), event(1, 8)], &node), differs);
-        assert_eq!(
-            transfer_differences(&[event(0, 7)], &node),
-            [Difference::TransferCount { stored: 1, node: 2 }]
-        );
+        assert_eq!(transfer_differences(&[event(0, 7)], &node), [Difference::TransferCount { stored: 1, node: 2 }]);
     }
 
     #[test]
@@ -271,9 +268,6 @@ mod tests {
         let failed = Transaction { succeeded: false, gas_used: 1, ..tx.clone() };
         let fields = ["status", "gas used"].map(|field| Difference::Transaction { index: 5, field });
         assert_eq!(transaction_differences(&[failed], &[tx.clone()]), fields);
-        assert_eq!(
-            transaction_differences(&[], &[tx]),
-            [Difference::TransactionCount { stored: 0, node: 1 }]
-        );
+        assert_eq!(transaction_differences(&[], &[tx]), [Difference::TransactionCount { stored: 0, node: 1 }]);
     }
 }

@@ -44,9 +44,7 @@ pub(crate) async fn fetch_block(
         Ok(Some(receipts)) if belong_together(&block, &receipts) => {
             join(upstream, block, receipts, BLOCK_RECEIPTS).await.map(Some)
         }
-        Ok(None) if block.transactions.is_empty() => {
-            join(upstream, block, Vec::new(), BLOCK_RECEIPTS).await.map(Some)
-        }
+        Ok(None) if block.transactions.is_empty() => join(upstream, block, Vec::new(), BLOCK_RECEIPTS).await.map(Some),
         Ok(_) => with_receipts_by_hash(upstream, block).await.map(Some),
     }
 }

@@ -11,10 +11,22 @@ use domain::{
 };
 
 use crate::{
-    CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Endpoint, Heads, NodeConfig, NodeError,
-    BlockChecks, NodeStatus, PollBounds, RetryPolicy, ViewOutcome, account::fetch_account, blocks::fetch_block, call,
-    calls::call_contracts, codes::fetch_codes, contract, error::Remedy, failover::Failover, limiter::Turn,
-    rpc_error::RpcErrorKind, status::Counters, traces::trace_block, transaction::fetch_transaction, upstream::Upstream,
+    BlockChecks, CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Endpoint, Heads,
+    NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy, ViewOutcome,
+    account::fetch_account,
+    blocks::fetch_block,
+    call,
+    calls::call_contracts,
+    codes::fetch_codes,
+    contract,
+    error::Remedy,
+    failover::Failover,
+    limiter::Turn,
+    rpc_error::RpcErrorKind,
+    status::Counters,
+    traces::trace_block,
+    transaction::fetch_transaction,
+    upstream::Upstream,
     verify::{Evidence, Verifier},
     view,
 };

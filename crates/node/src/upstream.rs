@@ -315,7 +315,9 @@ impl Upstream {
 
     pub(crate) async fn head(&self) -> Result<BlockRef, NodeError> {
         let head = self.header("latest").await?;
-        head.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no newest block"))
+        let head = head.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no newest block"))?;
+        self.verifier.evidence().see_head(head.number);
+        Ok(head)
     }
 
     /// New heads as the node announces them; None where this endpoint cannot.

@@ -51,9 +51,10 @@ pub(super) async fn index_again(
     let tip = loop {
         let waited = tokio::time::timeout(LOG_EVERY, sync.changed()).await;
         let status = sync.borrow_and_update().clone();
+        let lag = status.lag();
         match (status.phase, status.tip) {
             (SyncPhase::Halted { reason }, _) => bail!("the index cannot follow the node: {reason}"),
-            (SyncPhase::Following, Some(tip)) if status.lag() == Some(0) => break tip,
+            (SyncPhase::Following, Some(tip)) if lag == Some(0) => break tip,
             (_, tip) if waited.is_err() => {
                 tracing::info!(block = tip.map(|tip| tip.number), of = before.number, "indexing again");
                 if let Some(refused) = node.status().refused_block {

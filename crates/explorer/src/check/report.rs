@@ -20,7 +20,10 @@ enum Fault {
     NotInIndex,
     NotAtNode,
     OtherBlock,
-    Transactions { stored: usize, node: usize },
+    Transactions {
+        stored: usize,
+        node: usize,
+    },
     /// Told one by one.
     Single,
 }

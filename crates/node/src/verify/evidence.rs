@@ -25,6 +25,8 @@ pub(crate) struct Evidence {
     /// mean there.
     headers: AtomicBool,
     blooms: AtomicBool,
+    /// The newest block that a node told of, and one more; 0 where none did.
+    head: AtomicU64,
     /// A bit for each type of transaction whose hash was that of its fields.
     kinds: AtomicU8,
     /// Blocks of which a part could not be proven.
@@ -40,6 +42,14 @@ impl Evidence {
 
     pub(super) fn header_proven(&self) {
         self.headers.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn see_head(&self, number: BlockNumber) {
+        self.head.store(number.saturating_add(1), Ordering::Relaxed);
+    }
+
+    pub(super) fn head(&self) -> Option<BlockNumber> {
+        self.head.load(Ordering::Relaxed).checked_sub(1)
     }
 
     pub(super) fn has_blooms(&self) -> bool {

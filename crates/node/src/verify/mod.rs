@@ -16,14 +16,22 @@ use std::{fmt, str::FromStr, sync::Arc};
 use alloy_primitives::{B256, Bloom};
 use alloy_trie::{EMPTY_ROOT_HASH, root::ordered_trie_root_encoded};
 
-pub use evidence::RefusedBlock;
+use domain::BlockNumber;
 pub(crate) use evidence::Evidence;
+pub use evidence::RefusedBlock;
 use header::HeaderProof;
-use serde::Deserialize;
+use rand::Rng;
 use receipt::Blooms;
+use serde::Deserialize;
 use transaction::{Kind, vouched_for};
 
 use crate::decode::{RawBlock, RawReceipt, RawTransaction};
+
+/// So near the head blocks come one by one, and proving them costs nothing that anybody notices.
+const NEAR_HEAD: BlockNumber = 256;
+/// One of so many blocks further below is proven to the full, drawn by lot: who changes what only the roots tell is found
+/// out soon, if not at once.
+const SAMPLE: u32 = 16;
 
 /// How far blocks are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -32,10 +40,10 @@ pub enum BlockChecks {
     /// Only that a block and its receipts belong together.
     Off,
     /// What costs little: the header's hash, the hashes of transactions, the gas used, the logs' bloom, and that a block
-    /// without transactions has the roots of one.
+    /// without transactions has the roots of one. Blocks near the head, and one of [`SAMPLE`] below, to the full.
     #[default]
     Cheap,
-    /// All of that, and the roots of transactions and receipts.
+    /// All of that, and the roots of transactions and receipts, of every block.
     Full,
 }
 
@@ -118,9 +126,19 @@ impl Verifier {
 
     /// The receipts must stand beside their transactions.
     pub(crate) fn verify(&self, block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradiction> {
-        if self.checks == BlockChecks::Off {
-            return Ok(());
-        }
+        let checks = match self.checks {
+            BlockChecks::Off => return Ok(()),
+            BlockChecks::Cheap if self.is_near_head(block) || rand::rng().random_ratio(1, SAMPLE) => BlockChecks::Full,
+            checks => checks,
+        };
+        self.verify_to(checks, block, receipts)
+    }
+
+    fn is_near_head(&self, block: &RawBlock) -> bool {
+        self.evidence.head().is_some_and(|head| block.number.0.saturating_add(NEAR_HEAD) >= head)
+    }
+
+    fn verify_to(&self, checks: BlockChecks, block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradiction> {
         let mut blooms = Blooms::default();
         let (transactions, receipts_in_root) = vouched_for(block, receipts);
         let each: Vec<Bloom> = receipts_in_root.iter().map(|receipt| blooms.of(receipt)).collect();
@@ -142,8 +160,8 @@ impl Verifier {
             receipts[receipts_in_root.len()..].iter().for_each(|receipt| with_beside.accrue_bloom(&blooms.of(receipt)));
             self.weigh(block, self.check_bloom(served, &logs, &with_beside))?;
         }
-        let encoded = self.check_transactions(block, transactions)?;
-        if self.checks == BlockChecks::Full {
+        let encoded = self.check_transactions(checks, block, transactions)?;
+        if checks == BlockChecks::Full {
             self.check_transactions_root(block, encoded.as_deref())?;
             self.check_receipts_root(block, receipts_in_root, &each)?;
             if transactions.len() < block.transactions.len() {
@@ -187,10 +205,11 @@ impl Verifier {
     /// Gives the encodings for the root where all are known and they are wanted.
     fn check_transactions(
         &self,
+        checks: BlockChecks,
         block: &RawBlock,
         transactions: &[RawTransaction],
     ) -> Result<Option<Vec<Vec<u8>>>, Contradiction> {
-        let mut encodings = (self.checks == BlockChecks::Full).then(|| Vec::with_capacity(transactions.len()));
+        let mut encodings = (checks == BlockChecks::Full).then(|| Vec::with_capacity(transactions.len()));
         let mut encoding = Vec::new();
         for tx in transactions {
             let Some(kind) = Kind::of(tx) else {
@@ -287,7 +306,9 @@ fn check_empty(block: &RawBlock, transactions: &[RawTransaction]) -> Result<(), 
         let Some(root) = root.filter(|root| !root.is_zero()) else { continue };
         let what = match (root == EMPTY_ROOT_HASH, transactions.len()) {
             (false, 0) => "the block is served without transactions, but its root is not that of none".to_owned(),
-            (true, count) if count > 0 => format!("the block is served with {count} transactions, but its root is that of none"),
+            (true, count) if count > 0 => {
+                format!("the block is served with {count} transactions, but its root is that of none")
+            }
             _ => continue,
         };
         return Err(Contradiction { check, what });

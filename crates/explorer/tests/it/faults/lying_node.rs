@@ -1,7 +1,12 @@
 //! A node whose answers fit together and are not true: nothing of it gets into the index, and what an older version let in
 //! is found and mended.
 
-use std::{ops::RangeInclusive, path::Path, sync::atomic::{AtomicU64, Ordering}, sync::Arc};
+use std::{
+    ops::RangeInclusive,
+    path::Path,
+    sync::Arc,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use domain::{BlockChanges, BlockId, BlockRange, Order, PageRequest, TransactionFilter, TransferFilter, U256};
 use serde_json::{Value, json};
@@ -11,7 +16,7 @@ use store_embedded::{EmbeddedStore, StoreOptions};
 use crate::support::{
     Anvil, DevNode, Launch, TestExplorer, ask_node, eventually,
     explorer::DataFolder,
-    lying_proxy::{Answer, LyingNode},
+    lying_proxy::{Answer, KEY, LyingNode},
     walk,
 };
 
@@ -65,7 +70,7 @@ async fn blocks_served_empty_are_not_indexed_and_come_once_the_node_is_honest() 
     let log = explorer.log();
     let host = liar.host();
     assert!(log.contains(&format!("of {host} is invalid: transactions root")), "{log}");
-    assert!(!log.contains("invalid: transactions root at"), "{log}");
+    assert!(!log.contains(KEY), "{log}");
     let tip = explorer.json("/health").await["tip"]["number"].as_u64().unwrap_or_default();
     assert!(tip < 6, "block {tip} is indexed, and 6 was never served");
     liar.repent();
@@ -73,13 +78,17 @@ async fn blocks_served_empty_are_not_indexed_and_come_once_the_node_is_honest() 
 }
 
 #[tokio::test]
-async fn with_full_checks_a_changed_log_is_not_indexed() {
+async fn changed_logs_are_not_indexed() {
     let (node, _) = DevNode::with_traffic(120).await;
-    let liar = LyingNode::before(&node.url(), other_amounts).await;
-    let explorer = Launch::run(&liar.url()).argument("--verify-blocks", "full").start().await;
-    wait_for_refusal(&explorer, "receipts root").await;
-    liar.repent();
-    assert_equals_node(&explorer, &node).await;
+    for options in [&["--verify-blocks", "full"][..], &[]] {
+        let liar = LyingNode::before(&node.url(), other_amounts).await;
+        let launch = Launch::run(&liar.url());
+        let launch = options.chunks(2).fold(launch, |launch, option| launch.argument(option[0], option[1]));
+        let explorer = launch.start().await;
+        wait_for_refusal(&explorer, "receipts root").await;
+        liar.repent();
+        assert_equals_node(&explorer, &node).await;
+    }
 }
 
 #[tokio::test]
@@ -100,9 +109,13 @@ async fn the_blocks_of_a_second_node_are_proven_to_the_full_by_themselves() {
     node.wait_for(&explorer).await;
     node.go_down().await;
     // The amounts of transfers are changed, and only the receipts root tells.
-    while node.chain.block(node.chain.head().number).unwrap().transactions.iter().all(|tx| tx.receipt.logs().is_empty()) {
+    loop {
         traffic.step().unwrap();
         node.chain.mine(None);
+        let newest = node.chain.block(node.chain.head().number).unwrap();
+        if newest.transactions.iter().any(|tx| tx.receipt.logs().iter().any(|log| !log.data.data.is_empty())) {
+            break;
+        }
     }
     wait_for_refusal(&explorer, "receipts root").await;
     node.come_back().await;

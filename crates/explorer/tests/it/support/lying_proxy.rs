@@ -19,6 +19,9 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::{client::http_client, rpc::quantity};
 
+/// A provider's key in the path of the address, which nobody may get to see.
+pub(crate) const KEY: &str = "0123456789abcdef0123456789abcdef";
+
 /// What a lie makes of a block and its receipts; it is told the block's number.
 type Lie = dyn Fn(u64, &mut Answer<'_>) + Send + Sync;
 
@@ -45,8 +48,7 @@ struct Behind {
 impl LyingNode {
     pub(crate) async fn before(url: &str, lie: impl Fn(u64, &mut Answer<'_>) + Send + Sync + 'static) -> Self {
         let http = http_client().build().unwrap();
-        let behind =
-            Arc::new(Behind { url: url.to_owned(), http, lie: Box::new(lie), lying: AtomicBool::new(true) });
+        let behind = Arc::new(Behind { url: url.to_owned(), http, lie: Box::new(lie), lying: AtomicBool::new(true) });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let router = Router::new().fallback(post(pass_on)).with_state(Arc::clone(&behind));
@@ -58,9 +60,8 @@ impl LyingNode {
         self.address.to_string()
     }
 
-    /// With a path that must not be shown.
     pub(crate) fn url(&self) -> String {
-        format!("http://{}/secret", self.address)
+        format!("http://{}/v2/{KEY}", self.address)
     }
 
     /// From now on every answer is the node's own.
