@@ -79,7 +79,8 @@ fn encode_fields(tx: &RawTransaction, kind: Kind, out: &mut Vec<u8>) -> Option<(
     tx.value?.0.encode(out);
     tx.call_data().encode(out);
     if kind != Kind::Legacy {
-        let entries = tx.access_list.as_ref()?;
+        // Some nodes leave an empty one out.
+        let entries = tx.access_list.as_deref().unwrap_or_default();
         list(out, |out| entries.iter().for_each(|entry| encode_access(entry, out)));
     }
     if kind == Kind::Eip4844 {
