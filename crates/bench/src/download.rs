@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use futures::{StreamExt, TryStreamExt, stream};
-use node::{NodeClient, NodeConfig};
+use node::{BlockChecks, NodeClient, NodeConfig};
 
 use crate::figures::quantile;
 
@@ -31,7 +31,12 @@ pub(crate) async fn bare(url: &str, head: u64) -> anyhow::Result<Duration> {
 
 /// Fetches and decodes as the index does, through the same client, and throws the blocks away.
 pub(crate) async fn lean(url: &str, head: u64) -> anyhow::Result<Duration> {
-    let node = NodeClient::new(NodeConfig::new(vec![url.parse()?]))?;
+    checked(url, head, BlockChecks::default()).await
+}
+
+/// The same with checks of choice.
+pub(crate) async fn checked(url: &str, head: u64, verify_blocks: BlockChecks) -> anyhow::Result<Duration> {
+    let node = NodeClient::new(NodeConfig { verify_blocks, ..NodeConfig::new(vec![url.parse()?]) })?;
     let begun = Instant::now();
     every_block(head, |number| {
         let node = node.clone();

@@ -3,6 +3,7 @@
 mod api;
 mod backlog;
 mod chain;
+mod checks;
 mod deliveries;
 mod download;
 mod explorer;
@@ -84,6 +85,10 @@ async fn main() -> anyhow::Result<()> {
     if options.wants(Part::Faults) {
         let chain = RecordedChain::make(FAULTS_CHAIN).await?;
         writeln!(out, "{}", faults::measure(&chain, options.rate_limit).await?)?;
+    }
+    if options.wants(Part::Checks) {
+        let chain = RecordedChain::make(options.chain()).await?;
+        writeln!(out, "{}", checks::measure(&chain).await?)?;
     }
     if options.wants(Part::Overhead) {
         let chain = RecordedChain::make(SMALL_CHAIN).await?;

@@ -71,6 +71,8 @@ pub(crate) struct Options {
 pub(crate) enum Part {
     /// Indexing a chain: speed, growth, memory, disk, restart, a far node
     Index,
+    /// What checking blocks costs, beside fetching and indexing them
+    Checks,
     /// The API alone, under load, and while a backfill runs
     Api,
     /// From the node's answer to visible in the API

@@ -7,11 +7,12 @@ use api::{DexEntry, TokenPrefix};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use domain::Address;
 use ipnet::IpNet;
-use node::Endpoint;
+use node::{BlockChecks, Endpoint};
 use serde::Deserialize;
 use serde::de::Error as _;
 use webhooks::EncryptionKey;
 
+use crate::check::CheckOptions;
 use crate::logging::LogFormat;
 
 const AFTER_HELP: &str = "\
@@ -36,6 +37,8 @@ pub(crate) enum Command {
     Demo(DemoOptions),
     /// See and change the API keys in a data folder that no explorer has open
     Keys(KeysOptions),
+    /// Compare the index in a data folder that no explorer has open with a node, and mend it
+    Check(CheckOptions),
 }
 
 /// Options of `run`, as one source gives them: the command line with the environment, or the file.
@@ -184,6 +187,12 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_RPC_TIMEOUT", value_name = "SECONDS")]
     pub(crate) rpc_timeout: Option<u64>,
 
+    /// How far the node's blocks are checked before they are indexed: `cheap` (the roots of transactions and receipts only
+    /// near the head and of some below), `full` (of all) or `off`. Nodes after the first are checked to the full
+    /// [default: cheap]
+    #[arg(long, env = "EXPLORER_VERIFY_BLOCKS", value_name = "CHECKS")]
+    pub(crate) verify_blocks: Option<BlockChecks>,
+
     /// Megabytes of memory for what grows with the chain and its traffic, and for compilers that wait [default: 1024]
     #[arg(long, env = "EXPLORER_MEMORY", value_name = "MB")]
     pub(crate) memory: Option<u64>,
@@ -248,6 +257,7 @@ impl RunOptions {
             webhook_encryption_key: self.webhook_encryption_key.or(other.webhook_encryption_key),
             rpc_concurrency: self.rpc_concurrency.or(other.rpc_concurrency),
             rpc_timeout: self.rpc_timeout.or(other.rpc_timeout),
+            verify_blocks: self.verify_blocks.or(other.verify_blocks),
             memory: self.memory.or(other.memory),
             answers: self.answers.or(other.answers),
             log: self.log.or(other.log),

@@ -100,6 +100,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     let mut node = NodeConfig::new(options.rpc.clone());
     node.max_concurrency = options.rpc_concurrency.unwrap_or(node.max_concurrency);
     node.request_timeout = options.rpc_timeout.map_or(node.request_timeout, Duration::from_secs);
+    node.verify_blocks = options.verify_blocks.unwrap_or_default();
     if node.max_concurrency == 0 || node.request_timeout.is_zero() {
         bail!("--rpc-concurrency and --rpc-timeout must be at least 1");
     }

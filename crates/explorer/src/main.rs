@@ -2,6 +2,7 @@
 //! stops them in order.
 
 mod background;
+mod check;
 mod cli;
 mod config;
 mod demo;
@@ -40,7 +41,7 @@ const SPARE_THREADS: usize = 2;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match start(cli) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             logging::complain(&error);
             ExitCode::FAILURE
@@ -48,14 +49,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn start(cli: Cli) -> anyhow::Result<()> {
+fn start(cli: Cli) -> anyhow::Result<ExitCode> {
     let threads = std::thread::available_parallelism()?.get() + SPARE_THREADS;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     let result = runtime.block_on(async {
         match cli.command {
-            Command::Run(options) => run::run(*options).await,
-            Command::Demo(options) => demo::run(options).await,
-            Command::Keys(options) => keys::run(options).await,
+            Command::Run(options) => run::run(*options).await.map(|()| ExitCode::SUCCESS),
+            Command::Demo(options) => demo::run(options).await.map(|()| ExitCode::SUCCESS),
+            Command::Keys(options) => keys::run(options).await.map(|()| ExitCode::SUCCESS),
+            Command::Check(options) => check::run(options).await,
         }
     });
     runtime.shutdown_timeout(LAST_PATIENCE);

@@ -245,7 +245,7 @@ pub(crate) fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
     anyhow!(error).context(advice)
 }
 
-fn explain_binding(error: StoreError, data: &Path) -> anyhow::Error {
+pub(crate) fn explain_binding(error: StoreError, data: &Path) -> anyhow::Error {
     let data = data.display();
     let advice = match &error {
         StoreError::OtherChain { .. } => {

@@ -11,6 +11,7 @@
 mod abi;
 mod asked_once;
 mod batch;
+mod compare;
 mod config;
 mod creations;
 mod decode;
@@ -31,6 +32,7 @@ mod standards;
 mod test_node;
 mod watchdog;
 
+pub use compare::{CompareError, Difference, compare_block};
 pub use config::{IngestConfig, Traces};
 pub use error::IngestError;
 pub use follow::Follower;

@@ -6,7 +6,7 @@ use domain::{BlockRef, ChainIdentity};
 
 use crate::{
     NodeError,
-    decode::{Quantity, RawHeader},
+    decode::{Quantity, RawGenesis, RawHeader},
     retry::persist_part,
     upstream::{Call, Upstream},
 };
@@ -22,14 +22,17 @@ impl Upstream {
         // All calls wait for the two, so that one failure must not send both back.
         let (chain_id, genesis) = tokio::join!(
             persist_part(self, || self.call::<Quantity>(&chain_id)),
-            persist_part(self, || self.call::<RawHeader>(&genesis))
+            persist_part(self, || self.call::<RawGenesis>(&genesis))
         );
         let chain_id = chain_id?.ok_or_else(|| NodeError::bad_answer("eth_chainId", "null"))?.0;
         let genesis = genesis?.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no block 0"))?;
-        if genesis.number.0 != 0 {
+        if genesis.header.number.0 != 0 {
             return Err(NodeError::bad_answer("eth_getBlockByNumber", "asked for block 0, got another"));
         }
-        Ok(ChainIdentity { chain_id, genesis_hash: genesis.hash.0 })
+        if let Some(whole) = &genesis.whole {
+            self.verifier().see_genesis(whole);
+        }
+        Ok(ChainIdentity { chain_id, genesis_hash: genesis.header.hash.0 })
     }
 
     pub(crate) async fn client_version(&self) -> Result<String, NodeError> {
@@ -46,6 +49,8 @@ impl Upstream {
 
     pub(crate) async fn head(&self) -> Result<BlockRef, NodeError> {
         let head = self.header("latest").await?;
-        head.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no newest block"))
+        let head = head.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no newest block"))?;
+        self.verifier().evidence().see_head(head.number);
+        Ok(head)
     }
 }

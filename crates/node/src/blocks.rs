@@ -8,16 +8,19 @@ use domain::{BlockNumber, FetchedBlock};
 use crate::{
     NodeError,
     ability::{Choice, Failure},
-    check::{Doubt, check_block, join_receipts},
+    check::{Doubt, arrange_receipts, check_block, join_receipts},
     decode::{RawBlock, RawReceipt},
     limiter::Turn,
     retry::persist_part,
     upstream::{Call, Upstream},
+    verify::{Contradiction, RefusedBlock},
 };
 
 const BLOCK: &str = "eth_getBlockByNumber";
 const BLOCK_RECEIPTS: &str = "eth_getBlockReceipts";
 const RECEIPT: &str = "eth_getTransactionReceipt";
+/// Blocks with more transactions are checked off the threads that drive the connections.
+const MANY_TRANSACTIONS: usize = 500;
 
 /// None: the node does not have the block (yet).
 pub(crate) async fn fetch_block(
@@ -49,8 +52,10 @@ async fn with_block_receipts(
     match receipts {
         Err(error) if goes_on_without(upstream, &error) => with_receipts_one_by_one(upstream, block).await.map(Some),
         Err(error) => Err(error),
-        Ok(Some(receipts)) if belong_together(&block, &receipts) => join(block, receipts, BLOCK_RECEIPTS).map(Some),
-        Ok(None) if block.transactions.is_empty() => join(block, Vec::new(), BLOCK_RECEIPTS).map(Some),
+        Ok(Some(receipts)) if belong_together(&block, &receipts) => {
+            join(upstream, block, receipts, BLOCK_RECEIPTS).await.map(Some)
+        }
+        Ok(None) if block.transactions.is_empty() => join(upstream, block, Vec::new(), BLOCK_RECEIPTS).await.map(Some),
         Ok(_) => with_receipts_by_hash(upstream, block).await.map(Some),
     }
 }
@@ -104,7 +109,7 @@ fn belong_together(block: &RawBlock, receipts: &[RawReceipt]) -> bool {
 async fn with_receipts_by_hash(upstream: &Upstream, block: RawBlock) -> Result<FetchedBlock, NodeError> {
     let hash = block.hash.0;
     match block_receipts(upstream, format!(r#"["{hash}"]"#), Turn::Next).await? {
-        Some(receipts) => join(block, receipts, BLOCK_RECEIPTS),
+        Some(receipts) => join(upstream, block, receipts, BLOCK_RECEIPTS).await,
         None => Err(NodeError::bad_answer(BLOCK_RECEIPTS, format_args!("no receipts of block {hash}"))),
     }
 }
@@ -117,13 +122,43 @@ async fn with_receipts_one_by_one(upstream: &Upstream, block: RawBlock) -> Resul
         let missing = || NodeError::bad_answer(RECEIPT, format_args!("no receipt of transaction {}", tx.hash.0));
         receipts.push(receipt?.ok_or_else(missing)?);
     }
-    join(block, receipts, RECEIPT)
+    join(upstream, block, receipts, RECEIPT).await
 }
 
 /// `method` is the one that gave the receipts: it is to blame where they are in doubt.
-fn join(block: RawBlock, receipts: Vec<RawReceipt>, method: &'static str) -> Result<FetchedBlock, NodeError> {
-    join_receipts(block, receipts).map_err(|doubt| match doubt {
+async fn join(
+    upstream: &Upstream,
+    block: RawBlock,
+    mut receipts: Vec<RawReceipt>,
+    method: &'static str,
+) -> Result<FetchedBlock, NodeError> {
+    let blame = |doubt| match doubt {
         Doubt::NoMiner => NodeError::bad_answer(BLOCK, doubt),
         doubt => NodeError::bad_answer(method, doubt),
-    })
+    };
+    arrange_receipts(&block, &mut receipts).map_err(blame)?;
+    let number = block.number.0;
+    let (verified, block, receipts) = verify(upstream, block, receipts).await?;
+    let evidence = upstream.verifier().evidence();
+    if let Err(Contradiction { check, what }) = verified {
+        evidence.refuse(RefusedBlock { number, check });
+        return Err(NodeError::InvalidBlock { host: upstream.verifier().host().to_owned(), number, check, what });
+    }
+    let joined = join_receipts(block, receipts).map_err(blame)?;
+    evidence.accept(number);
+    Ok(joined)
+}
+
+async fn verify(
+    upstream: &Upstream,
+    block: RawBlock,
+    receipts: Vec<RawReceipt>,
+) -> Result<(Result<(), Contradiction>, RawBlock, Vec<RawReceipt>), NodeError> {
+    let many = block.transactions.len() > MANY_TRANSACTIONS;
+    let verifier = Arc::clone(upstream.verifier());
+    let verify = move || (verifier.verify(&block, &receipts), block, receipts);
+    if !many {
+        return Ok(verify());
+    }
+    tokio::task::spawn_blocking(verify).await.map_err(|error| NodeError::bad_answer(BLOCK, error))
 }

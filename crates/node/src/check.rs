@@ -48,17 +48,24 @@ pub(crate) fn check_block(asked: BlockNumber, block: &RawBlock) -> Result<(), Do
     Ok(())
 }
 
-/// Joins a block that [`check_block`] let pass with its receipts.
-pub(crate) fn join_receipts(block: RawBlock, mut receipts: Vec<RawReceipt>) -> Result<FetchedBlock, Doubt> {
+/// Puts the receipts of a block that [`check_block`] let pass in order: after that each stands beside its transaction.
+pub(crate) fn arrange_receipts(block: &RawBlock, receipts: &mut [RawReceipt]) -> Result<(), Doubt> {
     if receipts.len() != block.transactions.len() {
         return Err(Doubt::ReceiptCount { transactions: block.transactions.len(), receipts: receipts.len() });
     }
     receipts.sort_by_key(|receipt| receipt.transaction_index);
+    for (index, (tx, receipt)) in block.transactions.iter().zip(receipts).enumerate() {
+        check_receipt(index, tx, receipt, block.hash.0)?;
+    }
+    Ok(())
+}
+
+/// Joins a block with the receipts that [`arrange_receipts`] let pass.
+pub(crate) fn join_receipts(block: RawBlock, receipts: Vec<RawReceipt>) -> Result<FetchedBlock, Doubt> {
     let header = header(&block)?;
     let mut transactions = Vec::with_capacity(receipts.len());
     let mut logs = Logs::with_capacity(receipts.iter().map(|receipt| receipt.logs.len()).sum());
     for (index, (tx, receipt)) in block.transactions.iter().zip(receipts).enumerate() {
-        check_receipt(index, tx, &receipt, header.hash)?;
         transactions.push(transaction(index, tx, &receipt, &header)?);
         logs.take(index, receipt)?;
     }
@@ -109,7 +116,7 @@ fn transaction(index: usize, tx: &RawTransaction, receipt: &RawReceipt, block: &
         gas_used: receipt.gas_used.0,
         gas_price: receipt.effective_gas_price.map_or_else(|| tx.price_at(block.base_fee_per_gas), |price| price.0),
         succeeded,
-        method: to.and(tx.input.or(tx.data)).and_then(|input| input.0),
+        method: to.and(tx.call_data().first_chunk().copied()),
     })
 }
 
@@ -175,7 +182,12 @@ mod tests {
     fn doubt(spoil: impl FnOnce(&mut Vec<RawReceipt>)) -> Doubt {
         let mut receipts = receipts();
         spoil(&mut receipts);
-        join_receipts(block(BLOCK), receipts).unwrap_err()
+        join(receipts).unwrap_err()
+    }
+
+    fn join(mut receipts: Vec<RawReceipt>) -> Result<FetchedBlock, Doubt> {
+        arrange_receipts(&block(BLOCK), &mut receipts)?;
+        join_receipts(block(BLOCK), receipts)
     }
 
     #[test]
@@ -225,7 +237,7 @@ mod tests {
     fn receipts_in_another_order_are_put_in_theirs() {
         let mut turned = receipts();
         turned.reverse();
-        assert_eq!(join_receipts(block(BLOCK), turned), join_receipts(block(BLOCK), receipts()));
+        assert_eq!(join(turned), join(receipts()));
     }
 
     #[test]

@@ -12,11 +12,25 @@ use domain::{
 };
 
 use crate::{
-    CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, HeadSurvey, Heads, NodeConfig,
-    NodeError, NodeStatus, PollBounds, RetryPolicy, ViewOutcome, account::fetch_account, blocks::fetch_block, call,
-    calls::call_contracts, codes::fetch_codes, contract, creation, error::Remedy, failover::Failover, limiter::Turn,
-    rpc_error::RpcErrorKind, standing::Operation, status::Counters, traces::trace_block,
-    transaction::fetch_transaction, upstream::Upstream, view,
+    BlockChecks, CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Endpoint, HeadSurvey, Heads,
+    NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy, ViewOutcome,
+    account::fetch_account,
+    blocks::fetch_block,
+    call,
+    calls::call_contracts,
+    codes::fetch_codes,
+    contract, creation,
+    error::Remedy,
+    failover::Failover,
+    limiter::Turn,
+    rpc_error::RpcErrorKind,
+    standing::Operation,
+    status::Counters,
+    traces::trace_block,
+    transaction::fetch_transaction,
+    upstream::Upstream,
+    verify::{Evidence, Verifier},
+    view,
 };
 
 /// Speaks with the node. Cheap to clone; all clones share connections, limits and counters.
@@ -24,6 +38,7 @@ use crate::{
 pub struct NodeClient {
     failover: Arc<Failover>,
     counters: Arc<Counters>,
+    evidence: Arc<Evidence>,
     retry: RetryPolicy,
     poll: PollBounds,
 }
@@ -37,11 +52,20 @@ impl NodeClient {
         // Fails where the process has chosen its cryptography already, and then that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let counters = Arc::new(Counters::default());
-        let upstream = |endpoint| Upstream::new(endpoint, &config, Arc::clone(&counters));
-        let upstreams = config.endpoints.iter().map(upstream).collect::<Result<Vec<_>, _>>()?;
+        let evidence = Arc::new(Evidence::default());
+        let upstream = |(index, endpoint): (usize, &Endpoint)| {
+            let checks = match config.verify_blocks {
+                BlockChecks::Cheap if index > 0 => BlockChecks::Full,
+                checks => checks,
+            };
+            let verifier = Verifier::new(checks, Arc::clone(&evidence), endpoint.host());
+            Upstream::new(endpoint, &config, Arc::clone(&counters), verifier)
+        };
+        let upstreams = config.endpoints.iter().enumerate().map(upstream).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             failover: Arc::new(Failover::new(upstreams, config.probe_interval)),
             counters,
+            evidence,
             retry: config.retry,
             poll: config.poll,
         })
@@ -244,6 +268,8 @@ impl NodeClient {
             requests: self.counters.requests.load(Ordering::Relaxed),
             retries: self.counters.retries.load(Ordering::Relaxed),
             refused_answers: self.counters.refused_answers.load(Ordering::Relaxed),
+            refused_block: self.evidence.refused_block(),
+            unproven_blocks: self.evidence.unproven_blocks(),
         }
     }
 
@@ -276,7 +302,7 @@ impl NodeClient {
                 Err(error) => error,
             };
             self.failover.failed(index, operation, &error);
-            if matches!(error, NodeError::BadAnswer { .. }) {
+            if matches!(error, NodeError::BadAnswer { .. } | NodeError::InvalidBlock { .. }) {
                 Counters::count(&self.counters.refused_answers);
                 tracing::warn!(endpoint = self.failover.upstream(index).name(), %error, "an answer is refused");
             }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::Endpoint;
+use crate::{BlockChecks, Endpoint};
 
 /// How the client speaks with the node.
 #[derive(Debug, Clone)]
@@ -18,6 +18,9 @@ pub struct NodeConfig {
     pub poll: PollBounds,
     /// How long an endpoint that failed is left alone before it is tried again.
     pub probe_interval: Duration,
+    /// How far blocks of the first endpoint are checked. Those of the others are checked to the full, unless checks are
+    /// off: they are asked where the operator's first choice failed.
+    pub verify_blocks: BlockChecks,
 }
 
 impl NodeConfig {
@@ -31,6 +34,7 @@ impl NodeConfig {
             retry: RetryPolicy::default(),
             poll: PollBounds::default(),
             probe_interval: Duration::from_secs(5),
+            verify_blocks: BlockChecks::default(),
         }
     }
 }

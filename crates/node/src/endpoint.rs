@@ -39,6 +39,20 @@ impl Endpoint {
     }
 }
 
+impl Endpoint {
+    /// Host and port alone, fit for everybody; the path of a socket is its name.
+    #[must_use]
+    pub fn host(&self) -> String {
+        match self {
+            Self::Ipc(path) => path.display().to_string(),
+            Self::Http(url) | Self::WebSocket(url) => {
+                let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+                format!("{}{port}", url.host_str().unwrap_or_default())
+            }
+        }
+    }
+}
+
 impl FromStr for Endpoint {
     type Err = EndpointError;
 
@@ -115,6 +129,14 @@ mod tests {
         assert_eq!("  ".parse::<Endpoint>(), Err(EndpointError::Empty));
         assert_eq!("ftp://node".parse::<Endpoint>(), Err(EndpointError::Scheme { scheme: "ftp".into() }));
         assert!(matches!("http://".parse::<Endpoint>(), Err(EndpointError::Url(_))));
+    }
+
+    #[test]
+    fn a_host_is_named_without_path_and_user() {
+        let host = |text: &str| text.parse::<Endpoint>().unwrap().host();
+        assert_eq!(host("https://alice:secret@node.example/v2/key?a=b"), "node.example");
+        assert_eq!(host("ws://127.0.0.1:8546/rpc"), "127.0.0.1:8546");
+        assert_eq!(host("/run/geth.ipc"), "/run/geth.ipc");
     }
 
     #[test]

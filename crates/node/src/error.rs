@@ -1,9 +1,10 @@
 use std::time::Duration;
 
 use alloy_primitives::Bytes;
-use domain::ChainIdentity;
+use domain::{BlockNumber, ChainIdentity};
 
 use crate::{
+    BlockCheck,
     decode::ErrorObject,
     rpc_error::{RpcErrorKind, kind_of},
 };
@@ -40,6 +41,14 @@ pub enum NodeError {
     },
     #[error("the node's answer to {method} is not to be believed: {what}")]
     BadAnswer { method: &'static str, what: String },
+    #[error("block {number} of {host} is invalid: {check}: {what}")]
+    InvalidBlock {
+        /// Without path and credentials.
+        host: String,
+        number: BlockNumber,
+        check: BlockCheck,
+        what: String,
+    },
     #[error("{endpoint} serves another chain: expected {expected:?}, found {found:?}")]
     WrongChain { endpoint: String, expected: ChainIdentity, found: ChainIdentity },
 }
@@ -70,7 +79,8 @@ impl NodeError {
             | Self::Silent { .. }
             | Self::TimedOut { .. }
             | Self::Limited { .. }
-            | Self::BadAnswer { .. } => Remedy::AskAgain,
+            | Self::BadAnswer { .. }
+            | Self::InvalidBlock { .. } => Remedy::AskAgain,
             Self::HttpStatus { status, .. } if *status >= 500 || *status == 408 => Remedy::AskAgain,
             Self::HttpStatus { .. } | Self::WrongChain { .. } => Remedy::AskElsewhere,
             Self::Rpc { .. } => match self.rpc_kind() {

@@ -1,6 +1,7 @@
 //! The client of an EVM node: JSON-RPC over HTTP, WebSocket and IPC, checked before it is believed.
 //!
-//! Nothing a node says leaves this crate unchecked: a block comes with the receipts of that very block or not at all.
+//! Nothing a node says leaves this crate unchecked: a block comes with the receipts of that very block or not at all, and
+//! what it holds must be what its hash says.
 //! Callers issue as many calls at once as they like; the client admits what the node bears.
 
 mod ability;
@@ -33,6 +34,7 @@ mod traces;
 mod transaction;
 mod transport;
 mod upstream;
+mod verify;
 mod view;
 
 pub use call::{CallOutcome, CallRequest};
@@ -45,4 +47,5 @@ pub use error::NodeError;
 pub use heads::Heads;
 pub use status::NodeStatus;
 pub use survey::HeadSurvey;
+pub use verify::{BlockCheck, BlockChecks, BlockChecksError, RefusedBlock};
 pub use view::ViewOutcome;

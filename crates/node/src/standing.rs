@@ -97,6 +97,8 @@ impl Standing {
                 self.unsure = true;
                 PATIENCE
             }
+            // A block that contradicts itself is not asked for here again while another endpoint can be asked.
+            NodeError::InvalidBlock { .. } => 1,
             _ if error.remedy() == Remedy::AskElsewhere => 1,
             _ => PATIENCE,
         };

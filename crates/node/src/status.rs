@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::RefusedBlock;
+
 /// How the client gets on with its node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeStatus {
@@ -23,6 +25,10 @@ pub struct NodeStatus {
     pub retries: u64,
     /// Answers that did not stand the checks.
     pub refused_answers: u64,
+    /// The block that was refused last, until a node gives it as it ought to be.
+    pub refused_block: Option<RefusedBlock>,
+    /// Blocks that were taken although a part of them could not be proven.
+    pub unproven_blocks: u64,
 }
 
 /// What is counted while the client works.

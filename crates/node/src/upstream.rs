@@ -24,6 +24,7 @@ use crate::{
     silence::{PROBE_TIMEOUT, Silence},
     status::Counters,
     transport::{Transport, TransportError},
+    verify::Verifier,
 };
 
 /// Calls in a batch at first; halved whenever the node finds a batch too big.
@@ -48,6 +49,7 @@ pub(crate) struct Upstream {
     abilities: Abilities,
     next_id: AtomicU64,
     counters: Arc<Counters>,
+    verifier: Arc<Verifier>,
 }
 
 /// What the node turned out to be able to do. Found out once, by trying.
@@ -97,7 +99,12 @@ enum BatchFault {
 }
 
 impl Upstream {
-    pub(crate) fn new(endpoint: &Endpoint, config: &NodeConfig, counters: Arc<Counters>) -> Result<Self, NodeError> {
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        config: &NodeConfig,
+        counters: Arc<Counters>,
+        verifier: Verifier,
+    ) -> Result<Self, NodeError> {
         Ok(Self {
             name: endpoint.to_string(),
             transport: Transport::new(endpoint, config)?,
@@ -118,7 +125,12 @@ impl Upstream {
             },
             next_id: AtomicU64::new(1),
             counters,
+            verifier: Arc::new(verifier),
         })
+    }
+
+    pub(crate) fn verifier(&self) -> &Arc<Verifier> {
+        &self.verifier
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -53,8 +53,10 @@ async fn get_health_ready(State(app): State<App>) -> (StatusCode, Answer<Health>
 }
 
 fn health_of(app: &App) -> Health {
-    let (sync, tasks) = (app.sync.borrow(), app.tasks.borrow());
-    Health::new(&sync, &tasks, app.webhooks.totals(), Instant::now(), unix_now())
+    Health::new(&app.sync.borrow(), Instant::now(), unix_now())
+        .with_tasks(&app.tasks.borrow())
+        .with_webhooks(app.webhooks.totals())
+        .refusing(app.node.status().refused_block)
 }
 
 fn answer(health: Health) -> Answer<Health> {

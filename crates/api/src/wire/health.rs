@@ -40,6 +40,20 @@ pub struct Health {
     /// The tasks in the background, by name.
     pub tasks: Vec<BackgroundTask>,
     pub webhooks: WebhookFigures,
+    /// The block that was refused because it did not pass a check, until a node gives it as it ought to be; or null.
+    #[schema(required = true)]
+    pub refused_block: Option<RefusedBlock>,
+}
+
+/// A block that is not indexed, since what the node gave contradicts itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedBlock {
+    #[schema(example = 21_000_001)]
+    pub number: u64,
+    /// Which check it did not pass.
+    #[schema(example = "transactions root")]
+    pub check: String,
 }
 
 /// A task in the background.
@@ -100,7 +114,8 @@ pub enum HealthStatus {
     /// Ready, the node answers and has our newest blocks, blocks come as they usually do, and every task runs.
     Ok,
     /// Still behind, without a node or with one that is more than 10 blocks behind the index, on a chain that has been
-    /// quiet for too long, or without one of the tasks.
+    /// quiet for too long, without one of the tasks, or
+    /// with a node whose blocks are refused.
     Degraded,
     /// Indexing stopped for a reason that a person must mend.
     Halted,
@@ -127,14 +142,7 @@ pub struct BlockTip {
 impl Health {
     /// `since_1970` is the time of day, `now` the same moment on the clock by which pauses are measured.
     #[must_use]
-    pub fn new(
-        sync: &SyncStatus,
-        tasks: &[TaskStatus],
-        webhooks: WebhookTotals,
-        now: Instant,
-        since_1970: Duration,
-    ) -> Self {
-        let all_run = tasks.iter().all(|task| task.state == domain::TaskState::Running);
+    pub fn new(sync: &SyncStatus, now: Instant, since_1970: Duration) -> Self {
         let phase = Phase::from(&sync.phase);
         let lag = sync.lag();
         // An unknown lag is not ready: right after a start nobody can tell how old the index is.
@@ -143,7 +151,7 @@ impl Health {
         let is_well = ready && sync.node_reachable && sync.node_lag() <= READY_LAG && !chain_quiet;
         let status = match phase {
             Phase::Halted => HealthStatus::Halted,
-            _ if is_well && all_run => HealthStatus::Ok,
+            _ if is_well => HealthStatus::Ok,
             _ => HealthStatus::Degraded,
         };
         Self {
@@ -157,9 +165,41 @@ impl Health {
             node_head: sync.node_head,
             lag,
             node_reachable: sync.node_reachable,
-            tasks: tasks.iter().map(BackgroundTask::from).collect(),
-            webhooks: webhooks.into(),
+            tasks: Vec::new(),
+            webhooks: WebhookTotals::default().into(),
+            refused_block: None,
         }
+    }
+}
+
+impl Health {
+    /// With the tasks in the background.
+    #[must_use]
+    pub fn with_tasks(mut self, tasks: &[TaskStatus]) -> Self {
+        self.tasks = tasks.iter().map(BackgroundTask::from).collect();
+        let all_run = tasks.iter().all(|task| task.state == domain::TaskState::Running);
+        self.degraded_unless(all_run)
+    }
+
+    #[must_use]
+    pub fn with_webhooks(self, totals: WebhookTotals) -> Self {
+        Self { webhooks: totals.into(), ..self }
+    }
+
+    /// With what the node gave and was not believed.
+    #[must_use]
+    pub fn refusing(mut self, refused: Option<node::RefusedBlock>) -> Self {
+        self.refused_block =
+            refused.map(|refused| RefusedBlock { number: refused.number, check: refused.check.to_string() });
+        let none_refused = self.refused_block.is_none();
+        self.degraded_unless(none_refused)
+    }
+
+    fn degraded_unless(mut self, is_well: bool) -> Self {
+        if !is_well && self.status == HealthStatus::Ok {
+            self.status = HealthStatus::Degraded;
+        }
+        self
     }
 }
 
@@ -180,11 +220,6 @@ mod tests {
 
     use super::*;
 
-    fn health(sync: &SyncStatus) -> Health {
-        let task = TaskStatus { name: "matcher", state: domain::TaskState::Running, restarts: 0 };
-        Health::new(sync, &[task], WebhookTotals { webhooks: 2, pending: 3, dropped: 4 })
-    }
-
     fn following(tip: u64, head: u64) -> SyncStatus {
         SyncStatus {
             phase: SyncPhase::Following,
@@ -197,7 +232,10 @@ mod tests {
     }
 
     fn health(sync: &SyncStatus) -> Health {
+        let task = TaskStatus { name: "matcher", state: domain::TaskState::Running, restarts: 0 };
         Health::new(sync, Instant::now(), Duration::from_secs(1_794_700_812))
+            .with_tasks(&[task])
+            .with_webhooks(WebhookTotals { webhooks: 2, pending: 3, dropped: 4 })
     }
 
     #[test]
@@ -240,7 +278,7 @@ mod tests {
     #[test]
     fn a_task_that_is_down_degrades_but_leaves_the_index_ready() {
         let task = TaskStatus { name: "matcher", state: domain::TaskState::Restarting, restarts: 2 };
-        let health = Health::new(&following(100, 100), &[task], WebhookTotals::default());
+        let health = health(&following(100, 100)).with_tasks(&[task]);
         assert!(health.ready);
         assert_eq!(health.status, HealthStatus::Degraded);
         insta::assert_json_snapshot!(health.tasks, @r#"
@@ -252,6 +290,16 @@ mod tests {
           }
         ]
         "#);
+    }
+
+    #[test]
+    fn a_refused_block_degrades_and_is_named() {
+        let refused = node::RefusedBlock { number: 101, check: node::BlockCheck::TransactionsRoot };
+        let health = health(&following(100, 101)).refusing(Some(refused));
+        assert_eq!(health.status, HealthStatus::Degraded);
+        let expected = RefusedBlock { number: 101, check: "transactions root".to_owned() };
+        assert_eq!(health.refused_block, Some(expected));
+        assert_eq!(health(&following(100, 101)).refusing(None).status, HealthStatus::Ok);
     }
 
     #[test]

@@ -1,6 +1,11 @@
-use serde::Deserialize;
+use std::fmt;
 
-use super::quantity::{Account20, Hash, Price, Quantity, SelectorOf, Wide};
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
+
+use super::quantity::{Account20, Hash, HexBytes, LooseBytes, Present, Price, Quantity, Wide};
 
 /// A block without its transactions.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
@@ -9,9 +14,19 @@ pub(crate) struct RawHeader {
     pub(crate) hash: Hash,
 }
 
+/// Block 0: its header alone must be there; the rest tells how the chain hashes its headers.
+#[derive(Debug, Deserialize)]
+pub(crate) struct RawGenesis {
+    #[serde(flatten)]
+    pub(crate) whole: Option<RawBlock<IgnoredAny>>,
+    #[serde(flatten)]
+    pub(crate) header: RawHeader,
+}
+
+/// What only the proof of the header needs is optional and loosely read: a chain may lack it.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct RawBlock {
+pub(crate) struct RawBlock<T = RawTransaction> {
     pub(crate) number: Quantity,
     pub(crate) hash: Hash,
     pub(crate) parent_hash: Hash,
@@ -22,10 +37,55 @@ pub(crate) struct RawBlock {
     pub(crate) gas_limit: Quantity,
     pub(crate) base_fee_per_gas: Option<Price>,
     pub(crate) size: Option<Quantity>,
-    pub(crate) transactions: Vec<RawTransaction>,
+    pub(crate) transactions: Vec<T>,
+    pub(crate) sha3_uncles: Option<LooseBytes>,
+    pub(crate) state_root: Option<LooseBytes>,
+    pub(crate) transactions_root: Option<LooseBytes>,
+    pub(crate) receipts_root: Option<LooseBytes>,
+    pub(crate) logs_bloom: Option<LooseBytes>,
+    pub(crate) difficulty: Option<Wide>,
+    pub(crate) extra_data: Option<LooseBytes>,
+    pub(crate) mix_hash: Option<LooseBytes>,
+    pub(crate) nonce: Option<LooseBytes>,
+    pub(crate) withdrawals_root: Option<LooseBytes>,
+    pub(crate) blob_gas_used: Option<Quantity>,
+    pub(crate) excess_blob_gas: Option<Quantity>,
+    pub(crate) parent_beacon_block_root: Option<LooseBytes>,
+    pub(crate) requests_hash: Option<LooseBytes>,
+    pub(crate) block_access_list_hash: Option<LooseBytes>,
+    pub(crate) slot_number: Option<Quantity>,
+    /// Lists beside the header, which may be long.
+    uncles: Option<Present>,
+    withdrawals: Option<Present>,
+    #[serde(flatten)]
+    pub(crate) other_fields: FieldNames,
 }
 
-/// The type is not even looked at: new ones come with every fork, and the fields kept here are common to all.
+/// Names of the fields that no other field of the struct takes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct FieldNames(pub(crate) Vec<String>);
+
+impl<'de> Deserialize<'de> for FieldNames {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Names;
+        impl<'de> Visitor<'de> for Names {
+            type Value = FieldNames;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("fields")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<FieldNames, A::Error> {
+                let mut names = Vec::new();
+                while let Some((name, IgnoredAny)) = fields.next_entry()? {
+                    names.push(name);
+                }
+                Ok(FieldNames(names))
+            }
+        }
+        deserializer.deserialize_map(Names)
+    }
+}
+
+/// Transactions of all types: which fields one has depends on its type, and new types come with every fork.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RawTransaction {
@@ -40,12 +100,58 @@ pub(crate) struct RawTransaction {
     pub(crate) gas_price: Option<Price>,
     pub(crate) max_fee_per_gas: Option<Price>,
     pub(crate) max_priority_fee_per_gas: Option<Price>,
-    pub(crate) input: Option<SelectorOf>,
+    pub(crate) input: Option<HexBytes>,
     /// The name that some nodes give `input`.
-    pub(crate) data: Option<SelectorOf>,
+    pub(crate) data: Option<HexBytes>,
+    #[serde(rename = "type")]
+    pub(crate) kind: Option<Quantity>,
+    pub(crate) chain_id: Option<Wide>,
+    pub(crate) gas: Option<Quantity>,
+    pub(crate) access_list: Option<Vec<RawAccess>>,
+    pub(crate) max_fee_per_blob_gas: Option<Price>,
+    pub(crate) blob_versioned_hashes: Option<Vec<Hash>>,
+    pub(crate) authorization_list: Option<Vec<RawAuthorization>>,
+    pub(crate) v: Option<Wide>,
+    pub(crate) y_parity: Option<Quantity>,
+    pub(crate) r: Option<Wide>,
+    pub(crate) s: Option<Wide>,
+    /// Of a deposit from the layer below, as are the next two.
+    pub(crate) source_hash: Option<Hash>,
+    pub(crate) mint: Option<Wide>,
+    pub(crate) is_system_tx: Option<bool>,
+    /// Fields that some chains put into the encoding of types that are others' as well.
+    pub(crate) eth_value: Option<Present>,
+    pub(crate) eth_tx_value: Option<Present>,
+    pub(crate) fee_currency: Option<Present>,
+    pub(crate) gateway_fee: Option<Present>,
+}
+
+/// What a transaction says beforehand that it will touch.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RawAccess {
+    pub(crate) address: Account20,
+    pub(crate) storage_keys: Vec<Hash>,
+}
+
+/// An account's permission to run the code of another.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RawAuthorization {
+    pub(crate) chain_id: Wide,
+    pub(crate) address: Account20,
+    pub(crate) nonce: Quantity,
+    pub(crate) y_parity: Option<Quantity>,
+    pub(crate) v: Option<Quantity>,
+    pub(crate) r: Wide,
+    pub(crate) s: Wide,
 }
 
 impl RawTransaction {
+    pub(crate) fn call_data(&self) -> &[u8] {
+        self.input.as_ref().or(self.data.as_ref()).map_or(&[], |data| &data.0)
+    }
+
     /// What a unit of gas cost, where the receipt does not tell. A deposit from a layer below pays nothing here.
     pub(crate) fn price_at(&self, base_fee: Option<u128>) -> u128 {
         let computed = || {

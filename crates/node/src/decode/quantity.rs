@@ -41,9 +41,15 @@ impl CappedBytes {
     pub(crate) const MOST: usize = 64 << 10;
 }
 
-/// The first four bytes of call data; the rest, which may be long, is not even decoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct SelectorOf(pub(crate) Option<[u8; 4]>);
+/// Bytes of which a block's meaning does not depend: what cannot be read is as good as missing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct LooseBytes(Option<Bytes>);
+
+impl LooseBytes {
+    pub(crate) fn get(&self) -> Option<&Bytes> {
+        self.0.as_ref()
+    }
+}
 
 /// That something is there, whatever it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,12 +136,8 @@ fn parse_capped(text: &str) -> Result<CappedBytes, HexError> {
     parse_bytes(text).map(CappedBytes::Bytes)
 }
 
-fn parse_selector(text: &str) -> Result<Option<[u8; 4]>, HexError> {
-    let digits = digits(text)?;
-    let Some(first) = digits.get(..8) else { return Ok(None) };
-    let mut bytes = [0; 4];
-    hex::decode_to_slice(first, &mut bytes).map_err(|_| HexError::Digit)?;
-    Ok(Some(bytes))
+fn parse_loosely(text: &str) -> Result<Option<Bytes>, HexError> {
+    Ok(parse_bytes(text).ok())
 }
 
 /// Reads a hex string, and, where the type is a number, a JSON number too: a few nodes send those.
@@ -172,7 +174,7 @@ from_hex!(Hash, "a hash", |text| parse_fixed(text).map(B256::new));
 from_hex!(Account20, "an address", |text| parse_fixed(text).map(Address::new));
 from_hex!(HexBytes, "bytes", parse_bytes);
 from_hex!(CappedBytes as std::convert::identity, "a contract's answer", parse_capped);
-from_hex!(SelectorOf, "call data", parse_selector);
+from_hex!(LooseBytes, "bytes", parse_loosely, |_| None);
 
 impl<'de> Deserialize<'de> for Present {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -219,9 +221,9 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_wants_four_bytes() {
-        assert_eq!(parse_selector("0xa9059cbb0000"), Ok(Some([0xa9, 0x05, 0x9c, 0xbb])));
-        assert_eq!(parse_selector("0xa9059c"), Ok(None));
-        assert_eq!(parse_selector("0x"), Ok(None));
+    fn loose_bytes_that_cannot_be_read_are_missing() {
+        assert_eq!(parse_loosely("0xab01"), Ok(Some(Bytes::from_static(&[0xab, 0x01]))));
+        assert_eq!(parse_loosely("0x0"), Ok(None));
+        assert_eq!(parse_loosely("none"), Ok(None));
     }
 }

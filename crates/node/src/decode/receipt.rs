@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::quantity::{Account20, Hash, HexBytes, Present, Price, Quantity};
+use super::quantity::{Account20, Hash, HexBytes, LooseBytes, Price, Quantity};
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -9,10 +9,16 @@ pub(crate) struct RawReceipt {
     pub(crate) transaction_index: Quantity,
     pub(crate) block_hash: Hash,
     pub(crate) gas_used: Quantity,
+    pub(crate) cumulative_gas_used: Option<Quantity>,
+    #[serde(rename = "type")]
+    pub(crate) kind: Option<Quantity>,
+    /// Of a deposit from the layer below, as is the next.
+    pub(crate) deposit_nonce: Option<Quantity>,
+    pub(crate) deposit_receipt_version: Option<Quantity>,
     pub(crate) effective_gas_price: Option<Price>,
     pub(crate) status: Option<Quantity>,
     /// The state root that stood in receipts before there was a status.
-    pub(crate) root: Option<Present>,
+    pub(crate) root: Option<LooseBytes>,
     pub(crate) contract_address: Option<Account20>,
     pub(crate) logs: Vec<RawLog>,
 }
@@ -20,9 +26,9 @@ pub(crate) struct RawReceipt {
 impl RawReceipt {
     /// None: the receipt does not tell.
     pub(crate) fn succeeded(&self) -> Option<bool> {
-        match (self.status, self.root) {
+        match (self.status, &self.root) {
             (Some(status), _) => Some(status.0 != 0),
-            (None, Some(Present)) => Some(true),
+            (None, Some(_)) => Some(true),
             (None, None) => None,
         }
     }

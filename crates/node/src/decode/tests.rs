@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::*;
-use crate::check::{check_block, join_receipts};
+use crate::check::{arrange_receipts, check_block, join_receipts};
 
 /// Reads an answer both ways.
 fn read<T: DeserializeOwned + PartialEq + std::fmt::Debug>(answer: &str) -> T {
@@ -25,7 +25,9 @@ fn read<T: DeserializeOwned + PartialEq + std::fmt::Debug>(answer: &str) -> T {
 fn join(block: &str, receipts: &str) -> FetchedBlock {
     let block: RawBlock = read(block);
     check_block(block.number.0, &block).unwrap();
-    join_receipts(block, read(receipts)).unwrap()
+    let mut receipts: Vec<RawReceipt> = read(receipts);
+    arrange_receipts(&block, &mut receipts).unwrap();
+    join_receipts(block, receipts).unwrap()
 }
 
 macro_rules! fixture {
@@ -187,7 +189,7 @@ proptest! {
     #[test]
     fn any_block_reads_as_serde_json_reads_it(
         transactions in prop::collection::vec(any_transaction(), 0..12),
-        extra in prop::sample::select(vec!["", r#""logsBloom":"0x00","#, r#""accessList":[{"address":"0x","storageKeys":["\"{"]}],"#, r#""éxtra\n":1.5e3,"#]),
+        extra in prop::sample::select(vec!["", r#""logsBloom":"0x00","#, r#""accessLists":[{"address":"0x","storageKeys":["\"{"]}],"#, r#""accessList":[{"address":"0x0000000000000000000000000000000000000007","storageKeys":[]}],"#, r#""éxtra\n":1.5e3,"#]),
     ) {
         let (block, receipts) = answers(&transactions, extra);
         let fetched = join(&block, &receipts);

@@ -1,6 +1,7 @@
 //! What goes wrong around an explorer: nodes, disks, receivers and strangers. Nothing of it lasts.
 
 mod lagging;
+mod lying_node;
 mod methods;
 mod rates;
 mod silence;

@@ -8,6 +8,7 @@ pub(crate) mod dev_node;
 pub(crate) mod explorer;
 pub(crate) mod faulty_node;
 pub(crate) mod key_request;
+pub(crate) mod lying_proxy;
 pub(crate) mod oracle;
 pub(crate) mod picture;
 pub(crate) mod process;

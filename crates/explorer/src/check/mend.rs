@@ -1,0 +1,73 @@
+//! Indexing again from the first block that differs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use domain::{BlockNumber, BlockRef, SyncPhase, SyncStatus};
+use ingest::{Follower, IngestConfig, Progress};
+use node::NodeClient;
+use store::ChainWriter;
+use store_embedded::EmbeddedStore;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+const LOG_EVERY: Duration = Duration::from_secs(5);
+
+/// Why the index cannot be mended from this block on, and what is to be done instead; None where it can.
+pub(super) async fn obstacle(
+    writer: &dyn ChainWriter,
+    first_bad: BlockNumber,
+    start: BlockNumber,
+) -> anyhow::Result<Option<String>> {
+    let oldest = writer.oldest_revertible().await?.unwrap_or(start);
+    if first_bad > start && first_bad > oldest {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "Block {first_bad} cannot be taken back: the index can go back to block {oldest} and no further. Index the chain \
+         again from block {start} on, in another folder: explorer run --data NEW. API keys, webhooks and verified contracts \
+         are in this folder and do not move to the new one."
+    )))
+}
+
+/// Takes the blocks from `first_bad` on back, follows the node to its head, and gives the new tip.
+pub(super) async fn index_again(
+    node: &NodeClient,
+    store: &EmbeddedStore,
+    first_bad: BlockNumber,
+    start: BlockNumber,
+) -> anyhow::Result<BlockRef> {
+    let mut writer = store.writer();
+    let before = writer.tip().await?.context("the index is empty")?;
+    writer.revert_to(first_bad - 1).await.context("the blocks cannot be taken back")?;
+    let (status, mut sync) = watch::channel(SyncStatus::starting());
+    let progress = Arc::new(Progress::default());
+    let config = IngestConfig::from_block(start);
+    let reader = Arc::new(store.reader());
+    let follower = Follower::new(node.clone(), Box::new(writer), reader, config, status, Arc::clone(&progress));
+    let cancel = CancellationToken::new();
+    let following = tokio::spawn(follower.run(cancel.clone()));
+    let tip = loop {
+        let waited = tokio::time::timeout(LOG_EVERY, sync.changed()).await;
+        let status = sync.borrow_and_update().clone();
+        let lag = status.lag();
+        match (status.phase, status.tip) {
+            (SyncPhase::Halted { reason }, _) => bail!("the index cannot follow the node: {reason}"),
+            (SyncPhase::Following, Some(tip)) if lag == Some(0) => break tip,
+            (_, tip) if waited.is_err() => {
+                tracing::info!(block = tip.map(|tip| tip.number), of = before.number, "indexing again");
+                if let Some(refused) = node.status().refused_block {
+                    bail!("block {} of the node does not pass a check: {}", refused.number, refused.check);
+                }
+            }
+            _ => {}
+        }
+        if waited.is_ok_and(|changed| changed.is_err()) {
+            break sync.borrow().tip.context("following the node ended before it began")?;
+        }
+    };
+    cancel.cancel();
+    following.await?.context("the index cannot be written")?;
+    Ok(tip)
+}

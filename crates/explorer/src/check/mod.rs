@@ -1,0 +1,198 @@
+//! `explorer check`: is the index what the node says, and if not, can it be mended?
+
+mod mend;
+mod options;
+mod report;
+
+use std::io::IsTerminal;
+use std::ops::RangeInclusive;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use domain::{B256, BlockNumber, BlockRange, BlockRef, Order, PageRequest};
+use futures::StreamExt;
+use indicatif::{ProgressBar, ProgressStyle};
+use ingest::{Difference, compare_block};
+use node::{BlockChecks, NodeClient, NodeConfig};
+use store::{ChainReader, ChainWriter};
+use store_embedded::{EmbeddedStore, StoreOptions};
+
+pub(crate) use self::options::CheckOptions;
+use self::report::Report;
+use crate::config::LogConfig;
+use crate::logging::{self, LogFormat};
+use crate::{config, service};
+
+/// Nothing is wrong with the command, but with the index.
+const DIFFERS: u8 = 2;
+/// Blocks that are compared at once.
+const AT_ONCE: usize = 32;
+/// Blocks of the index that are read at once.
+const PAGE: u32 = 1_000;
+const LOG_EVERY: Duration = Duration::from_secs(5);
+
+/// Ends with 0 where all is well or mended, with 2 where something differs, and with an error where it cannot be told.
+pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
+    logging::start(&LogConfig { filter: "warn,explorer=info".to_owned(), format: LogFormat::Text })?;
+    let data = config::data_folder(options.data.clone())?;
+    if !data.is_dir() {
+        bail!("there is no data folder {}: give the right one with --data", data.display());
+    }
+    let store =
+        EmbeddedStore::open(&data, StoreOptions::default()).map_err(|error| service::explain_open(error, &data))?;
+    let reader: Arc<dyn ChainReader> = Arc::new(store.reader());
+    let Some((start, tip)) = extent(reader.as_ref(), &store).await? else {
+        logging::say("The index is empty.\n");
+        return Ok(ExitCode::SUCCESS);
+    };
+    let (from, to) = (options.from.unwrap_or(start).max(start), options.to.unwrap_or(tip.number).min(tip.number));
+    if from > to {
+        bail!("the index has blocks {start} to {}: there is none from --from to --to among them", tip.number);
+    }
+
+    let mut report = Report::default();
+    check_links(reader.as_ref(), from..=to, &mut report).await?;
+    if !options.node {
+        return Ok(conclude(&report, &format!("blocks {from} to {to} form one chain")));
+    }
+    let node = client(&options)?;
+    let identity = node.identity().await.context("the node does not tell which chain it serves")?;
+    store.bind(identity, None).map_err(|error| service::explain_binding(error, &data))?;
+    let numbers = chosen(from..=to, options.sample);
+    compare(&node, reader.as_ref(), numbers.clone(), &mut report).await?;
+    let equal = format!("{} of blocks {from} to {to} are what the node says", counted(numbers.len()));
+    let Some(first) = report.first_bad().filter(|_| options.mend) else { return Ok(conclude(&report, &equal)) };
+
+    logging::say(&report.to_string());
+    if let Some(obstacle) = mend::obstacle(&store.writer(), first, start).await? {
+        logging::say(&format!("{obstacle}\n"));
+        return Ok(ExitCode::from(DIFFERS));
+    }
+    logging::say(&format!("Indexing again from block {first} on.\n"));
+    let tip = mend::index_again(&node, &store, first, start).await?;
+    let mut report = Report::default();
+    check_links(reader.as_ref(), start.max(first.saturating_sub(1))..=tip.number, &mut report).await?;
+    compare(&node, reader.as_ref(), (first..=tip.number).collect(), &mut report).await?;
+    store.sync()?;
+    Ok(conclude(&report, &format!("mended: blocks {first} to {} are what the node says", tip.number)))
+}
+
+fn conclude(report: &Report, all_well: &str) -> ExitCode {
+    if report.first_bad().is_none() {
+        let mut sentence = all_well.to_owned();
+        if let Some(first) = sentence.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        logging::say(&format!("{sentence}.\n"));
+        return ExitCode::SUCCESS;
+    }
+    logging::say(&report.to_string());
+    ExitCode::from(DIFFERS)
+}
+
+fn counted(blocks: usize) -> String {
+    if blocks == 1 { "1 block".to_owned() } else { format!("{blocks} blocks") }
+}
+
+/// The first block of the index and its newest; None where it has none.
+async fn extent(reader: &dyn ChainReader, store: &EmbeddedStore) -> anyhow::Result<Option<(BlockNumber, BlockRef)>> {
+    let Some(tip) = store.writer().tip().await? else { return Ok(None) };
+    let oldest = PageRequest { offset: 0, limit: 1, order: Order::OldestFirst };
+    let first = reader.list_blocks(BlockRange::ALL, oldest).await?.items.into_iter().next();
+    Ok(first.map(|first| (first.number, tip)))
+}
+
+fn client(options: &CheckOptions) -> anyhow::Result<NodeClient> {
+    if options.rpc.is_empty() {
+        bail!("no node to compare with: give one with --rpc, such as --rpc http://127.0.0.1:8545");
+    }
+    // The word of the node is held against the index: it must be proven.
+    let config = NodeConfig { verify_blocks: BlockChecks::Full, ..NodeConfig::new(options.rpc.clone()) };
+    Ok(NodeClient::new(config)?)
+}
+
+/// All blocks, or so many of them, the first and the last among them where there are two or more.
+fn chosen(range: RangeInclusive<BlockNumber>, sample: Option<u64>) -> Vec<BlockNumber> {
+    let (from, to) = (*range.start(), *range.end());
+    match sample {
+        Some(wanted) if wanted <= to - from => {
+            let spread = |place: u64| u128::from(to - from) * u128::from(place) / u128::from((wanted - 1).max(1));
+            (0..wanted).map(|place| from + u64::try_from(spread(place)).unwrap_or_default()).collect()
+        }
+        _ => range.collect(),
+    }
+}
+
+/// Each block must be the child of the one before.
+async fn check_links(
+    reader: &dyn ChainReader,
+    range: RangeInclusive<BlockNumber>,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let blocks = BlockRange { from: Some(*range.start()), to: Some(*range.end()) };
+    let (mut offset, mut next, mut parent) = (0, *range.start(), None::<B256>);
+    loop {
+        let page = reader.list_blocks(blocks, PageRequest { offset, limit: PAGE, order: Order::OldestFirst }).await?;
+        if page.items.is_empty() {
+            break;
+        }
+        offset += page.items.len() as u64;
+        for block in page.items {
+            (next..block.number).for_each(|missing| report.add(missing, vec![Difference::NotInIndex]));
+            if parent.is_some_and(|parent| parent != block.parent_hash) {
+                report.add(block.number, vec![Difference::Header("parent hash")]);
+            }
+            (next, parent) = (block.number + 1, Some(block.hash));
+        }
+    }
+    (next..=*range.end()).for_each(|missing| report.add(missing, vec![Difference::NotInIndex]));
+    Ok(())
+}
+
+async fn compare(
+    node: &NodeClient,
+    reader: &dyn ChainReader,
+    numbers: Vec<BlockNumber>,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let bar = progress_bar(numbers.len() as u64);
+    let (total, mut done, mut said) = (numbers.len(), 0, Instant::now());
+    let comparing = |number| async move { (number, compare_block(node, reader, number).await) };
+    let mut compared = futures::stream::iter(numbers).map(comparing).buffered(AT_ONCE);
+    while let Some((number, differences)) = compared.next().await {
+        report.add(number, differences.with_context(|| format!("block {number} cannot be compared"))?);
+        done += 1;
+        bar.inc(1);
+        if bar.is_hidden() && said.elapsed() >= LOG_EVERY {
+            tracing::info!(block = number, done, total, "comparing");
+            said = Instant::now();
+        }
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+fn progress_bar(blocks: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} blocks, {eta} left");
+    ProgressBar::new(blocks).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_spread_evenly_and_has_both_ends() {
+        assert_eq!(chosen(10..=20, None).len(), 11);
+        assert_eq!(chosen(10..=20, Some(3)), [10, 15, 20]);
+        assert_eq!(chosen(10..=20, Some(1)), [10]);
+        assert_eq!(chosen(10..=20, Some(50)).len(), 11);
+        assert_eq!(chosen(0..=u64::MAX, Some(2)), [0, u64::MAX]);
+        assert_eq!(chosen(7..=7, Some(1)), [7]);
+    }
+}

@@ -1,0 +1,35 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use node::Endpoint;
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckOptions {
+    /// The data folder [default: explorer in your data folder]
+    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// Compare every block with the node; without it only the index itself is looked at: whether its blocks form one chain
+    #[arg(long)]
+    pub(crate) node: bool,
+
+    /// The node to compare with, as for `run`
+    #[arg(long, env = "EXPLORER_RPC", value_name = "URL", value_delimiter = ',')]
+    pub(crate) rpc: Vec<Endpoint>,
+
+    /// The first block to check [default: the first of the index]
+    #[arg(long, value_name = "N")]
+    pub(crate) from: Option<u64>,
+
+    /// The last block to check [default: the newest of the index]
+    #[arg(long, value_name = "N")]
+    pub(crate) to: Option<u64>,
+
+    /// Check only so many blocks, spread evenly over the range
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) sample: Option<u64>,
+
+    /// Take the blocks from the first that differs on back and index them again
+    #[arg(long, requires = "node")]
+    pub(crate) mend: bool,
+}

@@ -1,0 +1,273 @@
+//! What the index holds of a block, compared with what a node says of it.
+//!
+//! Compared is what follows from the block alone: header, transactions with their outcome, transfers, and trades of known
+//! pools. What is made of that later (balances, holders, names) follows from it and is not looked at.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use alloy_primitives::U256;
+use domain::{
+    B256, Block, BlockId, BlockNumber, BlockRange, FetchedBlock, Order, Page, PageRequest, TokenKind, TradeEvent,
+    TradeFilter, Transaction, TransactionFilter, TransferEvent, TransferFilter,
+};
+use node::{NodeClient, NodeError};
+use store::{ChainReader, StoreError};
+
+use crate::decode::{DecodedBlock, Transfers, decode_block};
+
+/// Rows of the index that are read at once.
+const PAGE: u32 = 1_000;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// In what the index and the node differ about a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    NotInIndex,
+    NotAtNode,
+    OtherBlock {
+        stored: B256,
+        node: B256,
+    },
+    /// A field of the header.
+    Header(&'static str),
+    TransactionCount {
+        stored: usize,
+        node: usize,
+    },
+    Transaction {
+        index: u32,
+        field: &'static str,
+    },
+    TransferCount {
+        stored: usize,
+        node: usize,
+    },
+    Transfer {
+        log_index: u32,
+    },
+    Trade {
+        log_index: u32,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotInIndex => f.write_str("the index does not have it"),
+            Self::NotAtNode => f.write_str("the node does not have it"),
+            Self::OtherBlock { stored, node } => write!(f, "the index has block {stored}, the node {node}"),
+            Self::Header(field) => write!(f, "the block's {field} differs"),
+            Self::TransactionCount { stored, node } => {
+                write!(f, "the index has {stored} transactions, the node {node}")
+            }
+            Self::Transaction { index, field } => write!(f, "the {field} of transaction {index} differs"),
+            Self::TransferCount { stored, node } => write!(f, "the index has {stored} transfers, the node {node}"),
+            Self::Transfer { log_index } => write!(f, "the transfer of log {log_index} differs"),
+            Self::Trade { log_index } => write!(f, "the trade of log {log_index} differs"),
+        }
+    }
+}
+
+/// A block's part of the index.
+#[derive(Debug)]
+struct StoredBlock {
+    block: Block,
+    transactions: Vec<Transaction>,
+    transfers: Vec<TransferEvent>,
+    trades: Vec<TradeEvent>,
+}
+
+/// Compares one block. None differ: what the index holds is what the node says.
+///
+/// # Errors
+/// When the node does not answer, gives what does not pass its checks, or when the store fails.
+pub async fn compare_block(
+    node: &NodeClient,
+    reader: &dyn ChainReader,
+    number: BlockNumber,
+) -> Result<Vec<Difference>, CompareError> {
+    let Some(stored) = stored_block(reader, number).await? else { return Ok(vec![Difference::NotInIndex]) };
+    let Some(fetched) = node.find_block(number).await? else { return Ok(vec![Difference::NotAtNode]) };
+    let FetchedBlock { block, .. } = &fetched;
+    if block.hash != stored.block.hash {
+        return Ok(vec![Difference::OtherBlock { stored: stored.block.hash, node: block.hash }]);
+    }
+    let decoded = decode_block(fetched, None);
+    let mut differences = header_differences(&stored.block, &decoded.block);
+    differences.extend(transaction_differences(&stored.transactions, &decoded.transactions));
+    differences.extend(transfer_differences(&stored.transfers, &decoded.transfers));
+    differences.extend(trade_differences(reader, &stored.trades, decoded).await?);
+    Ok(differences)
+}
+
+async fn stored_block(reader: &dyn ChainReader, number: BlockNumber) -> Result<Option<StoredBlock>, StoreError> {
+    let Some(block) = reader.find_block(BlockId::Number(number)).await? else { return Ok(None) };
+    let blocks = BlockRange::only(number);
+    let filter = TransactionFilter { blocks, ..TransactionFilter::default() };
+    let transactions = whole(async |page| reader.list_transactions(&filter, page).await).await?;
+    let filter = TransferFilter { blocks, ..TransferFilter::default() };
+    let transfers = whole(async |page| reader.list_transfers(&filter, page).await).await?;
+    let filter = TradeFilter { blocks, ..TradeFilter::default() };
+    let trades = whole(async |page| reader.list_trades(&filter, page).await).await?;
+    Ok(Some(StoredBlock {
+        block,
+        transactions,
+        transfers: transfers.into_iter().map(|transfer| transfer.event).collect(),
+        trades: trades.into_iter().map(|trade| trade.event).collect(),
+    }))
+}
+
+/// A list from its first entry to its last.
+async fn whole<T>(list: impl AsyncFn(PageRequest) -> Result<Page<T>, StoreError>) -> Result<Vec<T>, StoreError> {
+    let mut all = Vec::new();
+    loop {
+        let page = list(PageRequest { offset: all.len() as u64, limit: PAGE, order: Order::OldestFirst }).await?;
+        let is_last = page.items.is_empty();
+        all.extend(page.items);
+        if is_last || all.len() as u64 >= page.total {
+            return Ok(all);
+        }
+    }
+}
+
+fn header_differences(stored: &Block, node: &Block) -> Vec<Difference> {
+    let fields = [
+        ("parent hash", stored.parent_hash == node.parent_hash),
+        ("time", stored.timestamp == node.timestamp),
+        ("miner", stored.miner == node.miner),
+        ("gas used", stored.gas_used == node.gas_used),
+        ("gas limit", stored.gas_limit == node.gas_limit),
+        ("base fee", stored.base_fee_per_gas == node.base_fee_per_gas),
+    ];
+    differing(fields).map(Difference::Header).collect()
+}
+
+fn transaction_differences(stored: &[Transaction], node: &[Transaction]) -> Vec<Difference> {
+    if stored.len() != node.len() {
+        return vec![Difference::TransactionCount { stored: stored.len(), node: node.len() }];
+    }
+    let of_one = |(stored, node): (&Transaction, &Transaction)| {
+        let fields = [
+            ("hash", stored.hash == node.hash),
+            ("sender", stored.from == node.from),
+            ("receiver", stored.to == node.to),
+            ("created contract", stored.created == node.created),
+            ("value", stored.value == node.value),
+            ("nonce", stored.nonce == node.nonce),
+            ("status", stored.succeeded == node.succeeded),
+            ("gas used", stored.gas_used == node.gas_used),
+            ("gas price", stored.gas_price == node.gas_price),
+            ("method", stored.method == node.method),
+        ];
+        let index = node.index;
+        differing(fields).map(move |field| Difference::Transaction { index, field }).collect::<Vec<_>>()
+    };
+    stored.iter().zip(node).flat_map(of_one).collect()
+}
+
+fn differing<const N: usize>(fields: [(&'static str, bool); N]) -> impl Iterator<Item = &'static str> {
+    fields.into_iter().filter(|(_, same)| !same).map(|(field, _)| field)
+}
+
+fn transfer_differences(stored: &[TransferEvent], node: &Transfers) -> Vec<Difference> {
+    if stored.len() != node.events.len() {
+        return vec![Difference::TransferCount { stored: stored.len(), node: node.events.len() }];
+    }
+    let ambiguous: HashSet<usize> = node.ambiguous.iter().copied().collect();
+    let differs = |(place, (stored, node)): (usize, (&TransferEvent, &TransferEvent))| {
+        let same = stored == node || (ambiguous.contains(&place) && *stored == as_piece(node));
+        (!same).then_some(Difference::Transfer { log_index: node.log_index })
+    };
+    stored.iter().zip(&node.events).enumerate().filter_map(differs).collect()
+}
+
+/// How the same log reads where its contract, which is not asked here, says that it moves pieces.
+fn as_piece(amount: &TransferEvent) -> TransferEvent {
+    TransferEvent { kind: TokenKind::Bep721, token_id: Some(amount.value), value: U256::ONE, ..*amount }
+}
+
+/// Every trade must be a swap of the block, and every swap of a pool that the index knows must be a trade. Whether an
+/// unknown contract is a pool is not asked.
+async fn trade_differences(
+    reader: &dyn ChainReader,
+    stored: &[TradeEvent],
+    decoded: DecodedBlock,
+) -> Result<Vec<Difference>, StoreError> {
+    let mut expected = HashMap::new();
+    let mut missing = Vec::new();
+    for swap in decoded.swaps {
+        let known = stored.iter().any(|trade| trade.log_index == swap.log_index);
+        if !known && reader.find_pool(swap.emitter).await?.is_some_and(|pool| pool.style == swap.style) {
+            missing.push(Difference::Trade { log_index: swap.log_index });
+        }
+        expected.insert(swap.log_index, swap.into_trade());
+    }
+    let wrong = stored.iter().filter(|trade| expected.get(&trade.log_index) != Some(*trade));
+    Ok(wrong.map(|trade| Difference::Trade { log_index: trade.log_index }).chain(missing).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::Address;
+
+    use super::*;
+    use crate::decode::samples::{POOL, ROUTER, TOKEN};
+
+    fn event(log_index: u32, value: u64) -> TransferEvent {
+        TransferEvent {
+            tx_index: 0,
+            log_index,
+            batch_index: 0,
+            token: TOKEN,
+            kind: TokenKind::Bep20,
+            from: ROUTER,
+            to: POOL,
+            value: U256::from(value),
+            token_id: None,
+        }
+    }
+
+    #[test]
+    fn an_amount_that_may_be_a_piece_is_either() {
+        let node = Transfers { events: vec![event(0, 7), event(1, 7)], ambiguous: vec![0] };
+        assert_eq!(transfer_differences(&[event(0, 7), event(1, 7)], &node), []);
+        assert_eq!(transfer_differences(&[as_piece(&event(0, 7)), event(1, 7)], &node), []);
+        let differs = [Difference::Transfer { log_index: 1 }];
+        assert_eq!(transfer_differences(&[event(0, 7), as_piece(&event(1, 7))], &node), differs);
+        assert_eq!(transfer_differences(&[event(0, 7), event(1, 8)], &node), differs);
+        assert_eq!(transfer_differences(&[event(0, 7)], &node), [Difference::TransferCount { stored: 1, node: 2 }]);
+    }
+
+    #[test]
+    fn a_transaction_is_compared_field_by_field() {
+        let tx = Transaction {
+            hash: B256::repeat_byte(1),
+            block_number: 3,
+            block_hash: B256::repeat_byte(2),
+            index: 5,
+            timestamp: 9,
+            from: Address::repeat_byte(3),
+            to: None,
+            created: None,
+            value: U256::ONE,
+            nonce: 1,
+            gas_used: 21_000,
+            gas_price: 1,
+            succeeded: true,
+            method: None,
+        };
+        assert_eq!(transaction_differences(&[tx.clone()], &[tx.clone()]), []);
+        let failed = Transaction { succeeded: false, gas_used: 1, ..tx.clone() };
+        let fields = ["status", "gas used"].map(|field| Difference::Transaction { index: 5, field });
+        assert_eq!(transaction_differences(&[failed], &[tx.clone()]), fields);
+        assert_eq!(transaction_differences(&[], &[tx]), [Difference::TransactionCount { stored: 0, node: 1 }]);
+    }
+}

@@ -1,0 +1,340 @@
+//! Whether a block is what its hash says. A node is checked, not believed.
+//!
+//! The hash of a block commits to its header, and the header to everything else. So a node that leaves something out, or
+//! changes it, can be told from the block alone, without asking another node.
+
+mod evidence;
+mod header;
+mod receipt;
+mod rlp;
+#[cfg(test)]
+mod tests;
+mod transaction;
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use alloy_primitives::{B256, Bloom};
+use alloy_trie::{EMPTY_ROOT_HASH, root::ordered_trie_root_encoded};
+
+use domain::BlockNumber;
+pub(crate) use evidence::Evidence;
+pub use evidence::RefusedBlock;
+use header::HeaderProof;
+use rand::Rng;
+use receipt::Blooms;
+use serde::Deserialize;
+use transaction::{Kind, vouched_for};
+
+use crate::decode::{RawBlock, RawReceipt, RawTransaction};
+
+/// So near the head blocks come one by one, and proving them costs nothing that anybody notices.
+const NEAR_HEAD: BlockNumber = 256;
+/// One of so many blocks further below is proven to the full, drawn by lot: who changes what only the roots tell is found
+/// out soon, if not at once.
+const SAMPLE: u32 = 16;
+
+/// How far blocks are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BlockChecks {
+    /// Only that a block and its receipts belong together.
+    Off,
+    /// What costs little: the header's hash, the hashes of transactions, the gas used, the logs' bloom, and that a block
+    /// without transactions has the roots of one. Blocks near the head, and one of [`SAMPLE`] below, to the full.
+    #[default]
+    Cheap,
+    /// All of that, and the roots of transactions and receipts, of every block.
+    Full,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected off, cheap or full")]
+pub struct BlockChecksError;
+
+impl FromStr for BlockChecks {
+    type Err = BlockChecksError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "off" => Ok(Self::Off),
+            "cheap" => Ok(Self::Cheap),
+            "full" => Ok(Self::Full),
+            _ => Err(BlockChecksError),
+        }
+    }
+}
+
+/// What a block is checked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BlockCheck {
+    HeaderHash,
+    TransactionsRoot,
+    ReceiptsRoot,
+    GasUsed,
+    LogsBloom,
+    TransactionHash,
+}
+
+impl fmt::Display for BlockCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::HeaderHash => "header hash",
+            Self::TransactionsRoot => "transactions root",
+            Self::ReceiptsRoot => "receipts root",
+            Self::GasUsed => "gas used",
+            Self::LogsBloom => "logs bloom",
+            Self::TransactionHash => "transaction hash",
+        })
+    }
+}
+
+/// Two things that a block says of itself and that cannot both be true.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Contradiction {
+    pub(crate) check: BlockCheck,
+    pub(crate) what: String,
+}
+
+/// Checks the blocks of one endpoint.
+#[derive(Debug, Clone)]
+pub(crate) struct Verifier {
+    checks: BlockChecks,
+    evidence: Arc<Evidence>,
+    /// Whose blocks they are, for messages.
+    host: String,
+}
+
+impl Verifier {
+    pub(crate) fn new(checks: BlockChecks, evidence: Arc<Evidence>, host: String) -> Self {
+        Self { checks, evidence, host }
+    }
+
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    pub(crate) fn evidence(&self) -> &Evidence {
+        &self.evidence
+    }
+
+    /// Block 0 tells how the chain hashes its headers.
+    pub(crate) fn see_genesis<T>(&self, block: &RawBlock<T>) {
+        if header::prove(block, &header::bloom(block).unwrap_or_default()) == HeaderProof::Proven {
+            self.evidence.header_proven();
+        }
+    }
+
+    /// The receipts must stand beside their transactions.
+    pub(crate) fn verify(&self, block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradiction> {
+        let checks = match self.checks {
+            BlockChecks::Off => return Ok(()),
+            BlockChecks::Cheap if self.is_near_head(block) || rand::rng().random_ratio(1, SAMPLE) => BlockChecks::Full,
+            checks => checks,
+        };
+        self.verify_to(checks, block, receipts)
+    }
+
+    fn is_near_head(&self, block: &RawBlock) -> bool {
+        self.evidence.head().is_some_and(|head| block.number.0.saturating_add(NEAR_HEAD) >= head)
+    }
+
+    fn verify_to(&self, checks: BlockChecks, block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradiction> {
+        let mut blooms = Blooms::default();
+        let (transactions, receipts_in_root) = vouched_for(block, receipts);
+        let each: Vec<Bloom> = receipts_in_root.iter().map(|receipt| blooms.of(receipt)).collect();
+        let mut logs = Bloom::ZERO;
+        each.iter().for_each(|bloom| logs.accrue_bloom(bloom));
+        let served = header::bloom(block);
+        if served.is_some() {
+            self.evidence.bloom_seen();
+        }
+        let header = header::prove(block, &served.unwrap_or(logs));
+        if header == HeaderProof::Proven {
+            self.evidence.header_proven();
+        }
+
+        self.weigh(block, check_empty(block, transactions))?;
+        self.weigh(block, check_gas(block, receipts_in_root))?;
+        if header != HeaderProof::Proven || served.is_some() {
+            let mut with_beside = logs;
+            receipts[receipts_in_root.len()..].iter().for_each(|receipt| with_beside.accrue_bloom(&blooms.of(receipt)));
+            self.weigh(block, self.check_bloom(served, &logs, &with_beside))?;
+        }
+        let encoded = self.check_transactions(checks, block, transactions)?;
+        if checks == BlockChecks::Full {
+            self.check_transactions_root(block, encoded.as_deref())?;
+            self.check_receipts_root(block, receipts_in_root, &each)?;
+            if transactions.len() < block.transactions.len() {
+                self.unproven(block, "the last transaction is the bridge's, and no root contains it");
+            }
+        }
+        self.check_header(block, header)
+    }
+
+    /// What contradicts itself is a lie only on a chain whose headers are Ethereum's: elsewhere the fields may mean
+    /// something else.
+    fn weigh(&self, block: &RawBlock, checked: Result<(), Contradiction>) -> Result<(), Contradiction> {
+        match checked {
+            Err(contradiction) if !self.evidence.headers_are_hashed_as_ethereums() => {
+                let check = contradiction.check;
+                self.unproven(block, format_args!("the chain has headers of its own kind: the {check} is not checked"));
+                Ok(())
+            }
+            checked => checked,
+        }
+    }
+
+    fn unproven(&self, block: &RawBlock, why: impl fmt::Display) {
+        self.evidence.unproven(block.number.0, &self.host, why.to_string());
+    }
+
+    /// A bloom of zeros says nothing where the chain has never shown another one: some nodes leave it out. Then the
+    /// header's hash must come out with the bloom of the logs, or the header cannot be proven.
+    fn check_bloom(&self, served: Option<Bloom>, logs: &Bloom, with_beside: &Bloom) -> Result<(), Contradiction> {
+        let contradiction = |what: &str| Err(Contradiction { check: BlockCheck::LogsBloom, what: what.to_owned() });
+        match served {
+            None if logs.is_zero() => Ok(()),
+            None if self.evidence.has_blooms() => contradiction("there are logs, but the bloom is empty or missing"),
+            None => Ok(()),
+            Some(served) if !served.contains(logs) => contradiction("there is a log that the bloom does not contain"),
+            Some(served) if !with_beside.contains(&served) => contradiction("a log that the bloom contains is missing"),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Gives the encodings for the root where all are known and they are wanted.
+    fn check_transactions(
+        &self,
+        checks: BlockChecks,
+        block: &RawBlock,
+        transactions: &[RawTransaction],
+    ) -> Result<Option<Vec<Vec<u8>>>, Contradiction> {
+        let mut encodings = (checks == BlockChecks::Full).then(|| Vec::with_capacity(transactions.len()));
+        let mut encoding = Vec::new();
+        for tx in transactions {
+            let Some(kind) = Kind::of(tx) else {
+                let number = tx.kind.map_or(0, |kind| kind.0);
+                self.unproven(block, format_args!("transactions of type {number:#x} are not known in this form"));
+                encodings = None;
+                continue;
+            };
+            encoding.clear();
+            let checked = match transaction::encode(tx, kind, &mut encoding) {
+                Some(()) if transaction::hash_matches(tx, kind, &encoding) => {
+                    self.evidence.kind_proven(kind);
+                    Ok(())
+                }
+                Some(()) => Err(format!("{:#x} is not the hash of the transaction's fields", tx.hash.0)),
+                None if self.evidence.has_proven(kind) => Err(format!("{:#x} lacks a field of its type", tx.hash.0)),
+                None => {
+                    self.unproven(block, format_args!("transactions of type {:#x} lack a field", kind as u8));
+                    encodings = None;
+                    continue;
+                }
+            };
+            let check = BlockCheck::TransactionHash;
+            self.weigh(block, checked.map_err(|what| Contradiction { check, what }))?;
+            if let Some(encodings) = &mut encodings {
+                encodings.push(encoding.clone());
+            }
+        }
+        Ok(encodings)
+    }
+
+    fn check_transactions_root(&self, block: &RawBlock, encodings: Option<&[Vec<u8>]>) -> Result<(), Contradiction> {
+        match (encodings, header::hash(&block.transactions_root)) {
+            (Some(encodings), Some(root)) => {
+                let found = ordered_trie_root_encoded(encodings);
+                self.weigh(block, same_root(BlockCheck::TransactionsRoot, root, found))
+            }
+            // Why is said where it was found out.
+            (None, _) => Ok(()),
+            (_, None) => {
+                self.unproven(block, "the block has no transactions root");
+                Ok(())
+            }
+        }
+    }
+
+    fn check_receipts_root(
+        &self,
+        block: &RawBlock,
+        receipts: &[RawReceipt],
+        blooms: &[Bloom],
+    ) -> Result<(), Contradiction> {
+        let Some(root) = header::hash(&block.receipts_root) else {
+            self.unproven(block, "the block has no receipts root");
+            return Ok(());
+        };
+        let encode = |(receipt, bloom): (&RawReceipt, &Bloom)| {
+            let mut encoding = Vec::new();
+            receipt::encode(receipt, bloom, &mut encoding).map(|()| encoding)
+        };
+        let Some(encodings) = receipts.iter().zip(blooms).map(encode).collect::<Option<Vec<_>>>() else {
+            let what = "a receipt lacks a field that the root is made of".to_owned();
+            return self.weigh(block, Err(Contradiction { check: BlockCheck::ReceiptsRoot, what }));
+        };
+        let found = ordered_trie_root_encoded(&encodings);
+        if found != root && block.transactions.iter().any(|tx| Kind::of(tx).is_none()) {
+            self.unproven(block, "receipts of a type that is not known may have a form of their own");
+            return Ok(());
+        }
+        self.weigh(block, same_root(BlockCheck::ReceiptsRoot, root, found))
+    }
+
+    fn check_header(&self, block: &RawBlock, proof: HeaderProof) -> Result<(), Contradiction> {
+        let what = match proof {
+            HeaderProof::Proven => return Ok(()),
+            HeaderProof::UnknownFields(names) => {
+                self.unproven(block, format_args!("its header has fields that are not known: {}", names.join(", ")));
+                return Ok(());
+            }
+            HeaderProof::Differs => format!("{:#x} is not the hash of the header's fields", block.hash.0),
+            HeaderProof::Missing(field) => format!("the header lacks {field}"),
+        };
+        self.weigh(block, Err(Contradiction { check: BlockCheck::HeaderHash, what }))
+    }
+}
+
+/// The roots are those of the empty trie exactly where there are no transactions. A root of zeros says nothing.
+fn check_empty(block: &RawBlock, transactions: &[RawTransaction]) -> Result<(), Contradiction> {
+    let roots = [
+        (BlockCheck::TransactionsRoot, header::hash(&block.transactions_root)),
+        (BlockCheck::ReceiptsRoot, header::hash(&block.receipts_root)),
+    ];
+    for (check, root) in roots {
+        let Some(root) = root.filter(|root| !root.is_zero()) else { continue };
+        let what = match (root == EMPTY_ROOT_HASH, transactions.len()) {
+            (false, 0) => "the block is served without transactions, but its root is not that of none".to_owned(),
+            (true, count) if count > 0 => {
+                format!("the block is served with {count} transactions, but its root is that of none")
+            }
+            _ => continue,
+        };
+        return Err(Contradiction { check, what });
+    }
+    Ok(())
+}
+
+/// The gas of a block is what its transactions used in all. Not so where blocks count gas that is given back later
+/// (EIP-7778), which came with access lists of blocks.
+fn check_gas(block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradiction> {
+    let used = match receipts.last() {
+        Some(last) => last.cumulative_gas_used.map(|gas| gas.0),
+        None => Some(0),
+    };
+    let what = match used {
+        _ if block.block_access_list_hash.is_some() => return Ok(()),
+        Some(used) if used == block.gas_used.0 => return Ok(()),
+        Some(used) => format!("{} by the header, {used} by the last receipt", block.gas_used.0),
+        None => "the last receipt lacks cumulativeGasUsed".to_owned(),
+    };
+    Err(Contradiction { check: BlockCheck::GasUsed, what })
+}
+
+fn same_root(check: BlockCheck, said: B256, found: B256) -> Result<(), Contradiction> {
+    if said == found {
+        return Ok(());
+    }
+    Err(Contradiction { check, what: format!("{said:#x} by the header, {found:#x} by what is served") })
+}

@@ -1,0 +1,69 @@
+//! Receipts as the chain encodes them, and the blooms of their logs.
+
+use std::collections::HashMap;
+
+use alloy_primitives::{Address, B256, Bloom, keccak256};
+use alloy_rlp::Encodable;
+
+use super::rlp::list;
+use crate::decode::{RawLog, RawReceipt};
+
+const DEPOSIT: u64 = 0x7e;
+
+/// Appends the encoding that the receipts root is made of. None where the receipt lacks a part of it.
+pub(super) fn encode(receipt: &RawReceipt, bloom: &Bloom, out: &mut Vec<u8>) -> Option<()> {
+    let gas = receipt.cumulative_gas_used?.0;
+    let root = match (receipt.status, &receipt.root) {
+        (Some(_), _) => None,
+        (None, root) => Some(root.as_ref()?.get()?),
+    };
+    let kind = receipt.kind.map_or(0, |kind| kind.0);
+    if kind != 0 {
+        out.push(u8::try_from(kind).ok()?);
+    }
+    list(out, |out| {
+        match (receipt.status, root) {
+            (None, Some(root)) => root.encode(out),
+            (status, _) => (status.unwrap_or_default().0 != 0).encode(out),
+        }
+        gas.encode(out);
+        bloom.encode(out);
+        list(out, |out| receipt.logs.iter().for_each(|log| encode_log(log, out)));
+        // Before the receipt had a version, the nonce was in the receipt but not in what is hashed.
+        if let (DEPOSIT, Some(version)) = (kind, receipt.deposit_receipt_version) {
+            receipt.deposit_nonce.unwrap_or_default().0.encode(out);
+            version.0.encode(out);
+        }
+    });
+    Some(())
+}
+
+fn encode_log(log: &RawLog, out: &mut Vec<u8>) {
+    list(out, |out| {
+        log.address.0.encode(out);
+        list(out, |out| log.topics.iter().for_each(|topic| topic.0.encode(out)));
+        log.data.0.encode(out);
+    });
+}
+
+/// Makes the blooms of one block's receipts. The same addresses and topics come again and again: each is hashed once.
+#[derive(Debug, Default)]
+pub(super) struct Blooms {
+    addresses: HashMap<Address, B256>,
+    topics: HashMap<B256, B256>,
+}
+
+impl Blooms {
+    pub(super) fn of(&mut self, receipt: &RawReceipt) -> Bloom {
+        let mut bloom = Bloom::ZERO;
+        for log in &receipt.logs {
+            let hash = self.addresses.entry(log.address.0).or_insert_with_key(|value| keccak256(value));
+            bloom.m3_2048_hashed(hash);
+            for topic in &log.topics {
+                let hash = self.topics.entry(topic.0).or_insert_with_key(|value| keccak256(value));
+                bloom.m3_2048_hashed(hash);
+            }
+        }
+        bloom
+    }
+}

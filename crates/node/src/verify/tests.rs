@@ -1,0 +1,330 @@
+//! Blocks with true hashes: one of anvil with every type of transaction, the first block of Ethereum, and a deposit of OP
+//! Mainnet. What is changed in them must be noticed.
+
+use std::sync::Arc;
+
+use alloy_primitives::{b256, hex, keccak256};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    check::arrange_receipts,
+    decode::{RawGenesis, decode},
+};
+
+const BLOCK: &str = include_str!("../../fixtures/anvil.block.json");
+const RECEIPTS: &str = include_str!("../../fixtures/anvil.receipts.json");
+
+/// What a node answers about one block.
+struct Served {
+    block: Value,
+    receipts: Value,
+    evidence: Arc<Evidence>,
+}
+
+impl Served {
+    /// By a chain that has shown that its headers are Ethereum's.
+    fn honestly() -> Self {
+        let served = Self::by_a_stranger();
+        served.evidence.header_proven();
+        served
+    }
+
+    fn by_a_stranger() -> Self {
+        let read = |text| serde_json::from_str::<Value>(text).unwrap();
+        Self { block: read(BLOCK), receipts: read(RECEIPTS), evidence: Arc::default() }
+    }
+
+    fn with(mut self, spoil: impl FnOnce(&mut Value, &mut Value)) -> Self {
+        spoil(&mut self.block["result"], &mut self.receipts["result"]);
+        self
+    }
+
+    fn verify(&self, checks: BlockChecks) -> Result<(), Contradiction> {
+        let block: RawBlock = decode(self.block.to_string().as_bytes()).unwrap().unwrap();
+        let mut receipts: Vec<RawReceipt> = decode(self.receipts.to_string().as_bytes()).unwrap().unwrap();
+        arrange_receipts(&block, &mut receipts).unwrap();
+        let verifier = Verifier::new(checks, Arc::clone(&self.evidence), "node".to_owned());
+        match checks {
+            BlockChecks::Off => verifier.verify(&block, &receipts),
+            checks => verifier.verify_to(checks, &block, &receipts),
+        }
+    }
+
+    fn refusal(&self, checks: BlockChecks) -> Option<BlockCheck> {
+        self.verify(checks).err().map(|contradiction| contradiction.check)
+    }
+}
+
+const EMPTY: &str = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
+
+#[test]
+fn a_true_block_with_every_type_of_transaction_is_proven() {
+    let served = Served::by_a_stranger();
+    assert_eq!(served.verify(BlockChecks::Full), Ok(()));
+    assert_eq!(served.evidence.unproven_blocks(), 0);
+    assert!(served.evidence.headers_are_hashed_as_ethereums() && served.evidence.has_blooms());
+    for kind in [Kind::Legacy, Kind::Eip2930, Kind::Eip1559, Kind::Eip4844, Kind::Eip7702] {
+        assert!(served.evidence.has_proven(kind), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_block_served_empty_is_refused() {
+    let empty = |block: &mut Value, receipts: &mut Value| {
+        block["transactions"] = json!([]);
+        *receipts = json!([]);
+    };
+    assert_eq!(Served::honestly().with(empty).refusal(BlockChecks::Cheap), Some(BlockCheck::TransactionsRoot));
+    // A more careful liar changes the header as well, and then its hash is another.
+    let carefully = |block: &mut Value, receipts: &mut Value| {
+        empty(block, receipts);
+        block["transactionsRoot"] = json!(EMPTY);
+        block["receiptsRoot"] = json!(EMPTY);
+        block["gasUsed"] = json!("0x0");
+        block["logsBloom"] = json!(format!("0x{}", "00".repeat(256)));
+    };
+    assert_eq!(Served::honestly().with(carefully).refusal(BlockChecks::Cheap), Some(BlockCheck::HeaderHash));
+}
+
+#[test]
+fn what_is_cheap_to_notice_is_noticed_always() {
+    type Spoil = fn(&mut Value, &mut Value);
+    let lies: [(BlockCheck, Spoil); 12] = [
+        (BlockCheck::TransactionsRoot, |block, _| block["transactionsRoot"] = json!(EMPTY)),
+        (BlockCheck::ReceiptsRoot, |block, _| block["receiptsRoot"] = json!(EMPTY)),
+        (BlockCheck::GasUsed, |_, receipts| receipts[8]["cumulativeGasUsed"] = json!("0x1")),
+        (BlockCheck::GasUsed, |_, receipts| {
+            receipts[8].as_object_mut().unwrap().remove("cumulativeGasUsed");
+        }),
+        (BlockCheck::LogsBloom, |_, receipts| receipts[2]["logs"] = json!([])),
+        (BlockCheck::LogsBloom, |_, receipts| {
+            receipts[2]["logs"][0]["address"] = json!("0x00000000000000000000000000000000000000bb");
+        }),
+        (BlockCheck::LogsBloom, |_, receipts| {
+            receipts[2]["logs"][0]["topics"][1] = json!(format!("0x{}", "77".repeat(32)));
+        }),
+        (BlockCheck::TransactionHash, |block, _| block["transactions"][0]["value"] = json!("0x6")),
+        (BlockCheck::TransactionHash, |block, _| block["transactions"][2]["input"] = json!("0x60")),
+        (BlockCheck::TransactionHash, |block, _| block["transactions"][4]["accessList"] = json!([])),
+        (BlockCheck::TransactionHash, |block, _| {
+            block["transactions"][6]["to"] = json!("0x00000000000000000000000000000000000000bb");
+        }),
+        (BlockCheck::HeaderHash, |block, _| block["miner"] = json!("0x00000000000000000000000000000000000000bb")),
+    ];
+    for (place, (check, lie)) in lies.into_iter().enumerate() {
+        for checks in [BlockChecks::Cheap, BlockChecks::Full] {
+            assert_eq!(Served::honestly().with(lie).refusal(checks), Some(check), "lie {place}, {checks:?}");
+        }
+        assert_eq!(Served::honestly().with(lie).verify(BlockChecks::Off), Ok(()));
+    }
+}
+
+#[test]
+fn what_only_the_roots_tell_is_noticed_by_the_full_proof() {
+    let data: fn(&mut Value, &mut Value) =
+        |_, receipts| receipts[2]["logs"][0]["data"] = json!(format!("0x{}", "99".repeat(32)));
+    let status: fn(&mut Value, &mut Value) = |_, receipts| receipts[0]["status"] = json!("0x0");
+    for lie in [data, status] {
+        assert_eq!(Served::honestly().with(lie).verify(BlockChecks::Cheap), Ok(()));
+        assert_eq!(Served::honestly().with(lie).refusal(BlockChecks::Full), Some(BlockCheck::ReceiptsRoot));
+    }
+    let one_left_out = |block: &mut Value, receipts: &mut Value| {
+        block["transactions"].as_array_mut().unwrap().remove(3);
+        receipts.as_array_mut().unwrap().remove(3);
+        for index in 3..8 {
+            block["transactions"][index]["transactionIndex"] = json!(format!("{index:#x}"));
+            receipts[index]["transactionIndex"] = json!(format!("{index:#x}"));
+        }
+    };
+    assert_eq!(Served::honestly().with(one_left_out).refusal(BlockChecks::Full), Some(BlockCheck::TransactionsRoot));
+}
+
+#[test]
+fn near_the_head_every_block_is_proven_to_the_full_and_below_some_are() {
+    let served = Served::honestly().with(|_, receipts| receipts[0]["status"] = json!("0x0"));
+    let block: RawBlock = decode(served.block.to_string().as_bytes()).unwrap().unwrap();
+    let receipts: Vec<RawReceipt> = decode(served.receipts.to_string().as_bytes()).unwrap().unwrap();
+    let verifier = Verifier::new(BlockChecks::Cheap, Arc::clone(&served.evidence), "node".to_owned());
+    let refused = || (0..1_000).filter(|_| verifier.verify(&block, &receipts).is_err()).count();
+    // The block is number 1.
+    served.evidence.see_head(1 + NEAR_HEAD);
+    assert_eq!(refused(), 1_000);
+    served.evidence.see_head(2 + NEAR_HEAD);
+    // About 62. That it is none, or all, happens once in 10^28.
+    assert!((1..500).contains(&refused()));
+}
+
+#[test]
+fn a_header_with_unknown_fields_cannot_be_proven_and_what_is_known_of_it_still_counts() {
+    let foreign = |block: &mut Value, _: &mut Value| {
+        block["extDataHash"] = json!("0x01");
+        block["hash"] = json!(format!("0x{}", "11".repeat(32)));
+    };
+    let rehash = |block: &mut Value, receipts: &mut Value| {
+        let hash = block["hash"].clone();
+        for index in 0..9 {
+            block["transactions"][index]["blockHash"] = hash.clone();
+            receipts[index]["blockHash"] = hash.clone();
+        }
+    };
+    let served = Served::honestly().with(foreign).with(rehash);
+    assert_eq!(served.verify(BlockChecks::Full), Ok(()));
+    assert_eq!(served.evidence.unproven_blocks(), 1);
+    let spoilt = served.with(|_, receipts| receipts[2]["logs"] = json!([]));
+    assert_eq!(spoilt.refusal(BlockChecks::Full), Some(BlockCheck::LogsBloom));
+    // Without a field that could account for it, another hash is a lie.
+    let renamed = Served::honestly().with(|block, _| block["hash"] = json!(format!("0x{}", "11".repeat(32))));
+    assert_eq!(renamed.with(rehash).refusal(BlockChecks::Cheap), Some(BlockCheck::HeaderHash));
+}
+
+#[test]
+fn a_chain_that_hashes_headers_in_a_way_of_its_own_is_taken_and_said_to_be_unproven() {
+    let served = Served::by_a_stranger().with(|block, receipts| {
+        block["stateRoot"] = json!(format!("0x{}", "00".repeat(32)));
+        block["receiptsRoot"] = json!(EMPTY);
+        receipts[8]["cumulativeGasUsed"] = json!("0x0");
+    });
+    assert_eq!(served.verify(BlockChecks::Full), Ok(()));
+    assert!(served.evidence.unproven_blocks() > 0);
+}
+
+#[test]
+fn a_bloom_that_a_node_blanks_is_made_up_for_by_the_header_hash() {
+    let blank = |block: &mut Value, _: &mut Value| block["logsBloom"] = json!(format!("0x{}", "00".repeat(256)));
+    assert_eq!(Served::honestly().with(blank).verify(BlockChecks::Full), Ok(()));
+    let missing = |block: &mut Value, _: &mut Value| drop(block.as_object_mut().unwrap().remove("logsBloom"));
+    assert_eq!(Served::honestly().with(missing).verify(BlockChecks::Full), Ok(()));
+    // Who blanks the bloom to hide a log is found out, since the hash does not come out either.
+    let hidden = Served::honestly().with(blank).with(|_, receipts| receipts[2]["logs"] = json!([]));
+    assert_eq!(hidden.refusal(BlockChecks::Cheap), Some(BlockCheck::HeaderHash));
+    // Where the header cannot be proven, only a chain that never showed a bloom may go without.
+    let unprovable = |block: &mut Value, _: &mut Value| {
+        block["newField"] = json!("0x1");
+        block["extraData"] = json!("0xff");
+    };
+    let never_shown = Served::honestly().with(blank).with(unprovable);
+    assert_eq!(never_shown.verify(BlockChecks::Cheap), Ok(()));
+    never_shown.evidence.bloom_seen();
+    assert_eq!(never_shown.refusal(BlockChecks::Cheap), Some(BlockCheck::LogsBloom));
+}
+
+#[test]
+fn a_type_of_transaction_that_is_not_known_is_taken_and_said_to_be_unproven() {
+    let served = Served::honestly().with(|block, receipts| {
+        block["transactions"][0]["type"] = json!("0x7c");
+        receipts[0]["type"] = json!("0x7c");
+    });
+    assert_eq!(served.verify(BlockChecks::Full), Ok(()));
+    assert!(served.evidence.unproven_blocks() > 0);
+}
+
+#[test]
+fn a_known_transaction_that_lacks_a_field_is_refused_once_others_had_it() {
+    let without =
+        |block: &mut Value, _: &mut Value| drop(block["transactions"][8].as_object_mut().unwrap().remove("r"));
+    assert_eq!(Served::honestly().with(without).refusal(BlockChecks::Cheap), Some(BlockCheck::TransactionHash));
+    let first = |block: &mut Value, _: &mut Value| drop(block["transactions"][0].as_object_mut().unwrap().remove("r"));
+    assert_eq!(Served::honestly().with(first).verify(BlockChecks::Cheap), Ok(()));
+}
+
+#[test]
+fn the_bridges_transaction_of_polygon_is_beside_the_roots() {
+    let served = Served::honestly().with(|block, receipts| {
+        let hash: B256 = block["hash"].as_str().unwrap().parse().unwrap();
+        let made_up = keccak256([b"matic-bor-receipt-".as_slice(), &1u64.to_be_bytes(), hash.as_slice()].concat());
+        let zero = "0x0000000000000000000000000000000000000000";
+        block["transactions"].as_array_mut().unwrap().push(json!({
+            "hash": made_up.to_string(), "blockHash": hash.to_string(), "blockNumber": "0x1", "transactionIndex": "0x9", "from": zero, "to": zero,
+            "value": "0x0", "nonce": "0x0", "gas": "0x0", "gasPrice": "0x0", "input": "0x", "type": "0x0",
+            "v": "0x0", "r": "0x0", "s": "0x0",
+        }));
+        let mut receipt = receipts[2].clone();
+        receipt["transactionHash"] = json!(made_up.to_string());
+        receipt["transactionIndex"] = json!("0x9");
+        receipt["cumulativeGasUsed"] = json!("0x0");
+        receipt["logs"][0]["address"] = json!("0x0000000000000000000000000000000000001010");
+        receipts.as_array_mut().unwrap().push(receipt);
+    });
+    assert_eq!(served.verify(BlockChecks::Full), Ok(()));
+    // Any other that nobody signed is not.
+    let made_up = served.with(|block, receipts| {
+        let other = json!(format!("0x{}", "22".repeat(32)));
+        block["transactions"][9]["hash"] = other.clone();
+        receipts[9]["transactionHash"] = other;
+    });
+    assert!(made_up.refusal(BlockChecks::Cheap).is_some());
+}
+
+/// The header of Ethereum's first block, which everybody knows.
+#[test]
+fn the_genesis_block_tells_how_a_chain_hashes_its_headers() {
+    let mut genesis = json!({
+        "number": "0x0", "hash": "0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3",
+        "parentHash": format!("0x{}", "00".repeat(32)),
+        "sha3Uncles": "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347",
+        "miner": "0x0000000000000000000000000000000000000000",
+        "stateRoot": "0xd7f8974fb5ac78d9ac099b9ad5018bedc2ce0a72dad1827a1709da30580f0544",
+        "transactionsRoot": EMPTY, "receiptsRoot": EMPTY, "logsBloom": format!("0x{}", "00".repeat(256)),
+        "difficulty": "0x400000000", "totalDifficulty": "0x400000000", "gasLimit": "0x1388", "gasUsed": "0x0", "timestamp": "0x0",
+        "extraData": "0x11bbe8db4e347b4e8c937c1c8370e4b5ed33adb3db69cbdb7a38e1e50b1b82fa",
+        "mixHash": format!("0x{}", "00".repeat(32)), "nonce": "0x0000000000000042", "size": "0x21c", "uncles": [],
+        "transactions": [],
+    });
+    let shown = |genesis: &Value| {
+        let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": genesis }).to_string();
+        let read: RawGenesis = decode(answer.as_bytes()).unwrap().unwrap();
+        let verifier = Verifier::new(BlockChecks::Cheap, Arc::default(), String::new());
+        read.whole.iter().for_each(|whole| verifier.see_genesis(whole));
+        verifier.evidence().headers_are_hashed_as_ethereums()
+    };
+    assert!(shown(&genesis));
+    // Some chains serve a base fee that their headers do not have.
+    genesis["baseFeePerGas"] = json!("0x7");
+    assert!(shown(&genesis));
+    genesis["gasLimit"] = json!("0x1389");
+    assert!(!shown(&genesis));
+    assert!(!shown(&json!({ "number": "0x0", "hash": genesis["hash"] })), "a bare header is read, and proves nothing");
+}
+
+/// The first deposit of an OP Mainnet block of 2023, as the chain encodes it.
+#[test]
+fn a_deposit_is_encoded_as_op_chains_do() {
+    let input = "015d8eb900000000000000000000000000000000000000000000000000000000008057650000000000000000000000000000000000000000000000000000000063d96d10000000000000000000000000000000000000000000000000000000000009f35273d89754a1e0387b89520d989d3be9c37c1f32495a88faf1ea05c61121ab0d1900000000000000000000000000000000000000000000000000000000000000010000000000000000000000002d679b567db6187c0c8323fa982cfb88b74dbcc7000000000000000000000000000000000000000000000000000000000000083400000000000000000000000000000000000000000000000000000000000f4240";
+    let expected = hex::decode(format!("7ef9015aa044bae9d41b8380d781187b426c6fe43df5fb2fb57bd4466ef6a701e1f01e015694deaddeaddeaddeaddeaddeaddeaddeaddead000194420000000000000000000000000000000000001580808408f0d18001b90104{input}")).unwrap();
+    let tx = json!({ "result": {
+        "type": "0x7e", "hash": keccak256(&expected).to_string(), "from": "0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001",
+        "to": "0x4200000000000000000000000000000000000015", "value": "0x0", "gas": "0x8f0d180", "gasPrice": "0x0",
+        "nonce": "0x5", "input": format!("0x{input}"), "isSystemTx": true,
+        "sourceHash": "0x44bae9d41b8380d781187b426c6fe43df5fb2fb57bd4466ef6a701e1f01e0156",
+    }});
+    let tx: RawTransaction = decode(tx.to_string().as_bytes()).unwrap().unwrap();
+    let kind = Kind::of(&tx).unwrap();
+    let mut encoding = Vec::new();
+    transaction::encode(&tx, kind, &mut encoding).unwrap();
+    assert_eq!(encoding, expected);
+    assert!(transaction::hash_matches(&tx, kind, &encoding));
+    assert_eq!(tx.hash.0, b256!("ef8cc21bdbab8d2b60b054460768b1db67c8906b6a2bdf9bc287b3654326fc76"));
+}
+
+/// Checked against the layout that OP chains specify: nonce and version stand behind the logs once there is a version.
+#[test]
+fn the_receipt_of_a_deposit_counts_its_nonce_once_it_has_a_version() {
+    let zero = B256::ZERO.to_string();
+    let encoded = |version: Option<&str>| {
+        let receipt = json!({ "result": {
+            "type": "0x7e", "transactionHash": zero, "transactionIndex": "0x0", "blockHash": zero,
+            "gasUsed": "0xb729", "cumulativeGasUsed": "0xb729", "status": "0x1", "logs": [], "depositNonce": "0x3d0a",
+            "depositReceiptVersion": version,
+        }});
+        let receipt: RawReceipt = decode(receipt.to_string().as_bytes()).unwrap().unwrap();
+        let mut out = Vec::new();
+        receipt::encode(&receipt, &Bloom::ZERO, &mut out).unwrap();
+        out
+    };
+    let bloom = "00".repeat(256);
+    let before = hex::decode(format!("7ef901080182b729b90100{bloom}c0")).unwrap();
+    let after = hex::decode(format!("7ef9010c0182b729b90100{bloom}c0823d0a01")).unwrap();
+    assert_eq!(encoded(None), before);
+    assert_eq!(encoded(Some("0x1")), after);
+}

@@ -1,0 +1,163 @@
+//! Transactions as the chain encodes them: the hash of the encoding is the hash of the transaction.
+
+use alloy_primitives::{U256, keccak256};
+use alloy_rlp::Encodable;
+
+use super::rlp::list;
+use crate::decode::{RawAccess, RawAuthorization, RawBlock, RawReceipt, RawTransaction};
+
+/// What a field that is not there is encoded as.
+const NOTHING: u8 = 0x80;
+
+/// A type of transaction whose encoding is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    Legacy = 0,
+    Eip2930 = 1,
+    Eip1559 = 2,
+    Eip4844 = 3,
+    Eip7702 = 4,
+    /// From the layer below, signed by nobody: OP-stack.
+    Deposit = 0x7e,
+}
+
+impl Kind {
+    /// None: a type of the chain's own, or a known one with fields that only the chain itself can place.
+    pub(super) fn of(tx: &RawTransaction) -> Option<Self> {
+        let of_the_chain_alone = [&tx.eth_value, &tx.eth_tx_value, &tx.fee_currency, &tx.gateway_fee];
+        if of_the_chain_alone.iter().any(|field| field.is_some()) {
+            return None;
+        }
+        match tx.kind.map_or(0, |kind| kind.0) {
+            0 => Some(Self::Legacy),
+            1 => Some(Self::Eip2930),
+            2 => Some(Self::Eip1559),
+            3 => Some(Self::Eip4844),
+            4 => Some(Self::Eip7702),
+            // Other chains use the same number for deposits of another form.
+            0x7e if tx.source_hash.is_some() => Some(Self::Deposit),
+            _ => None,
+        }
+    }
+}
+
+/// Appends the encoding. None, and nothing to be relied on in `out`, where a field of the type is missing.
+pub(super) fn encode(tx: &RawTransaction, kind: Kind, out: &mut Vec<u8>) -> Option<()> {
+    if kind != Kind::Legacy {
+        out.push(kind as u8);
+    }
+    let mut complete = true;
+    list(out, |out| complete = encode_fields(tx, kind, out).is_some());
+    complete.then_some(())
+}
+
+fn encode_fields(tx: &RawTransaction, kind: Kind, out: &mut Vec<u8>) -> Option<()> {
+    if kind == Kind::Deposit {
+        tx.source_hash?.0.encode(out);
+        tx.from.0.encode(out);
+        encode_to(tx, out);
+        tx.mint.unwrap_or_default().0.encode(out);
+        tx.value?.0.encode(out);
+        tx.gas?.0.encode(out);
+        tx.is_system_tx.unwrap_or_default().encode(out);
+        tx.call_data().encode(out);
+        return Some(());
+    }
+    if kind != Kind::Legacy {
+        tx.chain_id?.0.encode(out);
+    }
+    tx.nonce?.0.encode(out);
+    if matches!(kind, Kind::Legacy | Kind::Eip2930) {
+        tx.gas_price?.0.encode(out);
+    } else {
+        tx.max_priority_fee_per_gas?.0.encode(out);
+        tx.max_fee_per_gas?.0.encode(out);
+    }
+    tx.gas?.0.encode(out);
+    encode_to(tx, out);
+    tx.value?.0.encode(out);
+    tx.call_data().encode(out);
+    if kind != Kind::Legacy {
+        // Some nodes leave an empty one out.
+        let entries = tx.access_list.as_deref().unwrap_or_default();
+        list(out, |out| entries.iter().for_each(|entry| encode_access(entry, out)));
+    }
+    if kind == Kind::Eip4844 {
+        tx.max_fee_per_blob_gas?.0.encode(out);
+        let hashes = tx.blob_versioned_hashes.as_ref()?;
+        list(out, |out| hashes.iter().for_each(|hash| hash.0.encode(out)));
+    }
+    if kind == Kind::Eip7702 {
+        let entries = tx.authorization_list.as_ref()?;
+        list(out, |out| entries.iter().for_each(|entry| encode_authorization(entry, out)));
+    }
+    let parity = tx.y_parity.filter(|_| kind != Kind::Legacy).map(|parity| U256::from(parity.0));
+    parity.or(tx.v.map(|v| v.0))?.encode(out);
+    tx.r?.0.encode(out);
+    tx.s?.0.encode(out);
+    Some(())
+}
+
+fn encode_to(tx: &RawTransaction, out: &mut Vec<u8>) {
+    match tx.to {
+        Some(to) => to.0.encode(out),
+        None => out.push(NOTHING),
+    }
+}
+
+fn encode_access(entry: &RawAccess, out: &mut Vec<u8>) {
+    list(out, |out| {
+        entry.address.0.encode(out);
+        list(out, |out| entry.storage_keys.iter().for_each(|key| key.0.encode(out)));
+    });
+}
+
+fn encode_authorization(entry: &RawAuthorization, out: &mut Vec<u8>) {
+    list(out, |out| {
+        entry.chain_id.0.encode(out);
+        entry.address.0.encode(out);
+        entry.nonce.0.encode(out);
+        entry.y_parity.or(entry.v).unwrap_or_default().0.encode(out);
+        entry.r.0.encode(out);
+        entry.s.0.encode(out);
+    });
+}
+
+/// Whether the hash is that of the encoding, or what anvil makes of it where it sends in the name of an account whose key
+/// it does not have: there the sender belongs to what is hashed.
+pub(super) fn hash_matches(tx: &RawTransaction, kind: Kind, encoding: &[u8]) -> bool {
+    if keccak256(encoding) == tx.hash.0 {
+        return true;
+    }
+    let mut impersonated = Vec::with_capacity(encoding.len() + 32);
+    if kind == Kind::Legacy {
+        impersonated.extend_from_slice(encoding);
+    } else {
+        encoding.encode(&mut impersonated);
+    }
+    impersonated.extend_from_slice(tx.from.0.as_slice());
+    keccak256(impersonated) == tx.hash.0
+}
+
+/// The transactions that the header vouches for, with their receipts. Polygon serves one more behind them where its
+/// bridge moved something: nobody sent it, it has a hash that is made up, and no root contains it.
+pub(super) fn vouched_for<'a>(
+    block: &'a RawBlock,
+    receipts: &'a [RawReceipt],
+) -> (&'a [RawTransaction], &'a [RawReceipt]) {
+    let made_up = || {
+        let preimage = [b"matic-bor-receipt-".as_slice(), &block.number.0.to_be_bytes(), block.hash.0.as_slice()];
+        keccak256(preimage.concat())
+    };
+    match (block.transactions.split_last(), receipts.split_last()) {
+        (Some((last, transactions)), Some((_, receipts))) if is_unsigned(last) && last.hash.0 == made_up() => {
+            (transactions, receipts)
+        }
+        _ => (&block.transactions, receipts),
+    }
+}
+
+fn is_unsigned(tx: &RawTransaction) -> bool {
+    [tx.r, tx.s].iter().all(|part| part.is_none_or(|part| part.0.is_zero())) && tx.source_hash.is_none()
+}
