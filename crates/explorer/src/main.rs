@@ -12,6 +12,7 @@ mod logging;
 mod memory;
 mod open_files;
 mod progress;
+mod repair;
 mod run;
 mod service;
 mod shutdown;
@@ -38,6 +39,7 @@ const SPARE_THREADS: usize = 2;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    make_files_private();
     match start(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -45,6 +47,12 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What users leave, and the key of their webhooks' secrets, is for the owner of the data folder alone.
+fn make_files_private() {
+    #[cfg(unix)]
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
 }
 
 fn start(cli: Cli) -> anyhow::Result<()> {
@@ -55,6 +63,7 @@ fn start(cli: Cli) -> anyhow::Result<()> {
             Command::Run(options) => run::run(*options).await,
             Command::Demo(options) => demo::run(options).await,
             Command::Keys(options) => keys::run(options).await,
+            Command::Repair(options) => repair::run(options).await,
         }
     });
     runtime.shutdown_timeout(LAST_PATIENCE);

@@ -24,6 +24,9 @@ use crate::{IngestConfig, IngestError, Progress};
 const NEAR_HEAD: u64 = 16;
 /// Blocks of one pass at most, so that the head is looked at now and then during a long backfill.
 const PASS_BLOCKS: u64 = 20_000;
+/// How long to wait before the store is tried again after it refused: doubled each time, up to the second.
+const STORE_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_STORE_PAUSE: Duration = Duration::from_secs(10);
 /// How long to wait before looking again at a fork that is too deep to follow.
 const HALTED_PAUSE: Duration = Duration::from_secs(10);
 
@@ -74,7 +77,7 @@ impl Follower {
     /// Follows the chain until told to stop.
     ///
     /// # Errors
-    /// When the store fails. A node that fails is waited for.
+    /// When the store is damaged. A node or a disk that fails is waited for.
     pub async fn run(mut self, cancel: CancellationToken) -> Result<(), IngestError> {
         let Err(failure) = tokio::select! {
             biased;
@@ -88,14 +91,37 @@ impl Follower {
     }
 
     async fn follow(&mut self) -> Result<Infallible, StoreError> {
+        let mut heads = self.node.heads();
+        let mut pause = STORE_PAUSE;
+        loop {
+            match self.follow_while_written(&mut heads, &mut pause).await {
+                Err(failure) if failure.is_transient() => {
+                    warn!(error = %failure, "the index cannot be written: tried again");
+                    self.await_store(&failure);
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_STORE_PAUSE);
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Until the store fails. Every pass that ends well makes `pause` short again.
+    async fn follow_while_written(
+        &mut self,
+        heads: &mut Heads,
+        pause: &mut Duration,
+    ) -> Result<Infallible, StoreError> {
         let tip = self.writer.tip().await?;
         self.status.send_modify(|status| status.tip = tip);
-        let mut heads = self.node.heads();
         loop {
             let outcome = self.pass().await;
             self.settler.step(self.writer.as_mut(), Pace::Brisk).await?;
-            let pause = match outcome {
-                Ok(Outcome::Moved) => continue,
+            let idle = match outcome {
+                Ok(Outcome::Moved) => {
+                    *pause = STORE_PAUSE;
+                    continue;
+                }
                 Ok(Outcome::Again(pause)) => pause,
                 Ok(Outcome::Level) => self.config.idle_check,
                 Err(Setback::Node(trouble)) => {
@@ -105,8 +131,17 @@ impl Follower {
                 }
                 Err(Setback::Store(failure)) => return Err(failure),
             };
-            self.wait(&mut heads, pause).await?;
+            self.wait(heads, idle).await?;
         }
+    }
+
+    /// Shows that the index waits for the store, and why.
+    fn await_store(&self, failure: &StoreError) {
+        let reason = match failure {
+            StoreError::Unavailable { reason } => reason.clone(),
+            other => other.to_string(),
+        };
+        self.status.send_modify(|status| status.phase = SyncPhase::Waiting { reason });
     }
 
     /// Until the node shows another head, or so long; what tokens answer in the meantime is kept at once.
@@ -249,7 +284,7 @@ impl Follower {
             status.node_head = Some(head.number);
             status.node_reachable = true;
             let behind = tip.map_or(head.number + 1, |tip| head.number.saturating_sub(tip.number));
-            if behind > NEAR_HEAD && !matches!(status.phase, SyncPhase::Halted { .. }) {
+            if behind > NEAR_HEAD && !matches!(status.phase, SyncPhase::Halted { .. } | SyncPhase::Waiting { .. }) {
                 status.phase = SyncPhase::Backfilling;
             }
         });

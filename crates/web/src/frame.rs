@@ -69,6 +69,7 @@ impl WebState {
             status.tip.map_or_else(|| "nothing indexed yet".to_owned(), |tip| format!("block {}", grouped(tip.number)));
         let (well, words) = match &status.phase {
             SyncPhase::Halted { .. } => (false, format!("Halted at {at}: see /health")),
+            SyncPhase::Waiting { reason } => (false, format!("Waiting at {at}: {reason}")),
             _ if !status.node_reachable => (false, format!("The node does not answer; {at}")),
             SyncPhase::Starting => (true, "Starting".to_owned()),
             SyncPhase::Backfilling => {

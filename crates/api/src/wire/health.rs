@@ -18,6 +18,9 @@ pub struct Health {
     /// Whether the index is complete enough to serve: it has a block, is not halted, and is at most 10 blocks behind.
     pub ready: bool,
     pub phase: Phase,
+    /// Why the index waits, such as `no space left on device`; null in every other phase.
+    #[schema(required = true)]
+    pub waiting_for: Option<String>,
     /// The newest indexed block, or null.
     #[schema(required = true)]
     pub tip: Option<BlockTip>,
@@ -37,7 +40,7 @@ pub struct Health {
 pub enum HealthStatus {
     /// Ready, and the node answers.
     Ok,
-    /// Still behind, or without a node.
+    /// Still behind, without a node, or waiting for the disk.
     Degraded,
     /// Indexing stopped for a reason that a person must mend.
     Halted,
@@ -50,6 +53,8 @@ pub enum Phase {
     Starting,
     Backfilling,
     Following,
+    /// The index cannot be written now; it goes on by itself once it can be.
+    Waiting,
     Halted,
 }
 
@@ -69,6 +74,7 @@ impl From<&SyncStatus> for Health {
         let ready = sync.tip.is_some() && phase != Phase::Halted && lag.is_some_and(|lag| lag <= READY_LAG);
         let status = match phase {
             Phase::Halted => HealthStatus::Halted,
+            Phase::Waiting => HealthStatus::Degraded,
             _ if ready && sync.node_reachable => HealthStatus::Ok,
             _ => HealthStatus::Degraded,
         };
@@ -77,6 +83,10 @@ impl From<&SyncStatus> for Health {
             live: true,
             ready,
             phase,
+            waiting_for: match &sync.phase {
+                SyncPhase::Waiting { reason } => Some(reason.clone()),
+                _ => None,
+            },
             tip: sync.tip.map(|tip| BlockTip { number: tip.number, hash: tip.hash.into() }),
             node_head: sync.node_head,
             lag,
@@ -91,6 +101,7 @@ impl From<&SyncPhase> for Phase {
             SyncPhase::Starting => Self::Starting,
             SyncPhase::Backfilling => Self::Backfilling,
             SyncPhase::Following => Self::Following,
+            SyncPhase::Waiting { .. } => Self::Waiting,
             SyncPhase::Halted { .. } => Self::Halted,
         }
     }
@@ -133,6 +144,16 @@ mod tests {
     #[test]
     fn an_unknown_head_is_not_ready() {
         assert!(!Health::from(&SyncStatus { node_head: None, ..following(100, 100) }).ready);
+    }
+
+    #[test]
+    fn an_index_that_waits_for_the_disk_says_why_and_stays_ready_while_it_is_fresh() {
+        let reason = "no space left on device".to_owned();
+        let waiting = |tip| SyncStatus { phase: SyncPhase::Waiting { reason: reason.clone() }, ..following(tip, 100) };
+        let health = Health::from(&waiting(98));
+        assert_eq!((health.status, health.phase, health.ready), (HealthStatus::Degraded, Phase::Waiting, true));
+        assert_eq!(health.waiting_for.as_ref(), Some(&reason));
+        assert!(!Health::from(&waiting(80)).ready);
     }
 
     #[test]

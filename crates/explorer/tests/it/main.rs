@@ -14,6 +14,7 @@ mod data_folder;
 mod demo;
 mod docs;
 mod document_holds;
+mod faults;
 mod kept_answers;
 mod keys;
 mod limits;

@@ -50,6 +50,10 @@ impl Process {
         self.folders.push(folder);
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// What it holds in memory, in megabytes.
     pub(crate) fn resident_megabytes(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();

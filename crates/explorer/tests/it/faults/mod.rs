@@ -1,0 +1,3 @@
+//! Faults of everything that the service stands on.
+
+mod disk;
