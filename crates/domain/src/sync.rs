@@ -25,6 +25,10 @@ pub enum SyncPhase {
     Backfilling,
     /// At the head: every block as it comes.
     Following,
+    /// The index cannot be written now, and is tried again: no space is left on the device, say.
+    Waiting {
+        reason: String,
+    },
     /// Stopped for a reason that a person must mend.
     Halted {
         reason: String,

@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Keys(KeysOptions),
     /// Compare the index in a data folder that no explorer has open with a node, and mend it
     Check(CheckOptions),
+    /// Bring a damaged data folder back to its last whole commit
+    Repair(RepairOptions),
 }
 
 /// Options of `run`, as one source gives them: the command line with the environment, or the file.
@@ -368,6 +370,13 @@ pub(crate) struct KeysOptions {
 
     /// The data folder [default: explorer in your data folder]
     #[arg(long, env = "EXPLORER_DATA", value_name = "DIR", global = true)]
+    pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RepairOptions {
+    /// The data folder [default: explorer in your data folder]
+    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 }
 

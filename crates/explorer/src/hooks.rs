@@ -19,7 +19,7 @@ use crate::supervisor::Supervisor;
 
 /// A quarter of all sockets may belong to receivers that are slow to answer.
 fn most_set_aside() -> usize {
-    usize::try_from(crate::open_files::raise_limit() / 4).unwrap_or(usize::MAX).min(MOST_SET_ASIDE)
+    (crate::open_files::socket_share() / 4).min(MOST_SET_ASIDE)
 }
 
 #[derive(Clone)]

@@ -13,6 +13,7 @@ mod logging;
 mod memory;
 mod open_files;
 mod progress;
+mod repair;
 mod run;
 mod service;
 mod shutdown;
@@ -40,6 +41,7 @@ const SPARE_THREADS: usize = 2;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    make_files_private();
     match start(cli) {
         Ok(code) => code,
         Err(error) => {
@@ -47,6 +49,12 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What users leave, and the key of their webhooks' secrets, is for the owner of the data folder alone.
+fn make_files_private() {
+    #[cfg(unix)]
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
 }
 
 fn start(cli: Cli) -> anyhow::Result<ExitCode> {
@@ -58,6 +66,7 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Demo(options) => demo::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Keys(options) => keys::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Check(options) => check::run(options).await,
+            Command::Repair(options) => repair::run(options).await.map(|()| ExitCode::SUCCESS),
         }
     });
     runtime.shutdown_timeout(LAST_PATIENCE);

@@ -3,6 +3,8 @@
 use anyhow::bail;
 use store_embedded::StoreOptions;
 
+use crate::open_files;
+
 const MEGABYTE: u64 = 1 << 20;
 const LEAST_MEGABYTES: u64 = 96;
 const DEFAULT_MEGABYTES: u64 = 1_024;
@@ -61,6 +63,7 @@ impl MemoryBudget {
             cache_bytes: self.bytes / 4,
             write_buffer_bytes: self.bytes / 20,
             writer_cache_entries: usize::try_from(self.bytes / 6 / BYTES_OF_AN_ENTRY).unwrap_or(usize::MAX),
+            descriptors: open_files::store_share(),
         }
     }
 

@@ -1,8 +1,31 @@
-//! How many files and sockets the process may have open at once. Shells and services often grant a thousand, and more for
-//! the asking.
+//! How many files and sockets the process may have open at once, and who gets how many. Shells and services often grant a
+//! thousand, and more for the asking.
 
 /// Enough for everything that is bounded elsewhere.
 const WANTED: u64 = 16_384;
+/// Files of the store: cached tables, and those being written. A table that cannot be written for want of a descriptor
+/// stops the indexing, so sockets never get these.
+const STORE: u64 = 1_024;
+/// Standard streams, listeners, the runtime, the node's connections, compilers.
+const PROCESS: u64 = 128;
+
+/// File descriptors that are kept for the store: all it wants, or half of what there is.
+pub(crate) fn store_share() -> usize {
+    usize::try_from(store_share_of(raise_limit())).unwrap_or(usize::MAX)
+}
+
+/// File descriptors that are left for clients' and receivers' sockets together.
+pub(crate) fn socket_share() -> usize {
+    usize::try_from(socket_share_of(raise_limit())).unwrap_or(usize::MAX)
+}
+
+fn store_share_of(limit: u64) -> u64 {
+    STORE.min(limit / 2)
+}
+
+fn socket_share_of(limit: u64) -> u64 {
+    limit.saturating_sub(store_share_of(limit)).saturating_sub(PROCESS.min(limit / 4))
+}
 
 /// Connections that may be open at once: half of all descriptors. The other half is for tables and journals of the store,
 /// receivers of webhooks, the node and compilers, none of which a visitor may use up.
@@ -48,5 +71,15 @@ mod tests {
         assert_eq!(wanted(Some(1_024), None), 16_384);
         let raised = raise_limit();
         assert_eq!(raise_limit(), raised);
+    }
+
+    #[test]
+    fn sockets_leave_the_store_its_share() {
+        for limit in [64, 256, 1_024, 4_096, 16_384, u64::MAX] {
+            let (store, sockets) = (store_share_of(limit), socket_share_of(limit));
+            assert!(store + sockets < limit && sockets > 0, "{store} and {sockets} of {limit}");
+        }
+        assert_eq!((store_share_of(16_384), socket_share_of(16_384)), (1_024, 15_232));
+        assert_eq!(store_share_of(256), 128);
     }
 }

@@ -213,12 +213,13 @@ impl Following {
     async fn bind(&self) -> anyhow::Result<BlockNumber> {
         loop {
             match self.node.identity().await {
-                Ok(identity) => {
-                    return self
-                        .store
-                        .bind(identity, self.start_block)
-                        .map_err(|error| explain_binding(error, &self.data));
-                }
+                Ok(identity) => match self.store.bind(identity, self.start_block) {
+                    Err(error) if error.is_transient() => {
+                        tracing::warn!(%error, "waiting for the disk");
+                        tokio::time::sleep(NODE_RETRY).await;
+                    }
+                    bound => return bound.map_err(|error| explain_binding(error, &self.data)),
+                },
                 Err(error) => {
                     tracing::warn!(%error, "waiting for the node");
                     tokio::time::sleep(NODE_RETRY).await;
@@ -240,6 +241,10 @@ pub(crate) fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
         StoreError::OlderSchema { .. } => {
             format!("{data} was written by an older explorer: index anew in another folder with --data")
         }
+        StoreError::Damaged { .. } | StoreError::Corrupt(_) => format!(
+            "{data} is damaged: put a copy of it back, or let `explorer repair --data {data}` drop what cannot be read (it says \
+             what is lost), or index in an empty folder"
+        ),
         _ => format!("cannot open the data folder {data}"),
     };
     anyhow!(error).context(advice)

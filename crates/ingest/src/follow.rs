@@ -30,6 +30,9 @@ const NEAR_HEAD: u64 = 16;
 const PASS_BLOCKS: u64 = 20_000;
 /// How often one block is asked for again, with all others kept, before the pass is given up.
 const RETRIES: u32 = 4;
+/// How long to wait before the store is tried again after it refused: doubled each time, up to the second.
+const STORE_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_STORE_PAUSE: Duration = Duration::from_secs(10);
 /// How long to wait before looking again at a fork that is too deep to follow.
 const HALTED_PAUSE: Duration = Duration::from_secs(10);
 
@@ -96,7 +99,7 @@ impl Follower {
     /// Follows the chain until told to stop.
     ///
     /// # Errors
-    /// When the store fails. A node that fails is waited for.
+    /// When the store is damaged. A node or a disk that fails is waited for.
     pub async fn run(mut self, cancel: CancellationToken) -> Result<(), IngestError> {
         let watchdog = watch_silence(self.node.clone(), self.status.clone());
         let Err(failure) = tokio::select! {
@@ -112,17 +115,42 @@ impl Follower {
     }
 
     async fn follow(&mut self) -> Result<Infallible, StoreError> {
-        if let Some(tip) = self.writer.tip().await? {
-            let timestamp = self.timestamp_of(tip.number).await?;
-            self.status.send_modify(|status| (status.tip, status.tip_timestamp) = (Some(tip), timestamp));
-        }
         self.lower_head.ask_what_chain(&self.node).await;
         let mut heads = self.node.heads();
+        let mut pause = STORE_PAUSE;
+        loop {
+            match self.follow_while_written(&mut heads, &mut pause).await {
+                Err(failure) if failure.is_transient() => {
+                    warn!(error = %failure, "the index cannot be written: tried again");
+                    self.await_store(&failure);
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_STORE_PAUSE);
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Until the store fails. Every pass that ends well makes `pause` short again.
+    async fn follow_while_written(
+        &mut self,
+        heads: &mut Heads,
+        pause: &mut Duration,
+    ) -> Result<Infallible, StoreError> {
+        let tip = self.writer.tip().await?;
+        let timestamp = match tip {
+            Some(tip) => self.timestamp_of(tip.number).await?,
+            None => None,
+        };
+        self.status.send_modify(|status| (status.tip, status.tip_timestamp) = (tip, timestamp));
         loop {
             let outcome = self.pass().await;
             self.settler.step(self.writer.as_mut(), Pace::Brisk).await?;
-            let pause = match outcome {
-                Ok(Outcome::Moved) => continue,
+            let idle = match outcome {
+                Ok(Outcome::Moved) => {
+                    *pause = STORE_PAUSE;
+                    continue;
+                }
                 Ok(Outcome::Again(pause)) => pause,
                 Ok(Outcome::Level) => self.config.idle_check,
                 Err(Setback::Node(trouble)) => {
@@ -132,8 +160,17 @@ impl Follower {
                 }
                 Err(Setback::Store(failure)) => return Err(failure),
             };
-            self.wait(&mut heads, pause).await?;
+            self.wait(heads, idle).await?;
         }
+    }
+
+    /// Shows that the index waits for the store, and why.
+    fn await_store(&self, failure: &StoreError) {
+        let reason = match failure {
+            StoreError::Unavailable { reason } => reason.clone(),
+            other => other.to_string(),
+        };
+        self.status.send_modify(|status| status.phase = SyncPhase::Waiting { reason });
     }
 
     /// Until the node shows another head, or so long; what tokens answer in the meantime is kept at once.
@@ -313,7 +350,7 @@ impl Follower {
         self.status.send_modify(|status| {
             status.node_head = Some(head.number);
             status.node_reachable = true;
-            if behind > NEAR_HEAD && !matches!(status.phase, SyncPhase::Halted { .. }) {
+            if behind > NEAR_HEAD && !matches!(status.phase, SyncPhase::Halted { .. } | SyncPhase::Waiting { .. }) {
                 status.phase = SyncPhase::Backfilling;
             }
         });

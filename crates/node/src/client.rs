@@ -12,8 +12,8 @@ use domain::{
 };
 
 use crate::{
-    BlockChecks, CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Endpoint, HeadSurvey, Heads,
-    NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy, ViewOutcome,
+    BlockChecks, CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Endpoint, HeadSurvey,
+    Heads, NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy, ViewOutcome,
     account::fetch_account,
     blocks::fetch_block,
     call,

@@ -12,6 +12,7 @@ mod fingerprint;
 mod keys;
 mod lists;
 mod meta;
+mod private_files;
 mod ranked;
 mod read;
 mod reader;
@@ -27,6 +28,7 @@ mod webhook_records;
 mod write;
 mod writer;
 
+pub use engine::{LostRecords, Repair};
 pub use reader::EmbeddedReader;
 pub use store::{EmbeddedStore, StoreOptions};
 pub use user_records::EmbeddedUserRecords;

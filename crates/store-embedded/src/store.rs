@@ -1,12 +1,13 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use domain::{BlockNumber, ChainIdentity};
 use store::StoreError;
 
 use crate::aside::ReadingPlaces;
-use crate::engine::Engine;
+use crate::engine::{self, Engine, EngineOptions, Repair};
 use crate::meta::{self, Binding, SCHEMA};
+use crate::private_files;
 use crate::reader::EmbeddedReader;
 use crate::user_records::EmbeddedUserRecords;
 use crate::verified_contracts::EmbeddedVerifiedContracts;
@@ -23,11 +24,23 @@ pub struct StoreOptions {
     pub write_buffer_bytes: u64,
     /// Ends of lists, and as many address ids, that the writer keeps at hand.
     pub writer_cache_entries: usize,
+    /// File descriptors that the store may have open.
+    pub descriptors: usize,
+}
+
+impl StoreOptions {
+    fn engine(&self) -> EngineOptions {
+        EngineOptions {
+            cache_bytes: self.cache_bytes,
+            write_buffer_bytes: self.write_buffer_bytes,
+            descriptors: self.descriptors,
+        }
+    }
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { cache_bytes: 128 << 20, write_buffer_bytes: 64 << 20, writer_cache_entries: 400_000 }
+        Self { cache_bytes: 128 << 20, write_buffer_bytes: 64 << 20, writer_cache_entries: 400_000, descriptors: 1_024 }
     }
 }
 
@@ -47,10 +60,12 @@ impl EmbeddedStore {
     /// Opens a data folder, or makes a new one.
     ///
     /// # Errors
-    /// When another process has it open, when it is of another schema, or when the disk fails.
+    /// When another process has it open, when it is of another schema, when something was changed or cut since it was
+    /// written, or when the disk fails.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         std::fs::create_dir_all(path).map_err(|error| StoreError::Backend(error.into()))?;
-        let engine = Engine::open(&index_folder(path), options.cache_bytes, options.write_buffer_bytes)?;
+        let engine = Engine::open(path, options.engine())?;
+        private_files::tighten(path).map_err(|error| StoreError::Backend(error.into()))?;
         match meta::find_schema(&engine.view())? {
             Some(stored) if stored > SCHEMA => return Err(StoreError::NewerSchema { stored, known: SCHEMA }),
             Some(stored) if stored < SCHEMA => return Err(StoreError::OlderSchema { stored, known: SCHEMA }),
@@ -66,6 +81,14 @@ impl EmbeddedStore {
         let verified_contracts = EmbeddedVerifiedContracts::new(engine.clone(), Arc::clone(&places));
         let webhook_records = EmbeddedWebhookRecords::new(engine.clone())?;
         Ok(Self { engine, options, places, user_records, verified_contracts, webhook_records })
+    }
+
+    /// Brings a damaged data folder back to its last whole commit; None where nothing is damaged.
+    ///
+    /// # Errors
+    /// When it is damaged in a way that no commit can be told to be whole. Then it is left as it was.
+    pub fn repair(path: &Path, options: StoreOptions) -> Result<Option<Repair>, StoreError> {
+        engine::repair(path, &options.engine())
     }
 
     /// The chain that the data is of; None while nothing was indexed yet.
@@ -142,11 +165,6 @@ impl EmbeddedStore {
         self.engine.compact()?;
         Ok(self.engine.table_bytes())
     }
-}
-
-/// The engine owns a folder of its own, so that other things may stand beside it.
-fn index_folder(path: &Path) -> PathBuf {
-    path.join("index")
 }
 
 #[cfg(test)]

@@ -28,8 +28,23 @@ pub enum StoreError {
     InUse,
     #[error("damaged data: {0}")]
     Corrupt(&'static str),
+    /// What is read is not what was written.
+    #[error("damaged data: {found}")]
+    Damaged { found: String },
+    /// The disk or the system refuses, which may pass.
+    #[error("the disk cannot be used now: {reason}")]
+    Unavailable { reason: String },
     #[error("store unavailable")]
     Backend(#[source] BoxError),
+}
+
+impl StoreError {
+    /// Whether the same may succeed later without anybody changing the data: the disk has no space now, say, or another
+    /// process has the data now.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::InUse)
+    }
 }
 
 fn describe_tip(tip: Option<BlockNumber>) -> String {

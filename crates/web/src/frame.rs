@@ -74,6 +74,7 @@ impl WebState {
             status.tip.map_or_else(|| "nothing indexed yet".to_owned(), |tip| format!("block {}", grouped(tip.number)));
         let (well, words) = match &status.phase {
             SyncPhase::Halted { .. } => (false, format!("Halted at {at}: see /health")),
+            SyncPhase::Waiting { reason } => (false, format!("Waiting at {at}: {reason}")),
             _ if !status.node_reachable => (false, format!("The node does not answer; {at}")),
             _ if status.node_lag() > LATE => (false, format!("The node is behind; {at}")),
             _ if status.is_chain_quiet(Instant::now()) => (false, format!("No new block for a long time; {at}")),

@@ -21,6 +21,9 @@ pub struct Health {
     /// Whether the index is complete enough to serve: it has a block, is not halted, and is at most 10 blocks behind.
     pub ready: bool,
     pub phase: Phase,
+    /// Why the index waits, such as `no space left on device`; null in every other phase.
+    #[schema(required = true)]
+    pub waiting_for: Option<String>,
     /// The newest indexed block, or null.
     #[schema(required = true)]
     pub tip: Option<BlockTip>,
@@ -113,9 +116,8 @@ impl From<WebhookTotals> for WebhookFigures {
 pub enum HealthStatus {
     /// Ready, the node answers and has our newest blocks, blocks come as they usually do, and every task runs.
     Ok,
-    /// Still behind, without a node or with one that is more than 10 blocks behind the index, on a chain that has been
-    /// quiet for too long, without one of the tasks, or
-    /// with a node whose blocks are refused.
+    /// Still behind, waiting for the disk, without a node or with one that is more than 10 blocks behind the index, on a
+    /// chain that has been quiet for too long, without one of the tasks, or with a node whose blocks are refused.
     Degraded,
     /// Indexing stopped for a reason that a person must mend.
     Halted,
@@ -128,6 +130,8 @@ pub enum Phase {
     Starting,
     Backfilling,
     Following,
+    /// The index cannot be written now; it goes on by itself once it can be.
+    Waiting,
     Halted,
 }
 
@@ -151,6 +155,7 @@ impl Health {
         let is_well = ready && sync.node_reachable && sync.node_lag() <= READY_LAG && !chain_quiet;
         let status = match phase {
             Phase::Halted => HealthStatus::Halted,
+            Phase::Waiting => HealthStatus::Degraded,
             _ if is_well => HealthStatus::Ok,
             _ => HealthStatus::Degraded,
         };
@@ -159,6 +164,10 @@ impl Health {
             live: true,
             ready,
             phase,
+            waiting_for: match &sync.phase {
+                SyncPhase::Waiting { reason } => Some(reason.clone()),
+                _ => None,
+            },
             tip: sync.tip.map(|tip| BlockTip { number: tip.number, hash: tip.hash.into() }),
             tip_age: sync.tip_timestamp.map(|timestamp| since_1970.as_secs().saturating_sub(timestamp)),
             chain_quiet,
@@ -209,6 +218,7 @@ impl From<&SyncPhase> for Phase {
             SyncPhase::Starting => Self::Starting,
             SyncPhase::Backfilling => Self::Backfilling,
             SyncPhase::Following => Self::Following,
+            SyncPhase::Waiting { .. } => Self::Waiting,
             SyncPhase::Halted { .. } => Self::Halted,
         }
     }
@@ -305,6 +315,16 @@ mod tests {
     #[test]
     fn an_unknown_head_is_not_ready() {
         assert!(!health(&SyncStatus { node_head: None, ..following(100, 100) }).ready);
+    }
+
+    #[test]
+    fn an_index_that_waits_for_the_disk_says_why_and_stays_ready_while_it_is_fresh() {
+        let reason = "no space left on device".to_owned();
+        let waiting = |tip| SyncStatus { phase: SyncPhase::Waiting { reason: reason.clone() }, ..following(tip, 100) };
+        let fresh = health(&waiting(98));
+        assert_eq!((fresh.status, fresh.phase, fresh.ready), (HealthStatus::Degraded, Phase::Waiting, true));
+        assert_eq!(fresh.waiting_for.as_ref(), Some(&reason));
+        assert!(!health(&waiting(80)).ready);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What goes wrong around an explorer: nodes, disks, receivers and strangers. Nothing of it lasts.
 
+mod disk;
 mod lagging;
 mod lying_node;
 mod methods;

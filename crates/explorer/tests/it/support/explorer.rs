@@ -58,6 +58,8 @@ impl From<&Path> for DataFolder {
 /// How the explorer is to be started.
 #[derive(Debug)]
 pub(crate) struct Launch {
+    /// What starts the explorer, with its arguments; empty where the test does.
+    starter: Vec<String>,
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
     data: DataFolder,
@@ -91,6 +93,11 @@ impl TestExplorer {
     /// What it holds in memory, in megabytes.
     pub(crate) fn resident_megabytes(&self) -> u64 {
         self.process.resident_megabytes()
+    }
+
+    /// The number of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -147,6 +154,7 @@ impl Launch {
     /// With these arguments; the data folder is told through the environment.
     pub(crate) fn bare<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
+            starter: Vec::new(),
             arguments: arguments.into_iter().map(str::to_owned).collect(),
             variables: Vec::new(),
             data: DataFolder::new(),
@@ -169,6 +177,14 @@ impl Launch {
         self
     }
 
+    /// Lets a shell run a script first, in namespaces of its own if `unshare` has arguments; the process stays the same.
+    pub(crate) fn after_script(mut self, unshare: &[&str], script: &str) -> Self {
+        let namespaces = if unshare.is_empty() { Vec::new() } else { [&["unshare"], unshare].concat() };
+        let script = format!("{script}; exec \"$0\" \"$@\"");
+        self.starter = namespaces.into_iter().chain(["sh", "-c", &script]).map(str::to_owned).collect();
+        self
+    }
+
     /// Starts it and waits until it listens.
     pub(crate) async fn start(self) -> TestExplorer {
         let data = self.data.clone();
@@ -185,7 +201,9 @@ impl Launch {
     }
 
     pub(crate) fn spawn(self) -> Process {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
+        let mut words = self.starter.iter().map(String::as_str).chain([env!("CARGO_BIN_EXE_explorer")]);
+        let mut command = Command::new(words.next().unwrap());
+        command.args(words);
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EXPLORER_")) {
             command.env_remove(name);
         }

@@ -1,0 +1,93 @@
+//! The operator's way back from a damaged data folder.
+
+use std::fmt::Write;
+
+use anyhow::{Context, bail};
+use store::ChainReader;
+use store_embedded::{EmbeddedStore, LostRecords, Repair, StoreOptions};
+
+use crate::cli::RepairOptions;
+use crate::{config, logging, service};
+
+pub(crate) async fn run(options: RepairOptions) -> anyhow::Result<()> {
+    let data = config::data_folder(options.data)?;
+    if !data.is_dir() {
+        bail!("there is no data folder {}: give the right one with --data", data.display());
+    }
+    let repaired = EmbeddedStore::repair(&data, StoreOptions::default()).with_context(|| {
+        format!(
+            "{} cannot be repaired, and is as it was: put a copy of it back, or index in an empty folder with --data",
+            data.display()
+        )
+    })?;
+    let Some(repair) = repaired else {
+        logging::say(&format!("{} is not damaged.\n", data.display()));
+        return Ok(());
+    };
+    let store =
+        EmbeddedStore::open(&data, StoreOptions::default()).map_err(|error| service::explain_open(error, &data))?;
+    let tip = store.reader().find_tip().await?.map(|tip| tip.number);
+    logging::say(&report(&repair, tip));
+    Ok(())
+}
+
+fn report(repair: &Repair, tip: Option<u64>) -> String {
+    let Repair { found, last_commit, newest_known, lost, copies } = repair;
+    let mut text = format!("Damage: {found}.\nThe index is now as it was after commit {last_commit}.\n");
+    // Writing to a string cannot fail.
+    let _ = match newest_known.saturating_sub(*last_commit) {
+        0 => writeln!(text, "No later commit is known to have been there."),
+        1 => writeln!(text, "Commit {newest_known} was acknowledged later and is lost."),
+        count => writeln!(text, "{count} later commits, up to {newest_known}, are lost."),
+    };
+    let _ = match tip {
+        Some(tip) => writeln!(text, "Blocks above {tip} are fetched again."),
+        None => writeln!(text, "All blocks are fetched again."),
+    };
+    text.push_str(&describe(lost));
+    let _ = writeln!(
+        text,
+        "Other changes to API keys, webhooks, deliveries and verified contracts in the lost commits may be lost, too."
+    );
+    let _ = writeln!(text, "The files as they were: {}", copies.display());
+    text
+}
+
+fn describe(lost: &LostRecords) -> String {
+    let list = |ids: &std::collections::BTreeSet<u64>| ids.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let mut text = String::new();
+    for (name, ids) in [("API keys", &lost.api_keys), ("Webhooks", &lost.webhooks)] {
+        if !ids.is_empty() {
+            let _ = writeln!(text, "{name} that were written in the lost commits: {}", list(ids));
+        }
+    }
+    if !lost.verified.is_empty() {
+        let hex = |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let addresses: Vec<String> = lost.verified.iter().map(|address| format!("0x{}", hex(address))).collect();
+        let _ = writeln!(text, "Verified contracts that were written in the lost commits: {}", addresses.join(", "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_names_what_is_lost_and_what_is_fetched_again() {
+        let repair = Repair {
+            found: "the journal 0.jnl cannot be read at byte 77".to_owned(),
+            last_commit: 40,
+            newest_known: 45,
+            lost: LostRecords { api_keys: [3, 4].into(), webhooks: [9].into(), ..LostRecords::default() },
+            copies: "/data/before-repair-1".into(),
+        };
+        let text = report(&repair, Some(120));
+        for expected in
+            ["byte 77", "after commit 40", "5 later commits, up to 45", "above 120", "API keys that", "3, 4"]
+        {
+            assert!(text.contains(expected), "{expected}: {text}");
+        }
+        assert!(report(&repair, None).contains("All blocks"));
+    }
+}

@@ -1,0 +1,154 @@
+//! A disk that is full, and one that gives back other bytes than it was given.
+
+use std::{
+    fs,
+    io::Write as _,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use alloy_signer_local::PrivateKeySigner;
+
+use crate::support::{DevNode, Launch, TestExplorer, ask_node, eventually, key_request::KeyRequest, walk};
+
+/// Arguments of `unshare` with which this system lets us mount a file system of our own; None where it does not.
+fn may_mount() -> Option<&'static [&'static str]> {
+    let ways: [&[&str]; 2] = [&["-m"], &["-rm"]];
+    ways.into_iter().find(|way| {
+        let tried = Command::new("unshare").args(*way).args(["sh", "-c", "mount -t tmpfs tmpfs /mnt"]).output();
+        tried.is_ok_and(|output| output.status.success())
+    })
+}
+
+/// Takes all the space that is left, and gives the file that holds it.
+fn fill(folder: &Path) -> PathBuf {
+    let path = folder.join("filler");
+    let mut file = fs::File::create(&path).unwrap();
+    for bytes in [1 << 20, 1 << 12] {
+        let chunk = vec![1; bytes];
+        while file.write_all(&chunk).is_ok() {}
+    }
+    path
+}
+
+async fn waiting_for(explorer: &TestExplorer) -> Option<String> {
+    let health = explorer.json("/health").await;
+    assert_eq!(health["live"], true);
+    health["waitingFor"].as_str().map(str::to_owned)
+}
+
+#[tokio::test]
+async fn a_full_disk_is_waited_for_while_reading_goes_on() {
+    let Some(unshare) = may_mount() else {
+        println!("not run: this system lets us mount nothing");
+        return;
+    };
+    let (node, mut traffic) = DevNode::with_traffic(60).await;
+    let mount = "mount -t tmpfs -o size=48m tmpfs \"$EXPLORER_DATA\"";
+    let explorer = Launch::run(&node.url()).after_script(unshare, mount).start().await;
+    node.wait_for(&explorer).await;
+    let tip = explorer.json("/health").await["tip"].clone();
+
+    // The mount is there for that process alone.
+    let data = explorer.data().path();
+    let seen = PathBuf::from(format!("/proc/{}/root{}", explorer.id(), data.display()));
+    let filler = fill(&seen);
+    let reason = eventually("the index to wait", async || {
+        traffic.step().unwrap();
+        node.chain.mine(None);
+        waiting_for(&explorer).await
+    })
+    .await;
+    assert_eq!(reason, "no space left on device");
+    let health = explorer.json("/health").await;
+    assert_eq!((&health["status"], &health["phase"]), (&"degraded".into(), &"waiting".into()), "{health}");
+    assert_eq!(explorer.get("/health/live").await.status, 200);
+    explorer.wait_for_log("no space left on device").await;
+    let blocks = explorer.json("/api/v1/blocks?limit=1").await;
+    assert!(blocks["blocks"][0]["number"].as_u64() >= tip["number"].as_u64(), "{blocks}");
+
+    fs::remove_file(filler).unwrap();
+    node.wait_for(&explorer).await;
+    assert_eq!(waiting_for(&explorer).await, None);
+    let expected = ask_node(&node.rpc, 0, []).await;
+    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+}
+
+fn journal_of(data: &Path) -> PathBuf {
+    let files = fs::read_dir(data.join("index")).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "jnl")).max().unwrap()
+}
+
+fn flip_in_the_middle(path: &Path) {
+    let mut bytes = fs::read(path).unwrap();
+    let used = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[used / 2] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+#[tokio::test]
+async fn a_flipped_bit_before_an_acknowledged_key_is_refused_until_it_is_repaired() {
+    let (node, _) = DevNode::with_traffic(120).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    KeyRequest::by(&PrivateKeySigner::random()).key(explorer.client()).await;
+    let data = explorer.kill();
+    flip_in_the_middle(&journal_of(data.path()));
+
+    let (status, said) = Launch::run(&node.url()).on(&data).refused().await;
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("is damaged") && said.contains("explorer repair"), "{said}");
+
+    let mut repair = Launch::bare(["repair"]).on(&data).spawn();
+    assert!(repair.ended().await.success(), "{}", repair.stderr());
+    let said = repair.stdout();
+    assert!(said.contains("API keys that were written in the lost commits: 1"), "{said}");
+    assert!(said.contains("are fetched again") && said.contains("before-repair-"), "{said}");
+
+    let explorer = TestExplorer::start_on(&node.url(), &data).await;
+    node.wait_for(&explorer).await;
+    let expected = ask_node(&node.rpc, 0, []).await;
+    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+}
+
+#[tokio::test]
+async fn a_flipped_bit_among_blocks_alone_costs_those_blocks_and_they_are_fetched_again() {
+    let (node, _) = DevNode::with_traffic(120).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    let data = explorer.kill();
+    flip_in_the_middle(&journal_of(data.path()));
+    let explorer = TestExplorer::start_on(&node.url(), &data).await;
+    explorer.wait_for_log("unfinished commit").await;
+    node.wait_for(&explorer).await;
+    let expected = ask_node(&node.rpc, 0, []).await;
+    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+}
+
+#[tokio::test]
+async fn files_of_the_data_folder_are_for_its_owner_alone() {
+    let node = DevNode::start().await;
+    let explorer = Launch::run(&node.url()).after_script(&[], "umask 022").start().await;
+    node.wait_for(&explorer).await;
+    assert_eq!(open_to_others(explorer.data().path()), Vec::<PathBuf>::new());
+
+    let (_, data) = explorer.stop().await;
+    for path in [data.path().to_owned(), data.path().join("index"), journal_of(data.path())] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let explorer = TestExplorer::start_on(&node.url(), &data).await;
+    assert_eq!(open_to_others(explorer.data().path()), Vec::<PathBuf>::new(), "an older folder is tightened");
+}
+
+fn open_to_others(path: &Path) -> Vec<PathBuf> {
+    let metadata = fs::symlink_metadata(path).unwrap();
+    let mut found = Vec::new();
+    if metadata.permissions().mode() & 0o077 != 0 {
+        found.push(path.to_owned());
+    }
+    if metadata.is_dir() {
+        found.extend(fs::read_dir(path).unwrap().flat_map(|entry| open_to_others(&entry.unwrap().path())));
+    }
+    found
+}

@@ -1,0 +1,40 @@
+use fjall::KeyspaceCreateOptions;
+use fjall::config::BlockSizePolicy;
+
+const LIST_BLOCK_BYTES: u32 = 16 << 10;
+
+/// Tables that are written in the same manner share a keyspace: each commit touches all of them, so none sits idle and
+/// pins old journals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Ascending keys, never overwritten.
+    Dense,
+    /// Keys in no order, never overwritten.
+    Lookup,
+    /// Lists: the ends are overwritten, the rest is not.
+    Lists,
+    /// Little, and overwritten all the time.
+    State,
+}
+
+impl Group {
+    pub(crate) const ALL: [Self; 4] = [Self::Dense, Self::Lookup, Self::Lists, Self::State];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Dense => "dense",
+            Self::Lookup => "lookup",
+            Self::Lists => "lists",
+            Self::State => "state",
+        }
+    }
+
+    pub(super) fn options(self, write_buffer_bytes: u64) -> KeyspaceCreateOptions {
+        let options = KeyspaceCreateOptions::default().max_memtable_size(write_buffer_bytes);
+        match self {
+            // Chunks of long lists are a kilobyte and more, and are read in runs.
+            Self::Lists => options.data_block_size_policy(BlockSizePolicy::all(LIST_BLOCK_BYTES)),
+            Self::Dense | Self::Lookup | Self::State => options,
+        }
+    }
+}

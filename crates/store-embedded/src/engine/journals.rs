@@ -1,0 +1,168 @@
+//! The journals of an index together: whole, in order, without a gap, and not shorter than what was acknowledged.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use store::StoreError;
+
+use super::failure::of_io;
+use super::journal::{Frame, Order, Scan, frames_behind, scan};
+use super::mark::sync_folder;
+
+/// What the journals hold.
+#[derive(Debug)]
+pub(super) struct Journals {
+    /// The number of the last whole commit in them; None where there is none.
+    pub(super) last: Option<u64>,
+    /// The first place that cannot be read.
+    pub(super) damage: Option<Damage>,
+    /// The journal that the engine would go on writing.
+    active: Option<Scan>,
+}
+
+#[derive(Debug)]
+pub(super) struct Damage {
+    pub(super) path: PathBuf,
+    /// Offset of the first byte that belongs to no whole commit.
+    pub(super) offset: u64,
+    /// Journals that were begun later.
+    pub(super) later: Vec<PathBuf>,
+    /// Whole commits behind it, and the keys of their rows.
+    pub(super) behind: Vec<Frame>,
+    pub(super) keys_behind: Vec<Vec<u8>>,
+    /// Whether the journal was still being written: only there can a crash leave half a commit.
+    is_active: bool,
+}
+
+impl Damage {
+    /// A crash leaves half a commit at the end of the newest journal, and a loss of power perhaps a gap among the last
+    /// ones. Neither touches what was acknowledged as durable: whatever does is damage.
+    fn is_crash(&self, last: Option<u64>, durable: u64) -> bool {
+        let none_lost = match last {
+            Some(last) => last >= durable,
+            None => !self.behind.iter().any(|frame| frame.commit.is_none_or(|commit| commit <= durable)),
+        };
+        self.is_active && none_lost
+    }
+
+    pub(super) fn describe(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        format!("the journal {name} cannot be read at byte {}", self.offset)
+    }
+}
+
+/// Reads all journals of an index.
+pub(super) fn read(index: &Path) -> Result<Journals, StoreError> {
+    let files = list(index)?;
+    let mut order = Order::default();
+    let mut active = None;
+    for (place, (id, path)) in files.iter().enumerate() {
+        let is_active = place + 1 == files.len();
+        let follows =
+            place.checked_sub(1).and_then(|before| files.get(before)).is_none_or(|(before, _)| before + 1 == *id);
+        let scan = if follows { Some(scan(path, &mut order).map_err(of_io)?) } else { None };
+        // The engine seals a journal once it holds many commits, so an empty one has lost them.
+        let whole = scan.as_ref().is_some_and(|scan| scan.is_clean && (is_active || scan.frames > 0));
+        if !whole {
+            let offset = scan.map_or(0, |scan| scan.end);
+            let mut keys_behind = Vec::new();
+            let mut behind = frames_behind(path, offset, |key| keys_behind.push(key)).map_err(of_io)?;
+            let later: Vec<PathBuf> = files.iter().skip(place + 1).map(|(_, path)| path.clone()).collect();
+            for path in &later {
+                behind.extend(frames_behind(path, 0, |key| keys_behind.push(key)).map_err(of_io)?);
+            }
+            let damage = Damage { path: path.clone(), offset, later, behind, keys_behind, is_active };
+            return Ok(Journals { last: order.commit, damage: Some(damage), active: None });
+        }
+        active = scan;
+    }
+    Ok(Journals { last: order.commit, damage: None, active })
+}
+
+/// Makes the journals ready for the engine: cuts off what a crash left at their end, and refuses anything else.
+pub(super) fn prepare(index: &Path, durable: u64) -> Result<Option<u64>, StoreError> {
+    let journals = read(index)?;
+    let Some(damage) = journals.damage else {
+        return match journals.last {
+            Some(last) if last < durable => Err(StoreError::Damaged { found: describe_cut(last, durable) }),
+            last => Ok(last),
+        };
+    };
+    if !damage.is_crash(journals.last, durable) {
+        return Err(StoreError::Damaged { found: damage.describe() });
+    }
+    tracing::warn!(
+        journal = %damage.path.display(),
+        offset = damage.offset,
+        unfinished_commits = damage.behind.len() + 1,
+        "a crash left an unfinished commit at the end of the journal: it is dropped"
+    );
+    cut(&damage.path, damage.offset).map_err(of_io)?;
+    Ok(journals.last)
+}
+
+pub(super) fn describe_cut(last: u64, durable: u64) -> String {
+    format!("the index ends with commit {last}, but commit {durable} was acknowledged")
+}
+
+/// Leaves the commits up to this one, in a newly written file: after a failed sync nobody knows which of the old one's
+/// pages are on the disk.
+pub(super) fn rewrite_up_to(index: &Path, commit: u64) -> Result<(), StoreError> {
+    let journals = read(index)?;
+    let (path, end) = match (&journals.damage, &journals.active) {
+        (Some(damage), _) if damage.is_active => (&damage.path, damage.offset),
+        (None, Some(active)) => (&active.path, active.end),
+        (None, None) => return Ok(()),
+        (Some(damage), _) => return Err(StoreError::Damaged { found: damage.describe() }),
+    };
+    let end = if journals.last.is_some_and(|last| last > commit) { end_of(path, commit)? } else { end };
+    write_again(path, end).map_err(of_io)
+}
+
+/// Offset of the first byte behind a commit in its journal; the beginning where all that is in it comes later.
+fn end_of(path: &Path, commit: u64) -> Result<u64, StoreError> {
+    let frames = frames_behind(path, 0, |_| ()).map_err(of_io)?;
+    let kept = frames.iter().take_while(|frame| frame.commit.is_none_or(|number| number <= commit));
+    Ok(kept.last().map_or(0, |frame| frame.end))
+}
+
+fn write_again(path: &Path, bytes: u64) -> io::Result<()> {
+    let unfinished = path.with_extension("jnl.new");
+    let mut file = File::create(&unfinished)?;
+    let copied = io::copy(&mut File::open(path)?.take(bytes), &mut file).and_then(|_| file.sync_all());
+    if let Err(error) = copied {
+        // It takes space that may be what is missing.
+        let _ = fs::remove_file(&unfinished);
+        return Err(error);
+    }
+    fs::rename(&unfinished, path)?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Drops what stands behind this offset, for good.
+pub(super) fn cut(path: &Path, offset: u64) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    file.set_len(offset)?;
+    file.sync_all()
+}
+
+/// All journals, the oldest first.
+pub(super) fn list(index: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
+    let entries = match fs::read_dir(index) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(of_io(error)),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(of_io)?.path();
+        if path.extension().is_some_and(|extension| extension == "jnl") {
+            let id = path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok());
+            let id = id.ok_or_else(|| StoreError::Damaged { found: format!("{} is no journal", path.display()) })?;
+            files.push((id, path));
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
+}

@@ -1,0 +1,116 @@
+//! Checks the files that tell the engine which tables there are. The engine writes a checksum of them and never compares
+//! it; where such a file is missing, it takes the keyspace for a new one and deletes its tables.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use store::StoreError;
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::failure::of_io;
+use super::group::Group;
+
+/// Whether the index has been opened successfully before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Age {
+    New,
+    Used,
+}
+
+fn damaged(found: String) -> StoreError {
+    StoreError::Damaged { found }
+}
+
+/// Refuses an index that the engine would misread or delete.
+pub(super) fn check(index: &Path, age: Age) -> Result<(), StoreError> {
+    let folders = keyspace_folders(index).map_err(of_io)?;
+    // One more: the engine's own, with the names of the others.
+    if age == Age::Used && folders.len() < Group::ALL.len() + 1 {
+        return Err(damaged(format!("{} of the index's {} folders are missing", 5 - folders.len(), 5)));
+    }
+    for folder in folders {
+        check_keyspace(&folder, age)?;
+    }
+    Ok(())
+}
+
+fn check_keyspace(folder: &Path, age: Age) -> Result<(), StoreError> {
+    let current = match fs::read(folder.join("current")) {
+        Ok(current) => current,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A crash between the making of a folder and its first version leaves this, with nothing in it.
+            return if age == Age::New && !has_tables(folder).map_err(of_io)? {
+                Ok(())
+            } else {
+                Err(damaged(format!("{} is missing", folder.join("current").display())))
+            };
+        }
+        Err(error) => return Err(of_io(error)),
+    };
+    let parsed = parse_current(&current);
+    let (version, checksum) =
+        parsed.ok_or_else(|| damaged(format!("{} cannot be read", folder.join("current").display())))?;
+    let path = folder.join(format!("v{version}"));
+    let bytes = fs::read(&path).map_err(|error| damaged(format!("{}: {error}", path.display())))?;
+    if xxh3_128(&bytes) != checksum {
+        return Err(damaged(format!("{} does not have the checksum that it was written with", path.display())));
+    }
+    Ok(())
+}
+
+/// `version: u64, checksum: u128, 0`.
+fn parse_current(bytes: &[u8]) -> Option<(u64, u128)> {
+    let (version, rest) = bytes.split_first_chunk()?;
+    let (checksum, kind) = rest.split_first_chunk()?;
+    (kind == [0]).then_some((u64::from_le_bytes(*version), u128::from_le_bytes(*checksum)))
+}
+
+fn has_tables(folder: &Path) -> io::Result<bool> {
+    match fs::read_dir(folder.join("tables")) {
+        Ok(mut tables) => Ok(tables.next().is_some()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn keyspace_folders(index: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(index.join("keyspaces")) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut folders = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            folders.push(entry.path());
+        }
+    }
+    Ok(folders)
+}
+
+/// Whether an index was begun but never finished being made, so that nothing can be in it: the engine writes the file
+/// `version` last, and refuses what it finds without it.
+pub(super) fn is_unfinished(index: &Path) -> io::Result<bool> {
+    if !index.is_dir() || index.join("version").exists() {
+        return Ok(false);
+    }
+    Ok(keyspace_folders(index)?.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_current_is_read_as_a_whole_or_not_at_all() {
+        let mut bytes = 9_u64.to_le_bytes().to_vec();
+        bytes.extend(77_u128.to_le_bytes());
+        assert_eq!(parse_current(&bytes), None);
+        bytes.push(0);
+        assert_eq!(parse_current(&bytes), Some((9, 77)));
+        bytes.push(0);
+        assert_eq!(parse_current(&bytes), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! The engine, open on an index that has been checked.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use fjall::{Database, Keyspace, PersistMode, Readable, Snapshot};
+use store::StoreError;
+
+use super::failure::{of_io, store_error};
+use super::group::Group;
+use super::manifest::{self, Age};
+use super::{commit_row, journals, mark};
+
+/// Journals above this size are flushed, so that reopening after a crash has little to replay. The engine goes no lower.
+const JOURNAL_BYTES: u64 = 64 << 20;
+/// Descriptors that are not those of cached tables: journals, tables being written or merged, folders being synced.
+const WORKING_DESCRIPTORS: usize = 124;
+/// The engine accepts no fewer cached tables.
+const FEWEST_CACHED: usize = 10;
+
+/// How the engine is to be opened.
+#[derive(Debug, Clone)]
+pub(crate) struct EngineOptions {
+    pub(crate) cache_bytes: u64,
+    pub(crate) write_buffer_bytes: u64,
+    /// File descriptors that the engine may have open.
+    pub(crate) descriptors: usize,
+}
+
+/// The engine owns a folder of its own, so that other things may stand beside it.
+pub(super) fn index_folder(data: &Path) -> PathBuf {
+    data.join("index")
+}
+
+pub(super) struct Opened {
+    pub(super) db: Database,
+    pub(super) groups: [Keyspace; Group::ALL.len()],
+}
+
+impl Opened {
+    /// Checks an index and opens it, or makes a new one. Also gives the number of its last commit.
+    pub(super) fn open(data: &Path, options: &EngineOptions) -> Result<(Self, u64), StoreError> {
+        let index = index_folder(data);
+        let lock = lock(&index)?;
+        let durable = mark::read(data)?;
+        check(&index, durable)?;
+        let last = journals::prepare(&index, durable.unwrap_or(0))?;
+        // The engine takes the same lock.
+        drop(lock);
+        let opened = Self::start(&index, options)?;
+        let number = opened.last_commit()?;
+        if last.is_some_and(|last| last != number) || number < durable.unwrap_or(0) {
+            let durable = durable.unwrap_or(0).max(last.unwrap_or(0));
+            return Err(StoreError::Damaged { found: journals::describe_cut(number, durable) });
+        }
+        Ok((opened, number))
+    }
+
+    /// Starts the engine. It panics on some damage that it finds.
+    pub(super) fn start(index: &Path, options: &EngineOptions) -> Result<Self, StoreError> {
+        let cached = options.descriptors.saturating_sub(WORKING_DESCRIPTORS).max(FEWEST_CACHED);
+        let start = || {
+            let builder = Database::builder(index).cache_size(options.cache_bytes).max_cached_files(Some(cached));
+            let db = builder.max_journaling_size(JOURNAL_BYTES).open()?;
+            let open = |group: Group| db.keyspace(group.name(), || group.options(options.write_buffer_bytes));
+            let groups = [open(Group::Dense)?, open(Group::Lookup)?, open(Group::Lists)?, open(Group::State)?];
+            Ok(Self { db, groups })
+        };
+        match catch_unwind(AssertUnwindSafe(start)) {
+            Ok(started) => started.map_err(store_error),
+            Err(_) => Err(StoreError::Damaged { found: "the index cannot be opened".to_owned() }),
+        }
+    }
+
+    /// The number of the last commit, which all keyspaces must agree on; 0 before the first one.
+    pub(super) fn last_commit(&self) -> Result<u64, StoreError> {
+        let snapshot = self.db.snapshot();
+        let mut numbers = Vec::new();
+        for keyspace in &self.groups {
+            let row = snapshot.get(keyspace, commit_row::key()).map_err(store_error)?;
+            numbers.push(row.and_then(|row| commit_row::number(commit_row::key(), &row)).unwrap_or(0));
+        }
+        match numbers[..] {
+            [number, ..] if numbers.iter().all(|other| *other == number) => Ok(number),
+            _ => {
+                Err(StoreError::Damaged { found: format!("parts of the index end at different commits: {numbers:?}") })
+            }
+        }
+    }
+
+    pub(super) fn keyspace(&self, group: Group) -> &Keyspace {
+        &self.groups[group as usize]
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        self.db.snapshot()
+    }
+
+    /// Fails where the engine has stopped writing after a failure in one of its own threads.
+    pub(super) fn check_writable(&self) -> Result<(), StoreError> {
+        self.db.persist(PersistMode::Buffer).map_err(store_error)
+    }
+}
+
+/// Refuses what the engine would misread; clears away what it would never accept and nothing was ever written to.
+fn check(index: &Path, durable: Option<u64>) -> Result<(), StoreError> {
+    let age = if durable.is_some() { Age::Used } else { Age::New };
+    if age == Age::New && manifest::is_unfinished(index).map_err(of_io)? && journals::read(index)?.last.is_none() {
+        return std::fs::remove_dir_all(index).map_err(of_io);
+    }
+    if age == Age::Used && !index.join("version").exists() {
+        return Err(StoreError::Damaged { found: format!("{} is missing", index.join("version").display()) });
+    }
+    manifest::check(index, age)
+}
+
+/// Held while the files are looked at, so that nobody writes to them meanwhile.
+pub(super) fn lock(index: &Path) -> Result<Option<File>, StoreError> {
+    let file = match OpenOptions::new().read(true).write(true).open(index.join("lock")) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(of_io(error)),
+    };
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Err(StoreError::InUse),
+        Err(TryLockError::Error(error)) => Err(of_io(error)),
+    }
+}

@@ -1,0 +1,123 @@
+//! Brings a damaged index back to its last whole commit, and tells what that costs.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use store::StoreError;
+
+use super::failure::of_io;
+use super::journals::{self, Journals};
+use super::manifest;
+use super::mark::{self, Mark, sync_folder};
+use super::opened::{EngineOptions, Opened, index_folder, lock};
+use crate::keys::{Table, number_in_key};
+
+/// What a repair did.
+#[derive(Debug)]
+pub struct Repair {
+    /// Why the index could not be opened.
+    pub found: String,
+    /// The index is now as it was after this commit.
+    pub last_commit: u64,
+    /// The newest commit that is known to have been there.
+    pub newest_known: u64,
+    pub lost: LostRecords,
+    /// Where the files are that were changed or removed.
+    pub copies: PathBuf,
+}
+
+/// Users' records that dropped commits had written, as far as they can still be read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct LostRecords {
+    pub api_keys: BTreeSet<u64>,
+    pub webhooks: BTreeSet<u64>,
+    /// Addresses of verified contracts.
+    pub verified: BTreeSet<Vec<u8>>,
+}
+
+impl LostRecords {
+    fn note(&mut self, row_key: &[u8]) {
+        let Some((mark, key)) = row_key.split_first() else { return };
+        match Table::from_mark(*mark) {
+            Some(Table::ApiKey) => _ = self.api_keys.insert(number_in_key(key, 0)),
+            Some(Table::Webhook) => _ = self.webhooks.insert(number_in_key(key, 0)),
+            Some(Table::Verified) => _ = self.verified.insert(key.to_vec()),
+            _ => {}
+        }
+    }
+}
+
+/// Drops everything from the first unreadable commit on; None where nothing is damaged. The changed files are copied
+/// first. What cannot be brought to one commit is left as it was.
+pub(crate) fn repair(data: &Path, options: &EngineOptions) -> Result<Option<Repair>, StoreError> {
+    let index = index_folder(data);
+    let found = match Opened::open(data, options) {
+        Ok(_) => return Ok(None),
+        Err(StoreError::Damaged { found }) => found,
+        Err(other) => return Err(other),
+    };
+    let lock = lock(&index)?;
+    manifest::check(&index, manifest::Age::Used)?;
+    let journals = journals::read(&index)?;
+    // An unreadable file tells nothing; the commits themselves are checked below.
+    let durable = mark::read(data).unwrap_or(None);
+    let copies = copy_away(data, &index).map_err(of_io)?;
+    let lost = lost_records(&journals);
+    if let Some(damage) = &journals.damage {
+        journals::cut(&damage.path, damage.offset).map_err(of_io)?;
+        for path in &damage.later {
+            fs::remove_file(path).map_err(of_io)?;
+        }
+    }
+    drop(lock);
+    let last_commit = match Opened::start(&index, options).and_then(|opened| opened.last_commit()) {
+        Ok(number) if journals.last.is_none_or(|last| last == number) => number,
+        outcome => {
+            put_back(data, &index, &copies).map_err(of_io)?;
+            return Err(outcome.err().unwrap_or(StoreError::Damaged { found }));
+        }
+    };
+    Mark::create(data, last_commit).map_err(of_io)?;
+    let behind = journals.damage.iter().flat_map(|damage| &damage.behind).filter_map(|frame| frame.commit).max();
+    let newest_known = last_commit.max(durable.unwrap_or(0)).max(behind.unwrap_or(0));
+    Ok(Some(Repair { found, last_commit, newest_known, lost, copies }))
+}
+
+fn lost_records(journals: &Journals) -> LostRecords {
+    let mut lost = LostRecords::default();
+    for key in journals.damage.iter().flat_map(|damage| &damage.keys_behind) {
+        lost.note(key);
+    }
+    lost
+}
+
+fn copy_away(data: &Path, index: &Path) -> io::Result<PathBuf> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let copies = data.join(format!("before-repair-{now}"));
+    fs::create_dir(&copies)?;
+    for (_, path) in journals::list(index).map_err(io::Error::other)? {
+        if let Some(name) = path.file_name() {
+            fs::copy(&path, copies.join(name))?;
+        }
+    }
+    let mark = mark::path(data);
+    if let (true, Some(name)) = (mark.exists(), mark.file_name()) {
+        fs::copy(&mark, copies.join(name))?;
+    }
+    sync_folder(&copies)?;
+    Ok(copies)
+}
+
+fn put_back(data: &Path, index: &Path, copies: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(copies)? {
+        let from = entry?.path();
+        let is_journal = from.extension().is_some_and(|extension| extension == "jnl");
+        if let Some(name) = from.file_name() {
+            fs::copy(&from, if is_journal { index.join(name) } else { data.join(name) })?;
+        }
+    }
+    fs::remove_dir_all(copies)
+}

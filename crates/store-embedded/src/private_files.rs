@@ -1,0 +1,60 @@
+//! Files in a data folder are for its owner alone: the index holds what users leave, and beside it lies the key of their
+//! webhooks' secrets.
+
+use std::io;
+use std::path::Path;
+
+/// Takes every right of other users away from a folder and what is in it. A file whose owner is another user is left as it
+/// is, with a warning.
+#[cfg(unix)]
+pub(crate) fn tighten(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+
+    const OTHERS: u32 = 0o077;
+
+    let metadata = std::fs::symlink_metadata(folder)?;
+    // A link's target is not part of the folder.
+    if metadata.is_symlink() {
+        return Ok(());
+    }
+    let mut permissions = metadata.permissions();
+    if permissions.mode() & OTHERS != 0 {
+        permissions.set_mode(permissions.mode() & !OTHERS);
+        if let Err(error) = std::fs::set_permissions(folder, permissions) {
+            tracing::warn!(path = %folder.display(), %error, "other users may read a file of the data folder");
+        }
+    }
+    if metadata.is_dir() {
+        for entry in std::fs::read_dir(folder)? {
+            tighten(&entry?.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn tighten(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn others_lose_their_rights_and_the_owner_keeps_all() {
+        let data = tempfile::tempdir().unwrap();
+        let (folder, file) = (data.path().join("index"), data.path().join("index/0.jnl"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(&file, "row").unwrap();
+        for (path, mode) in [(data.path(), 0o755), (&folder, 0o775), (&file, 0o744)] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        tighten(data.path()).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(data.path()), mode(&folder), mode(&file)), (0o700, 0o700, 0o700));
+    }
+}

@@ -1,0 +1,92 @@
+//! Bits that flip and files that are cut. Whatever happens to the files of a folder that was not closed, what is read from
+//! it afterwards is what was written, or nothing is read: never something else.
+
+// All of this is test code, also where clippy cannot tell.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod image;
+mod repair;
+mod scene;
+mod spoil;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use store::StoreError;
+use store_embedded::EmbeddedStore;
+
+use crate::image::Image;
+use crate::scene::{Scene, options};
+use crate::spoil::spoil_one;
+
+/// More in the environment: `EXPLORER_DAMAGE_SEEDS=1000`.
+const SEEDS: u64 = 240;
+const THREADS: u64 = 4;
+
+/// How a spoilt folder was met, where the answer is not wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// Everything acknowledged is there, and indexing goes on.
+    Right,
+    RefusedAtOpen,
+    /// An error was reported while reading or writing.
+    Reported,
+}
+
+fn meet(scene: &Scene, image: &Image, seed: u64) -> (Outcome, String) {
+    let folder = tempfile::tempdir().unwrap();
+    image.write_to(folder.path());
+    let mut rng = StdRng::seed_from_u64(seed);
+    let what = spoil_one(&mut rng, image, folder.path());
+    let store = match EmbeddedStore::open(folder.path(), options()) {
+        Ok(store) => store,
+        // Everything else would be an accident, not a judgement.
+        Err(StoreError::Damaged { .. }) => return (Outcome::RefusedAtOpen, what),
+        Err(other) => panic!("{what}: {other:?}"),
+    };
+    match scene.check(&store, &what) {
+        Ok(()) => (Outcome::Right, what),
+        Err(_) => (Outcome::Reported, what),
+    }
+}
+
+#[test]
+fn a_damaged_folder_gives_right_answers_or_none() {
+    let (scene, image) = Scene::play();
+    let seeds = std::env::var("EXPLORER_DAMAGE_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
+    let counts = [const { AtomicU64::new(0) }; 3];
+    let (next, wrong) = (AtomicU64::new(0), std::sync::Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds {
+                        return;
+                    }
+                    match catch_unwind(AssertUnwindSafe(|| meet(&scene, &image, seed))) {
+                        Ok((outcome, _)) => _ = counts[outcome as usize].fetch_add(1, Ordering::Relaxed),
+                        Err(_) => wrong.lock().unwrap().push(seed),
+                    }
+                }
+            });
+        }
+    });
+    let [right, refused, reported] = counts.map(AtomicU64::into_inner);
+    let wrong = wrong.into_inner().unwrap();
+    println!("{seeds} damaged folders: {right} right, {refused} refused, {reported} reported while in use");
+    assert!(wrong.is_empty(), "{} of {seeds} wrong, such as seeds {:?}", wrong.len(), &wrong[..wrong.len().min(10)]);
+    assert!(right > 0 && refused > 0, "damage of both kinds was done");
+}
+
+#[test]
+fn an_undamaged_folder_that_was_not_closed_is_complete() {
+    let (scene, image) = Scene::play();
+    let folder = tempfile::tempdir().unwrap();
+    image.write_to(folder.path());
+    let store = EmbeddedStore::open(folder.path(), options()).unwrap();
+    assert_eq!(scene.tip_of(&store), scene.last_tip());
+    scene.check(&store, "nothing").unwrap();
+}
