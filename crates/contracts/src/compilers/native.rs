@@ -47,8 +47,7 @@ pub(super) async fn compile(
     let nowhere = config.folder.join("nowhere");
     tokio::fs::create_dir_all(&nowhere).await?;
     // Somewhat later than we end it ourselves.
-    let bounds =
-        Bounds { cpu: config.time_limit + Duration::from_secs(5), address_space: Some(config.memory_limit) };
+    let bounds = Bounds { cpu: config.time_limit + Duration::from_secs(5), address_space: Some(config.memory_limit) };
     let (mut process, mut stdin, stdout) = Process::start(program, &arguments, bounds, &nowhere).await?;
     let id = process.id();
     let run = async {
