@@ -73,7 +73,8 @@ impl WebState {
         }
         let mut found = None;
         if self.can_any_route(address, behind).await? {
-            let asked = self.details.ask_node(self.calls.find_diamond(address, CallBlock::Latest)).await;
+            // Boxed, as many questions to the node are made inside of it: the stack of a worker is not for all of them.
+            let asked = self.details.ask_node(Box::pin(self.calls.find_diamond(address, CallBlock::Latest))).await;
             let Some(Ok(diamond)) = asked else { return Ok(None) };
             found = diamond.map(|diamond| Arc::new(KnownDiamond::new(diamond)));
         }

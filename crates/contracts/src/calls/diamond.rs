@@ -71,10 +71,10 @@ impl ContractCalls {
     /// The diamond that a contract says it is, with every function of a verified facet that both its list and the
     /// loupe's answer for the single selector route there.
     pub async fn find_diamond(&self, address: Address, at: CallBlock) -> Result<Option<Diamond>, CallError> {
-        let Some(mut diamond) = self.list_facets(address, at).await? else { return Ok(None) };
+        let Some(mut diamond) = Box::pin(self.list_facets(address, at)).await? else { return Ok(None) };
         let claims: Vec<(Selector, Address)> =
             diamond.functions().map(|(function, facet)| (function.selector().0, facet)).take(MAX_CONFIRMED).collect();
-        let confirmed = loupe::confirm(&self.node, address, &claims, at).await?;
+        let confirmed = Box::pin(loupe::confirm(&self.node, address, &claims, at)).await?;
         diamond.retain(|function| confirmed.contains(&function.selector().0));
         Ok(Some(diamond))
     }
@@ -87,11 +87,11 @@ impl ContractCalls {
         is_meant: impl Fn(&Function) -> bool,
         at: CallBlock,
     ) -> Result<Option<Diamond>, CallError> {
-        let Some(mut diamond) = self.list_facets(address, at).await? else { return Ok(None) };
+        let Some(mut diamond) = Box::pin(self.list_facets(address, at)).await? else { return Ok(None) };
         let meant = diamond.functions().filter(|(function, _)| is_meant(function));
         let claims: Vec<(Selector, Address)> =
             meant.map(|(function, facet)| (function.selector().0, facet)).take(MAX_CONFIRMED).collect();
-        let confirmed = loupe::confirm(&self.node, address, &claims, at).await?;
+        let confirmed = Box::pin(loupe::confirm(&self.node, address, &claims, at)).await?;
         diamond.retain(|function| !is_meant(function) || confirmed.contains(&function.selector().0));
         Ok(Some(diamond))
     }

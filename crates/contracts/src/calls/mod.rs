@@ -106,7 +106,7 @@ impl ContractCalls {
         // Before what a slot names: some diamonds put a placeholder there.
         if chain.can_route() {
             let wanted = function::Wanted::new(call.function);
-            let diamond = self.find_diamond_for(call.address, |one| wanted.can_mean(one), call.at).await?;
+            let diamond = Box::pin(self.find_diamond_for(call.address, |one| wanted.can_mean(one), call.at)).await?;
             interfaces.extend(diamond.and_then(|diamond| diamond.interface()));
         }
         for (address, code) in &chain.behind {
@@ -140,7 +140,7 @@ impl ContractCalls {
     pub async fn find_delegation(&self, address: Address) -> Result<Delegation, CallError> {
         let chain = self.chain(address, CallBlock::Latest).await?;
         let diamond = match chain.can_route() {
-            true => self.find_diamond(address, CallBlock::Latest).await?,
+            true => Box::pin(self.find_diamond(address, CallBlock::Latest)).await?,
             false => None,
         };
         Ok(Delegation { proxy: chain.proxy, diamond })

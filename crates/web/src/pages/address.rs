@@ -158,7 +158,7 @@ impl WebState {
                 let Page { items, total } = self.chain.list_trades(&filter, request).await?;
                 (Tab::Trades(items.iter().map(|trade| TradeRow::new(trade, names)).collect()), pager(total))
             }
-            "contract" => (Tab::Contract(Box::new(self.contract(address).await?)), None),
+            "contract" => (Tab::Contract(Box::new(Box::pin(self.contract(address)).await?)), None),
             _ => {
                 let Page { items, total } =
                     self.chain.list_transactions(&TransactionFilter::touching(address), request).await?;
