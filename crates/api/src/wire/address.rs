@@ -221,7 +221,11 @@ mod tests {
     fn where_the_node_never_told_the_balance_block_is_null() {
         let detail = AddressDetail::new(&facts(), None, Code::None, None, vec![call()], None);
         assert_eq!((detail.nonce, detail.balance_block, detail.is_contract), (None, None, false));
-        let creation = Creation { creator: Address::repeat_byte(1), tx_hash: B256::repeat_byte(2) };
+        let creation = Creation {
+            creator: Address::repeat_byte(1),
+            tx_hash: B256::repeat_byte(2),
+            block_hash: B256::repeat_byte(3),
+        };
         let created = AddressFacts { creation: Some(creation), ..facts() };
         assert!(AddressDetail::new(&created, None, Code::None, None, vec![], None).is_contract);
     }

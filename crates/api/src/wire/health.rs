@@ -288,10 +288,10 @@ mod tests {
     #[test]
     fn a_task_that_is_down_degrades_but_leaves_the_index_ready() {
         let task = TaskStatus { name: "matcher", state: domain::TaskState::Restarting, restarts: 2 };
-        let health = health(&following(100, 100)).with_tasks(&[task]);
-        assert!(health.ready);
-        assert_eq!(health.status, HealthStatus::Degraded);
-        insta::assert_json_snapshot!(health.tasks, @r#"
+        let degraded = health(&following(100, 100)).with_tasks(&[task]);
+        assert!(degraded.ready);
+        assert_eq!(degraded.status, HealthStatus::Degraded);
+        insta::assert_json_snapshot!(degraded.tasks, @r#"
         [
           {
             "name": "matcher",
@@ -305,10 +305,10 @@ mod tests {
     #[test]
     fn a_refused_block_degrades_and_is_named() {
         let refused = node::RefusedBlock { number: 101, check: node::BlockCheck::TransactionsRoot };
-        let health = health(&following(100, 101)).refusing(Some(refused));
-        assert_eq!(health.status, HealthStatus::Degraded);
+        let refusing = health(&following(100, 101)).refusing(Some(refused));
+        assert_eq!(refusing.status, HealthStatus::Degraded);
         let expected = RefusedBlock { number: 101, check: "transactions root".to_owned() };
-        assert_eq!(health.refused_block, Some(expected));
+        assert_eq!(refusing.refused_block, Some(expected));
         assert_eq!(health(&following(100, 101)).refusing(None).status, HealthStatus::Ok);
     }
 

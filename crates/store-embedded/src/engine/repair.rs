@@ -29,6 +29,9 @@ pub struct Repair {
     pub copies: PathBuf,
 }
 
+/// The key of a verification begins with an address.
+const ADDRESS_BYTES: usize = 20;
+
 /// Users' records that dropped commits had written, as far as they can still be read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LostRecords {
@@ -44,7 +47,7 @@ impl LostRecords {
         match Table::from_mark(*mark) {
             Some(Table::ApiKey) => _ = self.api_keys.insert(number_in_key(key, 0)),
             Some(Table::Webhook) => _ = self.webhooks.insert(number_in_key(key, 0)),
-            Some(Table::Verified) => _ = self.verified.insert(key.to_vec()),
+            Some(Table::VerifiedNumber) => self.verified.extend(key.get(..ADDRESS_BYTES).map(<[u8]>::to_vec)),
             _ => {}
         }
     }
