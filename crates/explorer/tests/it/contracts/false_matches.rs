@@ -14,6 +14,11 @@ async fn compiled(source: &str) -> Value {
         .remove(0)
 }
 
+/// The source under the name that it is compiled with, so that the metadata needs no search.
+fn named(source: &str) -> String {
+    json!({ PATH: { "content": source } }).to_string()
+}
+
 /// `(bytes)` as constructor arguments.
 fn as_bytes_argument(code: &str) -> String {
     let code = code.trim_start_matches("0x");
@@ -39,6 +44,7 @@ async fn is_unknown(yard: &Yard, address: &str) {
 }
 
 async fn verify_as(yard: &Yard, address: &str, version: &str, source: &str, name: &str) -> Value {
+    let source = named(source);
     let body = json!({ "address": address, "sourceCode": source, "compilerVersion": version, "contractName": name });
     yard.post("/api/v1/verify", &body).await.ok()
 }
@@ -74,13 +80,13 @@ async fn a_contract_made_in_a_constructor_has_its_own_creation_code_and_not_its_
         is_unknown(&yard, child).await;
     }
     for (child, kept) in [(&child, 41), (&second, 42), (&third, 77)] {
-        let answer = yard.verify(child, VERSION, MAKER).await;
+        let answer = yard.verify(child, VERSION, &named(MAKER)).await;
         assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Child")), "{answer}");
         assert_eq!(answer["creationMatch"], "exact", "the create itself stands in the trace: {answer}");
         let contract = yard.explorer.json(&format!("/api/v1/contracts/{child}")).await;
         assert_eq!(contract["constructorArguments"], format!("0x{}", word(kept)));
     }
-    let answer = yard.verify(&maker, VERSION, MAKER).await;
+    let answer = yard.verify(&maker, VERSION, &named(MAKER)).await;
     assert_eq!((&answer["contractName"], &answer["creationMatch"]), (&json!("Maker"), &json!("exact")), "{answer}");
 }
 
@@ -91,7 +97,9 @@ async fn the_admin_that_openzeppelin_s_proxy_makes_is_not_the_proxy() {
     let source = flatten("^0.8.24", &[path]).await;
     let output = compile("0.8.37", vec![input(PATH, &source, &json!({}))]).await.remove(0);
     let logic = yard.deploy(&code_of(&compiled("contract Logic { uint256 public x; }").await, PATH, "Logic")).await;
-    let arguments = [as_word(&logic), as_word(&yard.from), word(96), word(0)].concat();
+    // It wants a call to begin with.
+    let begin = format!("{:0<64}", calldata("x()", &[]).trim_start_matches("0x"));
+    let arguments = [as_word(&logic), as_word(&yard.from), word(96), word(4), begin].concat();
     let proxy = yard.deploy(&format!("{}{arguments}", code_of(&output, PATH, "TransparentUpgradeableProxy"))).await;
     // The first contract that another one makes has nonce 1.
     let admin = yard.anvil.cast(&["compute-address", &proxy, "--nonce", "1"]).await;
@@ -101,10 +109,10 @@ async fn the_admin_that_openzeppelin_s_proxy_makes_is_not_the_proxy() {
     let answer = verify_as(&yard, &admin, "0.8.37", &source, "TransparentUpgradeableProxy").await;
     assert_eq!((&answer["success"], &answer["creationMatch"]), (&json!(false), &Value::Null), "{answer}");
     is_unknown(&yard, &admin).await;
-    let answer = yard.verify(&admin, "0.8.37", &source).await;
+    let answer = yard.verify(&admin, "0.8.37", &named(&source)).await;
     assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("ProxyAdmin")), "{answer}");
     assert_eq!(answer["creationMatch"], "exact", "{answer}");
-    let answer = yard.verify(&proxy, "0.8.37", &source).await;
+    let answer = yard.verify(&proxy, "0.8.37", &named(&source)).await;
     assert_eq!(answer["contractName"], "TransparentUpgradeableProxy", "{answer}");
 }
 
@@ -122,7 +130,7 @@ async fn a_constructor_that_returns_the_code_of_another_contract_proves_nothing_
     assert_eq!(runtime(&yard, &copy).await, runtime(&yard, &victim).await);
 
     for _ in 0..2 {
-        let answer = yard.verify(&copy, VERSION, EVIL).await;
+        let answer = yard.verify(&copy, VERSION, &named(EVIL)).await;
         assert_eq!((&answer["success"], &answer["match"]), (&json!(false), &Value::Null), "{answer}");
         assert_eq!((&answer["runtimeMatch"], &answer["creationMatch"]), (&Value::Null, &json!("exact")), "{answer}");
         let message = answer["message"].as_str().unwrap();
@@ -133,7 +141,7 @@ async fn a_constructor_that_returns_the_code_of_another_contract_proves_nothing_
     }
 
     // The victim's own source is still taken, and then it is true of both; the constructor is proven where it ran.
-    let answer = yard.verify(&victim, VERSION, VICTIM).await;
+    let answer = yard.verify(&victim, VERSION, &named(VICTIM)).await;
     assert_eq!((&answer["match"], &answer["creationMatch"]), (&json!("exact"), &json!("exact")), "{answer}");
     let twin = yard.explorer.json(&format!("/api/v1/contracts/{copy}")).await;
     assert_eq!((&twin["name"], &twin["twinOf"]), (&json!("Victim"), &json!(victim)));
@@ -141,7 +149,7 @@ async fn a_constructor_that_returns_the_code_of_another_contract_proves_nothing_
     assert_eq!(twin["constructorArguments"], Value::Null, "{twin}");
 
     // What a creation alone agrees with does not come before a runtime match, nor replace it.
-    let answer = yard.verify(&copy, VERSION, EVIL).await;
+    let answer = yard.verify(&copy, VERSION, &named(EVIL)).await;
     assert_eq!(answer["success"], false, "{answer}");
     assert_eq!(yard.explorer.json(&format!("/api/v1/contracts/{copy}")).await["name"], "Victim");
 }
@@ -153,19 +161,19 @@ async fn a_copy_of_a_library_elsewhere_is_not_that_library() {
         "contract Copier { constructor(bytes memory code) { assembly { return(add(code, 32), mload(code)) } } }";
     let yard = Yard::start().await;
     let sums = yard.deploy(&code_of(&compiled(SUMS).await, PATH, "Sums")).await;
-    assert_eq!(yard.verify(&sums, VERSION, SUMS).await["match"], "exact");
+    assert_eq!(yard.verify(&sums, VERSION, &named(SUMS)).await["match"], "exact");
     let copier = code_of(&compiled(COPIER).await, PATH, "Copier");
     let code = runtime(&yard, &sums).await;
     let copy = yard.deploy(&format!("{copier}{}", as_bytes_argument(&code))).await;
     assert_eq!(runtime(&yard, &copy).await, code);
     is_unknown(&yard, &copy).await;
-    let answer = yard.verify(&copy, VERSION, SUMS).await;
+    let answer = yard.verify(&copy, VERSION, &named(SUMS)).await;
     assert_eq!(answer["success"], false, "{answer}");
     is_unknown(&yard, &copy).await;
 
     // One byte behind the code is other code.
     let longer = yard.deploy(&format!("{copier}{}", as_bytes_argument(&format!("{code}00")))).await;
-    let answer = yard.verify(&longer, VERSION, SUMS).await;
+    let answer = yard.verify(&longer, VERSION, &named(SUMS)).await;
     assert_eq!(answer["success"], false, "{answer}");
     is_unknown(&yard, &longer).await;
 }
@@ -201,7 +209,7 @@ contract Bad { uint256 public stolen; function name() external pure returns (str
     let wanted = yard.anvil.cast(&["call", &maker, "make(bytes)(address)", &codes[0]]).await.trim().to_lowercase();
     make(&codes[0]).await;
     assert_eq!(runtime(&yard, &wanted).await, codes[0]);
-    let answer = yard.verify(&wanted, VERSION, SOURCE).await;
+    let answer = yard.verify(&wanted, VERSION, &named(SOURCE)).await;
     assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Good")), "{answer}");
     assert_eq!(answer["creationMatch"], Value::Null, "its constructor is another one: {answer}");
 
@@ -217,7 +225,7 @@ contract Bad { uint256 public stolen; function name() external pure returns (str
     let answer = verify_as(&yard, &wanted, VERSION, SOURCE, "Good").await;
     assert_eq!(answer["success"], false, "{answer}");
     is_unknown(&yard, &wanted).await;
-    let answer = yard.verify(&wanted, VERSION, SOURCE).await;
+    let answer = yard.verify(&wanted, VERSION, &named(SOURCE)).await;
     assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Bad")), "{answer}");
 }
 
@@ -226,13 +234,13 @@ async fn an_account_that_delegates_to_a_verified_contract_is_no_contract() {
     const SOURCE: &str = "contract Wallet { function ping() external pure returns (bool) { return true; } }";
     let yard = Yard::start().await;
     let wallet = yard.deploy(&code_of(&compiled(SOURCE).await, PATH, "Wallet")).await;
-    assert_eq!(yard.verify(&wallet, VERSION, SOURCE).await["match"], "exact");
+    assert_eq!(yard.verify(&wallet, VERSION, &named(SOURCE)).await["match"], "exact");
     let account = yard.anvil.accounts().await.remove(3);
     let delegation = format!("0xef0100{}", &wallet[2..]);
     yard.anvil.rpc.call("anvil_setCode", json!([account, delegation])).await;
     yard.anvil.send(json!({ "from": yard.from, "to": account, "value": "0x1" })).await;
     yard.anvil.wait_for(&yard.explorer).await;
-    let body = json!({ "address": account, "sourceCode": SOURCE, "compilerVersion": VERSION });
+    let body = json!({ "address": account, "sourceCode": named(SOURCE), "compilerVersion": VERSION });
     let answer = yard.post("/api/v1/verify", &body).await;
     assert_eq!((answer.status, &answer.json["code"]), (404, &json!("code_not_found")), "{}", answer.json);
     assert_eq!(yard.explorer.get(&format!("/api/v1/contracts/{account}")).await.status, 404);
