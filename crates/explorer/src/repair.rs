@@ -54,9 +54,7 @@ fn report(repair: &Repair, tip: Option<u64>) -> String {
 }
 
 fn describe(lost: &LostRecords) -> String {
-    let list = |ids: &std::collections::BTreeSet<u64>| {
-        ids.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
-    };
+    let list = |ids: &std::collections::BTreeSet<u64>| ids.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let mut text = String::new();
     for (name, ids) in [("API keys", &lost.api_keys), ("Webhooks", &lost.webhooks)] {
         if !ids.is_empty() {
@@ -85,7 +83,9 @@ mod tests {
             copies: "/data/before-repair-1".into(),
         };
         let text = report(&repair, Some(120));
-        for expected in ["byte 77", "after commit 40", "5 later commits, up to 45", "above 120", "API keys that", "3, 4"] {
+        for expected in
+            ["byte 77", "after commit 40", "5 later commits, up to 45", "above 120", "API keys that", "3, 4"]
+        {
             assert!(text.contains(expected), "{expected}: {text}");
         }
         assert!(report(&repair, None).contains("All blocks"));

@@ -10,9 +10,9 @@ use store::StoreError;
 
 use super::failure::of_io;
 use super::journals::{self, Journals};
+use super::manifest;
 use super::mark::{self, Mark, sync_folder};
 use super::opened::{EngineOptions, Opened, index_folder, lock};
-use super::manifest;
 use crate::keys::{Table, number_in_key};
 
 /// What a repair did.

@@ -51,7 +51,8 @@ impl Scene {
         store.bind(identity, None).unwrap();
         let (mut writer, mut chain) = (store.writer(), RandomChain::new(11));
         let (keys, hooks) = (store.user_records(), store.webhook_records());
-        let mut scene = Self { blocks: Vec::new(), fingerprints: BTreeMap::new(), keys: Vec::new(), webhooks: Vec::new() };
+        let mut scene =
+            Self { blocks: Vec::new(), fingerprints: BTreeMap::new(), keys: Vec::new(), webhooks: Vec::new() };
         for number in 0..COMMITS {
             let mut batch = Vec::new();
             for _ in 0..3 {
