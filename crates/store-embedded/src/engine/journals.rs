@@ -31,8 +31,8 @@ pub(super) struct Damage {
     /// Whole commits behind it, and the keys of their rows.
     pub(super) behind: Vec<Frame>,
     pub(super) keys_behind: Vec<Vec<u8>>,
-    /// Whether the journal was still being written: only there can a crash leave half a commit.
-    is_active: bool,
+    /// Whether no later journal holds a commit: only there can a crash leave half of one.
+    is_newest: bool,
 }
 
 impl Damage {
@@ -43,7 +43,7 @@ impl Damage {
             Some(last) => last >= durable,
             None => !self.behind.iter().any(|frame| frame.commit.is_none_or(|commit| commit <= durable)),
         };
-        self.is_active && none_lost
+        self.is_newest && none_lost
     }
 
     pub(super) fn describe(&self) -> String {
@@ -69,10 +69,12 @@ pub(super) fn read(index: &Path) -> Result<Journals, StoreError> {
             let mut keys_behind = Vec::new();
             let mut behind = frames_behind(path, offset, |key| keys_behind.push(key)).map_err(of_io)?;
             let later: Vec<PathBuf> = files.iter().skip(place + 1).map(|(_, path)| path.clone()).collect();
+            let in_this = behind.len();
             for path in &later {
                 behind.extend(frames_behind(path, 0, |key| keys_behind.push(key)).map_err(of_io)?);
             }
-            let damage = Damage { path: path.clone(), offset, later, behind, keys_behind, is_active };
+            let is_newest = behind.len() == in_this;
+            let damage = Damage { path: path.clone(), offset, later, behind, keys_behind, is_newest };
             return Ok(Journals { last: order.commit, damage: Some(damage), active: None });
         }
         active = scan;
@@ -111,7 +113,7 @@ pub(super) fn describe_cut(last: u64, durable: u64) -> String {
 pub(super) fn rewrite_up_to(index: &Path, commit: u64) -> Result<(), StoreError> {
     let journals = read(index)?;
     let (path, end) = match (&journals.damage, &journals.active) {
-        (Some(damage), _) if damage.is_active => (&damage.path, damage.offset),
+        (Some(damage), _) if damage.is_newest => (&damage.path, damage.offset),
         (None, Some(active)) => (&active.path, active.end),
         (None, None) => return Ok(()),
         (Some(damage), _) => return Err(StoreError::Damaged { found: damage.describe() }),

@@ -1,5 +1,6 @@
 //! The one seam to the key-value engine: get, range, atomic batch, snapshot. Nothing outside this folder knows fjall.
 
+mod batch;
 mod commit_row;
 mod failure;
 mod group;
@@ -10,15 +11,16 @@ mod mark;
 mod opened;
 mod reopen;
 mod repair;
+mod view;
 
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use fjall::{AbstractTree, Iter, Keyspace, OwnedWriteBatch, PersistMode, Readable, Snapshot, UserKey, UserValue};
+use fjall::{AbstractTree, Keyspace, PersistMode};
 use store::{StateVersion, StoreError};
 
+pub(crate) use self::batch::Batch;
 use self::failure::{of_io, store_error};
 pub(crate) use self::group::Group;
 use self::mark::Mark;
@@ -26,7 +28,7 @@ pub(crate) use self::opened::EngineOptions;
 use self::opened::Opened;
 pub(crate) use self::repair::repair;
 pub use self::repair::{LostRecords, Repair};
-use crate::keys::{Key, Table};
+pub(crate) use self::view::{Rows, View};
 use crate::states::States;
 
 /// Larger batches wait earlier for tables that are still to be written.
@@ -50,7 +52,7 @@ pub(crate) struct Engine {
 pub(crate) struct Epoch(u64);
 
 /// What all handles of an open store share.
-pub(super) struct Shared {
+struct Shared {
     data: PathBuf,
     options: EngineOptions,
     /// None while the engine is being opened again.
@@ -153,7 +155,7 @@ impl Engine {
     }
 
     pub(crate) fn batch(&self) -> Batch {
-        Batch { items: Vec::new(), engine: self.clone(), shown: false, reverts: false }
+        Batch::new(self.clone())
     }
 
     /// The state as it is now, and the epoch that it is of; None where a revert is just becoming visible.
@@ -196,18 +198,23 @@ impl Engine {
 
     /// The engine, where it takes writes.
     fn writable(&self, commits: &mut Commits) -> Result<Arc<Opened>, StoreError> {
-        if let Some(trouble) = &commits.trouble {
-            let error = trouble.error();
-            if error.is_transient() {
+        match &commits.trouble {
+            Some(Trouble::Broken { found }) => return Err(StoreError::Damaged { found: found.clone() }),
+            Some(Trouble::Passing { reason }) => {
+                let reason = reason.clone();
                 self.begin_reopening(commits);
+                return Err(StoreError::Unavailable { reason });
             }
-            return Err(error);
+            None => {}
         }
         self.shared.opened().ok_or_else(reopening)
     }
 
     /// Notes that the engine writes no more, and starts to open it again.
     fn fail(&self, commits: &mut Commits, error: StoreError) -> StoreError {
+        if let Some(trouble) = &commits.trouble {
+            return trouble.error();
+        }
         if error.is_transient() {
             tracing::warn!(%error, "a write failed: readers go on, writing is tried again");
             commits.trouble = Some(Trouble::passing(error));
@@ -220,8 +227,7 @@ impl Engine {
 
     fn begin_reopening(&self, commits: &mut Commits) {
         if !commits.is_reopening {
-            commits.is_reopening = true;
-            reopen::begin(&self.shared);
+            commits.is_reopening = reopen::begin(&self.shared);
         }
     }
 
@@ -250,163 +256,4 @@ impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").finish_non_exhaustive()
     }
-}
-
-/// One consistent state of all tables.
-pub(crate) struct View {
-    /// None where it was taken while the engine was being opened again.
-    of: Option<(Snapshot, Arc<Opened>)>,
-}
-
-impl View {
-    pub(crate) fn get(&self, table: Table, key: &Key) -> Result<Option<UserValue>, StoreError> {
-        let (snapshot, opened) = self.of.as_ref().ok_or_else(reopening)?;
-        snapshot.get(opened.keyspace(table.group()), key.in_table(table)).map_err(store_error)
-    }
-
-    /// The rows from one key to another, the second excluded, in ascending order; may be read from both ends.
-    pub(crate) fn range(&self, table: Table, from: &Key, to: &Key) -> Rows {
-        let bounds = (Bound::Included(from.in_table(table)), Bound::Excluded(to.in_table(table)));
-        self.rows(table, |snapshot, keyspace| snapshot.range(keyspace, bounds))
-    }
-
-    /// The rows from a key on, as long as keys begin like the second one, in ascending order.
-    pub(crate) fn range_from(&self, table: Table, from: &Key, within: &Key) -> Rows {
-        let from = Bound::Included(from.in_table(table));
-        let end = within.in_table(table).after_all_that_begin_so();
-        let end = end.map_or(Bound::Unbounded, Bound::Excluded);
-        self.rows(table, |snapshot, keyspace| snapshot.range(keyspace, (from, end)))
-    }
-
-    /// Every row whose key begins so, in ascending order.
-    pub(crate) fn prefix(&self, table: Table, prefix: &Key) -> Rows {
-        self.rows(table, |snapshot, keyspace| snapshot.prefix(keyspace, prefix.in_table(table)))
-    }
-
-    fn rows(&self, table: Table, begin: impl FnOnce(&Snapshot, &Keyspace) -> Iter) -> Rows {
-        let of = self.of.as_ref();
-        let begun = of.map(|(snapshot, opened)| (begin(snapshot, opened.keyspace(table.group())), Arc::clone(opened)));
-        begun.map_or(Rows::Unavailable { is_told: false }, |(rows, opened)| Rows::Of { rows, _opened: opened })
-    }
-}
-
-impl crate::standing::Rows for &View {
-    fn row(&mut self, table: Table, key: &Key) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self.get(table, key)?.map(|row| row.to_vec()))
-    }
-}
-
-/// Rows of one table. A key comes without the mark of its table.
-pub(crate) enum Rows {
-    Of { rows: Iter, _opened: Arc<Opened> },
-    Unavailable { is_told: bool },
-}
-
-impl Rows {
-    fn read(&mut self, next: impl FnOnce(&mut Iter) -> Option<fjall::Guard>) -> Option<<Self as Iterator>::Item> {
-        match self {
-            Self::Of { rows, .. } => next(rows).map(Self::open),
-            Self::Unavailable { is_told: true } => None,
-            Self::Unavailable { is_told } => {
-                *is_told = true;
-                Some(Err(reopening()))
-            }
-        }
-    }
-
-    fn open(guard: fjall::Guard) -> Result<(Vec<u8>, UserValue), StoreError> {
-        let (key, value) = guard.into_inner().map_err(store_error)?;
-        Ok((key.get(1..).unwrap_or_default().to_vec(), value))
-    }
-}
-
-impl Iterator for Rows {
-    type Item = Result<(Vec<u8>, UserValue), StoreError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.read(Iter::next)
-    }
-}
-
-impl DoubleEndedIterator for Rows {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.read(Iter::next_back)
-    }
-}
-
-/// Writes that take effect together.
-pub(crate) struct Batch {
-    /// None: a row to be deleted.
-    items: Vec<(Group, UserKey, Option<UserValue>)>,
-    engine: Engine,
-    /// Whether an answer may show any of it.
-    shown: bool,
-    /// Whether it takes a block back.
-    reverts: bool,
-}
-
-impl Batch {
-    pub(crate) fn put(&mut self, table: Table, key: &Key, value: impl Into<UserValue>) {
-        self.shown |= table.is_shown();
-        self.items.push((table.group(), key.in_table(table).as_ref().into(), Some(value.into())));
-    }
-
-    pub(crate) fn delete(&mut self, table: Table, key: &Key) {
-        self.shown |= table.is_shown();
-        self.reverts |= table == Table::Block;
-        self.items.push((table.group(), key.in_table(table).as_ref().into(), None));
-    }
-
-    /// Returns once the writes would survive the end of the process, whatever its manner.
-    pub(crate) fn commit(self) -> Result<(), StoreError> {
-        self.commit_with(PersistMode::Buffer)
-    }
-
-    /// Returns once the writes would survive a loss of power.
-    pub(crate) fn commit_durably(self) -> Result<(), StoreError> {
-        self.commit_with(PersistMode::SyncAll)
-    }
-
-    fn commit_with(self, durability: PersistMode) -> Result<(), StoreError> {
-        let Self { items, engine, shown, reverts } = self;
-        if items.is_empty() {
-            return Ok(());
-        }
-        engine.wait_for_room(items.len())?;
-        let shared = &engine.shared;
-        let mut commits = shared.commits();
-        let opened = engine.writable(&mut commits)?;
-        let number = commits.last + 1;
-        let batch = numbered(&opened, items, number).durability(Some(durability));
-        let visible = || opened.db.visible_seqno();
-        let commit = || batch.commit().map_err(store_error);
-        let commit = || if reverts { shared.reverts.change(visible, commit) } else { commit() };
-        let committed = if shown { shared.states.change(visible, commit) } else { commit() };
-        if let Err(error) = committed {
-            return Err(engine.fail(&mut commits, error));
-        }
-        commits.last = number;
-        if durability == PersistMode::SyncAll
-            && let Err(error) = commits.mark.set(number)
-        {
-            tracing::warn!(%error, "the number of the last durable commit cannot be written");
-        }
-        Ok(())
-    }
-}
-
-/// The rows as a batch of the engine, with the commit's number in every keyspace.
-fn numbered(opened: &Opened, items: Vec<(Group, UserKey, Option<UserValue>)>, number: u64) -> OwnedWriteBatch {
-    let mut batch = OwnedWriteBatch::with_capacity(opened.db.clone(), items.len() + Group::ALL.len());
-    for (group, key, value) in items {
-        match value {
-            Some(value) => batch.insert(opened.keyspace(group), key, value),
-            None => batch.remove(opened.keyspace(group), key),
-        }
-    }
-    let (key, value) = commit_row::row(number);
-    for group in Group::ALL {
-        batch.insert(opened.keyspace(group), key, value);
-    }
-    batch
 }

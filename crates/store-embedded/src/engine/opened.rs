@@ -61,7 +61,7 @@ impl Opened {
     /// Starts the engine. It panics on some damage that it finds.
     pub(super) fn start(index: &Path, options: &EngineOptions) -> Result<Self, StoreError> {
         let cached = options.descriptors.saturating_sub(WORKING_DESCRIPTORS).max(FEWEST_CACHED);
-        let start = || {
+        let start = || -> fjall::Result<Self> {
             let builder = Database::builder(index).cache_size(options.cache_bytes).max_cached_files(Some(cached));
             let db = builder.max_journaling_size(JOURNAL_BYTES).open()?;
             let open = |group: Group| db.keyspace(group.name(), || group.options(options.write_buffer_bytes));

@@ -23,14 +23,14 @@ const PROBE_BYTES: usize = 4 << 20;
 const PROBE_FILE: &str = "probe.tmp";
 const READERS_POLL: Duration = Duration::from_millis(5);
 
-/// Starts to try again, beside everything else.
-pub(super) fn begin(shared: &Arc<Shared>) {
+/// Starts to try again, beside everything else; false where the system has no thread for it.
+pub(super) fn begin(shared: &Arc<Shared>) -> bool {
     let weak = Arc::downgrade(shared);
     let spawned = std::thread::Builder::new().name("store-reopen".to_owned()).spawn(move || try_until_open(&weak));
-    if let Err(error) = spawned {
+    if let Err(error) = &spawned {
         warn!(%error, "no thread to open the index again: tried with the next write");
-        shared.commits().is_reopening = false;
     }
+    spawned.is_ok()
 }
 
 fn try_until_open(weak: &Weak<Shared>) {
