@@ -34,7 +34,7 @@ pub(super) fn index_folder(data: &Path) -> PathBuf {
     data.join("index")
 }
 
-pub(super) struct Opened {
+pub(crate) struct Opened {
     pub(super) db: Database,
     pub(super) groups: [Keyspace; Group::ALL.len()],
 }
