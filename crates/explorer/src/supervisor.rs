@@ -122,7 +122,6 @@ mod tests {
         until(&mut board, TaskState::Restarting, 1).await;
         until(&mut board, TaskState::Restarting, 2).await;
         until(&mut board, TaskState::Running, 2).await;
-        assert_eq!(starts.load(Ordering::SeqCst), 2, "the third start follows the pause");
         assert_eq!(begun.elapsed().as_secs(), 3, "a second, then two");
         tokio::time::sleep(Duration::from_secs(3_600)).await;
         assert_eq!(starts.load(Ordering::SeqCst), 3);
