@@ -264,10 +264,10 @@ mod tests {
             succeeded: true,
             method: None,
         };
-        assert_eq!(transaction_differences(&[tx.clone()], &[tx.clone()]), []);
+        assert_eq!(transaction_differences(std::slice::from_ref(&tx), std::slice::from_ref(&tx)), []);
         let failed = Transaction { succeeded: false, gas_used: 1, ..tx.clone() };
         let fields = ["status", "gas used"].map(|field| Difference::Transaction { index: 5, field });
-        assert_eq!(transaction_differences(&[failed], &[tx.clone()]), fields);
+        assert_eq!(transaction_differences(&[failed], std::slice::from_ref(&tx)), fields);
         assert_eq!(transaction_differences(&[], &[tx]), [Difference::TransactionCount { stored: 0, node: 1 }]);
     }
 }

@@ -1,5 +1,7 @@
 //! Webhooks: the suite of the `store` crate on the embedded store, and what a restart leaves of them.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 use std::time::Instant;
 

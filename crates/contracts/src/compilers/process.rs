@@ -147,7 +147,7 @@ mod tests {
     const BOUNDS: Bounds = Bounds { cpu: Duration::from_secs(60), address_space: None };
 
     async fn start(script: &str) -> (Process, ChildStdin, ChildStdout) {
-        Process::start(Path::new("/bin/sh"), &["-c", script], BOUNDS, Path::new("/")).await.unwrap()
+        Process::start(Path::new("/bin/sh"), &["-c", script], BOUNDS, Path::new("/")).await.expect("a shell starts")
     }
 
     async fn gone(process: u32) {

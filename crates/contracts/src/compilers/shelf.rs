@@ -143,9 +143,9 @@ mod tests {
             .map(|(name, used)| put(folder.path(), name, 1_000, used));
         let room = |wanted, in_use: &Path| make_room(folder.path(), 3_500, wanted, |path| path == in_use).unwrap();
         assert_eq!(room(500, &first), Vec::<PathBuf>::new(), "there is room");
-        assert_eq!(room(600, &first), [second.clone()], "the oldest is in use");
+        assert_eq!(room(600, &first), std::slice::from_ref(&second), "the oldest is in use");
         touch(&first);
-        assert_eq!(room(2_000, &own), [third.clone()], "the first was used last");
+        assert_eq!(room(2_000, &own), std::slice::from_ref(&third), "the first was used last");
         assert!(first.is_file() && own.is_file() && !second.exists() && !third.exists());
         assert!(!beside(&third).exists(), "nothing is left of it");
         assert_eq!(room(9_000, &first), Vec::<PathBuf>::new(), "one in use stays, whatever is wanted");

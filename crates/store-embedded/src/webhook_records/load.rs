@@ -126,9 +126,8 @@ fn level(queues: &mut BTreeMap<WebhookId, Queue>, among: impl Iterator<Item = (W
     // The first so many are brought down to the length of the one behind them; then one more joins.
     for fullest in 1..=concerned.len() {
         let next = concerned.get(fullest).map_or(0, |(_, queue)| queue.len());
-        for place in 0..fullest {
+        for (place, (_, queue)) in concerned.iter_mut().take(fullest).enumerate() {
             let share = excess.div_ceil((fullest - place) as u64);
-            let queue = &mut concerned[place].1;
             let give = queue.len().saturating_sub(next).min(queue.old - queue.shed).min(share);
             queue.shed += give;
             excess -= give;

@@ -5,14 +5,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 /// Why nothing is sent to an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{address} is {kind}")]
-pub(super) struct ForbiddenAddress {
-    pub address: IpAddr,
-    pub kind: AddressKind,
+pub(crate) struct ForbiddenAddress {
+    pub(crate) address: IpAddr,
+    pub(crate) kind: AddressKind,
 }
 
 /// What an address is, if it is not a public one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum AddressKind {
+pub(crate) enum AddressKind {
     #[error("no address of a receiver")]
     Unspecified,
     #[error("a loopback address")]

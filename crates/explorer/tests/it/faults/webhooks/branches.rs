@@ -57,8 +57,7 @@ impl ForkedNode {
     pub(super) fn switch_to_second(&self) {
         while self.second.head().number <= self.first.head().number {
             // Another time makes another block.
-            let parent = self.second.block(self.second.head().number).unwrap().header.timestamp;
-            self.second.mine(Some(parent + 2));
+            self.second.mine(Some(self.second.head().timestamp + 2));
         }
         *self.current.lock().unwrap() = self.second.clone();
     }

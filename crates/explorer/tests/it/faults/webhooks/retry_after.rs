@@ -1,7 +1,7 @@
 //! A receiver that names the time of the next attempt does not use up the attempts by it.
 
 use alloy_primitives::{TxKind, U256};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     support::{
@@ -41,7 +41,7 @@ async fn a_short_retry_after_does_not_hurry_through_the_schedule_and_a_long_one_
             (first["attemptCount"].as_u64()? >= attempts).then(|| first.clone())
         })
         .await;
-        assert_eq!((&delivery["status"], &delivery["attemptCount"]), (&"pending".into(), &attempts.into()));
+        assert_eq!((&delivery["status"], &delivery["attemptCount"]), (&json!("pending"), &json!(attempts)));
         let wait = millis(&delivery["nextAttemptAt"]) - millis(&delivery["attempts"][0]["at"]);
         let wait = wait.rem_euclid(24 * 60 * 60 * 1_000);
         assert!(wait >= shortest, "only {wait} ms after attempt {attempts}: {delivery}");
