@@ -302,7 +302,11 @@ async fn check(subject: &VerifiedSubject, verified: &[Verified], rng: &mut StdRn
     assert!(page.items.iter().all(|summary| summary.twin_of.is_none()));
     wanted.reverse();
     let (offset, limit) = (rng.random_range(0..6_u8), rng.random_range(0..5_u8));
-    let part = subject.records.list_verified(PageRequest { offset: offset.into(), limit: limit.into(), order: Order::NewestFirst });
+    let part = subject.records.list_verified(PageRequest {
+        offset: offset.into(),
+        limit: limit.into(),
+        order: Order::NewestFirst,
+    });
     let part = part.await;
     let part: Vec<_> = part.expect("list").items.iter().map(|summary| (summary.address, summary.code_hash)).collect();
     let cut: Vec<_> = wanted.iter().skip(offset.into()).take(limit.into()).copied().collect();
