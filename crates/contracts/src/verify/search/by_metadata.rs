@@ -22,7 +22,7 @@ const SEARCHED_CONTRACTS: usize = 6;
 const FIRST_PATHS: usize = 16;
 /// File names that are tried with every number of runs.
 const ALL_RUNS_PATHS: usize = 3;
-/// For hashing candidates, over all variants of a source.
+/// For hashing one kind of candidates, over all variants of a source.
 const METADATA_SEARCH_TIME: Duration = Duration::from_secs(4);
 
 /// The result of hashing candidates.
@@ -56,35 +56,38 @@ impl Search<'_> {
         defined: Defined,
     ) -> Result<Option<Box<Match>>, VerifyError> {
         let Some(wanted) = self.tail.as_ref().and_then(Auxdata::hash) else { return Ok(None) };
-        let until = self.until.min(Instant::now() + METADATA_SEARCH_TIME);
+        let until = self.search_deadline();
         let variants: Vec<(Files, Defined)> = build::variants(files)
             .into_iter()
             .filter_map(|variant| defined.with_sources(files, &variant).map(|defined| (variant, defined)))
             .collect();
-        for candidates in [CandidateSet::Common, self.all_runs()] {
-            // The hash covers the functions as well.
-            if !defined.possible && !matches!(candidates, CandidateSet::Common) {
-                return Ok(None);
-            }
-            // So many numbers of runs are only tried on the source as it was sent.
-            let variants = if matches!(candidates, CandidateSet::Common) { &variants[..] } else { &variants[..1] };
-            for (files, defined) in variants {
-                if let Some(found) = self.search_variant(files, base, defined, wanted, until, &candidates).await? {
-                    return Ok(Some(found));
-                }
+        for (files, defined) in &variants {
+            let found = self.search_variant(files, base, defined, wanted, until, &CandidateSet::Common).await?;
+            if found.is_some() {
+                return Ok(found);
             }
         }
-        // Rare, and slow to try: all of the source is behind the settings then.
-        if self.stopped.is_some() {
+        // The hash covers the functions as well: where they are others, no settings have it.
+        if !defined.possible || self.stopped.is_some() {
             return Ok(None);
         }
+        // Rare, and slow to try: all of the source is behind the settings then.
         let settings = with_literal_content(base);
-        match self.metadata_of(files, &settings).await? {
-            Ok(defined) if Instant::now() < until => {
-                self.search_variant(files, &settings, &defined, wanted, until, &CandidateSet::Common).await
+        if let Ok(defined) = self.metadata_of(files, &settings).await? {
+            let until = self.search_deadline();
+            let found = self.search_variant(files, &settings, &defined, wanted, until, &CandidateSet::Common).await?;
+            if found.is_some() {
+                return Ok(found);
             }
-            _ => Ok(None),
         }
+        // So many numbers of runs are only tried on the source as it was sent.
+        let (until, all_runs) = (self.search_deadline(), self.all_runs());
+        self.search_variant(files, base, &defined, wanted, until, &all_runs).await
+    }
+
+    /// Each kind of candidates has its own time, so that none is left out because of another.
+    fn search_deadline(&self) -> Instant {
+        self.until.min(Instant::now() + METADATA_SEARCH_TIME)
     }
 
     /// Every number of runs, under the rules of the chain that the code on the chain shows.
@@ -234,7 +237,7 @@ impl Search<'_> {
         let mut settings = base.clone();
         choice.apply(&mut settings);
         let (others, common) = (std::iter::empty(), CandidateSet::Common);
-        let until = self.until.min(Instant::now() + METADATA_SEARCH_TIME);
+        let until = self.search_deadline();
         let searched = self.search_metadata(&found.compiled, others, wanted, until, &libraries, &common).await;
         self.hashes += searched.tried;
         let Some(hit) = searched.hit else { return Ok(found) };
