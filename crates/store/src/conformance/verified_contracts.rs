@@ -301,10 +301,11 @@ async fn check(subject: &VerifiedSubject, verified: &[Verified], rng: &mut StdRn
     assert_eq!((listed, page.total), (wanted.clone(), wanted.len() as u64), "step {step}");
     assert!(page.items.iter().all(|summary| summary.twin_of.is_none()));
     wanted.reverse();
-    let (offset, limit) = (rng.random_range(0..6), rng.random_range(0..5));
-    let part = subject.records.list_verified(PageRequest { offset, limit, order: Order::NewestFirst }).await;
+    let (offset, limit) = (rng.random_range(0..6_usize), rng.random_range(0..5_u32));
+    let part =
+        subject.records.list_verified(PageRequest { offset: offset as u64, limit, order: Order::NewestFirst }).await;
     let part: Vec<_> = part.expect("list").items.iter().map(|summary| (summary.address, summary.code_hash)).collect();
-    let cut: Vec<_> = wanted.iter().skip(offset as usize).take(limit as usize).copied().collect();
+    let cut: Vec<_> = wanted.iter().skip(offset).take(limit as usize).copied().collect();
     assert_eq!(part, cut, "step {step}");
     wanted.into_iter().map(|(address, _)| address).collect()
 }
