@@ -66,7 +66,9 @@ async fn list_one_by_one(
     at: CallBlock,
 ) -> Result<(Vec<Listed>, usize), NodeError> {
     let answer = ask(node, diamond, FACET_ADDRESSES, at).await?;
-    let Some(mut facets) = answer.as_ref().and_then(|answer| decode_addresses(answer)) else { return Ok((Vec::new(), 0)) };
+    let Some(mut facets) = answer.as_ref().and_then(|answer| decode_addresses(answer)) else {
+        return Ok((Vec::new(), 0));
+    };
     let mut seen = HashSet::new();
     facets.retain(|facet| seen.insert(*facet));
     let beyond = facets.len().saturating_sub(MAX_FACETS);

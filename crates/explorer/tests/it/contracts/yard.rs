@@ -60,7 +60,7 @@ impl Yard {
 
     /// Sends a transaction that must succeed, waits until it is indexed, and gives its hash.
     pub(crate) async fn send(&self, to: &str, data: &str) -> String {
-        let receipt = self.anvil.send(json!({ "from": self.from, "to": to, "data": data, "gas": "0x500000" })).await;
+        let receipt = self.anvil.send(json!({ "from": self.from, "to": to, "data": data, "gas": "0xf00000" })).await;
         assert_eq!(receipt["status"], "0x1", "{receipt}");
         self.anvil.wait_for(&self.explorer).await;
         receipt["transactionHash"].as_str().unwrap().to_owned()
