@@ -17,6 +17,7 @@ impl Background {
         let runtime = Builder::new_multi_thread()
             .thread_name("background")
             .worker_threads(threads)
+            .thread_stack_size(crate::STACK_BYTES)
             .on_thread_start(step_back)
             .enable_all()
             .build()?;

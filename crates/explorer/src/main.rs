@@ -39,6 +39,10 @@ const LAST_PATIENCE: Duration = Duration::from_millis(300);
 /// read.
 const SPARE_THREADS: usize = 2;
 
+/// Of each thread; only what is used is taken. A page or a pass is one deep tree of futures, and without optimisation they
+/// need far more than the usual two megabytes.
+pub(crate) const STACK_BYTES: usize = 16 << 20;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     make_files_private();
@@ -59,7 +63,11 @@ fn make_files_private() {
 
 fn start(cli: Cli) -> anyhow::Result<ExitCode> {
     let threads = std::thread::available_parallelism()?.get() + SPARE_THREADS;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build()?;
     let result = runtime.block_on(async {
         match cli.command {
             Command::Run(options) => run::run(*options).await.map(|()| ExitCode::SUCCESS),
