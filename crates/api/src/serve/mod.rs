@@ -77,9 +77,10 @@ pub async fn serve(
 }
 
 async fn serve_connection(stream: TcpStream, peer: SocketAddr, open: Open, router: Router, cancel: CancellationToken) {
-    let first_byte = timeout(FIRST_BYTE_PATIENCE, stream.readable());
+    let mut first = [0; 1];
+    let first_byte = timeout(FIRST_BYTE_PATIENCE, stream.peek(&mut first));
     let begun = tokio::select! {
-        begun = first_byte => matches!(begun, Ok(Ok(()))),
+        begun = first_byte => matches!(begun, Ok(Ok(1))),
         () = open.evicted() => false,
         () = cancel.cancelled() => false,
     };

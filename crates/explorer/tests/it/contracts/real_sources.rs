@@ -82,14 +82,18 @@ async fn a_byte_order_mark_before_a_source_does_not_matter() {
 #[tokio::test]
 async fn the_license_is_what_the_source_says_and_a_claim_counts_only_where_it_says_nothing() {
     let yard = Yard::start().await;
-    for (version, head, claim, expected) in [
+    // Another number makes another code: what is known of code is known wherever it stands.
+    for (number, (version, head, claim, expected)) in [
         ("0.8.20", "// SPDX-License-Identifier: GPL-3.0-or-later\n", json!("MIT"), json!("GPL-3.0-or-later")),
         ("0.8.20", "", json!("MIT"), json!("MIT")),
         ("0.8.20", "", Value::Null, Value::Null),
         // A compiler that does not read it.
         ("0.5.16", "// SPDX-License-Identifier: Apache-2.0\n", json!("MIT"), json!("Apache-2.0")),
-    ] {
-        let source = format!("{head}{COIN}");
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let source = format!("{head}{COIN}\n// {number}\n");
         let case = Case {
             version,
             path: "Coin.sol",

@@ -28,6 +28,8 @@ async fn health_tells_where_the_index_and_the_node_are() {
             "nodeHead": 1,
             "lag": 0,
             "nodeReachable": true,
+            "refusedBlock": null,
+            "waitingFor": null,
             "tasks": tasks,
             "webhooks": {"count": 0, "pending": 0, "dropped": 0},
         });

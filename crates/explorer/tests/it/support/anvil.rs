@@ -70,7 +70,9 @@ impl Anvil {
     /// Runs `cast` against this node and gives what it prints.
     pub(crate) async fn cast(&self, arguments: &[&str]) -> String {
         let mut command = Command::new(binary("cast", "CAST_BIN"));
-        command.args(arguments).args(["--rpc-url", self.url()]);
+        // Behind the subcommand: some of them take everything that follows for their own.
+        let (subcommand, rest) = arguments.split_at(1);
+        command.args(subcommand).args(["--rpc-url", self.url()]).args(rest);
         let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
         assert!(output.status.success(), "cast {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
