@@ -46,6 +46,8 @@ struct State {
     paused_until: Option<Instant>,
     answers: VecDeque<Instant>,
     last_cut: Option<Instant>,
+    /// Until then, the first estimate grows with the answers that were in flight when it was made.
+    estimating_until: Option<Instant>,
     last_growth: Option<Instant>,
     /// Whether a request had to wait since the last growth: a rate that is not used need not grow.
     used: bool,
@@ -108,7 +110,18 @@ impl State {
     fn answered(&mut self, now: Instant) {
         self.answers.push_back(now);
         self.forget_old_answers(now);
+        if let (Some(rate), Some(until)) = (self.rate, self.estimating_until)
+            && now < until
+        {
+            self.rate = Some(rate.max(self.answered_in_window() * HEADROOM));
+        }
         self.grow(now);
+    }
+
+    fn answered_in_window(&self) -> f64 {
+        #[allow(clippy::cast_precision_loss, reason = "the answers of one second")]
+        let answers = self.answers.len() as f64;
+        answers.max(1.0)
     }
 
     fn forget_old_answers(&mut self, now: Instant) {
@@ -133,16 +146,17 @@ impl State {
     fn refused(&mut self, sent: Instant, pause: Option<Duration>, now: Instant) {
         if self.last_cut.is_none_or(|cut| sent >= cut + BETWEEN_CUTS) {
             self.forget_old_answers(now);
-            #[allow(clippy::cast_precision_loss, reason = "the answers of one second")]
-            let measured = (self.answers.len() as f64).max(1.0);
+            let measured = self.answered_in_window();
             let first = self.rate.is_none();
             let refused_at = self.rate.map_or(measured, |rate| rate.min(measured.max(rate / 2.0)));
             self.rate = Some((refused_at * HEADROOM).max(LOWEST));
             self.last_cut = Some(now);
             self.last_growth = None;
             if first {
-                // What was sent in a burst has used up the second in which it was sent.
-                self.pause_until(self.answers.front().map_or(now, |oldest| *oldest + WINDOW));
+                // What was sent in a burst has used up the second in which it was sent. A refusal comes quicker than
+                // the answers to what was sent with it.
+                self.pause_until(self.answers.front().map_or(now, |oldest| *oldest) + WINDOW);
+                self.estimating_until = Some(now + WINDOW);
             }
         }
         if let Some(pause) = pause {
@@ -189,6 +203,18 @@ mod tests {
             assert!(served >= limit * 60 * 85 / 100, "{served} of {}", limit * 60);
             assert!(refused * 20 <= served.max(200), "{refused} refused, {served} served");
         }
+    }
+
+    #[test]
+    fn answers_that_come_after_the_first_refusal_count_as_well() {
+        let (mut state, now) = (State::default(), Instant::now());
+        state.refused(now, None, now);
+        for answer in 1..=20 {
+            state.answered(now + Duration::from_millis(answer * 10));
+        }
+        assert!(state.rate.is_some_and(|rate| rate > 18.9), "{:?}", state.rate);
+        // The second that the burst has used up is over before more is sent.
+        assert!(state.reserve(now + Duration::from_millis(300)) >= now + WINDOW);
     }
 
     #[test]
