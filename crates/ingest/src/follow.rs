@@ -191,10 +191,11 @@ impl Follower {
         let head = self.node.head().await?;
         let tip = self.writer.tip().await?;
         self.see_head(head, tip);
+        // On the heap, since both are large.
         match tip {
-            Some(tip) if head.number <= tip.number => self.compare_at_or_below_tip(head, tip).await,
+            Some(tip) if head.number <= tip.number => Box::pin(self.compare_at_or_below_tip(head, tip)).await,
             _ if head.number < self.config.start_block => Ok(Outcome::Level),
-            _ => self.advance(head, tip).await,
+            _ => Box::pin(self.advance(head, tip)).await,
         }
     }
 

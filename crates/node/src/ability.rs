@@ -5,6 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tokio::sync::watch;
+
 /// Failures in a row, with the other methods at work, after which a method is not used for a while.
 const PATIENCE: u32 = 6;
 /// An answer that does not come weighs more than one that says no.
@@ -18,9 +20,17 @@ const SHORTEST_WAIT: Duration = Duration::from_secs(3);
 const OVERDUE_FACTOR: u32 = 8;
 
 /// What is known of a method at one endpoint.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ability {
     state: Mutex<State>,
+    given_up: watch::Sender<bool>,
+}
+
+impl Default for Ability {
+    fn default() -> Self {
+        let (given_up, _) = watch::channel(false);
+        Self { state: Mutex::default(), given_up }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -77,6 +87,13 @@ impl Ability {
         self.state().resting_until.is_none()
     }
 
+    /// Ends when the method is no longer used: those that wait for it, or for their turn to ask, go on without.
+    pub(crate) async fn given_up(&self) {
+        let mut given_up = self.given_up.subscribe();
+        // The sender lives as long as this does.
+        let _ = given_up.wait_for(|given_up| *given_up).await;
+    }
+
     /// How long an answer is waited for.
     pub(crate) fn patience(&self) -> Duration {
         self.state().usual.map_or(FIRST_WAIT, |usual| (usual * OVERDUE_FACTOR).max(SHORTEST_WAIT))
@@ -86,6 +103,7 @@ impl Ability {
         let mut state = self.state();
         let usual = state.usual.map_or(took, |usual| if took > usual { took } else { (usual * 7 + took) / 8 });
         *state = State { usual: Some(usual), ..State::default() };
+        self.given_up.send_replace(false);
     }
 
     /// Tells whether the method is not used from now on.
@@ -108,6 +126,7 @@ impl Ability {
                 state.rest = Some(rest);
                 state.trying = false;
             }
+            self.given_up.send_replace(true);
         }
         rests
     }
@@ -132,6 +151,17 @@ mod tests {
         }
         assert!(ability.failed(Failure::Failed));
         assert_eq!(ability.choice(), Choice::GoWithout);
+    }
+
+    #[tokio::test]
+    async fn those_that_wait_for_a_method_go_on_when_it_is_given_up() {
+        let ability = Ability::default();
+        let soon = Duration::from_millis(20);
+        assert!(tokio::time::timeout(soon, ability.given_up()).await.is_err());
+        ability.failed(Failure::Missing);
+        ability.given_up().await;
+        ability.worked(soon);
+        assert!(tokio::time::timeout(soon, ability.given_up()).await.is_err());
     }
 
     #[test]

@@ -44,11 +44,17 @@ async fn with_block_receipts(
     turn: Turn,
 ) -> Result<Option<FetchedBlock>, NodeError> {
     let by_number = format!(r#"["{number:#x}"]"#);
-    let (block, receipts) = tokio::join!(
-        persist_part(upstream, || block(upstream, number, turn)),
-        persist_part(upstream, || block_receipts(upstream, by_number.clone(), turn))
-    );
+    let receipts = async {
+        tokio::select! {
+            biased;
+            receipts = persist_part(upstream, || block_receipts(upstream, by_number.clone(), turn)) => Some(receipts),
+            // Hundreds of blocks may have been sent for before the first of them found out.
+            () = upstream.abilities().block_receipts.given_up() => None,
+        }
+    };
+    let (block, receipts) = tokio::join!(persist_part(upstream, || block(upstream, number, turn)), receipts);
     let Some(block) = block? else { return Ok(None) };
+    let Some(receipts) = receipts else { return with_receipts_one_by_one(upstream, block).await.map(Some) };
     match receipts {
         Err(error) if goes_on_without(upstream, &error) => with_receipts_one_by_one(upstream, block).await.map(Some),
         Err(error) => Err(error),

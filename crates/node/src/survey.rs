@@ -24,7 +24,8 @@ pub struct HeadSurvey {
 impl Failover {
     /// Asks every endpoint for its head, and passes over those that are behind from now on.
     pub(crate) async fn survey(&self) -> HeadSurvey {
-        let heads = join_all((0..self.len()).map(|index| self.head_of(index))).await;
+        // On the heap, since each is large: whoever waits for them would have them all on the stack.
+        let heads = join_all((0..self.len()).map(|index| Box::pin(self.head_of(index)))).await;
         let best = heads.iter().flatten().copied().max_by_key(|head| head.number);
         let mut is_complete = true;
         for (index, head) in heads.iter().enumerate() {
