@@ -41,19 +41,6 @@ async fn a_silent_node_is_noticed_within_fifteen_seconds_and_its_return_too() {
 }
 
 #[tokio::test]
-async fn a_node_that_falls_silent_in_a_backfill_is_left_for_the_next() {
-    let chain = busy_chain(1_000).await;
-    let first = FaultyNode::start(&chain, 1, Script { delay: Duration::from_millis(20), ..Script::default() }).await;
-    let second = FaultyNode::start(&chain, 2, Script::default()).await;
-    let explorer = Launch::run(&first.url()).argument("--rpc", second.url()).start().await;
-    eventually("the first blocks", async || (first.tally().served > 60).then_some(())).await;
-    first.behave(silent());
-    let begun = Instant::now();
-    first.wait_for(&explorer).await;
-    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
-}
-
-#[tokio::test]
 async fn while_the_node_is_silent_addresses_are_answered_from_the_index() {
     let chain = busy_chain(60).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
