@@ -40,7 +40,7 @@ async fn a_rate_limit_is_used_up_and_hardly_exceeded() {
         let allowed = per_second as f64 * took.as_secs_f64();
         let used = tally.served as f64 / allowed;
         println!("{took:?}, {used:.2} of what is allowed, {} refused", tally.refused);
-        assert!(used >= 0.5, "{took:?}: {used:.2} of what {per_second} requests a second allow: {tally:?}");
+        assert!(used >= 0.8, "{took:?}: {used:.2} of what {per_second} requests a second allow: {tally:?}");
         // Two requests for each block: what else is asked is little.
         assert!(tally.served < 460, "{tally:?}");
         assert!(tally.refused < 2 * tally.served, "{tally:?}");
