@@ -41,7 +41,7 @@ pub enum NodeError {
     },
     #[error("the node's answer to {method} is not to be believed: {what}")]
     BadAnswer { method: &'static str, what: String },
-    #[error("block {number} of {host} is invalid: {check}: {what}")]
+    #[error("block {number} of {host} is invalid: {check}: {what} (--verify-blocks off indexes it unchecked)")]
     InvalidBlock {
         /// Without path and credentials.
         host: String,

@@ -29,6 +29,8 @@ pub(crate) struct Evidence {
     head: AtomicU64,
     /// A bit for each type of transaction whose hash was that of its fields.
     kinds: AtomicU8,
+    /// A transactions root was right for a block with blob transactions.
+    blob_roots: AtomicBool,
     /// Blocks of which a part could not be proven.
     unproven: AtomicU64,
     said: Mutex<HashSet<String>>,
@@ -68,6 +70,14 @@ impl Evidence {
         if !self.has_proven(kind) {
             self.kinds.fetch_or(bit(kind), Ordering::Relaxed);
         }
+    }
+
+    pub(super) fn has_blob_roots(&self) -> bool {
+        self.blob_roots.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn blob_root_proven(&self) {
+        self.blob_roots.store(true, Ordering::Relaxed);
     }
 
     /// Says what cannot be proven, each reason once: it holds for a whole chain, or for all its blocks from a fork on.

@@ -245,6 +245,17 @@ impl Verifier {
         match (encodings, header::hash(&block.transactions_root)) {
             (Some(encodings), Some(root)) => {
                 let found = ordered_trie_root_encoded(encodings);
+                let has_blobs = block.transactions.iter().any(|tx| Kind::of(tx) == Some(Kind::Eip4844));
+                match (found == root, has_blobs) {
+                    (true, true) => self.evidence.blob_root_proven(),
+                    // Anvil computes the root over blob transactions with their sidecars, which no node serves. A chain
+                    // that has had one right root of this kind does not.
+                    (false, true) if !self.evidence.has_blob_roots() => {
+                        self.unproven(block, "its transactions root seems to include the sidecars of blobs");
+                        return Ok(());
+                    }
+                    _ => {}
+                }
                 self.weigh(block, same_root(BlockCheck::TransactionsRoot, root, found))
             }
             // Why is said where it was found out.

@@ -14,6 +14,15 @@ use crate::{
 
 const BLOCK: &str = include_str!("../../fixtures/anvil.block.json");
 const RECEIPTS: &str = include_str!("../../fixtures/anvil.receipts.json");
+/// What the block's root and hash are by the specification, and what anvil made of them.
+const ROOTS: [&str; 2] = [
+    "0x2cc911a832d0096a32ffca639a48a5b500f0b95126579c54a9f1c6e2e67b7dd8",
+    "0xf3e6bce06b29fa341d8b64bae4a69e2eca08f2fa30ed74c8022690799fb3935f",
+];
+const HASHES: [&str; 2] = [
+    "0x730381ef733fb527abaa363127df951490928209ae04b6679e5723f2bef04aaf",
+    "0xac31c975be8bc77db9107fdf23140bdf14b83fd78333e17879bffe7f92b326c2",
+];
 
 /// What a node answers about one block.
 struct Served {
@@ -27,11 +36,18 @@ impl Served {
     fn honestly() -> Self {
         let served = Self::by_a_stranger();
         served.evidence.header_proven();
+        served.evidence.blob_root_proven();
         served
     }
 
     fn by_a_stranger() -> Self {
-        let read = |text| serde_json::from_str::<Value>(text).unwrap();
+        let right = |text: &str| text.replace(ROOTS[1], ROOTS[0]).replace(HASHES[1], HASHES[0]);
+        Self::by_anvil_and(right)
+    }
+
+    /// As anvil gave it, whose transactions root includes the sidecars of blobs, and as it is changed.
+    fn by_anvil_and(change: impl Fn(&str) -> String) -> Self {
+        let read = |text| serde_json::from_str::<Value>(&change(text)).unwrap();
         Self { block: read(BLOCK), receipts: read(RECEIPTS), evidence: Arc::default() }
     }
 
@@ -67,6 +83,15 @@ fn a_true_block_with_every_type_of_transaction_is_proven() {
     for kind in [Kind::Legacy, Kind::Eip2930, Kind::Eip1559, Kind::Eip4844, Kind::Eip7702] {
         assert!(served.evidence.has_proven(kind), "{kind:?}");
     }
+}
+
+#[test]
+fn a_root_that_includes_sidecars_is_taken_until_the_chain_has_shown_a_right_one() {
+    let served = Served::by_anvil_and(str::to_owned);
+    assert_eq!(served.verify(BlockChecks::Full), Ok(()));
+    assert_eq!(served.evidence.unproven_blocks(), 1);
+    served.evidence.blob_root_proven();
+    assert_eq!(served.refusal(BlockChecks::Full), Some(BlockCheck::TransactionsRoot));
 }
 
 #[test]

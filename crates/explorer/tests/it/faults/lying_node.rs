@@ -14,7 +14,7 @@ use store::{ChainReader, ChainWriter, Undo};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use crate::support::{
-    DevNode, Launch, TestExplorer, ask_node, eventually,
+    Anvil, DevNode, Launch, TestExplorer, ask_node, eventually,
     explorer::DataFolder,
     lying_proxy::{Answer, KEY, LyingNode},
     walk,
@@ -120,6 +120,42 @@ async fn the_blocks_of_a_second_node_are_proven_to_the_full_by_themselves() {
     wait_for_refusal(&explorer, "receipts root").await;
     node.come_back().await;
     assert_equals_node(&explorer, &node).await;
+}
+
+#[tokio::test]
+async fn every_type_of_transaction_of_anvil_is_taken_and_all_but_the_root_of_blobs_is_proven() {
+    let anvil = Anvil::with(&["--hardfork", "prague"]).await;
+    let accounts = anvil.accounts().await;
+    let (from, to) = (&accounts[0], &accounts[1]);
+    let key = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+    let send = ["send", "--private-key", key, "--gas-limit", "200000"];
+    let blob = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(blob.path(), b"a blob").unwrap();
+    let path = blob.path().to_str().unwrap();
+    for more in [
+        vec!["--legacy", "--value", "5", to],
+        vec!["--create", "0x602a60005260036002600160206000a300"],
+        vec!["--blob", "--eip4844", "--path", path, to],
+        vec!["--auth", to, to],
+    ] {
+        let hash = anvil.cast(&[send.as_slice(), &["--async"], &more].concat()).await;
+        anvil.receipt(hash.trim()).await;
+    }
+    let access = json!([{"address": to, "storageKeys": [format!("{:#066x}", 7)]}]);
+    anvil.send(json!({"from": from, "to": to, "type": "0x1", "gasPrice": "0xb2d05e00", "accessList": access})).await;
+    // Of an account whose key anvil does not have.
+    let stranger = "0x00000000000000000000000000000000000000aa";
+    anvil.rpc.call("anvil_impersonateAccount", json!([stranger])).await;
+    anvil.rpc.call("anvil_setBalance", json!([stranger, "0xde0b6b3a7640000"])).await;
+    anvil.send(json!({"from": stranger, "to": to, "value": "0x1"})).await;
+
+    let explorer = Launch::run(anvil.url()).argument("--verify-blocks", "full").start().await;
+    anvil.wait_for(&explorer).await;
+    assert_eq!(explorer.json("/api/v1/stats").await["totalTransactions"], 6);
+    let log = explorer.log();
+    assert!(!log.contains("invalid"), "{log}");
+    let unproven: Vec<_> = log.lines().filter(|line| line.contains("cannot be proven")).collect();
+    assert!(unproven.len() == 1 && unproven[0].contains("sidecars"), "{log}");
 }
 
 /// Writes blocks again as an older version might have, which believed everything.
