@@ -1,5 +1,6 @@
 //! Submissions that are meant to make the service say of a contract what its code does not prove.
 
+use alloy_primitives::{B256, keccak256};
 use serde_json::{Value, json};
 
 use super::yard::{Yard, as_word, calldata, code_of, compile, flatten, input, word};
@@ -176,6 +177,58 @@ async fn a_copy_of_a_library_elsewhere_is_not_that_library() {
     let answer = yard.verify(&longer, VERSION, &named(SUMS)).await;
     assert_eq!(answer["success"], false, "{answer}");
     is_unknown(&yard, &longer).await;
+}
+
+/// The optimiser puts constants that are used often behind the code, ordered by their hashes. So a source can hold a
+/// constant that looks like metadata in every byte, with the hash of another contract's true metadata in it.
+#[tokio::test]
+async fn a_constant_that_is_the_metadata_hash_of_another_file_is_code() {
+    const OTHER: &str = "pragma solidity ^0.8.20; contract Other { uint256 public x; }";
+    let settings = json!({ "optimizer": { "enabled": true, "runs": 1 } });
+    let with_other = |holder: &str| {
+        let mut input = input("Other.sol", OTHER, &settings);
+        input["sources"]["Holder.sol"] = json!({ "content": holder });
+        input
+    };
+    let output = compile("0.8.20", vec![input("Other.sol", OTHER, &settings)]).await.remove(0);
+    let other = code_of(&output, "Other.sol", "Other");
+    let auxdata = &other[other.len() - 106..];
+    assert!(auxdata.starts_with("a2646970667358221220") && auxdata.ends_with("64736f6c63430008140033"), "{auxdata}");
+    let hash = &auxdata[20..84];
+
+    // Head, hash and tail stand in this order if their hashes do, for the hash that is sent and the one that is deployed.
+    let keccak = |digits: &str| keccak256(alloy_primitives::hex::decode(digits).unwrap());
+    let found = |digits: &dyn Fn(String) -> String, fits: &dyn Fn(B256) -> bool| {
+        // Of any digits: a constant with a run of equal ones is pushed in fewer bytes.
+        let all = (0u64..).map(|salt| digits(alloy_primitives::hex::encode(keccak256(salt.to_be_bytes()))));
+        all.into_iter().find(|digits| fits(keccak(digits))).unwrap()
+    };
+    let deployed_hash = found(&|salt| salt, &|found| found < keccak(hash));
+    let head = found(&|salt| format!("{}{}", &salt[20..], &auxdata[..20]), &|found| found < keccak(&deployed_hash));
+    let tail = found(&|salt| format!("{}{}", &auxdata[84..], &salt[22..]), &|found| found > keccak(hash));
+    let holder = |hash: &str| {
+        let functions: String = (0..18)
+            .map(|n| {
+                let constant = [&head, hash, &tail][n / 6];
+                let factor = 2 * n + 3;
+                format!("function f{n}(uint256 a) external pure returns (uint256) {{ unchecked {{ return (0x{constant} ^ a) * {factor}; }} }}\n")
+            })
+            .collect();
+        format!("pragma solidity ^0.8.20;\ncontract Holder {{\n{functions}}}\n")
+    };
+    let outputs = compile("0.8.20", vec![with_other(&holder(hash)), with_other(&holder(&deployed_hash))]).await;
+    let [sent, deployed] = [0, 1].map(|index| code_of(&outputs[index], "Holder.sol", "Holder"));
+    assert!(sent.contains(auxdata), "the constant looks like metadata: {sent}");
+    assert_eq!(sent.len(), deployed.len());
+
+    let yard = Yard::start().await;
+    let address = yard.deploy(&deployed).await;
+    let body = |hash: &str| json!({ "address": address, "sourceCode": with_other(&holder(hash)).to_string(), "compilerVersion": VERSION });
+    let answer = yard.post("/api/v1/verify", &body(hash)).await.ok();
+    assert_eq!((&answer["success"], &answer["match"]), (&json!(false), &Value::Null), "{answer}");
+    is_unknown(&yard, &address).await;
+    let answer = yard.post("/api/v1/verify", &body(&deployed_hash)).await.ok();
+    assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Holder")), "{answer}");
 }
 
 #[tokio::test]
