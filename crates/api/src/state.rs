@@ -18,9 +18,6 @@ use crate::{
     streams::Streams,
 };
 
-/// Blocks under the tip that a reorganisation may still take back: as many as a store can undo.
-const UNSETTLED_BLOCKS: u64 = 256;
-
 /// What the API is built from.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
 pub struct ApiParts {
@@ -121,9 +118,8 @@ impl ApiState {
 
     /// How long an answer about one block stays true.
     pub(crate) fn freshness_of(&self, number: BlockNumber) -> Freshness {
-        let tip = self.sync.borrow().tip;
-        match tip {
-            Some(tip) if tip.number.saturating_sub(number) >= UNSETTLED_BLOCKS => Freshness::Settled,
+        match self.sync.borrow().settled {
+            Some(settled) if number <= settled => Freshness::Settled,
             _ => Freshness::UntilNextBlock,
         }
     }

@@ -10,6 +10,8 @@ pub struct SyncStatus {
     pub tip: Option<BlockRef>,
     /// Its time, unix seconds.
     pub tip_timestamp: Option<u64>,
+    /// The newest block that a reorganisation can no longer remove from the index; None until it is known.
+    pub settled: Option<BlockNumber>,
     /// From then on without a block, the chain has been quiet for too long by its own rhythm; None where it has none.
     pub quiet_from: Option<Instant>,
     /// The newest block the node has told of.
@@ -42,6 +44,7 @@ impl SyncStatus {
             phase: SyncPhase::Starting,
             tip: None,
             tip_timestamp: None,
+            settled: None,
             quiet_from: None,
             node_head: None,
             node_reachable: false,

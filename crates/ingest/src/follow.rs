@@ -290,6 +290,7 @@ impl Follower {
         self.writer.commit(blocks, undo).await?;
         self.progress.committed(count, transactions);
         self.rhythm.arrived(count, Instant::now());
+        self.status.send_modify(|status| status.settled = status.settled.max(Some(horizon.min(last.number))));
         self.move_tip(last, Some(timestamp));
         self.settler.step(self.writer.as_mut(), Pace::Gentle).await?;
         Ok(())

@@ -194,7 +194,10 @@ impl Failover {
     /// A preferred endpoint that stands still answers as if nothing were wrong: only the others can tell.
     fn is_survey_due(&self) -> bool {
         let (mut surveyed_at, now) = (self.surveyed_at.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
-        let due = self.len() > 1 && surveyed_at.is_none_or(|then| now.duration_since(then) >= self.probe_interval);
+        // Not before an endpoint in use has said which chain it is: a survey asks them all, in no order.
+        let is_chain_known = self.identity.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let rested = surveyed_at.is_none_or(|then| now.duration_since(then) >= self.probe_interval);
+        let due = self.len() > 1 && is_chain_known && rested;
         if due {
             *surveyed_at = Some(now);
         }

@@ -235,6 +235,7 @@ mod tests {
             phase: SyncPhase::Following,
             tip: Some(BlockRef { number: tip, hash: B256::repeat_byte(7) }),
             tip_timestamp: Some(1_794_700_800),
+            settled: None,
             quiet_from: None,
             node_head: Some(head),
             node_reachable: true,

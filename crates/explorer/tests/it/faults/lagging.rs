@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use devchain::ReorgedTransactions;
 
-use super::{assert_tip_stays, chain_of};
+use super::{assert_tip_stays, chain_of, index};
 use crate::support::{ANY, Fault, FaultyNode, HEADER, Launch, Script, TestExplorer, eventually};
 
 fn failing() -> Script {
@@ -148,4 +148,21 @@ async fn a_block_that_does_not_fit_in_the_middle_of_a_backfill_halts_nothing() {
     }
     node.behave(Script::default());
     node.wait_for(&explorer).await;
+}
+
+/// Where finality lags, blocks further below the tip than usual can still be reorganised away.
+#[tokio::test]
+async fn only_blocks_that_cannot_be_undone_may_be_cached_for_long() {
+    let chain = chain_of(600);
+    let node = FaultyNode::start(&chain, 1, Script { finalized_block: Some(100), ..Script::default() }).await;
+    let (explorer, _) = index(&node).await;
+    let cached_for = async |number: u64| {
+        let answer = explorer.get(&format!("/api/v1/blocks/{number}")).await;
+        answer.header("cache-control").to_owned()
+    };
+    assert_eq!(cached_for(100).await, "public, max-age=3600");
+    // 256 blocks and more below the tip, and not final.
+    for number in [101, 300] {
+        assert_eq!(cached_for(number).await, cached_for(600).await, "block {number}");
+    }
 }
