@@ -69,7 +69,11 @@ pub(crate) async fn measure(chain: &RecordedChain, folder: Option<&Path>) -> any
         let mut rows = Vec::new();
         for subject in subjects {
             tell(format!("verification: {}", subject.label));
-            rows.push(measure_one(&explorer, chain, &packages, &subject).await?);
+            match measure_one(&explorer, chain, &packages, &subject).await {
+                Ok(row) => rows.push(row),
+                // The others are worth measuring all the same.
+                Err(error) => tell(format!("verification: {} was not measured: {error:#}", subject.label)),
+            }
         }
         explorer.stop().await?;
         tables.push(Table { title, rows });

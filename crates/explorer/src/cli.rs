@@ -34,6 +34,7 @@ pub(crate) enum Command {
     /// Follow a node and serve its chain
     Run(Box<RunOptions>),
     /// Show everything on a chain of its own, with traffic: no node needed
+    #[cfg(feature = "demo")]
     Demo(DemoOptions),
     /// See and change the API keys in a data folder that no explorer has open
     Keys(KeysOptions),
@@ -324,6 +325,7 @@ fn network(text: &str) -> Result<IpNet, String> {
     text.parse().or_else(|_| address()).map_err(|_| format!("`{text}` is no IP address or network, such as 10.0.0.0/8"))
 }
 
+#[cfg(feature = "demo")]
 #[derive(Debug, Args)]
 pub(crate) struct DemoOptions {
     /// Where the API listens

@@ -9,7 +9,6 @@ use api::IssuedKey;
 use devchain::traffic::{HistoryPlan, Stage, Traffic};
 use devchain::{DevChain, DevChainConfig, RpcServer};
 use node::NodeConfig;
-use store::UserRecords;
 use tokio_util::sync::CancellationToken;
 use webhooks::{EgressConfig, Insecure};
 
@@ -117,7 +116,7 @@ async fn issue_demo_key(service: &Service, chain: &DevChain, per_minute: u32) ->
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let label = "demo".to_owned();
     let records = service.user_records();
-    let issued = api::issue_key(&records, owner, label, None, u64::try_from(now)?).await;
+    let issued = api::issue_key(&*records, owner, label, None, u64::try_from(now)?).await;
     let mut issued = issued.context("the demo's API key cannot be made")?;
     if let Some(key) = records.set_requests_per_minute(issued.key.id, per_minute).await? {
         issued.key = key;

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use api::TokenPrefix;
 use domain::SyncStatus;
-use store::{WebhookLimits, WebhookRecords};
-use store_embedded::EmbeddedStore;
+use store::{ChainReader, Store, WebhookLimits, WebhookRecords};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use webhooks::{
@@ -36,14 +35,14 @@ impl Hooks {
         limits: WebhookLimits,
         key: Option<&EncryptionKey>,
         data: &Path,
-        store: &EmbeddedStore,
+        store: &dyn Store,
     ) -> anyhow::Result<Self> {
         let key = match key {
             Some(key) => key.clone(),
             None => EncryptionKey::in_folder(data).context("the key for the secrets of webhooks is not right")?,
         };
         let hooks = Self {
-            records: Arc::new(store.webhook_records().with_limits(limits)),
+            records: store.webhook_records(limits),
             egress: Arc::new(Egress::new(egress).context("webhooks cannot be sent")?),
             vault: Vault::new(&key)?,
             wake: Wake::default(),
@@ -64,7 +63,7 @@ impl Hooks {
     /// Follows the index and sends until told to stop; the handle is that of the sending.
     pub(crate) fn start(
         self,
-        store: &EmbeddedStore,
+        reader: Arc<dyn ChainReader>,
         sync: &watch::Receiver<SyncStatus>,
         prefix: TokenPrefix,
         supervisor: &Supervisor,
@@ -73,7 +72,7 @@ impl Hooks {
             TokenPrefix::Bep => TokenNames(|kind| TokenPrefix::Bep.name(kind)),
             TokenPrefix::Erc => TokenNames(|kind| TokenPrefix::Erc.name(kind)),
         };
-        let (hooks, reader, sync) = (self.clone(), Arc::new(store.reader()), sync.clone());
+        let (hooks, sync) = (self.clone(), sync.clone());
         supervisor.spawn("webhook-matcher", move |cancel| {
             let Hooks { records, wake, .. } = hooks.clone();
             Matcher::new(reader.clone(), records, sync.clone(), wake, names).run(cancel)

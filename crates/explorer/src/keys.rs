@@ -3,25 +3,18 @@
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use domain::ApiKey;
-use store::UserRecords;
-use store_embedded::{EmbeddedStore, StoreOptions};
 
 use crate::cli::{KeysCommand, KeysOptions};
-use crate::{config, logging, service};
+use crate::{config, logging, stores};
 
 /// Keys shown where no owner is asked for.
 const SHOWN: u32 = 1_000;
 
 pub(crate) async fn run(options: KeysOptions) -> anyhow::Result<()> {
     let data = config::data_folder(options.data)?;
-    if !data.is_dir() {
-        bail!("there is no data folder {}: give the right one with --data", data.display());
-    }
-    let store =
-        EmbeddedStore::open(&data, StoreOptions::default()).map_err(|error| service::explain_open(error, &data))?;
-    let records = store.user_records();
+    let records = stores::open_existing(&data)?.user_records();
     match options.command {
         KeysCommand::List { owner } => {
             let keys = match owner {
@@ -32,7 +25,7 @@ pub(crate) async fn run(options: KeysOptions) -> anyhow::Result<()> {
         }
         KeysCommand::Create { owner, label } => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-            let issued = api::issue_key(&records, owner, label, None, u64::try_from(now)?).await?;
+            let issued = api::issue_key(&*records, owner, label, None, u64::try_from(now)?).await?;
             logging::say(&format!("{}\n", issued.text.reveal()));
             logging::say(&table(&[issued.key]));
         }

@@ -5,7 +5,9 @@ mod background;
 mod check;
 mod cli;
 mod config;
+#[cfg(feature = "demo")]
 mod demo;
+#[cfg(feature = "demo")]
 mod demo_names;
 mod hooks;
 mod keys;
@@ -18,6 +20,7 @@ mod run;
 mod service;
 mod shutdown;
 mod site;
+mod stores;
 mod supervisor;
 
 use std::process::ExitCode;
@@ -71,6 +74,7 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
     let result = runtime.block_on(async {
         match cli.command {
             Command::Run(options) => run::run(*options).await.map(|()| ExitCode::SUCCESS),
+            #[cfg(feature = "demo")]
             Command::Demo(options) => demo::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Keys(options) => keys::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Check(options) => check::run(options).await,

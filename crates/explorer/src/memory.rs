@@ -1,9 +1,6 @@
 //! How the memory that the operator gives is shared out.
 
 use anyhow::bail;
-use store_embedded::StoreOptions;
-
-use crate::open_files;
 
 const MEGABYTE: u64 = 1 << 20;
 const LEAST_MEGABYTES: u64 = 96;
@@ -20,6 +17,16 @@ pub(crate) struct MemoryBudget {
     bytes: u64,
     answers: u64,
     idle_compilers: u64,
+}
+
+/// What the store may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StoreMemory {
+    /// Recently read data.
+    pub(crate) cache_bytes: u64,
+    /// One of four buffers of recent writes.
+    pub(crate) write_buffer_bytes: u64,
+    pub(crate) writer_cache_entries: usize,
 }
 
 impl Default for MemoryBudget {
@@ -58,12 +65,11 @@ impl MemoryBudget {
 
     /// Three fifths. A fifth are four buffers of what was written last: larger ones would write less often, and leave more
     /// to replay after a crash.
-    pub(crate) fn store(self) -> StoreOptions {
-        StoreOptions {
+    pub(crate) fn store(self) -> StoreMemory {
+        StoreMemory {
             cache_bytes: self.bytes / 4,
             write_buffer_bytes: self.bytes / 20,
             writer_cache_entries: usize::try_from(self.bytes / 6 / BYTES_OF_AN_ENTRY).unwrap_or(usize::MAX),
-            descriptors: open_files::store_share(),
         }
     }
 

@@ -2,31 +2,18 @@
 
 use std::fmt::Write;
 
-use anyhow::{Context, bail};
-use store::ChainReader;
-use store_embedded::{EmbeddedStore, LostRecords, Repair, StoreOptions};
-
 use crate::cli::RepairOptions;
-use crate::{config, logging, service};
+use crate::stores::{self, LostRecords, Repair};
+use crate::{config, logging};
 
 pub(crate) async fn run(options: RepairOptions) -> anyhow::Result<()> {
     let data = config::data_folder(options.data)?;
-    if !data.is_dir() {
-        bail!("there is no data folder {}: give the right one with --data", data.display());
-    }
-    let repaired = EmbeddedStore::repair(&data, StoreOptions::default()).with_context(|| {
-        format!(
-            "{} cannot be repaired, and is as it was: put a copy of it back, or index in an empty folder with --data",
-            data.display()
-        )
-    })?;
+    let repaired = stores::repair(&data)?;
     let Some(repair) = repaired else {
         logging::say(&format!("{} is not damaged.\n", data.display()));
         return Ok(());
     };
-    let store =
-        EmbeddedStore::open(&data, StoreOptions::default()).map_err(|error| service::explain_open(error, &data))?;
-    let tip = store.reader().find_tip().await?.map(|tip| tip.number);
+    let tip = stores::open_existing(&data)?.reader().find_tip().await?.map(|tip| tip.number);
     logging::say(&report(&repair, tip));
     Ok(())
 }

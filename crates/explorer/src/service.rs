@@ -1,17 +1,15 @@
 //! The parts, wired: node -> ingest -> store -> API, and store -> webhooks.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use api::{Accounts, ApiParts, ApiState, KeyUses};
 use domain::{BlockNumber, SyncStatus};
 use ingest::{Follower, IngestConfig, Progress, Traces};
 use node::NodeClient;
-use store::{StoreError, UserRecords};
-use store_embedded::EmbeddedStore;
+use store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -21,7 +19,7 @@ use web::{Names, WebParts};
 use crate::background::Background;
 use crate::hooks::Hooks;
 use crate::supervisor::Supervisor;
-use crate::{config::ServiceConfig, site};
+use crate::{config::ServiceConfig, site, stores};
 
 /// For the parts to end once they are told to. Together with what comes after it stays below two seconds.
 const PATIENCE: Duration = Duration::from_millis(1_400);
@@ -33,7 +31,7 @@ pub(crate) struct Service {
     local_addr: SocketAddr,
     sync: watch::Receiver<SyncStatus>,
     progress: Arc<Progress>,
-    store: Arc<EmbeddedStore>,
+    store: Arc<dyn Store>,
     following: JoinHandle<anyhow::Result<()>>,
     serving: JoinHandle<anyhow::Result<()>>,
     sending: JoinHandle<()>,
@@ -46,10 +44,7 @@ pub(crate) struct Service {
 impl Service {
     /// Opens the store, then serves what it holds and follows the node. The node may be down: then it is waited for.
     pub(crate) async fn start(config: ServiceConfig, cancel: CancellationToken) -> anyhow::Result<Self> {
-        let store = Arc::new(
-            EmbeddedStore::open(&config.data, config.memory.store())
-                .map_err(|error| explain_open(error, &config.data))?,
-        );
+        let store = stores::open(&config.data, config.memory)?;
         let listener = TcpListener::bind(config.listen).await.with_context(|| {
             format!(
                 "cannot listen on {}: choose another address with --listen, or end what uses this one",
@@ -61,12 +56,12 @@ impl Service {
         let (status, sync) = watch::channel(SyncStatus::starting());
         let progress = Arc::new(Progress::default());
 
-        let reader = Arc::new(store.reader());
+        let reader = store.reader();
         let key = config.encryption_key.as_ref();
-        let hooks = Hooks::new(&config.egress, config.webhook_limits, key, &config.data, &store).await?;
+        let hooks = Hooks::new(&config.egress, config.webhook_limits, key, &config.data, store.as_ref()).await?;
         let supervisor = Supervisor::new(cancel.clone());
-        let accounts = Arc::new(Accounts::new(node.clone(), reader.clone()));
-        let verified = Arc::new(store.verified_contracts());
+        let accounts = Arc::new(Accounts::new(node.clone(), store.accounts()));
+        let verified = store.verified_contracts();
         let (labels, dexes) = (Arc::new(config.labels), Arc::new(config.dexes));
         let pages = web::router(WebParts {
             chain: reader.clone(),
@@ -87,7 +82,7 @@ impl Service {
         let state = ApiState::new(ApiParts {
             chain: reader,
             accounts,
-            records: Arc::new(store.user_records()),
+            records: store.user_records(),
             verified,
             verifier: config.verifier,
             webhooks: hooks.registry(),
@@ -102,7 +97,7 @@ impl Service {
             dexes,
             answer_bytes: config.memory.answers(),
         });
-        let sending = hooks.start(&store, &sync, config.token_prefix, &supervisor);
+        let sending = hooks.start(store.reader(), &sync, config.token_prefix, &supervisor);
         let key_uses = state.key_uses();
         let written = key_uses.clone();
         supervisor.spawn("key-uses", move |cancel| written.clone().write_down_until(cancel));
@@ -130,7 +125,8 @@ impl Service {
     }
 
     /// What users leave with this explorer.
-    pub(crate) fn user_records(&self) -> impl UserRecords + use<> {
+    #[cfg(feature = "demo")]
+    pub(crate) fn user_records(&self) -> Arc<dyn store::UserRecords> {
         self.store.user_records()
     }
 
@@ -175,14 +171,14 @@ impl Service {
         }
         drop(self.background);
         self.key_uses.finish().await;
-        self.store.sync().context("the last writes could not be made durable")?;
+        self.store.sync().await.context("the last writes could not be made durable")?;
         ended
     }
 }
 
 struct Following {
     node: NodeClient,
-    store: Arc<EmbeddedStore>,
+    store: Arc<dyn Store>,
     data: std::path::PathBuf,
     start_block: Option<BlockNumber>,
     traces: Traces,
@@ -202,7 +198,7 @@ impl Following {
             window_bytes: self.waiting_blocks,
             ..IngestConfig::from_block(start_block)
         };
-        let (writer, reader) = (Box::new(self.store.writer()), Arc::new(self.store.reader()));
+        let (writer, reader) = (self.store.writer(), self.store.reader());
         let follower = Follower::new(self.node, writer, reader, config, self.status, self.progress);
         // A failure has been logged and shows in the status; reading goes on.
         let _ = follower.run(cancel).await;
@@ -213,12 +209,12 @@ impl Following {
     async fn bind(&self) -> anyhow::Result<BlockNumber> {
         loop {
             match self.node.identity().await {
-                Ok(identity) => match self.store.bind(identity, self.start_block) {
+                Ok(identity) => match self.store.bind(identity, self.start_block).await {
                     Err(error) if error.is_transient() => {
                         tracing::warn!(%error, "waiting for the disk");
                         tokio::time::sleep(NODE_RETRY).await;
                     }
-                    bound => return bound.map_err(|error| explain_binding(error, &self.data)),
+                    bound => return bound.map_err(|error| stores::explain_binding(error, &self.data)),
                 },
                 Err(error) => {
                     tracing::warn!(%error, "waiting for the node");
@@ -227,41 +223,4 @@ impl Following {
             }
         }
     }
-}
-
-pub(crate) fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
-    let data = data.display();
-    let advice = match &error {
-        StoreError::InUse => {
-            format!("another explorer has {data} open: end it, or give this one a folder of its own with --data")
-        }
-        StoreError::NewerSchema { .. } => {
-            format!("{data} was written by a newer explorer: use that one, or another folder with --data")
-        }
-        StoreError::OlderSchema { .. } => {
-            format!("{data} was written by an older explorer: index anew in another folder with --data")
-        }
-        StoreError::Damaged { .. } | StoreError::Corrupt(_) => format!(
-            "{data} is damaged: put a copy of it back, or let `explorer repair --data {data}` drop what cannot be read (it says \
-             what is lost), or index in an empty folder"
-        ),
-        _ => format!("cannot open the data folder {data}"),
-    };
-    anyhow!(error).context(advice)
-}
-
-pub(crate) fn explain_binding(error: StoreError, data: &Path) -> anyhow::Error {
-    let data = data.display();
-    let advice = match &error {
-        StoreError::OtherChain { .. } => {
-            format!(
-                "{data} holds another chain than the node's: point --rpc at the right node, or use another folder with --data"
-            )
-        }
-        StoreError::OtherStart { stored, .. } => {
-            format!("{data} begins at block {stored}: leave --start-block out, or use another folder with --data")
-        }
-        _ => format!("cannot use the data folder {data}"),
-    };
-    anyhow!(error).context(advice)
 }

@@ -1,8 +1,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
-use store::StoreError;
+use store::{
+    ChainReader, ChainWriter, KeptAccounts, Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits,
+    WebhookRecords,
+};
 
 use crate::aside::ReadingPlaces;
 use crate::engine::{self, Engine, EngineOptions, Repair};
@@ -164,6 +168,45 @@ impl EmbeddedStore {
     pub fn compacted_bytes(&self) -> Result<u64, StoreError> {
         self.engine.compact()?;
         Ok(self.engine.table_bytes())
+    }
+}
+
+#[async_trait]
+impl Store for EmbeddedStore {
+    async fn identity(&self) -> Result<Option<ChainIdentity>, StoreError> {
+        Self::identity(self)
+    }
+
+    async fn bind(&self, identity: ChainIdentity, start_block: Option<BlockNumber>) -> Result<BlockNumber, StoreError> {
+        Self::bind(self, identity, start_block)
+    }
+
+    async fn sync(&self) -> Result<(), StoreError> {
+        Self::sync(self)
+    }
+
+    fn writer(&self) -> Box<dyn ChainWriter> {
+        Box::new(Self::writer(self))
+    }
+
+    fn reader(&self) -> Arc<dyn ChainReader> {
+        Arc::new(Self::reader(self))
+    }
+
+    fn accounts(&self) -> Arc<dyn KeptAccounts> {
+        Arc::new(Self::reader(self))
+    }
+
+    fn user_records(&self) -> Arc<dyn UserRecords> {
+        Arc::new(Self::user_records(self))
+    }
+
+    fn verified_contracts(&self) -> Arc<dyn VerifiedContracts> {
+        Arc::new(Self::verified_contracts(self))
+    }
+
+    fn webhook_records(&self, limits: WebhookLimits) -> Arc<dyn WebhookRecords> {
+        Arc::new(Self::webhook_records(self).with_limits(limits))
     }
 }
 

@@ -117,6 +117,7 @@ pub(super) async fn published(packages: &Packages) -> anyhow::Result<Vec<Subject
             "governance/extensions/GovernorSettings",
             "governance/extensions/GovernorCountingSimple",
             "governance/extensions/GovernorVotesQuorumFraction",
+            "governance/utils/IVotes",
         ],
         "contract Council is GovernorSettings, GovernorCountingSimple, GovernorVotesQuorumFraction {\n  constructor() Governor(\"Council\") GovernorSettings(1, 10, 0) GovernorVotes(IVotes(address(1))) GovernorVotesQuorumFraction(4) {}\n  function proposalThreshold() public view override(Governor, GovernorSettings) returns (uint256) { return super.proposalThreshold(); }\n}",
     );

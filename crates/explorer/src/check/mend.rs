@@ -7,8 +7,7 @@ use anyhow::{Context, bail};
 use domain::{BlockNumber, BlockRef, SyncPhase, SyncStatus};
 use ingest::{Follower, IngestConfig, Progress};
 use node::NodeClient;
-use store::ChainWriter;
-use store_embedded::EmbeddedStore;
+use store::{ChainWriter, Store};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +33,7 @@ pub(super) async fn obstacle(
 /// Takes the blocks from `first_bad` on back, follows the node to its head, and gives the new tip.
 pub(super) async fn index_again(
     node: &NodeClient,
-    store: &EmbeddedStore,
+    store: &dyn Store,
     first_bad: BlockNumber,
     start: BlockNumber,
 ) -> anyhow::Result<BlockRef> {
@@ -44,8 +43,8 @@ pub(super) async fn index_again(
     let (status, mut sync) = watch::channel(SyncStatus::starting());
     let progress = Arc::new(Progress::default());
     let config = IngestConfig::from_block(start);
-    let reader = Arc::new(store.reader());
-    let follower = Follower::new(node.clone(), Box::new(writer), reader, config, status, Arc::clone(&progress));
+    let reader = store.reader();
+    let follower = Follower::new(node.clone(), writer, reader, config, status, Arc::clone(&progress));
     let cancel = CancellationToken::new();
     let following = tokio::spawn(follower.run(cancel.clone()));
     let tip = loop {

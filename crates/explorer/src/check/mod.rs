@@ -7,7 +7,6 @@ mod report;
 use std::io::IsTerminal;
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -16,14 +15,13 @@ use futures::StreamExt;
 use indicatif::{ProgressBar, ProgressStyle};
 use ingest::{Difference, compare_block};
 use node::{BlockChecks, NodeClient, NodeConfig};
-use store::{ChainReader, ChainWriter};
-use store_embedded::{EmbeddedStore, StoreOptions};
+use store::{ChainReader, Store};
 
 pub(crate) use self::options::CheckOptions;
 use self::report::Report;
 use crate::config::LogConfig;
 use crate::logging::{self, LogFormat};
-use crate::{config, service};
+use crate::{config, stores};
 
 /// Nothing is wrong with the command, but with the index.
 const DIFFERS: u8 = 2;
@@ -37,13 +35,9 @@ const LOG_EVERY: Duration = Duration::from_secs(5);
 pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
     logging::start(&LogConfig { filter: "warn,explorer=info".to_owned(), format: LogFormat::Text })?;
     let data = config::data_folder(options.data.clone())?;
-    if !data.is_dir() {
-        bail!("there is no data folder {}: give the right one with --data", data.display());
-    }
-    let store =
-        EmbeddedStore::open(&data, StoreOptions::default()).map_err(|error| service::explain_open(error, &data))?;
-    let reader: Arc<dyn ChainReader> = Arc::new(store.reader());
-    let Some((start, tip)) = extent(reader.as_ref(), &store).await? else {
+    let store = stores::open_existing(&data)?;
+    let reader = store.reader();
+    let Some((start, tip)) = extent(reader.as_ref(), store.as_ref()).await? else {
         logging::say("The index is empty.\n");
         return Ok(ExitCode::SUCCESS);
     };
@@ -59,23 +53,23 @@ pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
     }
     let node = client(&options)?;
     let identity = node.identity().await.context("the node does not tell which chain it serves")?;
-    store.bind(identity, None).map_err(|error| service::explain_binding(error, &data))?;
+    store.bind(identity, None).await.map_err(|error| stores::explain_binding(error, &data))?;
     let numbers = chosen(from..=to, options.sample);
     compare(&node, reader.as_ref(), numbers.clone(), &mut report).await?;
     let equal = format!("{} of blocks {from} to {to} are what the node says", counted(numbers.len()));
     let Some(first) = report.first_bad().filter(|_| options.mend) else { return Ok(conclude(&report, &equal)) };
 
     logging::say(&report.to_string());
-    if let Some(obstacle) = mend::obstacle(&store.writer(), first, start).await? {
+    if let Some(obstacle) = mend::obstacle(store.writer().as_ref(), first, start).await? {
         logging::say(&format!("{obstacle}\n"));
         return Ok(ExitCode::from(DIFFERS));
     }
     logging::say(&format!("Indexing again from block {first} on.\n"));
-    let tip = mend::index_again(&node, &store, first, start).await?;
+    let tip = mend::index_again(&node, store.as_ref(), first, start).await?;
     let mut report = Report::default();
     check_links(reader.as_ref(), start.max(first.saturating_sub(1))..=tip.number, &mut report).await?;
     compare(&node, reader.as_ref(), (first..=tip.number).collect(), &mut report).await?;
-    store.sync()?;
+    store.sync().await?;
     Ok(conclude(&report, &format!("mended: blocks {first} to {} are what the node says", tip.number)))
 }
 
@@ -97,7 +91,7 @@ fn counted(blocks: usize) -> String {
 }
 
 /// The first block of the index and its newest; None where it has none.
-async fn extent(reader: &dyn ChainReader, store: &EmbeddedStore) -> anyhow::Result<Option<(BlockNumber, BlockRef)>> {
+async fn extent(reader: &dyn ChainReader, store: &dyn Store) -> anyhow::Result<Option<(BlockNumber, BlockRef)>> {
     let Some(tip) = store.writer().tip().await? else { return Ok(None) };
     let oldest = PageRequest { offset: 0, limit: 1, order: Order::OldestFirst };
     let first = reader.list_blocks(BlockRange::ALL, oldest).await?.items.into_iter().next();

@@ -26,6 +26,10 @@ impl Reading {
             let Ok(address) = self.address(id) else { continue };
             tokens.extend(self.token(id, address)?);
         }
+        // An index of an older version may still have names under ids that a reorg gave to other tokens.
+        tokens.retain(|token: &Token| {
+            [&token.facts.name, &token.facts.symbol].iter().any(|name| folded(name).starts_with(&beginning))
+        });
         let is_called_so = |text: &str| folded(text) == beginning;
         tokens.sort_by_key(|token| {
             let exact = is_called_so(&token.facts.symbol) || is_called_so(&token.facts.name);

@@ -95,6 +95,15 @@ fn rename(view: &View, batch: &mut Batch, token: AddressId, facts: &TokenFacts) 
     Ok(())
 }
 
+/// Removes a token from the search. Its id goes to another address.
+pub(super) fn forget_names(view: &View, batch: &mut Batch, token: AddressId) -> Result<(), StoreError> {
+    let Some(row) = view.get(Table::TokenFacts, &Key::id(token))? else { return Ok(()) };
+    for key in token_names::keys(token, &facts_from_row(&row)?) {
+        batch.delete(Table::TokenName, &key);
+    }
+    Ok(())
+}
+
 /// Has a token that moved asked again, if that was long ago. One that was never asked is on the list anyway.
 pub(super) fn refresh(view: &View, batch: &mut Batch, token: AddressId, tip: BlockNumber) -> Result<(), StoreError> {
     let Some(row) = view.get(Table::TokenFacts, &Key::id(token))? else { return Ok(()) };

@@ -8,7 +8,7 @@ use super::commit::sweep_where_source_changed;
 use super::holders::{ask_balance, ask_drifting, change_call_balance};
 use super::overwrite::Overwrites;
 use super::ranks::{place_holder, rerank_tokens};
-use super::{WriteState, codes, tokens};
+use super::{WriteState, codes, facts, tokens};
 use crate::engine::{Batch, Engine, View};
 use crate::keys::{AddressId, Key, ListKey, ListKind, Pair, Table, number_in_key};
 use crate::meta::{self, Tip};
@@ -77,7 +77,7 @@ impl WriteState {
             }
         }
         moves.write(&view, &mut batch)?;
-        ask_again(&mut overwrites, &mut batch, &touched, number)?;
+        ask_again(&view, &mut overwrites, &mut batch, &touched, number)?;
         for token in &touched {
             let standing = find_standing(&mut overwrites, *token)?;
             if standing.is_some_and(|standing| standing.balance_source == BalanceSource::Calls) {
@@ -155,6 +155,7 @@ fn complete_moved(view: &View, overwrites: &mut Overwrites<'_>, moved: &mut BTre
 
 /// What a touched token says of itself may be another thing now; one that is no token any more is not asked.
 fn ask_again(
+    view: &View,
     overwrites: &mut Overwrites<'_>,
     batch: &mut Batch,
     touched: &BTreeSet<AddressId>,
@@ -166,6 +167,7 @@ fn ask_again(
             tokens::ask_again(batch, *token, tip);
             continue;
         }
+        facts::forget_names(view, batch, *token)?;
         for table in [Table::NewToken, Table::TokenQuestion, Table::TokenFacts, Table::Unaudited, Table::Sweep] {
             batch.delete(table, &key);
         }

@@ -21,6 +21,8 @@ pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, r
     whole_lists(subject, model, chain).await;
     addresses(subject, model, chain).await;
     tokens(subject, model, chain).await;
+    token_search(subject, model, rng).await;
+    block_hashes(subject, model).await;
     transfers(subject, model, chain, rng).await;
     trades(subject, model, chain, rng).await;
 }
@@ -48,6 +50,39 @@ async fn tokens(subject: &Subject, model: &Model, chain: &RandomChain) {
     for address in chain.tokens().chain([Address::repeat_byte(0xee)]) {
         let expected = known.iter().find(|token| token.address == address).cloned();
         assert_eq!(subject.reader.find_token(address).await.expect("token"), expected);
+    }
+}
+
+/// By the start of a name or a symbol, in any letter case: exact matches first, then by holders.
+async fn token_search(subject: &Subject, model: &Model, rng: &mut StdRng) {
+    let known = model.tokens();
+    let mut queries = vec![String::new(), "no such token".to_owned(), "tkn".to_owned(), "T".to_owned()];
+    for token in known.iter().take(6) {
+        let name = &token.facts.name;
+        queries.push(name.to_uppercase());
+        queries.push(name.chars().take(rng.random_range(0..=name.len())).collect());
+    }
+    for query in queries {
+        let folded = query.trim().to_lowercase();
+        let names = |token: &Token| [&token.facts.name, &token.facts.symbol].map(|name| name.trim().to_lowercase());
+        let matches = |token: &&Token| !folded.is_empty() && names(token).iter().any(|name| name.starts_with(&folded));
+        let mut expected: Vec<Token> = known.iter().filter(matches).cloned().collect();
+        // The model's tokens are in the order of their holders.
+        expected.sort_by_key(|token| !names(token).contains(&folded));
+        for limit in [3, 1_000] {
+            let found = subject.reader.search_tokens(&query, limit).await.expect("search");
+            let expected: Vec<&Token> = expected.iter().take(limit).collect();
+            assert_eq!(found.iter().collect::<Vec<_>>(), expected, "tokens that begin with {query:?}");
+        }
+    }
+}
+
+/// The writer knows the hash of every indexed block, and of no other.
+async fn block_hashes(subject: &Subject, model: &Model) {
+    let tip = model.tip().map_or(0, |tip| tip.number);
+    for number in 0..tip + 3 {
+        let expected = model.find_block(BlockId::Number(number)).map(|block| block.hash);
+        assert_eq!(subject.writer.find_block_hash(number).await.expect("hash"), expected, "hash of block {number}");
     }
 }
 

@@ -1,0 +1,36 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::{BlockNumber, ChainIdentity};
+
+use crate::{
+    ChainReader, ChainWriter, KeptAccounts, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
+};
+
+/// An open store: its parts, and what concerns all of them.
+///
+/// Whoever opens one names the engine; everybody else works with this.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// The chain that the data belongs to; None before the first [`Self::bind`].
+    async fn identity(&self) -> Result<Option<ChainIdentity>, StoreError>;
+
+    /// Binds the data to a chain for good, or checks that it is bound to this one. Gives the first block to index.
+    async fn bind(&self, identity: ChainIdentity, start_block: Option<BlockNumber>) -> Result<BlockNumber, StoreError>;
+
+    /// Returns once everything committed so far survives a loss of power.
+    async fn sync(&self) -> Result<(), StoreError>;
+
+    /// The writer of the index. Only one may be in use.
+    fn writer(&self) -> Box<dyn ChainWriter>;
+
+    fn reader(&self) -> Arc<dyn ChainReader>;
+
+    fn accounts(&self) -> Arc<dyn KeptAccounts>;
+
+    fn user_records(&self) -> Arc<dyn UserRecords>;
+
+    fn verified_contracts(&self) -> Arc<dyn VerifiedContracts>;
+
+    fn webhook_records(&self, limits: WebhookLimits) -> Arc<dyn WebhookRecords>;
+}
