@@ -17,6 +17,7 @@ mod ranked;
 mod read;
 mod reader;
 mod rows;
+mod shared_work;
 mod standing;
 mod states;
 mod store;

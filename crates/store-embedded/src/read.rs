@@ -4,6 +4,7 @@ mod addresses;
 mod blocks;
 mod codes;
 mod events;
+mod long_walk;
 mod marks;
 mod memory;
 mod search;
@@ -21,8 +22,10 @@ use std::sync::Arc;
 use domain::{Address, BlockNumber, BlockRange, TokenFacts};
 use store::StoreError;
 
+pub(crate) use self::long_walk::{LongWalk, ReadError};
 use self::marks::Marks;
 pub(crate) use self::memory::Memory;
+use self::select::Condition;
 use crate::engine::{Engine, Epoch, View};
 use crate::keys::{AddressId, Key, Table, number_in_key};
 use crate::meta::{self, Tip};

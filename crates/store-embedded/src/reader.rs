@@ -11,8 +11,9 @@ use store::{ChainReader, KeptAccounts, StateVersion, StoreError};
 use crate::aside::{ReadingPlaces, aside};
 use crate::engine::Engine;
 use crate::keys::{Key, Table};
-use crate::read::{Memory, Reading};
+use crate::read::{LongWalk, Memory, ReadError, Reading};
 use crate::rows::{account_from_row, account_to_row};
+use crate::shared_work::Cancelled;
 
 /// Reads an embedded store. Cheap to clone, never in the way of the writer.
 #[derive(Debug, Clone)]
@@ -43,6 +44,34 @@ impl EmbeddedReader {
         }
         let (engine, memory) = (self.engine.clone(), Arc::clone(&self.memory));
         aside(move || question(&Reading::open(&engine, memory)?)).await
+    }
+
+    /// The same for a question that may need a long walk first. That is made beside the reads, and the question is
+    /// asked again.
+    async fn read_list<T: Send + 'static>(
+        &self,
+        question: impl Fn(&Reading) -> Result<T, ReadError> + Clone + Send + 'static,
+    ) -> Result<T, StoreError> {
+        loop {
+            let question = question.clone();
+            // Once more for every reorg that drops marks in the meantime.
+            let walk = match self.read(move |index| split(question(index))).await? {
+                Ok(answer) => return Ok(answer),
+                Err(walk) => walk,
+            };
+            let (engine, memory) = (self.engine.clone(), Arc::clone(&self.memory));
+            let key = walk.conditions.clone();
+            let work = move |cancelled: &Cancelled| Reading::open(&engine, memory)?.walk(&walk, cancelled);
+            self.memory.walks.run(&key, work).await?;
+        }
+    }
+}
+
+fn split<T>(answer: Result<T, ReadError>) -> Result<Result<T, LongWalk>, StoreError> {
+    match answer {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(ReadError::NeedsWalk(walk)) => Ok(Err(walk)),
+        Err(ReadError::Store(error)) => Err(error),
     }
 }
 
@@ -82,7 +111,7 @@ impl ChainReader for EmbeddedReader {
         page: PageRequest,
     ) -> Result<Page<Transaction>, StoreError> {
         let filter = *filter;
-        self.read(move |index| index.list_transactions(&filter, page)).await
+        self.read_list(move |index| index.list_transactions(&filter, page)).await
     }
 
     async fn find_transaction_events(&self, hash: B256, limit: u32) -> Result<Option<TransactionEvents>, StoreError> {
@@ -98,7 +127,7 @@ impl ChainReader for EmbeddedReader {
         address: Address,
         recent: u32,
     ) -> Result<Option<AddressOverview>, StoreError> {
-        self.read(move |index| index.find_address_overview(address, recent)).await
+        self.read_list(move |index| index.find_address_overview(address, recent)).await
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
@@ -124,12 +153,12 @@ impl ChainReader for EmbeddedReader {
 
     async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError> {
         let filter = *filter;
-        self.read(move |index| index.list_transfers(&filter, page)).await
+        self.read_list(move |index| index.list_transfers(&filter, page)).await
     }
 
     async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
         let filter = filter.clone();
-        self.read(move |index| index.list_trades(&filter, page)).await
+        self.read_list(move |index| index.list_trades(&filter, page)).await
     }
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {

@@ -2,6 +2,7 @@ use domain::{Address, AddressFacts, AddressOverview, Creation, PageRequest, Tran
 use store::StoreError;
 
 use super::Reading;
+use super::long_walk::ReadError;
 use crate::keys::{AddressId, Key, ListKind, Table};
 use crate::lists::{List, Role};
 use crate::rows::CreationRow;
@@ -33,7 +34,7 @@ impl Reading {
         &self,
         address: Address,
         recent: u32,
-    ) -> Result<Option<AddressOverview>, StoreError> {
+    ) -> Result<Option<AddressOverview>, ReadError> {
         let (Some(tip), Some(facts)) = (self.tip(), self.find_address(address)?) else { return Ok(None) };
         let touching = TransactionFilter::touching(address);
         Ok(Some(AddressOverview {

@@ -15,17 +15,22 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use store::StoreError;
 
+use super::long_walk::{LongWalk, ReadError};
 use super::select::Condition;
 use crate::engine::Epoch;
 use crate::lists::{Common, List, Role};
+use crate::shared_work::Cancelled;
 
 /// Entries that a walk looks at from one mark to the next.
 const STRIDE: u64 = 2 * 1024;
 /// Marks kept in memory for all lists together, 16 bytes each.
 const CAPACITY: u64 = 1 << 20;
 const COMBINATIONS: usize = 4096;
-/// Entries ahead from which on a walk is worth more than one thread.
-const WORTH_SPLITTING: u64 = 64 * 1024;
+/// Entries ahead from which on a walk is not made by the reader itself: it takes milliseconds, and is worth more than one
+/// thread. Tests have short lists.
+const LONG: u64 = if cfg!(test) { 512 } else { 64 * 1024 };
+/// Entries of the shortest list that a long walk passes before it keeps its marks and may be cancelled.
+const PIECE: u64 = if cfg!(test) { 2_000 } else { 1 << 20 };
 
 /// So many common numbers lie below this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,6 +86,52 @@ impl Marks {
         self.settled_floor.load(Ordering::Acquire)
     }
 
+    /// Walks on to the end of the lists, and keeps the marks of each piece: whoever comes after a cancelled walk begins
+    /// where it stopped.
+    pub(super) fn walk_to_end(
+        &self,
+        conditions: &[Condition],
+        lists: &[(List<'_>, Role)],
+        hold: Hold,
+        cancelled: &Cancelled,
+    ) -> Result<(), StoreError> {
+        let (mut known, end) = self.known(conditions, lists, hold);
+        while known.walked_to < end && !cancelled.is_set() {
+            let pieces = entries_from(lists, known.walked_to)?.div_ceil(PIECE).max(1);
+            let piece = ((end - known.walked_to) / pieces).max(1);
+            known = self.walk_on(conditions, lists, hold, &known, end.min(known.walked_to + piece))?;
+        }
+        Ok(())
+    }
+
+    /// What is known of lists, and where they end.
+    fn known(&self, conditions: &[Condition], lists: &[(List<'_>, Role)], hold: Hold) -> (Arc<MarkedWay>, u64) {
+        let known = self.by_conditions.get(conditions).unwrap_or_default().in_epoch(hold.epoch);
+        // What lists have in common ends with the one that ends first.
+        let last = lists.iter().map(|(list, _)| list.last()).min().flatten();
+        let end = if hold.epoch.is_some() { last.map_or(0, |last| last + 1) } else { hold.settled };
+        (known, end)
+    }
+
+    fn walk_on(
+        &self,
+        conditions: &[Condition],
+        lists: &[(List<'_>, Role)],
+        hold: Hold,
+        known: &MarkedWay,
+        end: u64,
+    ) -> Result<Arc<MarkedWay>, StoreError> {
+        let further = marks_between(lists, known.marks.last().copied().unwrap_or_default(), end)?;
+        let way = Arc::new(MarkedWay {
+            marks: [known.marks.as_slice(), &further].concat(),
+            walked_to: end,
+            settled: known.settled.max(hold.settled),
+            epoch: hold.epoch,
+        });
+        self.by_conditions.insert(conditions.to_vec(), Arc::clone(&way));
+        Ok(way)
+    }
+
     pub(super) fn raise_settled_floor(&self, floor: BlockNumber) {
         self.settled_floor.fetch_max(floor, Ordering::AcqRel);
     }
@@ -111,28 +162,21 @@ pub(super) struct Hold {
 }
 
 impl<'a> Marked<'a> {
+    /// Walks on to the end of the lists where that is short.
     pub(super) fn open(
         memory: &Marks,
         conditions: &[Condition],
         lists: &'a [(List<'a>, Role)],
         hold: Hold,
-    ) -> Result<Self, StoreError> {
-        let known = memory.by_conditions.get(conditions).unwrap_or_default().in_epoch(hold.epoch);
-        // What lists have in common ends with the one that ends first.
-        let last = lists.iter().map(|(list, _)| list.last()).min().flatten();
-        let end = if hold.epoch.is_some() { last.map_or(0, |last| last + 1) } else { hold.settled };
+    ) -> Result<Self, ReadError> {
+        let (known, end) = memory.known(conditions, lists, hold);
         if known.walked_to >= end {
             return Ok(Self { lists, way: known });
         }
-        let further = marks_between(lists, known.marks.last().copied().unwrap_or_default(), end)?;
-        let way = Arc::new(MarkedWay {
-            marks: [known.marks.as_slice(), &further].concat(),
-            walked_to: end,
-            settled: known.settled.max(hold.settled),
-            epoch: hold.epoch,
-        });
-        memory.by_conditions.insert(conditions.to_vec(), Arc::clone(&way));
-        Ok(Self { lists, way })
+        if entries_from(lists, known.walked_to)? >= LONG {
+            return Err(ReadError::NeedsWalk(LongWalk { conditions: conditions.to_vec(), settled: hold.settled }));
+        }
+        Ok(Self { lists, way: memory.walk_on(conditions, lists, hold, &known, end)? })
     }
 
     /// A page of the common numbers that lie in the span.
@@ -178,14 +222,20 @@ impl<'a> Marked<'a> {
     }
 }
 
+/// Entries of the shortest list from a number on.
+fn entries_from(lists: &[(List<'_>, Role)], id: u64) -> Result<u64, StoreError> {
+    let Some((list, role)) = lists.iter().min_by_key(|(list, role)| list.total(*role)) else { return Ok(0) };
+    let before = if id == 0 { 0 } else { list.rank_of(*role, id)? };
+    Ok(list.total(*role).saturating_sub(before))
+}
+
 /// Walks on from a mark to `end`, and marks its way. A long way is split into parts that are walked at the same time.
 fn marks_between(lists: &[(List<'_>, Role)], begin: Mark, end: u64) -> Result<Vec<Mark>, StoreError> {
     if begin.id >= end {
         return Ok(Vec::new());
     }
-    let shortest = lists.iter().map(|(list, role)| list.total(*role)).min().unwrap_or_default();
-    let ahead = shortest.saturating_sub(begin.below);
-    let parts = if ahead < WORTH_SPLITTING { 1 } else { available_parallelism().map_or(1, usize::from) as u64 };
+    let is_long = entries_from(lists, begin.id)? >= LONG;
+    let parts = if is_long { available_parallelism().map_or(1, usize::from) as u64 } else { 1 };
     let bound = |part: u64| begin.id + (end - begin.id) * part / parts;
     let ways: Vec<Result<Way, StoreError>> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..parts)

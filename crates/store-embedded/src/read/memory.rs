@@ -5,10 +5,11 @@ use std::sync::Arc;
 use domain::BlockNumber;
 use quick_cache::sync::Cache;
 
-use super::Marks;
+use super::{Condition, Marks};
 use crate::engine::Epoch;
 use crate::keys::AddressId;
 use crate::rows::{AddressRow, BlockRow};
+use crate::shared_work::SharedWork;
 
 /// Some 100 bytes each.
 const ADDRESSES: usize = 1 << 16;
@@ -19,12 +20,18 @@ const BLOCKS: usize = 1 << 14;
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(super) marks: Marks,
+    pub(crate) walks: SharedWork<Vec<Condition>>,
     pub(super) addresses: Cache<(Epoch, AddressId), AddressRow>,
     pub(super) blocks: Cache<(Epoch, BlockNumber), Arc<BlockRow>>,
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { marks: Marks::default(), addresses: Cache::new(ADDRESSES), blocks: Cache::new(BLOCKS) }
+        Self {
+            marks: Marks::default(),
+            walks: SharedWork::default(),
+            addresses: Cache::new(ADDRESSES),
+            blocks: Cache::new(BLOCKS),
+        }
     }
 }

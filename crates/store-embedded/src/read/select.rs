@@ -6,6 +6,7 @@ use domain::{Address, BlockRange, Page, PageRequest};
 use store::StoreError;
 
 use super::Reading;
+use super::long_walk::ReadError;
 use super::marks::{Hold, Marked};
 use crate::keys::{ListKey, ListKind};
 use crate::lists::{List, Role};
@@ -44,7 +45,7 @@ impl Parties {
 
 /// An entry must stand in this list, in this role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Condition {
+pub(crate) struct Condition {
     pub(super) list: ListKey,
     pub(super) role: Role,
 }
@@ -79,7 +80,7 @@ impl Reading {
         blocks: BlockRange,
         numbering: fn(&Totals) -> u64,
         page: PageRequest,
-    ) -> Result<Page<u64>, StoreError> {
+    ) -> Result<Page<u64>, ReadError> {
         let settled = if conditions.len() > 1 { numbering(&self.settled_totals()?) } else { 0 };
         self.select_within(conditions, self.id_span(blocks, numbering)?, settled, page)
     }
@@ -91,7 +92,7 @@ impl Reading {
         span: Range<u64>,
         settled: u64,
         page: PageRequest,
-    ) -> Result<Page<u64>, StoreError> {
+    ) -> Result<Page<u64>, ReadError> {
         if span.is_empty() {
             return Ok(Page::empty(0));
         }
@@ -100,14 +101,14 @@ impl Reading {
                 let total = span.end - span.start;
                 Ok(Page { items: page.ranks(total).map(|rank| span.start + rank).collect(), total })
             }
-            [condition] => seek_page(&List::open(&self.view, condition.list)?, condition.role, span, page),
+            [condition] => Ok(seek_page(&List::open(&self.view, condition.list)?, condition.role, span, page)?),
             _ => {
                 let lists = conditions
                     .iter()
                     .map(|condition| Ok((List::open(&self.view, condition.list)?, condition.role)))
                     .collect::<Result<Vec<_>, StoreError>>()?;
                 let hold = Hold { settled, epoch: self.epoch };
-                Marked::open(self.marks(), conditions, &lists, hold)?.page(span, page)
+                Ok(Marked::open(self.marks(), conditions, &lists, hold)?.page(span, page)?)
             }
         }
     }

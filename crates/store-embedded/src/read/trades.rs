@@ -6,13 +6,14 @@ use domain::{
 use store::StoreError;
 
 use super::Reading;
+use super::long_walk::ReadError;
 use super::select::Condition;
 use crate::keys::{AddressId, Key, ListKind, Table, TradeId};
 use crate::lists::Role;
 use crate::rows::{PoolRow, TradeRow, exchange_list};
 
 impl Reading {
-    pub(crate) fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
+    pub(crate) fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, ReadError> {
         let mut maker = Vec::new();
         if let Some(address) = filter.maker {
             match self.condition(address, ListKind::MakerTrades, Role::Any)? {
@@ -34,7 +35,7 @@ impl Reading {
             None => self.select(&maker, filter.blocks, |totals| totals.trades, page)?,
         };
         let items = items.into_iter().map(|id| self.hydrate_trade(self.trade_row(id)?));
-        Ok(Page { items: items.collect::<Result<_, _>>()?, total })
+        Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
     }
 
     /// A page of those that meet all conditions of one alternative. No entry meets those of two: a trade is made at
@@ -44,7 +45,7 @@ impl Reading {
         alternatives: Vec<Vec<Condition>>,
         blocks: BlockRange,
         page: PageRequest,
-    ) -> Result<Page<TradeId>, StoreError> {
+    ) -> Result<Page<TradeId>, ReadError> {
         let span = self.id_span(blocks, |totals| totals.trades)?;
         let settled = self.settled_totals()?.trades;
         let mut met = Vec::new();
@@ -82,12 +83,12 @@ impl Reading {
         span: Range<TradeId>,
         settled: TradeId,
         page: PageRequest,
-    ) -> Result<Range<TradeId>, StoreError> {
+    ) -> Result<Range<TradeId>, ReadError> {
         let rest_from = |passed: u64| match page.order {
             Order::OldestFirst => span.start + passed..span.end,
             Order::NewestFirst => span.start..span.end - passed,
         };
-        let passed_over = |passed: u64| -> Result<u64, StoreError> {
+        let passed_over = |passed: u64| -> Result<u64, ReadError> {
             let part = match page.order {
                 Order::OldestFirst => span.start..span.start + passed,
                 Order::NewestFirst => span.end - passed..span.end,

@@ -2,6 +2,7 @@ use domain::{B256, BlockNumber, Order, Page, PageRequest, Transaction, Transacti
 use store::StoreError;
 
 use super::Reading;
+use super::long_walk::ReadError;
 use super::select::Parties;
 use crate::keys::{AddressId, Key, ListKind, Table, TxId, number_after_hash};
 use crate::rows::TransactionRow;
@@ -35,11 +36,11 @@ impl Reading {
         &self,
         filter: &TransactionFilter,
         page: PageRequest,
-    ) -> Result<Page<Transaction>, StoreError> {
+    ) -> Result<Page<Transaction>, ReadError> {
         let parties = Parties::of(filter.address, filter.from, filter.to);
         let Some(conditions) = self.conditions(parties, ListKind::Transactions)? else { return Ok(Page::empty(0)) };
         if conditions.is_empty() {
-            return self.list_every(self.id_span(filter.blocks, |totals| totals.transactions)?, page);
+            return Ok(self.list_every(self.id_span(filter.blocks, |totals| totals.transactions)?, page)?);
         }
         let Page { items, total } = self.select(&conditions, filter.blocks, |totals| totals.transactions, page)?;
         Ok(Page { items: self.hydrate_transactions(items)?, total })

@@ -2,6 +2,7 @@ use domain::{Page, PageRequest, Transfer, TransferEvent, TransferFilter};
 use store::StoreError;
 
 use super::Reading;
+use super::long_walk::ReadError;
 use super::select::Parties;
 use crate::keys::{Key, ListKind, Table, TransferId};
 use crate::lists::Role;
@@ -12,7 +13,7 @@ impl Reading {
         &self,
         filter: &TransferFilter,
         page: PageRequest,
-    ) -> Result<Page<Transfer>, StoreError> {
+    ) -> Result<Page<Transfer>, ReadError> {
         let parties = Parties::of(filter.address, filter.from, filter.to);
         let Some(mut conditions) = self.conditions(parties, ListKind::Transfers)? else { return Ok(Page::empty(0)) };
         if let Some(token) = filter.token {
@@ -23,7 +24,7 @@ impl Reading {
         }
         let Page { items, total } = self.select(&conditions, filter.blocks, |totals| totals.transfers, page)?;
         let items = items.into_iter().map(|id| self.hydrate_transfer(self.transfer_row(id)?));
-        Ok(Page { items: items.collect::<Result<_, _>>()?, total })
+        Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
     }
 
     pub(super) fn transfer_row(&self, id: TransferId) -> Result<TransferRow, StoreError> {

@@ -1,6 +1,4 @@
-//! Lists long enough to be walked with marks: whatever is asked, in whatever order, before and after reverts.
-
-#![allow(clippy::unwrap_used)]
+//! Lists long enough for long walks: whatever is asked, in whatever order, before and after reverts.
 
 use domain::{
     Address, BlockChanges, BlockNumber, BlockRange, Order, Page, PageRequest, TransactionFilter, TransferEvent,
@@ -10,9 +8,10 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use store::conformance::RandomChain;
 use store::{ChainReader, ChainWriter, Undo};
-use store_embedded::{EmbeddedReader, EmbeddedStore, EmbeddedWriter, StoreOptions};
 
-const BLOCKS: u64 = 6_000;
+use crate::{EmbeddedReader, EmbeddedStore, EmbeddedWriter, StoreOptions};
+
+const BLOCKS: u64 = 3_000;
 const REVERTIBLE: u64 = 500;
 
 struct Chain {

@@ -1,0 +1,45 @@
+//! Walks along several lists that are too long for a reader to make by itself.
+
+#[cfg(test)]
+mod tests;
+
+use store::StoreError;
+
+use super::Reading;
+use super::marks::Hold;
+use super::select::Condition;
+use crate::lists::List;
+use crate::shared_work::Cancelled;
+
+/// A walk along lists to their end, to be made before the question is asked again.
+#[derive(Debug)]
+pub(crate) struct LongWalk {
+    pub(crate) conditions: Vec<Condition>,
+    /// From this number on, entries may still be reverted.
+    pub(crate) settled: u64,
+}
+
+/// Why there is no answer yet.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    Store(StoreError),
+    NeedsWalk(LongWalk),
+}
+
+impl From<StoreError> for ReadError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Reading {
+    pub(crate) fn walk(&self, walk: &LongWalk, cancelled: &Cancelled) -> Result<(), StoreError> {
+        let lists = walk
+            .conditions
+            .iter()
+            .map(|condition| Ok((List::open(&self.view, condition.list)?, condition.role)))
+            .collect::<Result<Vec<_>, StoreError>>()?;
+        let hold = Hold { settled: walk.settled, epoch: self.epoch };
+        self.marks().walk_to_end(&walk.conditions, &lists, hold, cancelled)
+    }
+}
