@@ -61,3 +61,20 @@ fn the_table_goes_downwards_only() {
         }
     }
 }
+
+#[test]
+fn one_file_names_the_storage_engine() {
+    let mut folders = vec![root().join("crates/explorer/src")];
+    let mut naming = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if std::fs::read_to_string(&path).unwrap().contains("store_embedded") {
+                naming.push(path.file_name().unwrap().to_owned());
+            }
+        }
+    }
+    assert_eq!(naming, ["stores.rs"]);
+}
