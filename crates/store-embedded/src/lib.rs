@@ -20,6 +20,8 @@ mod rows;
 mod shared_work;
 mod standing;
 mod states;
+#[cfg(test)]
+mod states_tests;
 mod store;
 mod token_names;
 mod undo;
@@ -36,3 +38,7 @@ pub use user_records::EmbeddedUserRecords;
 pub use verified_contracts::EmbeddedVerifiedContracts;
 pub use webhook_records::EmbeddedWebhookRecords;
 pub use writer::EmbeddedWriter;
+
+mod sync {
+    pub(crate) use std::sync::{Mutex, atomic::AtomicU64};
+}

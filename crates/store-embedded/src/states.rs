@@ -1,7 +1,10 @@
 //! Which state the answers are of: a number that every change which an answer may show makes another.
 
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::SeqCst;
+
+// Standard types here, and a scheduler's in `tests/states.rs`, which includes this file to try out interleavings.
+use crate::sync::{AtomicU64, Mutex};
 
 /// Counts changes twice, where they begin and where they are done. Between the two a change may be visible or not yet;
 /// the engine's own count of what is visible tells which.
@@ -43,58 +46,5 @@ struct Done<'a>(&'a States);
 impl Drop for Done<'_> {
     fn drop(&mut self) {
         self.0.done.fetch_add(1, SeqCst);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_state_lasts_until_a_change_is_visible_and_is_another_when_it_is_done() {
-        let (states, engine) = (States::default(), AtomicU64::new(7));
-        let visible = || engine.load(SeqCst);
-        let first = states.now(visible);
-        assert!(first.is_some());
-        states.change(visible, || {
-            assert_eq!(states.now(visible), first, "nothing is visible yet");
-            engine.store(8, SeqCst);
-            assert_eq!(states.now(visible), None, "visible, but not done");
-        });
-        assert!(states.now(visible).is_some_and(|second| Some(second) != first));
-    }
-
-    #[test]
-    fn a_change_that_fails_makes_another_state_too() {
-        let states = States::default();
-        let first = states.now(|| 0);
-        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            states.change(|| 0, || panic!("the disk is full"));
-        }));
-        assert!(panicked.is_err());
-        assert_ne!(states.now(|| 0), first);
-        states.change(|| 0, || ());
-        assert!(states.now(|| 0).is_some());
-    }
-
-    #[test]
-    fn no_look_takes_one_state_for_another_while_changes_are_made() {
-        // A look is right if what it finds visible belongs to the number that it was told before and after.
-        let (states, engine) = (States::default(), AtomicU64::new(0));
-        let visible = || engine.load(SeqCst);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                for _ in 0..20_000 {
-                    states.change(visible, || engine.fetch_add(1, SeqCst));
-                }
-            });
-            for _ in 0..100_000 {
-                let before = states.now(visible);
-                let seen = visible();
-                if before.is_some() && states.now(visible) == before {
-                    assert_eq!(before, Some(seen));
-                }
-            }
-        });
     }
 }
