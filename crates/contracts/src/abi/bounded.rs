@@ -7,9 +7,9 @@ use alloy_primitives::U256;
 
 const WORD: usize = 32;
 /// Values that may come of a decoding for each word that is decoded. Whoever encodes honestly spends a word on each.
-const VALUES_PER_WORD: usize = 8;
+pub(super) const VALUES_PER_WORD: usize = 8;
 /// Values that may come of any decoding: types have places for them, however few words there are.
-const VALUES_AT_LEAST: usize = 1 << 14;
+pub(super) const VALUES_AT_LEAST: usize = 1 << 14;
 
 /// The values of these types, one after the other; None where the data does not hold them, or far too many.
 pub(crate) fn decode_all<'a, P>(params: impl IntoIterator<Item = &'a P>, data: &[u8]) -> Option<Vec<DynSolValue>>
@@ -82,7 +82,7 @@ fn number_at(frame: &[u8], place: usize) -> Option<usize> {
 }
 
 /// The places that a type has before anything is decoded into them.
-fn places(kind: &DynSolType) -> usize {
+pub(super) fn places(kind: &DynSolType) -> usize {
     match kind {
         DynSolType::Array(inner) => places(inner).saturating_add(1),
         DynSolType::FixedArray(inner, length) => places(inner).saturating_mul(*length).saturating_add(1),

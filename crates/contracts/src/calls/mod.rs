@@ -3,6 +3,8 @@
 mod argument;
 mod diamond;
 mod error;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod function;
 mod loupe;
 mod number;
