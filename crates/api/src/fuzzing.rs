@@ -1,10 +1,10 @@
 //! What the fuzz targets call: requests made of arbitrary bytes.
 
+use crate::error::ApiError;
 pub use crate::{
     keys::fuzzing::signature,
     params::fuzzing::{query_body, query_string, request_body},
 };
-use crate::error::ApiError;
 
 /// A refusal blames the request, in a bounded answer.
 pub(crate) fn refused(error: &ApiError) {

@@ -162,7 +162,11 @@ fn segments(segment: &str) {
     match BlockId::from_segment(segment) {
         Ok(BlockId::Number(number)) => {
             assert!(segment.bytes().all(|byte| byte.is_ascii_digit()));
-            assert!(number == u64::MAX || segment.trim_start_matches('0').is_empty() || segment.ends_with(&(number % 10).to_string()));
+            assert!(
+                number == u64::MAX
+                    || segment.trim_start_matches('0').is_empty()
+                    || segment.ends_with(&(number % 10).to_string())
+            );
         }
         Ok(BlockId::Hash(hash)) => assert_eq!(format!("{hash:#x}"), segment.to_ascii_lowercase()),
         Err(error) => refused(&error),

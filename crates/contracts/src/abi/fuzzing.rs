@@ -1,6 +1,5 @@
 use alloy_dyn_abi::{DynSolType, DynSolValue, Specifier};
 use alloy_json_abi::Param;
-use alloy_primitives::U256;
 
 use super::{
     AbiJson,
@@ -37,7 +36,7 @@ pub fn abi_values(data: &[u8]) {
         Some(values) => {
             let count: usize = values.iter().map(count).sum();
             assert!(count <= most, "{count} values of {} bytes", data.len());
-            values.iter().for_each(fits);
+            assert!(values.iter().all(is_clean), "values of other types: {values:?}");
             values.iter().zip(&params).for_each(|(value, param)| has_no_number(&AbiJson::of(value, &param.components)));
             let encoded = DynSolValue::Tuple(values.clone()).abi_encode_params();
             if count < VALUES_AT_LEAST {
@@ -83,22 +82,14 @@ fn byte_words(value: &DynSolValue) -> usize {
     }
 }
 
-/// Whether a value is one of its type.
+/// Whether a value is one of its type, by two shifts: they take away what is beyond it.
 fn is_clean(value: &DynSolValue) -> bool {
     match value {
-        DynSolValue::Uint(number, bits) => number.bit_len() <= *bits,
-        DynSolValue::Int(number, bits) => {
-            let raw: U256 = number.into_raw();
-            let shift = 256 - bits;
-            number.asl(shift).is_some_and(|shifted| shifted.asr(shift) == *number) || raw.is_zero()
-        }
+        DynSolValue::Uint(number, bits) => *number << (256 - bits) >> (256 - bits) == *number,
+        DynSolValue::Int(number, bits) => (*number << (256 - bits)).asr(256 - bits) == *number,
         DynSolValue::FixedBytes(word, length) => word[*length..].iter().all(|byte| *byte == 0),
         other => inner(other).iter().all(is_clean),
     }
-}
-
-fn fits(value: &DynSolValue) {
-    assert!(is_clean(value), "{value:?} is no value of its type");
 }
 
 fn has_no_number(json: &AbiJson) {

@@ -3,9 +3,9 @@
 mod argument;
 mod diamond;
 mod error;
+mod function;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
-mod function;
 mod loupe;
 mod number;
 mod proxy;

@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::TransportError;
 use crate::{
-    decode::{RawHeader, decode},
+    decode::{RawHeader, decode, is_too_deep},
     error::BoxError,
 };
 
@@ -144,6 +144,10 @@ impl Waiting {
     }
 
     fn route(&self, message: Bytes, announce: &watch::Sender<Option<BlockRef>>) {
+        if is_too_deep(&message) {
+            tracing::debug!(bytes = message.len(), "a message from the node that is nested too deep to be read");
+            return;
+        }
         // Stops at the id, which nodes write in front of the result: the answer itself is read only once, by who asked.
         let id = sonic_rs::get_from_slice(&message, ["id"]).ok().and_then(|id| id.as_raw_str().parse::<u64>().ok());
         let asker = id.and_then(|id| self.lock().remove(&id));

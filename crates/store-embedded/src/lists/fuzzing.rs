@@ -28,7 +28,8 @@ pub fn chunk(row: &[u8]) {
         let mut ids = vec![7];
         let collected = chunk.collect_ids(role, &mut ids);
         let Ok(entries) = &decoded else { continue };
-        let matching: Vec<u64> = entries.iter().filter(|entry| role.matches(entry.roles)).map(|entry| entry.id).collect();
+        let matching: Vec<u64> =
+            entries.iter().filter(|entry| role.matches(entry.roles)).map(|entry| entry.id).collect();
         assert!(collected.is_ok(), "{role:?} of a chunk that can be decoded: {collected:?}");
         assert_eq!(ids, matching, "{role:?}");
         assert_eq!(chunk.through(role) - chunk.before(role), matching.len() as u64, "{role:?}");
@@ -89,7 +90,8 @@ fn entries(script: &mut Script<'_>) -> Vec<Entry> {
 pub fn cursors(data: &[u8]) {
     let index = INDEX.lock().unwrap_or_else(PoisonError::into_inner);
     let mut script = Script(data);
-    let mut models: Vec<Vec<Entry>> = (0..1 + script.byte().unwrap_or_default() % 3).map(|_| entries(&mut script)).collect();
+    let mut models: Vec<Vec<Entry>> =
+        (0..1 + script.byte().unwrap_or_default() % 3).map(|_| entries(&mut script)).collect();
     let keys: Vec<ListKey> = (0..models.len() as u64).map(|owner| ListKind::Transactions.of(owner)).collect();
     let mut tails = Tails::new(16);
     for (key, model) in keys.iter().zip(&mut models) {
