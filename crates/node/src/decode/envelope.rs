@@ -68,8 +68,7 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<Option<
     if !is_object(answer) {
         return Err(AnswerError::Unreadable("not an object".to_owned()));
     }
-    check_depth(answer)?;
-    let envelope: Envelope<T> = sonic_rs::from_slice(answer).map_err(unreadable)?;
+    let envelope: Envelope<T> = sonic_rs::from_str(readable(answer)?).map_err(unreadable)?;
     envelope.into_result()
 }
 
@@ -78,15 +77,17 @@ fn is_object(json: &[u8]) -> bool {
     json.trim_ascii_start().first() == Some(&b'{')
 }
 
-fn check_depth(json: &[u8]) -> Result<(), AnswerError> {
-    match is_too_deep(json) {
+/// The text of a message, where the parser can be given it: it takes the bytes of a part that it leaves unread for UTF-8.
+pub(crate) fn readable(message: &[u8]) -> Result<&str, AnswerError> {
+    let text = std::str::from_utf8(message).map_err(|_| AnswerError::Unreadable("not UTF-8".to_owned()))?;
+    match is_too_deep(message) {
         true => Err(AnswerError::Unreadable(format!("nested deeper than {MAX_DEPTH} levels"))),
-        false => Ok(()),
+        false => Ok(text),
     }
 }
 
-/// Whether a message must not be given to the parser. Leaps over strings, which answers mostly consist of.
-pub(crate) fn is_too_deep(json: &[u8]) -> bool {
+/// Leaps over strings, which answers mostly consist of.
+fn is_too_deep(json: &[u8]) -> bool {
     if json.len() <= MAX_DEPTH {
         return false;
     }
@@ -136,8 +137,7 @@ pub(crate) fn split_batch(answer: &[u8], first_id: u64, calls: usize) -> Result<
         let single = decode::<serde::de::IgnoredAny>(answer);
         return Err(single.err().unwrap_or_else(|| AnswerError::Unreadable("one answer to a batch".to_owned())));
     }
-    check_depth(answer)?;
-    let answers: Vec<BatchAnswer<'_>> = sonic_rs::from_slice(answer).map_err(unreadable)?;
+    let answers: Vec<BatchAnswer<'_>> = sonic_rs::from_str(readable(answer)?).map_err(unreadable)?;
     let mut items: Vec<Option<BatchItem>> = vec![None; calls];
     for answer in answers {
         let item = match answer.error {
@@ -196,6 +196,18 @@ mod tests {
         assert_eq!(decode(most.as_bytes()), Ok(Some(Quantity(1))));
         let brackets = format!(r#"{{"id":1,"other":"{}\"{}","result":"0x1"}}"#, "[".repeat(9_000), "{".repeat(9_000));
         assert_eq!(decode(brackets.as_bytes()), Ok(Some(Quantity(1))));
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_unreadable_also_in_parts_that_are_read_later() {
+        for answer in [
+            &b"{\"id\":1,\"result\":[{\"error\":\"\xff\"},{\"result\":null}]}"[..],
+            b"{\"id\":1,\"other\":\"\xff\",\"result\":[]}",
+        ] {
+            let refused = AnswerError::Unreadable("not UTF-8".to_owned());
+            assert_eq!(decode::<crate::decode::RawBlockTrace>(answer), Err(refused.clone()));
+            assert_eq!(split_batch(&[b"[", answer, b"]"].concat(), 1, 1), Err(refused));
+        }
     }
 
     #[test]
