@@ -25,7 +25,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 fn try_target(name: &str) {
-    let target = TARGETS.iter().find(|target| target.name == name).unwrap();
+    let target = TARGETS.iter().find(|target| target.name == name).expect("a target of this name");
     let plan = Plan {
         iterations: number("FUZZ_ITERATIONS").unwrap_or(target.iterations),
         seed: number("FUZZ_SEED").unwrap_or(1),
