@@ -9,6 +9,9 @@ mod clock;
 mod dexes;
 mod document;
 mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod kept_answers;
 mod keys;
 mod labels;

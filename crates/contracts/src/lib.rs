@@ -11,6 +11,9 @@ mod code;
 mod compilers;
 pub mod decode;
 mod deployment;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod known;
 pub mod matching;
 pub mod settings;

@@ -20,6 +20,9 @@ mod decode;
 mod endpoint;
 mod error;
 mod failover;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod heads;
 mod limiter;
 mod rate;

@@ -97,6 +97,10 @@ impl<'a> RowReader<'a> {
         let mut number = 0;
         for shift in (0..128).step_by(7) {
             let byte = self.byte()?;
+            // Of the last byte only two bits have a place.
+            if shift == 126 && byte & 0x7f > 3 {
+                return Err(TOO_LARGE);
+            }
             number |= u128::from(byte & 0x7f) << shift;
             if byte < 0x80 {
                 return Ok(number);
@@ -150,6 +154,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_number_of_more_than_128_bits_is_corrupt() {
+        let mut row = [0x80; 19];
+        for (last, expected) in [(3, Some(3 << 126)), (4, None), (0x7f, None)] {
+            row[18] = last;
+            assert_eq!(RowReader::new(&row).wide_varint().ok(), expected, "{last}");
+        }
+    }
 
     proptest! {
         #[test]

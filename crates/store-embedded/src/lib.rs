@@ -9,6 +9,9 @@ mod cache;
 mod codec;
 mod engine;
 mod fingerprint;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod keys;
 mod lists;
 mod meta;

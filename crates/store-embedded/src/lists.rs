@@ -3,6 +3,8 @@
 mod chunk;
 mod common;
 mod cursor;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod list;
 mod tails;
 

@@ -1,5 +1,7 @@
 //! API keys. Every change reads, checks and writes under one lock, and is on the disk before it is answered.
 
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod row;
 
 use std::collections::BTreeMap;

@@ -4,6 +4,8 @@
 mod access;
 mod change;
 mod deliveries;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod load;
 mod matches;
 mod queues;

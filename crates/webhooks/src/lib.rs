@@ -9,6 +9,9 @@ mod clock;
 mod dispatch;
 mod egress;
 mod follow;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod housekeeping;
 mod matching;
 mod payload;

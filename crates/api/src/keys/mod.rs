@@ -3,6 +3,8 @@
 mod access;
 mod contract_wallet;
 mod fault;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod issue;
 #[cfg(test)]
 pub(crate) mod memory;

@@ -136,7 +136,7 @@ fn whole_number(text: &str) -> Option<u64> {
     number.filter(|number| *number <= MAX_WHOLE_NUMBER)
 }
 
-fn shown(name: &str) -> String {
+pub(super) fn shown(name: &str) -> String {
     name.chars().take(SHOWN_NAME).collect()
 }
 

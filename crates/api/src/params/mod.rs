@@ -4,6 +4,8 @@ mod address;
 mod block_id;
 mod body;
 mod fields;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod hash;
 mod key_id;
 mod paging;

@@ -1,6 +1,6 @@
 use axum::{extract::FromRequestParts, http::request::Parts};
 
-use super::whole_number::parse_whole_number;
+use super::{fields::shown, whole_number::parse_whole_number};
 use crate::error::ApiError;
 
 /// The query string, decoded. Names that a route does not know are ignored.
@@ -36,7 +36,7 @@ fn parse_pair(pair: &str) -> Result<(String, String), ApiError> {
     let name = decode(name).ok_or(ApiError::MalformedUrl { field: None })?;
     match decode(value) {
         Some(value) => Ok((name, value)),
-        None => Err(ApiError::MalformedUrl { field: Some(name) }),
+        None => Err(ApiError::MalformedUrl { field: Some(shown(&name)) }),
     }
 }
 
@@ -101,6 +101,8 @@ mod tests {
             assert_eq!((problem.status, problem.field.as_deref()), (400, Some("page")), "{raw}");
         }
         assert_eq!(Query::parse("%=1").unwrap_err().problem().status, 400);
+        let long = Query::parse(&format!("{}=%", "a".repeat(5_000))).unwrap_err().problem();
+        assert_eq!(long.field.map(|field| field.len()), Some(64));
     }
 
     #[test]

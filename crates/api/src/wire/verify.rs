@@ -129,7 +129,11 @@ fn libraries(fields: &mut Fields) -> Result<BTreeMap<String, domain::Address>, A
 
 fn read_arguments(text: &str) -> Option<Bytes> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
-    if digits.len() > MAX_ARGUMENTS { None } else { hex::decode(digits).ok().map(Bytes::from) }
+    // The decoder would pass over a second 0x.
+    if digits.len() > MAX_ARGUMENTS || digits.starts_with("0x") {
+        return None;
+    }
+    hex::decode(digits).ok().map(Bytes::from)
 }
 
 impl From<VerifyRequest> for contracts::VerifyRequest {
@@ -267,6 +271,7 @@ mod tests {
             (r#","libraries":{"L":"0x12"}"#, "libraries"),
             (r#","libraries":[]"#, "libraries"),
             (r#","constructorArguments":"0x1""#, "constructorArguments"),
+            (r#","constructorArguments":"0x0x12""#, "constructorArguments"),
             (r#","constructor":"0x1""#, "constructor"),
         ] {
             assert_eq!(read(more).unwrap_err(), (400, Some(field.to_owned())), "{more}");

@@ -7,9 +7,9 @@ use alloy_primitives::U256;
 
 const WORD: usize = 32;
 /// Values that may come of a decoding for each word that is decoded. Whoever encodes honestly spends a word on each.
-const VALUES_PER_WORD: usize = 8;
+pub(super) const VALUES_PER_WORD: usize = 8;
 /// Values that may come of any decoding: types have places for them, however few words there are.
-const VALUES_AT_LEAST: usize = 1 << 14;
+pub(super) const VALUES_AT_LEAST: usize = 1 << 14;
 
 /// The values of these types, one after the other; None where the data does not hold them, or far too many.
 pub(crate) fn decode_all<'a, P>(params: impl IntoIterator<Item = &'a P>, data: &[u8]) -> Option<Vec<DynSolValue>>
@@ -23,8 +23,24 @@ where
     let DynSolType::Tuple(kinds) = &all else { return None };
     budget.weigh_members(kinds, data)?;
     match all.abi_decode_sequence(data).ok()? {
-        DynSolValue::Tuple(values) => Some(values),
+        DynSolValue::Tuple(values) => Some(values).filter(|values| values.iter().all(is_of_its_type)),
         _ => None,
+    }
+}
+
+/// The decoder takes whole words, also where the type has room for less: a uint8 may come out as 256.
+fn is_of_its_type(value: &DynSolValue) -> bool {
+    match value {
+        DynSolValue::Uint(number, bits) => number.bit_len() <= *bits,
+        DynSolValue::Int(number, bits) => {
+            let magnitude = if number.is_negative() { !number.into_raw() } else { number.into_raw() };
+            magnitude.bit_len() < *bits
+        }
+        DynSolValue::FixedBytes(word, length) => word.iter().skip(*length).all(|byte| *byte == 0),
+        DynSolValue::Array(values) | DynSolValue::FixedArray(values) | DynSolValue::Tuple(values) => {
+            values.iter().all(is_of_its_type)
+        }
+        _ => true,
     }
 }
 
@@ -82,7 +98,7 @@ fn number_at(frame: &[u8], place: usize) -> Option<usize> {
 }
 
 /// The places that a type has before anything is decoded into them.
-fn places(kind: &DynSolType) -> usize {
+pub(super) fn places(kind: &DynSolType) -> usize {
     match kind {
         DynSolType::Array(inner) => places(inner).saturating_add(1),
         DynSolType::FixedArray(inner, length) => places(inner).saturating_mul(*length).saturating_add(1),
@@ -166,6 +182,22 @@ mod tests {
         for kind in ["uint256[4000000000][]", "uint256[100000][100000]", "uint256[9000][][]", "string[4000000000]"] {
             assert_eq!(decode_all(&params(&[kind]), &bomb(1, 100, &[])), None, "{kind}");
         }
+    }
+
+    #[test]
+    fn a_word_that_is_no_value_of_its_type_is_refused() {
+        let word = |kind: &str, word: [u8; 32]| decode_all(&params(&[kind]), &word).is_some();
+        let number = |kind: &str, number: i64| {
+            word(kind, alloy_primitives::I256::try_from(number).unwrap().into_raw().to_be_bytes())
+        };
+        assert!(number("uint8", 255) && !number("uint8", 256) && !number("uint8", -1));
+        assert!(number("int8", 127) && number("int8", -128) && !number("int8", 128) && !number("int8", -129));
+        assert!(number("int256", i64::MIN) && number("uint256", -1));
+        let mut bytes = [0; 32];
+        bytes[..4].copy_from_slice(&[1, 2, 3, 4]);
+        assert!(word("bytes4", bytes) && word("bytes32", [0xff; 32]));
+        bytes[4] = 1;
+        assert!(!word("bytes4", bytes));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! stand on this; it knows of neither.
 
 mod bounded;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod json;
 
 pub(crate) use bounded::decode_all;

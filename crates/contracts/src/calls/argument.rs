@@ -151,7 +151,9 @@ fn as_number(value: &RawValue) -> Option<String> {
 }
 
 fn bytes(text: &str) -> Option<Vec<u8>> {
-    hex::decode(text.strip_prefix("0x")?).ok()
+    // The decoder would pass over a second 0x.
+    let digits = text.strip_prefix("0x").filter(|digits| !digits.starts_with("0x"))?;
+    hex::decode(digits).ok()
 }
 
 #[cfg(test)]
@@ -260,6 +262,7 @@ mod tests {
             ("address", "5"),
             ("bytes", "\"0x1\""),
             ("bytes", "\"12\""),
+            ("bytes", "\"0x0x12\""),
             ("bytes", "[1]"),
             ("bytes3", "\"0x0102\""),
             ("bytes3", "\"0x01020304\""),

@@ -4,6 +4,8 @@ mod argument;
 mod diamond;
 mod error;
 mod function;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod loupe;
 mod number;
 mod proxy;

@@ -1,3 +1,6 @@
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
+
 use std::ops::Range;
 
 use alloy_primitives::B256;

@@ -11,6 +11,8 @@ mod output;
 
 pub(crate) use artifacts::OutputArtifacts;
 pub use auxdata::Auxdata;
+#[cfg(feature = "fuzzing")]
+pub(crate) use auxdata::fuzzing;
 pub use compiled::{CompiledCode, CompiledContract, LibraryLink, Span};
 pub use interface::Interface;
 pub use metadata_hash::MetadataHash;

@@ -1,6 +1,8 @@
 //! From a request to a verdict: the code is read off the chain, the settings are searched for, what is found is kept.
 
 mod build;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod license;
 mod queue;
 mod record;

@@ -1,9 +1,14 @@
 use alloy_primitives::Bytes;
+use memchr::memchr2;
 use serde::{Deserialize, Deserializer};
 use sonic_rs::{JsonValueTrait, LazyValue};
 
 /// Characters of what a contract gives as it reverts. More is of no use to anybody.
 const MOST_REVERT_DATA: usize = 128 << 10;
+
+/// Objects and lists within one another. The EVM nests 1,024 calls, and a trace spends two levels on each. The parser goes
+/// down by recursion without a limit of its own where it skips a value: deeper answers would overflow the stack.
+const MAX_DEPTH: usize = 2 * 1_024 + 32;
 
 /// One JSON-RPC answer.
 #[derive(Debug, Deserialize)]
@@ -63,13 +68,56 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<Option<
     if !is_object(answer) {
         return Err(AnswerError::Unreadable("not an object".to_owned()));
     }
-    let envelope: Envelope<T> = sonic_rs::from_slice(answer).map_err(unreadable)?;
+    let envelope: Envelope<T> = sonic_rs::from_str(readable(answer)?).map_err(unreadable)?;
     envelope.into_result()
 }
 
 /// Asked before a struct is read: serde would read one from an array too, field by field.
 fn is_object(json: &[u8]) -> bool {
     json.trim_ascii_start().first() == Some(&b'{')
+}
+
+/// The text of a message, where the parser can be given it: it takes the bytes of a part that it leaves unread for UTF-8.
+pub(crate) fn readable(message: &[u8]) -> Result<&str, AnswerError> {
+    let text = std::str::from_utf8(message).map_err(|_| AnswerError::Unreadable("not UTF-8".to_owned()))?;
+    match is_too_deep(message) {
+        true => Err(AnswerError::Unreadable(format!("nested deeper than {MAX_DEPTH} levels"))),
+        false => Ok(text),
+    }
+}
+
+/// Leaps over strings, which answers mostly consist of.
+fn is_too_deep(json: &[u8]) -> bool {
+    if json.len() <= MAX_DEPTH {
+        return false;
+    }
+    let (mut rest, mut depth) = (json, 0_usize);
+    while let Some((byte, behind)) = rest.split_first() {
+        rest = behind;
+        match byte {
+            b'"' => rest = behind_string(rest),
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return true;
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// What comes after the closing quote of a string.
+fn behind_string(mut rest: &[u8]) -> &[u8] {
+    while let Some(at) = memchr2(b'"', b'\\', rest) {
+        if rest.get(at) == Some(&b'"') {
+            return rest.get(at + 1..).unwrap_or_default();
+        }
+        rest = rest.get(at + 2..).unwrap_or_default();
+    }
+    &[]
 }
 
 /// What a batch's answer holds for one of its calls.
@@ -89,7 +137,7 @@ pub(crate) fn split_batch(answer: &[u8], first_id: u64, calls: usize) -> Result<
         let single = decode::<serde::de::IgnoredAny>(answer);
         return Err(single.err().unwrap_or_else(|| AnswerError::Unreadable("one answer to a batch".to_owned())));
     }
-    let answers: Vec<BatchAnswer<'_>> = sonic_rs::from_slice(answer).map_err(unreadable)?;
+    let answers: Vec<BatchAnswer<'_>> = sonic_rs::from_str(readable(answer)?).map_err(unreadable)?;
     let mut items: Vec<Option<BatchItem>> = vec![None; calls];
     for answer in answers {
         let item = match answer.error {
@@ -129,6 +177,37 @@ mod tests {
         assert!(matches!(decode::<Quantity>(br#"{"id":1}"#), Err(AnswerError::Unreadable(_))));
         assert!(matches!(decode::<Quantity>(b"<html>"), Err(AnswerError::Unreadable(_))));
         assert!(matches!(decode::<Quantity>(br#"[null,"0x1"]"#), Err(AnswerError::Unreadable(_))));
+    }
+
+    #[test]
+    fn an_answer_that_is_nested_too_deep_is_unreadable_wherever_it_is() {
+        let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        for answer in [
+            format!(r#"{{"id":1,"result":{}}}"#, deep(200_000)),
+            format!(r#"{{"id":1,"result":"0x1","other":{}}}"#, deep(200_000)),
+            format!(r#"{{"id":1,"error":{{"code":3,"message":"no","data":{}}}}}"#, deep(200_000)),
+            format!(r#"{{"id":1,"result":{}"#, r#"{"a":"#.repeat(200_000)),
+        ] {
+            assert!(matches!(decode::<Quantity>(answer.as_bytes()), Err(AnswerError::Unreadable(_))));
+            let batch = format!("[{answer}]");
+            assert!(matches!(split_batch(batch.as_bytes(), 1, 1), Err(AnswerError::Unreadable(_))));
+        }
+        let most = format!(r#"{{"id":1,"result":"0x1","other":{}}}"#, deep(MAX_DEPTH - 1));
+        assert_eq!(decode(most.as_bytes()), Ok(Some(Quantity(1))));
+        let brackets = format!(r#"{{"id":1,"other":"{}\"{}","result":"0x1"}}"#, "[".repeat(9_000), "{".repeat(9_000));
+        assert_eq!(decode(brackets.as_bytes()), Ok(Some(Quantity(1))));
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_unreadable_also_in_parts_that_are_read_later() {
+        for answer in [
+            &b"{\"id\":1,\"result\":[{\"error\":\"\xff\"},{\"result\":null}]}"[..],
+            b"{\"id\":1,\"other\":\"\xff\",\"result\":[]}",
+        ] {
+            let refused = AnswerError::Unreadable("not UTF-8".to_owned());
+            assert_eq!(decode::<crate::decode::RawBlockTrace>(answer), Err(refused.clone()));
+            assert_eq!(split_batch(&[b"[", answer, b"]"].concat(), 1, 1), Err(refused));
+        }
     }
 
     #[test]

@@ -126,6 +126,10 @@ fn parse_bytes(text: &str) -> Result<Bytes, HexError> {
     if digits.len() % 2 != 0 {
         return Err(HexError::Length);
     }
+    // The decoder would pass over a second 0x.
+    if digits.starts_with(b"0x") {
+        return Err(HexError::Digit);
+    }
     hex::decode(digits).map(Bytes::from).map_err(|_| HexError::Digit)
 }
 
@@ -209,6 +213,7 @@ mod tests {
         assert_eq!(parse_fixed::<2>("0x123"), Err(HexError::Length));
         assert_eq!(parse_bytes("0x123"), Err(HexError::Length));
         assert_eq!(parse_bytes("0xzz"), Err(HexError::Digit));
+        assert_eq!(parse_bytes("0x0x12"), Err(HexError::Digit));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::TransportError;
 use crate::{
-    decode::{RawHeader, decode},
+    decode::{RawHeader, decode, readable},
     error::BoxError,
 };
 
@@ -144,12 +144,16 @@ impl Waiting {
     }
 
     fn route(&self, message: Bytes, announce: &watch::Sender<Option<BlockRef>>) {
+        let Ok(text) = readable(&message) else {
+            tracing::debug!(bytes = message.len(), "a message from the node that cannot be read");
+            return;
+        };
         // Stops at the id, which nodes write in front of the result: the answer itself is read only once, by who asked.
-        let id = sonic_rs::get_from_slice(&message, ["id"]).ok().and_then(|id| id.as_raw_str().parse::<u64>().ok());
+        let id = sonic_rs::get_from_str(text, ["id"]).ok().and_then(|id| id.as_raw_str().parse::<u64>().ok());
         let asker = id.and_then(|id| self.lock().remove(&id));
         if let Some(asker) = asker {
             let _ = asker.send(message);
-        } else if let Ok(Announcement { params }) = sonic_rs::from_slice(&message) {
+        } else if let Ok(Announcement { params }) = sonic_rs::from_str(text) {
             announce.send_replace(Some(BlockRef { number: params.result.number.0, hash: params.result.hash.0 }));
         } else {
             tracing::debug!(bytes = message.len(), "a message from the node that nobody waits for");

@@ -42,7 +42,7 @@ impl Evidence {
         self.headers.load(Ordering::Relaxed)
     }
 
-    pub(super) fn header_proven(&self) {
+    pub(crate) fn header_proven(&self) {
         self.headers.store(true, Ordering::Relaxed);
     }
 

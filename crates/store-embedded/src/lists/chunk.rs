@@ -99,7 +99,14 @@ impl Counts {
     }
 
     fn read(any: u64, row: &mut RowReader<'_>) -> Result<Self, StoreError> {
-        Ok(Self { any, from: row.varint()?, to: row.varint()?, both: row.varint()? })
+        let counts = Self { any, from: row.varint()?, to: row.varint()?, both: row.varint()? };
+        if counts.are_possible() { Ok(counts) } else { Err(MISCOUNTED) }
+    }
+
+    /// Entries with both roles count for either.
+    fn are_possible(&self) -> bool {
+        let either = self.from.checked_add(self.to).and_then(|sum| sum.checked_sub(self.both));
+        self.both <= self.from.min(self.to) && either.is_some_and(|either| either <= self.any)
     }
 }
 
@@ -119,7 +126,7 @@ pub(crate) struct Chunk {
 /// that has filled these is long, and is walked in fewer reads if the others are large.
 const SMALL_CHUNKS: u32 = 8;
 const SMALL: u64 = 128;
-const LARGE: u64 = 1024;
+pub(super) const LARGE: u64 = 1024;
 const IN_SMALL_CHUNKS: u64 = SMALL_CHUNKS as u64 * SMALL;
 
 /// How many entries stand before a chunk.
@@ -197,12 +204,18 @@ impl Chunk {
         let mut row = RowReader::new(&self.entries);
         let mut entries = Vec::with_capacity(usize::try_from(self.within.any).unwrap_or_default());
         let mut id = 0;
+        let mut counted = Counts::default();
         while !row.is_empty() {
             let step: u64 = row.varint()?;
-            id += step >> 2;
-            entries.push(Entry { id, roles: Roles::from_bits(step) });
+            if step >> 2 == 0 && !entries.is_empty() {
+                return Err(StoreError::Corrupt("a chunk holds an entry twice"));
+            }
+            id = u64::checked_add(id, step >> 2).ok_or(MISCOUNTED)?;
+            let roles = Roles::from_bits(step);
+            counted.add(roles);
+            entries.push(Entry { id, roles });
         }
-        Ok(entries)
+        if counted == self.within && id == self.last { Ok(entries) } else { Err(MISCOUNTED) }
     }
 
     /// Puts the numbers of the entries of a role, in order, in the place of what was there.
@@ -214,7 +227,7 @@ impl Chunk {
         // Every number is written, and only wanted ones are kept: which they are cannot be foreseen, so that a branch would
         // cost more than the writing.
         let mut take = |step: u64, place: &mut u64| {
-            id += step >> 2;
+            id = u64::wrapping_add(id, step >> 2);
             *place = id;
             usize::from(step & bits == bits)
         };
@@ -234,7 +247,7 @@ impl Chunk {
             }
         }
         ids.truncate(wanted);
-        Ok(())
+        if wanted as u64 == self.within.of(role) && id == self.last { Ok(()) } else { Err(MISCOUNTED) }
     }
 
     pub(crate) fn to_row(&self) -> Vec<u8> {
@@ -255,11 +268,15 @@ impl Chunk {
         let within = Counts::read(within, &mut row)?;
         let before = Counts::read(entries_before(number), &mut row)?;
         let last = row.varint()?;
-        Ok(Self { number, before, within, last, entries: row.rest().to_vec() })
+        let chunk = Self { number, before, within, last, entries: row.rest().to_vec() };
+        // The count decides how much memory is reserved. An entry takes a byte at least.
+        let most = chunk.capacity().min(chunk.entries.len() as u64);
+        if chunk.len() <= most { Ok(chunk) } else { Err(MISCOUNTED) }
     }
 }
 
 const OVERFULL: StoreError = StoreError::Corrupt("a chunk is longer than its count");
+const MISCOUNTED: StoreError = StoreError::Corrupt("a chunk counts other entries than it holds");
 
 #[cfg(test)]
 mod tests {
@@ -318,6 +335,37 @@ mod tests {
             chunk.collect_ids(role, &mut ids).unwrap();
             let decoded = chunk.decode().unwrap().into_iter().filter(|entry| role.matches(entry.roles));
             assert_eq!(ids, decoded.map(|entry| entry.id).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_chunk_whose_counts_are_not_those_of_its_entries_is_corrupt() {
+        let row = |within: [u64; 4], before: [u64; 3], last: u64, entries: &[u8]| {
+            let mut row = RowWriter::default();
+            row.varint(0_u32);
+            within.into_iter().chain(before).chain([last]).for_each(|number| row.varint(number));
+            row.bytes(entries);
+            row.finish()
+        };
+        // Two entries: 1 as the sender, 2 as the receiver.
+        let entries = [1 << 2 | 1, 1 << 2 | 2];
+        let read = |row: &[u8]| {
+            let chunk = Chunk::from_row(row)?;
+            chunk.collect_ids(Role::Any, &mut Vec::new())?;
+            chunk.decode()
+        };
+        assert_eq!(read(&row([2, 1, 1, 0], [0; 3], 2, &entries)).unwrap().len(), 2);
+        for (within, before, last) in [
+            ([u64::MAX, 1, 1, 0], [0; 3], 2),
+            ([100, 1, 1, 0], [0; 3], 2),
+            ([1, 1, 1, 0], [0; 3], 2),
+            ([2, 2, 1, 0], [0; 3], 2),
+            ([2, 1, 1, 1], [0; 3], 2),
+            ([2, 1, 1, 0], [u64::MAX, 1, 0], 2),
+            ([2, 1, 1, 0], [0; 3], 3),
+        ] {
+            let read = read(&row(within, before, last, &entries));
+            assert!(matches!(read, Err(StoreError::Corrupt(_))), "{within:?} {before:?} {last}: {read:?}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! Verified contracts. What lists tell and what makes up megabytes stand in rows of their own.
 
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod listing;
 mod records;
 mod row;

@@ -5,6 +5,8 @@
 
 mod address;
 mod connection;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod target;
 
 use std::{

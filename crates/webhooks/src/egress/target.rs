@@ -92,7 +92,10 @@ impl Target {
             return Err(UrlFault::Credentials);
         }
         let host = match url.host().ok_or(UrlFault::NoHost)? {
-            Host::Domain(name) if name.trim_matches('.').is_empty() => return Err(UrlFault::NoHost),
+            // With dots at the end, an address would not be taken for one.
+            Host::Domain(name) if name.strip_suffix('.').unwrap_or(name).split('.').any(str::is_empty) => {
+                return Err(UrlFault::NoHost);
+            }
             Host::Domain(name) => TargetHost::Name(name.to_owned()),
             Host::Ipv4(address) => TargetHost::Address(address.into()),
             Host::Ipv6(address) => TargetHost::Address(address.into()),
@@ -177,6 +180,8 @@ mod tests {
             ("https://@receiver.example/", UrlFault::Credentials),
             ("https://receiver.example:0/", UrlFault::PortZero),
             ("https://./", UrlFault::NoHost),
+            ("https://127.0.0.1../", UrlFault::NoHost),
+            ("https://receiver..example/", UrlFault::NoHost),
             ("https:receiver.example", UrlFault::NotHttps),
             ("https:/receiver.example", UrlFault::NotHttps),
             ("https:///receiver.example", UrlFault::NoHost),

@@ -1,0 +1,57 @@
+//! What the fuzzers of this repository run: one function for each target, from arbitrary bytes to a panic where a property
+//! does not hold. The properties stand beside the code that they are about, in the `fuzzing` module of its crate.
+//!
+//! The same functions run in two ways: under libFuzzer by `fuzz/run`, with feedback from coverage, and in the tests of this
+//! crate, over every file of `fuzz/corpus` and over mutations of them.
+
+mod mutate;
+mod random;
+mod runner;
+
+pub use mutate::mutate;
+pub use random::Random;
+pub use runner::{Failure, Plan, run};
+
+pub use api::fuzzing::{query_body, query_string, request_body, signature};
+pub use contracts::fuzzing::{abi_arguments, abi_interface, abi_values, contract_code, metadata};
+pub use node::fuzzing::{rpc_answer, rpc_block, rpc_trace};
+pub use store_embedded::fuzzing::{chunk, cursors, rows};
+pub use webhooks::fuzzing::{egress_address, egress_url};
+
+/// One fuzz target.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// Also the name of its binary in `fuzz/fuzz_targets`, and of its folder in `fuzz/corpus`.
+    pub name: &'static str,
+    pub run: fn(&[u8]),
+    /// Mutations that a test tries: what takes a few seconds.
+    pub iterations: u64,
+}
+
+macro_rules! targets {
+    ($($name:ident: $iterations:literal,)*) => {
+        /// Every target.
+        pub const TARGETS: &[Target] =
+            &[$(Target { name: stringify!($name), run: $name, iterations: $iterations }),*];
+    };
+}
+
+targets! {
+    abi_arguments: 300_000,
+    abi_interface: 40_000,
+    abi_values: 150_000,
+    chunk: 100_000,
+    contract_code: 60_000,
+    cursors: 1_000,
+    egress_address: 2_000_000,
+    egress_url: 150_000,
+    metadata: 15_000,
+    query_body: 200_000,
+    query_string: 200_000,
+    request_body: 150_000,
+    rows: 500_000,
+    rpc_answer: 40_000,
+    rpc_block: 6_000,
+    rpc_trace: 40_000,
+    signature: 8_000,
+}

@@ -1,0 +1,156 @@
+//! Inputs made of other inputs.
+
+use crate::Random;
+
+/// The longest input that is made, unless one of the corpus is longer.
+const LONGEST: usize = 8 << 10;
+/// Changes to one input, at most.
+const MOST_CHANGES: usize = 5;
+/// Repetitions of a byte: deep nesting, long numbers.
+const LONGEST_RUN: usize = 2_000;
+/// Values at the ends of their ranges, of which the low bytes are taken.
+const NUMBERS: [u64; 15] = [
+    0,
+    1,
+    0x1f,
+    0x20,
+    0x7f,
+    0x80,
+    0xff,
+    0x100,
+    0x7fff,
+    0xffff,
+    0x7fff_ffff,
+    0xffff_ffff,
+    1 << 53,
+    i64::MAX as u64,
+    u64::MAX,
+];
+/// What the formats under test are made of.
+const TOKENS: [&str; 32] = [
+    "null", "true", "{}", "[]", "\"\"", "\"", "\\u0000", "\\ud800", "0x", "0X", "-", "-0", "1e999", "1.0", "0", ",",
+    ":", ";", "(", ")", "[", "[]", "]", "%", "%00", "%c3%28", "&", "=", "..", "@", "\u{fffd}", "\u{feff}",
+];
+
+/// An input of the corpus with a few random changes.
+pub fn mutate(random: &mut Random, corpus: &[Vec<u8>]) -> Vec<u8> {
+    let mut input = random.pick(corpus).cloned().unwrap_or_default();
+    let longest = input.len().max(LONGEST);
+    for _ in 0..=random.below(MOST_CHANGES) {
+        change(random, &mut input, corpus);
+        input.truncate(longest);
+    }
+    input
+}
+
+fn change(random: &mut Random, input: &mut Vec<u8>, corpus: &[Vec<u8>]) {
+    let (at, length) = (random.below(input.len() + 1), 1 + random.below(8));
+    let end = (at + length).min(input.len());
+    match random.below(14) {
+        0 | 1 => {
+            if let Some(byte) = input.get_mut(at) {
+                *byte ^= 1 << random.below(8);
+            }
+        }
+        2 => {
+            if let Some(byte) = input.get_mut(at) {
+                *byte = random.number().to_le_bytes()[0];
+            }
+        }
+        3 => overwrite(input, at, &number(random)),
+        4 => insert(input, at, &number(random)),
+        5 => drop(input.drain(at..end)),
+        6 => {
+            let end = at + random.below(input.len() - at + 1);
+            drop(input.drain(at..end));
+        }
+        7 => {
+            let piece = input[at..end].to_vec();
+            insert(input, at, &piece);
+        }
+        8 => {
+            let end = at + random.below(input.len() - at + 1);
+            let piece = input[at..end].to_vec();
+            let place = random.below(input.len() + 1);
+            insert(input, place, &piece);
+        }
+        9 => {
+            let other = random.pick(corpus).cloned().unwrap_or_default();
+            let from = random.below(other.len() + 1);
+            input.truncate(at);
+            input.extend_from_slice(&other[from..]);
+        }
+        10 => {
+            let other = random.pick(corpus).cloned().unwrap_or_default();
+            let from = random.below(other.len() + 1);
+            let to = from + random.below(other.len() - from + 1).min(64);
+            insert(input, at, &other[from..to]);
+        }
+        11 => {
+            let token = random.pick(&TOKENS).copied().unwrap_or_default();
+            insert(input, at, token.as_bytes());
+        }
+        12 => {
+            // One character for another of its kind leaves most texts readable.
+            if let Some(byte) = input.get_mut(at) {
+                let other = random.number().to_le_bytes()[0];
+                *byte = match byte {
+                    b'0'..=b'9' => b'0' + other % 10,
+                    b'a'..=b'z' => b'a' + other % 26,
+                    b'A'..=b'Z' => b'A' + other % 26,
+                    _ => other % 0x80,
+                };
+            }
+        }
+        _ => {
+            let byte = input.get(at).copied().unwrap_or(b'[');
+            let run = vec![byte; 1 + random.below(LONGEST_RUN)];
+            insert(input, at, &run);
+        }
+    }
+}
+
+/// A number at the end of a range, of one to eight bytes or a word, in either order of bytes.
+fn number(random: &mut Random) -> Vec<u8> {
+    let number = random.pick(&NUMBERS).copied().unwrap_or_default().wrapping_sub(random.number() % 2);
+    let (width, mut bytes) = ([1, 2, 4, 8, 32][random.below(5)], number.to_le_bytes().to_vec());
+    bytes.resize(width, 0);
+    if random.below(2) == 0 {
+        bytes.reverse();
+    }
+    bytes
+}
+
+fn overwrite(input: &mut [u8], at: usize, bytes: &[u8]) {
+    input.iter_mut().skip(at).zip(bytes).for_each(|(old, new)| *old = *new);
+}
+
+fn insert(input: &mut Vec<u8>, at: usize, bytes: &[u8]) {
+    input.splice(at..at, bytes.iter().copied());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_inputs_and_another_seed_others() {
+        let corpus = [b"one input".to_vec(), b"and another".to_vec()];
+        let inputs = |seed| {
+            let mut random = Random::new(seed);
+            (0..1_000).map(|_| mutate(&mut random, &corpus)).collect::<Vec<_>>()
+        };
+        assert_eq!(inputs(1), inputs(1));
+        assert_ne!(inputs(1), inputs(2));
+        let changed = inputs(3).iter().filter(|input| !corpus.contains(input)).count();
+        assert!(changed > 900, "{changed}");
+    }
+
+    #[test]
+    fn no_input_and_an_empty_one_are_mutated_too() {
+        let mut random = Random::new(1);
+        for corpus in [&[][..], &[Vec::new()]] {
+            assert!((0..1_000).map(|_| mutate(&mut random, corpus)).any(|input| !input.is_empty()));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What the fuzz targets call: answers of nodes read from arbitrary bytes.
+
+use std::{
+    fmt::Debug,
+    sync::{Arc, LazyLock},
+};
+
+use alloy_primitives::{Address, B256, Bytes, U256, hex};
+use domain::FetchedBlock;
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
+
+use crate::{
+    check::{arrange_receipts, check_block, join_receipts},
+    decode::{
+        AnswerError, CappedBytes, Hash, HexBytes, Quantity, RawBlock, RawBlockTrace, RawCallCreations,
+        RawFlatCreations, RawGenesis, RawReceipt, Wide, decode, split_batch,
+    },
+    verify::{BlockChecks, Evidence, Verifier},
+};
+
+/// Characters that a message about an unreadable answer may have.
+const LONGEST_MESSAGE: usize = 4_096;
+
+/// An answer with a small result, or one to a batch of up to four calls, whose ids run from 7.
+pub fn rpc_answer(answer: &[u8]) {
+    let read: Option<Value> = serde_json::from_slice(answer).ok();
+    let ignored = decode::<IgnoredAny>(answer);
+    bounded(&ignored);
+    if let Some(value) = &read {
+        agrees(&ignored.map(|result| result.map(drop)), value);
+    }
+    let result = read.as_ref().and_then(|value| value.get("result")?.as_str());
+    let quantity = decode::<Quantity>(answer);
+    if let (Ok(Some(Quantity(number))), Some(text)) = (&quantity, result) {
+        assert_eq!(unsigned(text), Some(U256::from(*number)), "{text}");
+    }
+    if let (Ok(Some(Wide(number))), Some(text)) = (decode::<Wide>(answer), result) {
+        assert_eq!(unsigned(text), Some(number), "{text}");
+    }
+    if let (Ok(Some(HexBytes(bytes))), Some(text)) = (decode::<HexBytes>(answer), result) {
+        assert_eq!(strict_hex(text).as_deref(), Some(&bytes[..]), "{text}");
+    }
+    if let (Ok(Some(CappedBytes::Bytes(bytes))), Some(text)) = (decode::<CappedBytes>(answer), result) {
+        assert!(bytes.len() <= CappedBytes::MOST);
+        assert_eq!(strict_hex(text).as_deref(), Some(&bytes[..]), "{text}");
+    }
+    if let (Ok(Some(Hash(hash))), Some(text)) = (decode::<Hash>(answer), result) {
+        assert_eq!(strict_hex(text).as_deref(), Some(hash.as_slice()), "{text}");
+    }
+    for calls in 1..=4 {
+        batch(answer, calls, read.as_ref());
+    }
+}
+
+/// What serde_json reads of an answer is what was made of it.
+fn agrees(answer: &Result<Option<()>, AnswerError>, value: &Value) {
+    let result = value.get("result");
+    match answer {
+        Ok(None) => assert!(result.is_some_and(Value::is_null), "{value}"),
+        Ok(Some(())) => assert!(result.is_some_and(|result| !result.is_null()), "{value}"),
+        Err(AnswerError::Rpc(error)) => {
+            let told = &value["error"];
+            assert!(told.is_object(), "{value}");
+            assert_eq!(error.code, told["code"].as_i64().unwrap_or_default(), "{value}");
+            assert_eq!(error.message, told["message"].as_str().unwrap_or_default(), "{value}");
+        }
+        Err(AnswerError::Unreadable(_)) => {}
+    }
+}
+
+fn batch(answer: &[u8], calls: usize, read: Option<&Value>) {
+    const FIRST_ID: u64 = 7;
+    let items = split_batch(answer, FIRST_ID, calls);
+    bounded(&items);
+    let Ok(items) = items else { return };
+    assert_eq!(items.len(), calls);
+    let Some(answers) = read.and_then(Value::as_array) else { return };
+    for (id, item) in (FIRST_ID..).zip(items) {
+        // Of two answers with one id the last counts.
+        let Some(own) = answers.iter().rfind(|answer| answer["id"] == id) else { panic!("an answer for {id}") };
+        match item {
+            Ok(json) => {
+                let json: Value = serde_json::from_str(&json).expect("a result is JSON");
+                assert_eq!(json, own["result"]);
+            }
+            Err(error) => assert_eq!(error.message, own["error"]["message"].as_str().unwrap_or_default()),
+        }
+    }
+}
+
+fn bounded<T>(read: &Result<T, AnswerError>) {
+    if let Err(AnswerError::Unreadable(message)) = read {
+        assert!(message.len() <= LONGEST_MESSAGE && !message.contains('\n'), "{message}");
+    }
+}
+
+fn unsigned(text: &str) -> Option<U256> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;
+    if digits.is_empty() {
+        return Some(U256::ZERO);
+    }
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    U256::from_str_radix(digits, 16).ok()
+}
+
+fn strict_hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    hex::decode(digits).ok()
+}
+
+/// An answer with a trace, in each of the forms that nodes have.
+pub fn rpc_trace(answer: &[u8]) {
+    reads_alike::<RawBlockTrace>(answer);
+    reads_alike::<RawCallCreations>(answer);
+    reads_alike::<RawFlatCreations>(answer);
+    if let Ok(Some(RawBlockTrace(traces))) = decode::<RawBlockTrace>(answer) {
+        let made: usize = traces.iter().filter_map(|trace| trace.made.as_ref()).map(Vec::len).sum();
+        assert!(traces.len() + made <= answer.len(), "more is read than was written");
+    }
+}
+
+/// Reading twice gives the same, and a message that is bounded.
+fn reads_alike<'a, T: Deserialize<'a> + PartialEq + Debug>(answer: &'a [u8]) {
+    let read = decode::<T>(answer);
+    bounded(&read);
+    assert_eq!(decode::<T>(answer), read);
+}
+
+/// A line break that is in no JSON.
+const BETWEEN: u8 = 0x1e;
+
+/// An answer with a block and, behind a record separator, one with its receipts.
+pub fn rpc_block(answers: &[u8]) {
+    let mut parts = answers.splitn(2, |byte| *byte == BETWEEN);
+    let (block, receipts) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    reads_alike::<RawBlock>(block);
+    let _ = decode::<RawGenesis>(block);
+    reads_alike::<Vec<RawReceipt>>(receipts);
+    let Some((fetched, proven)) = fetch(block, receipts) else { return };
+    assert_eq!(fetched.transactions.len(), fetched.block.tx_count as usize);
+    assert!(fetched.logs.is_sorted_by(|before, after| before.log_index < after.log_index));
+    if let Some(known) = KNOWN.as_ref().filter(|known| proven && known.block.hash == fetched.block.hash) {
+        assert_eq!(committed(&fetched), committed(known), "a hash proves one block only");
+    }
+}
+
+/// The block that a follower would be given, and whether all of it was proven.
+fn fetch(block: &[u8], receipts: &[u8]) -> Option<(FetchedBlock, bool)> {
+    let block: RawBlock = decode(block).ok()??;
+    let mut receipts: Vec<RawReceipt> = decode(receipts).ok()??;
+    check_block(block.number.0, &block).ok()?;
+    arrange_receipts(&block, &mut receipts).ok()?;
+    let evidence = Arc::new(Evidence::default());
+    evidence.header_proven();
+    let verifier = Verifier::new(BlockChecks::Full, Arc::clone(&evidence), "node".to_owned());
+    verifier.verify(&block, &receipts).ok()?;
+    let proven = evidence.unproven_blocks() == 0;
+    Some((join_receipts(block, receipts).ok()?, proven))
+}
+
+type CommittedTransaction = (B256, Option<Address>, U256, u64, bool, Option<[u8; 4]>);
+type CommittedLog = (Address, Vec<B256>, Bytes);
+type Committed = ([B256; 2], Address, [u64; 4], Option<u128>, Vec<CommittedTransaction>, Vec<CommittedLog>);
+
+/// What the hash of a block commits to.
+fn committed(fetched: &FetchedBlock) -> Committed {
+    let FetchedBlock { block, transactions, logs } = fetched;
+    let transactions = transactions.iter().map(|tx| (tx.hash, tx.to, tx.value, tx.nonce, tx.succeeded, tx.method));
+    let logs = logs.iter().map(|log| (log.address, log.topics.to_vec(), log.data.clone()));
+    let numbers = [block.number, block.timestamp, block.gas_used, block.gas_limit];
+    let hashes = [block.hash, block.parent_hash];
+    (hashes, block.miner, numbers, block.base_fee_per_gas, transactions.collect(), logs.collect())
+}
+
+/// A block of anvil with every type of transaction, with the hashes that the specification gives it.
+static KNOWN: LazyLock<Option<FetchedBlock>> = LazyLock::new(|| {
+    let answers = include_bytes!("../../../fuzz/corpus/rpc_block/proven");
+    let mut parts = answers.splitn(2, |byte| *byte == BETWEEN);
+    let known = fetch(parts.next()?, parts.next()?);
+    assert!(known.as_ref().is_some_and(|(_, proven)| *proven), "the known block is proven");
+    known.map(|(fetched, _)| fetched)
+});

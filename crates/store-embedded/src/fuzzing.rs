@@ -1,0 +1,69 @@
+//! What the fuzz targets call: rows, chunks and lists read from arbitrary bytes.
+
+use std::fmt::Debug;
+
+use store::StoreError;
+
+pub use crate::lists::fuzzing::{chunk, cursors};
+use crate::{rows, undo::UndoRecord, user_records, verified_contracts, webhook_records};
+
+type Codec = fn(&[u8]);
+
+/// One codec for each kind of row. Appended to only: the first byte of an input in the corpus selects by position.
+const CODECS: [Codec; 19] = [
+    |row| reads_what_it_writes(row, rows::account_from_row, rows::account_to_row),
+    |row| reads_what_it_writes(row, rows::AddressRow::from_row, |value| value.to_row()),
+    |row| reads_what_it_writes(row, rows::BlockRow::from_row, rows::BlockRow::to_row),
+    |row| reads_what_it_writes(row, rows::CreationRow::from_row, |value| value.to_row()),
+    |row| reads_what_it_writes(row, rows::PoolRow::from_row, |value| value.to_row()),
+    |row| reads_what_it_writes(row, rows::TokenRow::from_row, |value| value.to_row()),
+    |row| reads_what_it_writes(row, rows::facts_from_row, rows::facts_to_row),
+    |row| reads_what_it_writes(row, rows::AuditRow::from_row, |value| value.to_row()),
+    |row| reads_what_it_writes(row, rows::balance_from_row, rows::balance_to_row),
+    |row| reads_what_it_writes(row, rows::TradeRow::from_row, rows::TradeRow::to_row),
+    |row| reads_what_it_writes(row, rows::TransactionRow::from_row, rows::TransactionRow::to_row),
+    |row| reads_what_it_writes(row, rows::TransferRow::from_row, rows::TransferRow::to_row),
+    undo_record,
+    user_records::fuzzing::api_key,
+    webhook_records::fuzzing::webhook,
+    webhook_records::fuzzing::delivery,
+    webhook_records::fuzzing::event,
+    verified_contracts::fuzzing::code,
+    verified_contracts::fuzzing::deployment,
+];
+
+/// The first byte selects a kind of row, the rest is the row.
+pub fn rows(data: &[u8]) {
+    let Some((kind, row)) = data.split_first() else { return };
+    if let Some(codec) = CODECS.get(usize::from(*kind)) {
+        codec(row);
+    }
+}
+
+/// Rows are corrupt or have one canonical form, which reads as the same value and is no longer than the row.
+pub(crate) fn reads_what_it_writes<T: PartialEq + Debug>(
+    row: &[u8],
+    read: impl Fn(&[u8]) -> Result<T, StoreError>,
+    write: impl Fn(&T) -> Vec<u8>,
+) {
+    let value = match read(row) {
+        Ok(value) => value,
+        Err(StoreError::Corrupt(_)) => return,
+        Err(other) => panic!("an unreadable row is corrupt, not {other:?}"),
+    };
+    let canonical = write(&value);
+    assert!(canonical.len() <= row.len(), "{} bytes are written, {} were read", canonical.len(), row.len());
+    let again = read(&canonical).expect("what was written is read");
+    assert_eq!(again, value);
+    assert_eq!(write(&again), canonical);
+}
+
+fn undo_record(row: &[u8]) {
+    let Ok(record) = UndoRecord::from_row(row) else { return };
+    let canonical = record.to_row();
+    assert!(canonical.len() <= row.len());
+    let again = UndoRecord::from_row(&canonical).expect("what was written is read");
+    assert_eq!(again.grown_lists, record.grown_lists);
+    assert_eq!(again.overwritten.len(), record.overwritten.len());
+    assert_eq!(again.to_row(), canonical);
+}
