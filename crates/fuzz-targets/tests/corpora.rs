@@ -1,6 +1,6 @@
 //! Every target over its corpus and over mutations of it. A failure says how to repeat it.
 //!
-//! `FUZZ_ITERATIONS` multiplies what is tried, `FUZZ_SEED` tries other mutations, and `FUZZ_KEEP_INPUT=1` leaves the input
+//! `FUZZ_ITERATIONS` says how many mutations are tried, `FUZZ_SEED` which ones, and `FUZZ_KEEP_INPUT=1` leaves the input
 //! of a target that ends the whole process in the folder of failures.
 
 use std::{
