@@ -125,10 +125,10 @@ pub(crate) enum ApiError {
     UriTooLong,
     #[error("a handler panicked: {message}")]
     Panicked { message: String },
-    #[error("an answer could not be written")]
+    #[error("cannot serialize a response")]
     Unwritable(#[from] serde_json::Error),
-    #[error("an answer could not be compressed")]
-    Unpackable(#[source] axum::Error),
+    #[error("cannot compress a response")]
+    Compression(#[source] axum::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("the index has addresses but no tip")]
@@ -193,7 +193,7 @@ impl ApiError {
             Self::Call(error) => call_code(error),
             Self::MethodNotAllowed => ProblemCode::MethodNotAllowed,
             Self::UriTooLong => ProblemCode::UriTooLong,
-            Self::Panicked { .. } | Self::Unwritable(_) | Self::Unpackable(_) | Self::Vault(_) => {
+            Self::Panicked { .. } | Self::Unwritable(_) | Self::Compression(_) | Self::Vault(_) => {
                 ProblemCode::InternalError
             }
             Self::Store(_) | Self::NoTip => ProblemCode::StoreUnavailable,

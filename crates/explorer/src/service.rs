@@ -100,7 +100,7 @@ impl Service {
             proxies: config.proxies,
             token_prefix: config.token_prefix,
             dexes,
-            answer_bytes: config.memory.answers(),
+            response_cache_bytes: config.memory.answers(),
         });
         let sending = hooks.start(&store, &sync, config.token_prefix, &supervisor);
         let key_uses = state.key_uses();

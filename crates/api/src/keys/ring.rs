@@ -88,7 +88,7 @@ impl KeyRing {
         self.known.remove(&slot_of(digest));
     }
 
-    pub(crate) fn note_use(&self, key: &Arc<KnownKey>, now: UnixMillis) {
+    pub(crate) fn count_use(&self, key: &Arc<KnownKey>, now: UnixMillis) {
         key.last_used_at.fetch_max(now, Ordering::Relaxed);
         if key.uses.fetch_add(1, Ordering::AcqRel) == 0 {
             self.used.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(key));

@@ -6,9 +6,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     accounts::{AccountError, Told, ToldWhen},
-    answer::{Answer, Freshness},
     document::{BadParameter, NoSuchAddress, NodeOrIndexUnavailable, NotModified, Unavailable},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidPath, ValidQuery},
     wire,
 };
@@ -36,7 +36,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
 async fn get_address(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::AddressDetail>, ApiError> {
+) -> Result<JsonResponse<wire::AddressDetail>, ApiError> {
     let overview = app.chain.find_address_overview(address, RECENT_TRANSACTIONS).await?;
     let AddressOverview { tip, facts, recent, token } = overview.ok_or(ApiError::AddressNotFound)?;
     let (account, is_of_the_tip) = match app.accounts.told_at(tip, address).await {
@@ -57,9 +57,9 @@ async fn get_address(
     let token = token.map(|token| wire::Token::new(token, app.token_prefix));
     let source = find_source(&*app.verified, address, code).await?;
     let detail = wire::AddressDetail::new(&facts, account.as_ref(), code, label, recent, token).with_source(source);
-    let answer = Answer::new(detail, Freshness::UntilNextBlock);
+    let answer = JsonResponse::new(detail, Freshness::UntilNextBlock);
     // What the node says of an account at a block is as settled as the block; anything else holds until it answers.
-    Ok(if is_of_the_tip { answer.of_the_index() } else { answer })
+    Ok(if is_of_the_tip { answer.cacheable() } else { answer })
 }
 
 /// The tokens that an address holds
@@ -84,10 +84,10 @@ async fn list_address_tokens(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
     ValidQuery(paging): ValidQuery<Paging>,
-) -> Result<Answer<wire::TokenBalanceList>, ApiError> {
+) -> Result<JsonResponse<wire::TokenBalanceList>, ApiError> {
     let page = app.chain.list_address_tokens(address, paging.newest_first()).await?;
-    Ok(Answer::new(wire::TokenBalanceList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock)
-        .of_the_index())
+    Ok(JsonResponse::new(wire::TokenBalanceList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock)
+        .cacheable())
 }
 
 /// The code at an address as far as the index knows it.

@@ -7,9 +7,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{App, contracts::code_hash};
 use crate::{
     ApiState,
-    answer::{Answer, Freshness},
     document::{BadParameter, NoArtifact, NodeOrIndexUnavailable, NotModified, NotVerified},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     params::{AddressInPath, ValidPath},
     wire,
 };
@@ -42,7 +42,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
 async fn get_contract_metadata(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::CompilerJson>, ApiError> {
+) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
     artifact(&app, address, "metadata", "the compiler gave none", |artifacts| Some(artifacts.metadata)).await
 }
 
@@ -63,7 +63,7 @@ async fn get_contract_metadata(
 async fn get_contract_storage_layout(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::CompilerJson>, ApiError> {
+) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
     let reason = "compilers give it from 0.5.13 on";
     artifact(&app, address, "storage layout", reason, |artifacts| artifacts.storage_layout).await
 }
@@ -85,7 +85,7 @@ async fn get_contract_storage_layout(
 async fn get_contract_userdoc(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::CompilerJson>, ApiError> {
+) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
     artifact(&app, address, "documentation for users", "the compiler gave none", |artifacts| artifacts.userdoc).await
 }
 
@@ -106,7 +106,7 @@ async fn get_contract_userdoc(
 async fn get_contract_devdoc(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::CompilerJson>, ApiError> {
+) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
     artifact(&app, address, "documentation for developers", "the compiler gave none", |artifacts| artifacts.devdoc)
         .await
 }
@@ -128,9 +128,9 @@ async fn get_contract_devdoc(
 async fn get_contract_standard_json(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::StandardJsonInput>, ApiError> {
+) -> Result<JsonResponse<wire::StandardJsonInput>, ApiError> {
     let code = find_code(&app, address).await?;
-    Ok(Answer::new(code.into(), Freshness::UntilNextBlock))
+    Ok(JsonResponse::new(code.into(), Freshness::UntilNextBlock))
 }
 
 async fn find_code(app: &ApiState, address: Address) -> Result<VerifiedCode, ApiError> {
@@ -144,8 +144,8 @@ async fn artifact(
     artifact: &'static str,
     reason: &'static str,
     pick: impl FnOnce(Artifacts) -> Option<String>,
-) -> Result<Answer<wire::CompilerJson>, ApiError> {
+) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
     let text = pick(find_code(app, address).await?.artifacts);
     let json = text.and_then(wire::CompilerJson::new).ok_or(ApiError::NoArtifact { artifact, reason })?;
-    Ok(Answer::new(json, Freshness::UntilNextBlock))
+    Ok(JsonResponse::new(json, Freshness::UntilNextBlock))
 }

@@ -7,9 +7,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     ApiState,
-    answer::{Answer, Freshness},
     document::{BadCall, BadParameter, CallRefused, NodeOrIndexUnavailable, NotModified, NotVerified, Unavailable},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidBody, ValidPath, ValidQuery},
     wire,
 };
@@ -37,9 +37,9 @@ pub(super) fn router() -> OpenApiRouter<App> {
 async fn list_contracts(
     State(app): State<App>,
     ValidQuery(paging): ValidQuery<Paging>,
-) -> Result<Answer<wire::ContractList>, ApiError> {
+) -> Result<JsonResponse<wire::ContractList>, ApiError> {
     let page = app.verified.list_verified(paging.newest_first()).await?;
-    Ok(Answer::new(wire::ContractList::new(page, paging), Freshness::UntilNextBlock).of_the_index())
+    Ok(JsonResponse::new(wire::ContractList::new(page, paging), Freshness::UntilNextBlock).cacheable())
 }
 
 /// A verified contract, with its sources and interface
@@ -61,12 +61,12 @@ async fn list_contracts(
 async fn get_contract(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::VerifiedContract>, ApiError> {
+) -> Result<JsonResponse<wire::VerifiedContract>, ApiError> {
     let hash = code_hash(&app, address).await?;
     let contract = app.known.find(address, hash).await?.ok_or(ApiError::ContractNotVerified)?;
     // The sources are worth an answer also while the node cannot tell whom the contract hands calls on to.
     let delegation = app.calls.find_delegation(address).await.unwrap_or_default();
-    Ok(Answer::new(wire::VerifiedContract::new(contract, delegation), Freshness::UntilNextBlock))
+    Ok(JsonResponse::new(wire::VerifiedContract::new(contract, delegation), Freshness::UntilNextBlock))
 }
 
 /// The hash of the code that stands at an address.
@@ -96,7 +96,7 @@ async fn call_contract(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
     ValidBody(request): ValidBody<wire::CallRequest>,
-) -> Result<Answer<wire::CallAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::CallAnswer>, ApiError> {
     call(&app, address, request).await
 }
 
@@ -121,7 +121,7 @@ async fn call_contract_by_query(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
     ValidQuery(request): ValidQuery<wire::CallRequest>,
-) -> Result<Answer<wire::CallAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::CallAnswer>, ApiError> {
     call(&app, address, request).await
 }
 
@@ -129,7 +129,7 @@ async fn call(
     app: &ApiState,
     address: Address,
     request: wire::CallRequest,
-) -> Result<Answer<wire::CallAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::CallAnswer>, ApiError> {
     let at = match request.block_number {
         None => CallBlock::Latest,
         Some(number) => {
@@ -140,5 +140,5 @@ async fn call(
     let arguments = request.args.iter().map(AsRef::as_ref).collect();
     let call = ReadCall { address, function: &request.function_name, arguments, from: request.from, at };
     let result = app.calls.call(&call).await?;
-    Ok(Answer::new(wire::CallAnswer { result }, Freshness::Momentary))
+    Ok(JsonResponse::new(wire::CallAnswer { result }, Freshness::Momentary))
 }

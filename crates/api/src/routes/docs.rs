@@ -10,7 +10,7 @@ use axum::{
     routing::get,
 };
 
-use crate::answer::entity_tag;
+use crate::json_response::entity_tag;
 
 /// Nothing but what comes from here, and no script in the page itself.
 const POLICY: HeaderValue = HeaderValue::from_static(

@@ -5,8 +5,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     clock::unix_now,
+    json_response::{Freshness, JsonResponse},
     wire::Health,
 };
 
@@ -21,7 +21,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     tag = "health",
     responses((status = 200, description = "The process is alive; the body tells the rest", body = Health))
 )]
-async fn get_health(State(app): State<App>) -> Answer<Health> {
+async fn get_health(State(app): State<App>) -> JsonResponse<Health> {
     answer(health_of(&app))
 }
 
@@ -32,7 +32,7 @@ async fn get_health(State(app): State<App>) -> Answer<Health> {
     tag = "health",
     responses((status = 200, description = "The process is alive", body = Health))
 )]
-async fn get_health_live(State(app): State<App>) -> Answer<Health> {
+async fn get_health_live(State(app): State<App>) -> JsonResponse<Health> {
     answer(health_of(&app))
 }
 
@@ -46,7 +46,7 @@ async fn get_health_live(State(app): State<App>) -> Answer<Health> {
         (status = 503, description = "Not ready", body = Health)
     )
 )]
-async fn get_health_ready(State(app): State<App>) -> (StatusCode, Answer<Health>) {
+async fn get_health_ready(State(app): State<App>) -> (StatusCode, JsonResponse<Health>) {
     let health = health_of(&app);
     let status = if health.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, answer(health))
@@ -59,6 +59,6 @@ fn health_of(app: &App) -> Health {
         .refusing(app.node.status().refused_block)
 }
 
-fn answer(health: Health) -> Answer<Health> {
-    Answer::new(health, Freshness::Momentary)
+fn answer(health: Health) -> JsonResponse<Health> {
+    JsonResponse::new(health, Freshness::Momentary)
 }

@@ -3,13 +3,13 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     clock::unix_millis_now,
     document::{
         BadBody, BadParameter, BadProof, KeyConflict, NeedsKey, NoSuchKey, NodeOrIndexUnavailable, NotYours,
         Unavailable,
     },
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     keys::Caller,
     params::{KeyIdParam, OwnerParams, ValidBody, ValidPath, ValidQuery},
     wire,
@@ -37,10 +37,10 @@ async fn list_keys(
     State(app): State<App>,
     caller: Caller,
     ValidQuery(params): ValidQuery<OwnerParams>,
-) -> Result<Answer<wire::ApiKeyList>, ApiError> {
+) -> Result<JsonResponse<wire::ApiKeyList>, ApiError> {
     caller.must_be(params.owner, app.access)?;
     let keys = app.records.list_keys(params.owner).await?;
-    Ok(Answer::new(keys.into(), Freshness::Momentary))
+    Ok(JsonResponse::new(keys.into(), Freshness::Momentary))
 }
 
 /// A new key, for a signature of the owner's wallet
@@ -60,11 +60,11 @@ async fn list_keys(
 async fn create_key(
     State(app): State<App>,
     ValidBody(request): ValidBody<wire::NewKeyRequest>,
-) -> Result<(StatusCode, Answer<wire::CreatedKey>), ApiError> {
+) -> Result<(StatusCode, JsonResponse<wire::CreatedKey>), ApiError> {
     let proof = request.proof();
     let issued = app.issuer.issue(proof, &request.signature, request.label, unix_millis_now()).await?;
     tracing::info!(id = issued.key.id, owner = %issued.key.owner, "key issued");
-    Ok((StatusCode::CREATED, Answer::new(issued.into(), Freshness::Momentary)))
+    Ok((StatusCode::CREATED, JsonResponse::new(issued.into(), Freshness::Momentary)))
 }
 
 /// Takes a key out of use
@@ -87,7 +87,7 @@ async fn revoke_key(
     State(app): State<App>,
     caller: Caller,
     ValidPath(KeyIdParam(id)): ValidPath<KeyIdParam>,
-) -> Result<Answer<wire::RevokedKey>, ApiError> {
+) -> Result<JsonResponse<wire::RevokedKey>, ApiError> {
     // Even where owners' routes are open: nobody takes a key away from somebody else.
     let owner = caller.must_have_key()?;
     let found = app.records.find_key(id).await?.filter(|key| key.owner == owner);
@@ -95,5 +95,5 @@ async fn revoke_key(
     app.records.revoke_key(id).await?;
     app.keys.forget(&key.digest);
     tracing::info!(id, %owner, "key revoked");
-    Ok(Answer::new(wire::RevokedKey::new(id), Freshness::Momentary))
+    Ok(JsonResponse::new(wire::RevokedKey::new(id), Freshness::Momentary))
 }

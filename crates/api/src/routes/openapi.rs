@@ -3,8 +3,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Freshness, json_response},
     document::NotModified,
+    json_response::{Freshness, json_response},
 };
 
 /// The document that describes all routes, this one too, written once at the start.

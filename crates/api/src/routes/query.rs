@@ -4,9 +4,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     document::{BadQuery, Unavailable},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     params::{QueryBody, Selection, TradeSelection, ValidBody},
     wire::{self, QueryRecord},
 };
@@ -60,10 +60,10 @@ pub(super) fn router() -> OpenApiRouter<App> {
 async fn run_query(
     State(app): State<App>,
     ValidBody(QueryBody { selection, window }): ValidBody<QueryBody>,
-) -> Result<Answer<wire::QueryAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::QueryAnswer>, ApiError> {
     let entity = selection.entity().name();
     let found = select(&app, selection, window).await?;
-    Ok(Answer::new(wire::QueryAnswer::new(entity, found, window), Freshness::Momentary).of_the_index())
+    Ok(JsonResponse::new(wire::QueryAnswer::new(entity, found, window), Freshness::Momentary).cacheable())
 }
 
 async fn select(app: &App, selection: Selection, window: PageRequest) -> Result<Page<QueryRecord>, ApiError> {

@@ -3,9 +3,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     document::{NotModified, Unavailable},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     wire,
 };
 
@@ -20,7 +20,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     tag = "chain",
     responses((status = 200, description = "The figures as of the newest indexed block", body = wire::Stats), NotModified, Unavailable)
 )]
-async fn get_stats(State(app): State<App>) -> Result<Answer<wire::Stats>, ApiError> {
+async fn get_stats(State(app): State<App>) -> Result<JsonResponse<wire::Stats>, ApiError> {
     let stats = app.chain.stats().await?;
-    Ok(Answer::new(stats.into(), Freshness::UntilNextBlock).of_the_index())
+    Ok(JsonResponse::new(stats.into(), Freshness::UntilNextBlock).cacheable())
 }

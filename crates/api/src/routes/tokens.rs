@@ -4,9 +4,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     document::{BadParameter, NoSuchToken, NotModified, Unavailable},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidPath, ValidQuery},
     wire,
 };
@@ -26,9 +26,9 @@ pub(super) fn router() -> OpenApiRouter<App> {
 async fn list_tokens(
     State(app): State<App>,
     ValidQuery(paging): ValidQuery<Paging>,
-) -> Result<Answer<wire::TokenList>, ApiError> {
+) -> Result<JsonResponse<wire::TokenList>, ApiError> {
     let page = app.chain.list_tokens(paging.newest_first()).await?;
-    Ok(Answer::new(wire::TokenList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock).of_the_index())
+    Ok(JsonResponse::new(wire::TokenList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock).cacheable())
 }
 
 /// One token
@@ -48,9 +48,9 @@ async fn list_tokens(
 async fn get_token(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::Token>, ApiError> {
+) -> Result<JsonResponse<wire::Token>, ApiError> {
     let token = app.chain.find_token(address).await?.ok_or(ApiError::TokenNotFound)?;
-    Ok(Answer::new(wire::Token::new(token, app.token_prefix), Freshness::UntilNextBlock).of_the_index())
+    Ok(JsonResponse::new(wire::Token::new(token, app.token_prefix), Freshness::UntilNextBlock).cacheable())
 }
 
 /// Who holds a token, the largest balance first
@@ -76,7 +76,7 @@ async fn list_holders(
     State(app): State<App>,
     ValidPath(token): ValidPath<Address>,
     ValidQuery(paging): ValidQuery<Paging>,
-) -> Result<Answer<wire::HolderList>, ApiError> {
+) -> Result<JsonResponse<wire::HolderList>, ApiError> {
     let page = app.chain.list_holders(token, paging.newest_first()).await?.ok_or(ApiError::TokenNotFound)?;
-    Ok(Answer::new(wire::HolderList::new(page, paging), Freshness::UntilNextBlock).of_the_index())
+    Ok(JsonResponse::new(wire::HolderList::new(page, paging), Freshness::UntilNextBlock).cacheable())
 }

@@ -4,10 +4,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     clock::unix_millis_now,
     document::{BadSource, CompilersUnavailable, NoCode, NoList, TooManyVerifications, UnderWay},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     keys::Caller,
     limits::Client,
     params::ValidBody,
@@ -42,14 +42,14 @@ async fn verify_contract(
     client: Client,
     caller: Caller,
     ValidBody(request): ValidBody<wire::VerifyRequest>,
-) -> Result<Answer<wire::VerifyAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::VerifyAnswer>, ApiError> {
     let address = request.address;
     let client = VerifyClient { site: client.address(), owner: caller.owner() };
     let verdict = app.verifier.verify(client, request.into(), unix_millis_now()).await?;
     if let Verdict::Verified { contract, kept, .. } = &verdict {
         tracing::info!(%address, name = contract.code.name, ?kept, "contract verified");
     }
-    Ok(Answer::new(wire::VerifyAnswer::new(address, &verdict), Freshness::Momentary))
+    Ok(JsonResponse::new(wire::VerifyAnswer::new(address, &verdict), Freshness::Momentary))
 }
 
 /// Lists the compilers that sources can be verified with, newest first
@@ -62,7 +62,7 @@ async fn verify_contract(
         NoList
     )
 )]
-async fn list_compilers(State(app): State<App>) -> Result<Answer<wire::CompilerList>, ApiError> {
+async fn list_compilers(State(app): State<App>) -> Result<JsonResponse<wire::CompilerList>, ApiError> {
     let available = app.verifier.compilers().available().await.map_err(VerifyError::from)?;
-    Ok(Answer::new(available.into(), Freshness::Momentary))
+    Ok(JsonResponse::new(available.into(), Freshness::Momentary))
 }

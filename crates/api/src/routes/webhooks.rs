@@ -5,12 +5,12 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     OwnerAccess,
-    answer::{Answer, Freshness},
     document::{
         BadBody, BadParameter, NeedsKey, NoRoomForWebhooks, NoSuchDelivery, NoSuchWebhook, NotYours, Unavailable,
         WebhookConflict, WebhookQuota,
     },
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     keys::Caller,
     params::{DeliveryPath, OwnerParams, Paging, ValidBody, ValidPath, ValidQuery, WebhookIdParam},
     wire,
@@ -54,10 +54,10 @@ async fn list_webhooks(
     State(app): State<App>,
     caller: Caller,
     ValidQuery(params): ValidQuery<OwnerParams>,
-) -> Result<Answer<wire::WebhookList>, ApiError> {
+) -> Result<JsonResponse<wire::WebhookList>, ApiError> {
     caller.must_be(params.owner, app.access)?;
     let webhooks = app.webhooks.list(params.owner).await?;
-    Ok(Answer::new(webhooks.into(), Freshness::Momentary))
+    Ok(JsonResponse::new(webhooks.into(), Freshness::Momentary))
 }
 
 /// A new webhook
@@ -81,11 +81,11 @@ async fn create_webhook(
     State(app): State<App>,
     caller: Caller,
     ValidBody(request): ValidBody<wire::NewWebhookRequest>,
-) -> Result<(StatusCode, Answer<wire::CreatedWebhook>), ApiError> {
+) -> Result<(StatusCode, JsonResponse<wire::CreatedWebhook>), ApiError> {
     caller.must_be(request.owner_address, app.access)?;
     let registered = app.webhooks.register(request.registration()).await?;
     tracing::info!(id = registered.webhook.id, owner = %registered.webhook.owner, "webhook made");
-    Ok((StatusCode::CREATED, Answer::new(registered.into(), Freshness::Momentary)))
+    Ok((StatusCode::CREATED, JsonResponse::new(registered.into(), Freshness::Momentary)))
 }
 
 /// Changes a webhook
@@ -108,10 +108,10 @@ async fn change_webhook(
     caller: Caller,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
     ValidBody(request): ValidBody<wire::WebhookChangeRequest>,
-) -> Result<Answer<wire::Webhook>, ApiError> {
+) -> Result<JsonResponse<wire::Webhook>, ApiError> {
     must_own(&app, &caller, id).await?;
     let webhook = app.webhooks.change(id, request.into()).await?;
-    Ok(Answer::new(webhook.into(), Freshness::Momentary))
+    Ok(JsonResponse::new(webhook.into(), Freshness::Momentary))
 }
 
 /// Deletes a webhook, with all that is queued for it
@@ -132,11 +132,11 @@ async fn delete_webhook(
     State(app): State<App>,
     caller: Caller,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
-) -> Result<Answer<wire::DeletedWebhook>, ApiError> {
+) -> Result<JsonResponse<wire::DeletedWebhook>, ApiError> {
     must_own(&app, &caller, id).await?;
     app.webhooks.delete(id).await?;
     tracing::info!(id, "webhook deleted");
-    Ok(Answer::new(wire::DeletedWebhook::new(id), Freshness::Momentary))
+    Ok(JsonResponse::new(wire::DeletedWebhook::new(id), Freshness::Momentary))
 }
 
 /// What was sent to a webhook in the last 7 days, or is to be
@@ -158,10 +158,10 @@ async fn list_deliveries(
     caller: Caller,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
     ValidQuery(paging): ValidQuery<Paging>,
-) -> Result<Answer<wire::DeliveryList>, ApiError> {
+) -> Result<JsonResponse<wire::DeliveryList>, ApiError> {
     must_own(&app, &caller, id).await?;
     let page = app.webhooks.deliveries(id, paging.newest_first()).await?;
-    Ok(Answer::new(wire::DeliveryList::new(page, paging), Freshness::Momentary))
+    Ok(JsonResponse::new(wire::DeliveryList::new(page, paging), Freshness::Momentary))
 }
 
 /// Sends a trial message
@@ -183,10 +183,10 @@ async fn ping_webhook(
     State(app): State<App>,
     caller: Caller,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
-) -> Result<(StatusCode, Answer<wire::QueuedDelivery>), ApiError> {
+) -> Result<(StatusCode, JsonResponse<wire::QueuedDelivery>), ApiError> {
     must_own(&app, &caller, id).await?;
     let delivery = app.webhooks.ping(id).await?;
-    Ok((StatusCode::ACCEPTED, Answer::new(delivery.into(), Freshness::Momentary)))
+    Ok((StatusCode::ACCEPTED, JsonResponse::new(delivery.into(), Freshness::Momentary)))
 }
 
 /// Sends a message again, with the same id and the same bytes
@@ -217,10 +217,10 @@ async fn redeliver(
     State(app): State<App>,
     caller: Caller,
     DeliveryPath { webhook, delivery }: DeliveryPath,
-) -> Result<(StatusCode, Answer<wire::QueuedDelivery>), ApiError> {
+) -> Result<(StatusCode, JsonResponse<wire::QueuedDelivery>), ApiError> {
     must_own(&app, &caller, webhook).await?;
     let delivery = app.webhooks.redeliver(webhook, delivery).await?;
-    Ok((StatusCode::ACCEPTED, Answer::new(delivery.into(), Freshness::Momentary)))
+    Ok((StatusCode::ACCEPTED, JsonResponse::new(delivery.into(), Freshness::Momentary)))
 }
 
 /// Gives a webhook a new secret; the old one signs beside it for 24 hours
@@ -241,9 +241,9 @@ async fn rotate_secret(
     State(app): State<App>,
     caller: Caller,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
-) -> Result<Answer<wire::RotatedSecret>, ApiError> {
+) -> Result<JsonResponse<wire::RotatedSecret>, ApiError> {
     must_own(&app, &caller, id).await?;
     let (registered, until) = app.webhooks.rotate_secret(id).await?;
     tracing::info!(id, "secret rotated");
-    Ok(Answer::new(wire::RotatedSecret::new(registered, until), Freshness::Momentary))
+    Ok(JsonResponse::new(wire::RotatedSecret::new(registered, until), Freshness::Momentary))
 }
