@@ -10,16 +10,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use contracts::{VerifyError, calls::CallError};
+use enrichment::{AccountError, AccountUnavailable};
 use node::NodeError;
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError, WEBHOOKS_PER_OWNER};
 use webhooks::{RegistryError, UrlFault, VaultError};
 
-use crate::{
-    accounts::{AccountError, AccountUnknown},
-    keys::ProofFault,
-    params::BodyFault,
-    wire::Problem,
-};
+use crate::{keys::ProofFault, params::BodyFault, wire::Problem};
 
 pub use problem_code::ProblemCode;
 
@@ -134,7 +130,7 @@ pub(crate) enum ApiError {
     #[error("the index has addresses but no tip")]
     NoTip,
     #[error("the node did not tell of an account, and no earlier answer is kept")]
-    NodeUnavailable(#[source] AccountUnknown),
+    NodeUnavailable(#[source] AccountUnavailable),
     #[error("the node did not tell whether there is a contract at the owner's address that accepts the signature")]
     WalletUnknown(#[source] NodeError),
     #[error("the answer was not ready in time")]
@@ -144,7 +140,7 @@ pub(crate) enum ApiError {
 impl From<AccountError> for ApiError {
     fn from(error: AccountError) -> Self {
         match error {
-            AccountError::Unknown(cause) => Self::NodeUnavailable(cause),
+            AccountError::Unavailable(cause) => Self::NodeUnavailable(cause),
             AccountError::Store(error) => error.into(),
         }
     }

@@ -1,15 +1,15 @@
 use std::{fmt, sync::Arc};
 
 use contracts::{KnownContracts, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
-use domain::{BlockNumber, SyncStatus, TaskStatus};
+use domain::{BlockNumber, SyncStatus, TaskStatus, TokenPrefix};
+use enrichment::{Accounts, Dexes, Labels};
 use node::NodeClient;
 use store::{ChainReader, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
 use webhooks::Registry;
 
 use crate::{
-    Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix, TrustedProxies,
-    accounts::Accounts,
+    LimitConfig, OwnerAccess, TrustedProxies,
     json_response::Freshness,
     keys::{KeyIssuer, KeyRing, KeyUses},
     layers::Admission,

@@ -4,15 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use api::TokenPrefix;
-use domain::SyncStatus;
+use domain::{SyncStatus, TokenPrefix};
 use store::{WebhookLimits, WebhookRecords};
 use store_embedded::EmbeddedStore;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use webhooks::{
-    Dispatcher, Egress, EgressConfig, EncryptionKey, MOST_SET_ASIDE, Matcher, Registry, RegistryError, TokenNames,
-    Vault, Wake,
+    Dispatcher, Egress, EgressConfig, EncryptionKey, MOST_SET_ASIDE, Matcher, Registry, RegistryError, Vault, Wake,
 };
 
 use crate::supervisor::Supervisor;
@@ -66,17 +64,13 @@ impl Hooks {
         self,
         store: &EmbeddedStore,
         sync: &watch::Receiver<SyncStatus>,
-        prefix: TokenPrefix,
+        token_prefix: TokenPrefix,
         supervisor: &Supervisor,
     ) -> JoinHandle<()> {
-        let names = match prefix {
-            TokenPrefix::Bep => TokenNames(|kind| TokenPrefix::Bep.name(kind)),
-            TokenPrefix::Erc => TokenNames(|kind| TokenPrefix::Erc.name(kind)),
-        };
         let (hooks, reader, sync) = (self.clone(), Arc::new(store.reader()), sync.clone());
         supervisor.spawn("webhook-matcher", move |cancel| {
             let Hooks { records, wake, .. } = hooks.clone();
-            Matcher::new(reader.clone(), records, sync.clone(), wake, names).run(cancel)
+            Matcher::new(reader.clone(), records, sync.clone(), wake, token_prefix).run(cancel)
         });
         let records = Arc::clone(&self.records);
         supervisor.spawn("webhook-housekeeping", move |cancel| webhooks::keep_house(Arc::clone(&records), cancel));

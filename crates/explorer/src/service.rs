@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use api::{Accounts, ApiParts, ApiState, KeyUses};
+use api::{ApiParts, ApiState, KeyUses};
 use domain::{BlockNumber, SyncStatus};
+use enrichment::Accounts;
 use ingest::{Follower, IngestConfig, Progress, Traces};
 use node::NodeClient;
 use store::{StoreError, UserRecords};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use api::{Dexes, Labels, TokenPrefix};
-use domain::{Address, Exchange, TokenKind, Trade, U256};
+use domain::{Address, Exchange, TokenKind, TokenPrefix, Trade, U256};
+use enrichment::{Dexes, Labels};
 
 use crate::view::{AddressLink, Amount};
 

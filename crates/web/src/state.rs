@@ -1,10 +1,11 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use api::{Accounts, TrustedProxies};
+use api::TrustedProxies;
 use contracts::KnownContracts;
 use contracts::calls::ContractCalls;
 use domain::SyncStatus;
+use enrichment::Accounts;
 use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
 use tokio::sync::watch;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use contracts::{CompilersError, VerifyError, VersionError, calls::CallError};
+use enrichment::AccountUnavailable;
 use utoipa::{
     IntoResponses,
     openapi::{Content, ContentBuilder, Ref, RefOr, Response, ResponseBuilder, example::ExampleBuilder},
@@ -10,7 +11,6 @@ use utoipa::{
 
 use super::header;
 use crate::{
-    accounts::AccountUnknown,
     error::ApiError,
     keys::{OtherText, ProofFault},
     params::BodyFault,
@@ -84,7 +84,7 @@ problem_answers! {
     CompilersUnavailable: "The compiler, the node or the index cannot be used now", [
         ApiError::Verify(VerifyError::Busy),
         ApiError::Verify(VerifyError::NoCompiler("node is not installed on the server: install Node.js (20 or later)".to_owned())),
-        ApiError::NodeUnavailable(AccountUnknown::TooSlow),
+        ApiError::NodeUnavailable(AccountUnavailable::Timeout),
         ApiError::NoTip,
         ApiError::DeadlineExceeded,
     ];
@@ -148,7 +148,7 @@ problem_answers! {
     Unavailable: "The index cannot answer now", [ApiError::NoTip, ApiError::DeadlineExceeded];
     NodeOrIndexUnavailable: "The index or the node cannot answer now", [
         ApiError::NoTip,
-        ApiError::NodeUnavailable(AccountUnknown::TooSlow),
+        ApiError::NodeUnavailable(AccountUnavailable::Timeout),
         ApiError::DeadlineExceeded,
     ];
 }

@@ -1,11 +1,11 @@
 use axum::extract::State;
 use domain::{Address, AddressOverview, Code};
+use enrichment::{AccountError, AccountSource, SourcedAccount};
 use store::{ChainReader, VerifiedContracts};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    accounts::{AccountError, Told, ToldWhen},
     document::{BadParameter, NoSuchAddress, NodeOrIndexUnavailable, NotModified, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
@@ -39,12 +39,12 @@ async fn get_address(
 ) -> Result<JsonResponse<wire::AddressDetail>, ApiError> {
     let overview = app.chain.find_address_overview(address, RECENT_TRANSACTIONS).await?;
     let AddressOverview { tip, facts, recent, token } = overview.ok_or(ApiError::AddressNotFound)?;
-    let (account, is_of_the_tip) = match app.accounts.told_at(tip, address).await {
-        Ok(Told { account, when }) => (Some(account), when == ToldWhen::OfTheTip),
-        // The index knows all but the balance and the nonce.
-        Err(AccountError::Unknown(cause)) => {
+    let (account, is_current) = match app.accounts.get_with_source(tip, address).await {
+        Ok(SourcedAccount { account, source }) => (Some(account), source == AccountSource::Node),
+        // The index has everything except the balance and the nonce.
+        Err(AccountError::Unavailable(cause)) => {
             let error: &dyn std::error::Error = &cause;
-            tracing::debug!(error, %address, "answered from the index alone");
+            tracing::debug!(error, %address, "no account from the node: responding from the index alone");
             (None, false)
         }
         Err(AccountError::Store(error)) => return Err(error.into()),
@@ -57,9 +57,9 @@ async fn get_address(
     let token = token.map(|token| wire::Token::new(token, app.token_prefix));
     let source = find_source(&*app.verified, address, code).await?;
     let detail = wire::AddressDetail::new(&facts, account.as_ref(), code, label, recent, token).with_source(source);
-    let answer = JsonResponse::new(detail, Freshness::UntilNextBlock);
-    // What the node says of an account at a block is as settled as the block; anything else holds until it answers.
-    Ok(if is_of_the_tip { answer.cacheable() } else { answer })
+    let response = JsonResponse::new(detail, Freshness::UntilNextBlock);
+    // An account at the tip is valid until the tip changes; an older one only until the node responds again.
+    Ok(if is_current { response.cacheable() } else { response })
 }
 
 /// The tokens that an address holds

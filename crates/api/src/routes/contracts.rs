@@ -72,7 +72,7 @@ async fn get_contract(
 /// The hash of the code that stands at an address.
 pub(super) async fn code_hash(app: &ApiState, address: Address) -> Result<B256, ApiError> {
     let tip = app.chain.find_tip().await?.ok_or(ApiError::ContractNotVerified)?;
-    app.accounts.at(tip, address).await?.code.hash().ok_or(ApiError::ContractNotVerified)
+    app.accounts.get(tip, address).await?.code.hash().ok_or(ApiError::ContractNotVerified)
 }
 
 /// Calls a function of a verified contract that only reads

@@ -131,11 +131,10 @@ impl Contract {
 
 #[cfg(test)]
 mod tests {
-    use domain::{Address, B256, Creation, U256};
+    use domain::{Address, B256, Creation, TokenPrefix, U256};
 
     use super::super::{token::tests::coin, transaction::tests::call};
     use super::*;
-    use crate::TokenPrefix;
 
     fn facts() -> AddressFacts {
         AddressFacts {

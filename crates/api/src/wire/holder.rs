@@ -1,9 +1,9 @@
-use domain::Page;
+use domain::{Page, TokenPrefix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Address, Decimal, Token};
-use crate::{TokenPrefix, params::Paging};
+use crate::params::Paging;
 
 /// Who holds how much of a token.
 #[derive(Debug, Clone, Serialize, ToSchema)]

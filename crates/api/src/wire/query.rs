@@ -64,9 +64,10 @@ impl QueryAnswer {
 
 #[cfg(test)]
 mod tests {
+    use domain::TokenPrefix;
+
     use super::super::{token::tests::coin, transfer::tests::payment};
     use super::*;
-    use crate::TokenPrefix;
 
     fn transfer() -> QueryRecord {
         QueryRecord::TokenTransfer(TokenTransfer::new(payment(), TokenPrefix::Bep))

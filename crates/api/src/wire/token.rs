@@ -1,9 +1,9 @@
-use domain::{Page, TokenKind};
+use domain::{Page, TokenKind, TokenPrefix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Address, Decimal};
-use crate::{TokenPrefix, params::Paging};
+use crate::params::Paging;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

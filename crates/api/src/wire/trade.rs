@@ -1,9 +1,9 @@
 use domain::Exchange;
+use enrichment::Dexes;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Address, Decimal, Hash, Timestamp};
-use crate::Dexes;
 
 /// A swap at a pool.
 #[derive(Debug, Clone, Serialize, ToSchema)]

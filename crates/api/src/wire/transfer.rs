@@ -1,8 +1,8 @@
+use domain::TokenPrefix;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Address, Decimal, Hash, Timestamp, TokenType};
-use crate::TokenPrefix;
 
 /// A movement of a token.
 #[derive(Debug, Clone, Serialize, ToSchema)]

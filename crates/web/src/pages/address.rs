@@ -126,9 +126,9 @@ const ACCOUNT_CALLS: u32 = 3;
 impl WebState {
     async fn account(&self, address: Address) -> Option<Account> {
         let tip = self.sync.borrow().tip?;
-        let may_ask = || self.budget.allows_node_calls(ACCOUNT_CALLS);
-        let account = self.accounts.at_if(tip, address, may_ask).await;
-        account.inspect_err(|error| tracing::debug!(%error, "no account")).ok()
+        let may_call_node = || self.budget.allows_node_calls(ACCOUNT_CALLS);
+        let account = self.accounts.get_within_budget(tip, address, may_call_node).await;
+        account.inspect_err(|error| tracing::debug!(%error, "account unavailable")).ok()
     }
 
     async fn tab(&self, address: Address, full: &str, asked: &Asked) -> Result<(Tab, Option<Pager>), PageError> {
