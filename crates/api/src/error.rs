@@ -15,7 +15,7 @@ use node::NodeError;
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError, WEBHOOKS_PER_OWNER};
 use webhooks::{RegistryError, UrlFault, VaultError};
 
-use crate::{keys::ProofFault, params::BodyFault, wire::Problem};
+use crate::{keys::ProofError, params::BodyError, wire::Problem};
 
 pub use problem_code::ProblemCode;
 
@@ -38,15 +38,9 @@ pub(crate) enum ApiError {
     #[error("the URL is not properly percent-encoded UTF-8")]
     MalformedUrl { field: Option<String> },
     #[error(transparent)]
-    Body(#[from] BodyFault),
+    Body(#[from] BodyError),
     #[error("{field} is missing")]
     MissingField { field: &'static str },
-    #[error("{field} is not a field of this request; it takes {}", known.join(", "))]
-    UnknownField { field: String, known: Vec<&'static str> },
-    #[error("{field} is given more than once")]
-    RepeatedField { field: String },
-    #[error("{what}")]
-    MalformedBody { what: String },
     #[error("the body must be JSON, sent with Content-Type: application/json")]
     UnsupportedMediaType,
     #[error("the body is longer than {max} bytes")]
@@ -54,7 +48,7 @@ pub(crate) enum ApiError {
     #[error("the body did not arrive within 10 seconds")]
     BodyTooSlow,
     #[error(transparent)]
-    Proof(#[from] ProofFault),
+    Proof(#[from] ProofError),
     #[error("this proof was used before: sign a message with a new timestamp")]
     ProofUsed,
     #[error(
@@ -132,7 +126,7 @@ pub(crate) enum ApiError {
     #[error("the node did not tell of an account, and no earlier answer is kept")]
     NodeUnavailable(#[source] AccountUnavailable),
     #[error("the node did not tell whether there is a contract at the owner's address that accepts the signature")]
-    WalletUnknown(#[source] NodeError),
+    WalletUnavailable(#[source] NodeError),
     #[error("the answer was not ready in time")]
     DeadlineExceeded,
 }
@@ -152,15 +146,12 @@ impl ApiError {
             Self::InvalidParameter { .. } => ProblemCode::InvalidParameter,
             Self::RepeatedParameter { .. } => ProblemCode::RepeatedParameter,
             Self::MalformedUrl { .. } => ProblemCode::MalformedUrl,
-            Self::Body(fault) => fault.code(),
+            Self::Body(error) => error.code(),
             Self::MissingField { .. } => ProblemCode::MissingField,
-            Self::UnknownField { .. } => ProblemCode::UnknownField,
-            Self::RepeatedField { .. } => ProblemCode::RepeatedParameter,
-            Self::MalformedBody { .. } => ProblemCode::MalformedBody,
             Self::UnsupportedMediaType => ProblemCode::UnsupportedMediaType,
             Self::BodyTooLarge { .. } => ProblemCode::BodyTooLarge,
             Self::BodyTooSlow => ProblemCode::BodyTooSlow,
-            Self::Proof(fault) => proof_code(*fault),
+            Self::Proof(error) => proof_code(*error),
             Self::ProofUsed => ProblemCode::ProofUsed,
             Self::KeyQuotaReached => ProblemCode::KeyQuotaReached,
             Self::KeyRequired => ProblemCode::KeyRequired,
@@ -193,7 +184,7 @@ impl ApiError {
                 ProblemCode::InternalError
             }
             Self::Store(_) | Self::NoTip => ProblemCode::StoreUnavailable,
-            Self::NodeUnavailable(_) | Self::WalletUnknown(_) => ProblemCode::NodeUnavailable,
+            Self::NodeUnavailable(_) | Self::WalletUnavailable(_) => ProblemCode::NodeUnavailable,
             Self::DeadlineExceeded => ProblemCode::DeadlineExceeded,
         }
     }
@@ -231,8 +222,7 @@ impl ApiError {
             Self::InvalidParameter { field, .. } | Self::RepeatedParameter { field } | Self::MissingField { field } => {
                 Some((*field).into())
             }
-            Self::UnknownField { field, .. } | Self::RepeatedField { field } => Some(field.clone().into()),
-            Self::Proof(ProofFault::Seconds | ProofFault::Expired | ProofFault::FromTheFuture) | Self::ProofUsed => {
+            Self::Proof(ProofError::Seconds | ProofError::Expired | ProofError::InFuture) | Self::ProofUsed => {
                 Some("timestamp".into())
             }
             Self::Proof(_) => Some("signature".into()),
@@ -243,7 +233,7 @@ impl ApiError {
             Self::RefusedUrl(_) => Some("url".into()),
             Self::KeyRequired | Self::InvalidKey | Self::RevokedKey => Some("X-API-Key".into()),
             Self::MalformedUrl { field } => field.clone().map(Cow::from),
-            Self::Body(fault) => fault.field(),
+            Self::Body(error) => error.field(),
             _ => None,
         }
     }
@@ -257,17 +247,17 @@ impl ApiError {
     }
 }
 
-fn proof_code(fault: ProofFault) -> ProblemCode {
-    match fault {
-        ProofFault::Seconds | ProofFault::NotHex | ProofFault::TooLong { .. } => ProblemCode::InvalidParameter,
-        ProofFault::Expired => ProblemCode::ProofExpired,
-        ProofFault::FromTheFuture => ProblemCode::ProofNotYetValid,
-        ProofFault::Length { .. } | ProofFault::RecoveryByte(_) | ProofFault::Scalars => ProblemCode::InvalidSignature,
-        ProofFault::HighS => ProblemCode::SignatureNotCanonical,
-        ProofFault::OtherSigner { .. }
-        | ProofFault::OtherText(_)
-        | ProofFault::RefusedByContract
-        | ProofFault::NotDeployable => ProblemCode::SignatureMismatch,
+fn proof_code(error: ProofError) -> ProblemCode {
+    match error {
+        ProofError::Seconds | ProofError::NotHex | ProofError::TooLong { .. } => ProblemCode::InvalidParameter,
+        ProofError::Expired => ProblemCode::ProofExpired,
+        ProofError::InFuture => ProblemCode::ProofNotYetValid,
+        ProofError::Length { .. } | ProofError::RecoveryByte(_) | ProofError::Scalars => ProblemCode::InvalidSignature,
+        ProofError::HighS => ProblemCode::SignatureNotCanonical,
+        ProofError::OtherSigner { .. }
+        | ProofError::WrongText(_)
+        | ProofError::RejectedByContract
+        | ProofError::NotDeployable => ProblemCode::SignatureMismatch,
     }
 }
 

@@ -12,8 +12,8 @@ use utoipa::{
 use super::header;
 use crate::{
     error::ApiError,
-    keys::{OtherText, ProofFault},
-    params::BodyFault,
+    keys::{OtherText, ProofError},
+    params::BodyError,
 };
 
 type Responses = BTreeMap<String, RefOr<Response>>;
@@ -40,14 +40,14 @@ problem_answers! {
         ApiError::MalformedUrl { field: Some("page".to_owned()) },
     ];
     BadQuery: "The body cannot be read; `field` names the member at fault", [
-        ApiError::Body(BodyFault::invalid("orderBy", "must be asc or desc")),
-        ApiError::Body(BodyFault::Repeated { field: "limit".to_owned() }),
-        ApiError::Body(BodyFault::NotAnObject),
-        ApiError::Body(BodyFault::Unknown {
+        ApiError::Body(BodyError::invalid("orderBy", "must be asc or desc")),
+        ApiError::Body(BodyError::Repeated { field: "limit".to_owned() }),
+        ApiError::Body(BodyError::NotAnObject),
+        ApiError::Body(BodyError::Unknown {
             field: "order".to_owned(),
             allowed: "entity, filter, orderBy, limit, offset".to_owned(),
         }),
-        ApiError::Body(BodyFault::NotOffered {
+        ApiError::Body(BodyError::FilterNotOffered {
             field: "filter.blockNumber".to_owned(),
             entity: "blocks",
             offered: "blockFrom, blockTo".to_owned(),
@@ -59,17 +59,17 @@ problem_answers! {
     NoSuchAddress: "The address was never seen on the chain", [ApiError::AddressNotFound];
     BadBody: "The body cannot be read; `field` names what is at fault in it", [
         ApiError::MissingField { field: "signature" },
-        ApiError::UnknownField { field: "lable".to_owned(), known: vec!["ownerAddress", "label", "signature", "timestamp"] },
-        ApiError::MalformedBody { what: "the body must be a JSON object: EOF while parsing a value at line 1 column 0".to_owned() },
+        ApiError::Body(BodyError::Unknown { field: "lable".to_owned(), allowed: "ownerAddress, label, signature, timestamp".to_owned() }),
+        ApiError::Body(BodyError::NotAnObject),
         ApiError::InvalidParameter { field: "ownerAddress", rule: "must be 0x and 40 hexadecimal digits" },
-        ApiError::RepeatedField { field: "label".to_owned() },
+        ApiError::Body(BodyError::Repeated { field: "label".to_owned() }),
     ];
     BadSource: "The body cannot be read, or names a compiler that there is not; `field` names what is at fault in it", [
         ApiError::Verify(VerifyError::Version(VersionError::Unknown { near: vec!["0.8.36".to_owned(), "0.8.37".to_owned()] })),
         ApiError::MissingField { field: "sourceCode" },
-        ApiError::UnknownField { field: "source".to_owned(), known: vec!["address", "sourceCode", "compilerVersion"] },
-        ApiError::MalformedBody { what: "the body must be a JSON object: EOF while parsing a value at line 1 column 0".to_owned() },
-        ApiError::RepeatedField { field: "license".to_owned() },
+        ApiError::Body(BodyError::Unknown { field: "source".to_owned(), allowed: "address, sourceCode, compilerVersion".to_owned() }),
+        ApiError::Body(BodyError::NotAnObject),
+        ApiError::Body(BodyError::Repeated { field: "license".to_owned() }),
     ];
     NoCode: "There is no contract at the address", [ApiError::Verify(VerifyError::NoCode)];
     UnderWay: "The contract is being verified already", [ApiError::Verify(VerifyError::UnderWay)];
@@ -99,9 +99,9 @@ problem_answers! {
     BadCall: "The function or an argument is not what the contract has; `field` names which", [
         ApiError::Call(CallError::Argument { place: "args[0]".to_owned(), rule: "must be an address, 0x and 40 hexadecimal digits".to_owned() }),
         ApiError::MissingField { field: "functionName" },
-        ApiError::UnknownField { field: "function".to_owned(), known: vec!["functionName", "args", "blockNumber"] },
-        ApiError::MalformedBody { what: "the body must be a JSON object: EOF while parsing a value at line 1 column 0".to_owned() },
-        ApiError::RepeatedField { field: "args".to_owned() },
+        ApiError::Body(BodyError::Unknown { field: "function".to_owned(), allowed: "functionName, args, blockNumber".to_owned() }),
+        ApiError::Body(BodyError::NotAnObject),
+        ApiError::Body(BodyError::Repeated { field: "args".to_owned() }),
         ApiError::MalformedUrl { field: Some("args".to_owned()) },
     ];
     CallRefused: "The contract reverts the call, or gives nothing that can be told", [
@@ -112,11 +112,11 @@ problem_answers! {
     BodyTooLarge: "The body is too long", [ApiError::BodyTooLarge { max: 64 * 1024 }];
     NotJson: "The body is not sent as JSON", [ApiError::UnsupportedMediaType];
     BadProof: "The signature does not prove that the address is the sender's, or the API key is no good", [
-        ProofFault::OtherText(OtherText::MixedCaseAddress).into(),
-        ProofFault::HighS.into(),
-        ProofFault::RecoveryByte(37).into(),
-        ProofFault::Expired.into(),
-        ProofFault::FromTheFuture.into(),
+        ProofError::WrongText(WrongText::MixedCaseAddress).into(),
+        ProofError::HighS.into(),
+        ProofError::RecoveryByte(37).into(),
+        ProofError::Expired.into(),
+        ProofError::InFuture.into(),
         ApiError::InvalidKey,
         ApiError::RevokedKey,
     ];

@@ -45,7 +45,7 @@ impl FromBody for CallRequest {
         Fields::read(json, |fields| {
             Ok(Self {
                 function_name: name(fields.text(NAME)?)?,
-                args: fields.find_raw(ARGUMENTS).map(|text| arguments(text.get())).transpose()?.unwrap_or_default(),
+                args: fields.find_raw(ARGUMENTS).map(arguments).transpose()?.unwrap_or_default(),
                 from: fields.find_text(FROM)?.map(|text| parse_address(FROM, &text)).transpose()?,
                 block_number: fields.find_whole_number(BLOCK)?,
             })
