@@ -106,7 +106,7 @@ impl Service {
         let sending = hooks.start(&store, &sync, config.token_prefix, &supervisor);
         let key_uses = state.key_uses();
         let written = key_uses.clone();
-        supervisor.spawn("key-uses", move |cancel| written.clone().write_down_until(cancel));
+        supervisor.spawn("key-uses", move |cancel| written.clone().persist_until(cancel));
         let router = site::router(api::router(state), pages);
         let serving_cancel = cancel.clone();
         let connections = config.connections;

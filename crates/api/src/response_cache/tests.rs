@@ -145,7 +145,7 @@ async fn a_matching_etag_is_answered_with_304_from_the_cache() {
     let server = TestServer::new();
     let (_, headers, _) = server.send(Request::get("/api/v1/cached/1").body(Body::empty()).unwrap()).await;
     let request = Request::get("/api/v1/cached/1").header("if-none-match", &headers["etag"]);
-    let (status, _, body) = server.send(ask.body(Body::empty()).unwrap()).await;
+    let (status, _, body) = server.send(request.body(Body::empty()).unwrap()).await;
     assert_eq!((status, body.len(), server.rendered()), (StatusCode::NOT_MODIFIED, 0, 1));
 }
 

@@ -19,7 +19,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_address)).routes(routes!(list_address_tokens))
 }
 
-/// What is known of an address
+/// Address detail
 #[utoipa::path(
     get,
     path = "/addresses/{address}",
@@ -62,9 +62,9 @@ async fn get_address(
     Ok(if is_current { response.cacheable() } else { response })
 }
 
-/// The tokens that an address holds
+/// Tokens held by an address
 ///
-/// An address that holds none, or was never seen, has an empty list. Follows a moment behind the newest block.
+/// Empty for an address without tokens or one that is not indexed. May lag the newest block by a moment.
 #[utoipa::path(
     get,
     path = "/addresses/{address}/tokens",
@@ -74,7 +74,7 @@ async fn get_address(
         Paging
     ),
     responses(
-        (status = 200, description = "A page of tokens with what is held of each", body = wire::TokenBalanceList),
+        (status = 200, description = "A page of tokens with balances", body = wire::TokenBalanceList),
         NotModified,
         BadParameter,
         Unavailable
@@ -90,12 +90,12 @@ async fn list_address_tokens(
         .cacheable())
 }
 
-/// The code at an address as far as the index knows it.
+/// The code at an address, as far as it is indexed.
 async fn indexed_code(chain: &dyn ChainReader, address: Address) -> Result<Code, ApiError> {
     Ok(chain.find_code_hash(address).await?.map_or(Code::None, |hash| Code::Contract { hash }))
 }
 
-/// The source code that is known of the code at an address.
+/// The verified source of the code at an address.
 async fn find_source(
     verified: &dyn VerifiedContracts,
     address: Address,

@@ -1,4 +1,4 @@
-//! What a compiler gives beside the code of a contract.
+//! Compiler output of verified contracts.
 
 use axum::extract::State;
 use domain::{Address, Artifacts, VerifiedCode};
@@ -23,9 +23,9 @@ pub(super) fn router() -> OpenApiRouter<App> {
         .routes(routes!(get_contract_standard_json))
 }
 
-/// The compiler's metadata of a verified contract
+/// Metadata of a verified contract
 ///
-/// To the byte: where the match is exact, its hash stands in the code.
+/// Byte for byte as the compiler wrote it: for an exact match, its hash is part of the code.
 #[utoipa::path(
     get,
     path = "/contracts/{address}/metadata",
@@ -43,10 +43,10 @@ async fn get_contract_metadata(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
 ) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
-    artifact(&app, address, "metadata", "the compiler gave none", |artifacts| Some(artifacts.metadata)).await
+    artifact(&app, address, "metadata", "its compiler provides none", |artifacts| Some(artifacts.metadata)).await
 }
 
-/// Where a verified contract keeps what in its storage
+/// Storage layout of a verified contract
 #[utoipa::path(
     get,
     path = "/contracts/{address}/storage-layout",
@@ -64,18 +64,18 @@ async fn get_contract_storage_layout(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
 ) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
-    let reason = "compilers give it from 0.5.13 on";
+    let reason = "compilers provide it since 0.5.13";
     artifact(&app, address, "storage layout", reason, |artifacts| artifacts.storage_layout).await
 }
 
-/// What a verified contract says to those who use it
+/// User documentation of a verified contract (NatSpec)
 #[utoipa::path(
     get,
     path = "/contracts/{address}/userdoc",
     tag = "contracts",
     params(AddressInPath),
     responses(
-        (status = 200, description = "The documentation for users", body = wire::CompilerJson),
+        (status = 200, description = "The user documentation", body = wire::CompilerJson),
         NotModified,
         BadParameter,
         NoArtifact,
@@ -86,17 +86,17 @@ async fn get_contract_userdoc(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
 ) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
-    artifact(&app, address, "documentation for users", "the compiler gave none", |artifacts| artifacts.userdoc).await
+    artifact(&app, address, "user documentation", "its compiler provides none", |artifacts| artifacts.userdoc).await
 }
 
-/// What a verified contract says to developers
+/// Developer documentation of a verified contract (NatSpec)
 #[utoipa::path(
     get,
     path = "/contracts/{address}/devdoc",
     tag = "contracts",
     params(AddressInPath),
     responses(
-        (status = 200, description = "The documentation for developers", body = wire::CompilerJson),
+        (status = 200, description = "The developer documentation", body = wire::CompilerJson),
         NotModified,
         BadParameter,
         NoArtifact,
@@ -107,18 +107,17 @@ async fn get_contract_devdoc(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
 ) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
-    artifact(&app, address, "documentation for developers", "the compiler gave none", |artifacts| artifacts.devdoc)
-        .await
+    artifact(&app, address, "developer documentation", "its compiler provides none", |artifacts| artifacts.devdoc).await
 }
 
-/// Standard JSON input that compiles to the code of a verified contract
+/// Standard JSON input of a verified contract
 #[utoipa::path(
     get,
     path = "/contracts/{address}/standard-json",
     tag = "contracts",
     params(AddressInPath),
     responses(
-        (status = 200, description = "The input, for the compiler that `compilerVersion` of the contract names", body = wire::StandardJsonInput),
+        (status = 200, description = "Input that compiles to the contract's code with the compiler in `compilerVersion` of the contract", body = wire::StandardJsonInput),
         NotModified,
         BadParameter,
         NotVerified,

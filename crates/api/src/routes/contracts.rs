@@ -7,7 +7,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     ApiState,
-    document::{BadCall, BadParameter, CallRefused, NodeOrIndexUnavailable, NotModified, NotVerified, Unavailable},
+    document::{BadCall, BadParameter, CallFailed, NodeOrIndexUnavailable, NotModified, NotVerified, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidBody, ValidPath, ValidQuery},
@@ -28,7 +28,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     tag = "contracts",
     params(Paging),
     responses(
-        (status = 200, description = "A page of verified contracts, the newest first", body = wire::ContractList),
+        (status = 200, description = "A page of verified contracts, newest first", body = wire::ContractList),
         NotModified,
         BadParameter,
         Unavailable
@@ -42,9 +42,9 @@ async fn list_contracts(
     Ok(JsonResponse::new(wire::ContractList::new(page, paging), Freshness::UntilNextBlock).cacheable())
 }
 
-/// A verified contract, with its sources and interface
+/// A verified contract with its sources and ABI
 ///
-/// Also of a contract whose very code was verified at another address: `twinOf` tells which.
+/// Also available if the same bytecode was verified at another address, which is then in `twinOf`.
 #[utoipa::path(
     get,
     path = "/contracts/{address}",
@@ -64,20 +64,20 @@ async fn get_contract(
 ) -> Result<JsonResponse<wire::VerifiedContract>, ApiError> {
     let hash = code_hash(&app, address).await?;
     let contract = app.known.find(address, hash).await?.ok_or(ApiError::ContractNotVerified)?;
-    // The sources are worth an answer also while the node cannot tell whom the contract hands calls on to.
+    // The sources are useful even if the node cannot resolve the proxy now.
     let delegation = app.calls.find_delegation(address).await.unwrap_or_default();
     Ok(JsonResponse::new(wire::VerifiedContract::new(contract, delegation), Freshness::UntilNextBlock))
 }
 
-/// The hash of the code that stands at an address.
+/// The hash of the current code at an address.
 pub(super) async fn code_hash(app: &ApiState, address: Address) -> Result<B256, ApiError> {
     let tip = app.chain.find_tip().await?.ok_or(ApiError::ContractNotVerified)?;
     app.accounts.get(tip, address).await?.code.hash().ok_or(ApiError::ContractNotVerified)
 }
 
-/// Calls a function of a verified contract that only reads
+/// Calls a read-only function of a verified contract
 ///
-/// A proxy is called through the interface of its implementation, a diamond (EIP-2535) through those of its facets.
+/// A proxy is called with the ABI of its implementation, a diamond (EIP-2535) with the ABIs of its facets.
 #[utoipa::path(
     post,
     path = "/contracts/{address}/call",
@@ -85,10 +85,10 @@ pub(super) async fn code_hash(app: &ApiState, address: Address) -> Result<B256, 
     params(AddressInPath),
     request_body = wire::CallRequest,
     responses(
-        (status = 200, description = "What the function returns", body = wire::CallAnswer),
+        (status = 200, description = "The return value", body = wire::CallAnswer),
         BadCall,
         NotVerified,
-        CallRefused,
+        CallFailed,
         NodeOrIndexUnavailable
     )
 )]
@@ -100,7 +100,7 @@ async fn call_contract(
     call(&app, address, request).await
 }
 
-/// Calls a function of a verified contract that only reads, all in the URL
+/// Calls a read-only function of a verified contract, with parameters in the URL
 #[utoipa::path(
     get,
     path = "/contracts/{address}/call",
@@ -110,10 +110,10 @@ async fn call_contract(
         wire::CallRequest
     ),
     responses(
-        (status = 200, description = "What the function returns", body = wire::CallAnswer),
+        (status = 200, description = "The return value", body = wire::CallAnswer),
         BadCall,
         NotVerified,
-        CallRefused,
+        CallFailed,
         NodeOrIndexUnavailable
     )
 )]

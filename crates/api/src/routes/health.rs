@@ -14,18 +14,18 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_health)).routes(routes!(get_health_live)).routes(routes!(get_health_ready))
 }
 
-/// How the service is doing
+/// Health of the service
 #[utoipa::path(
     get,
     path = "/health",
     tag = "health",
-    responses((status = 200, description = "The process is alive; the body tells the rest", body = Health))
+    responses((status = 200, description = "The process is alive; the body has the details", body = Health))
 )]
 async fn get_health(State(app): State<App>) -> JsonResponse<Health> {
-    answer(health_of(&app))
+    response(health_of(&app))
 }
 
-/// Whether the process answers at all
+/// Liveness: whether the process responds
 #[utoipa::path(
     get,
     path = "/health/live",
@@ -33,10 +33,10 @@ async fn get_health(State(app): State<App>) -> JsonResponse<Health> {
     responses((status = 200, description = "The process is alive", body = Health))
 )]
 async fn get_health_live(State(app): State<App>) -> JsonResponse<Health> {
-    answer(health_of(&app))
+    response(health_of(&app))
 }
 
-/// Whether the index is complete enough to serve
+/// Readiness: whether the index is complete enough to serve
 #[utoipa::path(
     get,
     path = "/health/ready",
@@ -49,16 +49,16 @@ async fn get_health_live(State(app): State<App>) -> JsonResponse<Health> {
 async fn get_health_ready(State(app): State<App>) -> (StatusCode, JsonResponse<Health>) {
     let health = health_of(&app);
     let status = if health.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, answer(health))
+    (status, response(health))
 }
 
 fn health_of(app: &App) -> Health {
     Health::new(&app.sync.borrow(), Instant::now(), unix_now())
         .with_tasks(&app.tasks.borrow())
         .with_webhooks(app.webhooks.totals())
-        .refusing(app.node.status().refused_block)
+        .with_refused_block(app.node.status().refused_block)
 }
 
-fn answer(health: Health) -> JsonResponse<Health> {
+fn response(health: Health) -> JsonResponse<Health> {
     JsonResponse::new(health, Freshness::Momentary)
 }

@@ -13,12 +13,12 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_stats))
 }
 
-/// Figures of the whole chain
+/// Statistics of the whole chain
 #[utoipa::path(
     get,
     path = "/stats",
     tag = "chain",
-    responses((status = 200, description = "The figures as of the newest indexed block", body = wire::Stats), NotModified, Unavailable)
+    responses((status = 200, description = "The statistics at the newest indexed block", body = wire::Stats), NotModified, Unavailable)
 )]
 async fn get_stats(State(app): State<App>) -> Result<JsonResponse<wire::Stats>, ApiError> {
     let stats = app.chain.stats().await?;

@@ -15,7 +15,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list_tokens)).routes(routes!(get_token)).routes(routes!(list_holders))
 }
 
-/// Tokens, those with most holders first
+/// Tokens, those with the most holders first
 #[utoipa::path(
     get,
     path = "/tokens",
@@ -53,9 +53,9 @@ async fn get_token(
     Ok(JsonResponse::new(wire::Token::new(token, app.token_prefix), Freshness::UntilNextBlock).cacheable())
 }
 
-/// Who holds a token, the largest balance first
+/// Holders of a token, largest balance first
 ///
-/// Follows a moment behind the newest block.
+/// May lag the newest block by a moment.
 #[utoipa::path(
     get,
     path = "/tokens/{address}/holders",

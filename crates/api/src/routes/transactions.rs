@@ -16,13 +16,12 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list_transactions)).routes(routes!(get_transaction))
 }
 
-/// Which transactions are wanted.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListTransactionsParams {
     #[param(ignore)]
     paging: Paging,
-    /// Only those from or to this address; any letter case.
+    /// Only transactions from or to this address, in any letter case.
     #[param(inline, value_type = Option<wire::AnyCaseAddress>)]
     address: Option<Address>,
 }

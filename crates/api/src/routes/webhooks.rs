@@ -6,7 +6,7 @@ use super::App;
 use crate::{
     OwnerAccess,
     document::{
-        BadBody, BadParameter, NeedsKey, NoRoomForWebhooks, NoSuchDelivery, NoSuchWebhook, NotYours, Unavailable,
+        BadBody, BadParameter, NeedsKey, NoSuchDelivery, NoSuchWebhook, NotOwner, TooManyWebhooks, Unavailable,
         WebhookConflict, WebhookQuota,
     },
     error::ApiError,
@@ -26,17 +26,17 @@ pub(super) fn router() -> OpenApiRouter<App> {
         .routes(routes!(rotate_secret))
 }
 
-/// Whose the webhook is decides; of another owner's it is not even said that there is one.
+/// Rejects callers that do not own the webhook, as if it did not exist.
 async fn must_own(app: &App, caller: &Caller, id: WebhookId) -> Result<(), ApiError> {
-    let asking = match app.access {
+    let caller = match app.access {
         OwnerAccess::Guarded => Some(caller.must_have_key()?),
         OwnerAccess::Open => None,
     };
     let webhook = app.webhooks.get(id).await?;
-    if asking.is_some_and(|asking| asking != webhook.owner) { Err(ApiError::WebhookNotFound) } else { Ok(()) }
+    if caller.is_some_and(|caller| caller != webhook.owner) { Err(ApiError::WebhookNotFound) } else { Ok(()) }
 }
 
-/// The webhooks of an owner
+/// Webhooks of an owner
 #[utoipa::path(
     get,
     path = "/webhooks",
@@ -46,7 +46,7 @@ async fn must_own(app: &App, caller: &Caller, id: WebhookId) -> Result<(), ApiEr
         (status = 200, description = "The webhooks, newest first", body = wire::WebhookList),
         BadParameter,
         NeedsKey,
-        NotYours,
+        NotOwner,
         Unavailable
     )
 )]
@@ -60,21 +60,21 @@ async fn list_webhooks(
     Ok(JsonResponse::new(webhooks.into(), Freshness::Momentary))
 }
 
-/// A new webhook
+/// Creates a webhook
 ///
-/// Signed messages are posted to its URL for what happens at the watched address in blocks indexed from now on.
+/// Sends signed messages to its URL for events of the watched address in blocks indexed from now on.
 #[utoipa::path(
     post,
     path = "/webhooks",
     tag = "webhooks",
     request_body = wire::NewWebhookRequest,
     responses(
-        (status = 201, description = "The webhook, with its secret for the only time", body = wire::CreatedWebhook),
+        (status = 201, description = "The webhook with its secret, which is shown only once", body = wire::CreatedWebhook),
         BadBody,
         NeedsKey,
-        NotYours,
+        NotOwner,
         WebhookQuota,
-        NoRoomForWebhooks
+        TooManyWebhooks
     )
 )]
 async fn create_webhook(
@@ -84,7 +84,7 @@ async fn create_webhook(
 ) -> Result<(StatusCode, JsonResponse<wire::CreatedWebhook>), ApiError> {
     caller.must_be(request.owner_address, app.access)?;
     let registered = app.webhooks.register(request.registration()).await?;
-    tracing::info!(id = registered.webhook.id, owner = %registered.webhook.owner, "webhook made");
+    tracing::info!(id = registered.webhook.id, owner = %registered.webhook.owner, "webhook created");
     Ok((StatusCode::CREATED, JsonResponse::new(registered.into(), Freshness::Momentary)))
 }
 
@@ -93,10 +93,10 @@ async fn create_webhook(
     patch,
     path = "/webhooks/{id}",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The webhook's number", minimum = 0, example = 3)),
+    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3)),
     request_body = wire::WebhookChangeRequest,
     responses(
-        (status = 200, description = "The webhook as it is now", body = wire::Webhook),
+        (status = 200, description = "The changed webhook", body = wire::Webhook),
         BadBody,
         NeedsKey,
         NoSuchWebhook,
@@ -114,12 +114,12 @@ async fn change_webhook(
     Ok(JsonResponse::new(webhook.into(), Freshness::Momentary))
 }
 
-/// Deletes a webhook, with all that is queued for it
+/// Deletes a webhook and its queue
 #[utoipa::path(
     delete,
     path = "/webhooks/{id}",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The webhook's number", minimum = 0, example = 3)),
+    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3)),
     responses(
         (status = 200, description = "The webhook is deleted", body = wire::DeletedWebhook),
         BadParameter,
@@ -139,12 +139,12 @@ async fn delete_webhook(
     Ok(JsonResponse::new(wire::DeletedWebhook::new(id), Freshness::Momentary))
 }
 
-/// What was sent to a webhook in the last 7 days, or is to be
+/// Deliveries of the last 7 days and pending ones
 #[utoipa::path(
     get,
     path = "/webhooks/{id}/deliveries",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The webhook's number", minimum = 0, example = 3), Paging),
+    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3), Paging),
     responses(
         (status = 200, description = "A page of deliveries, newest first", body = wire::DeliveryList),
         BadParameter,
@@ -164,12 +164,12 @@ async fn list_deliveries(
     Ok(JsonResponse::new(wire::DeliveryList::new(page, paging), Freshness::Momentary))
 }
 
-/// Sends a trial message
+/// Sends a test message
 #[utoipa::path(
     post,
     path = "/webhooks/{id}/ping",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The webhook's number", minimum = 0, example = 3)),
+    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3)),
     responses(
         (status = 202, description = "The message is queued", body = wire::QueuedDelivery),
         BadParameter,
@@ -195,11 +195,11 @@ async fn ping_webhook(
     path = "/webhooks/{id}/deliveries/{deliveryId}/redeliver",
     tag = "webhooks",
     params(
-        ("id" = usize, Path, description = "The webhook's number", minimum = 0, example = 3),
+        ("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3),
         (
             "deliveryId" = String,
             Path,
-            description = "The delivery's id",
+            description = "The id of the delivery",
             pattern = "^evt_[0-9a-fA-F]{32}$",
             example = "evt_5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
         )
@@ -223,14 +223,14 @@ async fn redeliver(
     Ok((StatusCode::ACCEPTED, JsonResponse::new(delivery.into(), Freshness::Momentary)))
 }
 
-/// Gives a webhook a new secret; the old one signs beside it for 24 hours
+/// Rotates the secret of a webhook; the old one remains valid for 24 hours
 #[utoipa::path(
     post,
     path = "/webhooks/{id}/rotate-secret",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The webhook's number", minimum = 0, example = 3)),
+    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3)),
     responses(
-        (status = 200, description = "The new secret, for the only time", body = wire::RotatedSecret),
+        (status = 200, description = "The new secret, which is shown only once", body = wire::RotatedSecret),
         BadParameter,
         NeedsKey,
         NoSuchWebhook,

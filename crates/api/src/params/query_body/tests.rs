@@ -236,7 +236,7 @@ fn a_filter_that_the_entity_does_not_offer_is_rejected_with_the_offered_ones() {
             let body = json!({ "entity": entity, "filter": { key: value } });
             match offered.contains(&key) {
                 true => assert!(read(&body.to_string()).is_ok(), "{body}"),
-                false => assert_eq!(field_at_error(body), format!("filter.{key}")),
+                false => assert_eq!(invalid_field(body), format!("filter.{key}")),
             }
         }
     }
