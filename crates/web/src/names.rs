@@ -1,4 +1,4 @@
-//! What things are called on the pages.
+//! Names shown on the pages.
 
 use std::sync::Arc;
 
@@ -7,13 +7,12 @@ use enrichment::{Dexes, Labels};
 
 use crate::view::{AddressLink, Amount};
 
-/// The operator's names, for addresses, exchanges, tokens and the chain itself.
+/// Names of addresses, exchanges, token standards, the chain and its coin.
 #[derive(Debug, Clone)]
 pub struct Names {
     pub labels: Arc<Labels>,
     pub dexes: Arc<Dexes>,
     pub token_prefix: TokenPrefix,
-    /// The chain's name, for titles.
     pub chain: String,
     /// The symbol of the native coin.
     pub coin: String,
