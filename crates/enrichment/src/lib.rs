@@ -1,4 +1,4 @@
-//! Data that the API and the pages show beside indexed data: accounts from the node, the operator's labels of addresses,
+//! Data that the API and the pages show together with indexed data: accounts from the node, the operator's labels of addresses,
 //! and the names of exchanges. Both use the same instances, so that they never show different values.
 
 mod accounts;

@@ -111,7 +111,7 @@ fn write(kind: EventKind, timestamp: String, inclusion: Option<u32>, data: impl 
 
 #[cfg(test)]
 mod tests {
-    use domain::{Address, B256, DeliveryId, DeliveryStatus, TransferEvent, U256};
+    use domain::{Address, B256, DeliveryId, DeliveryStatus, TokenKind, TransferEvent, U256};
     use serde_json::json;
 
     use super::*;

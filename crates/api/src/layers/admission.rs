@@ -36,7 +36,7 @@ enum Identity {
 /// The result of admission.
 pub(super) struct Admitted {
     /// Why the request is rejected.
-    pub(super) refusal: Option<ApiError>,
+    pub(super) rejection: Option<ApiError>,
     /// For the rate limit headers; None outside the API.
     pub(super) limits: Option<LimitDecision>,
 }
@@ -45,16 +45,16 @@ impl Admission {
     /// Admits or rejects a request to the API. Adds the [`Client`] and the [`Caller`] to the request's extensions.
     pub(super) async fn admit(&self, request: &mut Request) -> Admitted {
         if !request.uri().path().starts_with(API) {
-            return Admitted { refusal: None, limits: None };
+            return Admitted { rejection: None, limits: None };
         }
         let client = self.client_of(request);
         request.extensions_mut().insert(client);
         if UNLIMITED.contains(&request.uri().path()) {
-            return Admitted { refusal: None, limits: Some(self.limits.peek(client)) };
+            return Admitted { rejection: None, limits: Some(self.limits.peek(client)) };
         }
         let identity = self.identify(request.headers()).await;
         let decision = self.limits.try_acquire(client, limited_caller(&identity));
-        let refusal = match (decision.retry_after(), identity) {
+        let rejection = match (decision.retry_after(), identity) {
             (Some(retry_after), identity) => Some(rate_limited(retry_after, &identity)),
             (None, Identity::Unknown(error)) => Some(error),
             (None, Identity::Known(caller)) => {
@@ -65,7 +65,7 @@ impl Admission {
                 None
             }
         };
-        Admitted { refusal, limits: Some(decision) }
+        Admitted { rejection, limits: Some(decision) }
     }
 
     fn client_of(&self, request: &Request) -> Client {

@@ -59,8 +59,8 @@ impl Parts {
     async fn respond(&self, mut request: Request, id: RequestId) -> Response {
         let started = Instant::now();
         let conditions = conditional::IfNoneMatch::of(&request);
-        let Admitted { refusal, limits } = self.admission.admit(&mut request).await;
-        let mut response = match refusal {
+        let Admitted { rejection, limits } = self.admission.admit(&mut request).await;
+        let mut response = match rejection {
             Some(error) => error.into_response(),
             None => {
                 let render = async |CachedRequest(request)| self.render(request).await;

@@ -57,10 +57,11 @@ fn trivial_router() -> Router {
 }
 
 async fn read_to_end(mut stream: TcpStream) -> String {
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     // A closed connection may end with a reset: only the data before it matters.
-    let _ = timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await.expect("the connection stays open");
-    String::from_utf8(answer).unwrap()
+    let _ =
+        timeout(Duration::from_secs(5), stream.read_to_end(&mut response)).await.expect("the connection stays open");
+    String::from_utf8(response).unwrap()
 }
 
 #[tokio::test]
@@ -69,9 +70,9 @@ async fn handlers_get_the_address_of_the_peer() {
     let stream = server.send("/peer").await;
     sleep(Duration::from_millis(100)).await;
     server.cancel.cancel();
-    let answer = read_to_end(stream).await;
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    assert!(answer.ends_with("127.0.0.1"), "{answer}");
+    let response = read_to_end(stream).await;
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+    assert!(response.ends_with("127.0.0.1"), "{response}");
 }
 
 #[tokio::test]
@@ -123,11 +124,11 @@ async fn a_304_has_no_content_length() {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let head = "GET / HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: *\r\nConnection: close\r\n\r\n";
     stream.write_all(head.as_bytes()).await.unwrap();
-    let answer = read_to_end(stream).await;
-    assert!(answer.starts_with("HTTP/1.1 304"), "{answer}");
-    assert!(answer.ends_with("\r\n\r\n"), "{answer}");
-    assert!(!answer.contains("content-length"), "{answer}");
-    assert!(!answer.contains("transfer-encoding"), "{answer}");
+    let response = read_to_end(stream).await;
+    assert!(response.starts_with("HTTP/1.1 304"), "{response}");
+    assert!(response.ends_with("\r\n\r\n"), "{response}");
+    assert!(!response.contains("content-length"), "{response}");
+    assert!(!response.contains("transfer-encoding"), "{response}");
 }
 
 fn explode() -> JsonResponse<u8> {
@@ -177,11 +178,11 @@ async fn a_panic_is_answered_and_logged_and_the_connection_stays_open() {
         stream.write_all(head.as_bytes()).await.unwrap();
     }
     stream.write_all(b"GET /ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
-    let answers = read_to_end(stream).await;
-    assert_eq!(answers.matches("HTTP/1.1 500").count(), 3, "{answers}");
-    assert_eq!(answers.matches("\"code\":\"internal_error\"").count(), 3, "{answers}");
-    assert_eq!(answers.matches("HTTP/1.1 200").count(), 1, "{answers}");
-    assert!(!answers.contains("boom"), "{answers}");
+    let responses = read_to_end(stream).await;
+    assert_eq!(responses.matches("HTTP/1.1 500").count(), 3, "{responses}");
+    assert_eq!(responses.matches("\"code\":\"internal_error\"").count(), 3, "{responses}");
+    assert_eq!(responses.matches("HTTP/1.1 200").count(), 1, "{responses}");
+    assert!(!responses.contains("boom"), "{responses}");
     let log = log.text();
     let logged = log.lines().filter(|line| {
         line.contains("ERROR")

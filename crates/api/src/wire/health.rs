@@ -304,10 +304,10 @@ mod tests {
     #[test]
     fn a_refused_block_is_degraded_and_shown() {
         let refused = node::RefusedBlock { number: 101, check: node::BlockCheck::TransactionsRoot };
-        let health_of_refused = health(&following(100, 101)).with_refused_block(Some(refused));
-        assert_eq!(health_of_refused.status, HealthStatus::Degraded);
+        let degraded = health(&following(100, 101)).with_refused_block(Some(refused));
+        assert_eq!(degraded.status, HealthStatus::Degraded);
         let expected = RefusedBlock { number: 101, check: "transactions root".to_owned() };
-        assert_eq!(health_of_refused.refused_block, Some(expected));
+        assert_eq!(degraded.refused_block, Some(expected));
         assert_eq!(health(&following(100, 101)).with_refused_block(None).status, HealthStatus::Ok);
     }
 

@@ -26,9 +26,9 @@ pub struct VerifyRequest {
     /// The address of the contract, in any letter case.
     #[schema(value_type = AnyCaseAddress)]
     pub(crate) address: domain::Address,
-    /// The full Solidity source as one file; or several files as `{"A.sol":{"content":"..."}}`; or standard JSON input,
-    /// also in one more pair of braces; or the metadata.json of the compiler with the content of its sources, or beside
-    /// them as `{"metadata.json":{...},"A.sol":{"content":"..."}}`.
+    /// One of: a single Solidity file; several files as `{"A.sol":{"content":"..."}}`; standard JSON input, optionally in a
+    /// second pair of braces; the compiler's metadata.json with the content of its sources; or metadata.json and sources as
+    /// `{"metadata.json":{...},"A.sol":{"content":"..."}}`.
     #[schema(value_type = String, pattern = r"\S", example = "contract A { uint256 public x; }")]
     pub(crate) source_code: Sources,
     #[schema(

@@ -439,16 +439,16 @@ mod tests {
     #[test]
     fn the_defaults_are_the_owners_address_and_transactions() {
         let owner = format!("0x{}", "Aa".repeat(20));
-        let wanted = new_webhook(&json!({ "ownerAddress": owner, "url": "https://a.example/" })).unwrap();
-        assert_eq!(wanted.watched, wanted.owner);
-        assert_eq!(wanted.events.iter().collect::<Vec<_>>(), [domain::EventKind::Tx]);
+        let registration = new_webhook(&json!({ "ownerAddress": owner, "url": "https://a.example/" })).unwrap();
+        assert_eq!(registration.watched, registration.owner);
+        assert_eq!(registration.events.iter().collect::<Vec<_>>(), [domain::EventKind::Tx]);
     }
 
     #[test]
     fn event_types_must_be_known_and_not_empty() {
         let body = |types: serde_json::Value| json!({ "ownerAddress": format!("0x{}", "aa".repeat(20)), "url": "https://a.example/", "eventTypes": types });
-        let wanted = new_webhook(&body(json!(["removed", "token_transfer", "removed"]))).unwrap();
-        let kinds: Vec<_> = wanted.events.iter().collect();
+        let registration = new_webhook(&body(json!(["removed", "token_transfer", "removed"]))).unwrap();
+        let kinds: Vec<_> = registration.events.iter().collect();
         assert_eq!(kinds, [domain::EventKind::TokenTransfer, domain::EventKind::Removed]);
         for types in [json!([]), json!(["ping"]), json!(["TX"]), json!("tx"), json!([1]), json!({}), json!([["tx"]])] {
             let problem = new_webhook(&body(types.clone())).unwrap_err().problem();

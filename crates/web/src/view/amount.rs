@@ -1,4 +1,4 @@
-//! Amounts in units, grouped and rounded, with the exact amount as a tooltip.
+//! Amounts in units, grouped and truncated, with the exact amount as a tooltip.
 
 use askama::Template;
 use askama::filters::HtmlSafe;
@@ -26,7 +26,7 @@ impl Amount {
         Self { shown: format!("{}{unit}", shortened(&whole)), exact: format!("{whole}{unit} ({smallest})") }
     }
 
-    /// The rounded amount.
+    /// The truncated amount.
     pub(crate) fn shown(&self) -> &str {
         &self.shown
     }

@@ -170,8 +170,8 @@ async fn a_key_with_a_higher_limit_than_the_client_raises_the_client_limit() {
     for _ in 0..30 {
         assert_eq!(server.send(stats("192.0.2.1").header("X-API-Key", &key)).await.status, StatusCode::OK);
     }
-    let refused = server.send(stats("192.0.2.1").header("X-API-Key", &key)).await;
-    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    let rejected = server.send(stats("192.0.2.1").header("X-API-Key", &key)).await;
+    assert_eq!(rejected.status, StatusCode::TOO_MANY_REQUESTS);
 }
 
 #[tokio::test]
@@ -190,8 +190,8 @@ async fn an_invalid_key_is_401_and_counts_as_anonymous() {
     for _ in 0..6 {
         server.send(stats("192.0.2.1")).await;
     }
-    let refused = server.send(stats("192.0.2.1").header("X-API-Key", "wrong")).await;
-    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    let rejected = server.send(stats("192.0.2.1").header("X-API-Key", "wrong")).await;
+    assert_eq!(rejected.status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(server.send(stats("192.0.2.1").header("X-API-Key", &key)).await.status, StatusCode::OK);
 }
 
@@ -297,8 +297,8 @@ async fn key_check_limiter_and_headers_cost_less_than_ten_microseconds() {
         proxies: TrustedProxies::default(),
     };
     let admit = async |State(admission): State<Arc<Admission>>, mut request: Request, next: Next| {
-        let Admitted { refusal, limits } = admission.admit(&mut request).await;
-        let mut response = match refusal {
+        let Admitted { rejection, limits } = admission.admit(&mut request).await;
+        let mut response = match rejection {
             Some(error) => error.into_response(),
             None => next.run(request).await,
         };
