@@ -11,7 +11,7 @@ const ARTIFACTS = path.join(__dirname, "artifacts");
 const names = fs.readdirSync(SOURCES, { recursive: true }).filter((name) => name.endsWith(".sol")).sort();
 const sources = Object.fromEntries(names.map((name) => [name, { content: fs.readFileSync(path.join(SOURCES, name), "utf8") }]));
 const settings = {
-  // Runs on every chain, those without the newest instructions too.
+  // An old EVM version, so that the code runs on all chains.
   evmVersion: "paris",
   optimizer: { enabled: true, runs: 200 },
   metadata: { bytecodeHash: "none", appendCBOR: false },

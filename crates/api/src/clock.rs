@@ -2,7 +2,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use domain::UnixMillis;
 
-/// The time since 1970. A clock set before that is as wrong as one set at it.
+/// The time since 1970; zero if the clock is set to an earlier time.
 pub(crate) fn unix_now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

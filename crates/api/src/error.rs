@@ -10,29 +10,25 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use contracts::{VerifyError, calls::CallError};
+use enrichment::{AccountError, AccountUnavailable};
 use node::NodeError;
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError, WEBHOOKS_PER_OWNER};
 use webhooks::{RegistryError, UrlFault, VaultError};
 
-use crate::{
-    accounts::{AccountError, AccountUnknown},
-    keys::ProofFault,
-    params::BodyFault,
-    wire::Problem,
-};
+use crate::{keys::ProofError, params::BodyError, wire::Problem};
 
 pub use problem_code::ProblemCode;
 
-/// Seconds a client should wait before it asks again. A store or a node that is away is seldom back within one.
+/// `Retry-After` of a 503: a store or node that is unavailable rarely recovers within a second.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
-/// Most verifications take less.
+/// `Retry-After` if too many verifications are running: most take less.
 const VERIFICATION_SECONDS: HeaderValue = HeaderValue::from_static("10");
-/// How one shows who one is: the scheme has no registered name.
+/// `WWW-Authenticate` of a 401: API keys have no registered scheme.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("ApiKey header=\"X-API-Key\"");
 
-/// Why a request was not answered as asked.
+/// Why a request failed.
 ///
-/// Status, code and text are chosen here and nowhere else; the cause of a 5xx is logged here, once, and never shown.
+/// The only place that chooses status, code and text. The cause of a 5xx is logged here, once, and never sent to the client.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApiError {
     #[error("{field} {rule}")]
@@ -42,15 +38,9 @@ pub(crate) enum ApiError {
     #[error("the URL is not properly percent-encoded UTF-8")]
     MalformedUrl { field: Option<String> },
     #[error(transparent)]
-    Body(#[from] BodyFault),
+    Body(#[from] BodyError),
     #[error("{field} is missing")]
     MissingField { field: &'static str },
-    #[error("{field} is not a field of this request; it takes {}", known.join(", "))]
-    UnknownField { field: String, known: Vec<&'static str> },
-    #[error("{field} is given more than once")]
-    RepeatedField { field: String },
-    #[error("{what}")]
-    MalformedBody { what: String },
     #[error("the body must be JSON, sent with Content-Type: application/json")]
     UnsupportedMediaType,
     #[error("the body is longer than {max} bytes")]
@@ -58,15 +48,13 @@ pub(crate) enum ApiError {
     #[error("the body did not arrive within 10 seconds")]
     BodyTooSlow,
     #[error(transparent)]
-    Proof(#[from] ProofFault),
-    #[error("this proof was used before: sign a message with a new timestamp")]
+    Proof(#[from] ProofError),
+    #[error("this proof was already used: sign a message with a new timestamp")]
     ProofUsed,
-    #[error(
-        "the owner has {ACTIVE_KEYS_PER_OWNER} active keys already: revoke one first, with DELETE /api/v1/keys/{{id}}"
-    )]
+    #[error("the owner already has {ACTIVE_KEYS_PER_OWNER} active keys: revoke one with DELETE /api/v1/keys/{{id}}")]
     KeyQuotaReached,
     #[error(
-        "an API key of the owner must be sent in X-API-Key; to get one, sign a message with the owner's wallet and send it to POST /api/v1/keys"
+        "send an API key of the owner in X-API-Key; to get one, sign a message with the owner's wallet and send it to POST /api/v1/keys"
     )]
     KeyRequired,
     #[error("the value of X-API-Key is not a key of this service")]
@@ -78,26 +66,24 @@ pub(crate) enum ApiError {
     #[error("the owner has no such key")]
     KeyNotFound,
     #[error("url {0}")]
-    RefusedUrl(UrlFault),
+    RejectedUrl(UrlFault),
     #[error("the owner has no such webhook")]
     WebhookNotFound,
     #[error("the webhook has no such delivery")]
     DeliveryNotFound,
-    #[error("the webhook is not active: set it active first, with PATCH /api/v1/webhooks/{{id}}")]
+    #[error("the webhook is not active: activate it with PATCH /api/v1/webhooks/{{id}}")]
     WebhookInactive,
-    #[error("what the delivery tells of has left the chain")]
+    #[error("the event of this delivery was reverted by a reorg")]
     DeliveryCancelled,
-    #[error(
-        "the owner has {WEBHOOKS_PER_OWNER} webhooks already: delete one first, with DELETE /api/v1/webhooks/{{id}}"
-    )]
+    #[error("the owner already has {WEBHOOKS_PER_OWNER} webhooks: delete one with DELETE /api/v1/webhooks/{{id}}")]
     WebhookQuotaReached,
-    #[error("the address is watched by as many webhooks as may watch one address here")]
+    #[error("the address is already watched by the maximum number of webhooks")]
     WatchedAddressFull,
-    #[error("this service has as many webhooks as it can keep: ask again when some have gone")]
+    #[error("this service has the maximum number of webhooks: try again later")]
     WebhooksFull,
-    #[error("the secret of a webhook cannot be sealed or opened")]
+    #[error("cannot encrypt or decrypt the secret of a webhook")]
     Vault(#[source] VaultError),
-    #[error("too many requests: ask again in {retry_after} s{advice}")]
+    #[error("too many requests: try again in {retry_after} s{advice}")]
     RateLimited { retry_after: u64, advice: &'static str },
     #[error("there is nothing at this path")]
     RouteNotFound,
@@ -109,9 +95,9 @@ pub(crate) enum ApiError {
     AddressNotFound,
     #[error("no transfer of such a token is indexed")]
     TokenNotFound,
-    #[error("no source code is known of the contract at this address: verify it first, with POST /api/v1/verify")]
+    #[error("the contract at this address is not verified: verify it with POST /api/v1/verify")]
     ContractNotVerified,
-    #[error("there is no {artifact} of this contract: {reason}")]
+    #[error("this contract has no {artifact}: {reason}")]
     NoArtifact { artifact: &'static str, reason: &'static str },
     #[error("{field} {rule}")]
     InvalidContractField { field: &'static str, rule: String },
@@ -119,32 +105,32 @@ pub(crate) enum ApiError {
     Verify(#[from] VerifyError),
     #[error(transparent)]
     Call(#[from] CallError),
-    #[error("this path does not answer to the method of the request; see the Allow header")]
+    #[error("this path does not support the method of the request; see the Allow header")]
     MethodNotAllowed,
     #[error("the URL is longer than 8192 bytes")]
     UriTooLong,
     #[error("a handler panicked: {message}")]
     Panicked { message: String },
-    #[error("an answer could not be written")]
-    Unwritable(#[from] serde_json::Error),
-    #[error("an answer could not be compressed")]
-    Unpackable(#[source] axum::Error),
+    #[error("cannot serialize a response")]
+    Serialization(#[from] serde_json::Error),
+    #[error("cannot compress a response")]
+    Compression(#[source] axum::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the index has addresses but no tip")]
+    #[error("the index has no tip")]
     NoTip,
-    #[error("the node did not tell of an account, and no earlier answer is kept")]
-    NodeUnavailable(#[source] AccountUnknown),
-    #[error("the node did not tell whether there is a contract at the owner's address that accepts the signature")]
-    WalletUnknown(#[source] NodeError),
-    #[error("the answer was not ready in time")]
+    #[error("the node did not return the account, and no earlier response is stored")]
+    NodeUnavailable(#[source] AccountUnavailable),
+    #[error("the node could not check whether a contract at the owner's address accepts the signature")]
+    WalletUnavailable(#[source] NodeError),
+    #[error("the request took too long")]
     DeadlineExceeded,
 }
 
 impl From<AccountError> for ApiError {
     fn from(error: AccountError) -> Self {
         match error {
-            AccountError::Unknown(cause) => Self::NodeUnavailable(cause),
+            AccountError::Unavailable(cause) => Self::NodeUnavailable(cause),
             AccountError::Store(error) => error.into(),
         }
     }
@@ -156,15 +142,12 @@ impl ApiError {
             Self::InvalidParameter { .. } => ProblemCode::InvalidParameter,
             Self::RepeatedParameter { .. } => ProblemCode::RepeatedParameter,
             Self::MalformedUrl { .. } => ProblemCode::MalformedUrl,
-            Self::Body(fault) => fault.code(),
+            Self::Body(error) => error.code(),
             Self::MissingField { .. } => ProblemCode::MissingField,
-            Self::UnknownField { .. } => ProblemCode::UnknownField,
-            Self::RepeatedField { .. } => ProblemCode::RepeatedParameter,
-            Self::MalformedBody { .. } => ProblemCode::MalformedBody,
             Self::UnsupportedMediaType => ProblemCode::UnsupportedMediaType,
             Self::BodyTooLarge { .. } => ProblemCode::BodyTooLarge,
             Self::BodyTooSlow => ProblemCode::BodyTooSlow,
-            Self::Proof(fault) => proof_code(*fault),
+            Self::Proof(error) => proof_code(*error),
             Self::ProofUsed => ProblemCode::ProofUsed,
             Self::KeyQuotaReached => ProblemCode::KeyQuotaReached,
             Self::KeyRequired => ProblemCode::KeyRequired,
@@ -172,7 +155,7 @@ impl ApiError {
             Self::RevokedKey => ProblemCode::RevokedKey,
             Self::NotOwner => ProblemCode::NotOwner,
             Self::KeyNotFound => ProblemCode::KeyNotFound,
-            Self::RefusedUrl(_) => ProblemCode::InvalidParameter,
+            Self::RejectedUrl(_) => ProblemCode::InvalidParameter,
             Self::WebhookNotFound => ProblemCode::WebhookNotFound,
             Self::DeliveryNotFound => ProblemCode::DeliveryNotFound,
             Self::WebhookInactive => ProblemCode::WebhookInactive,
@@ -193,11 +176,11 @@ impl ApiError {
             Self::Call(error) => call_code(error),
             Self::MethodNotAllowed => ProblemCode::MethodNotAllowed,
             Self::UriTooLong => ProblemCode::UriTooLong,
-            Self::Panicked { .. } | Self::Unwritable(_) | Self::Unpackable(_) | Self::Vault(_) => {
+            Self::Panicked { .. } | Self::Serialization(_) | Self::Compression(_) | Self::Vault(_) => {
                 ProblemCode::InternalError
             }
             Self::Store(_) | Self::NoTip => ProblemCode::StoreUnavailable,
-            Self::NodeUnavailable(_) | Self::WalletUnknown(_) => ProblemCode::NodeUnavailable,
+            Self::NodeUnavailable(_) | Self::WalletUnavailable(_) => ProblemCode::NodeUnavailable,
             Self::DeadlineExceeded => ProblemCode::DeadlineExceeded,
         }
     }
@@ -216,16 +199,14 @@ impl ApiError {
 
     fn detail(&self) -> Cow<'static, str> {
         match self.code() {
-            ProblemCode::InternalError => "The service made a mistake. It has been noted.".into(),
-            ProblemCode::StoreUnavailable => "The index cannot answer now. Ask again shortly.".into(),
-            ProblemCode::NodeUnavailable => {
-                "The node cannot be asked about this account now. Ask again shortly.".into()
-            }
-            // What is to be installed is told: it concerns the operator, and gives nothing away.
+            ProblemCode::InternalError => "Internal error. It has been logged.".into(),
+            ProblemCode::StoreUnavailable => "The index is unavailable. Try again shortly.".into(),
+            ProblemCode::NodeUnavailable => "The node is unavailable. Try again shortly.".into(),
+            // A missing compiler runtime is shown: the operator needs to know, and it reveals nothing sensitive.
             ProblemCode::CompilerUnavailable if !matches!(self, Self::Verify(VerifyError::NoCompiler(_))) => {
-                "The compiler cannot be got or run now. Ask again shortly.".into()
+                "The compiler cannot be downloaded or run now. Try again shortly.".into()
             }
-            ProblemCode::DeadlineExceeded => "The answer was not ready in time. Ask again shortly.".into(),
+            ProblemCode::DeadlineExceeded => "The request took too long. Try again shortly.".into(),
             _ => self.to_string().into(),
         }
     }
@@ -235,8 +216,7 @@ impl ApiError {
             Self::InvalidParameter { field, .. } | Self::RepeatedParameter { field } | Self::MissingField { field } => {
                 Some((*field).into())
             }
-            Self::UnknownField { field, .. } | Self::RepeatedField { field } => Some(field.clone().into()),
-            Self::Proof(ProofFault::Seconds | ProofFault::Expired | ProofFault::FromTheFuture) | Self::ProofUsed => {
+            Self::Proof(ProofError::Seconds | ProofError::Expired | ProofError::InFuture) | Self::ProofUsed => {
                 Some("timestamp".into())
             }
             Self::Proof(_) => Some("signature".into()),
@@ -244,10 +224,10 @@ impl ApiError {
             Self::Verify(VerifyError::Version(_)) => Some("compilerVersion".into()),
             Self::Call(CallError::Argument { .. } | CallError::ArgumentCount { .. }) => Some("args".into()),
             Self::Call(error) if call_code(error) == ProblemCode::InvalidParameter => Some("functionName".into()),
-            Self::RefusedUrl(_) => Some("url".into()),
+            Self::RejectedUrl(_) => Some("url".into()),
             Self::KeyRequired | Self::InvalidKey | Self::RevokedKey => Some("X-API-Key".into()),
             Self::MalformedUrl { field } => field.clone().map(Cow::from),
-            Self::Body(fault) => fault.field(),
+            Self::Body(error) => error.field(),
             _ => None,
         }
     }
@@ -261,17 +241,17 @@ impl ApiError {
     }
 }
 
-fn proof_code(fault: ProofFault) -> ProblemCode {
-    match fault {
-        ProofFault::Seconds | ProofFault::NotHex | ProofFault::TooLong { .. } => ProblemCode::InvalidParameter,
-        ProofFault::Expired => ProblemCode::ProofExpired,
-        ProofFault::FromTheFuture => ProblemCode::ProofNotYetValid,
-        ProofFault::Length { .. } | ProofFault::RecoveryByte(_) | ProofFault::Scalars => ProblemCode::InvalidSignature,
-        ProofFault::HighS => ProblemCode::SignatureNotCanonical,
-        ProofFault::OtherSigner { .. }
-        | ProofFault::OtherText(_)
-        | ProofFault::RefusedByContract
-        | ProofFault::NotDeployable => ProblemCode::SignatureMismatch,
+fn proof_code(error: ProofError) -> ProblemCode {
+    match error {
+        ProofError::Seconds | ProofError::NotHex | ProofError::TooLong { .. } => ProblemCode::InvalidParameter,
+        ProofError::Expired => ProblemCode::ProofExpired,
+        ProofError::InFuture => ProblemCode::ProofNotYetValid,
+        ProofError::Length { .. } | ProofError::RecoveryByte(_) | ProofError::Scalars => ProblemCode::InvalidSignature,
+        ProofError::HighS => ProblemCode::SignatureNotCanonical,
+        ProofError::OtherSigner { .. }
+        | ProofError::WrongText(_)
+        | ProofError::RejectedByContract
+        | ProofError::NotDeployable => ProblemCode::SignatureMismatch,
     }
 }
 
@@ -319,7 +299,7 @@ impl From<AddKeyError> for ApiError {
 impl From<RegistryError> for ApiError {
     fn from(error: RegistryError) -> Self {
         match error {
-            RegistryError::Url(fault) => Self::RefusedUrl(fault),
+            RegistryError::Url(error) => Self::RejectedUrl(error),
             RegistryError::QuotaReached => Self::WebhookQuotaReached,
             RegistryError::AddressFull => Self::WatchedAddressFull,
             RegistryError::Full => Self::WebhooksFull,
@@ -341,7 +321,7 @@ impl IntoResponse for ApiError {
         let mut response = (status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        // What is missing now may be there with the next block.
+        // A missing resource may exist with the next block.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         match (status, self) {
             (StatusCode::SERVICE_UNAVAILABLE, _) => headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS),
@@ -359,7 +339,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_problem_names_the_field_at_fault() {
+    fn a_problem_names_the_invalid_field() {
         let error = ApiError::InvalidParameter { field: "page", rule: "must be a whole number of at least 1" };
         insta::assert_json_snapshot!(error.problem(), @r#"
         {
@@ -374,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_of_a_failure_stays_inside() {
+    fn the_cause_of_a_5xx_is_not_shown() {
         let cause = StoreError::Backend("disk /secret is full".into());
         let response = ApiError::Store(cause).into_response();
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);

@@ -1,50 +1,47 @@
 use std::{fmt, sync::Arc};
 
 use contracts::{KnownContracts, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
-use domain::{BlockNumber, SyncStatus, TaskStatus};
+use domain::{BlockNumber, SyncStatus, TaskStatus, TokenPrefix};
+use enrichment::{Accounts, Dexes, Labels};
 use node::NodeClient;
 use store::{ChainReader, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
 use webhooks::Registry;
 
 use crate::{
-    Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix, TrustedProxies,
-    accounts::Accounts,
-    answer::Freshness,
-    kept_answers::{IndexState, KeptAnswers},
+    LimitConfig, OwnerAccess, TrustedProxies,
+    json_response::Freshness,
     keys::{KeyIssuer, KeyRing, KeyUses},
     layers::Admission,
     limits::RateLimits,
+    response_cache::{IndexVersion, ResponseCache},
     streams::Streams,
 };
 
-/// What the API is built from.
+/// The dependencies of the API.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
 pub struct ApiParts {
     pub chain: Arc<dyn ChainReader>,
     pub accounts: Arc<Accounts>,
     pub records: Arc<dyn UserRecords>,
     pub verified: Arc<dyn VerifiedContracts>,
-    /// How contracts are verified.
     pub verifier: VerifierConfig,
     pub webhooks: Registry,
     pub node: NodeClient,
     pub sync: watch::Receiver<SyncStatus>,
-    /// The tasks that nobody waits for.
+    /// Status of the background tasks, for `/health`.
     pub tasks: watch::Receiver<Vec<TaskStatus>>,
     pub labels: Arc<Labels>,
-    /// What token types are called.
     pub token_prefix: TokenPrefix,
-    /// What exchanges are called.
     pub dexes: Arc<Dexes>,
     pub access: OwnerAccess,
     pub limits: LimitConfig,
     pub proxies: TrustedProxies,
-    /// Bytes of answers to keep for those who ask the same.
-    pub answer_bytes: u64,
+    /// Size of the response cache; 0 disables it.
+    pub response_cache_bytes: u64,
 }
 
-/// What the handlers work with.
+/// The state that handlers share.
 pub struct ApiState {
     pub(crate) chain: Arc<dyn ChainReader>,
     pub(crate) accounts: Arc<Accounts>,
@@ -65,7 +62,7 @@ pub struct ApiState {
     pub(crate) access: OwnerAccess,
     pub(crate) admission: Arc<Admission>,
     pub(crate) streams: Streams,
-    answer_bytes: u64,
+    response_cache_bytes: u64,
 }
 
 impl ApiState {
@@ -100,23 +97,22 @@ impl ApiState {
             access: parts.access,
             admission: Arc::new(admission),
             streams: Streams::default(),
-            answer_bytes: parts.answer_bytes,
+            response_cache_bytes: parts.response_cache_bytes,
         }
     }
 
-    /// A place for answers that are told again while the index stands.
-    pub(crate) fn kept_answers(&self) -> KeptAnswers {
-        let state = IndexState::of(Arc::clone(&self.chain), Arc::clone(&self.verified), self.sync.clone());
-        KeptAnswers::new(self.answer_bytes, state)
+    pub(crate) fn response_cache(&self) -> ResponseCache {
+        let version = IndexVersion::source(Arc::clone(&self.chain), Arc::clone(&self.verified), self.sync.clone());
+        ResponseCache::new(self.response_cache_bytes, version)
     }
 
-    /// How keys are used, for someone to write it down.
+    /// Persists the use counts of keys; run it as a background task.
     #[must_use]
     pub fn key_uses(&self) -> KeyUses {
         KeyUses(Arc::clone(&self.keys))
     }
 
-    /// How long an answer about one block stays true.
+    /// How long a response about one block may be cached.
     pub(crate) fn freshness_of(&self, number: BlockNumber) -> Freshness {
         match self.sync.borrow().settled {
             Some(settled) if number <= settled => Freshness::Settled,

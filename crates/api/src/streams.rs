@@ -1,15 +1,14 @@
 use crate::limits::{Client, FairSlots, Slot, SlotBounds};
 
-/// A client may have this many streams open, and all together: each is a connection.
+/// The maximum number of open streams: each is a connection.
 const BOUNDS: SlotBounds = SlotBounds { total: 2_000, per_client: 32 };
 
-/// Who is listening to new blocks. When all slots are taken, the client with the most streams loses its oldest to one
-/// that has fewer.
+/// The open streams of new blocks. When all slots are taken, a client with few streams replaces the oldest stream of the
+/// client with the most.
 #[derive(Debug)]
 pub(crate) struct Streams(FairSlots<Client>);
 
-/// A slot among the listeners.
-pub(crate) type Listening = Slot<Client>;
+pub(crate) type StreamSlot = Slot<Client>;
 
 impl Default for Streams {
     fn default() -> Self {
@@ -18,8 +17,8 @@ impl Default for Streams {
 }
 
 impl Streams {
-    /// None where the client has as many streams as it may, or as large a share as any other.
-    pub(crate) fn admit(&self, client: Client) -> Option<Listening> {
+    /// None if the client has reached its limit, or if all slots are taken and no client has more than this one.
+    pub(crate) fn admit(&self, client: Client) -> Option<StreamSlot> {
         self.0.take(client).ok()
     }
 }
@@ -35,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_clients_as_fill_every_slot_do_not_lock_others_out() {
+    fn clients_that_fill_all_slots_do_not_lock_out_others() {
         let streams = Streams::default();
         let busy = (1..=63).flat_map(|number| (0..BOUNDS.per_client).map(move |_| client(number)));
         let held: Vec<_> = busy.take(BOUNDS.total).filter_map(|client| streams.admit(client)).collect();

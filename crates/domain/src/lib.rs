@@ -15,6 +15,7 @@ mod stats;
 mod sync;
 mod task;
 mod token;
+mod token_prefix;
 mod trade;
 mod transaction;
 mod transaction_detail;
@@ -43,6 +44,7 @@ pub use token::{
     AuditSample, AuditVerdict, Balance, BalanceQuestion, BalanceSource, Holder, Token, TokenBalance, TokenFacts,
     TokenKind, TokenQuestion,
 };
+pub use token_prefix::{TokenPrefix, UnknownTokenPrefix};
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
 pub use transaction::{Selector, Transaction};
 pub use transaction_detail::{TransactionDetail, TransactionEvents};

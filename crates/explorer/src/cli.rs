@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use api::{DexEntry, TokenPrefix};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use domain::Address;
+use domain::{Address, TokenPrefix};
+use enrichment::DexEntry;
 use ipnet::IpNet;
 use node::{BlockChecks, Endpoint};
 use serde::Deserialize;
@@ -83,6 +83,7 @@ pub(crate) struct RunOptions {
 
     /// What token types are called on this chain: BEP20 and so on, or ERC20 and so on [default: BEP]
     #[arg(long, env = "EXPLORER_TOKEN_PREFIX", value_name = "BEP|ERC")]
+    #[serde(deserialize_with = "token_prefix")]
     pub(crate) token_prefix: Option<TokenPrefix>,
 
     /// What the pages call the chain
@@ -316,6 +317,10 @@ fn networks<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<IpN
 }
 
 fn encryption_key<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<EncryptionKey>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
+}
+
+fn token_prefix<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<TokenPrefix>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
 }
 

@@ -6,11 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use api::{
-    CompilerConfig, CompilerSource, ConnectionLimits, Dexes, Labels, LimitConfig, OwnerAccess, TokenPrefix,
-    TrustedProxies, VerifierConfig,
-};
-use domain::BlockNumber;
+use api::{CompilerConfig, CompilerSource, ConnectionLimits, LimitConfig, OwnerAccess, TrustedProxies, VerifierConfig};
+use domain::{BlockNumber, TokenPrefix};
+use enrichment::{Dexes, Labels};
 use ingest::Traces;
 use node::NodeConfig;
 use store::WebhookLimits;

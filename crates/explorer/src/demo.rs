@@ -45,7 +45,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         traces: ingest::Traces::Auto,
         lower_head_after: None,
         labels: demo_names::labels(&stage)?,
-        token_prefix: api::TokenPrefix::default(),
+        token_prefix: domain::TokenPrefix::default(),
         dexes: demo_names::dexes(&stage)?,
         chain_name: "Demo chain".to_owned(),
         coin: config::DEFAULT_COIN.to_owned(),

@@ -1,8 +1,8 @@
 //! What the demo calls the contracts of its chain, as an operator would with a labels file and a configuration.
 
 use anyhow::Context;
-use api::{DexEntry, Dexes, Labels};
 use devchain::traffic::Stage;
+use enrichment::{DexEntry, Dexes, Labels};
 
 const V2: &str = "Harbour v2";
 const V3: &str = "Harbour v3";

@@ -4,14 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use api::TokenPrefix;
-use domain::SyncStatus;
+use domain::{SyncStatus, TokenPrefix};
 use store::{ChainReader, Store, WebhookLimits, WebhookRecords};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use webhooks::{
-    Dispatcher, Egress, EgressConfig, EncryptionKey, MOST_SET_ASIDE, Matcher, Registry, RegistryError, TokenNames,
-    Vault, Wake,
+    Dispatcher, Egress, EgressConfig, EncryptionKey, MOST_SET_ASIDE, Matcher, Registry, RegistryError, Vault, Wake,
 };
 
 use crate::supervisor::Supervisor;
@@ -65,17 +63,13 @@ impl Hooks {
         self,
         reader: Arc<dyn ChainReader>,
         sync: &watch::Receiver<SyncStatus>,
-        prefix: TokenPrefix,
+        token_prefix: TokenPrefix,
         supervisor: &Supervisor,
     ) -> JoinHandle<()> {
-        let names = match prefix {
-            TokenPrefix::Bep => TokenNames(|kind| TokenPrefix::Bep.name(kind)),
-            TokenPrefix::Erc => TokenNames(|kind| TokenPrefix::Erc.name(kind)),
-        };
         let (hooks, sync) = (self.clone(), sync.clone());
         supervisor.spawn("webhook-matcher", move |cancel| {
             let Hooks { records, wake, .. } = hooks.clone();
-            Matcher::new(reader.clone(), records, sync.clone(), wake, names).run(cancel)
+            Matcher::new(reader.clone(), records, sync.clone(), wake, token_prefix).run(cancel)
         });
         let records = Arc::clone(&self.records);
         supervisor.spawn("webhook-housekeeping", move |cancel| webhooks::keep_house(Arc::clone(&records), cancel));

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use api::{Accounts, ApiParts, ApiState, KeyUses};
+use api::{ApiParts, ApiState, KeyUses};
 use domain::{BlockNumber, SyncStatus};
+use enrichment::Accounts;
 use ingest::{Follower, IngestConfig, Progress, Traces};
 use node::NodeClient;
 use store::Store;
@@ -95,12 +96,12 @@ impl Service {
             proxies: config.proxies,
             token_prefix: config.token_prefix,
             dexes,
-            answer_bytes: config.memory.answers(),
+            response_cache_bytes: config.memory.answers(),
         });
         let sending = hooks.start(store.reader(), &sync, config.token_prefix, &supervisor);
         let key_uses = state.key_uses();
         let written = key_uses.clone();
-        supervisor.spawn("key-uses", move |cancel| written.clone().write_down_until(cancel));
+        supervisor.spawn("key-uses", move |cancel| written.clone().persist_until(cancel));
         let router = site::router(api::router(state), pages);
         let serving_cancel = cancel.clone();
         let connections = config.connections;

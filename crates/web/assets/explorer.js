@@ -1,4 +1,4 @@
-// What a script adds to pages that read well without one: copying, the colour scheme, suggestions, live lists.
+// Enhancements of pages that also work without scripts: copy buttons, colour scheme, search suggestions, live lists.
 
 document.documentElement.classList.add("scripted");
 
@@ -19,11 +19,11 @@ document.querySelector("[data-scheme]")?.addEventListener("click", () => {
   try {
     localStorage.setItem("scheme", root.dataset.scheme);
   } catch {
-    // Then the choice lasts as long as the page.
+    // Storage is blocked: the choice lasts until the page is closed.
   }
 });
 
-// Ages stay true while a page stands open. The server says the same, in view/time.rs.
+// Updates ages while a page is open. The same rules as in view/time.rs.
 function ago(seconds) {
   if (seconds < 60) return `${seconds} s ago`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
@@ -40,7 +40,7 @@ setInterval(() => {
   }
 }, 1000);
 
-// Search: `/` goes to the box, and the box offers what it may mean.
+// Search: `/` focuses the box, which shows suggestions.
 const box = document.querySelector("#q");
 const form = box?.form;
 let list = null;
@@ -63,10 +63,10 @@ function closeList() {
   box.removeAttribute("aria-activedescendant");
 }
 
-function choose(place) {
+function choose(index) {
   const options = [...list.children];
-  chosen = (place + options.length) % options.length;
-  options.forEach((option, index) => option.setAttribute("aria-selected", String(index === chosen)));
+  chosen = (index + options.length) % options.length;
+  options.forEach((option, position) => option.setAttribute("aria-selected", String(position === chosen)));
   box.setAttribute("aria-activedescendant", options[chosen].id);
 }
 
@@ -105,18 +105,18 @@ if (box) {
   box.setAttribute("aria-expanded", "false");
   box.setAttribute("aria-controls", "suggestions");
   box.setAttribute("aria-autocomplete", "list");
-  let waiting = 0;
-  let asked = null;
+  let timer = 0;
+  let request = null;
   box.addEventListener("input", () => {
-    clearTimeout(waiting);
-    asked?.abort();
-    const question = box.value.trim();
-    if (question === "") return closeList();
-    waiting = setTimeout(async () => {
-      asked = new AbortController();
+    clearTimeout(timer);
+    request?.abort();
+    const query = box.value.trim();
+    if (query === "") return closeList();
+    timer = setTimeout(async () => {
+      request = new AbortController();
       try {
-        const answer = await fetch(`/search/suggest?q=${encodeURIComponent(question)}`, { signal: asked.signal });
-        if (answer.ok) showList(await answer.json());
+        const response = await fetch(`/search/suggest?q=${encodeURIComponent(query)}`, { signal: request.signal });
+        if (response.ok) showList(await response.json());
       } catch (error) {
         if (error.name !== "AbortError") closeList();
       }
@@ -138,8 +138,8 @@ if (box) {
   box.addEventListener("blur", closeList);
 }
 
-// Live lists: on a new block the page is asked for again, and its parts that live are put in place of the old ones. A
-// reader who is on a later page, has selected something or is about to click is left in peace.
+// Live lists: on a new block, the page is fetched again and its live parts are replaced. Not on later pages, and not while
+// the user has selected text or focused an element in the part.
 const live = document.querySelectorAll("[data-live]");
 const page = Number(new URLSearchParams(location.search).get("page") ?? 1);
 
@@ -156,9 +156,9 @@ function markFresh(before, after) {
 }
 
 async function refresh() {
-  const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-  if (!answer.ok) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const response = await fetch(location.href, { headers: { accept: "text/html" } });
+  if (!response.ok) return;
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
   for (const part of document.querySelectorAll("[data-live]")) {
     const other = fresh.getElementById(part.id);
     if (!other || isBusy(part) || other.innerHTML === part.innerHTML) continue;
@@ -178,9 +178,9 @@ if (live.length > 0 && page === 1 && "EventSource" in window) {
     try {
       await refresh();
     } catch {
-      // The explorer is away for a moment; the stream tells when it is back.
+      // The explorer is unavailable: the stream reconnects and triggers the next refresh.
     }
-    // Chains with quick blocks must not keep a reader's machine busy.
+    // At most one refresh per second, for chains with fast blocks.
     setTimeout(() => {
       running = false;
       run();

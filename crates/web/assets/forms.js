@@ -1,25 +1,25 @@
-// Pages on which something is asked of the API on the reader's behalf: keys, webhooks, verification, calls.
-// What gives the right to do so is a wallet's signature or a key, typed or made here; nothing is kept in the browser.
+// Forms that call the API: keys, webhooks, verification, contract calls. They are authorized by a wallet's signature or an API
+// key; nothing is stored in the browser.
 
 const API = "/api/v1";
 
-/// Sends JSON to the API and gives the text of its answer. A refusal becomes an Error with the words of the API.
+/// Sends JSON to the API and returns the text of the response. An error response is thrown as an Error with the API's message.
 async function send(method, path, { json, key } = {}) {
   const headers = {};
   if (json !== undefined) headers["content-type"] = "application/json";
   if (key) headers["x-api-key"] = key;
-  const answer = await fetch(API + path, { method, headers, body: json });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(parsed(text).detail ?? `The explorer answered ${answer.status}.`);
+  const response = await fetch(API + path, { method, headers, body: json });
+  const text = await response.text();
+  if (!response.ok) throw new Error(parseJson(text).detail ?? `The API responded with status ${response.status}.`);
   return text;
 }
 
-/// The same with values in place of text.
-async function ask(method, path, { body, key } = {}) {
-  return parsed(await send(method, path, { json: body === undefined ? undefined : JSON.stringify(body), key }));
+/// The same with values instead of text.
+async function request(method, path, { body, key } = {}) {
+  return parseJson(await send(method, path, { json: body === undefined ? undefined : JSON.stringify(body), key }));
 }
 
-function parsed(text) {
+function parseJson(text) {
   try {
     return JSON.parse(text);
   } catch {
@@ -28,44 +28,44 @@ function parsed(text) {
 }
 
 function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
+  const created = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value !== undefined && value !== null) made.setAttribute(key, value);
+    if (key.startsWith("on")) created.addEventListener(key.slice(2), value);
+    else if (value !== undefined && value !== null) created.setAttribute(key, value);
   }
-  made.append(...children);
-  return made;
+  created.append(...children);
+  return created;
 }
 
-/// Says how something went, where the page has room for it.
-function say(place, text, kind = "") {
-  place.className = `note ${kind}`;
-  place.textContent = text;
+/// Shows a status message.
+function showNote(note, text, kind = "") {
+  note.className = `note ${kind}`;
+  note.textContent = text;
 }
 
-/// Shows a secret once, to be copied.
-function reveal(place, name, secret) {
-  place.className = "note good secret";
-  place.replaceChildren(
+/// Shows a secret with a copy button.
+function reveal(note, name, secret) {
+  note.className = "note good secret";
+  note.replaceChildren(
     element("strong", {}, name),
     element("code", {}, secret),
     element("button", { type: "button", class: "copy", "data-copy": secret, "aria-label": `Copy ${name}` }),
-    element("span", { class: "muted" }, "It is shown this once: keep it where you keep passwords."),
+    element("span", { class: "muted" }, "It is shown only once: store it safely."),
   );
 }
 
-/// Runs what a form is for, and shows that it runs.
-function onSubmit(form, work) {
+/// Runs the action of a form, and shows its progress and errors.
+function onSubmit(form, action) {
   const note = form.querySelector(".note");
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const button = form.querySelector("[type=submit]");
     button.disabled = true;
-    say(note, "Working …");
+    showNote(note, "Working …");
     try {
-      await work(new FormData(form), note);
+      await action(new FormData(form), note);
     } catch (error) {
-      say(note, error.message, "bad");
+      showNote(note, error.message, "bad");
     } finally {
       button.disabled = false;
     }
@@ -78,8 +78,8 @@ function table(head, rows) {
     element("tbody", {}, ...rows.map((cells) => element("tr", {}, ...cells.map((cell) => element("td", {}, cell)))))));
 }
 
-function button(text, work) {
-  return element("button", { type: "button", class: "small", onclick: work }, text);
+function button(text, action) {
+  return element("button", { type: "button", class: "small", onclick: action }, text);
 }
 
 function time(text) {
@@ -89,9 +89,9 @@ function time(text) {
 // The wallet
 
 async function connect() {
-  if (!window.ethereum) throw new Error("No wallet is to be found in this browser. Install one, or sign as shown below.");
+  if (!window.ethereum) throw new Error("No wallet found in this browser. Install one, or sign as shown below.");
   const [account] = await window.ethereum.request({ method: "eth_requestAccounts" });
-  if (!account) throw new Error("The wallet gave no account.");
+  if (!account) throw new Error("The wallet returned no account.");
   return account.toLowerCase();
 }
 
@@ -110,33 +110,33 @@ function keys() {
     const account = await connect();
     const timestamp = Date.now();
     const signature = await sign(account, `Explorer API Key Request\nAddress: ${account}\nTimestamp: ${timestamp}`);
-    const made = await ask("POST", "/keys", { body: { ownerAddress: account, label: data.get("label"), signature, timestamp } });
-    reveal(note, "API key", made.key);
+    const created = await request("POST", "/keys", { body: { ownerAddress: account, label: data.get("label"), signature, timestamp } });
+    reveal(note, "API key", created.key);
     list.elements.owner.value = account;
-    list.elements.key.value = made.key;
+    list.elements.key.value = created.key;
     list.requestSubmit();
   });
   onSubmit(list, async (data, note) => {
     const [owner, key] = [data.get("owner").trim(), data.get("key").trim()];
-    const found = await ask("GET", `/keys?owner=${encodeURIComponent(owner)}`, { key });
-    const place = document.querySelector("#keys");
-    // The key that is revoked may be the one that was used to list them: the list is not asked for again.
+    const found = await request("GET", `/keys?owner=${encodeURIComponent(owner)}`, { key });
+    const output = document.querySelector("#keys");
+    // The revoked key may be the one used for the list, so the list is not fetched again.
     const revoke = (id) => async ({ target }) => {
       try {
-        await ask("DELETE", `/keys/${id}`, { key });
+        await request("DELETE", `/keys/${id}`, { key });
         target.replaceWith("revoked");
       } catch (error) {
-        say(note, error.message, "bad");
+        showNote(note, error.message, "bad");
       }
     };
-    place.replaceChildren(table(
-      ["Key", "Label", "Requests a minute", "Used", "Last used", ""],
+    output.replaceChildren(table(
+      ["Key", "Label", "Requests per minute", "Total requests", "Last used", ""],
       found.keys.map((item) => [
         element("code", {}, `${item.keyPrefix}…`), item.label, String(item.requestsPerMinute), String(item.totalRequests),
         time(item.lastUsedAt), item.active ? button("Revoke", revoke(item.id)) : "revoked",
       ]),
     ));
-    say(note, found.keys.length === 0 ? "This owner has no keys." : "");
+    showNote(note, found.keys.length === 0 ? "This owner has no keys." : "");
   });
 }
 
@@ -146,31 +146,31 @@ function webhooks() {
   const list = document.querySelector("#list-webhooks");
   const form = document.querySelector("#make-webhook");
   if (!list || !form) return;
-  const place = document.querySelector("#webhooks");
+  const output = document.querySelector("#webhooks");
   const listNote = list.querySelector(".note");
   const key = () => list.elements.key.value.trim();
   const owner = () => list.elements.owner.value.trim();
-  const attempt = (work) => async () => {
+  const attempt = (action) => async () => {
     try {
-      await work();
+      await action();
     } catch (error) {
-      say(listNote, error.message, "bad");
+      showNote(listNote, error.message, "bad");
     }
   };
 
-  const answerOf = (attempt) => {
+  const resultOf = (attempt) => {
     if (!attempt) return "";
     return attempt.statusCode ? `${attempt.statusCode} in ${attempt.milliseconds} ms` : attempt.error;
   };
 
   async function showDeliveries(id, into) {
-    const found = await ask("GET", `/webhooks/${id}/deliveries`, { key: key() });
-    into.replaceChildren(found.deliveries.length === 0 ? element("p", { class: "empty" }, "Nothing has been sent yet.") : table(
-      ["Event", "Status", "Tries", "Answer", "When", ""],
+    const found = await request("GET", `/webhooks/${id}/deliveries`, { key: key() });
+    into.replaceChildren(found.deliveries.length === 0 ? element("p", { class: "empty" }, "No deliveries yet.") : table(
+      ["Event", "Status", "Attempts", "Response", "Time", ""],
       found.deliveries.map((item) => [
-        item.event, item.status, String(item.attemptCount), answerOf(item.attempts[0]), time(item.attempts[0]?.at ?? item.createdAt),
+        item.event, item.status, String(item.attemptCount), resultOf(item.attempts[0]), time(item.attempts[0]?.at ?? item.createdAt),
         button("Send again", attempt(async () => {
-          await ask("POST", `/webhooks/${id}/deliveries/${encodeURIComponent(item.id)}/redeliver`, { key: key() });
+          await request("POST", `/webhooks/${id}/deliveries/${encodeURIComponent(item.id)}/redeliver`, { key: key() });
           await showDeliveries(id, into);
         })),
       ]),
@@ -178,38 +178,38 @@ function webhooks() {
   }
 
   async function refresh() {
-    const found = await ask("GET", `/webhooks?owner=${encodeURIComponent(owner())}`, { key: key() });
-    place.replaceChildren(...found.webhooks.map((hook) => {
+    const found = await request("GET", `/webhooks?owner=${encodeURIComponent(owner())}`, { key: key() });
+    output.replaceChildren(...found.webhooks.map((hook) => {
       const deliveries = element("div", { class: "deliveries" });
       return element("article", { class: "panel webhook", "aria-label": `Webhook ${hook.id}` },
         element("header", {}, element("h3", {}, hook.url), element("span", { class: hook.active ? "good" : "failed" }, hook.active ? "active" : "inactive")),
         element("p", {}, `Watches ${hook.watchAddress} for ${hook.eventTypes.join(", ")}. `,
-          hook.failCount > 0 ? `${hook.failCount} failed tries in a row.` : "", " Last sent: ", time(hook.lastTriggeredAt)),
+          hook.failCount > 0 ? `${hook.failCount} failed attempts in a row.` : "", " Last sent: ", time(hook.lastTriggeredAt)),
         element("p", { class: "actions" },
           button("Deliveries", attempt(() => showDeliveries(hook.id, deliveries))),
           button("Ping", attempt(async () => {
-            await ask("POST", `/webhooks/${hook.id}/ping`, { key: key() });
-            say(listNote, "A ping is on its way: see its deliveries.", "good");
+            await request("POST", `/webhooks/${hook.id}/ping`, { key: key() });
+            showNote(listNote, "The ping is queued: see the deliveries.", "good");
           })),
           button(hook.active ? "Pause" : "Activate", attempt(async () => {
-            await ask("PATCH", `/webhooks/${hook.id}`, { key: key(), body: { active: !hook.active } });
+            await request("PATCH", `/webhooks/${hook.id}`, { key: key(), body: { active: !hook.active } });
             await refresh();
           })),
           button("Delete", attempt(async () => {
-            await ask("DELETE", `/webhooks/${hook.id}`, { key: key() });
+            await request("DELETE", `/webhooks/${hook.id}`, { key: key() });
             await refresh();
           }))),
         deliveries);
     }));
-    say(listNote, found.webhooks.length === 0 ? "This owner has no webhooks." : "");
+    showNote(listNote, found.webhooks.length === 0 ? "This owner has no webhooks." : "");
   }
 
   onSubmit(list, refresh);
   onSubmit(form, async (data, note) => {
     const body = { ownerAddress: owner() || data.get("watch").trim(), url: data.get("url").trim(), eventTypes: data.getAll("event") };
     if (data.get("watch").trim()) body.watchAddress = data.get("watch").trim();
-    const made = await ask("POST", "/webhooks", { key: key(), body });
-    reveal(note, "Webhook secret", made.secret);
+    const created = await request("POST", "/webhooks", { key: key(), body });
+    reveal(note, "Webhook secret", created.secret);
     if (!owner()) list.elements.owner.value = body.ownerAddress;
     await refresh();
   });
@@ -224,15 +224,15 @@ function verification() {
     const [file] = form.elements.file.files;
     if (file) form.elements.sourceCode.value = await file.text();
   });
-  // Asked for when it is wanted: it counts as a request. Without it a version can still be typed.
+  // Fetched on demand, since it counts as a request. Without the list a version can still be typed.
   form.elements.compilerVersion.addEventListener("focus", async () => {
     try {
-      const { compilers } = await ask("GET", "/verify/compilers");
-      const label = ({ fetched }) => (fetched ? undefined : "is fetched first");
+      const { compilers } = await request("GET", "/verify/compilers");
+      const label = ({ fetched }) => (fetched ? undefined : "will be downloaded");
       document.querySelector("#compilers").replaceChildren(
-        ...compilers.map((one) => element("option", { value: one.version, label: label(one) })));
+        ...compilers.map((compiler) => element("option", { value: compiler.version, label: label(compiler) })));
     } catch {
-      // The version is typed.
+      // The user types the version.
     }
   }, { once: true });
   onSubmit(form, async (data, note) => {
@@ -240,21 +240,21 @@ function verification() {
     for (const name of ["address", "compilerVersion", "sourceCode", "license", "contractName"]) {
       if (data.get(name)?.trim()) body[name] = data.get(name).trim();
     }
-    const begun = Date.now();
-    const ticking = setInterval(() => say(note, `Compiling and comparing … ${Math.floor((Date.now() - begun) / 1000)} s`), 500);
+    const started = Date.now();
+    const timer = setInterval(() => showNote(note, `Verifying … ${Math.floor((Date.now() - started) / 1000)} s`), 500);
     try {
-      const outcome = await ask("POST", "/verify", { body });
-      say(note, outcome.message, outcome.success ? "good" : "bad");
+      const outcome = await request("POST", "/verify", { body });
+      showNote(note, outcome.message, outcome.success ? "good" : "bad");
       if (outcome.success) note.append(" ", element("a", { href: `/address/${outcome.address}?tab=contract` }, "See the contract"));
     } finally {
-      clearInterval(ticking);
+      clearInterval(timer);
     }
   });
 }
 
 // Calls on verified contracts
 
-/// An argument as JSON text. Arrays and structs are sent as they were written: parsed here, long numbers would be rounded.
+/// An argument as JSON text. Arrays and structs are sent as typed: parsing them here would round large numbers.
 function argument(input) {
   const kind = input.dataset.arg;
   if (kind === "string") return JSON.stringify(input.value);
@@ -263,23 +263,23 @@ function argument(input) {
   try {
     JSON.parse(text);
   } catch {
-    throw new Error(`${kind} is written as JSON, such as [1, 2] or {"name": "value"}.`);
+    throw new Error(`${kind} must be JSON, such as [1, 2] or {"name": "value"}.`);
   }
   return text;
 }
 
-/// JSON with line breaks. It is not parsed for that: objects of a script put members that are named by numbers first.
-function laidOut(json) {
+/// Formats JSON with line breaks, without parsing it: JavaScript objects would move numeric keys to the front.
+function format(json) {
   const tokens = json.match(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g) ?? [];
   let [text, depth] = ["", 0];
   const line = () => `\n${"  ".repeat(depth)}`;
-  tokens.forEach((token, place) => {
+  tokens.forEach((token, index) => {
     if (token === "[" || token === "{") {
       depth += 1;
-      text += /^[\]}]$/.test(tokens[place + 1]) ? token : token + line();
+      text += /^[\]}]$/.test(tokens[index + 1]) ? token : token + line();
     } else if (token === "]" || token === "}") {
       depth -= 1;
-      text += /^[[{]$/.test(tokens[place - 1]) ? token : line() + token;
+      text += /^[[{]$/.test(tokens[index - 1]) ? token : line() + token;
     } else if (token === ",") text += token + line();
     else text += token === ":" ? ": " : token;
   });
@@ -294,11 +294,11 @@ function calls() {
       const members = [`"functionName":${JSON.stringify(data.get("function"))}`, `"args":[${args.join(",")}]`];
       const [from, block] = [option("#call-from"), option("#call-block")];
       if (from) members.push(`"from":${JSON.stringify(from)}`);
-      // What is no number is sent too, for the API to refuse it by name.
+      // An invalid number is sent too: the API returns an error for it.
       if (block) members.push(`"blockNumber":${/^[0-9]+$/.test(block) ? Number(block) : JSON.stringify(block)}`);
       const text = await send("POST", `/contracts/${form.dataset.call}/call`, { json: `{${members.join(",")}}` });
       const { result } = JSON.parse(text);
-      const shown = typeof result === "string" ? result : laidOut(text.replace(/^\{"result":/, "").replace(/\}$/, ""));
+      const shown = typeof result === "string" ? result : format(text.replace(/^\{"result":/, "").replace(/\}$/, ""));
       note.className = "note good";
       note.replaceChildren(element("pre", {}, shown));
     });

@@ -1,5 +1,5 @@
-//! Style, scripts and the icon: in the binary, under names that change with their content, so that a browser may keep
-//! them for good.
+//! Style sheet, scripts and icon. They are part of the binary, and their names contain a hash of the content, so that browsers
+//! can cache them forever.
 
 use std::sync::LazyLock;
 
@@ -11,8 +11,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use xxhash_rust::xxh3::xxh3_64;
 
-const FOR_GOOD: &str = "public, max-age=31536000, immutable";
-const FOR_A_DAY: &str = "public, max-age=86400";
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+const ONE_DAY: &str = "public, max-age=86400";
 const ICON: &str = include_str!("../assets/icon.svg");
 
 pub(crate) static STYLE: LazyLock<Asset> =
@@ -20,7 +20,7 @@ pub(crate) static STYLE: LazyLock<Asset> =
 pub(crate) static SCRIPT: LazyLock<Asset> =
     LazyLock::new(|| Asset::script("explorer", include_str!("../assets/explorer.js")));
 pub(crate) static FORMS: LazyLock<Asset> = LazyLock::new(|| Asset::script("forms", include_str!("../assets/forms.js")));
-/// Runs before the page is drawn, so that a chosen colour scheme does not flash.
+/// Runs before the page is drawn, so that the default colour scheme does not flash.
 pub(crate) static THEME: LazyLock<Asset> = LazyLock::new(|| Asset::script("theme", include_str!("../assets/theme.js")));
 
 #[derive(Debug)]
@@ -31,8 +31,8 @@ pub(crate) struct Asset {
 }
 
 impl Asset {
-    fn new(name: &str, ending: &str, kind: &'static str, content: &'static str) -> Self {
-        Self { path: format!("/assets/{name}-{:016x}.{ending}", xxh3_64(content.as_bytes())), kind, content }
+    fn new(name: &str, extension: &str, kind: &'static str, content: &'static str) -> Self {
+        Self { path: format!("/assets/{name}-{:016x}.{extension}", xxh3_64(content.as_bytes())), kind, content }
     }
 
     fn script(name: &str, content: &'static str) -> Self {
@@ -52,11 +52,11 @@ async fn get_asset(Path(name): Path<String>) -> Response {
         .into_iter()
         .find(|asset| asset.path.strip_prefix("/assets/") == Some(name.as_str()));
     match asset {
-        Some(asset) => ([(CONTENT_TYPE, asset.kind), (CACHE_CONTROL, FOR_GOOD)], asset.content).into_response(),
+        Some(asset) => ([(CONTENT_TYPE, asset.kind), (CACHE_CONTROL, IMMUTABLE)], asset.content).into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
 async fn get_icon() -> Response {
-    ([(CONTENT_TYPE, "image/svg+xml"), (CACHE_CONTROL, FOR_A_DAY)], ICON).into_response()
+    ([(CONTENT_TYPE, "image/svg+xml"), (CACHE_CONTROL, ONE_DAY)], ICON).into_response()
 }

@@ -1,7 +1,7 @@
-//! What a visitor may have the pages do: so many pages, and so many node calls, each a minute.
+//! Limits of pages and of node calls per minute.
 //!
-//! Pages need no key, so they are bounded by client. The bound on pages is generous. The one on node calls is not: the
-//! node is shared by everybody, and a page without its part is still a page from the index.
+//! Pages need no key, so they are limited by client. The limit of pages is generous. The limit of node calls is not: all clients
+//! share the node, and a page without the node's data is still useful.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
@@ -15,30 +15,31 @@ use axum::response::Response;
 
 use crate::error::too_many_pages;
 
-/// Style, scripts and icons cost nothing, and a browser keeps them.
-const FREE: [&str; 2] = ["/assets/", "/favicon"];
+/// Not limited: browsers cache them.
+const UNLIMITED: [&str; 2] = ["/assets/", "/favicon"];
 
 const fn rate(per_minute: u32, burst: u32) -> BucketRate {
     match (NonZeroU32::new(per_minute), NonZeroU32::new(burst)) {
         (Some(per_minute), Some(burst)) => BucketRate { per_minute, burst },
-        _ => panic!("a rate is above 0"),
+        _ => panic!("rate and burst must be above 0"),
     }
 }
 
-/// Node calls for all pages together, and for those of one client.
+/// Node calls of all pages together.
 const NODE_CALLS: BucketRate = rate(6_000, 600);
-const NODE_CALLS_OF_CLIENT: BucketRate = rate(600, 120);
+/// Node calls of the pages of one client.
+const NODE_CALLS_PER_CLIENT: BucketRate = rate(600, 120);
 
 tokio::task_local! {
-    /// For whom a page is made. Set around every page; node calls are made deep below, and always on its task.
+    /// The client of the current page. Task-local, since node calls are made deep below the handler, on the same task.
     static CLIENT: Client;
 }
 
 pub(crate) struct PageBudget {
-    /// None: no bound.
+    /// None means unlimited.
     pages: Option<Buckets<Client>>,
     node_calls: Buckets<()>,
-    node_calls_of_client: Buckets<Client>,
+    node_calls_per_client: Buckets<Client>,
     proxies: TrustedProxies,
 }
 
@@ -47,15 +48,16 @@ impl PageBudget {
         Self {
             pages: pages_per_minute.map(|pages| Buckets::new(BucketRate::per_minute(pages))),
             node_calls: Buckets::new(NODE_CALLS),
-            node_calls_of_client: Buckets::new(NODE_CALLS_OF_CLIENT),
+            node_calls_per_client: Buckets::new(NODE_CALLS_PER_CLIENT),
             proxies,
         }
     }
 
-    /// Whether so many calls may be made to the node for the page at hand. Calls that may be made are counted.
+    /// Whether the current page may make this many node calls. Allowed calls are counted.
     pub(crate) fn allows_node_calls(&self, calls: u32) -> bool {
-        let own = CLIENT.try_with(|client| self.node_calls_of_client.take(*client, calls).is_ok()).unwrap_or(true);
-        own && self.node_calls.take((), calls).is_ok()
+        let client_allows =
+            CLIENT.try_with(|client| self.node_calls_per_client.take(*client, calls).is_ok()).unwrap_or(true);
+        client_allows && self.node_calls.take((), calls).is_ok()
     }
 
     fn client_of(&self, request: &Request) -> Client {
@@ -69,9 +71,9 @@ impl PageBudget {
     }
 }
 
-/// Counts a page for its client, or refuses it.
+/// Counts a page for its client, or rejects it.
 pub(crate) async fn count(State(budget): State<Arc<PageBudget>>, request: Request, next: Next) -> Response {
-    if FREE.iter().any(|start| request.uri().path().starts_with(start)) {
+    if UNLIMITED.iter().any(|prefix| request.uri().path().starts_with(prefix)) {
         return next.run(request).await;
     }
     let client = budget.client_of(&request);
@@ -91,7 +93,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_client_cannot_spend_the_node_calls_of_all() {
+    async fn one_client_cannot_use_up_the_node_calls_of_others() {
         let budget = PageBudget::new(None, TrustedProxies::default());
         let first = calls_allowed(&budget, [192, 0, 2, 1]).await;
         assert!((40..60).contains(&first), "{first}");
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_crowd_cannot_make_more_node_calls_than_there_are_for_pages() {
+    async fn many_clients_cannot_exceed_the_total_of_node_calls() {
         let budget = PageBudget::new(None, TrustedProxies::default());
         let mut calls = 0;
         for number in 0..=255 {

@@ -1,4 +1,4 @@
-//! Call data and logs of transactions: asked of the node, and remembered for those who look again.
+//! Input and logs of transactions: fetched from the node and cached.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,58 +11,60 @@ use tokio::time::timeout;
 
 use crate::budget::PageBudget;
 
-/// Transactions remembered at once.
-const REMEMBERED: usize = 500;
-/// One whose call data and logs are longer than this is not remembered.
-const LONGEST_REMEMBERED: usize = 64 * 1024;
-/// A person waits, and the rest of the page is ready.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// Questions to the node under way at once: pages are free for all, the node is not.
-const AT_ONCE: usize = 16;
+const CACHED_TRANSACTIONS: usize = 500;
+/// Transactions with more input and logs are not cached.
+const MAX_CACHED_BYTES: usize = 64 * 1024;
+/// Short, since a user waits and the rest of the page is ready.
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// Concurrent node calls of all pages: pages need no key, and the node is a shared resource.
+const MAX_CONCURRENT: usize = 16;
 
-/// What a question to the node counts for: most take one or two calls.
-const CALLS: u32 = 2;
+/// What an operation counts for in the budget: most make one or two node calls.
+const CALLS_PER_OPERATION: u32 = 2;
 
 pub(crate) struct Details {
     node: NodeClient,
     budget: Arc<PageBudget>,
-    remembered: Cache<[u8; 32], Arc<TransactionDetail>>,
-    admission: Semaphore,
+    cache: Cache<[u8; 32], Arc<TransactionDetail>>,
+    permits: Semaphore,
 }
 
 impl Details {
     pub(crate) fn new(node: NodeClient, budget: Arc<PageBudget>) -> Self {
-        Self { node, budget, remembered: Cache::new(REMEMBERED), admission: Semaphore::new(AT_ONCE) }
+        Self { node, budget, cache: Cache::new(CACHED_TRANSACTIONS), permits: Semaphore::new(MAX_CONCURRENT) }
     }
 
-    /// Waits for an answer of the node on behalf of a page: a few at once, not for long, and within the client's budget.
-    pub(crate) async fn ask_node<T>(&self, question: impl Future<Output = T>) -> Option<T> {
-        if !self.budget.allows_node_calls(CALLS) {
+    /// Runs an operation on the node for a page, with limited concurrency and time, and within the client's budget.
+    pub(crate) async fn call_node<T>(&self, operation: impl Future<Output = T>) -> Option<T> {
+        if !self.budget.allows_node_calls(CALLS_PER_OPERATION) {
             return None;
         }
-        let admitted = async {
-            let _admitted = self.admission.acquire().await.ok()?;
-            Some(question.await)
+        let permitted = async {
+            let _permit = self.permits.acquire().await.ok()?;
+            Some(operation.await)
         };
-        timeout(PATIENCE, admitted).await.ok().flatten()
+        timeout(TIMEOUT, permitted).await.ok().flatten()
     }
 
-    /// None where the node cannot tell now, or tells of another block than the index.
+    /// None if the node is unavailable, or if it has the transaction in another block than the index.
     pub(crate) async fn of(&self, tx: &Transaction) -> Option<Arc<TransactionDetail>> {
-        if let Some(known) = self.remembered.get(&tx.hash.0).filter(|known| known.block_hash == tx.block_hash) {
-            return Some(known);
+        if let Some(cached) = self.cache.get(&tx.hash.0).filter(|cached| cached.block_hash == tx.block_hash) {
+            return Some(cached);
         }
-        let asked = self.ask_node(self.node.find_transaction(tx.hash)).await?;
-        let detail = asked.inspect_err(|error| tracing::debug!(%error, "no details")).ok().flatten();
+        let fetched = self.call_node(self.node.find_transaction(tx.hash)).await?;
+        let detail = fetched
+            .inspect_err(|error| tracing::debug!(%error, "cannot fetch the transaction from the node"))
+            .ok()
+            .flatten();
         let detail = Arc::new(detail.filter(|detail| detail.block_hash == tx.block_hash)?);
-        if weight(&detail) <= LONGEST_REMEMBERED {
-            self.remembered.insert(tx.hash.0, Arc::clone(&detail));
+        if size(&detail) <= MAX_CACHED_BYTES {
+            self.cache.insert(tx.hash.0, Arc::clone(&detail));
         }
         Some(detail)
     }
 }
 
-fn weight(detail: &TransactionDetail) -> usize {
+fn size(detail: &TransactionDetail) -> usize {
     let logs: usize = detail.logs.iter().map(|log| log.data.len() + log.topics.len() * 32 + 64).sum();
     detail.input.len() + logs
 }

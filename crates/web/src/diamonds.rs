@@ -1,4 +1,4 @@
-//! Diamonds (EIP-2535): contracts whose functions are those of their facets. The node is asked, and its answer cached.
+//! Diamonds (EIP-2535): contracts that delegate functions to facets. Read from the node and cached.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,24 +13,24 @@ use store::StoreError;
 use crate::interfaces::KnownInterface;
 use crate::state::WebState;
 
-/// Contracts of which is cached whether they are diamonds.
-const CACHED: usize = 10_000;
-/// Memory for those that are, roughly.
+/// Contracts in the cache, whether they are diamonds or not.
+const CACHED_CONTRACTS: usize = 10_000;
+/// Estimated memory of cached diamonds.
 const CACHED_BYTES: u64 = 16 << 20;
-/// A diamond can get other facets.
-const GOOD_FOR: Duration = Duration::from_secs(30);
-/// Roughly what a function or an event takes in memory, in an interface and in the decoder made from it.
+/// Short, since a diamond may change its facets.
+const CACHED_FOR: Duration = Duration::from_secs(30);
+/// Estimated memory of a function or event in an interface and its decoder.
 const ENTRY_BYTES: usize = 2_048;
 
 pub(crate) struct Diamonds {
-    known: Cache<Address, (Instant, Option<Arc<KnownDiamond>>), ByBytes>,
+    cache: Cache<Address, (Instant, Option<Arc<KnownDiamond>>), ByBytes>,
 }
 
-/// A diamond, and what its calls and logs are read with.
+/// A diamond with the interface to decode its calls and logs.
 #[derive(Debug)]
 pub(crate) struct KnownDiamond {
     pub(crate) diamond: Diamond,
-    /// None where no facet is verified.
+    /// None if no facet is verified.
     pub(crate) interface: Option<KnownInterface>,
     bytes: u64,
 }
@@ -46,44 +46,46 @@ impl Weighter<Address, (Instant, Option<Arc<KnownDiamond>>)> for ByBytes {
 
 impl Diamonds {
     pub(crate) fn new() -> Self {
-        Self { known: Cache::with_weighter(CACHED, CACHED_BYTES, ByBytes) }
+        Self { cache: Cache::with_weighter(CACHED_CONTRACTS, CACHED_BYTES, ByBytes) }
     }
 }
 
 impl KnownDiamond {
     fn new(diamond: Diamond) -> Self {
-        let whole = diamond.interface();
-        let entries = whole.as_ref().map_or(0, |whole| whole.functions.len() + whole.events.len() + whole.errors.len());
+        let interface = diamond.interface();
+        let entries = interface
+            .as_ref()
+            .map_or(0, |interface| interface.functions.len() + interface.events.len() + interface.errors.len());
         let selectors: usize = diamond.facets.iter().map(|facet| facet.selectors.len()).sum();
         let bytes = (entries * ENTRY_BYTES + selectors * 4) as u64;
-        Self { interface: whole.map(|whole| KnownInterface::new(whole, bytes)), diamond, bytes }
+        Self { interface: interface.map(|interface| KnownInterface::new(interface, bytes)), diamond, bytes }
     }
 }
 
 impl WebState {
-    /// The diamond that an address is, or that the contracts behind it make of it.
+    /// The diamond at an address, if the contract or one of its implementations can route by selector.
     pub(crate) async fn diamond(
         &self,
         address: Address,
-        behind: &[Address],
+        implementations: &[Address],
     ) -> Result<Option<Arc<KnownDiamond>>, StoreError> {
-        let known = self.diamonds.known.get(&address);
-        if let Some((_, diamond)) = known.filter(|(asked_at, _)| asked_at.elapsed() < GOOD_FOR) {
+        let cached = self.diamonds.cache.get(&address);
+        if let Some((_, diamond)) = cached.filter(|(read_at, _)| read_at.elapsed() < CACHED_FOR) {
             return Ok(diamond);
         }
         let mut found = None;
-        if self.can_any_route(address, behind).await? {
-            // Boxed, as many questions to the node are made inside of it: the stack of a worker is not for all of them.
-            let asked = self.details.ask_node(Box::pin(self.calls.find_diamond(address, CallBlock::Latest))).await;
-            let Some(Ok(diamond)) = asked else { return Ok(None) };
+        if self.can_any_route(address, implementations).await? {
+            // Boxed to keep the future small: it contains many node calls.
+            let result = self.details.call_node(Box::pin(self.calls.find_diamond(address, CallBlock::Latest))).await;
+            let Some(Ok(diamond)) = result else { return Ok(None) };
             found = diamond.map(|diamond| Arc::new(KnownDiamond::new(diamond)));
         }
-        self.diamonds.known.insert(address, (Instant::now(), found.clone()));
+        self.diamonds.cache.insert(address, (Instant::now(), found.clone()));
         Ok(found)
     }
 
-    async fn can_any_route(&self, address: Address, behind: &[Address]) -> Result<bool, StoreError> {
-        for contract in std::iter::once(address).chain(behind.iter().copied()) {
+    async fn can_any_route(&self, address: Address, implementations: &[Address]) -> Result<bool, StoreError> {
+        for contract in std::iter::once(address).chain(implementations.iter().copied()) {
             let Some(code_hash) = self.chain.find_code_hash(contract).await? else { continue };
             if self.chain.find_code(code_hash).await?.is_some_and(|code| can_route(&code)) {
                 return Ok(true);

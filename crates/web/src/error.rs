@@ -8,7 +8,7 @@ use store::StoreError;
 
 use crate::assets::STYLE;
 
-/// Why a page cannot be shown. The reader is told what to do; the cause goes to the log.
+/// Why a page cannot be shown. The cause is logged, not shown.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
     #[error("the index cannot be read")]
@@ -18,22 +18,23 @@ pub(crate) enum PageError {
 }
 
 #[derive(Template)]
-#[template(path = "trouble.html")]
-struct Trouble {
+#[template(path = "internal_error.html")]
+struct InternalError {
     style: &'static str,
 }
 
 impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         let error: &dyn std::error::Error = &self;
-        tracing::error!(error, "page not shown");
-        trouble()
+        tracing::error!(error, "cannot show a page");
+        internal_error()
     }
 }
 
-/// A page that needs neither the store nor the node.
-pub(crate) fn trouble() -> Response {
-    let body = Trouble { style: &STYLE.path }.render().unwrap_or_else(|_| "The page cannot be shown now.".to_owned());
+/// The error page, which needs neither the store nor the node.
+pub(crate) fn internal_error() -> Response {
+    let body =
+        InternalError { style: &STYLE.path }.render().unwrap_or_else(|_| "The page cannot be shown now.".to_owned());
     (StatusCode::INTERNAL_SERVER_ERROR, Html(body)).into_response()
 }
 
@@ -44,10 +45,10 @@ struct TooManyPages {
     seconds: u64,
 }
 
-/// A client asked for more pages than it may; says when it may again.
+/// The response to a client above the limit of pages.
 pub(crate) fn too_many_pages(wait: Duration) -> Response {
     let seconds = wait.as_secs() + 1;
     let body = TooManyPages { style: &STYLE.path, seconds }.render();
-    let body = body.unwrap_or_else(|_| format!("Too many pages from your address: try again in {seconds} s."));
+    let body = body.unwrap_or_else(|_| format!("Too many requests from your address: try again in {seconds} s."));
     (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, seconds.to_string())], Html(body)).into_response()
 }

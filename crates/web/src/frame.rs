@@ -1,4 +1,4 @@
-//! What stands around every page.
+//! The layout around every page.
 
 use std::time::Instant;
 
@@ -11,10 +11,10 @@ use crate::error::PageError;
 use crate::state::WebState;
 use crate::view::grouped;
 
-/// Blocks that the node may be behind the index without a word about it.
-const LATE: u64 = 10;
+/// The footer warns if the node is further behind the index than this.
+const MAX_NODE_LAG: u64 = 10;
 
-/// Title, ways to other pages, and how the index is doing.
+/// Title, navigation and health of the index.
 pub(crate) struct Frame {
     pub(crate) title: String,
     pub(crate) chain: String,
@@ -27,7 +27,7 @@ pub(crate) struct Frame {
     pub(crate) forms: &'static Asset,
 }
 
-/// Which entry of the navigation a page belongs to.
+/// The entry of the navigation that a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Section {
     Home,
@@ -38,7 +38,7 @@ pub(crate) enum Section {
     Contracts,
     Keys,
     Webhooks,
-    Elsewhere,
+    None,
 }
 
 impl Section {
@@ -47,10 +47,10 @@ impl Section {
     }
 }
 
-/// How far the index is, in words.
+/// The health in the footer.
 pub(crate) struct Health {
-    pub(crate) well: bool,
-    pub(crate) words: String,
+    pub(crate) is_ok: bool,
+    pub(crate) text: String,
 }
 
 impl WebState {
@@ -72,23 +72,23 @@ impl WebState {
         let status = self.sync.borrow();
         let at =
             status.tip.map_or_else(|| "nothing indexed yet".to_owned(), |tip| format!("block {}", grouped(tip.number)));
-        let (well, words) = match &status.phase {
+        let (is_ok, text) = match &status.phase {
             SyncPhase::Halted { .. } => (false, format!("Halted at {at}: see /health")),
             SyncPhase::Waiting { reason } => (false, format!("Waiting at {at}: {reason}")),
-            _ if !status.node_reachable => (false, format!("The node does not answer; {at}")),
-            _ if status.node_lag() > LATE => (false, format!("The node is behind; {at}")),
+            _ if !status.node_reachable => (false, format!("The node does not respond; {at}")),
+            _ if status.node_lag() > MAX_NODE_LAG => (false, format!("The node lags behind the index; {at}")),
             _ if status.is_chain_quiet(Instant::now()) => (false, format!("No new block for a long time; {at}")),
             SyncPhase::Starting => (true, "Starting".to_owned()),
             SyncPhase::Backfilling => {
                 (true, format!("Catching up: {at} of {}", status.node_head.map(grouped).unwrap_or_default()))
             }
-            SyncPhase::Following => (true, format!("In step with the chain at {at}")),
+            SyncPhase::Following => (true, format!("Synced at {at}")),
         };
-        Health { well, words }
+        Health { is_ok, text }
     }
 }
 
-/// A page as an answer.
+/// Renders a page.
 pub(crate) fn page(template: &impl Template) -> Result<Response, PageError> {
     Ok(Html(template.render()?).into_response())
 }

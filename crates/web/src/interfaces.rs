@@ -1,4 +1,4 @@
-//! The interfaces that contracts are known to have: verified where they stand, of a twin, or of whom a proxy stands for.
+//! Interfaces (ABIs) of contracts: of the verified contract itself, of a twin with the same code, or of a proxy's implementation.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,17 +13,17 @@ use store::StoreError;
 
 use crate::state::WebState;
 
-/// Contracts of which it is remembered whose interface they have, if any.
-const REMEMBERED: usize = 10_000;
-/// Interfaces that are remembered, counted by the bytes of their JSON.
-const REMEMBERED_BYTES: u64 = 16 << 20;
-/// An address can get other code, and a proxy another contract behind it.
-const GOOD_FOR: Duration = Duration::from_secs(30);
+/// Contracts in the cache, verified or not.
+const CACHED_CONTRACTS: usize = 10_000;
+/// Size of the cached interfaces, measured as JSON.
+const CACHED_BYTES: u64 = 16 << 20;
+/// Short, since an address may get other code, and a proxy another implementation.
+const CACHED_FOR: Duration = Duration::from_secs(30);
 
 pub(crate) struct Interfaces {
-    /// By address: the verified sources of its code.
+    /// The verified source of the code at an address.
     sources: Cache<Address, KnownSource>,
-    /// By what was compiled.
+    /// By build.
     decoders: Cache<B256, Arc<SizedDecoder>, ByBytes>,
     implementations: Cache<Address, (Instant, Option<Address>)>,
 }
@@ -31,9 +31,9 @@ pub(crate) struct Interfaces {
 #[derive(Debug, Clone)]
 struct KnownSource {
     verified: Option<VerifiedSummary>,
-    looked_at: Instant,
-    /// How many contracts were verified by then: one more may be the one that was missing.
-    among: u64,
+    read_at: Instant,
+    /// The number of verifications at that time: a newer verification may be the missing one.
+    verifications: u64,
 }
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Weighter<B256, Arc<SizedDecoder>> for ByBytes {
     }
 }
 
-/// What a contract's calls and logs are read with.
+/// An interface to decode calls and logs with.
 #[derive(Debug, Clone)]
 pub(crate) struct KnownInterface(Arc<SizedDecoder>);
 
@@ -72,35 +72,36 @@ impl std::ops::Deref for KnownInterface {
 impl Interfaces {
     pub(crate) fn new() -> Self {
         Self {
-            sources: Cache::new(REMEMBERED),
-            decoders: Cache::with_weighter(REMEMBERED / 100, REMEMBERED_BYTES, ByBytes),
-            implementations: Cache::new(REMEMBERED),
+            sources: Cache::new(CACHED_CONTRACTS),
+            decoders: Cache::with_weighter(CACHED_CONTRACTS / 100, CACHED_BYTES, ByBytes),
+            implementations: Cache::new(CACHED_CONTRACTS),
         }
     }
 }
 
 impl WebState {
-    /// How many contracts were verified: what [`Self::own_interface`] has to know, asked once for a page.
+    /// The number of verifications. [`Self::own_interface`] needs it; read once per page.
     pub(crate) async fn verified_count(&self) -> Result<u64, StoreError> {
         self.verified.count_verifications().await
     }
 
-    /// The interface of the code at an address, verified there or of a twin. The node is not asked.
+    /// The interface of the code at an address, verified there or at a twin. Makes no node calls.
     pub(crate) async fn own_interface(
         &self,
         address: Address,
-        verified: u64,
+        verifications: u64,
     ) -> Result<Option<KnownInterface>, StoreError> {
-        if verified == 0 {
+        if verifications == 0 {
             return Ok(None);
         }
-        let known = self.interfaces.sources.get(&address);
-        let fresh = known.filter(|known| known.among == verified && known.looked_at.elapsed() < GOOD_FOR);
+        let cached = self.interfaces.sources.get(&address);
+        let fresh =
+            cached.filter(|cached| cached.verifications == verifications && cached.read_at.elapsed() < CACHED_FOR);
         let source = match fresh {
             Some(source) => source,
             None => {
                 let found = self.find_source(address).await?;
-                let source = KnownSource { verified: found, looked_at: Instant::now(), among: verified };
+                let source = KnownSource { verified: found, read_at: Instant::now(), verifications };
                 self.interfaces.sources.insert(address, source.clone());
                 source
             }
@@ -117,8 +118,8 @@ impl WebState {
     }
 
     async fn interface(&self, summary: &VerifiedSummary) -> Result<Option<KnownInterface>, StoreError> {
-        if let Some(known) = self.interfaces.decoders.get(&summary.build) {
-            return Ok(Some(KnownInterface(known)));
+        if let Some(decoder) = self.interfaces.decoders.get(&summary.build) {
+            return Ok(Some(KnownInterface(decoder)));
         }
         let found = self.verified.find_verified(summary.address, summary.code_hash).await?;
         let Some(code) = found.map(|found| found.code) else { return Ok(None) };
@@ -128,43 +129,42 @@ impl WebState {
         Ok(Some(KnownInterface(decoder)))
     }
 
-    /// The interfaces that calls to an address are read with: first those of whom it hands them on to, as a proxy or as
-    /// a diamond.
+    /// The interfaces to decode calls of an address with: those of facets and implementations before its own.
     pub(crate) async fn interfaces_of(&self, address: Address) -> Result<Vec<KnownInterface>, StoreError> {
-        let verified = self.verified_count().await?;
-        if verified == 0 {
+        let verifications = self.verified_count().await?;
+        if verifications == 0 {
             return Ok(Vec::new());
         }
         let mut interfaces = Vec::new();
-        let behind = self.behind(address).await?;
-        let diamond = self.diamond(address, &behind).await?;
+        let implementations = self.implementations(address).await?;
+        let diamond = self.diamond(address, &implementations).await?;
         interfaces.extend(diamond.and_then(|diamond| diamond.interface.clone()));
-        for target in &behind {
-            interfaces.extend(self.own_interface(*target, verified).await?);
+        for implementation in &implementations {
+            interfaces.extend(self.own_interface(*implementation, verifications).await?);
         }
-        interfaces.extend(self.own_interface(address, verified).await?);
+        interfaces.extend(self.own_interface(address, verifications).await?);
         Ok(interfaces)
     }
 
-    /// Who stands behind a proxy, one behind the other, the nearest first.
-    pub(crate) async fn behind(&self, address: Address) -> Result<Vec<Address>, StoreError> {
-        let mut behind = Vec::new();
-        while behind.len() < MAX_HOPS {
-            let Some(target) = self.implementation(*behind.last().unwrap_or(&address)).await? else { break };
-            behind.push(target);
+    /// The implementation of a proxy, the implementation of that one if it is a proxy too, and so on.
+    pub(crate) async fn implementations(&self, address: Address) -> Result<Vec<Address>, StoreError> {
+        let mut chain = Vec::new();
+        while chain.len() < MAX_HOPS {
+            let Some(target) = self.implementation(*chain.last().unwrap_or(&address)).await? else { break };
+            chain.push(target);
         }
-        Ok(behind)
+        Ok(chain)
     }
 
-    /// Whom a proxy stands for. That is the node's to tell, and worth waiting for only a moment.
+    /// The implementation of a proxy, read from the node. None if the node does not respond in time.
     pub(crate) async fn implementation(&self, address: Address) -> Result<Option<Address>, StoreError> {
-        let known = self.interfaces.implementations.get(&address);
-        if let Some((_, implementation)) = known.filter(|(asked_at, _)| asked_at.elapsed() < GOOD_FOR) {
+        let cached = self.interfaces.implementations.get(&address);
+        if let Some((_, implementation)) = cached.filter(|(read_at, _)| read_at.elapsed() < CACHED_FOR) {
             return Ok(implementation);
         }
         let Some(code_hash) = self.chain.find_code_hash(address).await? else { return Ok(None) };
         let code = self.chain.find_code(code_hash).await?.unwrap_or_default();
-        let Some(Ok(proxy)) = self.details.ask_node(self.calls.find_proxy(address, &code)).await else {
+        let Some(Ok(proxy)) = self.details.call_node(self.calls.find_proxy(address, &code)).await else {
             return Ok(None);
         };
         let implementation = proxy.map(|proxy| proxy.implementation);

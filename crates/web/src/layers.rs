@@ -1,4 +1,4 @@
-//! What every page passes through.
+//! Middleware that every page passes through.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 
 use crate::budget::{self, PageBudget};
-use crate::error::trouble;
+use crate::error::internal_error;
 
-/// No page takes a fraction of this; one that does is stuck.
+/// Pages take a fraction of this; one that takes longer is stuck.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Nothing but what comes from here, and no script in the page itself.
+/// Only resources of this origin, and no inline scripts.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
     form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-const SAFETY: [(HeaderName, HeaderValue); 4] = [
+const SECURITY_HEADERS: [(HeaderName, HeaderValue); 4] = [
     (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
     (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
@@ -36,32 +36,32 @@ const SAFETY: [(HeaderName, HeaderValue); 4] = [
 
 pub(crate) fn wrap(router: Router, budget: Arc<PageBudget>) -> Router {
     router
-        .layer(from_fn(answer_in_time))
+        .layer(from_fn(limit_time))
         .layer(from_fn_with_state(budget, budget::count))
-        .layer(CatchPanicLayer::custom(answer_panic))
+        .layer(CatchPanicLayer::custom(respond_to_panic))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
-        .layer(from_fn(make_safe))
+        .layer(from_fn(add_security_headers))
 }
 
-async fn answer_in_time(request: Request, next: Next) -> Response {
-    timeout(DEADLINE, next.run(request)).await.unwrap_or_else(|_| trouble())
+async fn limit_time(request: Request, next: Next) -> Response {
+    timeout(DEADLINE, next.run(request)).await.unwrap_or_else(|_| internal_error())
 }
 
-async fn make_safe(request: Request, next: Next) -> Response {
+async fn add_security_headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
-    for (name, value) in SAFETY {
+    for (name, value) in SECURITY_HEADERS {
         headers.insert(name, value);
     }
-    // A page is of this moment; assets say otherwise themselves.
+    // Assets set their own value.
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
     response
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the layer hands the panic over")]
-fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
-    let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
-    let words = words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-    tracing::error!(panic = words, "a page panicked");
-    trouble()
+#[expect(clippy::needless_pass_by_value, reason = "required by the layer")]
+fn respond_to_panic(panic: Box<dyn Any + Send>) -> Response {
+    let message = panic.downcast_ref::<&str>().map(|message| (*message).to_owned());
+    let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+    tracing::error!(panic = message, "a page handler panicked");
+    internal_error()
 }

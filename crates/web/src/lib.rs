@@ -1,7 +1,7 @@
 //! The pages of the explorer, rendered on the server from the same store as the API.
 //!
-//! `pages` mirrors the address line: `/block/7` is `pages/block.rs` with `templates/block.html`. A handler asks the store,
-//! makes the rows of its page from `view`, and renders. Every page reads without a script; scripts only add.
+//! `pages` mirrors the URLs: `/block/7` is `pages/block.rs` with `templates/block.html`. A handler queries the store, converts the
+//! result into types of `view`, and renders the template. All pages work without scripts, except forms.
 
 mod assets;
 mod budget;
@@ -24,10 +24,10 @@ use axum::Router;
 pub use names::Names;
 pub use state::WebParts;
 
-/// Every page, ready to serve.
+/// All pages, wrapped in their layers.
 pub fn router(parts: WebParts) -> Router {
     let state = Arc::new(state::WebState::new(parts));
     let budget = Arc::clone(&state.budget);
-    let router = pages::router().merge(assets::router()).fallback(pages::no_such_page);
+    let router = pages::router().merge(assets::router()).fallback(pages::show_not_found);
     layers::wrap(router.with_state(state), budget)
 }

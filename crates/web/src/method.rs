@@ -1,5 +1,5 @@
-//! What transactions do, in a word: the name that a verified contract gives the function, else that of a function which
-//! many contracts have, else its four bytes.
+//! The method of a transaction in one word: the function's name in the verified contract, or else a well-known function name,
+//! or else the selector.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use store::StoreError;
 
 use crate::interfaces::KnownInterface;
 use crate::state::WebState;
-use crate::view::tame;
+use crate::view::sanitize_name;
 
 const KNOWN: [([u8; 4], &str); 24] = [
     ([0xa9, 0x05, 0x9c, 0xbb], "transfer"),
@@ -37,23 +37,23 @@ const KNOWN: [([u8; 4], &str); 24] = [
     ([0xe8, 0xe3, 0x37, 0x00], "addLiquidity"),
 ];
 
-/// The interfaces of those who are called on a page.
+/// The interfaces of the contracts that the transactions of a page call.
 #[derive(Debug, Default)]
 pub(crate) struct Methods {
     by_contract: HashMap<Address, KnownInterface>,
 }
 
 impl WebState {
-    /// Looks up whom these transactions call: once each, and without the node.
+    /// Looks up the contracts that these transactions call, each once, without node calls.
     pub(crate) async fn methods_of(&self, transactions: &[Transaction]) -> Result<Methods, StoreError> {
         let mut methods = Methods::default();
-        let verified = self.verified_count().await?;
+        let verifications = self.verified_count().await?;
         let mut called: Vec<Address> =
             transactions.iter().filter(|tx| tx.method.is_some()).filter_map(|tx| tx.to).collect();
         called.sort_unstable();
         called.dedup();
         for contract in called {
-            if let Some(interface) = self.own_interface(contract, verified).await? {
+            if let Some(interface) = self.own_interface(contract, verifications).await? {
                 methods.by_contract.insert(contract, interface);
             }
         }
@@ -62,15 +62,15 @@ impl WebState {
 }
 
 impl Methods {
-    /// What a transaction does, in a word.
+    /// The method of a transaction.
     pub(crate) fn name(&self, tx: &Transaction) -> String {
         let (Some(to), Some(selector)) = (tx.to, tx.method) else { return name(tx) };
         let named = self.by_contract.get(&to).and_then(|interface| interface.function_name(selector));
-        named.map_or_else(|| name(tx), tame)
+        named.map_or_else(|| name(tx), sanitize_name)
     }
 }
 
-/// What a transaction does, as far as can be told without knowing the contract.
+/// The method of a transaction, without the contract's interface.
 pub(crate) fn name(tx: &Transaction) -> String {
     match tx.method {
         _ if tx.to.is_none() => "create".to_owned(),

@@ -1,19 +1,18 @@
-//! What things are called on the pages.
+//! Names shown on the pages.
 
 use std::sync::Arc;
 
-use api::{Dexes, Labels, TokenPrefix};
-use domain::{Address, Exchange, TokenKind, Trade, U256};
+use domain::{Address, Exchange, TokenKind, TokenPrefix, Trade, U256};
+use enrichment::{Dexes, Labels};
 
 use crate::view::{AddressLink, Amount};
 
-/// The operator's names, for addresses, exchanges, tokens and the chain itself.
+/// Names of addresses, exchanges, token standards, the chain and its coin.
 #[derive(Debug, Clone)]
 pub struct Names {
     pub labels: Arc<Labels>,
     pub dexes: Arc<Dexes>,
     pub token_prefix: TokenPrefix,
-    /// The chain's name, for titles.
     pub chain: String,
     /// The symbol of the native coin.
     pub coin: String,

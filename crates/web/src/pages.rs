@@ -1,4 +1,4 @@
-//! The tree of the address line: one file for each page.
+//! The pages, one file each.
 
 mod address;
 mod block;
@@ -49,28 +49,30 @@ pub(crate) fn router() -> Router<App> {
         .route("/webhooks", get(developers::show_webhooks))
         .route("/search", get(search::show))
         .route("/search/suggest", get(search::suggest))
-        // Where other explorers keep them, and where the API does.
+        // URLs of other explorers, and of the API without its prefix.
         .route("/txs", get(async || Redirect::permanent("/transactions")))
         .route(
             "/blocks/{id}",
-            get(async |Path(id): Path<String>| Redirect::permanent(&format!("/block/{}", plain(&id)))),
+            get(async |Path(id): Path<String>| Redirect::permanent(&format!("/block/{}", alphanumeric(&id)))),
         )
         .route(
             "/transactions/{hash}",
-            get(async |Path(hash): Path<String>| Redirect::permanent(&format!("/tx/{}", plain(&hash)))),
+            get(async |Path(hash): Path<String>| Redirect::permanent(&format!("/tx/{}", alphanumeric(&hash)))),
         )
         .route(
             "/addresses/{address}",
-            get(async |Path(address): Path<String>| Redirect::permanent(&format!("/address/{}", plain(&address)))),
+            get(async |Path(address): Path<String>| {
+                Redirect::permanent(&format!("/address/{}", alphanumeric(&address)))
+            }),
         )
         .route(
             "/tokens/{address}",
-            get(async |Path(address): Path<String>| Redirect::permanent(&format!("/token/{}", plain(&address)))),
+            get(async |Path(address): Path<String>| Redirect::permanent(&format!("/token/{}", alphanumeric(&address)))),
         )
 }
 
-/// Only what can be a number, a hash or an address goes into a location.
-fn plain(text: &str) -> String {
+/// Keeps only characters of numbers, hashes and addresses, which are safe in a `Location` header.
+fn alphanumeric(text: &str) -> String {
     text.chars().filter(char::is_ascii_alphanumeric).take(66).collect()
 }
 
@@ -83,14 +85,14 @@ struct NotFound {
 }
 
 impl WebState {
-    /// Says what is not there, and what to try instead.
+    /// A 404 page with advice.
     fn not_found(&self, what: &str, advice: impl Into<String>) -> Result<Response, PageError> {
-        let frame = self.frame(what, Section::Elsewhere);
-        let shown = page(&NotFound { frame, what: what.to_owned(), advice: advice.into() })?;
-        Ok((StatusCode::NOT_FOUND, shown).into_response())
+        let frame = self.frame(what, Section::None);
+        let body = page(&NotFound { frame, what: what.to_owned(), advice: advice.into() })?;
+        Ok((StatusCode::NOT_FOUND, body).into_response())
     }
 }
 
-pub(crate) async fn no_such_page(State(app): State<App>) -> Result<Response, PageError> {
-    app.not_found("No such page", "The address line names no page of this explorer.")
+pub(crate) async fn show_not_found(State(app): State<App>) -> Result<Response, PageError> {
+    app.not_found("No such page", "There is no page at this URL.")
 }

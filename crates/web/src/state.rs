@@ -1,10 +1,11 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use api::{Accounts, TrustedProxies};
+use api::TrustedProxies;
 use contracts::KnownContracts;
 use contracts::calls::ContractCalls;
 use domain::SyncStatus;
+use enrichment::Accounts;
 use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
 use tokio::sync::watch;
@@ -15,7 +16,7 @@ use crate::diamonds::Diamonds;
 use crate::interfaces::Interfaces;
 use crate::names::Names;
 
-/// What the pages are made from.
+/// The dependencies of the pages.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
 pub struct WebParts {
     pub chain: Arc<dyn ChainReader>,
@@ -24,12 +25,12 @@ pub struct WebParts {
     pub verified: Arc<dyn VerifiedContracts>,
     pub sync: watch::Receiver<SyncStatus>,
     pub names: Names,
-    /// Pages that one client may have in a minute; None: no bound.
+    /// Pages per minute and client; None means unlimited.
     pub pages_per_minute: Option<NonZeroU32>,
     pub proxies: TrustedProxies,
 }
 
-/// What the pages work with.
+/// The state that handlers share.
 pub(crate) struct WebState {
     pub(crate) chain: Arc<dyn ChainReader>,
     pub(crate) accounts: Arc<Accounts>,

@@ -1,5 +1,4 @@
-//! What pages are put together from. Each part is a type with its markup, so that an address or an amount looks the same
-//! wherever it stands.
+//! Components of pages. Each is a type with its markup, so that an address or an amount looks the same on all pages.
 
 mod amount;
 mod chart;
@@ -18,5 +17,5 @@ pub(crate) use links::{AddressLink, BlockLink, TokenLink, TransactionLink, short
 pub(crate) use pager::{Pager, Paging};
 pub(crate) use rows::{BlockRow, TradeRow, TransactionRow, TransferRow, fee};
 pub(crate) use source::lines as source_lines;
-pub(crate) use text::{encoded, tame, visible};
+pub(crate) use text::{sanitize_name, sanitize_text, url_encode};
 pub(crate) use time::Moment;

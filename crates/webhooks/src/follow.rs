@@ -10,14 +10,14 @@ use std::{
 };
 
 use domain::{
-    Block, BlockId, BlockNumber, BlockRange, BlockRef, Order, PageRequest, SyncStatus, Transaction, TransactionFilter,
-    Transfer, TransferFilter, WebhookId,
+    Block, BlockId, BlockNumber, BlockRange, BlockRef, Order, PageRequest, SyncStatus, TokenPrefix, Transaction,
+    TransactionFilter, Transfer, TransferFilter, WebhookId,
 };
 use store::{ChainReader, EnqueueError, MatchedBlock, Matches, NewEvent, Part, StoreError, WebhookRecords};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Wake, clock, matching::Watch, payload::TokenNames};
+use crate::{Wake, clock, matching::Watch};
 
 /// Blocks of one step at most, and about as many transactions.
 const BLOCKS_AT_ONCE: u32 = 64;
@@ -36,7 +36,7 @@ pub struct Matcher {
     records: Arc<dyn WebhookRecords>,
     sync: watch::Receiver<SyncStatus>,
     wake: Wake,
-    names: TokenNames,
+    token_prefix: TokenPrefix,
     /// Who watches what, as far as is known. The store refuses what was found by an older list.
     watch: Option<Watch>,
 }
@@ -72,9 +72,9 @@ impl Matcher {
         records: Arc<dyn WebhookRecords>,
         sync: watch::Receiver<SyncStatus>,
         wake: Wake,
-        names: TokenNames,
+        token_prefix: TokenPrefix,
     ) -> Self {
-        Self { chain, records, sync, wake, names, watch: None }
+        Self { chain, records, sync, wake, token_prefix, watch: None }
     }
 
     /// Keeps the cursor at the tip until told to stop. Between two steps nothing is half done.

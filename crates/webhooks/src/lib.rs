@@ -25,7 +25,6 @@ pub use dispatch::{Dispatcher, MOST_SET_ASIDE};
 pub use egress::{Egress, EgressConfig, EgressError, Insecure, UrlFault};
 pub use follow::Matcher;
 pub use housekeeping::keep_house;
-pub use payload::TokenNames;
 pub use registry::{ListedWebhook, Registered, Registration, Registry, RegistryError};
 pub use secrets::{EncryptionKey, EncryptionKeyError, Secret, Vault, VaultError};
 pub use wake::Wake;

@@ -1,14 +1,11 @@
 //! What receivers are told, as bytes. They are made once and kept: every attempt sends the same.
 
 use domain::{
-    BlockNumber, BlockRef, Bytes, Delivery, EventKind, TokenKind, Transaction, Transfer, UnixMillis, UtcTime, WebhookId,
+    BlockNumber, BlockRef, Bytes, Delivery, EventKind, TokenPrefix, Transaction, Transfer, UnixMillis, UtcTime,
+    WebhookId,
 };
 use serde::Serialize;
 use serde_json::Value;
-
-/// What token types are called on this chain.
-#[derive(Debug, Clone, Copy)]
-pub struct TokenNames(pub fn(TokenKind) -> &'static str);
 
 #[derive(Serialize)]
 struct Message<T> {
@@ -67,7 +64,7 @@ pub(crate) fn tx(transaction: &Transaction, inclusion: Option<u32>) -> Bytes {
 pub(crate) fn token_transfer(
     transfer: &Transfer,
     block: &BlockRef,
-    names: TokenNames,
+    prefix: TokenPrefix,
     inclusion: Option<u32>,
 ) -> Bytes {
     let event = &transfer.event;
@@ -84,7 +81,7 @@ pub(crate) fn token_transfer(
         token_name: &transfer.token_name,
         token_symbol: &transfer.token_symbol,
         token_decimals: transfer.token_decimals,
-        token_type: (names.0)(event.kind),
+        token_type: prefix.name(event.kind),
         token_id: event.token_id.map(|id| id.to_string()),
         log_index: event.log_index,
         batch_index: event.batch_index,
@@ -114,7 +111,7 @@ fn write(kind: EventKind, timestamp: String, inclusion: Option<u32>, data: impl 
 
 #[cfg(test)]
 mod tests {
-    use domain::{Address, B256, DeliveryId, DeliveryStatus, TransferEvent, U256};
+    use domain::{Address, B256, DeliveryId, DeliveryStatus, TokenKind, TransferEvent, U256};
     use serde_json::json;
 
     use super::*;
@@ -178,17 +175,14 @@ mod tests {
             token_decimals: 18,
         };
         let block = BlockRef { number: 77, hash: B256::repeat_byte(2) };
-        let told = json_of(&token_transfer(&transfer, &block, TokenNames(|_| "BEP1155"), None));
+        let told = json_of(&token_transfer(&transfer, &block, TokenPrefix::Bep, None));
         assert_eq!(told["event"], "token_transfer");
         let data = &told["data"];
         assert_eq!((&data["tokenName"], &data["tokenType"]), (&json!("A \"token\""), &json!("BEP1155")));
         assert_eq!((&data["tokenId"], &data["value"]), (&json!("9"), &json!("3")));
         assert_eq!((&data["logIndex"], &data["tokenDecimals"]), (&json!(5), &json!(18)));
         let plain = Transfer { event: TransferEvent { token_id: None, ..transfer.event }, ..transfer };
-        assert_eq!(
-            json_of(&token_transfer(&plain, &block, TokenNames(|_| "BEP20"), None))["data"]["tokenId"],
-            Value::Null
-        );
+        assert_eq!(json_of(&token_transfer(&plain, &block, TokenPrefix::Bep, None))["data"]["tokenId"], Value::Null);
     }
 
     #[test]

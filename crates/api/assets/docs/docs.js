@@ -1,5 +1,4 @@
-// Reads the description of the API and makes a page of it on which every request can be tried. Everything that comes
-// from elsewhere is put in as text, never as markup.
+// Renders the OpenAPI document as a page on which every request can be tried. All data is inserted as text, never as markup.
 "use strict";
 
 const METHODS = ["get", "post", "patch", "delete"];
@@ -11,7 +10,7 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-// Only what the descriptions use: paragraphs, tables, and code between backquotes.
+// The subset of Markdown that descriptions use: paragraphs, tables, and code in backquotes.
 function prose(text) {
   return (text ?? "").split(/\n\n+/).map((part) => (part.startsWith("|") ? proseTable(part) : make("p", {}, ...inline(part))));
 }
@@ -46,7 +45,7 @@ class Reference {
     );
   }
 
-  // A value such as the schema allows, put together from its examples.
+  // An example value of a schema, built from the examples of its parts.
   example(schema, depth = 0) {
     const { type, properties, items, ...rest } = this.resolve(schema);
     if (rest.example !== undefined) return rest.example;
@@ -72,11 +71,11 @@ function parameterField(parameter, id) {
   input.dataset.in = parameter.in;
   if (parameter.in === "path") input.value = example ?? schema.example ?? "";
   input.placeholder = String(example ?? schema.default ?? schema.example ?? "");
-  const label = make("label", { htmlFor: id, className: parameter.required ? "needed" : "" }, make("code", {}, parameter.name));
+  const label = make("label", { htmlFor: id, className: parameter.required ? "required" : "" }, make("code", {}, parameter.name));
   return make("div", { className: "field" }, label, input, make("small", {}, `${parameter.in}: ${parameter.description ?? ""}`));
 }
 
-// What a body may hold: a row for each field, and for a body of several kinds a table for each.
+// The fields of a body: a row per field, and a table per alternative.
 function bodyFields(reference, schema) {
   const { oneOf, discriminator, ...body } = reference.resolve(schema);
   if (!oneOf) return [make("table", {}, ...fieldRows(reference, body, ""))];
@@ -87,20 +86,20 @@ function bodyFields(reference, schema) {
   });
 }
 
-function fieldRows(reference, schema, place) {
+function fieldRows(reference, schema, path) {
   const { properties = {}, required = [] } = schema;
   return Object.entries(properties).flatMap(([name, inner]) => {
     const field = reference.resolve(inner);
-    const head = make("th", { className: required.includes(name) ? "needed" : "" }, make("code", {}, place + name));
+    const head = make("th", { className: required.includes(name) ? "required" : "" }, make("code", {}, path + name));
     const row = make("tr", {}, head, make("td", {}, kindOf(field)), make("td", {}, ...inline(field.description)));
-    return [row, ...fieldRows(reference, field, `${place}${name}.`)];
+    return [row, ...fieldRows(reference, field, `${path}${name}.`)];
   });
 }
 
 function kindOf({ type, enum: values, default: usual }) {
   const kinds = values ?? [type].flat();
   const kind = kinds.filter((kind) => kind && kind !== "null").join(" or ");
-  return usual === undefined ? kind : `${kind}, ${usual} if left out`;
+  return usual === undefined ? kind : `${kind}, ${usual} by default`;
 }
 
 function bodyEditor(reference, { schema, examples = {} }, name, changed) {
@@ -161,7 +160,7 @@ async function send(request, output) {
     try {
       shown = JSON.stringify(JSON.parse(text), null, 2);
     } catch {
-      // Not JSON: shown as it came.
+      // Not JSON: shown as it is.
     }
     const status = make("span", { className: `status ${response.ok ? "ok" : "bad"}` }, String(response.status));
     const note = [took, left === null ? null : `${left} requests left`].filter(Boolean).join(", ");
@@ -172,7 +171,7 @@ async function send(request, output) {
       make("details", {}, make("summary", {}, "Headers"), make("pre", {}, headers)),
     );
   } catch (error) {
-    output.replaceChildren(make("p", { className: "bad" }, `No answer: ${error.message}`));
+    output.replaceChildren(make("p", { className: "bad" }, `No response: ${error.message}`));
   }
 }
 
@@ -199,7 +198,7 @@ function tryOut(reference, operation, name) {
   return form;
 }
 
-function answers(reference, operation) {
+function responses(reference, operation) {
   return Object.entries(operation.responses).map(([status, response]) => {
     const [kind, content] = Object.entries(response.content ?? {})[0] ?? [];
     const examples = content?.examples
@@ -234,11 +233,11 @@ function article(reference, operation) {
     "div",
     { className: "body" },
     ...prose(operation.description),
-    needsKey ? make("p", {}, "Needs an API key of the owner.") : null,
+    needsKey ? make("p", {}, "Requires an API key of the owner.") : null,
     make("h4", {}, "Request"),
     tryOut(reference, operation, name),
-    make("h4", {}, "Answers"),
-    ...answers(reference, operation),
+    make("h4", {}, "Responses"),
+    ...responses(reference, operation),
   );
   return make("article", { id: name }, head, body);
 }
@@ -264,8 +263,8 @@ function show(description) {
   if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
 }
 
-function filter(words) {
-  const wanted = words.trim().toLowerCase();
+function filter(text) {
+  const wanted = text.trim().toLowerCase();
   for (const link of $("menu").querySelectorAll("a")) link.hidden = !link.textContent.toLowerCase().includes(wanted);
   for (const entry of document.querySelectorAll("article")) {
     entry.hidden = !entry.querySelector("h3").textContent.toLowerCase().includes(wanted);
@@ -280,7 +279,7 @@ async function start() {
     const response = await fetch("/api/v1/openapi.json");
     show(await response.json());
   } catch (error) {
-    $("loading").textContent = `The description of the API cannot be read: ${error.message}`;
+    $("loading").textContent = `Cannot load the OpenAPI document: ${error.message}`;
   }
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// Asks a contract wallet whether a signature is its own (ERC-1271), and first brings a wallet to life that is not
-/// deployed yet (ERC-6492).
+/// Checks a signature with a contract wallet (ERC-1271), and first deploys a wallet that is not deployed yet (ERC-6492).
 ///
-/// Never deployed itself: this is the creation code of an eth_call, and what the constructor returns is the verdict.
+/// Never deployed itself: this is the creation code of an eth_call, and the constructor returns the result.
 contract SignatureCheck {
     uint256 private constant NO_CONTRACT = 0;
     uint256 private constant VALID = 1;
@@ -30,7 +29,7 @@ contract SignatureCheck {
         if (verdict == VALID) {
             return VALID;
         }
-        // Deploys the wallet, or, where it stands already, readies it to accept the signature.
+        // Deploys the wallet or, if it is deployed already, prepares it to accept the signature.
         (bool prepared,) = factory.call(preparation);
         return prepared ? ask(wallet, digest, inner) : verdict;
     }
@@ -43,7 +42,7 @@ contract SignatureCheck {
         bool answered;
         uint256 length;
         bytes32 answer;
-        // Only one word is copied, however much the wallet returns.
+        // Copies only one word, however much the wallet returns.
         assembly {
             answered := staticcall(gas(), wallet, add(question, 32), mload(question), 0, 32)
             length := returndatasize()
@@ -61,7 +60,7 @@ contract SignatureCheck {
         }
     }
 
-    /// What stands before the mark: the factory, what to call it with, and the wallet's own signature.
+    /// The data before the ERC-6492 suffix: the factory, its call data, and the wallet's signature.
     function unwrap(bytes memory signature) private pure returns (address, bytes memory, bytes memory) {
         assembly {
             mstore(signature, sub(mload(signature), 32))

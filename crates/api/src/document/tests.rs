@@ -24,12 +24,12 @@ fn the_document_is_the_committed_one() {
 }
 
 #[test]
-fn it_is_openapi_3_1() {
+fn the_version_is_openapi_3_1() {
     assert_eq!(written()["openapi"], "3.1.0");
 }
 
 #[test]
-fn every_route_that_is_served_is_described() {
+fn the_document_has_all_routes() {
     let described: BTreeSet<String> = document().paths.paths.into_keys().collect();
     let served = [
         "/api/v1/addresses/{address}",
@@ -70,9 +70,9 @@ fn every_route_that_is_served_is_described() {
     assert_eq!(described, served.into_iter().map(str::to_owned).collect());
 }
 
-/// Axum does not list its routes except in its debug text, so that is where a route added past the document shows.
+/// Axum lists its routes only in its debug text.
 #[test]
-fn no_route_is_served_without_being_described() {
+fn no_route_is_missing_in_the_document() {
     let (router, document) = routes::router().split_for_parts();
     let shown = format!("{router:?}");
     let served = shown.matches("MethodRouter {").count();
@@ -94,7 +94,7 @@ fn every_problem_code_is_listed() {
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_has_a_target() {
     fn references(value: &Value, found: &mut BTreeSet<String>) {
         match value {
             Value::Object(fields) => {
@@ -115,11 +115,11 @@ fn every_reference_leads_somewhere() {
 }
 
 #[test]
-fn every_operation_tells_its_failures_with_an_example() {
+fn every_operation_has_examples_of_its_failures() {
     let document = written();
     for (path, item) in document["paths"].as_object().unwrap() {
-        let asks_the_store = !path.starts_with("/health") && path != "/api/v1/openapi.json";
-        let statuses = if asks_the_store { &[401, 414, 429, 500, 503][..] } else { &[414, 500][..] };
+        let uses_the_store = !path.starts_with("/health") && path != "/api/v1/openapi.json";
+        let statuses = if uses_the_store { &[401, 414, 429, 500, 503][..] } else { &[414, 500][..] };
         for status in statuses {
             for (method, operation) in item.as_object().unwrap() {
                 let example = operation["responses"][status.to_string()]
@@ -133,7 +133,7 @@ fn every_operation_tells_its_failures_with_an_example() {
 }
 
 #[test]
-fn what_is_always_present_is_required_even_where_it_may_be_null() {
+fn fields_that_are_always_present_are_required_even_if_nullable() {
     let document = written();
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
         let Some(properties) = schema["properties"].as_object() else { continue };
@@ -165,7 +165,7 @@ fn what_is_always_present_is_required_even_where_it_may_be_null() {
 }
 
 #[test]
-fn every_problem_in_an_example_is_under_its_own_status() {
+fn every_example_of_a_problem_has_the_status_of_its_response() {
     let document = written();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (status, response) in
@@ -180,21 +180,21 @@ fn every_problem_in_an_example_is_under_its_own_status() {
 }
 
 #[test]
-fn every_answer_of_the_api_tells_of_the_limit_headers() {
+fn every_response_of_the_api_documents_the_rate_limit_headers() {
     let document = written();
     for (path, item) in document["paths"].as_object().unwrap() {
         for operation in item.as_object().unwrap().values() {
             for (status, response) in operation["responses"].as_object().unwrap() {
-                let told = response["headers"].get("X-RateLimit-Remaining").is_some();
-                assert_eq!(told, path.starts_with("/api/"), "{path} {status}");
+                let is_documented = response["headers"].get("X-RateLimit-Remaining").is_some();
+                assert_eq!(is_documented, path.starts_with("/api/"), "{path} {status}");
             }
         }
     }
 }
 
 #[test]
-fn a_key_is_needed_where_owners_are_guarded_and_nowhere_else() {
-    for (access, needing) in [
+fn a_key_is_required_only_by_operations_on_an_owners_resources() {
+    for (access, expected) in [
         (
             OwnerAccess::Guarded,
             &[
@@ -224,6 +224,6 @@ fn a_key_is_needed_where_owners_are_guarded_and_nowhere_else() {
                 }
             }
         }
-        assert_eq!(found, needing.iter().map(|operation| (*operation).to_owned()).collect());
+        assert_eq!(found, expected.iter().map(|operation| (*operation).to_owned()).collect());
     }
 }

@@ -6,17 +6,16 @@ use domain::Address;
 use super::KnownKey;
 use crate::error::ApiError;
 
-/// Who may see and change what belongs to an owner.
+/// Who may read and change the keys and webhooks of an owner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OwnerAccess {
-    /// Who calls with a key of that owner.
+    /// Callers with a key of that owner.
     #[default]
     Guarded,
-    /// Everybody: for demonstrations and private networks.
+    /// Everyone: for demos and private networks.
     Open,
 }
 
-/// Who is calling.
 #[derive(Clone)]
 pub(crate) enum Caller {
     Anonymous,
@@ -31,7 +30,7 @@ impl Caller {
         }
     }
 
-    /// Refuses a caller that has no business with what belongs to this owner.
+    /// Rejects callers that may not access this owner's resources.
     pub(crate) fn must_be(&self, owner: Address, access: OwnerAccess) -> Result<(), ApiError> {
         match (access, self.owner()) {
             (OwnerAccess::Open, _) => Ok(()),
@@ -41,7 +40,7 @@ impl Caller {
         }
     }
 
-    /// The owner of the key that was sent.
+    /// The owner of the caller's key.
     pub(crate) fn must_have_key(&self) -> Result<Address, ApiError> {
         self.owner().ok_or(ApiError::KeyRequired)
     }

@@ -1,4 +1,4 @@
-//! Signatures that only a contract can vouch for: ERC-1271, and ERC-6492 where the contract is not deployed yet.
+//! Signatures that only a contract can check: ERC-1271, and ERC-6492 for contracts that are not deployed yet.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -6,9 +6,9 @@ use alloy_primitives::hex;
 use domain::{Address, B256};
 use node::{CallOutcome, CallRequest, NodeClient, NodeError};
 
-/// Enough to deploy a wallet and to check an unusual curve without help of the chain.
+/// Enough to deploy a wallet and to check a signature on a curve without a precompile.
 const GAS: u64 = 10_000_000;
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Compiled from `contracts/src/SignatureCheck.sol` by `contracts/build`.
 static SIGNATURE_CHECK: LazyLock<Vec<u8>> = LazyLock::new(|| {
@@ -16,35 +16,35 @@ static SIGNATURE_CHECK: LazyLock<Vec<u8>> = LazyLock::new(|| {
 });
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum WalletResponse {
     NoContract,
     Valid,
-    Refused,
+    Rejected,
 }
 
-/// Asks the contract at an address whether a signature of a digest is its own.
-pub(super) async fn ask(
+/// Calls the contract at an address to check a signature of a digest.
+pub(super) async fn check(
     node: &NodeClient,
     wallet: Address,
     digest: B256,
     signature: &[u8],
-) -> Result<Verdict, NodeError> {
+) -> Result<WalletResponse, NodeError> {
     let request = CallRequest {
         from: None,
         to: None,
-        data: question(wallet, digest, signature).into(),
+        data: call_data(wallet, digest, signature).into(),
         gas: GAS,
-        patience: PATIENCE,
+        patience: TIMEOUT,
     };
     match node.call(&request).await? {
-        CallOutcome::Returned(answer) => Ok(verdict(&answer)),
-        // What the signature says to do cannot be done, or takes too much gas.
-        CallOutcome::Failed(_) => Ok(Verdict::Refused),
+        CallOutcome::Returned(output) => Ok(parse_response(&output)),
+        // The deployment in the signature fails or takes too much gas.
+        CallOutcome::Failed(_) => Ok(WalletResponse::Rejected),
     }
 }
 
-/// The code, and after it the three arguments of its constructor.
-fn question(wallet: Address, digest: B256, signature: &[u8]) -> Vec<u8> {
+/// The code of the checking contract, followed by the three arguments of its constructor.
+fn call_data(wallet: Address, digest: B256, signature: &[u8]) -> Vec<u8> {
     let mut data = SIGNATURE_CHECK.clone();
     data.extend_from_slice(wallet.into_word().as_slice());
     data.extend_from_slice(digest.as_slice());
@@ -61,14 +61,14 @@ fn word(number: usize) -> [u8; 32] {
     word
 }
 
-fn verdict(answer: &[u8]) -> Verdict {
-    match answer {
-        [zeros @ .., last] if answer.len() == 32 && zeros.iter().all(|byte| *byte == 0) => match last {
-            0 => Verdict::NoContract,
-            1 => Verdict::Valid,
-            _ => Verdict::Refused,
+fn parse_response(output: &[u8]) -> WalletResponse {
+    match output {
+        [zeros @ .., last] if output.len() == 32 && zeros.iter().all(|byte| *byte == 0) => match last {
+            0 => WalletResponse::NoContract,
+            1 => WalletResponse::Valid,
+            _ => WalletResponse::Rejected,
         },
-        _ => Verdict::Refused,
+        _ => WalletResponse::Rejected,
     }
 }
 
@@ -77,10 +77,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_question_is_the_code_and_its_arguments() {
+    fn the_call_data_is_the_code_and_its_arguments() {
         let code = SIGNATURE_CHECK.len();
         assert!(code > 500);
-        let data = question(Address::repeat_byte(0xaa), B256::repeat_byte(0xbb), &[0xcc; 33]);
+        let data = call_data(Address::repeat_byte(0xaa), B256::repeat_byte(0xbb), &[0xcc; 33]);
         assert_eq!(data.len(), code + 4 * 32 + 64);
         assert_eq!(data[code..code + 32], Address::repeat_byte(0xaa).into_word()[..]);
         assert_eq!(data[code + 32..code + 64], [0xbb; 32]);
@@ -91,11 +91,11 @@ mod tests {
     }
 
     #[test]
-    fn only_the_number_one_is_a_yes() {
-        assert_eq!(verdict(&word(0)), Verdict::NoContract);
-        assert_eq!(verdict(&word(1)), Verdict::Valid);
-        for answer in [&word(2)[..], &word(257), &[1], &[], &[1; 32], &[0; 64]] {
-            assert_eq!(verdict(answer), Verdict::Refused);
+    fn only_the_word_1_is_valid() {
+        assert_eq!(parse_response(&word(0)), WalletResponse::NoContract);
+        assert_eq!(parse_response(&word(1)), WalletResponse::Valid);
+        for output in [&word(2)[..], &word(257), &[1], &[], &[1; 32], &[0; 64]] {
+            assert_eq!(parse_response(output), WalletResponse::Rejected);
         }
     }
 }

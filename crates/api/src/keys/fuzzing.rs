@@ -2,9 +2,9 @@ use alloy_primitives::{Signature, U256, hex};
 use domain::Address;
 
 use super::{
-    fault::ProofFault,
-    proof::Proof,
-    signature::{Finding, SignatureBytes},
+    proof::{Proof, Signer},
+    proof_error::ProofError,
+    signature::SignatureBytes,
     text::KeyText,
 };
 
@@ -24,18 +24,18 @@ pub fn signature(data: &[u8]) {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     assert_eq!(hex::encode(bytes), digits.to_ascii_lowercase(), "every digit counts, and nothing else is read");
     assert_eq!(SignatureBytes::parse(&hex::encode_prefixed(bytes)).as_ref(), Ok(&signature));
-    let finding = signature.judge(&proof);
+    let signer = proof.signer(&signature);
     let digests = proof.digests();
     let recovered = second_reading(bytes)
         .map(|read| [digests.personal, digests.bare].map(|digest| read.recover_address_from_prehash(&digest).ok()));
     let by_owner = recovered.is_some_and(|signers| signers.contains(&Some(proof.owner)));
-    match finding {
-        Finding::ByOwner => assert!(by_owner, "an owner who did not sign"),
-        Finding::NotByOwner(ProofFault::HighS) => assert_eq!(recovered, None),
-        Finding::NotByOwner(_) => assert!(!by_owner, "an owner who did sign: {finding:?}"),
-        Finding::ByContract => assert!(bytes.len() >= 32),
+    match signer {
+        Signer::Owner => assert!(by_owner, "an owner who did not sign"),
+        Signer::Other(ProofError::HighS) => assert_eq!(recovered, None),
+        Signer::Other(_) => assert!(!by_owner, "an owner who did sign: {signer:?}"),
+        Signer::UndeployedContract => assert!(bytes.len() >= 32),
     }
-    let signers: Vec<Address> = signature.signers(&digests).collect();
+    let signers: Vec<Address> = signature.recover_signers(&digests).into_iter().flatten().collect();
     assert_eq!(signers, recovered.into_iter().flatten().flatten().collect::<Vec<_>>());
 }
 

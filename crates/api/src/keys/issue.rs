@@ -6,27 +6,27 @@ use store::{AddKeyError, UserRecords};
 use tokio::sync::Semaphore;
 
 use super::{
-    contract_wallet::{self, Verdict},
-    fault::ProofFault,
-    proof::Proof,
-    signature::{Finding, SignatureBytes},
+    contract_wallet::{self, WalletResponse},
+    proof::{Proof, Signer},
+    proof_error::ProofError,
+    signature::SignatureBytes,
     text::KeyText,
 };
 use crate::error::ApiError;
 
-/// How often a new key may be used.
+/// The rate limit of a new key.
 const REQUESTS_PER_MINUTE: u32 = 100;
-/// Questions to contract wallets at once: they cost the node more than any other.
-const WALLETS_AT_ONCE: usize = 8;
+/// Concurrent calls to contract wallets: they are the most expensive calls to the node.
+const CONCURRENT_WALLET_CALLS: usize = 8;
 
-/// Gives keys to those who prove that an address is theirs.
+/// Issues keys to callers that prove that they own an address.
 pub(crate) struct KeyIssuer {
     records: Arc<dyn UserRecords>,
     node: NodeClient,
-    wallets: Semaphore,
+    wallet_calls: Semaphore,
 }
 
-/// A new key, with its text for the only time.
+/// A new key with its secret text, which is shown only once.
 #[derive(Debug)]
 pub struct IssuedKey {
     pub key: ApiKey,
@@ -35,7 +35,7 @@ pub struct IssuedKey {
 
 impl KeyIssuer {
     pub(crate) fn new(records: Arc<dyn UserRecords>, node: NodeClient) -> Self {
-        Self { records, node, wallets: Semaphore::new(WALLETS_AT_ONCE) }
+        Self { records, node, wallet_calls: Semaphore::new(CONCURRENT_WALLET_CALLS) }
     }
 
     pub(crate) async fn issue(
@@ -51,26 +51,26 @@ impl KeyIssuer {
     }
 
     async fn check_signature(&self, proof: &Proof, signature: &SignatureBytes) -> Result<(), ApiError> {
-        let finding = signature.judge(proof);
-        if finding == Finding::ByOwner {
+        let signer = proof.signer(signature);
+        if signer == Signer::Owner {
             return Ok(());
         }
-        let verdict = {
-            let _turn = self.wallets.acquire().await;
+        let response = {
+            let _permit = self.wallet_calls.acquire().await;
             let digest = proof.digests().personal;
-            contract_wallet::ask(&self.node, proof.owner, digest, signature.as_bytes()).await
+            contract_wallet::check(&self.node, proof.owner, digest, signature.as_bytes()).await
         };
-        let fault = match (verdict.map_err(ApiError::WalletUnknown)?, finding) {
-            (Verdict::Valid, _) => return Ok(()),
-            (Verdict::NoContract, Finding::NotByOwner(fault)) => fault,
-            (Verdict::NoContract, _) => ProofFault::NotDeployable,
-            (Verdict::Refused, _) => ProofFault::RefusedByContract,
+        let error = match (response.map_err(ApiError::WalletUnavailable)?, signer) {
+            (WalletResponse::Valid, _) => return Ok(()),
+            (WalletResponse::NoContract, Signer::Other(error)) => error,
+            (WalletResponse::NoContract, _) => ProofError::NotDeployable,
+            (WalletResponse::Rejected, _) => ProofError::RejectedByContract,
         };
-        Err(fault.into())
+        Err(error.into())
     }
 }
 
-/// Makes a key and keeps it. Without a proof, it is the operator who answers for it.
+/// Creates and stores a key. The operator may create one without a proof.
 pub async fn issue_key(
     records: &dyn UserRecords,
     owner: Address,

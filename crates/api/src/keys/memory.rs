@@ -1,4 +1,4 @@
-//! User records in memory, for tests of what stands before the store. It passes the suite of the `store` crate too.
+//! User records in memory, for unit tests of the API. They pass the conformance suite of the `store` crate.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, StoreError, UserRec
 #[derive(Debug, Default)]
 pub(crate) struct MemoryRecords(Mutex<(Vec<ApiKey>, Vec<UsedProof>)>);
 
-/// Whose, and the time that was signed.
+/// The owner and the signed time.
 type UsedProof = (Address, u64);
 
 impl MemoryRecords {
@@ -59,7 +59,7 @@ impl UserRecords for MemoryRecords {
     async fn list_keys(&self, owner: Address) -> Result<Vec<ApiKey>, StoreError> {
         let records = self.0.lock().unwrap();
         let keys = records.0.iter().rev().filter(|key| key.owner == owner).enumerate();
-        Ok(keys.filter(|(place, key)| *place < LISTED_KEYS || key.active).map(|(_, key)| key.clone()).collect())
+        Ok(keys.filter(|(index, key)| *index < LISTED_KEYS || key.active).map(|(_, key)| key.clone()).collect())
     }
 
     async fn list_newest_keys(&self, limit: u32) -> Result<Vec<ApiKey>, StoreError> {
@@ -86,6 +86,6 @@ impl UserRecords for MemoryRecords {
 }
 
 #[tokio::test]
-async fn records_in_memory_stand_the_suite_too() {
+async fn records_in_memory_pass_the_conformance_suite() {
     store::conformance::run_user_records(Arc::new(MemoryRecords::default())).await;
 }

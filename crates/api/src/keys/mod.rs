@@ -1,24 +1,24 @@
-//! API keys: who gets one, by what proof, and which are in use.
+//! API keys: proof of ownership, issuing, and lookup.
 
 mod access;
 mod contract_wallet;
-mod fault;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod issue;
 #[cfg(test)]
 pub(crate) mod memory;
 mod proof;
+mod proof_error;
 mod ring;
 mod signature;
 mod text;
 
 pub(crate) use access::Caller;
 pub use access::OwnerAccess;
-pub(crate) use fault::{OtherText, ProofFault};
 pub(crate) use issue::KeyIssuer;
 pub use issue::{IssuedKey, issue_key};
 pub(crate) use proof::Proof;
+pub(crate) use proof_error::{ProofError, WrongText};
 pub use ring::KeyUses;
 pub(crate) use ring::{KeyRing, KnownKey};
 pub(crate) use signature::SignatureBytes;

@@ -14,21 +14,21 @@ use tokio_util::sync::CancellationToken;
 
 use super::text::KeyText;
 
-/// Keys remembered at once: a few megabytes.
-const REMEMBERED: usize = 20_000;
-/// After this the store is asked again: another process may have revoked a key.
-const TRUSTED_FOR: Duration = Duration::from_secs(5);
-/// How much of the counting a crash may lose.
-const WRITTEN_DOWN_EVERY: Duration = Duration::from_millis(700);
+/// A few megabytes.
+const CACHED_KEYS: usize = 20_000;
+/// After this the key is read from the store again: another process may have revoked it.
+const CACHED_FOR: Duration = Duration::from_secs(5);
+/// A crash loses at most the counts of this interval.
+const PERSIST_INTERVAL: Duration = Duration::from_millis(700);
 
-/// The start of a digest, under which a key is remembered.
-type Slot = [u8; 8];
+/// The first bytes of a key's digest.
+type CacheKey = [u8; 8];
 
-/// The keys that are in use now, and how much.
+/// Looks up API keys and counts their uses.
 pub(crate) struct KeyRing {
     records: Arc<dyn UserRecords>,
-    known: Cache<Slot, Arc<KnownKey>>,
-    /// Keys with uses that are not written down yet, each once.
+    cache: Cache<CacheKey, Arc<KnownKey>>,
+    /// Keys with uses that are not persisted yet, each once.
     used: Mutex<Vec<Arc<KnownKey>>>,
 }
 
@@ -64,38 +64,38 @@ impl KnownKey {
 
 impl KeyRing {
     pub(crate) fn new(records: Arc<dyn UserRecords>) -> Self {
-        Self { records, known: Cache::new(REMEMBERED), used: Mutex::default() }
+        Self { records, cache: Cache::new(CACHED_KEYS), used: Mutex::default() }
     }
 
-    /// The key with this text, in use or revoked.
+    /// The key with this text, active or revoked.
     pub(crate) async fn find(&self, text: &KeyText) -> Result<Option<Arc<KnownKey>>, StoreError> {
         let digest = text.digest();
-        let slot = slot_of(&digest);
-        if let Some(known) = self.known.get(&slot)
+        let cache_key = cache_key(&digest);
+        if let Some(known) = self.cache.get(&cache_key)
             && known.is(&digest)
-            && known.read_at.elapsed() < TRUSTED_FOR
+            && known.read_at.elapsed() < CACHED_FOR
         {
             return Ok(Some(known));
         }
         let Some(key) = self.records.find_key_by_digest(digest).await? else { return Ok(None) };
         let known = Arc::new(KnownKey::new(&key));
-        self.known.insert(slot, Arc::clone(&known));
+        self.cache.insert(cache_key, Arc::clone(&known));
         Ok(Some(known))
     }
 
-    /// Has the store asked anew when the key is used next.
-    pub(crate) fn forget(&self, digest: &KeyDigest) {
-        self.known.remove(&slot_of(digest));
+    /// Removes a key from the cache after it was changed.
+    pub(crate) fn invalidate(&self, digest: &KeyDigest) {
+        self.cache.remove(&cache_key(digest));
     }
 
-    pub(crate) fn note_use(&self, key: &Arc<KnownKey>, now: UnixMillis) {
+    pub(crate) fn count_use(&self, key: &Arc<KnownKey>, now: UnixMillis) {
         key.last_used_at.fetch_max(now, Ordering::Relaxed);
         if key.uses.fetch_add(1, Ordering::AcqRel) == 0 {
             self.used.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(key));
         }
     }
 
-    async fn write_down(&self) {
+    async fn persist_uses(&self) {
         let used = std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner));
         if used.is_empty() {
             return;
@@ -110,9 +110,9 @@ impl KeyRing {
             .collect();
         if let Err(error) = self.records.record_key_uses(uses.clone()).await {
             let error: &dyn std::error::Error = &error;
-            tracing::warn!(error, "the use of keys is not written down yet");
-            for (key, unwritten) in used.iter().zip(uses) {
-                if key.uses.fetch_add(unwritten.requests, Ordering::AcqRel) == 0 {
+            tracing::warn!(error, "cannot persist the use counts of keys, retrying");
+            for (key, unsaved) in used.iter().zip(uses) {
+                if key.uses.fetch_add(unsaved.requests, Ordering::AcqRel) == 0 {
                     self.used.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(key));
                 }
             }
@@ -120,25 +120,25 @@ impl KeyRing {
     }
 }
 
-fn slot_of(digest: &KeyDigest) -> Slot {
-    let [slot @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = *digest.as_bytes();
-    slot
+fn cache_key(digest: &KeyDigest) -> CacheKey {
+    let [start @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = *digest.as_bytes();
+    start
 }
 
-/// Writes down how keys are used, some moments behind their use.
+/// Persists the use counts of keys in the background.
 #[derive(Clone)]
 #[expect(missing_debug_implementations, reason = "holds keys")]
 pub struct KeyUses(pub(crate) Arc<KeyRing>);
 
 impl KeyUses {
-    pub async fn write_down_until(self, cancel: CancellationToken) {
-        while cancel.run_until_cancelled(tokio::time::sleep(WRITTEN_DOWN_EVERY)).await.is_some() {
-            self.0.write_down().await;
+    pub async fn persist_until(self, cancel: CancellationToken) {
+        while cancel.run_until_cancelled(tokio::time::sleep(PERSIST_INTERVAL)).await.is_some() {
+            self.0.persist_uses().await;
         }
     }
 
-    /// Writes down what is left: the last thing to do once no more requests come.
+    /// Persists the last counts. Called after the last request.
     pub async fn finish(&self) {
-        self.0.write_down().await;
+        self.0.persist_uses().await;
     }
 }

@@ -4,44 +4,44 @@ use domain::KeyDigest;
 use rand::{Rng, distr::Alphanumeric};
 use sha2::{Digest, Sha256};
 
-/// By this, scanners for leaked secrets find a key.
+/// Lets secret scanners find leaked keys.
 const SERVICE_PREFIX: &str = "expl_";
 const RANDOM_CHARACTERS: usize = 32;
 const CHECKSUM_CHARACTERS: usize = 6;
 const LENGTH: usize = SERVICE_PREFIX.len() + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS;
-/// What of a key may be shown again later: the service's prefix and 41 bits of chance.
+/// The part of a key that may be shown again: the service's prefix and 41 random bits.
 const SHOWN_CHARACTERS: usize = 12;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The whole of an API key: `expl_`, 32 characters of chance, and a checksum. A secret, hence never in a log.
+/// A full API key: `expl_`, 32 random characters and a checksum. Secret, so never logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeyText(String);
 
 impl KeyText {
-    /// A new key, from a generator fit for secrets.
+    /// Generates a key with a cryptographically secure generator.
     pub(crate) fn generate() -> Self {
-        let chance = rand::rng().sample_iter(Alphanumeric).take(RANDOM_CHARACTERS).map(char::from);
-        let mut text: String = SERVICE_PREFIX.chars().chain(chance).collect();
+        let random = rand::rng().sample_iter(Alphanumeric).take(RANDOM_CHARACTERS).map(char::from);
+        let mut text: String = SERVICE_PREFIX.chars().chain(random).collect();
         text.push_str(&checksum(&text));
         Self(text)
     }
 
-    /// Reads what a caller sends. A slip of the pen shows in the checksum, without a look into the store.
+    /// Parses a key. The checksum detects typing errors without a lookup in the store.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok().filter(|text| text.len() == LENGTH)?;
         let (body, sum) = text.split_at_checked(LENGTH - CHECKSUM_CHARACTERS)?;
-        let chance = body.strip_prefix(SERVICE_PREFIX)?;
-        let sound = chance.bytes().all(|byte| byte.is_ascii_alphanumeric()) && sum == checksum(body);
-        sound.then(|| Self(text.to_owned()))
+        let random = body.strip_prefix(SERVICE_PREFIX)?;
+        let is_valid = random.bytes().all(|byte| byte.is_ascii_alphanumeric()) && sum == checksum(body);
+        is_valid.then(|| Self(text.to_owned()))
     }
 
-    /// The secret itself, to be shown to its owner, once.
+    /// The secret itself, to be shown to its owner once.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The leading part, by which the owner tells it from others.
+    /// The first characters, by which the owner identifies the key.
     #[must_use]
     pub fn prefix(&self) -> &str {
         &self.0[..SHOWN_CHARACTERS]
@@ -58,7 +58,7 @@ impl fmt::Debug for KeyText {
     }
 }
 
-/// CRC32 of the text before it, in base 62, the highest digit first.
+/// CRC32 of the preceding text in base 62, most significant digit first.
 fn checksum(body: &str) -> String {
     let mut rest = crc32fast::hash(body.as_bytes());
     let mut digits = [b'0'; CHECKSUM_CHARACTERS];
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_has_its_form_and_is_read_back() {
+    fn a_generated_key_is_parsed_back() {
         let key = KeyText::generate();
         assert!(key.reveal().starts_with("expl_"));
         assert_eq!(key.reveal().len(), 43);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn every_changed_character_shows() {
+    fn every_changed_character_is_detected() {
         let key = KeyText::generate();
         for position in 0..LENGTH {
             for other in [b'x', b'0', b'-', 0xff] {
@@ -110,13 +110,13 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_keys_are_a_thousand_keys() {
+    fn generated_keys_are_unique() {
         let keys: HashSet<String> = (0..1_000).map(|_| KeyText::generate().reveal().to_owned()).collect();
         assert_eq!(keys.len(), 1_000);
     }
 
     #[test]
-    fn a_key_does_not_show_itself() {
+    fn debug_does_not_show_the_key() {
         let key = KeyText::generate();
         assert_eq!(format!("{key:?} {:?}", key.digest()), "KeyText(redacted) KeyDigest(redacted)");
     }

@@ -12,63 +12,60 @@ use crate::{
     clock::unix_millis_now,
     error::ApiError,
     keys::{Caller, KeyRing, KeyText},
-    limits::{Asking, Client, RateLimits, TrustedProxies, Verdict},
+    limits::{Client, LimitDecision, LimitedCaller, RateLimits, TrustedProxies},
 };
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const API: &str = "/api/";
-/// Whoever wants to know how to ask should not be stopped for it, and a page that stays open is not a request each time it
-/// is opened: streams have a bound of their own.
-const UNCOUNTED: [&str; 2] = ["/api/v1/openapi.json", "/api/v1/stream"];
+/// Not rate limited: the API's description must always be readable, and streams have their own limit.
+const UNLIMITED: [&str; 2] = ["/api/v1/openapi.json", "/api/v1/stream"];
 
-/// Finds out who is calling, and whether he may.
+/// Authenticates the caller and enforces the rate limits.
 pub(crate) struct Admission {
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) limits: RateLimits,
     pub(crate) proxies: TrustedProxies,
 }
 
-/// Who a caller turns out to be.
 enum Identity {
     Known(Caller),
-    /// What he sent as a key is none, or cannot be looked up now. He counts as one without, and is told.
+    /// The key is invalid or cannot be looked up now. The request counts as anonymous.
     Unknown(ApiError),
 }
 
-/// What became of a request at the door.
+/// The result of admission.
 pub(super) struct Admitted {
-    /// Why it is not to be answered.
-    pub(super) refusal: Option<ApiError>,
-    /// How the caller stands; None where nothing is counted.
-    pub(super) standing: Option<Verdict>,
+    /// Why the request is rejected.
+    pub(super) rejection: Option<ApiError>,
+    /// For the rate limit headers; None outside the API.
+    pub(super) limits: Option<LimitDecision>,
 }
 
 impl Admission {
-    /// Lets a request to the API in, or turns it away; either way it is known how the caller stands. Handlers find who he
-    /// is among the request's extensions.
+    /// Admits or rejects a request to the API. Adds the [`Client`] and the [`Caller`] to the request's extensions.
     pub(super) async fn admit(&self, request: &mut Request) -> Admitted {
         if !request.uri().path().starts_with(API) {
-            return Admitted { refusal: None, standing: None };
+            return Admitted { rejection: None, limits: None };
         }
         let client = self.client_of(request);
         request.extensions_mut().insert(client);
-        if UNCOUNTED.contains(&request.uri().path()) {
-            return Admitted { refusal: None, standing: Some(self.limits.look(client)) };
+        if UNLIMITED.contains(&request.uri().path()) {
+            return Admitted { rejection: None, limits: Some(self.limits.peek(client)) };
         }
         let identity = self.identify(request.headers()).await;
-        let verdict = self.limits.draw(client, asking(&identity));
-        let refusal = match (verdict.retry_after(), identity) {
-            (Some(retry_after), identity) => Some(refuse(retry_after, &identity)),
+        let decision = self.limits.try_acquire(client, limited_caller(&identity));
+        let rejection = match (decision.retry_after(), identity) {
+            (Some(retry_after), identity) => Some(rate_limited(retry_after, &identity)),
             (None, Identity::Unknown(error)) => Some(error),
             (None, Identity::Known(caller)) => {
                 if let Caller::WithKey(key) = &caller {
-                    self.keys.note_use(key, unix_millis_now());
+                    self.keys.count_use(key, unix_millis_now());
                 }
                 request.extensions_mut().insert(caller);
                 None
             }
         };
-        Admitted { refusal, standing: Some(verdict) }
+        Admitted { rejection, limits: Some(decision) }
     }
 
     fn client_of(&self, request: &Request) -> Client {
@@ -94,20 +91,20 @@ impl Admission {
     }
 }
 
-fn asking(identity: &Identity) -> Asking {
+fn limited_caller(identity: &Identity) -> LimitedCaller {
     match identity {
         Identity::Known(Caller::WithKey(key)) => {
-            Asking::WithKey { id: key.id, requests_per_minute: key.requests_per_minute }
+            LimitedCaller::WithKey { id: key.id, requests_per_minute: key.requests_per_minute }
         }
-        Identity::Known(Caller::Anonymous) | Identity::Unknown(_) => Asking::Anonymous,
+        Identity::Known(Caller::Anonymous) | Identity::Unknown(_) => LimitedCaller::Anonymous,
     }
 }
 
-fn refuse(retry_after: u64, identity: &Identity) -> ApiError {
+fn rate_limited(retry_after: u64, identity: &Identity) -> ApiError {
     let advice = match identity {
         Identity::Known(Caller::WithKey(_)) => "",
-        Identity::Known(Caller::Anonymous) => ", or send an API key in X-API-Key: more may be asked with one",
-        Identity::Unknown(_) => "; the value of X-API-Key is not a key in use, so the limit without a key holds",
+        Identity::Known(Caller::Anonymous) => ", or send an API key in X-API-Key: the limit is higher with a key",
+        Identity::Unknown(_) => "; the key in X-API-Key is not valid, so the limit without a key applies",
     };
     ApiError::RateLimited { retry_after, advice }
 }

@@ -8,35 +8,35 @@ use axum::{
     response::Response,
 };
 
-/// The tags of answers that the client already has.
-pub(super) struct Known(Vec<HeaderValue>);
+/// The ETags in `If-None-Match`: responses that the client has already.
+pub(super) struct IfNoneMatch(Vec<HeaderValue>);
 
-impl Known {
+impl IfNoneMatch {
     pub(super) fn of(request: &Request) -> Self {
-        let readable = matches!(*request.method(), Method::GET | Method::HEAD);
-        let tags = request.headers().get_all(IF_NONE_MATCH).iter().filter(|_| readable);
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        let tags = request.headers().get_all(IF_NONE_MATCH).iter().filter(|_| is_read);
         Self(tags.cloned().collect())
     }
 
-    /// Spares the body where the client already has it: 304 to a tag that still holds.
-    pub(super) fn spare_body(&self, response: &mut Response) {
-        let Self(known) = self;
-        if known.is_empty() || response.status() != StatusCode::OK {
+    /// Turns the response into 304 Not Modified if the client has it already.
+    pub(super) fn apply(&self, response: &mut Response) {
+        let Self(tags) = self;
+        if tags.is_empty() || response.status() != StatusCode::OK {
             return;
         }
         let Some(tag) = response.headers().get(ETAG) else { return };
-        if known.iter().any(|known| is_match(known, tag)) {
+        if tags.iter().any(|known| is_match(known, tag)) {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             *response.body_mut() = Body::empty();
             let headers = response.headers_mut();
-            for of_the_body in [CONTENT_TYPE, CONTENT_LENGTH, CONTENT_ENCODING] {
-                headers.remove(of_the_body);
+            for name in [CONTENT_TYPE, CONTENT_LENGTH, CONTENT_ENCODING] {
+                headers.remove(name);
             }
         }
     }
 }
 
-/// Weak comparison: a tag and its weak form are the same.
+/// Weak comparison (RFC 9110): a tag equals its weak form.
 fn is_match(known: &HeaderValue, current: &HeaderValue) -> bool {
     let (Ok(known), Ok(current)) = (known.to_str(), current.to_str()) else { return false };
     let current = opaque(current);
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_matches_itself_its_weak_form_and_the_star() {
+    fn a_tag_matches_itself_its_weak_form_and_a_star() {
         assert!(matches(r#""a""#, r#"W/"a""#));
         assert!(matches(r#"W/"a""#, r#"W/"a""#));
         assert!(matches(r#""x", W/"a" ,"b""#, r#"W/"a""#));
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn another_tag_does_not_match() {
+    fn a_different_tag_does_not_match() {
         assert!(!matches(r#""b""#, r#"W/"a""#));
         assert!(!matches("a", r#"W/"a""#));
         assert!(!matches("", r#"W/"a""#));

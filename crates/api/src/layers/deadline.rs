@@ -2,14 +2,14 @@ use std::time::Duration;
 
 use axum::extract::Request;
 
-/// No list and no look-up takes a fraction of this; one that does is stuck.
+/// Lookups and lists take a fraction of this; a request that takes longer is stuck.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Verifying waits for its turn, may have a compiler to fetch, and tries many settings. It bounds each of these itself.
+/// A verification waits in a queue, may download a compiler, and tries many settings. It limits each step itself.
 const VERIFICATION_DEADLINE: Duration = Duration::from_secs(300);
 const VERIFICATION: &str = "/api/v1/verify";
 
-/// How long the answer to a request may take.
+/// The time limit of a request.
 pub(super) fn of(request: &Request) -> Duration {
     if request.uri().path() == VERIFICATION { VERIFICATION_DEADLINE } else { DEADLINE }
 }

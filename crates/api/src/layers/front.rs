@@ -22,66 +22,69 @@ use tower_http::{
 use tracing::Instrument;
 
 use super::{
-    Admission, admission::Admitted, conditional, deadline, panic::AnswerPanic, request_id::RequestId, url_length,
+    Admission, admission::Admitted, conditional, deadline, panic::PanicResponse, request_id::RequestId, url_length,
 };
 use crate::{
     clock::unix_now,
     error::ApiError,
-    kept_answers::{Asked, KeptAnswers},
+    response_cache::{CachedRequest, ResponseCache},
 };
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
-type Inside = Compression<CatchPanic<Router, AnswerPanic>>;
+type Inner = Compression<CatchPanic<Router, PanicResponse>>;
 
-/// The way of every request, in one piece: who asks, whether it is kept, and else the router. In one piece since each
-/// layer of a router is boxed and cloned for every request, which costs more than most of what these do.
+/// The whole path of a request: admission, response cache, router. One service instead of several layers, since axum boxes
+/// and clones each layer for every request, which costs more than most of these steps.
 #[derive(Clone)]
 pub(super) struct Front(Arc<Parts>);
 
 struct Parts {
     admission: Arc<Admission>,
-    answers: KeptAnswers,
-    inside: Inside,
+    cache: ResponseCache,
+    inner: Inner,
 }
 
 impl Front {
-    pub(super) fn new(router: Router, admission: Arc<Admission>, answers: KeptAnswers) -> Self {
-        // A panic is caught inside of all else, so that a page and a log can make sense of its answer too.
-        let catching = CatchPanicLayer::custom(AnswerPanic);
-        // Bodies are small, and most are made for one request: the quickest level saves most of the bytes at little cost.
-        let packing = CompressionLayer::new().quality(CompressionLevel::Fastest);
-        Self(Arc::new(Parts { admission, answers, inside: packing.layer(catching.layer(router)) }))
+    pub(super) fn new(router: Router, admission: Arc<Admission>, cache: ResponseCache) -> Self {
+        // Innermost, so that the response to a panic gets the same headers and log line as any other.
+        let catch_panic = CatchPanicLayer::custom(PanicResponse);
+        // Bodies are small and most are sent once: the fastest level saves most of the bytes at little cost.
+        let compression = CompressionLayer::new().quality(CompressionLevel::Fastest);
+        Self(Arc::new(Parts { admission, cache, inner: compression.layer(catch_panic.layer(router)) }))
     }
 }
 
 impl Parts {
-    async fn answer(&self, mut request: Request, id: RequestId) -> Response {
+    async fn respond(&self, mut request: Request, id: RequestId) -> Response {
         let started = Instant::now();
-        let known = conditional::Known::of(&request);
-        let Admitted { refusal, standing } = self.admission.admit(&mut request).await;
-        let mut response = match refusal {
+        let conditions = conditional::IfNoneMatch::of(&request);
+        let Admitted { rejection, limits } = self.admission.admit(&mut request).await;
+        let mut response = match rejection {
             Some(error) => error.into_response(),
-            None => self.answers.tell_or_make(Asked(request), async |Asked(request)| self.make(request).await).await,
+            None => {
+                let render = async |CachedRequest(request)| self.render(request).await;
+                self.cache.get_or_render(CachedRequest(request), render).await
+            }
         };
-        known.spare_body(&mut response);
-        // Said of a failure and of a refusal too: how the caller stands, and under which name it is in the log.
+        conditions.apply(&mut response);
+        // Errors get these headers too.
         let headers = response.headers_mut();
-        if let Some(standing) = standing {
-            standing.write_headers(headers, unix_now());
+        if let Some(limits) = limits {
+            limits.write_headers(headers, unix_now());
         }
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         id.write_header(headers);
-        tracing::debug!(status = response.status().as_u16(), elapsed = ?started.elapsed(), "answered");
+        tracing::debug!(status = response.status().as_u16(), elapsed = ?started.elapsed(), "response sent");
         response
     }
 
-    async fn make(&self, request: Request) -> Response {
+    async fn render(&self, request: Request) -> Response {
         if url_length::is_too_long(&request) {
             return ApiError::UriTooLong.into_response();
         }
         let deadline = deadline::of(&request);
-        match tokio::time::timeout(deadline, self.inside.clone().oneshot(request)).await {
+        match tokio::time::timeout(deadline, self.inner.clone().oneshot(request)).await {
             Ok(Ok(response)) => response.map(Body::new),
             Ok(Err(never)) => match never {},
             Err(_) => ApiError::DeadlineExceeded.into_response(),
@@ -102,6 +105,6 @@ impl Service<Request> for Front {
         let parts = Arc::clone(&self.0);
         let id = RequestId::of(request.headers());
         let span = id.span(&request);
-        Box::pin(async move { Ok(parts.answer(request, id).await) }.instrument(span))
+        Box::pin(async move { Ok(parts.respond(request, id).await) }.instrument(span))
     }
 }

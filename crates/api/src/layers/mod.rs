@@ -1,4 +1,4 @@
-//! What every request passes through, whatever its route.
+//! Middleware that every request passes through.
 
 mod admission;
 mod conditional;
@@ -17,24 +17,23 @@ use axum::{
 use tower::Layer;
 use tower_http::cors::{Any, CorsLayer};
 
-use crate::{error::ApiError, kept_answers::KeptAnswers, limits};
+use crate::{error::ApiError, limits, response_cache::ResponseCache};
 
 pub(crate) use admission::Admission;
 use front::Front;
 
-/// How long a browser may remember that it is allowed to ask.
+/// How long a browser may cache the preflight response.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(86_400);
 
-/// Wraps a router.
-pub(crate) fn wrap(router: Router, admission: Arc<Admission>, answers: KeptAnswers) -> Router {
+pub(crate) fn wrap(router: Router, admission: Arc<Admission>, cache: ResponseCache) -> Router {
     let router = router
         .fallback(async || ApiError::RouteNotFound)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed);
-    Router::new().fallback_service(open_to_browsers().layer(Front::new(router, admission, answers)))
+    Router::new().fallback_service(cors().layer(Front::new(router, admission, cache)))
 }
 
-/// Any page may read the API. Any header may come with a request: an API key is one that no cookie jar sends by itself.
-fn open_to_browsers() -> CorsLayer {
+/// Any origin may call the API with any header: browsers never add an API key on their own, as they do cookies.
+fn cors() -> CorsLayer {
     CorsLayer::new()
         .allow_origin(Any)
         .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::PATCH, Method::DELETE, Method::OPTIONS])
@@ -50,7 +49,7 @@ fn open_to_browsers() -> CorsLayer {
             limits::POLICY,
         ])
         .max_age(PREFLIGHT_MAX_AGE)
-        // Every origin gets the same answer, so a shared cache need not tell them apart.
+        // Every origin gets the same response, so shared caches need no `Vary: Origin`.
         .vary([])
 }
 

@@ -8,11 +8,11 @@ use tower_http::catch_panic::ResponseForPanic;
 
 use crate::error::ApiError;
 
-/// A panic costs one request its answer, not the service its life.
+/// Responds with 500 to a request whose handler panicked.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct AnswerPanic;
+pub(super) struct PanicResponse;
 
-impl ResponseForPanic for AnswerPanic {
+impl ResponseForPanic for PanicResponse {
     type ResponseBody = Body;
 
     fn response_for_panic(&mut self, payload: Box<dyn Any + Send + 'static>) -> Response {
@@ -20,7 +20,7 @@ impl ResponseForPanic for AnswerPanic {
             Ok(text) => *text,
             Err(payload) => match payload.downcast::<&'static str>() {
                 Ok(text) => (*text).to_owned(),
-                Err(_) => "a value that is no text".to_owned(),
+                Err(_) => "panic payload is not a string".to_owned(),
             },
         };
         ApiError::Panicked { message }.into_response()

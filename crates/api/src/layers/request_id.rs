@@ -7,15 +7,15 @@ use tracing::Span;
 pub(super) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_LENGTH: usize = 128;
 
-/// The name of a request: the caller's own where it is fit for a log.
+/// Identifies a request in the log: the caller's id if it is safe to log, or else a random one.
 pub(super) struct RequestId(HeaderValue);
 
 impl RequestId {
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        Self(headers.get(HEADER).filter(|id| is_fit_for_logs(id)).cloned().unwrap_or_else(new_id))
+        Self(headers.get(HEADER).filter(|id| is_safe_to_log(id)).cloned().unwrap_or_else(new_id))
     }
 
-    /// For all that is logged on behalf of the request.
+    /// The span of all log lines of the request.
     pub(super) fn span(&self, request: &Request) -> Span {
         tracing::info_span!(
             "request",
@@ -30,8 +30,8 @@ impl RequestId {
     }
 }
 
-/// Short, and nothing in it that could forge or break a log line.
-fn is_fit_for_logs(id: &HeaderValue) -> bool {
+/// Whether the id is short and has no character that could forge or break a log line.
+fn is_safe_to_log(id: &HeaderValue) -> bool {
     let id = id.as_bytes();
     (1..=MAX_LENGTH).contains(&id.len())
         && id.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':'))
@@ -46,27 +46,27 @@ fn new_id() -> HeaderValue {
 mod tests {
     use super::*;
 
-    fn is_fit(id: &str) -> bool {
-        is_fit_for_logs(&HeaderValue::from_str(id).unwrap())
+    fn is_safe(id: &str) -> bool {
+        is_safe_to_log(&HeaderValue::from_str(id).unwrap())
     }
 
     #[test]
-    fn ordinary_ids_are_kept() {
-        assert!(is_fit("7b0f3a7e-8a51-4f0e-9a52-2d7c7a0d6a11"));
-        assert!(is_fit(&"a".repeat(MAX_LENGTH)));
+    fn ordinary_ids_are_safe_to_log() {
+        assert!(is_safe("7b0f3a7e-8a51-4f0e-9a52-2d7c7a0d6a11"));
+        assert!(is_safe(&"a".repeat(MAX_LENGTH)));
     }
 
     #[test]
-    fn ids_that_could_spoil_a_log_are_not() {
+    fn ids_with_unusual_characters_or_too_long_are_not_safe_to_log() {
         for id in ["", "a b", "a\"b", "a=b", "\u{e9}"] {
-            assert!(!is_fit(id), "{id}");
+            assert!(!is_safe(id), "{id}");
         }
-        assert!(!is_fit(&"a".repeat(MAX_LENGTH + 1)));
+        assert!(!is_safe(&"a".repeat(MAX_LENGTH + 1)));
     }
 
     #[test]
-    fn new_ids_differ_and_are_fit_themselves() {
+    fn new_ids_are_unique_and_safe_to_log() {
         assert_ne!(new_id(), new_id());
-        assert!(is_fit_for_logs(&new_id()));
+        assert!(is_safe_to_log(&new_id()));
     }
 }

@@ -13,25 +13,25 @@ use tower::ServiceExt;
 use super::{Admission, url_length::MAX_URL_BYTES};
 use crate::{
     LimitConfig, TrustedProxies,
-    answer::{Answer, Freshness},
-    kept_answers::KeptAnswers,
+    json_response::{Freshness, JsonResponse},
     keys::{KeyRing, memory::MemoryRecords},
     limits::RateLimits,
+    response_cache::ResponseCache,
 };
 
-/// The layers as they stand around the API, with nobody kept out and nothing kept.
+/// Wraps a router in the layers of the API, without rate limits and without a response cache.
 pub(crate) fn wrap(router: Router) -> Router {
-    wrap_keeping(router, KeptAnswers::new(0, Box::new(|| None)))
+    wrap_with_cache(router, ResponseCache::new(0, Box::new(|| None)))
 }
 
-/// The same, with a place for answers.
-pub(crate) fn wrap_keeping(router: Router, answers: KeptAnswers) -> Router {
+/// The same, with a response cache.
+pub(crate) fn wrap_with_cache(router: Router, cache: ResponseCache) -> Router {
     let admission = Admission {
         keys: Arc::new(KeyRing::new(Arc::new(MemoryRecords::default()))),
         limits: RateLimits::new(LimitConfig { anonymous: None, keyed_client: None }),
         proxies: TrustedProxies::default(),
     };
-    super::wrap(router, Arc::new(admission), answers)
+    super::wrap(router, Arc::new(admission), cache)
 }
 
 struct Reply {
@@ -53,14 +53,14 @@ impl Reply {
     }
 }
 
-fn explode() -> Answer<u8> {
+fn explode() -> JsonResponse<u8> {
     panic!("boom in a handler")
 }
 
 async fn send(request: Request<Body>) -> Reply {
     let numbers: Vec<u32> = (0..1000).collect();
     let router = Router::new()
-        .route("/numbers", get(async move || Answer::new(numbers, Freshness::UntilNextBlock)))
+        .route("/numbers", get(async move || JsonResponse::new(numbers, Freshness::UntilNextBlock)))
         .route("/panic", get(async || explode()));
     let response = wrap(router).oneshot(request).await.unwrap();
     let (parts, body) = response.into_parts();
@@ -85,7 +85,7 @@ async fn an_unknown_path_is_a_404_problem() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_a_405_problem_that_tells_the_right_ones() {
+async fn a_wrong_method_is_a_405_problem_with_an_allow_header() {
     for method in ["POST", "DELETE", "BREW"] {
         let reply = send_plain(method, "/numbers").await;
         assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED);
@@ -95,7 +95,7 @@ async fn a_wrong_method_is_a_405_problem_that_tells_the_right_ones() {
 }
 
 #[tokio::test]
-async fn head_answers_as_get_without_the_body() {
+async fn head_responds_like_get_without_the_body() {
     let get = send_plain("GET", "/numbers").await;
     let head = send_plain("HEAD", "/numbers").await;
     assert_eq!(head.status, StatusCode::OK);
@@ -105,7 +105,7 @@ async fn head_answers_as_get_without_the_body() {
 }
 
 #[tokio::test]
-async fn a_url_of_8_kib_is_read_and_a_longer_one_refused() {
+async fn a_url_longer_than_8_kib_is_rejected() {
     let at_the_limit = format!("/numbers?x={}", "a".repeat(MAX_URL_BYTES - "/numbers?x=".len()));
     assert_eq!(send_plain("GET", &at_the_limit).await.status, StatusCode::OK);
 
@@ -125,7 +125,7 @@ async fn a_panic_is_a_500_problem_that_hides_its_cause() {
 }
 
 #[tokio::test]
-async fn every_answer_forbids_guessing_its_type_and_carries_an_id() {
+async fn every_response_has_nosniff_and_a_request_id() {
     for path in ["/numbers", "/nowhere", "/panic"] {
         let reply = send_plain("GET", path).await;
         assert_eq!(reply.header("x-content-type-options"), "nosniff");
@@ -134,21 +134,21 @@ async fn every_answer_forbids_guessing_its_type_and_carries_an_id() {
 }
 
 #[tokio::test]
-async fn an_id_unfit_for_a_log_is_replaced() {
+async fn a_request_id_that_is_unsafe_to_log_is_replaced() {
     let reply = send(request("GET", "/numbers").header("x-request-id", "a b").body(Body::empty()).unwrap()).await;
     assert_eq!(reply.header("x-request-id").len(), 32);
 }
 
 #[tokio::test]
-async fn a_tag_that_still_holds_is_answered_304_without_a_body() {
+async fn a_matching_etag_is_answered_with_304_without_a_body() {
     let first = send_plain("GET", "/numbers").await;
     let tag = first.header("etag").to_owned();
-    let again = send(request("GET", "/numbers").header("if-none-match", &tag).body(Body::empty()).unwrap()).await;
-    assert_eq!(again.status, StatusCode::NOT_MODIFIED);
-    assert!(again.body.is_empty());
-    assert_eq!(again.header("etag"), tag);
-    assert_eq!(again.header("cache-control"), "no-cache");
-    assert!(!again.headers.contains_key(header::CONTENT_TYPE));
+    let second = send(request("GET", "/numbers").header("if-none-match", &tag).body(Body::empty()).unwrap()).await;
+    assert_eq!(second.status, StatusCode::NOT_MODIFIED);
+    assert!(second.body.is_empty());
+    assert_eq!(second.header("etag"), tag);
+    assert_eq!(second.header("cache-control"), "no-cache");
+    assert!(!second.headers.contains_key(header::CONTENT_TYPE));
 
     let stale = send(request("GET", "/numbers").header("if-none-match", "\"x\"").body(Body::empty()).unwrap()).await;
     assert_eq!(stale.status, StatusCode::OK);
@@ -156,12 +156,12 @@ async fn a_tag_that_still_holds_is_answered_304_without_a_body() {
 }
 
 #[tokio::test]
-async fn bodies_are_compressed_for_those_who_ask() {
+async fn bodies_are_compressed_if_the_client_accepts_it() {
     let plain = send_plain("GET", "/numbers").await;
     assert!(!plain.headers.contains_key(header::CONTENT_ENCODING));
     for encoding in ["gzip", "br"] {
-        let asked = request("GET", "/numbers").header("accept-encoding", encoding).body(Body::empty()).unwrap();
-        let reply = send(asked).await;
+        let request = request("GET", "/numbers").header("accept-encoding", encoding).body(Body::empty()).unwrap();
+        let reply = send(request).await;
         assert_eq!(reply.header("content-encoding"), encoding);
         assert_eq!(reply.header("vary"), "accept-encoding");
         assert_eq!(reply.header("etag"), plain.header("etag"));
@@ -170,7 +170,7 @@ async fn bodies_are_compressed_for_those_who_ask() {
 }
 
 #[tokio::test]
-async fn a_browser_page_of_any_origin_may_ask() {
+async fn a_page_of_any_origin_may_call_the_api() {
     let preflight = request("OPTIONS", "/numbers")
         .header("origin", "https://example.org")
         .header("access-control-request-method", "GET")
@@ -192,7 +192,7 @@ async fn a_browser_page_of_any_origin_may_ask() {
 }
 
 #[tokio::test]
-async fn a_browser_page_of_any_origin_may_send_json() {
+async fn a_page_of_any_origin_may_post_json() {
     let preflight = request("OPTIONS", "/numbers")
         .header("origin", "https://example.org")
         .header("access-control-request-method", "POST")
@@ -213,7 +213,7 @@ async fn a_body_on_a_get_is_ignored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_hangs_is_a_503_problem_when_its_time_is_up() {
+async fn a_request_that_exceeds_its_deadline_is_a_503_problem() {
     let router = Router::new().route("/hang", get(async || std::future::pending::<()>().await));
     let response = wrap(router).oneshot(request("GET", "/hang").body(Body::empty()).unwrap()).await.unwrap();
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);

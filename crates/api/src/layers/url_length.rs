@@ -1,6 +1,6 @@
 use axum::extract::Request;
 
-/// Path and query together, in bytes. No honest request comes near.
+/// Maximum length of path and query together. Legitimate requests are far shorter.
 pub(super) const MAX_URL_BYTES: usize = 8 * 1024;
 
 pub(super) fn is_too_long(request: &Request) -> bool {

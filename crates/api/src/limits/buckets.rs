@@ -7,10 +7,10 @@ use std::{
 };
 
 const SHARDS: usize = 64;
-/// Keys with a bucket of their own in each shard: some megabytes in all. Beyond, those of a shard share one.
+/// Keys that have their own bucket in each shard: a few megabytes in total. All other keys of a shard share one.
 const KEYS_PER_SHARD: usize = 2_048;
 
-/// How fast a bucket fills, and how much it holds.
+/// Refill rate and capacity of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BucketRate {
     pub per_minute: NonZeroU32,
@@ -18,7 +18,7 @@ pub struct BucketRate {
 }
 
 impl BucketRate {
-    /// So many a minute on average, and up to half of them at once.
+    /// A rate per minute, with a burst of half of it.
     #[must_use]
     pub fn per_minute(per_minute: NonZeroU32) -> Self {
         Self { per_minute, burst: NonZeroU32::new(per_minute.get() / 2).unwrap_or(NonZeroU32::MIN) }
@@ -29,18 +29,18 @@ impl BucketRate {
     }
 }
 
-/// A token bucket for each key, in bounded memory. Kept as the time at which the bucket is full again (GCRA): one number
-/// a key, and a key whose bucket is full need not be kept.
+/// A token bucket per key, in bounded memory. Stored as the time at which the bucket is full again (GCRA): one number per
+/// key, and keys with a full bucket need not be stored.
 pub struct Buckets<K> {
     rate: BucketRate,
-    began: Instant,
+    started: Instant,
     shards: Box<[Mutex<Shard<K>>]>,
     hasher: RandomState,
 }
 
 struct Shard<K> {
     full_at: HashMap<K, u64>,
-    /// For the keys that have no room of their own.
+    /// The bucket of all keys without their own.
     shared: u64,
 }
 
@@ -48,12 +48,17 @@ impl<K: Hash + Eq + Copy> Buckets<K> {
     #[must_use]
     pub fn new(rate: BucketRate) -> Self {
         let shard = || Mutex::new(Shard { full_at: HashMap::new(), shared: 0 });
-        Self { rate, began: Instant::now(), shards: (0..SHARDS).map(|_| shard()).collect(), hasher: RandomState::new() }
+        Self {
+            rate,
+            started: Instant::now(),
+            shards: (0..SHARDS).map(|_| shard()).collect(),
+            hasher: RandomState::new(),
+        }
     }
 
-    /// Takes tokens out of a key's bucket; where there are too few, nothing is taken and it says when there are enough.
+    /// Takes tokens from a key's bucket. If there are too few, takes nothing and returns how long to wait.
     pub fn take(&self, key: K, tokens: u32) -> Result<(), Duration> {
-        let now = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let now = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.take_at(key, tokens, now)
     }
 
@@ -67,12 +72,12 @@ impl<K: Hash + Eq + Copy> Buckets<K> {
         let shard = &mut *shard;
         let full_at = if has_room { shard.full_at.entry(key).or_insert(now) } else { &mut shard.shared };
         let one = self.rate.nanos_for_one();
-        let wanted = (*full_at).max(now).saturating_add(one.saturating_mul(u64::from(tokens)));
-        let most = now.saturating_add(one.saturating_mul(u64::from(self.rate.burst.get().max(tokens))));
-        if wanted > most {
-            return Err(Duration::from_nanos(wanted - most));
+        let new_full_at = (*full_at).max(now).saturating_add(one.saturating_mul(u64::from(tokens)));
+        let limit = now.saturating_add(one.saturating_mul(u64::from(self.rate.burst.get().max(tokens))));
+        if new_full_at > limit {
+            return Err(Duration::from_nanos(new_full_at - limit));
         }
-        *full_at = wanted;
+        *full_at = new_full_at;
         Ok(())
     }
 
@@ -99,13 +104,13 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_passes_and_then_the_rate_holds() {
+    fn a_burst_is_allowed_and_then_the_rate_applies() {
         let buckets = buckets(60, 5);
         for _ in 0..5 {
             assert_eq!(buckets.take_at(1, 1, 0), Ok(()));
         }
         assert_eq!(buckets.take_at(1, 1, 0), Err(Duration::from_secs(1)));
-        assert_eq!(buckets.take_at(2, 1, 0), Ok(()), "another key has a bucket of its own");
+        assert_eq!(buckets.take_at(2, 1, 0), Ok(()), "another key has its own bucket");
         assert_eq!(buckets.take_at(1, 1, SECOND), Ok(()));
         assert_eq!(buckets.take_at(1, 1, SECOND), Err(Duration::from_secs(1)));
         for _ in 0..5 {
@@ -114,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_takes_nothing() {
+    fn a_rejected_request_takes_no_tokens() {
         let buckets = buckets(60, 4);
         assert_eq!(buckets.take_at(1, 3, 0), Ok(()));
         assert_eq!(buckets.take_at(1, 3, 0), Err(Duration::from_secs(2)));
@@ -122,20 +127,20 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_burst_at_once_passes_when_the_bucket_is_full() {
+    fn a_request_larger_than_the_burst_is_allowed_if_the_bucket_is_full() {
         let buckets = buckets(60, 2);
         assert_eq!(buckets.take_at(1, 5, 0), Ok(()));
         assert!(buckets.take_at(1, 1, 0).is_err());
     }
 
     #[test]
-    fn a_crowd_does_not_grow_the_table_without_bound() {
+    fn many_keys_do_not_grow_the_table_without_bound() {
         let buckets = buckets(60, 5);
         for key in 0..400_000 {
             let _ = buckets.take_at(key, 1, 0);
         }
-        let kept: usize = (0..SHARDS).map(|index| buckets.lock(index).full_at.len()).sum();
-        assert!(kept <= SHARDS * KEYS_PER_SHARD, "{kept}");
-        assert_eq!(buckets.take_at(1_000_000, 1, 600 * SECOND), Ok(()), "those with a full bucket make room");
+        let stored: usize = (0..SHARDS).map(|index| buckets.lock(index).full_at.len()).sum();
+        assert!(stored <= SHARDS * KEYS_PER_SHARD, "{stored}");
+        assert_eq!(buckets.take_at(1_000_000, 1, 600 * SECOND), Ok(()), "keys with a full bucket are dropped");
     }
 }

@@ -10,10 +10,10 @@ use axum::{
 use ipnet::IpNet;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// An IPv6 site has at least this many leading bits of its own, and may take any address behind them.
+/// An IPv6 site has a prefix of at most 64 bits and may use any address in it.
 const SITE_BITS: u32 = 64;
 
-/// Whom a request counts for: an IPv4 address, or the /64 of an IPv6 one.
+/// The unit of per-client limits: an IPv4 address, or the /64 of an IPv6 address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Client(IpAddr);
 
@@ -25,13 +25,13 @@ impl Client {
         }
     }
 
-    /// The address, or the first one of the /64.
+    /// The IPv4 address, or the first address of the /64.
     pub(crate) fn address(self) -> IpAddr {
         self.0
     }
 }
 
-/// As it was found out when the request was let in.
+/// Set by admission.
 impl<S: Sync> FromRequestParts<S> for Client {
     type Rejection = Infallible;
 
@@ -40,7 +40,7 @@ impl<S: Sync> FromRequestParts<S> for Client {
     }
 }
 
-/// Proxies whose word on where a request came from is believed.
+/// Proxies whose `X-Forwarded-For` is trusted.
 #[derive(Debug, Clone, Default)]
 pub struct TrustedProxies(Vec<IpNet>);
 
@@ -55,17 +55,17 @@ impl TrustedProxies {
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// Who made a request: the peer, or, where that is a proxy of ours, whom it names. The names are read from the right,
-    /// since whatever stands further left may have been written by the caller.
+    /// The client of a request: the peer or, if the peer is a trusted proxy, the address in `X-Forwarded-For`. The header is
+    /// read from the right, since the client may have written what is further left.
     #[must_use]
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
         let mut client = peer;
-        let named = headers.get_all(&FORWARDED_FOR).iter().rev();
-        let mut named = named.flat_map(|value| value.to_str().unwrap_or("?").rsplit(','));
+        let forwarded = headers.get_all(&FORWARDED_FOR).iter().rev();
+        let mut forwarded = forwarded.flat_map(|value| value.to_str().unwrap_or("?").rsplit(','));
         while self.trusts(client) {
-            match named.next().map(|name| parse(name.trim())) {
+            match forwarded.next().map(|text| parse(text.trim())) {
                 Some(Some(address)) => client = address,
-                // Nobody is named, or nobody that can be understood: the last proxy answers for it.
+                // No valid address is left: the request counts for the last proxy.
                 Some(None) | None => break,
             }
         }
@@ -73,15 +73,15 @@ impl TrustedProxies {
     }
 }
 
-/// An address, alone or with a port.
-fn parse(name: &str) -> Option<IpAddr> {
-    if let Ok(address) = name.parse() {
+/// Parses an address with or without a port.
+fn parse(text: &str) -> Option<IpAddr> {
+    if let Ok(address) = text.parse() {
         return Some(address);
     }
-    if let Some((address, _)) = name.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+    if let Some((address, _)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         return address.parse::<Ipv6Addr>().ok().map(IpAddr::from);
     }
-    name.parse::<std::net::SocketAddrV4>().ok().map(|address| IpAddr::from(*address.ip()))
+    text.parse::<std::net::SocketAddrV4>().ok().map(|address| IpAddr::from(*address.ip()))
 }
 
 #[cfg(test)]
@@ -112,16 +112,16 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_s_word_is_not_believed() {
+    fn x_forwarded_for_of_an_untrusted_peer_is_ignored() {
         assert_eq!(client(&[], "192.0.2.1", &["203.0.113.9"]), Client::of(ip("192.0.2.1")));
         assert_eq!(client(&["10.0.0.0/8"], "192.0.2.1", &["203.0.113.9"]), Client::of(ip("192.0.2.1")));
     }
 
     #[test]
-    fn a_proxy_is_believed_and_the_way_is_walked_from_the_right() {
+    fn x_forwarded_for_of_a_trusted_proxy_is_read_from_the_right() {
         let proxies = ["10.0.0.0/8", "2001:db8::/32"];
         let expected = Client::of(ip("203.0.113.9"));
-        for way in [
+        for header in [
             &["203.0.113.9"][..],
             &["6.6.6.6, 203.0.113.9"],
             &["203.0.113.9, 10.1.1.1"],
@@ -129,15 +129,15 @@ mod tests {
             &["203.0.113.9:4711"],
             &["203.0.113.9, [2001:db8::5]:443"],
         ] {
-            assert_eq!(client(&proxies, "10.0.0.1", way), expected, "{way:?}");
-            assert_eq!(client(&proxies, "::ffff:10.0.0.1", way), expected, "{way:?}");
+            assert_eq!(client(&proxies, "10.0.0.1", header), expected, "{header:?}");
+            assert_eq!(client(&proxies, "::ffff:10.0.0.1", header), expected, "{header:?}");
         }
     }
 
     #[test]
-    fn where_the_way_cannot_be_read_the_last_proxy_answers() {
-        for way in [&[][..], &["unknown"], &["203.0.113.9, _hidden"], &[""], &["203.0.113.9,"]] {
-            assert_eq!(client(&["10.0.0.0/8"], "10.0.0.1", way), Client::of(ip("10.0.0.1")), "{way:?}");
+    fn without_a_valid_address_the_last_proxy_is_the_client() {
+        for header in [&[][..], &["unknown"], &["203.0.113.9, _hidden"], &[""], &["203.0.113.9,"]] {
+            assert_eq!(client(&["10.0.0.0/8"], "10.0.0.1", header), Client::of(ip("10.0.0.1")), "{header:?}");
         }
         assert_eq!(client(&["10.0.0.0/8"], "10.0.0.1", &["10.0.0.2"]), Client::of(ip("10.0.0.2")));
     }

@@ -6,10 +6,9 @@ use std::{
 
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
-/// Evicted holders may take a moment to leave. Beyond this share of the total nobody else is evicted meanwhile.
+/// Evicted holders may take a moment to release their slots. At most 1/8 of all slots may be evicted but not released.
 const LEAVING_SHARE: usize = 8;
 
-/// How many slots there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SlotBounds {
     pub(crate) total: usize,
@@ -19,16 +18,16 @@ pub(crate) struct SlotBounds {
 /// Why there is no slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoSlot {
-    /// The client holds as many as it may.
+    /// The client has reached its limit.
     ClientFull,
-    /// All are taken, by clients that hold no more than this one would.
+    /// All slots are taken, and no client holds more than this one would.
     Full,
 }
 
-/// Slots that clients hold for a while: connections, streams.
+/// A limited number of slots for connections or streams, shared fairly between clients.
 ///
-/// When all are taken, they are shared out fairly: a client that holds fewer than another gets a slot, and the client
-/// that holds the most loses its oldest one. So no group of clients locks everybody else out.
+/// When all are taken, a client that holds fewer slots than another gets one, and the client with the most slots loses its
+/// oldest. So no group of clients can lock out all others.
 pub(crate) struct FairSlots<K: Hash + Eq + Copy> {
     bounds: SlotBounds,
     held: Arc<Mutex<Held<K>>>,
@@ -36,15 +35,15 @@ pub(crate) struct FairSlots<K: Hash + Eq + Copy> {
 
 struct Held<K> {
     next: u64,
-    /// By client: its slots, the oldest first.
+    /// The slots of each client, oldest first.
     clients: HashMap<K, BTreeMap<u64, CancellationToken>>,
-    /// Slots in `clients`.
+    /// Number of slots in `clients`.
     total: usize,
-    /// Slots whose holders were evicted and have not left yet.
+    /// Slots whose holders were evicted and have not released them yet.
     leaving: usize,
 }
 
-/// A slot, given back when dropped.
+/// A slot, released when dropped.
 pub(crate) struct Slot<K: Hash + Eq + Copy> {
     held: Arc<Mutex<Held<K>>>,
     client: K,
@@ -94,7 +93,7 @@ impl<K: Hash + Eq + Copy> Held<K> {
 }
 
 impl<K: Hash + Eq + Copy> Slot<K> {
-    /// Returns once the slot was given to another client: its holder has to leave.
+    /// Completes when the slot is given to another client: its holder must stop.
     pub(crate) fn evicted(&self) -> WaitForCancellationFuture<'_> {
         self.evicted.cancelled()
     }
@@ -126,7 +125,7 @@ impl<K: Hash + Eq + Copy> std::fmt::Debug for FairSlots<K> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Counts are never left half changed.
+    // No code that may panic runs while the counts are inconsistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_gets_no_more_than_its_own_bound() {
+    fn a_client_cannot_exceed_its_limit() {
         let slots = slots(100, 3);
         let held: Vec<_> = (0..3).map(|_| slots.take(1).unwrap()).collect();
         assert_eq!(slots.take(1).err(), Some(NoSlot::ClientFull));
@@ -155,12 +154,12 @@ mod tests {
     }
 
     #[test]
-    fn a_few_clients_that_hold_everything_make_room_for_another() {
+    fn a_client_with_few_slots_evicts_one_of_the_heaviest() {
         let slots = slots(64, 32);
         let mut held: Vec<_> = (0..64).map(|number| slots.take(number % 2).unwrap()).collect();
-        let late = slots.take(7).expect("the newcomer has a fair share");
+        let late = slots.take(7).expect("a new client gets a slot");
         assert_eq!(held.iter().filter(|slot| slot.evicted.is_cancelled()).count(), 1);
-        assert!(held[0].evicted.is_cancelled() || held[1].evicted.is_cancelled(), "the oldest leaves");
+        assert!(held[0].evicted.is_cancelled() || held[1].evicted.is_cancelled(), "the oldest slot is evicted");
         assert!(!late.evicted.is_cancelled());
         assert_eq!(counts(&slots), (64, 1, 3));
         held.retain(|slot| !slot.evicted.is_cancelled());
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_shares_are_not_taken_from_one_another() {
+    fn clients_with_equal_shares_do_not_evict_each_other() {
         let slots = slots(8, 8);
         let _held: Vec<_> = (0..8).map(|client| slots.take(client).unwrap()).collect();
         assert_eq!(slots.take(9).err(), Some(NoSlot::Full));
@@ -178,11 +177,11 @@ mod tests {
     }
 
     #[test]
-    fn holders_that_do_not_leave_bound_how_many_are_evicted() {
+    fn evictions_are_limited_until_slots_are_released() {
         let slots = slots(16, 16);
         let held: Vec<_> = (0..16).map(|_| slots.take(1).unwrap()).collect();
         let late: Vec<_> = (2..4).map(|client| slots.take(client).unwrap()).collect();
-        assert_eq!(slots.take(4).err(), Some(NoSlot::Full), "two are leaving already");
+        assert_eq!(slots.take(4).err(), Some(NoSlot::Full), "two evicted slots are not released yet");
         drop(held);
         assert!(slots.take(4).is_ok());
         drop(late);

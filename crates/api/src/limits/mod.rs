@@ -1,13 +1,13 @@
-//! How often one may ask: at most N requests in any 60 seconds, for each key and for each client without one, and at
-//! most so many for each client over all the keys it uses.
+//! Rate limits: at most N requests in any 60 seconds per key and per client without a key, and a limit per client over all
+//! keys that it uses.
 
+#[cfg(test)]
+mod brute_force;
 mod buckets;
 mod client;
 mod fair_slots;
 mod headers;
-#[cfg(test)]
-mod oracle;
-mod pass_log;
+mod request_log;
 mod windows;
 
 use std::{num::NonZeroU32, time::Instant};
@@ -18,18 +18,18 @@ pub use buckets::{BucketRate, Buckets};
 pub use client::{Client, TrustedProxies};
 pub(crate) use fair_slots::{FairSlots, NoSlot, Slot, SlotBounds};
 pub(crate) use headers::{LIMIT, POLICY, RATE_LIMIT, REMAINING, RESET};
-use pass_log::{Moment, PassLog, Standing};
+use request_log::{Moment, QuotaState, RequestLog};
 use windows::{Bounds, Windows};
 
-/// Enough for a busy public service; some 30 MB when all of them are at their limit.
+/// Enough for a busy public service; about 30 MB when every caller is at its limit.
 const BOUNDS: Bounds = Bounds { own: 1 << 17, shared: 1 << 12 };
 
-/// How often may be asked; None: as often as one likes.
+/// Requests per minute; None means unlimited.
 #[derive(Debug, Clone, Copy)]
 pub struct LimitConfig {
-    /// For each client without a key.
+    /// Per client without a key.
     pub anonymous: Option<NonZeroU32>,
-    /// For each client over all its keys. A key that is allowed more counts for itself.
+    /// Per client over all its keys. A key with a higher limit raises it.
     pub keyed_client: Option<NonZeroU32>,
 }
 
@@ -39,9 +39,9 @@ impl Default for LimitConfig {
     }
 }
 
-/// Who is asking, as far as limits are concerned.
+/// The caller whose quota a request uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asking {
+pub(crate) enum LimitedCaller {
     Anonymous,
     WithKey { id: ApiKeyId, requests_per_minute: u32 },
 }
@@ -49,19 +49,19 @@ pub(crate) enum Asking {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Quota {
     pub(crate) name: &'static str,
-    pub(crate) standing: Standing,
+    pub(crate) state: QuotaState,
 }
 
-/// Whether a request may pass, and how the caller stands after it.
+/// Whether a request is allowed, and what is left of the caller's quotas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Verdict {
-    pub(crate) refused: bool,
+pub(crate) struct LimitDecision {
+    pub(crate) rejected: bool,
     quotas: [Option<Quota>; 2],
 }
 
-impl Verdict {
+impl LimitDecision {
     fn new(quotas: [Option<Quota>; 2]) -> Self {
-        Self { refused: false, quotas }
+        Self { rejected: false, quotas }
     }
 
     pub(crate) fn quotas(&self) -> impl Iterator<Item = &Quota> {
@@ -71,7 +71,7 @@ impl Verdict {
 
 pub(crate) struct RateLimits {
     config: LimitConfig,
-    began: Instant,
+    started: Instant,
     anonymous: Windows<Client>,
     keys: Windows<ApiKeyId>,
     keyed_clients: Windows<Client>,
@@ -85,60 +85,61 @@ impl RateLimits {
     fn bounded(config: LimitConfig, bounds: Bounds) -> Self {
         Self {
             config,
-            began: Instant::now(),
+            started: Instant::now(),
             anonymous: Windows::new(bounds),
             keys: Windows::new(bounds),
             keyed_clients: Windows::new(bounds),
         }
     }
 
-    /// Lets a request pass and counts it, or refuses it and does not.
-    pub(crate) fn draw(&self, client: Client, asking: Asking) -> Verdict {
-        self.draw_at(client, asking, self.now())
+    /// Allows a request and counts it, or rejects it and does not.
+    pub(crate) fn try_acquire(&self, client: Client, caller: LimitedCaller) -> LimitDecision {
+        self.try_acquire_at(client, caller, self.now())
     }
 
-    /// How a caller stands, without counting anything.
-    pub(crate) fn look(&self, client: Client) -> Verdict {
+    /// The state of an anonymous caller's quota, without counting a request.
+    pub(crate) fn peek(&self, client: Client) -> LimitDecision {
         let now = self.now();
-        let standing = |limit: NonZeroU32| self.anonymous.peek(client, |log| log.standing(limit.get(), now));
-        Verdict::new([self.config.anonymous.map(|limit| Quota { name: "anonymous", standing: standing(limit) }), None])
+        let state = |limit: NonZeroU32| self.anonymous.peek(client, |log| log.state(limit.get(), now));
+        LimitDecision::new([self.config.anonymous.map(|limit| Quota { name: "anonymous", state: state(limit) }), None])
     }
 
     fn now(&self) -> Moment {
-        // Five hundred years fit.
-        Moment(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        // Overflows after 584 years.
+        Moment(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    fn draw_at(&self, client: Client, asking: Asking, now: Moment) -> Verdict {
-        match asking {
-            Asking::Anonymous => {
-                let Some(limit) = self.config.anonymous else { return Verdict::new([None, None]) };
-                self.anonymous.with(client, now, |log| draw_both(("anonymous", limit.get(), log), None, now))
+    fn try_acquire_at(&self, client: Client, caller: LimitedCaller, now: Moment) -> LimitDecision {
+        match caller {
+            LimitedCaller::Anonymous => {
+                let Some(limit) = self.config.anonymous else { return LimitDecision::new([None, None]) };
+                self.anonymous.with(client, now, |log| acquire_both(("anonymous", limit.get(), log), None, now))
             }
-            // Keys are locked before clients, always.
-            Asking::WithKey { id, requests_per_minute } => self.keys.with(id, now, |of_key| {
-                let key = ("key", requests_per_minute, of_key);
-                let Some(ceiling) = self.config.keyed_client else { return draw_both(key, None, now) };
-                let ceiling = ceiling.get().max(requests_per_minute);
-                self.keyed_clients.with(client, now, |of_client| draw_both(key, Some(("ip", ceiling, of_client)), now))
+            // Lock order: keys before clients.
+            LimitedCaller::WithKey { id, requests_per_minute } => self.keys.with(id, now, |key_log| {
+                let key = ("key", requests_per_minute, key_log);
+                let Some(limit) = self.config.keyed_client else { return acquire_both(key, None, now) };
+                let limit = limit.get().max(requests_per_minute);
+                self.keyed_clients
+                    .with(client, now, |client_log| acquire_both(key, Some(("ip", limit, client_log)), now))
             }),
         }
     }
 }
 
-type Counted<'a> = (&'static str, u32, &'a mut PassLog);
+type Counted<'a> = (&'static str, u32, &'a mut RequestLog);
 
-/// A request that both let pass counts in both; one that either refuses counts in neither.
-fn draw_both(first: Counted<'_>, second: Option<Counted<'_>>, now: Moment) -> Verdict {
+/// A request is counted in both logs if both allow it, and in neither otherwise.
+fn acquire_both(first: Counted<'_>, second: Option<Counted<'_>>, now: Moment) -> LimitDecision {
     let mut counted = [Some(first), second];
-    let free = counted.iter_mut().flatten().all(|(_, limit, log)| log.standing(*limit, now).remaining > 0);
+    let allowed = counted.iter_mut().flatten().all(|(_, limit, log)| log.state(*limit, now).remaining > 0);
     let quotas = counted.map(|counted| {
         counted.map(|(name, limit, log)| {
-            if free {
+            if allowed {
                 log.record(now);
             }
-            Quota { name, standing: log.standing(limit, now) }
+            Quota { name, state: log.state(limit, now) }
         })
     });
-    Verdict { refused: !free, quotas }
+    LimitDecision { rejected: !allowed, quotas }
 }

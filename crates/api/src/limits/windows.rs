@@ -4,48 +4,47 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::pass_log::{Moment, PassLog};
+use super::request_log::{Moment, RequestLog};
 
-/// So many that two requests seldom wait for one another.
+/// Many, so that two requests rarely wait for the same lock.
 const SHARDS: usize = 64;
-/// Logs looked at, to see whether they may go, for each one that is added: more than one, so that a table shrinks back
-/// after a crowd has gone.
-const LOOKED_AT: usize = 2;
-/// Logs looked at before a full table is taken for full.
-const LOOKED_AT_WHEN_FULL: usize = 8;
+/// Logs checked for expiry when one is added: more than one, so that the table shrinks after a burst of clients.
+const CHECKED: usize = 2;
+/// Logs checked for expiry before a table is considered full.
+const CHECKED_WHEN_FULL: usize = 8;
 
-/// How much is remembered at most.
+/// The maximum number of logs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// Callers with a log of their own.
+    /// Callers that have their own log.
     pub(crate) own: usize,
-    /// Logs that the others share.
+    /// Logs shared by all other callers.
     pub(crate) shared: usize,
 }
 
-/// The logs of many callers, in bounded memory.
+/// The request logs of many callers, in bounded memory.
 ///
-/// Only a log in which nothing counts any more is dropped, so nobody gets rid of what counts against him by calling
-/// from elsewhere too. A caller for whom there is no room shares a log with others, which is stricter than one of his
-/// own, never laxer; when there is room he takes its content along.
+/// A log is dropped only once all its requests have expired, so a flood of other clients cannot reset a caller's limit. If
+/// the table is full, a caller shares a log with others, which is stricter than its own, never laxer. Once there is room,
+/// the caller's own log starts as a copy of the shared one.
 pub(crate) struct Windows<K> {
     shards: Box<[Mutex<Shard<K>>]>,
-    shared: Box<[Mutex<PassLog>]>,
-    /// Keyed at random, so that nobody can choose with whom he shares.
+    shared: Box<[Mutex<RequestLog>]>,
+    /// Randomly seeded, so that a caller cannot choose which log it shares.
     hasher: RandomState,
 }
 
 struct Shard<K> {
-    logs: HashMap<K, PassLog>,
-    /// Every key of `logs` once, in the order in which they are to be looked at.
-    to_look_at: VecDeque<K>,
+    logs: HashMap<K, RequestLog>,
+    /// Every key of `logs` once, in the order in which they are checked for expiry.
+    to_check: VecDeque<K>,
     capacity: usize,
 }
 
 impl<K: Hash + Eq + Copy> Windows<K> {
     pub(crate) fn new(bounds: Bounds) -> Self {
         let capacity = bounds.own.div_ceil(SHARDS);
-        let shard = || Mutex::new(Shard { logs: HashMap::new(), to_look_at: VecDeque::new(), capacity });
+        let shard = || Mutex::new(Shard { logs: HashMap::new(), to_check: VecDeque::new(), capacity });
         Self {
             shards: (0..SHARDS).map(|_| shard()).collect(),
             shared: (0..bounds.shared.max(1)).map(|_| Mutex::default()).collect(),
@@ -53,38 +52,38 @@ impl<K: Hash + Eq + Copy> Windows<K> {
         }
     }
 
-    /// Hands over the log that counts for a caller, alone.
-    pub(crate) fn with<R>(&self, key: K, now: Moment, decide: impl FnOnce(&mut PassLog) -> R) -> R {
+    /// Calls `decide` with the log of a caller, under its lock.
+    pub(crate) fn with<R>(&self, key: K, now: Moment, decide: impl FnOnce(&mut RequestLog) -> R) -> R {
         let hash = usize::try_from(self.hasher.hash_one(key) >> 1).unwrap_or(0);
         let mut shard = lock(&self.shards[hash % SHARDS]);
         if let Some(log) = shard.logs.get_mut(&key) {
             return decide(log);
         }
-        shard.drop_forgotten(LOOKED_AT, now);
+        shard.drop_expired(CHECKED, now);
         if shard.is_full() {
-            shard.drop_forgotten(LOOKED_AT_WHEN_FULL, now);
+            shard.drop_expired(CHECKED_WHEN_FULL, now);
         }
         let mut shared = lock(&self.shared[hash / SHARDS % self.shared.len()]);
-        shared.forget_old(now);
+        shared.drop_expired(now);
         if shard.is_full() {
             return decide(&mut shared);
         }
-        // What counts in the shared log may be this caller's.
+        // Requests in the shared log may be this caller's.
         let own = shared.clone();
         drop(shared);
-        shard.to_look_at.push_back(key);
+        shard.to_check.push_back(key);
         decide(shard.logs.entry(key).or_insert(own))
     }
 
-    /// A look at the log of a caller that changes nothing and remembers nobody.
-    pub(crate) fn peek<R>(&self, key: K, look: impl FnOnce(&mut PassLog) -> R) -> R {
+    /// Reads the log of a caller without creating one.
+    pub(crate) fn peek<R>(&self, key: K, read: impl FnOnce(&mut RequestLog) -> R) -> R {
         let hash = usize::try_from(self.hasher.hash_one(key) >> 1).unwrap_or(0);
         let log = lock(&self.shards[hash % SHARDS]).logs.get(&key).cloned();
-        look(&mut log.unwrap_or_default())
+        read(&mut log.unwrap_or_default())
     }
 
     #[cfg(test)]
-    pub(crate) fn remembered(&self) -> usize {
+    pub(crate) fn logs(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).logs.len()).sum()
     }
 }
@@ -94,22 +93,22 @@ impl<K: Hash + Eq + Copy> Shard<K> {
         self.logs.len() >= self.capacity
     }
 
-    fn drop_forgotten(&mut self, count: usize, now: Moment) {
-        for _ in 0..count.min(self.to_look_at.len()) {
-            let Some(key) = self.to_look_at.pop_front() else { return };
+    fn drop_expired(&mut self, count: usize, now: Moment) {
+        for _ in 0..count.min(self.to_check.len()) {
+            let Some(key) = self.to_check.pop_front() else { return };
             if let Some(log) = self.logs.get_mut(&key) {
-                log.forget_old(now);
+                log.drop_expired(now);
                 if log.is_empty() {
                     self.logs.remove(&key);
                 } else {
-                    self.to_look_at.push_back(key);
+                    self.to_check.push_back(key);
                 }
             }
         }
-        // A crowd that has gone should not leave its seats behind.
+        // Return the memory of a past burst of clients.
         if self.logs.capacity() > 64 && self.logs.len() < self.logs.capacity() / 8 {
             self.logs.shrink_to(2 * self.logs.len());
-            self.to_look_at.shrink_to(2 * self.logs.len());
+            self.to_check.shrink_to(2 * self.logs.len());
         }
     }
 }
@@ -126,16 +125,16 @@ mod tests {
 
     fn pass(windows: &Windows<u64>, key: u64, limit: u32, now: u64) -> bool {
         windows.with(key, Moment(now), |log| {
-            let free = log.standing(limit, Moment(now)).remaining > 0;
-            if free {
+            let allowed = log.state(limit, Moment(now)).remaining > 0;
+            if allowed {
                 log.record(Moment(now));
             }
-            free
+            allowed
         })
     }
 
     #[test]
-    fn a_crowd_neither_grows_the_table_nor_clears_anybody_of_what_counts() {
+    fn many_clients_neither_grow_the_table_nor_reset_a_limit() {
         let windows = Windows::new(Bounds { own: 1_000, shared: 16 });
         for _ in 0..3 {
             assert!(pass(&windows, 0, 3, 0));
@@ -143,12 +142,12 @@ mod tests {
         for key in 1..100_000 {
             pass(&windows, key, 3, key);
         }
-        assert!(windows.remembered() <= 1_024, "{}", windows.remembered());
-        assert!(!pass(&windows, 0, 3, 100_000), "the crowd has cleared a caller");
+        assert!(windows.logs() <= 1_024, "{}", windows.logs());
+        assert!(!pass(&windows, 0, 3, 100_000), "the limit of the first caller was reset");
     }
 
     #[test]
-    fn when_the_crowd_has_gone_its_place_is_free() {
+    fn expired_logs_make_room_for_new_clients() {
         let windows = Windows::new(Bounds { own: 1_000, shared: 16 });
         for key in 0..10_000 {
             pass(&windows, key, 3, key);
@@ -159,11 +158,11 @@ mod tests {
         for key in 30_000..30_300 {
             assert!(pass(&windows, key, 1, 122 * SECOND + key));
         }
-        assert!(windows.remembered() <= 1_000);
+        assert!(windows.logs() <= 1_000);
     }
 
     #[test]
-    fn no_caller_in_a_crowd_ever_gets_more_than_the_limit() {
+    fn no_caller_exceeds_its_limit_while_logs_are_shared() {
         let windows = Windows::new(Bounds { own: 64, shared: 4 });
         let mut passed: HashMap<u64, Vec<u64>> = HashMap::new();
         let mut state = 1_u64;
@@ -181,11 +180,11 @@ mod tests {
     }
 
     #[test]
-    fn a_look_remembers_nobody() {
+    fn peek_does_not_create_a_log() {
         let windows: Windows<u64> = Windows::new(Bounds { own: 64, shared: 4 });
-        assert_eq!(windows.peek(7, |log| log.standing(5, Moment(0)).remaining), 5);
-        assert_eq!(windows.remembered(), 0);
+        assert_eq!(windows.peek(7, |log| log.state(5, Moment(0)).remaining), 5);
+        assert_eq!(windows.logs(), 0);
         pass(&windows, 7, 5, 0);
-        assert_eq!(windows.peek(7, |log| log.standing(5, Moment(0)).remaining), 4);
+        assert_eq!(windows.peek(7, |log| log.state(5, Moment(0)).remaining), 4);
     }
 }

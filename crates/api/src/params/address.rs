@@ -7,29 +7,29 @@ use crate::{error::ApiError, wire::AnyCaseAddress};
 
 const FIELD: &str = "address";
 
-/// Reads `0x` and 40 hex digits in any letter case. A checksum in the case is not held against the caller.
+/// Parses `0x` and 40 hex digits in any letter case. A wrong EIP-55 checksum is accepted.
 pub(crate) fn parse_address(field: &'static str, text: &str) -> Result<Address, ApiError> {
     parse_bytes(text)
         .map(Address::new)
         .ok_or(ApiError::InvalidParameter { field, rule: "must be 0x and 40 hexadecimal digits" })
 }
 
-/// Reads `0x` and exactly the digits of `N` bytes.
+/// Parses `0x` and exactly the digits of `N` bytes.
 pub(super) fn parse_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     hex::decode_to_array(text.strip_prefix("0x").filter(|digits| digits.len() == 2 * N)?).ok()
 }
 
-/// The address that a path speaks of, for the document.
+/// The address in a path, for the OpenAPI document.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "it only describes; `ValidPath<Address>` reads")]
+#[expect(dead_code, reason = "only documentation: `ValidPath<Address>` parses the value")]
 pub(crate) struct AddressInPath {
     /// The address in any letter case
     #[param(inline, value_type = AnyCaseAddress)]
     address: Address,
 }
 
-/// Whose belongings are asked for.
+/// Parameters of routes that list an owner's resources.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct OwnerParams {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_letter_case_is_one_and_the_same_address() {
+    fn letter_case_does_not_matter() {
         let lower = parse_address(FIELD, "0xd8da6bf26964af9d7eed9e03e53415d37aa96045").unwrap();
         let checksummed = parse_address(FIELD, "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045").unwrap();
         let badly_checksummed = parse_address(FIELD, "0xD8dA6BF26964aF9D7eEd9e03E53415D37aA96045").unwrap();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_0x_and_40_hex_digits_is_refused_by_name() {
+    fn an_invalid_address_is_rejected_by_name() {
         let digits = "d8da6bf26964af9d7eed9e03e53415d37aa96045";
         for text in [
             "",

@@ -7,7 +7,7 @@ impl FromPathSegment for BlockId {
     const FIELD: &'static str = "numberOrHash";
 
     fn from_segment(segment: &str) -> Result<Self, ApiError> {
-        // A number beyond 64 bits is read as the largest one, which no chain has reached: not found, as it should be.
+        // A number beyond 64 bits becomes the largest one, which no chain reaches: not found.
         parse_whole_number(segment).map(Self::Number).or_else(|| parse_hash(segment).map(Self::Hash)).ok_or(
             ApiError::InvalidParameter {
                 field: Self::FIELD,
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_is_named_by_number_or_by_hash() {
+    fn a_block_id_is_a_number_or_a_hash() {
         assert_eq!(BlockId::from_segment("0").unwrap(), BlockId::Number(0));
         assert_eq!(BlockId::from_segment("21000000").unwrap(), BlockId::Number(21_000_000));
         assert_eq!(BlockId::from_segment("99999999999999999999999").unwrap(), BlockId::Number(u64::MAX));
@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_by_name() {
+    fn anything_else_is_rejected_by_name() {
         for text in ["-1", "1.5", "latest", "0x10", "", "0x"] {
             let problem = BlockId::from_segment(text).unwrap_err().problem();
             assert_eq!((problem.status, problem.field.as_deref()), (400, Some("numberOrHash")), "{text:?}");

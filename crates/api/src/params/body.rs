@@ -11,19 +11,20 @@ use axum::{
 use http_body_util::LengthLimitError;
 use tokio::time::timeout;
 
+use super::body_error::BodyError;
 use crate::error::ApiError;
 
-/// For a body to arrive whole. Even a slow line carries one in a fraction of it.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// For the complete body. Even a slow connection takes a fraction of it.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a request asks for in its body.
+/// A type that can be parsed from a request body.
 pub(crate) trait FromBody: Sized {
     const MAX_BYTES: usize = 64 * 1024;
 
     fn from_json(json: &[u8]) -> Result<Self, ApiError>;
 }
 
-/// Extracts a JSON body.
+/// Extractor of a JSON body.
 #[derive(Debug)]
 pub(crate) struct ValidBody<T>(pub(crate) T);
 
@@ -40,23 +41,23 @@ impl<S: Sync, T: FromBody> FromRequest<S> for ValidBody<T> {
     }
 }
 
-/// Reads a whole body, unless it is too long or too slow.
+/// Reads a complete body, unless it is too long or too slow.
 pub(crate) async fn read_body(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, ApiError> {
     let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > max as u64) {
         return Err(ApiError::BodyTooLarge { max });
     }
-    match timeout(PATIENCE, to_bytes(body, max)).await {
+    match timeout(TIMEOUT, to_bytes(body, max)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if error.source().is_some_and(|cause| cause.is::<LengthLimitError>()) => {
             Err(ApiError::BodyTooLarge { max })
         }
-        Ok(Err(_)) => Err(ApiError::MalformedBody { what: "the body breaks off".to_owned() }),
+        Ok(Err(_)) => Err(BodyError::Incomplete.into()),
         Err(_) => Err(ApiError::BodyTooSlow),
     }
 }
 
-/// `application/json`, whatever parameters stand behind it.
+/// Whether the type is `application/json`, with any parameters.
 fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_json_object_is_read() {
+    async fn a_json_object_is_parsed() {
         for kind in ["application/json", "Application/JSON; charset=utf-8"] {
             assert_eq!(read_greeting(kind, r#"{"text":"hi"}"#).await.unwrap(), Greeting { text: "hi".to_owned() });
         }
@@ -104,19 +105,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_over_the_cap_is_413_whether_announced_or_not() {
+    async fn a_body_over_the_limit_is_413_with_and_without_content_length() {
         let long = format!(r#"{{"text":"{}"}}"#, "a".repeat(64));
         assert_eq!(status("application/json", long.clone()).await, 413);
-        let pieces = futures_stream(long);
-        assert_eq!(status("application/json", pieces).await, 413);
-    }
-
-    fn futures_stream(text: String) -> Body {
-        Body::new(http_body_util::Full::new(Bytes::from(text)))
+        let without_length = Body::new(http_body_util::Full::new(Bytes::from(long)));
+        assert_eq!(status("application/json", without_length).await, 413);
     }
 
     #[tokio::test]
-    async fn an_unknown_field_is_refused_by_name() {
+    async fn an_unknown_field_is_rejected_by_name() {
         let error = read_greeting("application/json", r#"{"text":"hi","tone":"low"}"#).await.unwrap_err();
         let problem = error.problem();
         assert_eq!((problem.status, problem.field.as_deref()), (400, Some("tone")));

@@ -21,12 +21,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_is_read_in_any_letter_case() {
+    fn a_hash_is_parsed_in_any_letter_case() {
         assert_eq!(B256::from_segment(&format!("0x{}", "aB".repeat(32))).unwrap(), B256::repeat_byte(0xab));
     }
 
     #[test]
-    fn what_is_not_0x_and_64_hex_digits_is_refused_by_name() {
+    fn an_invalid_hash_is_rejected_by_name() {
         for text in ["", "17", "ab", &"ab".repeat(32), &format!("0x{}", "ab".repeat(31)), "0x"] {
             let problem = B256::from_segment(text).unwrap_err().problem();
             assert_eq!((problem.status, problem.field.as_deref()), (400, Some("hash")), "{text:?}");

@@ -3,7 +3,7 @@ use domain::ApiKeyId;
 use super::{path::FromPathSegment, whole_number::parse_whole_number};
 use crate::error::ApiError;
 
-/// Which key a path speaks of.
+/// The id of a key in a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KeyIdParam(pub(crate) ApiKeyId);
 

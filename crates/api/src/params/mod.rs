@@ -1,12 +1,14 @@
-//! What a request may ask, read strictly: every refusal names the field at fault.
+//! Strict parsing of request parameters and bodies: every error names the invalid field.
 
 mod address;
 mod block_id;
 mod body;
+mod body_error;
 mod fields;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod hash;
+mod json;
 mod key_id;
 mod paging;
 mod path;
@@ -17,11 +19,12 @@ mod whole_number;
 
 pub(crate) use address::{AddressInPath, OwnerParams, parse_address};
 pub(crate) use body::{FromBody, ValidBody, read_body};
+pub(crate) use body_error::BodyError;
 pub(crate) use fields::Fields;
 pub(crate) use key_id::KeyIdParam;
 pub(crate) use path::ValidPath;
 pub(crate) use query::{FromQuery, Query, ValidQuery};
-pub(crate) use query_body::{BodyFault, QueryBody, Selection, TradeSelection};
+pub(crate) use query_body::{QueryBody, Selection, TradeSelection};
 pub(crate) use webhook_id::{DeliveryPath, WebhookIdParam};
 
 pub use paging::Paging;

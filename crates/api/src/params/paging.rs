@@ -6,19 +6,19 @@ use crate::error::ApiError;
 
 pub(super) const DEFAULT_LIMIT: u32 = 25;
 pub(super) const MAX_LIMIT: u32 = 100;
-/// The largest whole number that every JSON reader keeps exactly. A page beyond is served as this one: empty all the
-/// same.
+/// The largest whole number that every JSON parser represents exactly. A larger page number is replaced by it: the page is
+/// empty either way.
 const MAX_PAGE: u64 = (1 << 53) - 1;
 
-/// Which part of a list is wanted.
+/// The requested page of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Paging {
-    // Documented without a width: a number of any length is read.
-    /// The page, from 1. A page past the end is empty.
+    // Documented without a width, since numbers of any length are accepted.
+    /// The page number, starting at 1. A page past the end is empty.
     #[param(value_type = usize, required = false, minimum = 1, default = 1, example = 1)]
     page: u64,
-    /// Entries on a page. More than 100 is served as 100.
+    /// Entries per page. More than 100 is treated as 100.
     #[param(value_type = usize, required = false, minimum = 1, default = 25, example = 25)]
     limit: u32,
 }
@@ -72,12 +72,12 @@ mod tests {
     }
 
     #[test]
-    fn the_first_25_are_served_where_nothing_is_asked() {
+    fn the_default_is_the_first_25() {
         assert_eq!(paging("").unwrap(), Paging { page: 1, limit: 25 });
     }
 
     #[test]
-    fn a_limit_above_100_is_served_as_100() {
+    fn a_limit_above_100_is_treated_as_100() {
         for limit in ["100", "101", "4294967296", "18446744073709551616", &"9".repeat(500)] {
             assert_eq!(paging(&format!("limit={limit}")).unwrap().limit(), 100);
         }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_any_size_never_overflows() {
+    fn page_numbers_of_any_size_do_not_overflow() {
         let window = paging("page=1000000000&limit=100").unwrap().newest_first();
         assert_eq!(window.offset, 99_999_999_900);
         for page in ["18446744073709551616", &"9".repeat(500)] {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_number_of_at_least_1_is_refused_by_name() {
+    fn an_invalid_page_or_limit_is_rejected_by_name() {
         for field in ["page", "limit"] {
             for value in ["0", "00", "-1", "abc", "1.5", "", "%2B5", "+5", "%205", "0x10", "1e3", "null"] {
                 let problem = paging(&format!("{field}={value}")).unwrap_err().problem();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_given_twice_is_refused_by_name() {
+    fn a_repeated_parameter_is_rejected_by_name() {
         let problem = paging("page=1&limit=5&page=1").unwrap_err().problem();
         assert_eq!((problem.status, problem.field.as_deref()), (400, Some("page")));
     }

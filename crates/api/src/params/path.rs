@@ -5,15 +5,15 @@ use axum::{
 
 use crate::error::ApiError;
 
-/// A value that names a resource in a path.
+/// A type that can be parsed from a path segment.
 pub(crate) trait FromPathSegment: Sized {
-    /// The parameter's name in the path.
+    /// The name of the parameter.
     const FIELD: &'static str;
 
     fn from_segment(segment: &str) -> Result<Self, ApiError>;
 }
 
-/// Extracts the one parameter of a route's path.
+/// Extractor of the only parameter of a path.
 #[derive(Debug)]
 pub(crate) struct ValidPath<T>(pub(crate) T);
 

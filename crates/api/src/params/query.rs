@@ -1,9 +1,9 @@
 use axum::{extract::FromRequestParts, http::request::Parts};
 
-use super::{fields::shown, whole_number::parse_whole_number};
+use super::{json::shorten, whole_number::parse_whole_number};
 use crate::error::ApiError;
 
-/// The query string, decoded. Names that a route does not know are ignored.
+/// A decoded query string. Unknown parameters are ignored.
 #[derive(Debug)]
 pub(crate) struct Query {
     pairs: Vec<(String, String)>,
@@ -15,7 +15,7 @@ impl Query {
         Ok(Self { pairs })
     }
 
-    /// The value of a parameter. Given twice it would be read one way here and another way by a proxy: refused.
+    /// The value of a parameter. A repeated parameter is an error: a proxy might use the other value.
     pub(crate) fn find(&self, field: &'static str) -> Result<Option<&str>, ApiError> {
         let mut values = self.pairs.iter().filter(|(name, _)| name == field).map(|(_, value)| value.as_str());
         match (values.next(), values.next()) {
@@ -36,11 +36,11 @@ fn parse_pair(pair: &str) -> Result<(String, String), ApiError> {
     let name = decode(name).ok_or(ApiError::MalformedUrl { field: None })?;
     match decode(value) {
         Some(value) => Ok((name, value)),
-        None => Err(ApiError::MalformedUrl { field: Some(shown(&name)) }),
+        None => Err(ApiError::MalformedUrl { field: Some(shorten(&name).into_owned()) }),
     }
 }
 
-/// Undoes form encoding; None where a percent sign has not two hex digits after it, or where the result is not UTF-8.
+/// Decodes form encoding; None if a percent sign is not followed by two hex digits, or if the result is not UTF-8.
 fn decode(text: &str) -> Option<String> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::with_capacity(text.len());
@@ -63,12 +63,12 @@ fn hex_digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// Parameters that know how to read themselves from a query string.
+/// A type that can be parsed from a query string.
 pub(crate) trait FromQuery: Sized {
     fn from_query(query: &Query) -> Result<Self, ApiError>;
 }
 
-/// Extracts a route's query parameters.
+/// Extractor of query parameters.
 #[derive(Debug)]
 pub(crate) struct ValidQuery<T>(pub(crate) T);
 
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_encoding_is_refused_and_its_field_named() {
+    fn an_invalid_encoding_is_rejected_by_name() {
         for raw in ["page=%", "page=%4", "page=%zz", "page=1%+2", "page=%ff", "page=%c3%28"] {
             let problem = Query::parse(raw).unwrap_err().problem();
             assert_eq!((problem.status, problem.field.as_deref()), (400, Some("page")), "{raw}");
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_parameter_that_is_asked_for_must_not_repeat() {
+    fn only_parameters_that_are_used_must_not_repeat() {
         let query = Query::parse("utm=1&utm=2&page=1&p%61ge=2").unwrap();
         assert!(query.find("page").is_err());
         assert_eq!(query.find("limit").unwrap(), None);

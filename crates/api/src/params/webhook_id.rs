@@ -7,7 +7,7 @@ use domain::{DeliveryId, WebhookId};
 use super::{path::FromPathSegment, whole_number::parse_whole_number};
 use crate::error::ApiError;
 
-/// Which webhook a path speaks of.
+/// The id of a webhook in a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WebhookIdParam(pub(crate) WebhookId);
 
@@ -20,7 +20,7 @@ impl FromPathSegment for WebhookIdParam {
     }
 }
 
-/// Which delivery of which webhook a path speaks of.
+/// The ids of a webhook and its delivery in a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DeliveryPath {
     pub(crate) webhook: WebhookId,

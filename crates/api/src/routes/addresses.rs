@@ -1,14 +1,14 @@
 use axum::extract::State;
 use domain::{Address, AddressOverview, Code};
+use enrichment::{AccountError, AccountSource, SourcedAccount};
 use store::{ChainReader, VerifiedContracts};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    accounts::{AccountError, Told, ToldWhen},
-    answer::{Answer, Freshness},
     document::{BadParameter, NoSuchAddress, NodeOrIndexUnavailable, NotModified, Unavailable},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidPath, ValidQuery},
     wire,
 };
@@ -19,7 +19,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_address)).routes(routes!(list_address_tokens))
 }
 
-/// What is known of an address
+/// Address detail
 #[utoipa::path(
     get,
     path = "/addresses/{address}",
@@ -36,15 +36,15 @@ pub(super) fn router() -> OpenApiRouter<App> {
 async fn get_address(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::AddressDetail>, ApiError> {
+) -> Result<JsonResponse<wire::AddressDetail>, ApiError> {
     let overview = app.chain.find_address_overview(address, RECENT_TRANSACTIONS).await?;
     let AddressOverview { tip, facts, recent, token } = overview.ok_or(ApiError::AddressNotFound)?;
-    let (account, is_of_the_tip) = match app.accounts.told_at(tip, address).await {
-        Ok(Told { account, when }) => (Some(account), when == ToldWhen::OfTheTip),
-        // The index knows all but the balance and the nonce.
-        Err(AccountError::Unknown(cause)) => {
+    let (account, is_current) = match app.accounts.get_with_source(tip, address).await {
+        Ok(SourcedAccount { account, source }) => (Some(account), source == AccountSource::Node),
+        // The index has everything except the balance and the nonce.
+        Err(AccountError::Unavailable(cause)) => {
             let error: &dyn std::error::Error = &cause;
-            tracing::debug!(error, %address, "answered from the index alone");
+            tracing::debug!(error, %address, "no account from the node: responding from the index alone");
             (None, false)
         }
         Err(AccountError::Store(error)) => return Err(error.into()),
@@ -57,14 +57,14 @@ async fn get_address(
     let token = token.map(|token| wire::Token::new(token, app.token_prefix));
     let source = find_source(&*app.verified, address, code).await?;
     let detail = wire::AddressDetail::new(&facts, account.as_ref(), code, label, recent, token).with_source(source);
-    let answer = Answer::new(detail, Freshness::UntilNextBlock);
-    // What the node says of an account at a block is as settled as the block; anything else holds until it answers.
-    Ok(if is_of_the_tip { answer.of_the_index() } else { answer })
+    let response = JsonResponse::new(detail, Freshness::UntilNextBlock);
+    // An account at the tip is valid until the tip changes; an older one only until the node responds again.
+    Ok(if is_current { response.cacheable() } else { response })
 }
 
-/// The tokens that an address holds
+/// Tokens held by an address
 ///
-/// An address that holds none, or was never seen, has an empty list. Follows a moment behind the newest block.
+/// Empty for an address without tokens or one that is not indexed. May lag the newest block by a moment.
 #[utoipa::path(
     get,
     path = "/addresses/{address}/tokens",
@@ -74,7 +74,7 @@ async fn get_address(
         Paging
     ),
     responses(
-        (status = 200, description = "A page of tokens with what is held of each", body = wire::TokenBalanceList),
+        (status = 200, description = "A page of tokens with balances", body = wire::TokenBalanceList),
         NotModified,
         BadParameter,
         Unavailable
@@ -84,18 +84,18 @@ async fn list_address_tokens(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
     ValidQuery(paging): ValidQuery<Paging>,
-) -> Result<Answer<wire::TokenBalanceList>, ApiError> {
+) -> Result<JsonResponse<wire::TokenBalanceList>, ApiError> {
     let page = app.chain.list_address_tokens(address, paging.newest_first()).await?;
-    Ok(Answer::new(wire::TokenBalanceList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock)
-        .of_the_index())
+    Ok(JsonResponse::new(wire::TokenBalanceList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock)
+        .cacheable())
 }
 
-/// The code at an address as far as the index knows it.
+/// The code at an address, as far as it is indexed.
 async fn indexed_code(chain: &dyn ChainReader, address: Address) -> Result<Code, ApiError> {
     Ok(chain.find_code_hash(address).await?.map_or(Code::None, |hash| Code::Contract { hash }))
 }
 
-/// The source code that is known of the code at an address.
+/// The verified source of the code at an address.
 async fn find_source(
     verified: &dyn VerifiedContracts,
     address: Address,

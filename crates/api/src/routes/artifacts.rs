@@ -1,4 +1,4 @@
-//! What a compiler gives beside the code of a contract.
+//! Compiler output of verified contracts.
 
 use axum::extract::State;
 use domain::{Address, Artifacts, VerifiedCode};
@@ -7,9 +7,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{App, contracts::code_hash};
 use crate::{
     ApiState,
-    answer::{Answer, Freshness},
     document::{BadParameter, NoArtifact, NodeOrIndexUnavailable, NotModified, NotVerified},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     params::{AddressInPath, ValidPath},
     wire,
 };
@@ -23,9 +23,9 @@ pub(super) fn router() -> OpenApiRouter<App> {
         .routes(routes!(get_contract_standard_json))
 }
 
-/// The compiler's metadata of a verified contract
+/// Metadata of a verified contract
 ///
-/// To the byte: where the match is exact, its hash stands in the code.
+/// Byte for byte as the compiler wrote it: for an exact match, its hash is part of the code.
 #[utoipa::path(
     get,
     path = "/contracts/{address}/metadata",
@@ -42,11 +42,11 @@ pub(super) fn router() -> OpenApiRouter<App> {
 async fn get_contract_metadata(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::CompilerJson>, ApiError> {
-    artifact(&app, address, "metadata", "the compiler gave none", |artifacts| Some(artifacts.metadata)).await
+) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
+    artifact(&app, address, "metadata", "its compiler provides none", |artifacts| Some(artifacts.metadata)).await
 }
 
-/// Where a verified contract keeps what in its storage
+/// Storage layout of a verified contract
 #[utoipa::path(
     get,
     path = "/contracts/{address}/storage-layout",
@@ -63,19 +63,19 @@ async fn get_contract_metadata(
 async fn get_contract_storage_layout(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::CompilerJson>, ApiError> {
-    let reason = "compilers give it from 0.5.13 on";
+) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
+    let reason = "compilers provide it since 0.5.13";
     artifact(&app, address, "storage layout", reason, |artifacts| artifacts.storage_layout).await
 }
 
-/// What a verified contract says to those who use it
+/// User documentation of a verified contract (NatSpec)
 #[utoipa::path(
     get,
     path = "/contracts/{address}/userdoc",
     tag = "contracts",
     params(AddressInPath),
     responses(
-        (status = 200, description = "The documentation for users", body = wire::CompilerJson),
+        (status = 200, description = "The user documentation", body = wire::CompilerJson),
         NotModified,
         BadParameter,
         NoArtifact,
@@ -85,18 +85,18 @@ async fn get_contract_storage_layout(
 async fn get_contract_userdoc(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::CompilerJson>, ApiError> {
-    artifact(&app, address, "documentation for users", "the compiler gave none", |artifacts| artifacts.userdoc).await
+) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
+    artifact(&app, address, "user documentation", "its compiler provides none", |artifacts| artifacts.userdoc).await
 }
 
-/// What a verified contract says to developers
+/// Developer documentation of a verified contract (NatSpec)
 #[utoipa::path(
     get,
     path = "/contracts/{address}/devdoc",
     tag = "contracts",
     params(AddressInPath),
     responses(
-        (status = 200, description = "The documentation for developers", body = wire::CompilerJson),
+        (status = 200, description = "The developer documentation", body = wire::CompilerJson),
         NotModified,
         BadParameter,
         NoArtifact,
@@ -106,19 +106,18 @@ async fn get_contract_userdoc(
 async fn get_contract_devdoc(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::CompilerJson>, ApiError> {
-    artifact(&app, address, "documentation for developers", "the compiler gave none", |artifacts| artifacts.devdoc)
-        .await
+) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
+    artifact(&app, address, "developer documentation", "its compiler provides none", |artifacts| artifacts.devdoc).await
 }
 
-/// Standard JSON input that compiles to the code of a verified contract
+/// Standard JSON input of a verified contract
 #[utoipa::path(
     get,
     path = "/contracts/{address}/standard-json",
     tag = "contracts",
     params(AddressInPath),
     responses(
-        (status = 200, description = "The input, for the compiler that `compilerVersion` of the contract names", body = wire::StandardJsonInput),
+        (status = 200, description = "Input that compiles to the contract's code with the compiler in `compilerVersion` of the contract", body = wire::StandardJsonInput),
         NotModified,
         BadParameter,
         NotVerified,
@@ -128,9 +127,9 @@ async fn get_contract_devdoc(
 async fn get_contract_standard_json(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::StandardJsonInput>, ApiError> {
+) -> Result<JsonResponse<wire::StandardJsonInput>, ApiError> {
     let code = find_code(&app, address).await?;
-    Ok(Answer::new(code.into(), Freshness::UntilNextBlock))
+    Ok(JsonResponse::new(code.into(), Freshness::UntilNextBlock))
 }
 
 async fn find_code(app: &ApiState, address: Address) -> Result<VerifiedCode, ApiError> {
@@ -144,8 +143,8 @@ async fn artifact(
     artifact: &'static str,
     reason: &'static str,
     pick: impl FnOnce(Artifacts) -> Option<String>,
-) -> Result<Answer<wire::CompilerJson>, ApiError> {
+) -> Result<JsonResponse<wire::CompilerJson>, ApiError> {
     let text = pick(find_code(app, address).await?.artifacts);
     let json = text.and_then(wire::CompilerJson::new).ok_or(ApiError::NoArtifact { artifact, reason })?;
-    Ok(Answer::new(json, Freshness::UntilNextBlock))
+    Ok(JsonResponse::new(json, Freshness::UntilNextBlock))
 }

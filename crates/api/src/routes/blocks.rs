@@ -4,9 +4,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     document::{BadParameter, NoSuchBlock, NotModified, Unavailable},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     params::{Paging, ValidPath, ValidQuery},
     wire,
 };
@@ -26,9 +26,9 @@ pub(super) fn router() -> OpenApiRouter<App> {
 async fn list_blocks(
     State(app): State<App>,
     ValidQuery(paging): ValidQuery<Paging>,
-) -> Result<Answer<wire::BlockList>, ApiError> {
+) -> Result<JsonResponse<wire::BlockList>, ApiError> {
     let page = app.chain.list_blocks(BlockRange::ALL, paging.newest_first()).await?;
-    Ok(Answer::new(wire::BlockList::new(page, paging), Freshness::UntilNextBlock).of_the_index())
+    Ok(JsonResponse::new(wire::BlockList::new(page, paging), Freshness::UntilNextBlock).cacheable())
 }
 
 /// One block
@@ -51,8 +51,11 @@ async fn list_blocks(
         Unavailable
     )
 )]
-async fn get_block(State(app): State<App>, ValidPath(id): ValidPath<BlockId>) -> Result<Answer<wire::Block>, ApiError> {
+async fn get_block(
+    State(app): State<App>,
+    ValidPath(id): ValidPath<BlockId>,
+) -> Result<JsonResponse<wire::Block>, ApiError> {
     let block = app.chain.find_block(id).await?.ok_or(ApiError::BlockNotFound)?;
     let freshness = app.freshness_of(block.number);
-    Ok(Answer::new(block.into(), freshness).of_the_index())
+    Ok(JsonResponse::new(block.into(), freshness).cacheable())
 }

@@ -7,9 +7,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     ApiState,
-    answer::{Answer, Freshness},
-    document::{BadCall, BadParameter, CallRefused, NodeOrIndexUnavailable, NotModified, NotVerified, Unavailable},
+    document::{BadCall, BadParameter, CallFailed, NodeOrIndexUnavailable, NotModified, NotVerified, Unavailable},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidBody, ValidPath, ValidQuery},
     wire,
 };
@@ -28,7 +28,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     tag = "contracts",
     params(Paging),
     responses(
-        (status = 200, description = "A page of verified contracts, the newest first", body = wire::ContractList),
+        (status = 200, description = "A page of verified contracts, newest first", body = wire::ContractList),
         NotModified,
         BadParameter,
         Unavailable
@@ -37,14 +37,14 @@ pub(super) fn router() -> OpenApiRouter<App> {
 async fn list_contracts(
     State(app): State<App>,
     ValidQuery(paging): ValidQuery<Paging>,
-) -> Result<Answer<wire::ContractList>, ApiError> {
+) -> Result<JsonResponse<wire::ContractList>, ApiError> {
     let page = app.verified.list_verified(paging.newest_first()).await?;
-    Ok(Answer::new(wire::ContractList::new(page, paging), Freshness::UntilNextBlock).of_the_index())
+    Ok(JsonResponse::new(wire::ContractList::new(page, paging), Freshness::UntilNextBlock).cacheable())
 }
 
-/// A verified contract, with its sources and interface
+/// A verified contract with its sources and ABI
 ///
-/// Also of a contract whose very code was verified at another address: `twinOf` tells which.
+/// Also available if the same bytecode was verified at another address, which is then in `twinOf`.
 #[utoipa::path(
     get,
     path = "/contracts/{address}",
@@ -61,23 +61,23 @@ async fn list_contracts(
 async fn get_contract(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::VerifiedContract>, ApiError> {
+) -> Result<JsonResponse<wire::VerifiedContract>, ApiError> {
     let hash = code_hash(&app, address).await?;
     let contract = app.known.find(address, hash).await?.ok_or(ApiError::ContractNotVerified)?;
-    // The sources are worth an answer also while the node cannot tell whom the contract hands calls on to.
+    // The sources are useful even if the node cannot resolve the proxy now.
     let delegation = app.calls.find_delegation(address).await.unwrap_or_default();
-    Ok(Answer::new(wire::VerifiedContract::new(contract, delegation), Freshness::UntilNextBlock))
+    Ok(JsonResponse::new(wire::VerifiedContract::new(contract, delegation), Freshness::UntilNextBlock))
 }
 
-/// The hash of the code that stands at an address.
+/// The hash of the current code at an address.
 pub(super) async fn code_hash(app: &ApiState, address: Address) -> Result<B256, ApiError> {
     let tip = app.chain.find_tip().await?.ok_or(ApiError::ContractNotVerified)?;
-    app.accounts.at(tip, address).await?.code.hash().ok_or(ApiError::ContractNotVerified)
+    app.accounts.get(tip, address).await?.code.hash().ok_or(ApiError::ContractNotVerified)
 }
 
-/// Calls a function of a verified contract that only reads
+/// Calls a read-only function of a verified contract
 ///
-/// A proxy is called through the interface of its implementation, a diamond (EIP-2535) through those of its facets.
+/// A proxy is called with the ABI of its implementation, a diamond (EIP-2535) with the ABIs of its facets.
 #[utoipa::path(
     post,
     path = "/contracts/{address}/call",
@@ -85,10 +85,10 @@ pub(super) async fn code_hash(app: &ApiState, address: Address) -> Result<B256, 
     params(AddressInPath),
     request_body = wire::CallRequest,
     responses(
-        (status = 200, description = "What the function returns", body = wire::CallAnswer),
+        (status = 200, description = "The return value", body = wire::CallAnswer),
         BadCall,
         NotVerified,
-        CallRefused,
+        CallFailed,
         NodeOrIndexUnavailable
     )
 )]
@@ -96,11 +96,11 @@ async fn call_contract(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
     ValidBody(request): ValidBody<wire::CallRequest>,
-) -> Result<Answer<wire::CallAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::CallAnswer>, ApiError> {
     call(&app, address, request).await
 }
 
-/// Calls a function of a verified contract that only reads, all in the URL
+/// Calls a read-only function of a verified contract, with parameters in the URL
 #[utoipa::path(
     get,
     path = "/contracts/{address}/call",
@@ -110,10 +110,10 @@ async fn call_contract(
         wire::CallRequest
     ),
     responses(
-        (status = 200, description = "What the function returns", body = wire::CallAnswer),
+        (status = 200, description = "The return value", body = wire::CallAnswer),
         BadCall,
         NotVerified,
-        CallRefused,
+        CallFailed,
         NodeOrIndexUnavailable
     )
 )]
@@ -121,7 +121,7 @@ async fn call_contract_by_query(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
     ValidQuery(request): ValidQuery<wire::CallRequest>,
-) -> Result<Answer<wire::CallAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::CallAnswer>, ApiError> {
     call(&app, address, request).await
 }
 
@@ -129,7 +129,7 @@ async fn call(
     app: &ApiState,
     address: Address,
     request: wire::CallRequest,
-) -> Result<Answer<wire::CallAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::CallAnswer>, ApiError> {
     let at = match request.block_number {
         None => CallBlock::Latest,
         Some(number) => {
@@ -140,5 +140,5 @@ async fn call(
     let arguments = request.args.iter().map(AsRef::as_ref).collect();
     let call = ReadCall { address, function: &request.function_name, arguments, from: request.from, at };
     let result = app.calls.call(&call).await?;
-    Ok(Answer::new(wire::CallAnswer { result }, Freshness::Momentary))
+    Ok(JsonResponse::new(wire::CallAnswer { result }, Freshness::Momentary))
 }

@@ -1,4 +1,4 @@
-//! The reference page: plain files in the binary, which read the document that describes the API.
+//! The API reference: static files in the binary, which load the OpenAPI document.
 
 use axum::{
     Router,
@@ -10,9 +10,9 @@ use axum::{
     routing::get,
 };
 
-use crate::answer::entity_tag;
+use crate::json_response::entity_tag;
 
-/// Nothing but what comes from here, and no script in the page itself.
+/// Only resources of this origin, and no inline scripts.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );

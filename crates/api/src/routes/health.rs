@@ -5,8 +5,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     clock::unix_now,
+    json_response::{Freshness, JsonResponse},
     wire::Health,
 };
 
@@ -14,29 +14,29 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_health)).routes(routes!(get_health_live)).routes(routes!(get_health_ready))
 }
 
-/// How the service is doing
+/// Health of the service
 #[utoipa::path(
     get,
     path = "/health",
     tag = "health",
-    responses((status = 200, description = "The process is alive; the body tells the rest", body = Health))
+    responses((status = 200, description = "The process is alive; the body has the details", body = Health))
 )]
-async fn get_health(State(app): State<App>) -> Answer<Health> {
-    answer(health_of(&app))
+async fn get_health(State(app): State<App>) -> JsonResponse<Health> {
+    response(health_of(&app))
 }
 
-/// Whether the process answers at all
+/// Liveness: whether the process responds
 #[utoipa::path(
     get,
     path = "/health/live",
     tag = "health",
     responses((status = 200, description = "The process is alive", body = Health))
 )]
-async fn get_health_live(State(app): State<App>) -> Answer<Health> {
-    answer(health_of(&app))
+async fn get_health_live(State(app): State<App>) -> JsonResponse<Health> {
+    response(health_of(&app))
 }
 
-/// Whether the index is complete enough to serve
+/// Readiness: whether the index is complete enough to serve
 #[utoipa::path(
     get,
     path = "/health/ready",
@@ -46,19 +46,19 @@ async fn get_health_live(State(app): State<App>) -> Answer<Health> {
         (status = 503, description = "Not ready", body = Health)
     )
 )]
-async fn get_health_ready(State(app): State<App>) -> (StatusCode, Answer<Health>) {
+async fn get_health_ready(State(app): State<App>) -> (StatusCode, JsonResponse<Health>) {
     let health = health_of(&app);
     let status = if health.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, answer(health))
+    (status, response(health))
 }
 
 fn health_of(app: &App) -> Health {
     Health::new(&app.sync.borrow(), Instant::now(), unix_now())
         .with_tasks(&app.tasks.borrow())
         .with_webhooks(app.webhooks.totals())
-        .refusing(app.node.status().refused_block)
+        .with_refused_block(app.node.status().refused_block)
 }
 
-fn answer(health: Health) -> Answer<Health> {
-    Answer::new(health, Freshness::Momentary)
+fn response(health: Health) -> JsonResponse<Health> {
+    JsonResponse::new(health, Freshness::Momentary)
 }

@@ -3,13 +3,13 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     clock::unix_millis_now,
     document::{
-        BadBody, BadParameter, BadProof, KeyConflict, NeedsKey, NoSuchKey, NodeOrIndexUnavailable, NotYours,
+        BadBody, BadParameter, BadProof, KeyConflict, NeedsKey, NoSuchKey, NodeOrIndexUnavailable, NotOwner,
         Unavailable,
     },
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     keys::Caller,
     params::{KeyIdParam, OwnerParams, ValidBody, ValidPath, ValidQuery},
     wire,
@@ -19,7 +19,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list_keys, create_key)).routes(routes!(revoke_key))
 }
 
-/// The keys of an owner
+/// Keys of an owner
 #[utoipa::path(
     get,
     path = "/keys",
@@ -29,7 +29,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
         (status = 200, description = "The keys, newest first", body = wire::ApiKeyList),
         BadParameter,
         NeedsKey,
-        NotYours,
+        NotOwner,
         Unavailable
     )
 )]
@@ -37,20 +37,20 @@ async fn list_keys(
     State(app): State<App>,
     caller: Caller,
     ValidQuery(params): ValidQuery<OwnerParams>,
-) -> Result<Answer<wire::ApiKeyList>, ApiError> {
+) -> Result<JsonResponse<wire::ApiKeyList>, ApiError> {
     caller.must_be(params.owner, app.access)?;
     let keys = app.records.list_keys(params.owner).await?;
-    Ok(Answer::new(keys.into(), Freshness::Momentary))
+    Ok(JsonResponse::new(keys.into(), Freshness::Momentary))
 }
 
-/// A new key, for a signature of the owner's wallet
+/// Creates a key for a signature of the owner's wallet
 #[utoipa::path(
     post,
     path = "/keys",
     tag = "keys",
     request_body = wire::NewKeyRequest,
     responses(
-        (status = 201, description = "The key, in full for the only time", body = wire::CreatedKey),
+        (status = 201, description = "The full key, which is shown only once", body = wire::CreatedKey),
         BadBody,
         BadProof,
         KeyConflict,
@@ -60,21 +60,21 @@ async fn list_keys(
 async fn create_key(
     State(app): State<App>,
     ValidBody(request): ValidBody<wire::NewKeyRequest>,
-) -> Result<(StatusCode, Answer<wire::CreatedKey>), ApiError> {
+) -> Result<(StatusCode, JsonResponse<wire::CreatedKey>), ApiError> {
     let proof = request.proof();
     let issued = app.issuer.issue(proof, &request.signature, request.label, unix_millis_now()).await?;
     tracing::info!(id = issued.key.id, owner = %issued.key.owner, "key issued");
-    Ok((StatusCode::CREATED, Answer::new(issued.into(), Freshness::Momentary)))
+    Ok((StatusCode::CREATED, JsonResponse::new(issued.into(), Freshness::Momentary)))
 }
 
-/// Takes a key out of use
+/// Revokes a key
 ///
-/// It stays in the listing, with `active` false. Revoking it again changes nothing.
+/// It stays in the list, with `active` false. Revoking it again has no effect.
 #[utoipa::path(
     delete,
     path = "/keys/{id}",
     tag = "keys",
-    params(("id" = usize, Path, description = "The key's number", minimum = 0, example = 7)),
+    params(("id" = usize, Path, description = "The id of the key", minimum = 0, example = 7)),
     responses(
         (status = 200, description = "The key is revoked", body = wire::RevokedKey),
         BadParameter,
@@ -87,13 +87,13 @@ async fn revoke_key(
     State(app): State<App>,
     caller: Caller,
     ValidPath(KeyIdParam(id)): ValidPath<KeyIdParam>,
-) -> Result<Answer<wire::RevokedKey>, ApiError> {
-    // Even where owners' routes are open: nobody takes a key away from somebody else.
+) -> Result<JsonResponse<wire::RevokedKey>, ApiError> {
+    // Also with open owner access: only the owner may revoke a key.
     let owner = caller.must_have_key()?;
     let found = app.records.find_key(id).await?.filter(|key| key.owner == owner);
     let key = found.ok_or(ApiError::KeyNotFound)?;
     app.records.revoke_key(id).await?;
-    app.keys.forget(&key.digest);
+    app.keys.invalidate(&key.digest);
     tracing::info!(id, %owner, "key revoked");
-    Ok(Answer::new(wire::RevokedKey::new(id), Freshness::Momentary))
+    Ok(JsonResponse::new(wire::RevokedKey::new(id), Freshness::Momentary))
 }

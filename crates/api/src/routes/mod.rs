@@ -1,4 +1,4 @@
-//! The tree of the URL: one file for each resource, each with its `router()`.
+//! The routes, one file per resource, each with its `router()`.
 
 mod addresses;
 mod artifacts;
@@ -25,10 +25,9 @@ use crate::{ApiState, document};
 pub(crate) use docs::router as docs_router;
 pub(crate) use openapi::OpenApiDocument;
 
-/// What every handler of the API shares.
 type App = Arc<ApiState>;
 
-/// Every route, each described where it is handled.
+/// All routes with their OpenAPI descriptions.
 pub(crate) fn router() -> OpenApiRouter<App> {
     let v1 = OpenApiRouter::new()
         .merge(stats::router())

@@ -3,11 +3,11 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Freshness, json_response},
     document::NotModified,
+    json_response::{Freshness, json_response},
 };
 
-/// The document that describes all routes, this one too, written once at the start.
+/// The serialized OpenAPI document, created once at the start.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenApiDocument(pub(crate) Bytes);
 
@@ -15,7 +15,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_openapi))
 }
 
-/// This document
+/// OpenAPI document
 #[utoipa::path(
     get,
     path = "/openapi.json",

@@ -4,9 +4,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     document::{BadQuery, Unavailable},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     params::{QueryBody, Selection, TradeSelection, ValidBody},
     wire::{self, QueryRecord},
 };
@@ -15,9 +15,9 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(run_query))
 }
 
-/// Any list, filtered
+/// Filters and lists any entity
 ///
-/// Each entity offers its own filters, and all that are given must hold:
+/// Each entity has its own filters. A record must match all given filters:
 ///
 /// | entity | filters |
 /// |---|---|
@@ -32,9 +32,9 @@ pub(super) fn router() -> OpenApiRouter<App> {
     tag = "chain",
     request_body(
         content = QueryBody,
-        description = "An entity, conditions on it, and which part of what matches. At most 64 KiB",
+        description = "An entity, its filters, and the requested page. At most 64 KiB",
         examples(
-            ("transfers" = (summary = "What an address did with a token", value = json!({
+            ("transfers" = (summary = "Transfers of a token by an address", value = json!({
                 "entity": "token_transfers",
                 "filter": {
                     "address": "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5",
@@ -43,16 +43,16 @@ pub(super) fn router() -> OpenApiRouter<App> {
                 },
                 "limit": 50
             }))),
-            ("trades" = (summary = "Trades at one exchange, oldest first", value = json!({
+            ("trades" = (summary = "Trades on one exchange, oldest first", value = json!({
                 "entity": "dex_trades",
                 "filter": { "dex": "PancakeSwap v2", "blockFrom": 20_999_000, "blockTo": 21_000_000 },
                 "orderBy": "asc"
             }))),
-            ("tokens" = (summary = "Tokens with most holders", value = json!({ "entity": "tokens", "limit": 10 })))
+            ("tokens" = (summary = "Tokens with the most holders", value = json!({ "entity": "tokens", "limit": 10 })))
         )
     ),
     responses(
-        (status = 200, description = "What matches", body = wire::QueryAnswer),
+        (status = 200, description = "The matching records", body = wire::QueryAnswer),
         BadQuery,
         Unavailable
     )
@@ -60,10 +60,10 @@ pub(super) fn router() -> OpenApiRouter<App> {
 async fn run_query(
     State(app): State<App>,
     ValidBody(QueryBody { selection, window }): ValidBody<QueryBody>,
-) -> Result<Answer<wire::QueryAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::QueryAnswer>, ApiError> {
     let entity = selection.entity().name();
     let found = select(&app, selection, window).await?;
-    Ok(Answer::new(wire::QueryAnswer::new(entity, found, window), Freshness::Momentary).of_the_index())
+    Ok(JsonResponse::new(wire::QueryAnswer::new(entity, found, window), Freshness::Momentary).cacheable())
 }
 
 async fn select(app: &App, selection: Selection, window: PageRequest) -> Result<Page<QueryRecord>, ApiError> {
@@ -96,7 +96,7 @@ fn records<T>(page: Page<T>, record: impl FnMut(T) -> QueryRecord) -> Page<Query
     Page { items: page.items.into_iter().map(record).collect(), total: page.total }
 }
 
-/// A name may stand for several exchanges, on this chain and on others.
+/// Several exchanges may have the same name, on this chain and on others.
 async fn list_trades(app: &App, selection: &TradeSelection, window: PageRequest) -> Result<Page<Trade>, ApiError> {
     let TradeSelection { maker, dex, blocks } = selection;
     let (maker, blocks) = (*maker, *blocks);

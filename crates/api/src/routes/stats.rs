@@ -3,9 +3,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     document::{NotModified, Unavailable},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     wire,
 };
 
@@ -13,14 +13,14 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_stats))
 }
 
-/// Figures of the whole chain
+/// Statistics of the whole chain
 #[utoipa::path(
     get,
     path = "/stats",
     tag = "chain",
-    responses((status = 200, description = "The figures as of the newest indexed block", body = wire::Stats), NotModified, Unavailable)
+    responses((status = 200, description = "The statistics at the newest indexed block", body = wire::Stats), NotModified, Unavailable)
 )]
-async fn get_stats(State(app): State<App>) -> Result<Answer<wire::Stats>, ApiError> {
+async fn get_stats(State(app): State<App>) -> Result<JsonResponse<wire::Stats>, ApiError> {
     let stats = app.chain.stats().await?;
-    Ok(Answer::new(stats.into(), Freshness::UntilNextBlock).of_the_index())
+    Ok(JsonResponse::new(stats.into(), Freshness::UntilNextBlock).cacheable())
 }

@@ -12,10 +12,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{document::Unavailable, error::ApiError, wire};
 
-/// Often enough for proxies not to hang up on a quiet chain.
+/// Often enough that proxies do not close the connection on a quiet chain.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-const TOO_MANY: ApiError = ApiError::RateLimited { retry_after: 60, advice: "; as many streams are open as may be" };
+const TOO_MANY: ApiError = ApiError::RateLimited { retry_after: 60, advice: "; the maximum number of streams is open" };
 
 pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(stream_blocks))
@@ -23,11 +23,10 @@ pub(super) fn router() -> OpenApiRouter<App> {
 
 /// New blocks as they are indexed
 ///
-/// Server-sent events. The first `block` event tells the newest block, each later one the newest after a change: a block
-/// that was added, or the one that is newest after blocks were taken back. While blocks come faster than they are read,
-/// those in between are passed over. `data` is a block, `id` its hash. Opening a stream does not count against the
-/// limit of requests; a client may have 32 of them open. When 2,000 are open in all, a client that has fewer than another
-/// gets one of that other's, whose stream ends.
+/// Server-sent events. The first `block` event has the newest block; each later one has the newest block after a change,
+/// which is a new block or the new tip after a reorg. If blocks arrive faster than the client reads, intermediate ones are
+/// skipped. `data` is a block, `id` its hash. Streams do not count against the rate limit; a client may have 32 open. When
+/// 2,000 streams are open in total, a client with few streams replaces the oldest stream of the client with the most.
 #[utoipa::path(
     get,
     path = "/stream",
@@ -43,31 +42,31 @@ async fn stream_blocks(
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let client = app.admission.proxies.client(peer.ip(), &headers);
-    let listening = app.streams.admit(client).ok_or(TOO_MANY)?;
+    let slot = app.streams.admit(client).ok_or(TOO_MANY)?;
     let mut tips = app.sync.clone();
     tips.mark_changed();
-    let told = None;
-    let events = stream::unfold((app, tips, told, listening), |(app, mut tips, mut told, listening)| async move {
+    let sent = None;
+    let events = stream::unfold((app, tips, sent, slot), |(app, mut tips, mut sent, slot)| async move {
         loop {
-            // Following ends with the process, and the stream with it.
+            // The channel closes when the process stops.
             tokio::select! {
                 changed = tips.changed() => changed.ok()?,
-                () = listening.evicted() => return None,
+                () = slot.evicted() => return None,
             }
             let tip = tips.borrow_and_update().tip;
-            if tip == told {
+            if tip == sent {
                 continue;
             }
-            told = tip;
+            sent = tip;
             if let Some(event) = event_of(&app, tip?).await {
-                return Some((Ok(event), (app, tips, told, listening)));
+                return Some((Ok(event), (app, tips, sent, slot)));
             }
         }
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
-/// None where the block is gone again, or cannot be read now: the next one will tell.
+/// None if the block was reverted meanwhile or cannot be read now: the next event follows.
 async fn event_of(app: &App, tip: BlockRef) -> Option<Event> {
     let block = app.chain.find_block(BlockId::Hash(tip.hash)).await.ok().flatten()?;
     let id = format!("{:#x}", block.hash);

@@ -4,9 +4,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     document::{BadParameter, NoSuchToken, NotModified, Unavailable},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidPath, ValidQuery},
     wire,
 };
@@ -15,7 +15,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list_tokens)).routes(routes!(get_token)).routes(routes!(list_holders))
 }
 
-/// Tokens, those with most holders first
+/// Tokens, those with the most holders first
 #[utoipa::path(
     get,
     path = "/tokens",
@@ -26,9 +26,9 @@ pub(super) fn router() -> OpenApiRouter<App> {
 async fn list_tokens(
     State(app): State<App>,
     ValidQuery(paging): ValidQuery<Paging>,
-) -> Result<Answer<wire::TokenList>, ApiError> {
+) -> Result<JsonResponse<wire::TokenList>, ApiError> {
     let page = app.chain.list_tokens(paging.newest_first()).await?;
-    Ok(Answer::new(wire::TokenList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock).of_the_index())
+    Ok(JsonResponse::new(wire::TokenList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock).cacheable())
 }
 
 /// One token
@@ -48,14 +48,14 @@ async fn list_tokens(
 async fn get_token(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<Answer<wire::Token>, ApiError> {
+) -> Result<JsonResponse<wire::Token>, ApiError> {
     let token = app.chain.find_token(address).await?.ok_or(ApiError::TokenNotFound)?;
-    Ok(Answer::new(wire::Token::new(token, app.token_prefix), Freshness::UntilNextBlock).of_the_index())
+    Ok(JsonResponse::new(wire::Token::new(token, app.token_prefix), Freshness::UntilNextBlock).cacheable())
 }
 
-/// Who holds a token, the largest balance first
+/// Holders of a token, largest balance first
 ///
-/// Follows a moment behind the newest block.
+/// May lag the newest block by a moment.
 #[utoipa::path(
     get,
     path = "/tokens/{address}/holders",
@@ -76,7 +76,7 @@ async fn list_holders(
     State(app): State<App>,
     ValidPath(token): ValidPath<Address>,
     ValidQuery(paging): ValidQuery<Paging>,
-) -> Result<Answer<wire::HolderList>, ApiError> {
+) -> Result<JsonResponse<wire::HolderList>, ApiError> {
     let page = app.chain.list_holders(token, paging.newest_first()).await?.ok_or(ApiError::TokenNotFound)?;
-    Ok(Answer::new(wire::HolderList::new(page, paging), Freshness::UntilNextBlock).of_the_index())
+    Ok(JsonResponse::new(wire::HolderList::new(page, paging), Freshness::UntilNextBlock).cacheable())
 }

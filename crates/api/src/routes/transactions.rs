@@ -5,9 +5,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     document::{BadParameter, NoSuchTransaction, NotModified, Unavailable},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     params::{FromQuery, Paging, Query, ValidPath, ValidQuery},
     wire,
 };
@@ -16,13 +16,12 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list_transactions)).routes(routes!(get_transaction))
 }
 
-/// Which transactions are wanted.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListTransactionsParams {
     #[param(ignore)]
     paging: Paging,
-    /// Only those from or to this address; any letter case.
+    /// Only transactions from or to this address, in any letter case.
     #[param(inline, value_type = Option<wire::AnyCaseAddress>)]
     address: Option<Address>,
 }
@@ -55,9 +54,9 @@ impl ListTransactionsParams {
 async fn list_transactions(
     State(app): State<App>,
     ValidQuery(params): ValidQuery<ListTransactionsParams>,
-) -> Result<Answer<wire::TransactionList>, ApiError> {
+) -> Result<JsonResponse<wire::TransactionList>, ApiError> {
     let page = app.chain.list_transactions(&params.filter(), params.paging.newest_first()).await?;
-    Ok(Answer::new(wire::TransactionList::new(page, params.paging), Freshness::UntilNextBlock).of_the_index())
+    Ok(JsonResponse::new(wire::TransactionList::new(page, params.paging), Freshness::UntilNextBlock).cacheable())
 }
 
 /// One transaction
@@ -83,8 +82,8 @@ async fn list_transactions(
 async fn get_transaction(
     State(app): State<App>,
     ValidPath(hash): ValidPath<B256>,
-) -> Result<Answer<wire::Transaction>, ApiError> {
+) -> Result<JsonResponse<wire::Transaction>, ApiError> {
     let transaction = app.chain.find_transaction(hash).await?.ok_or(ApiError::TransactionNotFound)?;
     let freshness = app.freshness_of(transaction.block_number);
-    Ok(Answer::new(transaction.into(), freshness).of_the_index())
+    Ok(JsonResponse::new(transaction.into(), freshness).cacheable())
 }

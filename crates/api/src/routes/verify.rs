@@ -4,10 +4,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    answer::{Answer, Freshness},
     clock::unix_millis_now,
-    document::{BadSource, CompilersUnavailable, NoCode, NoList, TooManyVerifications, UnderWay},
+    document::{BadSource, CompilersUnavailable, InProgress, NoCode, NoList, TooManyVerifications},
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     keys::Caller,
     limits::Client,
     params::ValidBody,
@@ -20,19 +20,19 @@ pub(super) fn router() -> OpenApiRouter<App> {
 
 /// Verifies a contract's source code
 ///
-/// The settings are found from the code on the chain; a source that does not give that code is answered with what
-/// differs. May take a minute. Turns go round over clients: one without a key has one verification running and two
-/// waiting at most, one with a key two and four.
+/// The compiler settings are inferred from the code on the chain. If the source does not compile to that code, the response
+/// says what differs. May take a minute. Verifications are scheduled fairly between clients: a client without a key may have
+/// one running and two queued, a client with a key two and four.
 #[utoipa::path(
     post,
     path = "/verify",
     tag = "contracts",
     request_body = wire::VerifyRequest,
     responses(
-        (status = 200, description = "Whether the source gives the code", body = wire::VerifyAnswer),
+        (status = 200, description = "Whether the source compiles to the code", body = wire::VerifyAnswer),
         BadSource,
         NoCode,
-        UnderWay,
+        InProgress,
         TooManyVerifications,
         CompilersUnavailable
     )
@@ -42,27 +42,27 @@ async fn verify_contract(
     client: Client,
     caller: Caller,
     ValidBody(request): ValidBody<wire::VerifyRequest>,
-) -> Result<Answer<wire::VerifyAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::VerifyAnswer>, ApiError> {
     let address = request.address;
     let client = VerifyClient { site: client.address(), owner: caller.owner() };
     let verdict = app.verifier.verify(client, request.into(), unix_millis_now()).await?;
     if let Verdict::Verified { contract, kept, .. } = &verdict {
         tracing::info!(%address, name = contract.code.name, ?kept, "contract verified");
     }
-    Ok(Answer::new(wire::VerifyAnswer::new(address, &verdict), Freshness::Momentary))
+    Ok(JsonResponse::new(wire::VerifyAnswer::new(address, &verdict), Freshness::Momentary))
 }
 
-/// Lists the compilers that sources can be verified with, newest first
+/// Compilers available for verification, newest first
 #[utoipa::path(
     get,
     path = "/verify/compilers",
     tag = "contracts",
     responses(
-        (status = 200, description = "Compilers that are at hand, and those that are fetched when they are first needed", body = wire::CompilerList),
+        (status = 200, description = "Installed compilers, and those that are downloaded when first needed", body = wire::CompilerList),
         NoList
     )
 )]
-async fn list_compilers(State(app): State<App>) -> Result<Answer<wire::CompilerList>, ApiError> {
+async fn list_compilers(State(app): State<App>) -> Result<JsonResponse<wire::CompilerList>, ApiError> {
     let available = app.verifier.compilers().available().await.map_err(VerifyError::from)?;
-    Ok(Answer::new(available.into(), Freshness::Momentary))
+    Ok(JsonResponse::new(available.into(), Freshness::Momentary))
 }

@@ -5,12 +5,12 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     OwnerAccess,
-    answer::{Answer, Freshness},
     document::{
-        BadBody, BadParameter, NeedsKey, NoRoomForWebhooks, NoSuchDelivery, NoSuchWebhook, NotYours, Unavailable,
+        BadBody, BadParameter, NeedsKey, NoSuchDelivery, NoSuchWebhook, NotOwner, TooManyWebhooks, Unavailable,
         WebhookConflict, WebhookQuota,
     },
     error::ApiError,
+    json_response::{Freshness, JsonResponse},
     keys::Caller,
     params::{DeliveryPath, OwnerParams, Paging, ValidBody, ValidPath, ValidQuery, WebhookIdParam},
     wire,
@@ -26,17 +26,17 @@ pub(super) fn router() -> OpenApiRouter<App> {
         .routes(routes!(rotate_secret))
 }
 
-/// Whose the webhook is decides; of another owner's it is not even said that there is one.
+/// Rejects callers that do not own the webhook, as if it did not exist.
 async fn must_own(app: &App, caller: &Caller, id: WebhookId) -> Result<(), ApiError> {
-    let asking = match app.access {
+    let caller = match app.access {
         OwnerAccess::Guarded => Some(caller.must_have_key()?),
         OwnerAccess::Open => None,
     };
     let webhook = app.webhooks.get(id).await?;
-    if asking.is_some_and(|asking| asking != webhook.owner) { Err(ApiError::WebhookNotFound) } else { Ok(()) }
+    if caller.is_some_and(|caller| caller != webhook.owner) { Err(ApiError::WebhookNotFound) } else { Ok(()) }
 }
 
-/// The webhooks of an owner
+/// Webhooks of an owner
 #[utoipa::path(
     get,
     path = "/webhooks",
@@ -46,7 +46,7 @@ async fn must_own(app: &App, caller: &Caller, id: WebhookId) -> Result<(), ApiEr
         (status = 200, description = "The webhooks, newest first", body = wire::WebhookList),
         BadParameter,
         NeedsKey,
-        NotYours,
+        NotOwner,
         Unavailable
     )
 )]
@@ -54,38 +54,38 @@ async fn list_webhooks(
     State(app): State<App>,
     caller: Caller,
     ValidQuery(params): ValidQuery<OwnerParams>,
-) -> Result<Answer<wire::WebhookList>, ApiError> {
+) -> Result<JsonResponse<wire::WebhookList>, ApiError> {
     caller.must_be(params.owner, app.access)?;
     let webhooks = app.webhooks.list(params.owner).await?;
-    Ok(Answer::new(webhooks.into(), Freshness::Momentary))
+    Ok(JsonResponse::new(webhooks.into(), Freshness::Momentary))
 }
 
-/// A new webhook
+/// Creates a webhook
 ///
-/// Signed messages are posted to its URL for what happens at the watched address in blocks indexed from now on.
+/// Sends signed messages to its URL for events of the watched address in blocks indexed from now on.
 #[utoipa::path(
     post,
     path = "/webhooks",
     tag = "webhooks",
     request_body = wire::NewWebhookRequest,
     responses(
-        (status = 201, description = "The webhook, with its secret for the only time", body = wire::CreatedWebhook),
+        (status = 201, description = "The webhook with its secret, which is shown only once", body = wire::CreatedWebhook),
         BadBody,
         NeedsKey,
-        NotYours,
+        NotOwner,
         WebhookQuota,
-        NoRoomForWebhooks
+        TooManyWebhooks
     )
 )]
 async fn create_webhook(
     State(app): State<App>,
     caller: Caller,
     ValidBody(request): ValidBody<wire::NewWebhookRequest>,
-) -> Result<(StatusCode, Answer<wire::CreatedWebhook>), ApiError> {
+) -> Result<(StatusCode, JsonResponse<wire::CreatedWebhook>), ApiError> {
     caller.must_be(request.owner_address, app.access)?;
     let registered = app.webhooks.register(request.registration()).await?;
-    tracing::info!(id = registered.webhook.id, owner = %registered.webhook.owner, "webhook made");
-    Ok((StatusCode::CREATED, Answer::new(registered.into(), Freshness::Momentary)))
+    tracing::info!(id = registered.webhook.id, owner = %registered.webhook.owner, "webhook created");
+    Ok((StatusCode::CREATED, JsonResponse::new(registered.into(), Freshness::Momentary)))
 }
 
 /// Changes a webhook
@@ -93,10 +93,10 @@ async fn create_webhook(
     patch,
     path = "/webhooks/{id}",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The webhook's number", minimum = 0, example = 3)),
+    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3)),
     request_body = wire::WebhookChangeRequest,
     responses(
-        (status = 200, description = "The webhook as it is now", body = wire::Webhook),
+        (status = 200, description = "The changed webhook", body = wire::Webhook),
         BadBody,
         NeedsKey,
         NoSuchWebhook,
@@ -108,18 +108,18 @@ async fn change_webhook(
     caller: Caller,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
     ValidBody(request): ValidBody<wire::WebhookChangeRequest>,
-) -> Result<Answer<wire::Webhook>, ApiError> {
+) -> Result<JsonResponse<wire::Webhook>, ApiError> {
     must_own(&app, &caller, id).await?;
     let webhook = app.webhooks.change(id, request.into()).await?;
-    Ok(Answer::new(webhook.into(), Freshness::Momentary))
+    Ok(JsonResponse::new(webhook.into(), Freshness::Momentary))
 }
 
-/// Deletes a webhook, with all that is queued for it
+/// Deletes a webhook and its queue
 #[utoipa::path(
     delete,
     path = "/webhooks/{id}",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The webhook's number", minimum = 0, example = 3)),
+    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3)),
     responses(
         (status = 200, description = "The webhook is deleted", body = wire::DeletedWebhook),
         BadParameter,
@@ -132,19 +132,19 @@ async fn delete_webhook(
     State(app): State<App>,
     caller: Caller,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
-) -> Result<Answer<wire::DeletedWebhook>, ApiError> {
+) -> Result<JsonResponse<wire::DeletedWebhook>, ApiError> {
     must_own(&app, &caller, id).await?;
     app.webhooks.delete(id).await?;
     tracing::info!(id, "webhook deleted");
-    Ok(Answer::new(wire::DeletedWebhook::new(id), Freshness::Momentary))
+    Ok(JsonResponse::new(wire::DeletedWebhook::new(id), Freshness::Momentary))
 }
 
-/// What was sent to a webhook in the last 7 days, or is to be
+/// Deliveries of the last 7 days and pending ones
 #[utoipa::path(
     get,
     path = "/webhooks/{id}/deliveries",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The webhook's number", minimum = 0, example = 3), Paging),
+    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3), Paging),
     responses(
         (status = 200, description = "A page of deliveries, newest first", body = wire::DeliveryList),
         BadParameter,
@@ -158,18 +158,18 @@ async fn list_deliveries(
     caller: Caller,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
     ValidQuery(paging): ValidQuery<Paging>,
-) -> Result<Answer<wire::DeliveryList>, ApiError> {
+) -> Result<JsonResponse<wire::DeliveryList>, ApiError> {
     must_own(&app, &caller, id).await?;
     let page = app.webhooks.deliveries(id, paging.newest_first()).await?;
-    Ok(Answer::new(wire::DeliveryList::new(page, paging), Freshness::Momentary))
+    Ok(JsonResponse::new(wire::DeliveryList::new(page, paging), Freshness::Momentary))
 }
 
-/// Sends a trial message
+/// Sends a test message
 #[utoipa::path(
     post,
     path = "/webhooks/{id}/ping",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The webhook's number", minimum = 0, example = 3)),
+    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3)),
     responses(
         (status = 202, description = "The message is queued", body = wire::QueuedDelivery),
         BadParameter,
@@ -183,10 +183,10 @@ async fn ping_webhook(
     State(app): State<App>,
     caller: Caller,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
-) -> Result<(StatusCode, Answer<wire::QueuedDelivery>), ApiError> {
+) -> Result<(StatusCode, JsonResponse<wire::QueuedDelivery>), ApiError> {
     must_own(&app, &caller, id).await?;
     let delivery = app.webhooks.ping(id).await?;
-    Ok((StatusCode::ACCEPTED, Answer::new(delivery.into(), Freshness::Momentary)))
+    Ok((StatusCode::ACCEPTED, JsonResponse::new(delivery.into(), Freshness::Momentary)))
 }
 
 /// Sends a message again, with the same id and the same bytes
@@ -195,11 +195,11 @@ async fn ping_webhook(
     path = "/webhooks/{id}/deliveries/{deliveryId}/redeliver",
     tag = "webhooks",
     params(
-        ("id" = usize, Path, description = "The webhook's number", minimum = 0, example = 3),
+        ("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3),
         (
             "deliveryId" = String,
             Path,
-            description = "The delivery's id",
+            description = "The id of the delivery",
             pattern = "^evt_[0-9a-fA-F]{32}$",
             example = "evt_5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
         )
@@ -217,20 +217,20 @@ async fn redeliver(
     State(app): State<App>,
     caller: Caller,
     DeliveryPath { webhook, delivery }: DeliveryPath,
-) -> Result<(StatusCode, Answer<wire::QueuedDelivery>), ApiError> {
+) -> Result<(StatusCode, JsonResponse<wire::QueuedDelivery>), ApiError> {
     must_own(&app, &caller, webhook).await?;
     let delivery = app.webhooks.redeliver(webhook, delivery).await?;
-    Ok((StatusCode::ACCEPTED, Answer::new(delivery.into(), Freshness::Momentary)))
+    Ok((StatusCode::ACCEPTED, JsonResponse::new(delivery.into(), Freshness::Momentary)))
 }
 
-/// Gives a webhook a new secret; the old one signs beside it for 24 hours
+/// Rotates the secret of a webhook; the old one remains valid for 24 hours
 #[utoipa::path(
     post,
     path = "/webhooks/{id}/rotate-secret",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The webhook's number", minimum = 0, example = 3)),
+    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3)),
     responses(
-        (status = 200, description = "The new secret, for the only time", body = wire::RotatedSecret),
+        (status = 200, description = "The new secret, which is shown only once", body = wire::RotatedSecret),
         BadParameter,
         NeedsKey,
         NoSuchWebhook,
@@ -241,9 +241,9 @@ async fn rotate_secret(
     State(app): State<App>,
     caller: Caller,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
-) -> Result<Answer<wire::RotatedSecret>, ApiError> {
+) -> Result<JsonResponse<wire::RotatedSecret>, ApiError> {
     must_own(&app, &caller, id).await?;
     let (registered, until) = app.webhooks.rotate_secret(id).await?;
     tracing::info!(id, "secret rotated");
-    Ok(Answer::new(wire::RotatedSecret::new(registered, until), Freshness::Momentary))
+    Ok(JsonResponse::new(wire::RotatedSecret::new(registered, until), Freshness::Momentary))
 }

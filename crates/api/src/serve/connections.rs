@@ -4,13 +4,13 @@ use tokio::net::TcpStream;
 
 use crate::limits::{Client, FairSlots, NoSlot, Slot, SlotBounds, TrustedProxies};
 
-/// How many connections may be open at once.
+/// The maximum number of open connections.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimits {
     pub total: usize,
-    /// For one IP address, or one /64 of IPv6.
+    /// Per IPv4 address or IPv6 /64.
     pub per_client: usize,
-    /// Speak for many clients: only the total holds for them, and none of their connections is closed for another's.
+    /// Proxies serve many clients: only the total applies to them, and their connections are never evicted.
     pub proxies: TrustedProxies,
 }
 
@@ -25,19 +25,18 @@ pub(super) struct Connections {
     proxies: TrustedProxies,
 }
 
-/// Who holds a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Holder {
     Client(Client),
-    /// Each of a proxy's connections counts as a client of its own, so that none is ever the heaviest.
+    /// Each connection of a proxy counts as a separate client, so that it is never the one with the most slots.
     Proxy(u64),
 }
 
-/// A connection that may be open, until this is dropped.
-pub(super) struct Open(Slot<Holder>);
+/// The slot of an open connection, released when dropped.
+pub(super) struct ConnectionSlot(Slot<Holder>);
 
-impl Open {
-    /// Returns once the connection has to make room for another client's.
+impl ConnectionSlot {
+    /// Completes when the connection must close to make room for another client.
     pub(super) async fn evicted(&self) {
         self.0.evicted().await;
     }
@@ -49,31 +48,31 @@ impl Connections {
         Self { slots: FairSlots::new(bounds), proxies: limits.proxies }
     }
 
-    /// `number` tells connections apart.
-    pub(super) fn admit(&self, peer: IpAddr, number: u64) -> Result<Open, NoSlot> {
+    /// `number` is unique per connection.
+    pub(super) fn admit(&self, peer: IpAddr, number: u64) -> Result<ConnectionSlot, NoSlot> {
         let holder = if self.proxies.trusts(peer) { Holder::Proxy(number) } else { Holder::Client(Client::of(peer)) };
-        self.slots.take(holder).map(Open)
+        self.slots.take(holder).map(ConnectionSlot)
     }
 }
 
 static CLIENT_FULL: LazyLock<String> = LazyLock::new(|| {
-    answer("429 Too Many Requests", 429, "too_many_connections", "too many connections are open from this address")
+    response("429 Too Many Requests", 429, "too_many_connections", "too many connections are open from this address")
 });
 static FULL: LazyLock<String> = LazyLock::new(|| {
-    answer("503 Service Unavailable", 503, "too_many_connections", "too many connections are open; try again shortly")
+    response("503 Service Unavailable", 503, "too_many_connections", "too many connections are open; try again shortly")
 });
 
-/// Tells a client why its connection is closed, as far as that can be done without waiting.
-pub(super) fn refuse(stream: &TcpStream, why: NoSlot) {
-    let answer = match why {
+/// Sends the reason to the client, if that is possible without waiting.
+pub(super) fn reject(stream: &TcpStream, reason: NoSlot) {
+    let response = match reason {
         NoSlot::ClientFull => &CLIENT_FULL,
         NoSlot::Full => &FULL,
     };
-    // A client that does not take it finds the connection closed, which says enough.
-    let _ = stream.try_write(answer.as_bytes());
+    // Best effort: the connection is closed in any case.
+    let _ = stream.try_write(response.as_bytes());
 }
 
-fn answer(status_line: &str, status: u16, code: &str, detail: &str) -> String {
+fn response(status_line: &str, status: u16, code: &str, detail: &str) -> String {
     let title = status_line.split_once(' ').map_or("", |(_, title)| title);
     let body =
         format!(r#"{{"type":"about:blank","title":"{title}","status":{status},"detail":"{detail}","code":"{code}"}}"#);

@@ -1,6 +1,6 @@
 mod connections;
-mod leftover;
-mod stall;
+mod drain_body;
+mod write_timeout;
 
 use std::{io, net::SocketAddr, pin::pin, time::Duration};
 
@@ -21,25 +21,25 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 
 pub use connections::ConnectionLimits;
-use connections::{Connections, Open};
-use leftover::ReadToTheEnd;
-use stall::CutWhenStalled;
+use connections::{ConnectionSlot, Connections};
+use drain_body::DrainedBody;
+use write_timeout::WriteTimeout;
 
-/// For the first byte of the first request: a connection that only sits there is closed.
-const FIRST_BYTE_PATIENCE: Duration = Duration::from_secs(5);
-/// For the head of a request to arrive whole, from the opening of the connection or the end of the answer before.
-const HEAD_PATIENCE: Duration = Duration::from_secs(15);
-/// The head of a request may be this long; the URL's own bound lies well below.
+/// For the first byte of the first request: idle connections are closed.
+const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(5);
+/// For the complete head of a request, from the start of the connection or the end of the previous response.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+/// Maximum size of a request head; the limit for URLs is far below.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// For requests in flight when the service stops, or when their connection makes room for another client's.
+/// For requests in flight when the service stops or their connection is evicted.
 const GRACE: Duration = Duration::from_secs(1);
-/// Before the next try to accept where the process has run out of something, descriptors most likely.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Delay after `accept` failed, most likely because the process has no free file descriptors.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Serves until cancelled; then takes no more connections, gives requests in flight a moment to end, and returns.
+/// Serves until cancelled, then stops accepting connections, waits a moment for requests in flight, and returns.
 ///
-/// Handlers find the peer's address as [`ConnectInfo`]. Clients that are slow to ask or to listen are cut off, and so are
-/// those that open more connections than they may.
+/// Handlers get the peer's address as [`ConnectInfo`]. Connections of slow clients are closed, and so are those above the
+/// limits.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -54,19 +54,19 @@ pub async fn serve(
             Ok((stream, peer)) => {
                 number += 1;
                 match connections.admit(peer.ip(), number) {
-                    Ok(open) => {
-                        tasks.spawn(serve_connection(stream, peer, open, router.clone(), cancel.clone()));
+                    Ok(slot) => {
+                        tasks.spawn(serve_connection(stream, peer, slot, router.clone(), cancel.clone()));
                     }
-                    Err(why) => {
-                        tracing::debug!(%peer, ?why, "connection refused");
-                        connections::refuse(&stream, why);
+                    Err(reason) => {
+                        tracing::debug!(%peer, ?reason, "connection rejected: too many are open");
+                        connections::reject(&stream, reason);
                     }
                 }
             }
-            Err(error) if is_of_one_connection(&error) => {}
+            Err(error) if is_connection_error(&error) => {}
             Err(error) => {
-                tracing::warn!(%error, "connection not accepted");
-                cancel.run_until_cancelled(sleep(ACCEPT_PAUSE)).await;
+                tracing::warn!(%error, "cannot accept connections, retrying");
+                cancel.run_until_cancelled(sleep(ACCEPT_RETRY_DELAY)).await;
             }
         }
     }
@@ -76,38 +76,44 @@ pub async fn serve(
     Ok(())
 }
 
-async fn serve_connection(stream: TcpStream, peer: SocketAddr, open: Open, router: Router, cancel: CancellationToken) {
+async fn serve_connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    slot: ConnectionSlot,
+    router: Router,
+    cancel: CancellationToken,
+) {
     let mut first = [0; 1];
-    let first_byte = timeout(FIRST_BYTE_PATIENCE, stream.peek(&mut first));
-    let begun = tokio::select! {
-        begun = first_byte => matches!(begun, Ok(Ok(1))),
-        () = open.evicted() => false,
+    let first_byte = timeout(FIRST_BYTE_TIMEOUT, stream.peek(&mut first));
+    let has_data = tokio::select! {
+        received = first_byte => matches!(received, Ok(Ok(1))),
+        () = slot.evicted() => false,
         () = cancel.cancelled() => false,
     };
-    if !begun {
+    if !has_data {
         return;
     }
-    // Answers are written whole: waiting to fill a packet would only delay them.
+    // Responses are written in one piece: Nagle's algorithm would only delay them.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, %peer, "connection lost before its first request");
         return;
     }
-    let answer = service_fn(move |mut request: Request<Incoming>| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         let (head, body) = request.into_parts();
-        let body = Body::new(ReadToTheEnd::new(body, &head.headers));
-        let answered = router.clone().oneshot(Request::from_parts(head, body));
-        async { answered.await.map(without_false_length) }
+        let body = Body::new(DrainedBody::new(body, &head.headers));
+        let response = router.clone().oneshot(Request::from_parts(head, body));
+        async { response.await.map(without_length_of_304) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_PATIENCE)
+        .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(CutWhenStalled::new(stream)), answer);
+        .serve_connection(TokioIo::new(WriteTimeout::new(stream)), service);
     let mut connection = pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = async { tokio::select! { () = cancel.cancelled() => {}, () = open.evicted() => {} } } => {
+        () = async { tokio::select! { () = cancel.cancelled() => {}, () = slot.evicted() => {} } } => {
             connection.as_mut().graceful_shutdown();
             timeout(GRACE, connection).await.unwrap_or(Ok(()))
         }
@@ -117,16 +123,16 @@ async fn serve_connection(stream: TcpStream, peer: SocketAddr, open: Open, route
     }
 }
 
-/// The router gives every empty body a length of 0, but on a 304 a length speaks of the body that is spared.
-fn without_false_length(mut response: Response) -> Response {
+/// The router sets Content-Length to 0 for every empty body, but in a 304 it would be the length of the omitted body.
+fn without_length_of_304(mut response: Response) -> Response {
     if response.status() == StatusCode::NOT_MODIFIED {
         response.headers_mut().remove(CONTENT_LENGTH);
     }
     response
 }
 
-/// Some errors of `accept` tell of the connection that was to be accepted, not of the listener.
-fn is_of_one_connection(error: &io::Error) -> bool {
+/// Some errors of `accept` belong to the accepted connection, not to the listener.
+fn is_connection_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset

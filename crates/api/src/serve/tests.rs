@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ConnectionLimits, GRACE, MAX_HEAD_BYTES, serve};
 use crate::{
-    answer::{Answer, Freshness},
+    json_response::{Freshness, JsonResponse},
     layers,
 };
 
@@ -41,7 +41,7 @@ impl Server {
         Self { address, cancel, ended }
     }
 
-    async fn ask(&self, path: &str) -> TcpStream {
+    async fn send(&self, path: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         stream.write_all(head.as_bytes()).await.unwrap();
@@ -57,27 +57,28 @@ fn trivial_router() -> Router {
 }
 
 async fn read_to_end(mut stream: TcpStream) -> String {
-    let mut answer = Vec::new();
-    // A cut connection may end with a reset: what came before it is what counts.
-    let _ = timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await.expect("the connection stays open");
-    String::from_utf8(answer).unwrap()
+    let mut response = Vec::new();
+    // A closed connection may end with a reset: only the data before it matters.
+    let _ =
+        timeout(Duration::from_secs(5), stream.read_to_end(&mut response)).await.expect("the connection stays open");
+    String::from_utf8(response).unwrap()
 }
 
 #[tokio::test]
-async fn handlers_are_told_the_peer() {
+async fn handlers_get_the_address_of_the_peer() {
     let server = Server::start().await;
-    let stream = server.ask("/peer").await;
+    let stream = server.send("/peer").await;
     sleep(Duration::from_millis(100)).await;
     server.cancel.cancel();
-    let answer = read_to_end(stream).await;
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    assert!(answer.ends_with("127.0.0.1"), "{answer}");
+    let response = read_to_end(stream).await;
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+    assert!(response.ends_with("127.0.0.1"), "{response}");
 }
 
 #[tokio::test]
-async fn a_request_under_way_is_answered_before_the_service_stops() {
+async fn a_request_in_flight_is_answered_before_the_service_stops() {
     let server = Server::start().await;
-    let stream = server.ask("/soon").await;
+    let stream = server.send("/soon").await;
     sleep(Duration::from_millis(50)).await;
     server.cancel.cancel();
     assert!(read_to_end(stream).await.starts_with("HTTP/1.1 200"));
@@ -85,9 +86,9 @@ async fn a_request_under_way_is_answered_before_the_service_stops() {
 }
 
 #[tokio::test]
-async fn a_request_that_does_not_end_holds_the_service_for_a_moment_only() {
+async fn a_request_that_does_not_end_delays_the_shutdown_only_briefly() {
     let server = Server::start().await;
-    let stream = server.ask("/never").await;
+    let stream = server.send("/never").await;
     sleep(Duration::from_millis(50)).await;
     let started = Instant::now();
     server.cancel.cancel();
@@ -97,9 +98,9 @@ async fn a_request_that_does_not_end_holds_the_service_for_a_moment_only() {
 }
 
 #[tokio::test]
-async fn idle_connections_do_not_hold_the_service_at_all() {
+async fn idle_connections_do_not_delay_the_shutdown() {
     let server = Server::start().await;
-    let mut stream = server.ask("/peer").await;
+    let mut stream = server.send("/peer").await;
     let mut byte = [0; 1];
     stream.read_exact(&mut byte).await.unwrap();
     let started = Instant::now();
@@ -109,7 +110,7 @@ async fn idle_connections_do_not_hold_the_service_at_all() {
 }
 
 #[tokio::test]
-async fn a_stopped_service_takes_no_connections() {
+async fn a_stopped_service_accepts_no_connections() {
     let server = Server::start().await;
     server.cancel.cancel();
     server.ended.await.unwrap().unwrap();
@@ -117,30 +118,30 @@ async fn a_stopped_service_takes_no_connections() {
 }
 
 #[tokio::test]
-async fn a_304_says_nothing_of_a_length_it_does_not_have() {
-    let router = Router::new().route("/", get(async || Answer::new([1; 32], Freshness::UntilNextBlock)));
+async fn a_304_has_no_content_length() {
+    let router = Router::new().route("/", get(async || JsonResponse::new([1; 32], Freshness::UntilNextBlock)));
     let server = Server::start_with(layers::tests::wrap(router)).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let head = "GET / HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: *\r\nConnection: close\r\n\r\n";
     stream.write_all(head.as_bytes()).await.unwrap();
-    let answer = read_to_end(stream).await;
-    assert!(answer.starts_with("HTTP/1.1 304"), "{answer}");
-    assert!(answer.ends_with("\r\n\r\n"), "{answer}");
-    assert!(!answer.contains("content-length"), "{answer}");
-    assert!(!answer.contains("transfer-encoding"), "{answer}");
+    let response = read_to_end(stream).await;
+    assert!(response.starts_with("HTTP/1.1 304"), "{response}");
+    assert!(response.ends_with("\r\n\r\n"), "{response}");
+    assert!(!response.contains("content-length"), "{response}");
+    assert!(!response.contains("transfer-encoding"), "{response}");
 }
 
-fn explode() -> Answer<u8> {
+fn explode() -> JsonResponse<u8> {
     panic!("boom in a handler")
 }
 
-/// What is logged, line after line.
+/// Collects log lines.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Listens to what is logged on this thread.
-    fn listen(&self) -> tracing::subscriber::DefaultGuard {
+    /// Captures the log of this thread.
+    fn capture(&self) -> tracing::subscriber::DefaultGuard {
         let log = self.clone();
         let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || log.clone());
         tracing::subscriber::set_default(subscriber.finish())
@@ -163,41 +164,41 @@ impl std::io::Write for Log {
 }
 
 #[tokio::test]
-async fn a_panic_is_answered_and_logged_and_the_service_goes_on() {
+async fn a_panic_is_answered_and_logged_and_the_connection_stays_open() {
     let log = Log::default();
-    let _listening = log.listen();
+    let _capturing = log.capture();
     let router = Router::new()
         .route("/panic", get(async || explode()))
-        .route("/well", get(async || Answer::new([1; 32], Freshness::UntilNextBlock)));
+        .route("/ok", get(async || JsonResponse::new([1; 32], Freshness::UntilNextBlock)));
     let server = Server::start_with(layers::tests::wrap(router)).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     for _ in 0..3 {
-        // On one connection: not even that is lost.
+        // All on one connection.
         let head = "GET /panic HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: trace-1\r\n\r\n";
         stream.write_all(head.as_bytes()).await.unwrap();
     }
-    stream.write_all(b"GET /well HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
-    let answers = read_to_end(stream).await;
-    assert_eq!(answers.matches("HTTP/1.1 500").count(), 3, "{answers}");
-    assert_eq!(answers.matches("\"code\":\"internal_error\"").count(), 3, "{answers}");
-    assert_eq!(answers.matches("HTTP/1.1 200").count(), 1, "{answers}");
-    assert!(!answers.contains("boom"), "{answers}");
+    stream.write_all(b"GET /ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
+    let responses = read_to_end(stream).await;
+    assert_eq!(responses.matches("HTTP/1.1 500").count(), 3, "{responses}");
+    assert_eq!(responses.matches("\"code\":\"internal_error\"").count(), 3, "{responses}");
+    assert_eq!(responses.matches("HTTP/1.1 200").count(), 1, "{responses}");
+    assert!(!responses.contains("boom"), "{responses}");
     let log = log.text();
-    let told = log.lines().filter(|line| {
+    let logged = log.lines().filter(|line| {
         line.contains("ERROR")
             && line.contains("trace-1")
             && line.contains("/panic")
             && line.contains("boom in a handler")
     });
-    assert_eq!(told.count(), 3, "{log}");
+    assert_eq!(logged.count(), 3, "{log}");
 }
 
 #[tokio::test]
-async fn a_head_that_is_too_long_is_refused_and_the_connection_closed() {
+async fn a_request_head_that_is_too_long_closes_the_connection() {
     let server = Server::start().await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let head = format!("GET /peer HTTP/1.1\r\nHost: localhost\r\nX-Long: {}", "a".repeat(2 * MAX_HEAD_BYTES));
-    // The refusal may come before all is sent.
+    // The connection may be closed before everything is sent.
     let _ = stream.write_all(head.as_bytes()).await;
     assert!(!read_to_end(stream).await.contains("200 OK"));
 }

@@ -4,56 +4,56 @@ use utoipa::ToSchema;
 
 use super::{Address, Decimal, Hash, Timestamp, Token, Transaction};
 
-/// What is known of an address.
+/// Details of an address.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AddressDetail {
     pub address: Address,
-    /// In wei, at `balanceBlock`; `"0"` where that is null, since nobody has told it yet.
+    /// In wei, at `balanceBlock`; `"0"` if that is null.
     pub balance: Decimal,
     /// Transactions from or to the address.
     #[schema(example = 12)]
     pub tx_count: u64,
     pub is_contract: bool,
-    /// The operator's name for the address, else the token's name, else that of the verified contract, else null.
+    /// The operator's label of the address, or else the name of the token or of the verified contract, or null.
     #[schema(required = true, example = "Treasury")]
     pub label: Option<String>,
     pub first_seen: Timestamp,
     pub last_seen: Timestamp,
     /// The newest 25 transactions from or to the address.
     pub recent_txs: Vec<Transaction>,
-    /// Null where `balanceBlock` is.
+    /// Null if `balanceBlock` is null.
     #[schema(required = true, example = 7)]
     pub nonce: Option<u64>,
-    /// The block of `balance`, `nonce` and `isContract`: the latest indexed one, or an older one while the node cannot
-    /// be asked. Null where the node cannot be asked now and never was about this address: then the rest of the answer is
-    /// what the index knows by itself.
+    /// The block of `balance`, `nonce` and `isContract`: the newest indexed one, or an older one while the node is
+    /// unavailable. Null if the node is unavailable and no earlier response is stored: then all other fields are from the
+    /// index alone.
     #[schema(required = true, example = 21_000_000)]
     pub balance_block: Option<u64>,
-    /// Null where the address has no code of its own.
+    /// Null if the address has no code.
     #[schema(required = true)]
     pub contract: Option<Contract>,
-    /// Null where the address is no token.
+    /// Null if the address is not a token.
     #[schema(required = true)]
     pub token: Option<Token>,
 }
 
-/// What is known of the contract at an address.
+/// The contract at an address.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Contract {
-    /// The account or the contract that made it. Null where no indexed transaction is known to have done so.
+    /// The account or contract that created it, or null if unknown.
     #[schema(required = true)]
     pub creator: Option<Address>,
-    /// Null where no indexed transaction is known to have created the contract.
+    /// The transaction that created it, or null if unknown.
     #[schema(required = true)]
     pub creation_tx_hash: Option<Hash>,
-    /// Whether source code was verified at this address that gives its bytecode.
+    /// Whether its source code was verified at this address.
     pub verified: bool,
     /// The name in the verified source code, or null.
     #[schema(required = true, example = "Token")]
     pub name: Option<String>,
-    /// Where the very same bytecode was verified, if not here; `name` is of there then.
+    /// The address where the same bytecode was verified, if not here; `name` is then from there.
     #[schema(required = true)]
     pub twin_of: Option<Address>,
     /// Keccak-256 of the code.
@@ -61,7 +61,7 @@ pub struct Contract {
 }
 
 impl AddressDetail {
-    /// `account` is None where the node has never told of it; `code` is what it or the index knows.
+    /// `account` is None if the node is unavailable and none is stored; `code` is from the account or the index.
     #[must_use]
     pub fn new(
         facts: &AddressFacts,
@@ -89,7 +89,7 @@ impl AddressDetail {
     }
 }
 
-/// Source code that is known of the code at an address.
+/// The verified source of the code at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownSource {
     pub name: String,
@@ -98,7 +98,7 @@ pub struct KnownSource {
 }
 
 impl AddressDetail {
-    /// Adds what verified source code tells.
+    /// Adds the name and state of the verified source.
     #[must_use]
     pub fn with_source(mut self, source: Option<KnownSource>) -> Self {
         if let (Some(contract), Some(source)) = (&mut self.contract, source) {
@@ -131,11 +131,10 @@ impl Contract {
 
 #[cfg(test)]
 mod tests {
-    use domain::{Address, B256, Creation, U256};
+    use domain::{Address, B256, Creation, TokenPrefix, U256};
 
     use super::super::{token::tests::coin, transaction::tests::call};
     use super::*;
-    use crate::TokenPrefix;
 
     fn facts() -> AddressFacts {
         AddressFacts {
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contract_tells_who_made_it() {
+    fn a_contract_has_its_creator() {
         let creation = Creation {
             creator: Address::repeat_byte(1),
             tx_hash: B256::repeat_byte(2),
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_has_no_contract_even_when_delegating() {
+    fn an_account_that_delegates_has_no_contract() {
         let target = Address::repeat_byte(9);
         let account = account(Code::Delegation { target });
         let detail = AddressDetail::new(&facts(), Some(&account), account.code, None, vec![], None);
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_shown_and_lends_its_name_where_the_operator_gives_none() {
+    fn the_label_of_a_token_is_its_name_unless_the_operator_sets_one() {
         let detail = |label, name: &str| {
             let mut token = coin();
             token.facts.name = name.to_owned();
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verified_contract_has_a_name_and_lends_it_and_a_twin_only_has_it() {
+    fn the_label_of_a_verified_contract_is_its_name_but_not_that_of_a_twin() {
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
         let detail = |label, twin_of| {
             let source = KnownSource { name: "Vault".to_owned(), twin_of };
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_node_never_told_the_balance_block_is_null() {
+    fn without_an_account_the_balance_block_is_null() {
         let detail = AddressDetail::new(&facts(), None, Code::None, None, vec![call()], None);
         assert_eq!((detail.nonce, detail.balance_block, detail.is_contract), (None, None, false));
         let creation = Creation {
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contract_of_unknown_origin_has_null_for_its_maker() {
+    fn a_contract_of_unknown_origin_has_no_creator() {
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
         let contract = AddressDetail::new(&facts(), Some(&account), account.code, None, vec![], None).contract.unwrap();
         assert_eq!((contract.creator, contract.creation_tx_hash), (None, None));

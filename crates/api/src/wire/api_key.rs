@@ -12,28 +12,28 @@ use crate::{
 
 const MAX_LABEL_CHARACTERS: usize = 100;
 
-/// An API key as its owner sees it later: never the key itself.
+/// An API key without its secret.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = ApiKey)]
 pub struct ApiKey {
     #[schema(example = 7)]
     pub id: u64,
-    /// The leading part of the key.
+    /// The first characters of the key.
     #[schema(example = "expl_4fT9kQz")]
     pub key_prefix: String,
     #[schema(example = "ci")]
     pub label: String,
-    /// Requests that may be made with it in any 60 seconds.
+    /// The rate limit: requests allowed in any 60 seconds.
     #[schema(example = 100)]
     pub requests_per_minute: u32,
-    /// Requests made with it; may lag by a second.
+    /// Requests made with the key; may lag by a second.
     #[schema(example = 12_345)]
     pub total_requests: u64,
     pub created_at: Timestamp,
-    /// As long as it was never used, the time of its creation.
+    /// The time of its creation if it was never used.
     pub last_used_at: Timestamp,
-    /// False once it is revoked.
+    /// False if the key is revoked.
     pub active: bool,
 }
 
@@ -52,7 +52,7 @@ impl From<domain::ApiKey> for ApiKey {
     }
 }
 
-/// An owner's keys, newest first: every active one, and the newest of those revoked.
+/// An owner's keys, newest first: all active ones and the newest revoked ones.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ApiKeyList {
     pub keys: Vec<ApiKey>,
@@ -64,17 +64,17 @@ impl From<Vec<domain::ApiKey>> for ApiKeyList {
     }
 }
 
-/// A new key, shown in full for the only time.
+/// A new key. The full key is shown only once.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatedKey {
     #[schema(example = 7)]
     pub id: u64,
     pub key: Revealed,
-    /// The leading part of the key, by which it is told from others later.
+    /// The first characters of the key, which identify it in lists.
     #[schema(example = "expl_4fT9kQz")]
     pub key_prefix: String,
-    #[schema(example = "Keep this key: it is not shown again.")]
+    #[schema(example = "Store this key: it is not shown again.")]
     pub message: &'static str,
 }
 
@@ -84,12 +84,12 @@ impl From<IssuedKey> for CreatedKey {
             id: issued.key.id,
             key: Revealed(issued.text),
             key_prefix: issued.key.prefix,
-            message: "Keep this key: it is not shown again. Send it in the header X-API-Key.",
+            message: "Store this key: it is not shown again. Send it in the header X-API-Key.",
         }
     }
 }
 
-/// The key itself, for the header X-API-Key.
+/// The full key, for the header X-API-Key.
 #[derive(ToSchema)]
 #[schema(
     value_type = String,
@@ -110,7 +110,7 @@ impl fmt::Debug for Revealed {
     }
 }
 
-/// A key that is no longer in use.
+/// The result of revoking a key.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RevokedKey {
     pub success: bool,
@@ -127,14 +127,14 @@ impl RevokedKey {
     }
 }
 
-/// What must be sent to get a key: a wallet's signature of the three lines
+/// Proof of ownership: a wallet's signature of the three lines
 /// `Explorer API Key Request`, `Address: <ownerAddress in lower case>` and `Timestamp: <timestamp>`,
 /// separated by a line feed.
 #[derive(Debug, ToSchema)]
 #[schema(as = NewKey)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewKeyRequest {
-    /// Whose key it will be; any letter case.
+    /// The owner of the key, in any letter case.
     #[schema(value_type = AnyCaseAddress)]
     pub(crate) owner_address: domain::Address,
     /// A name for the key.
@@ -146,7 +146,7 @@ pub struct NewKeyRequest {
         example = "ci"
     )]
     pub(crate) label: String,
-    /// Made by personal_sign or eth_sign: 65 bytes, or 64 in the compact form; or what a contract wallet accepts
+    /// By personal_sign or eth_sign: 65 bytes, or 64 in the compact form; or a signature that a contract wallet accepts
     /// (ERC-1271, ERC-6492).
     #[schema(
         value_type = String,
@@ -154,7 +154,7 @@ pub struct NewKeyRequest {
         example = "0x8f0a0b7e1c5c1f1f0d3f0c6f9e3b5a7d2c4e6f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c1b"
     )]
     pub(crate) signature: SignatureBytes,
-    /// Unix milliseconds, the same as in the text; within 5 minutes of now, and never used before by this owner.
+    /// Unix milliseconds, as in the signed text; within 5 minutes of now, and not used before by this owner.
     #[schema(
         value_type = u64,
         minimum = 100_000_000_000_u64,
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_in_a_body_is_not_in_its_debug_text() {
+    fn debug_does_not_show_the_key() {
         let text = KeyText::generate();
         let shown = format!("{:?}", Revealed(text.clone()));
         assert!(!shown.contains(text.reveal()), "{shown}");
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_short_and_plain() {
+    fn long_labels_and_control_characters_are_rejected() {
         assert!(label("\u{1f511}".repeat(100)).is_ok());
         for text in ["a".repeat(101), "a\nb".to_owned(), "\u{1b}[31m".to_owned()] {
             assert_eq!(label(text).unwrap_err().problem().field.as_deref(), Some("label"));

@@ -5,28 +5,28 @@ use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use utoipa::ToSchema;
 
-/// JSON in the compiler's own words.
+/// JSON as written by the compiler.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(transparent)]
 #[schema(value_type = Object)]
 pub struct CompilerJson(Box<RawValue>);
 
 impl CompilerJson {
-    /// None where the text is no JSON.
+    /// None if the text is not JSON.
     #[must_use]
     pub fn new(text: String) -> Option<Self> {
         RawValue::from_string(text).ok().map(Self)
     }
 }
 
-/// What a compiler is given.
+/// Standard JSON input of the Solidity compiler.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StandardJsonInput {
     #[schema(example = "Solidity")]
     pub language: String,
-    /// The sources that the contract is made of, by name.
+    /// The source files, by name.
     pub sources: BTreeMap<String, StandardJsonSource>,
-    /// The settings under which they give the code.
+    /// The compiler settings.
     #[schema(value_type = Object)]
     pub settings: Map<String, Value>,
 }

@@ -21,7 +21,7 @@ pub struct Block {
     /// Null before EIP-1559.
     #[schema(required = true)]
     pub base_fee_per_gas: Option<Decimal>,
-    /// Bytes of the encoded block.
+    /// Size of the encoded block in bytes.
     #[schema(example = 77_012)]
     pub size: u64,
 }
@@ -48,13 +48,13 @@ impl From<domain::Block> for Block {
 #[serde(rename_all = "camelCase")]
 pub struct BlockList {
     pub blocks: Vec<Block>,
-    /// How many blocks are indexed.
+    /// Number of indexed blocks.
     #[schema(example = 21_000_001)]
     pub total: u64,
-    /// The page that was served.
+    /// The page number.
     #[schema(example = 1)]
     pub page: u64,
-    /// The page size that was used.
+    /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
 }

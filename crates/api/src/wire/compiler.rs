@@ -2,7 +2,7 @@ use contracts::AvailableCompiler;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Compilers that sources can be verified with.
+/// Compilers available for verification.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct CompilerList {
     /// Newest first.
@@ -12,17 +12,20 @@ pub struct CompilerList {
 /// A build of the Solidity compiler.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Compiler {
-    /// As `compilerVersion` of a verification takes it; without the commit where that is not known before it is fetched.
+    /// The value for `compilerVersion` of a verification; without the commit if it is unknown before the download.
     #[schema(example = "v0.8.20+commit.a1b79de6")]
     pub version: String,
-    /// Whether it is at hand. If not, it is fetched when it is first needed, which takes some seconds.
+    /// Whether it is installed. If not, it is downloaded when first needed, which takes a few seconds.
     #[schema(example = true)]
     pub fetched: bool,
 }
 
 impl From<Vec<AvailableCompiler>> for CompilerList {
     fn from(available: Vec<AvailableCompiler>) -> Self {
-        let compiler = |one: AvailableCompiler| Compiler { version: format!("v{}", one.version), fetched: one.fetched };
-        Self { compilers: available.into_iter().map(compiler).collect() }
+        let to_wire = |compiler: AvailableCompiler| Compiler {
+            version: format!("v{}", compiler.version),
+            fetched: compiler.fetched,
+        };
+        Self { compilers: available.into_iter().map(to_wire).collect() }
     }
 }

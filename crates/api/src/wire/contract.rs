@@ -10,13 +10,13 @@ use utoipa::ToSchema;
 use super::{Address, Hash, Timestamp};
 use crate::Paging;
 
-/// How well source code agrees with the code on the chain.
+/// How well the source matches the code on the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MatchKind {
-    /// The code and a hash over every source and setting agree to the byte.
+    /// The code matches, including the metadata hash over all sources and settings.
     Exact,
-    /// The code agrees; comments, names and the like are unproven.
+    /// The code matches, but not the metadata hash: comments and names in the source are unproven.
     Partial,
 }
 
@@ -29,7 +29,7 @@ impl From<domain::MatchKind> for MatchKind {
     }
 }
 
-/// A verified contract, as lists show it.
+/// A verified contract in a list.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContractSummary {
@@ -38,17 +38,16 @@ pub struct ContractSummary {
     pub name: String,
     #[schema(example = "0.8.20+commit.a1b79de6")]
     pub compiler_version: String,
-    /// The verdict, which is `runtimeMatch`: without a match of the running code nothing is verified.
+    /// The same as `runtimeMatch`: only a match of the runtime code verifies a contract.
     #[serde(rename = "match")]
     pub kind: MatchKind,
     pub runtime_match: MatchKind,
-    /// Of the deployment that stands; null where its creation code is not known or does not agree: then the constructor is
-    /// unproven.
+    /// For the current deployment; null if its creation code is unknown or does not match: then the constructor is unproven.
     #[schema(required = true)]
     pub creation_match: Option<MatchKind>,
     #[schema(required = true, example = "MIT")]
     pub license: Option<String>,
-    /// Keccak-256 of the code that was verified.
+    /// Keccak-256 of the verified code.
     pub code_hash: Hash,
     pub verified_at: Timestamp,
 }
@@ -69,11 +68,11 @@ impl From<domain::VerifiedSummary> for ContractSummary {
     }
 }
 
-/// A page of verified contracts, the newest first.
+/// A page of verified contracts, newest first.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ContractList {
     pub contracts: Vec<ContractSummary>,
-    /// How many there are in all.
+    /// Number of verified contracts.
     #[schema(example = 12)]
     pub total: u64,
     #[schema(example = 1)]
@@ -99,60 +98,60 @@ impl ContractList {
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedContract {
     pub address: Address,
-    /// Where the very same code was verified, if not here. What belongs to the deployment is that of the one here.
+    /// The address where the same code was verified, if not here. Constructor arguments and creation match are always of this
+    /// deployment.
     #[schema(required = true)]
     pub twin_of: Option<Address>,
     #[schema(example = "Token")]
     pub name: String,
-    /// The source that defines it.
+    /// The source file that defines it.
     #[schema(example = "contracts/Token.sol")]
     pub file: String,
     #[schema(example = "0.8.20+commit.a1b79de6")]
     pub compiler_version: String,
-    /// The verdict, which is `runtimeMatch`: without a match of the running code nothing is verified.
+    /// The same as `runtimeMatch`: only a match of the runtime code verifies a contract.
     #[serde(rename = "match")]
     pub kind: MatchKind,
     pub runtime_match: MatchKind,
-    /// Of the deployment that stands; null where its creation code is not known or does not agree: then the constructor is
-    /// unproven.
+    /// For the current deployment; null if its creation code is unknown or does not match: then the constructor is unproven.
     #[schema(required = true)]
     pub creation_match: Option<MatchKind>,
     #[schema(required = true, example = "MIT")]
     pub license: Option<String>,
-    /// Keccak-256 of the code that was verified.
+    /// Keccak-256 of the verified code.
     pub code_hash: Hash,
     pub verified_at: Timestamp,
-    /// The contract's interface, as the compiler gives it.
+    /// The ABI.
     #[schema(value_type = Vec<Object>)]
     pub abi: Box<RawValue>,
-    /// The compiler's settings, as they stand in the metadata.
+    /// The compiler settings of the metadata.
     #[schema(value_type = Object)]
     pub settings: Box<RawValue>,
-    /// The sources that the contract is made of.
+    /// The source files.
     pub sources: Vec<ContractSource>,
     /// Addresses of external libraries, by `file:Name`.
     pub libraries: BTreeMap<String, Address>,
-    /// As they stand behind the creation code of this deployment; null where that is not known or does not agree.
+    /// The ABI-encoded arguments of this deployment; null if the creation code is unknown or does not match.
     #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$", example = "0x")]
     pub constructor_arguments: Option<String>,
-    /// Set where the contract hands calls on to another one.
+    /// Set if the contract is a proxy.
     #[schema(required = true)]
     pub proxy: Option<ContractProxy>,
-    /// Where the contract is a diamond (EIP-2535): the contracts that it hands single functions on to, the first 128.
+    /// The first 128 facets if the contract is a diamond (EIP-2535).
     pub facets: Vec<ContractFacet>,
 }
 
-/// A contract that a diamond hands functions on to.
+/// A facet of a diamond.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ContractFacet {
     pub address: Address,
-    /// Null where its source is not known.
+    /// Null if it is not verified.
     #[schema(required = true, example = "OwnershipFacet")]
     pub name: Option<String>,
-    /// The functions that are handed on to it, as far as its source names them.
+    /// The functions it implements, as far as its ABI is known.
     #[schema(example = json!(["owner()"]))]
     pub functions: Vec<String>,
-    /// The selectors that are handed on to it.
+    /// The selectors it implements.
     #[schema(example = json!(["0x8da5cb5b"]))]
     pub selectors: Vec<String>,
 }
@@ -178,21 +177,21 @@ impl From<contracts::calls::Facet> for ContractFacet {
 /// A source file.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ContractSource {
-    /// A name, and no path on any disk.
+    /// The name of the file as the compiler sees it.
     #[schema(example = "contracts/Token.sol")]
     pub path: String,
     #[schema(example = "contract Token { }")]
     pub content: String,
 }
 
-/// Whom a proxy hands calls on to.
+/// The implementation of a proxy.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ContractProxy {
     pub kind: ProxyKind,
     pub implementation: Address,
 }
 
-/// How a proxy knows whom to hand calls on to.
+/// The proxy standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub enum ProxyKind {
     #[serde(rename = "eip1167")]
@@ -230,7 +229,7 @@ impl VerifiedContract {
         let creation_match = contract.creation_match().map(MatchKind::from);
         let domain::VerifiedContract { address, twin_of, code, deployment } = contract;
         let proof = deployment.and_then(|deployment| deployment.proof);
-        let of_creation = proof.iter().flat_map(|proof| proof.libraries.clone());
+        let creation_libraries = proof.iter().flat_map(|proof| proof.libraries.clone());
         Self {
             address: address.into(),
             twin_of: twin_of.map(Address::from),
@@ -250,7 +249,7 @@ impl VerifiedContract {
                 .into_iter()
                 .map(|source| ContractSource { path: source.path, content: source.content })
                 .collect(),
-            libraries: of_creation.chain(code.libraries).map(|(name, address)| (name, address.into())).collect(),
+            libraries: creation_libraries.chain(code.libraries).map(|(name, address)| (name, address.into())).collect(),
             constructor_arguments: proof.map(|proof| hex::encode_prefixed(proof.arguments)),
             facets: delegation
                 .diamond
@@ -263,7 +262,7 @@ impl VerifiedContract {
     }
 }
 
-/// What a compiler wrote is JSON; what is not would spoil the whole answer.
+/// Null if the stored text is not JSON, which would invalidate the whole response.
 pub(crate) fn json_or_null(text: String) -> Box<RawValue> {
     RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }

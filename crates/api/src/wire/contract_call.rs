@@ -9,25 +9,25 @@ use crate::{
     params::{Fields, FromBody, FromQuery, Query, parse_address},
 };
 
-/// What to ask of a contract.
+/// A call of a read-only function.
 #[derive(Debug, ToSchema, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct CallRequest {
-    /// A function that only reads; its whole signature, as `balanceOf(address)`, where there are several of the name.
+    /// The name of a read-only function; the full signature, such as `balanceOf(address)`, if the name is overloaded.
     #[schema(max_length = 4_096, example = "balanceOf")]
     #[param(example = "balanceOf")]
     pub(crate) function_name: String,
-    /// Integers as decimal or 0x strings or as numbers, bytes and addresses as 0x strings, structs as objects or as lists
-    /// of their members. In a query string, the whole list as JSON.
+    /// Integers as decimal or 0x strings or numbers, bytes and addresses as 0x strings, structs as objects or lists. In a
+    /// query string, the whole list as JSON.
     #[schema(value_type = Option<Vec<Value>>, example = json!(["0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"]))]
     #[param(value_type = Option<String>, example = "[\"0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5\"]")]
     pub(crate) args: Vec<Box<RawValue>>,
-    /// The sender that the contract sees, `msg.sender`; by default the zero address.
+    /// The sender of the call, `msg.sender`; the zero address by default.
     #[schema(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{40}$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
     #[param(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{40}$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
     pub(crate) from: Option<Address>,
-    /// At which block's state; by default at the newest.
+    /// The block at which to call; the newest by default.
     #[schema(value_type = Option<u64>, maximum = 9_007_199_254_740_991_u64, example = 21_000_000)]
     #[param(value_type = Option<usize>, minimum = 0, example = 21_000_000)]
     pub(crate) block_number: Option<u64>,
@@ -37,7 +37,7 @@ const NAME: &str = "functionName";
 const ARGUMENTS: &str = "args";
 const FROM: &str = "from";
 const BLOCK: &str = "blockNumber";
-/// Far longer than any signature that a compiler makes a selector of.
+/// Longer than any real function signature.
 const MAX_NAME: usize = 4_096;
 
 impl FromBody for CallRequest {
@@ -45,7 +45,7 @@ impl FromBody for CallRequest {
         Fields::read(json, |fields| {
             Ok(Self {
                 function_name: name(fields.text(NAME)?)?,
-                args: fields.find_raw(ARGUMENTS).map(|text| arguments(text.get())).transpose()?.unwrap_or_default(),
+                args: fields.find_raw(ARGUMENTS).map(arguments).transpose()?.unwrap_or_default(),
                 from: fields.find_text(FROM)?.map(|text| parse_address(FROM, &text)).transpose()?,
                 block_number: fields.find_whole_number(BLOCK)?,
             })
@@ -73,15 +73,14 @@ fn name(text: String) -> Result<String, ApiError> {
 }
 
 fn arguments(text: &str) -> Result<Vec<Box<RawValue>>, ApiError> {
-    serde_json::from_str(text)
-        .map_err(|_| ApiError::InvalidParameter { field: ARGUMENTS, rule: "must be a list, as JSON" })
+    serde_json::from_str(text).map_err(|_| ApiError::InvalidParameter { field: ARGUMENTS, rule: "must be a JSON list" })
 }
 
-/// What a contract answered.
+/// The result of a call.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct CallAnswer {
-    /// One output, named or not: its value. Several: an object in the order of their declaration, by name, or by index
-    /// where there is none; structs likewise. Integers are decimal strings.
+    /// The value of a single output. Several outputs are an object in the order of their declaration, by name or, without a
+    /// name, by index; so are structs. Integers are decimal strings.
     #[schema(required = true, value_type = Value, example = "1000000000000000000")]
     pub result: AbiJson,
 }
@@ -93,7 +92,7 @@ mod tests {
     const SENDER: &str = "0x95222290DD7278Aa3Ddd389Cc1E1d165CC4BAfe5";
 
     #[test]
-    fn body_and_query_string_say_the_same() {
+    fn body_and_query_string_are_parsed_alike() {
         let number = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
         let body = format!(
             r#"{{"functionName":"f(uint256)","args":[{number},{{"a":[]}}],"blockNumber":7,"from":"{SENDER}"}}"#
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_with_its_field() {
+    fn every_error_has_its_field() {
         let field = |json: &str| CallRequest::from_json(json.as_bytes()).unwrap_err().problem().field;
         assert_eq!(field("{}").as_deref(), Some("functionName"));
         assert_eq!(field(r#"{"functionName":"f","args":{}}"#).as_deref(), Some("args"));

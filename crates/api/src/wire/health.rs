@@ -7,66 +7,66 @@ use utoipa::ToSchema;
 
 use super::Hash;
 
-/// Blocks that the index may be behind the node's head and still count as ready. A few are normal: blocks come in
-/// bursts, and a commit takes a moment.
+/// Maximum lag behind the node's head to be ready. A few blocks are normal: blocks arrive in bursts, and a commit takes a
+/// moment.
 const READY_LAG: u64 = 10;
 
-/// How the service is doing.
+/// Health of the service.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Health {
     pub status: HealthStatus,
-    /// Whether the process answers: always true in an answer.
+    /// Whether the process responds: always true.
     pub live: bool,
     /// Whether the index is complete enough to serve: it has a block, is not halted, and is at most 10 blocks behind.
     pub ready: bool,
     pub phase: Phase,
-    /// Why the index waits, such as `no space left on device`; null in every other phase.
+    /// Why indexing is paused, such as `no space left on device`; null except in the phase `waiting`.
     #[schema(required = true)]
     pub waiting_for: Option<String>,
     /// The newest indexed block, or null.
     #[schema(required = true)]
     pub tip: Option<BlockTip>,
-    /// Seconds since the time of that block, or null.
+    /// Age of the newest indexed block in seconds, or null.
     #[schema(required = true, example = 2)]
     pub tip_age: Option<u64>,
-    /// Whether no block has come for longer than the chain's own rhythm explains.
+    /// Whether there has been no new block for much longer than the chain's block time.
     pub chain_quiet: bool,
-    /// The newest block the node has told of, or null.
+    /// The node's newest block, or null.
     #[schema(required = true, example = 21_000_001)]
     pub node_head: Option<u64>,
-    /// Blocks between the two; null while either end is unknown.
+    /// Blocks between `tip` and `nodeHead`; null if either is unknown.
     #[schema(required = true, example = 1)]
     pub lag: Option<u64>,
-    /// Whether the node answered when it was last asked.
+    /// Whether the node responded to the last call.
     pub node_reachable: bool,
-    /// The tasks in the background, by name.
+    /// The background tasks.
     pub tasks: Vec<BackgroundTask>,
     pub webhooks: WebhookFigures,
-    /// The block that was refused because it did not pass a check, until a node gives it as it ought to be; or null.
+    /// The block that failed a check and is not indexed until a node returns a valid one; or null.
     #[schema(required = true)]
     pub refused_block: Option<RefusedBlock>,
 }
 
-/// A block that is not indexed, since what the node gave contradicts itself.
+/// A block from the node that is inconsistent and therefore not indexed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusedBlock {
     #[schema(example = 21_000_001)]
     pub number: u64,
-    /// Which check it did not pass.
+    /// The check that failed.
     #[schema(example = "transactions root")]
     pub check: String,
 }
 
-/// A task in the background.
+/// A background task.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundTask {
     #[schema(example = "webhook-dispatcher")]
     pub name: &'static str,
     pub state: TaskState,
-    /// How often it failed and was started again.
+    /// How often it failed and was restarted.
     #[schema(example = 0)]
     pub restarts: u32,
 }
@@ -75,7 +75,7 @@ pub struct BackgroundTask {
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
     Running,
-    /// It failed, and is about to be started again.
+    /// It failed and will be restarted.
     Restarting,
 }
 
@@ -89,14 +89,14 @@ impl From<&TaskStatus> for BackgroundTask {
     }
 }
 
-/// Webhooks and their messages, over all owners.
+/// Webhooks and messages of all owners.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookFigures {
-    /// Webhooks there are.
+    /// Number of webhooks.
     #[schema(example = 120)]
     pub count: u64,
-    /// Messages that wait to be sent, for the first time or again.
+    /// Messages waiting to be sent or retried.
     #[schema(example = 3)]
     pub pending: u64,
     /// Messages dropped since the start because too many were pending.
@@ -110,27 +110,27 @@ impl From<WebhookTotals> for WebhookFigures {
     }
 }
 
-/// The gist of it.
+/// Summary of the health.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
-    /// Ready, the node answers and has our newest blocks, blocks come as they usually do, and every task runs.
+    /// Ready; the node responds and does not lag; the chain is not quiet; all tasks are running.
     Ok,
-    /// Still behind, waiting for the disk, without a node or with one that is more than 10 blocks behind the index, on a
-    /// chain that has been quiet for too long, without one of the tasks, or with a node whose blocks are refused.
+    /// One of these: the index lags, waits for the disk, or rejects a block; the node is unreachable or more than 10 blocks
+    /// behind the index; the chain is quiet; a task is restarting.
     Degraded,
-    /// Indexing stopped for a reason that a person must mend.
+    /// Indexing stopped: the operator must act.
     Halted,
 }
 
-/// What the indexing is doing.
+/// The phase of indexing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     Starting,
     Backfilling,
     Following,
-    /// The index cannot be written now; it goes on by itself once it can be.
+    /// The index cannot be written now; indexing resumes on its own.
     Waiting,
     Halted,
 }
@@ -144,19 +144,19 @@ pub struct BlockTip {
 }
 
 impl Health {
-    /// `since_1970` is the time of day, `now` the same moment on the clock by which pauses are measured.
+    /// `now` and `since_1970` are the same moment on the monotonic and on the wall clock.
     #[must_use]
     pub fn new(sync: &SyncStatus, now: Instant, since_1970: Duration) -> Self {
         let phase = Phase::from(&sync.phase);
         let lag = sync.lag();
-        // An unknown lag is not ready: right after a start nobody can tell how old the index is.
+        // Not ready if the lag is unknown: right after a start the index may be old.
         let ready = sync.tip.is_some() && phase != Phase::Halted && lag.is_some_and(|lag| lag <= READY_LAG);
         let chain_quiet = sync.is_chain_quiet(now);
-        let is_well = ready && sync.node_reachable && sync.node_lag() <= READY_LAG && !chain_quiet;
+        let is_ok = ready && sync.node_reachable && sync.node_lag() <= READY_LAG && !chain_quiet;
         let status = match phase {
             Phase::Halted => HealthStatus::Halted,
             Phase::Waiting => HealthStatus::Degraded,
-            _ if is_well => HealthStatus::Ok,
+            _ if is_ok => HealthStatus::Ok,
             _ => HealthStatus::Degraded,
         };
         Self {
@@ -182,7 +182,6 @@ impl Health {
 }
 
 impl Health {
-    /// With the tasks in the background.
     #[must_use]
     pub fn with_tasks(mut self, tasks: &[TaskStatus]) -> Self {
         self.tasks = tasks.iter().map(BackgroundTask::from).collect();
@@ -195,17 +194,16 @@ impl Health {
         Self { webhooks: totals.into(), ..self }
     }
 
-    /// With what the node gave and was not believed.
     #[must_use]
-    pub fn refusing(mut self, refused: Option<node::RefusedBlock>) -> Self {
+    pub fn with_refused_block(mut self, refused: Option<node::RefusedBlock>) -> Self {
         self.refused_block =
             refused.map(|refused| RefusedBlock { number: refused.number, check: refused.check.to_string() });
         let none_refused = self.refused_block.is_none();
         self.degraded_unless(none_refused)
     }
 
-    fn degraded_unless(mut self, is_well: bool) -> Self {
-        if !is_well && self.status == HealthStatus::Ok {
+    fn degraded_unless(mut self, is_ok: bool) -> Self {
+        if !is_ok && self.status == HealthStatus::Ok {
             self.status = HealthStatus::Degraded;
         }
         self
@@ -250,14 +248,14 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_far_behind_the_index_degrades() {
+    fn a_lagging_node_is_degraded() {
         assert_eq!(health(&following(100, 90)).status, HealthStatus::Ok);
         assert_eq!(health(&following(100, 89)).status, HealthStatus::Degraded);
         assert!(health(&following(100, 89)).ready);
     }
 
     #[test]
-    fn a_chain_that_is_quiet_for_too_long_degrades() {
+    fn a_quiet_chain_is_degraded() {
         let now = Instant::now();
         let since_1970 = Duration::from_secs(1_794_700_860);
         let quiet = SyncStatus { quiet_from: Some(now), ..following(100, 100) };
@@ -274,20 +272,20 @@ mod tests {
     }
 
     #[test]
-    fn a_few_blocks_behind_is_ready_and_more_is_not() {
+    fn a_small_lag_is_ready_and_a_larger_one_is_not() {
         assert!(health(&following(90, 100)).ready);
         assert!(!health(&following(89, 100)).ready);
     }
 
     #[test]
-    fn a_node_that_is_down_degrades_but_leaves_the_index_ready() {
+    fn an_unreachable_node_is_degraded_but_ready() {
         let health = health(&SyncStatus { node_reachable: false, ..following(100, 100) });
         assert!(health.ready);
         assert_eq!(health.status, HealthStatus::Degraded);
     }
 
     #[test]
-    fn a_task_that_is_down_degrades_but_leaves_the_index_ready() {
+    fn a_restarting_task_is_degraded_but_ready() {
         let task = TaskStatus { name: "matcher", state: domain::TaskState::Restarting, restarts: 2 };
         let degraded = health(&following(100, 100)).with_tasks(&[task]);
         assert!(degraded.ready);
@@ -304,13 +302,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_block_degrades_and_is_named() {
+    fn a_refused_block_is_degraded_and_shown() {
         let refused = node::RefusedBlock { number: 101, check: node::BlockCheck::TransactionsRoot };
-        let refusing = health(&following(100, 101)).refusing(Some(refused));
-        assert_eq!(refusing.status, HealthStatus::Degraded);
+        let degraded = health(&following(100, 101)).with_refused_block(Some(refused));
+        assert_eq!(degraded.status, HealthStatus::Degraded);
         let expected = RefusedBlock { number: 101, check: "transactions root".to_owned() };
-        assert_eq!(refusing.refused_block, Some(expected));
-        assert_eq!(health(&following(100, 101)).refusing(None).status, HealthStatus::Ok);
+        assert_eq!(degraded.refused_block, Some(expected));
+        assert_eq!(health(&following(100, 101)).with_refused_block(None).status, HealthStatus::Ok);
     }
 
     #[test]
@@ -319,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_waits_for_the_disk_says_why_and_stays_ready_while_it_is_fresh() {
+    fn an_index_that_waits_for_the_disk_is_ready_while_its_lag_is_small() {
         let reason = "no space left on device".to_owned();
         let waiting = |tip| SyncStatus { phase: SyncPhase::Waiting { reason: reason.clone() }, ..following(tip, 100) };
         let fresh = health(&waiting(98));
@@ -329,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halted_index_is_not_ready_and_keeps_its_reason_to_itself() {
+    fn a_halted_index_is_not_ready_and_does_not_show_the_reason() {
         let reason = "a private detail".to_owned();
         let health = health(&SyncStatus { phase: SyncPhase::Halted { reason }, ..following(100, 100) });
         assert!(!health.ready);

@@ -1,16 +1,16 @@
-use domain::Page;
+use domain::{Page, TokenPrefix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Address, Decimal, Token};
-use crate::{TokenPrefix, params::Paging};
+use crate::params::Paging;
 
-/// Who holds how much of a token.
+/// A holder of a token.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Holder {
     pub address: Address,
-    /// In the token's smallest unit; of a BEP1155 token, all ids together.
+    /// In the token's smallest unit; the sum over all ids for a BEP1155 token.
     pub balance: Decimal,
 }
 
@@ -20,18 +20,18 @@ impl From<domain::Holder> for Holder {
     }
 }
 
-/// A page of holders: the largest balance first.
+/// A page of holders, largest balance first.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HolderList {
     pub holders: Vec<Holder>,
-    /// How many addresses hold the token.
+    /// Number of addresses that hold the token.
     #[schema(example = 5_120)]
     pub total: u64,
-    /// The page that was served.
+    /// The page number.
     #[schema(example = 1)]
     pub page: u64,
-    /// The page size that was used.
+    /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
 }
@@ -48,12 +48,12 @@ impl HolderList {
     }
 }
 
-/// How much of a token an address holds.
+/// The balance of an address in a token.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenBalance {
     pub token: Token,
-    /// In the token's smallest unit; of a BEP1155 token, all ids together.
+    /// In the token's smallest unit; the sum over all ids for a BEP1155 token.
     pub balance: Decimal,
 }
 
@@ -64,18 +64,18 @@ impl TokenBalance {
     }
 }
 
-/// A page of the tokens that an address holds, in the order in which the chain saw them first.
+/// A page of the tokens that an address holds, in the order of their first appearance on the chain.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenBalanceList {
     pub tokens: Vec<TokenBalance>,
-    /// How many tokens the address holds.
+    /// Number of tokens that the address holds.
     #[schema(example = 12)]
     pub total: u64,
-    /// The page that was served.
+    /// The page number.
     #[schema(example = 1)]
     pub page: u64,
-    /// The page size that was used.
+    /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
 }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_page_of_holders_has_the_documented_names_and_types() {
-        // More than 256 bits: many ids of one token, each with all that one id can hold.
+        // More than 256 bits: the sum over many ids.
         let holder = domain::Holder { address: Address::repeat_byte(0xaa), balance: Balance::MAX };
         insta::assert_json_snapshot!(HolderList::new(Page { items: vec![holder], total: 7 }, Paging::default()));
     }

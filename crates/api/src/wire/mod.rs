@@ -1,4 +1,4 @@
-//! What goes over the wire: the JSON bodies of the API, each the face of a domain type.
+//! The JSON bodies of the API.
 
 mod address;
 mod api_key;

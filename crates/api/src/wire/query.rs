@@ -4,7 +4,7 @@ use utoipa::ToSchema;
 
 use super::{Block, DexTrade, Token, TokenTransfer, Transaction};
 
-/// What can be queried.
+/// A kind of record.
 #[derive(Debug, Clone, Copy, ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum QueryEntity {
@@ -15,29 +15,29 @@ pub enum QueryEntity {
     DexTrades,
 }
 
-/// What a query found.
+/// The result of a query.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryAnswer {
-    /// The entity that was asked for.
+    /// The requested entity.
     #[schema(value_type = QueryEntity, example = "transactions")]
     pub entity: &'static str,
-    /// How many entries `data` has.
+    /// Number of entries in `data`.
     #[schema(example = 25)]
     pub count: usize,
     pub data: Vec<QueryRecord>,
-    /// How many match in all.
+    /// Number of matching records.
     #[schema(example = 1_204)]
     pub total: u64,
-    /// The limit that was used.
+    /// The applied limit.
     #[schema(example = 25)]
     pub limit: u32,
-    /// The offset that was used.
+    /// The applied offset.
     #[schema(example = 0)]
     pub offset: u64,
 }
 
-/// An entry: of the kind of the entity that was asked for.
+/// A record of the requested entity.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum QueryRecord {
@@ -64,23 +64,24 @@ impl QueryAnswer {
 
 #[cfg(test)]
 mod tests {
+    use domain::TokenPrefix;
+
     use super::super::{token::tests::coin, transfer::tests::payment};
     use super::*;
-    use crate::TokenPrefix;
 
     fn transfer() -> QueryRecord {
         QueryRecord::TokenTransfer(TokenTransfer::new(payment(), TokenPrefix::Bep))
     }
 
     #[test]
-    fn an_answer_tells_how_many_there_are_here_and_in_all() {
+    fn a_result_has_the_count_and_the_total() {
         let found = Page { items: vec![transfer()], total: 9 };
         let window = PageRequest { offset: 8, ..PageRequest::newest(100) };
         insta::assert_json_snapshot!(QueryAnswer::new("token_transfers", found, window));
     }
 
     #[test]
-    fn nothing_found_is_an_empty_list() {
+    fn no_match_is_an_empty_list() {
         let window = PageRequest { offset: 5, ..PageRequest::newest(25) };
         insta::assert_json_snapshot!(QueryAnswer::new("tokens", Page::empty(1), window), @r#"
         {
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_a_query_is_that_of_the_list() {
+    fn a_queried_token_equals_a_listed_one() {
         let listed = Token::new(coin(), TokenPrefix::Bep);
         let queried = serde_json::to_value(QueryRecord::Token(listed.clone())).unwrap();
         assert_eq!(queried, serde_json::to_value(listed).unwrap());

@@ -3,7 +3,7 @@ use domain::{B256, Balance, U256};
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
-/// An account's address, lower case.
+/// An address in lower case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(value_type = String, pattern = "^0x[0-9a-f]{40}$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
 pub struct Address(domain::Address);
@@ -20,12 +20,12 @@ impl Serialize for Address {
     }
 }
 
-/// An address as it is taken from a caller: in any letter case.
+/// An address in any letter case.
 #[derive(Debug, ToSchema)]
 #[schema(value_type = String, pattern = "^0x[0-9a-fA-F]{40}$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
 pub struct AnyCaseAddress(pub domain::Address);
 
-/// Whom a transaction is sent to, lower case; the empty string where it creates a contract.
+/// The receiver of a transaction in lower case; empty if it creates a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(value_type = String, pattern = "^(0x[0-9a-f]{40})?$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
 pub struct Receiver(Option<domain::Address>);
@@ -83,7 +83,7 @@ impl Serialize for Selector {
     }
 }
 
-/// A whole number as a decimal string, since it may exceed what a JSON number carries safely.
+/// A whole number as a decimal string, since it may be too large for a JSON number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(value_type = String, pattern = "^(0|[1-9][0-9]*)$", example = "1000000000000000000")]
 pub struct Decimal(Balance);
@@ -114,7 +114,7 @@ impl From<u128> for Decimal {
 
 impl Serialize for Decimal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Nearly every number is this small, and a page has a hundred of them.
+        // The fast path: almost all numbers fit into 128 bits.
         match u128::try_from(self.0) {
             Ok(number) => serializer.serialize_str(itoa::Buffer::new().format(number)),
             Err(_) => serializer.collect_str(&self.0),
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_and_hashes_leave_in_lower_case_with_all_their_zeros() {
+    fn addresses_and_hashes_are_lower_case_with_leading_zeros() {
         let address: domain::Address = "0x00000000219ab540356cBB839Cbe05303d7705Fa".parse().unwrap();
         assert_eq!(to_value(Address(address)).unwrap(), json!("0x00000000219ab540356cbb839cbe05303d7705fa"));
         assert_eq!(to_value(Hash(B256::ZERO)).unwrap(), json!(format!("0x{}", "0".repeat(64))));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_creation_is_sent_to_the_empty_string() {
+    fn the_receiver_of_a_creation_is_empty() {
         assert_eq!(to_value(Receiver(None)).unwrap(), json!(""));
         assert_eq!(
             to_value(Receiver(Some(domain::Address::ZERO))).unwrap(),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_number_is_a_decimal_string_in_full() {
+    fn large_numbers_are_exact_decimal_strings() {
         assert_eq!(
             to_value(Decimal::from(U256::MAX)).unwrap(),
             json!("115792089237316195423570985008687907853269984665640564039457584007913129639935")

@@ -3,22 +3,21 @@ use utoipa::ToSchema;
 
 use super::Decimal;
 
-/// Figures of the whole chain, as far as it is indexed.
+/// Statistics of the indexed chain.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
-    /// The number of the newest indexed block; 0 before there is one.
+    /// The newest indexed block; 0 if there is none.
     #[schema(example = 21_000_000)]
     pub latest_block: u64,
     #[schema(example = 2_500_000_000_u64)]
     pub total_transactions: u64,
     #[schema(example = 1_200_000)]
     pub total_tokens: u64,
-    /// Blocks of which the node did not tell which contracts were made inside calls: contracts of theirs may be shown
-    /// without a creator.
+    /// Blocks without traces: contracts created by internal calls in these blocks may lack a creator.
     #[schema(example = 0)]
     pub untraced_blocks: u64,
-    /// Mean effective gas price, in wei, over the transactions of the newest 100 blocks that have any.
+    /// Mean effective gas price in wei over the newest 100 blocks with transactions.
     pub avg_gas_price: Decimal,
 }
 
@@ -39,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_chain_has_noughts() {
+    fn an_empty_chain_has_zeros() {
         insta::assert_json_snapshot!(Stats::from(domain::Stats::default()), @r#"
         {
           "latestBlock": 0,

@@ -4,7 +4,7 @@ use domain::UtcTime;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
-/// A moment in UTC with milliseconds, ISO 8601. Years beyond 9999 are written with a sign and six digits.
+/// UTC time with milliseconds (ISO 8601). Years beyond 9999 have a sign and six digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(value_type = String, format = DateTime, example = "2026-11-15T00:00:00.000Z")]
 pub struct Timestamp(UtcTime);

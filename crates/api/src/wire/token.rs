@@ -1,21 +1,21 @@
-use domain::{Page, TokenKind};
+use domain::{Page, TokenKind, TokenPrefix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Address, Decimal};
-use crate::{TokenPrefix, params::Paging};
+use crate::params::Paging;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Token {
     pub address: Address,
-    /// Empty where the contract does not tell.
+    /// Empty if the contract does not provide it.
     #[schema(example = "Tether USD")]
     pub name: String,
-    /// Empty where the contract does not tell.
+    /// Empty if the contract does not provide it.
     #[schema(example = "USDT")]
     pub symbol: String,
-    /// Nought where the contract does not tell.
+    /// 0 if the contract does not provide it.
     #[schema(example = 18)]
     pub decimals: u8,
     #[serde(rename = "type")]
@@ -28,12 +28,12 @@ pub struct Token {
     #[schema(example = 90_210)]
     pub transfer_count: u64,
     pub balance_source: BalanceSource,
-    /// The newest block at which balances were compared with what the contract says, or null.
+    /// The newest block at which indexed balances were compared with the contract's, or null.
     #[schema(required = true, example = 20_999_990)]
     pub audited_block: Option<u64>,
 }
 
-/// BEP20, BEP721 or BEP1155; on a chain whose operator says so, ERC in place of BEP.
+/// BEP20, BEP721 or BEP1155; ERC instead of BEP if so configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(value_type = String, pattern = "^(BEP|ERC)(20|721|1155)$", example = "BEP20")]
 pub struct TokenType(&'static str);
@@ -45,13 +45,13 @@ impl TokenType {
     }
 }
 
-/// Where the balances behind the holder count come from.
+/// The source of the token's balances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BalanceSource {
-    /// Added up from transfers.
+    /// Computed from transfer events.
     Events,
-    /// The transfers do not add up: asked of the contract.
+    /// Read from the contract, since its transfer events are inconsistent.
     Calls,
 }
 
@@ -82,18 +82,18 @@ impl Token {
     }
 }
 
-/// A page of tokens: those with most holders first, then by address.
+/// A page of tokens, by number of holders, then by address.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenList {
     pub tokens: Vec<Token>,
-    /// How many tokens are known.
+    /// Number of indexed tokens.
     #[schema(example = 4_210)]
     pub total: u64,
-    /// The page that was served.
+    /// The page number.
     #[schema(example = 1)]
     pub page: u64,
-    /// The page size that was used.
+    /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
 }
@@ -136,19 +136,19 @@ pub(super) mod tests {
 
     #[test]
     fn a_page_of_tokens_has_the_documented_names_and_types() {
-        let silent = domain::Token {
+        let unnamed = domain::Token {
             kind: TokenKind::Bep721,
             facts: TokenFacts::default(),
             balance_source: domain::BalanceSource::Calls,
             audited_block: None,
             ..coin()
         };
-        let page = Page { items: vec![coin(), silent], total: 2 };
+        let page = Page { items: vec![coin(), unnamed], total: 2 };
         insta::assert_json_snapshot!(TokenList::new(page, TokenPrefix::Bep, Paging::default()));
     }
 
     #[test]
-    fn the_operator_chooses_what_stands_before_the_number() {
+    fn the_operator_chooses_the_prefix() {
         let names = |prefix| {
             [TokenKind::Bep20, TokenKind::Bep721, TokenKind::Bep1155].map(|kind| TokenType::new(kind, prefix).0)
         };

@@ -1,11 +1,11 @@
 use domain::Exchange;
+use enrichment::Dexes;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Address, Decimal, Hash, Timestamp};
-use crate::Dexes;
 
-/// A swap at a pool.
+/// A swap in a pool of an exchange.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DexTrade {
@@ -17,7 +17,7 @@ pub struct DexTrade {
     pub block_number: u64,
     /// The block's time.
     pub timestamp: Timestamp,
-    /// The exchange by name; one without a name by the style of its pools and its factory, such as
+    /// The name of the exchange; without a name, its style and factory, such as
     /// `v2-0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5`.
     #[schema(example = "PancakeSwap v2")]
     pub dex: String,
@@ -25,9 +25,9 @@ pub struct DexTrade {
     pub pair_address: Address,
     /// The sender of the transaction.
     pub maker: Address,
-    /// What the maker gave.
+    /// The sold token.
     pub token_in: Address,
-    /// What the maker got.
+    /// The bought token.
     pub token_out: Address,
     /// In the token's smallest unit.
     pub amount_in: Decimal,
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trade_at_an_unknown_exchange_is_named_by_its_factory() {
+    fn a_trade_on_an_unknown_exchange_has_its_factory_as_name() {
         let trade = DexTrade::new(trade(Address::repeat_byte(0xAB)), &Dexes::default());
         assert_eq!(trade.dex, format!("v2-0x{}", "ab".repeat(20)));
     }

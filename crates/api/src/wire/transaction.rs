@@ -15,23 +15,23 @@ pub struct Transaction {
     pub to_address: Receiver,
     /// In wei.
     pub value: Decimal,
-    /// What a unit of gas really cost, in wei.
+    /// Effective gas price in wei.
     pub gas_price: Decimal,
     pub gas_used: Decimal,
-    /// True for success.
+    /// True if the transaction succeeded.
     pub status: bool,
     /// The block's time.
     pub timestamp: Timestamp,
     pub block_hash: Hash,
-    /// Position in the block, from 0.
+    /// Position in the block, starting at 0.
     #[schema(example = 4)]
     pub index: u32,
     #[schema(example = 12)]
     pub nonce: u64,
-    /// The function that is called; null where there is none.
+    /// The selector of the called function, or null.
     #[schema(required = true)]
     pub method: Option<Selector>,
-    /// The contract that the transaction created; null elsewhere.
+    /// The contract that the transaction created, or null.
     #[schema(required = true)]
     pub contract_address: Option<Address>,
 }
@@ -62,13 +62,13 @@ impl From<domain::Transaction> for Transaction {
 #[serde(rename_all = "camelCase")]
 pub struct TransactionList {
     pub transactions: Vec<Transaction>,
-    /// How many transactions match.
+    /// Number of matching transactions.
     #[schema(example = 2_500_000_000_u64)]
     pub total: u64,
-    /// The page that was served.
+    /// The page number.
     #[schema(example = 1)]
     pub page: u64,
-    /// The page size that was used.
+    /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
 }

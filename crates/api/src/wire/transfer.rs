@@ -1,10 +1,10 @@
+use domain::TokenPrefix;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Address, Decimal, Hash, Timestamp, TokenType};
-use crate::TokenPrefix;
 
-/// A movement of a token.
+/// A token transfer.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenTransfer {
@@ -18,16 +18,16 @@ pub struct TokenTransfer {
     pub timestamp: Timestamp,
     pub token_address: Address,
     pub token_type: TokenType,
-    /// The zero address where the token was made.
+    /// The zero address for a mint.
     pub from_address: Address,
-    /// The zero address where the token was destroyed.
+    /// The zero address for a burn.
     pub to_address: Address,
-    /// The amount, in the token's smallest unit; 1 for a single piece.
+    /// The amount in the token's smallest unit; 1 for an NFT.
     pub value: Decimal,
-    /// Null for amounts that are alike.
+    /// Null for fungible tokens.
     #[schema(required = true)]
     pub token_id: Option<Decimal>,
-    /// Position among the ids of one batch; 0 for every other transfer.
+    /// Position in a batch transfer; 0 for all others.
     #[schema(example = 0)]
     pub batch_index: u32,
     #[schema(example = "Tether USD")]
@@ -95,7 +95,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn one_id_of_a_batch_has_its_id_and_its_place() {
+    fn a_batch_transfer_has_its_id_and_position() {
         let mut minted = payment();
         minted.event.kind = TokenKind::Bep1155;
         minted.event.from = Address::ZERO;

@@ -17,18 +17,18 @@ const MAX_LICENSE: usize = 64;
 const MAX_LIBRARIES: usize = 256;
 const MAX_ARGUMENTS: usize = 128 * 1024;
 
-/// Source code that gives, as the sender says, the code at an address.
+/// The source code of the contract at an address.
 ///
-/// Settings need not be told: they are found. Those that are told are held to.
+/// Compiler settings are optional: missing ones are inferred, given ones are used as they are.
 #[derive(Debug, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VerifyRequest {
-    /// Where the contract is; any letter case.
+    /// The address of the contract, in any letter case.
     #[schema(value_type = AnyCaseAddress)]
     pub(crate) address: domain::Address,
-    /// The full Solidity source as one file; or several files as `{"A.sol":{"content":"..."}}`; or standard JSON input,
-    /// also in one more pair of braces; or the metadata.json of the compiler with the content of its sources, or beside
-    /// them as `{"metadata.json":{...},"A.sol":{"content":"..."}}`.
+    /// One of: a single Solidity file; several files as `{"A.sol":{"content":"..."}}`; standard JSON input, optionally in a
+    /// second pair of braces; the compiler's metadata.json with the content of its sources; or metadata.json and sources as
+    /// `{"metadata.json":{...},"A.sol":{"content":"..."}}`.
     #[schema(value_type = String, pattern = r"\S", example = "contract A { uint256 public x; }")]
     pub(crate) source_code: Sources,
     #[schema(
@@ -37,10 +37,10 @@ pub struct VerifyRequest {
         example = "v0.8.20+commit.a1b79de6"
     )]
     pub(crate) compiler_version: CompilerVersion,
-    /// An SPDX identifier, which counts where the source says nothing.
+    /// An SPDX identifier, used if the source has none.
     #[schema(value_type = Option<String>, max_length = 64, pattern = "^[A-Za-z0-9.+() -]*$", example = "MIT")]
     pub(crate) license: Option<String>,
-    /// `Name` or `file:Name`, where the source has several contracts; by default whichever fits.
+    /// `Name` or `file:Name`, if the source has several contracts; by default the one that matches.
     #[schema(value_type = Option<String>, example = "Token")]
     pub(crate) contract_name: Option<String>,
     /// Whether the optimizer was on.
@@ -53,10 +53,10 @@ pub struct VerifyRequest {
     #[serde(rename = "viaIR")]
     #[schema(value_type = Option<bool>, example = false)]
     pub(crate) via_ir: Option<bool>,
-    /// Addresses of external libraries by `Name` or `file:Name`; by default they are read from the code.
+    /// Addresses of external libraries by `Name` or `file:Name`; by default read from the code.
     #[schema(value_type = Option<BTreeMap<String, AnyCaseAddress>>)]
     pub(crate) libraries: BTreeMap<String, domain::Address>,
-    /// Hexadecimal; by default they are read from the creating transaction.
+    /// ABI-encoded, in hexadecimal; by default read from the creation transaction.
     #[schema(value_type = Option<String>, pattern = "^(0x)?([0-9a-fA-F]{2})*$", example = "0x")]
     pub(crate) constructor_arguments: Option<Bytes>,
 }
@@ -75,7 +75,7 @@ impl FromBody for VerifyRequest {
             let arguments = fields.find_text("constructorArguments")?;
             let request = Self {
                 address,
-                source_code: Sources::read(&source).map_err(|fault| invalid("sourceCode", fault.to_string()))?,
+                source_code: Sources::read(&source).map_err(|error| invalid("sourceCode", error.to_string()))?,
                 compiler_version: compiler.parse().map_err(VerifyError::Version)?,
                 license: fields.find_text("license")?.map(license).transpose()?,
                 contract_name: fields.find_text("contractName")?,
@@ -96,7 +96,7 @@ impl FromBody for VerifyRequest {
                 libraries: libraries(fields)?,
                 constructor_arguments: match arguments {
                     None => None,
-                    Some(text) => Some(read_arguments(&text).ok_or_else(|| {
+                    Some(text) => Some(parse_arguments(&text).ok_or_else(|| {
                         invalid("constructorArguments", "must be an even number of hexadecimal digits".to_owned())
                     })?),
                 },
@@ -107,27 +107,27 @@ impl FromBody for VerifyRequest {
 }
 
 fn license(text: String) -> Result<String, ApiError> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".+-() ".contains(&byte);
-    if text.len() <= MAX_LICENSE && text.bytes().all(plain) {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".+-() ".contains(&byte);
+    if text.len() <= MAX_LICENSE && text.bytes().all(is_allowed) {
         return Ok(text);
     }
     Err(ApiError::InvalidParameter { field: "license", rule: "must be an SPDX identifier of at most 64 characters" })
 }
 
-fn libraries(fields: &mut Fields) -> Result<BTreeMap<String, domain::Address>, ApiError> {
+fn libraries(fields: &mut Fields<'_>) -> Result<BTreeMap<String, domain::Address>, ApiError> {
     const FIELD: &str = "libraries";
     let object = fields.find_object(FIELD)?.unwrap_or_default();
     if object.len() > MAX_LIBRARIES {
-        return Err(ApiError::InvalidParameter { field: FIELD, rule: "must not name more than 256 libraries" });
+        return Err(ApiError::InvalidParameter { field: FIELD, rule: "must not have more than 256 libraries" });
     }
-    let read = |(name, address): (String, Value)| {
+    let parse = |(name, address): (String, Value)| {
         let address = address.as_str().unwrap_or_default();
         Ok((name, parse_address(FIELD, address)?))
     };
-    object.into_iter().map(read).collect()
+    object.into_iter().map(parse).collect()
 }
 
-fn read_arguments(text: &str) -> Option<Bytes> {
+fn parse_arguments(text: &str) -> Option<Bytes> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     // The decoder would pass over a second 0x.
     if digits.len() > MAX_ARGUMENTS || digits.starts_with("0x") {
@@ -153,30 +153,28 @@ impl From<VerifyRequest> for contracts::VerifyRequest {
     }
 }
 
-/// What came of a verification.
+/// The result of a verification.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifyAnswer {
-    /// Whether the source gives the code at the address.
+    /// Whether the source compiles to the code at the address.
     pub success: bool,
-    /// What was found, or what differs.
-    #[schema(
-        example = "Exact match: Token of contracts/Token.sol gives the code, and its metadata agrees to the byte."
-    )]
+    /// The match, or what differs.
+    #[schema(example = "Exact match: Token of contracts/Token.sol compiles to the code, including the metadata hash.")]
     pub message: String,
     pub address: Address,
-    /// Null where it does not.
+    /// Null if it does not match.
     #[serde(rename = "match")]
     #[schema(required = true)]
     pub kind: Option<MatchKind>,
-    /// The contract of the source that gives the code; null where none does.
+    /// The matching contract of the source, or null.
     #[schema(required = true, example = "Token")]
     pub contract_name: Option<String>,
-    /// Whether the running code agrees, which is the verdict; null where it does not.
+    /// The match of the runtime code, which decides the verification; null if it does not match.
     #[schema(required = true)]
     pub runtime_match: Option<MatchKind>,
-    /// Whether the creation code agrees; null where it does not, or is not known: then the constructor is unproven. Alone it
-    /// verifies nothing.
+    /// The match of the creation code; null if it is unknown or does not match: then the constructor is unproven. It does not
+    /// verify a contract on its own.
     #[schema(required = true)]
     pub creation_match: Option<MatchKind>,
 }
@@ -203,10 +201,10 @@ impl VerifyAnswer {
                 let (shown, file) = (contracts::shortened(&code.name), contracts::shortened(&code.file));
                 let mut message = match code.runtime_match {
                     domain::MatchKind::Exact => {
-                        format!("Exact match: {shown} of {file} gives the code, and its metadata agrees to the byte.")
+                        format!("Exact match: {shown} of {file} compiles to the code, including the metadata hash.")
                     }
                     domain::MatchKind::Partial => format!(
-                        "Partial match: {shown} gives the code, but its metadata differs or is not there: comments, names and the like are unproven."
+                        "Partial match: {shown} compiles to the code, but the metadata hash differs or is missing: comments and names in the source are unproven."
                     ),
                 };
                 if let Some(note) = note {
@@ -214,7 +212,7 @@ impl VerifyAnswer {
                     message.push_str(note);
                 }
                 if *kept == Kept::Unchanged {
-                    message.push_str(" It was verified before, and stays as it was.");
+                    message.push_str(" It was already verified and is unchanged.");
                 }
                 Self {
                     success: true,
@@ -245,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_is_little_and_what_may_be_told_is_more() {
+    fn optional_fields_may_be_missing_or_given() {
         let request = read("").unwrap();
         assert_eq!((request.optimizer, request.runs, request.libraries.len()), (None, None, 0));
         let library = "0x".to_owned() + &"22".repeat(20);
@@ -260,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_with_its_field() {
+    fn every_error_has_its_field() {
         for (more, field) in [
             (r#","license":"<b>""#, "license"),
             (r#","optimizer":"yes""#, "optimizer"),
@@ -276,11 +274,11 @@ mod tests {
         ] {
             assert_eq!(read(more).unwrap_err(), (400, Some(field.to_owned())), "{more}");
         }
-        let fault = |json: &str| VerifyRequest::from_json(json.as_bytes()).unwrap_err().problem().field;
+        let field = |json: &str| VerifyRequest::from_json(json.as_bytes()).unwrap_err().problem().field;
         let address = "0x".to_owned() + &"11".repeat(20);
         let version = format!(r#"{{"address":"{address}","sourceCode":"x","compilerVersion":"latest"}}"#);
-        assert_eq!(fault(&version).as_deref(), Some("compilerVersion"));
+        assert_eq!(field(&version).as_deref(), Some("compilerVersion"));
         let source = format!(r#"{{"address":"{address}","sourceCode":" ","compilerVersion":"0.8.20"}}"#);
-        assert_eq!(fault(&source).as_deref(), Some("sourceCode"));
+        assert_eq!(field(&source).as_deref(), Some("sourceCode"));
     }
 }

@@ -11,17 +11,17 @@ use crate::{
     params::{Fields, FromBody, Paging, parse_address},
 };
 
-/// What a webhook can be told of.
+/// The type of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EventType {
     /// The watched address sent or received a transaction.
     Tx,
-    /// The watched address gave or received a token, or is the token.
+    /// The watched address sent or received a token, or is the token.
     TokenTransfer,
-    /// A block that was told of has left the chain.
+    /// A block of an earlier event was reverted.
     Removed,
-    /// A trial message; comes when asked for.
+    /// A test message, sent on request.
     Ping,
 }
 
@@ -36,7 +36,7 @@ impl From<domain::EventKind> for EventType {
     }
 }
 
-/// A webhook as its owner sees it later: never its secret.
+/// A webhook without its secret.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Webhook {
@@ -46,19 +46,19 @@ pub struct Webhook {
     pub url: String,
     pub watch_address: Address,
     pub event_types: Vec<EventType>,
-    /// Whether anything is sent.
+    /// Whether messages are sent.
     pub active: bool,
     pub created_at: Timestamp,
-    /// When the last attempt ended, or null.
+    /// When the last attempt finished, or null.
     #[schema(required = true)]
     pub last_triggered_at: Option<Timestamp>,
     /// Failed attempts since the last success.
     #[schema(example = 0)]
     pub fail_count: u32,
-    /// Messages that wait to be sent, for the first time or again.
+    /// Messages waiting to be sent or retried.
     #[schema(example = 0)]
     pub pending_count: u64,
-    /// Messages dropped because too many were pending, since the webhook was made.
+    /// Messages dropped since the webhook was created, because too many were pending.
     #[schema(example = 0)]
     pub dropped_count: u64,
 }
@@ -92,13 +92,13 @@ impl From<Vec<ListedWebhook>> for WebhookList {
     }
 }
 
-/// A new webhook, with its secret for the only time.
+/// A new webhook. The secret is shown only once.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CreatedWebhook {
     #[schema(example = 3)]
     pub id: u64,
     pub secret: RevealedSecret,
-    #[schema(example = "Keep this secret: it is not shown again.")]
+    #[schema(example = "Store this secret: it is not shown again.")]
     pub message: &'static str,
 }
 
@@ -107,21 +107,21 @@ impl From<Registered> for CreatedWebhook {
         Self {
             id: registered.webhook.id,
             secret: RevealedSecret(registered.secret),
-            message: "Keep this secret: it is not shown again. Verify X-Explorer-Signature or webhook-signature with it.",
+            message: "Store this secret: it is not shown again. Verify X-Explorer-Signature or webhook-signature with it.",
         }
     }
 }
 
-/// A new secret in the place of the old one.
+/// The new secret of a webhook.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RotatedSecret {
     #[schema(example = 3)]
     pub id: u64,
     pub secret: RevealedSecret,
-    /// Until then `webhook-signature` carries a signature by the old secret too.
+    /// Until then, `webhook-signature` also has a signature with the old secret.
     pub previous_secret_until: Timestamp,
-    #[schema(example = "Keep this secret: it is not shown again.")]
+    #[schema(example = "Store this secret: it is not shown again.")]
     pub message: &'static str,
 }
 
@@ -132,12 +132,12 @@ impl RotatedSecret {
             id: registered.webhook.id,
             secret: RevealedSecret(registered.secret),
             previous_secret_until: Timestamp::from_unix_millis(until),
-            message: "Keep this secret: it is not shown again. The old one signs beside it for 24 hours.",
+            message: "Store this secret: it is not shown again. The old one remains valid for 24 hours.",
         }
     }
 }
 
-/// What deliveries are verified with.
+/// The key to verify signatures with.
 #[derive(ToSchema)]
 #[schema(
     value_type = String,
@@ -158,7 +158,7 @@ impl fmt::Debug for RevealedSecret {
     }
 }
 
-/// A webhook that is gone.
+/// The result of deleting a webhook.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeletedWebhook {
     pub success: bool,
@@ -171,11 +171,11 @@ pub struct DeletedWebhook {
 impl DeletedWebhook {
     #[must_use]
     pub fn new(id: u64) -> Self {
-        Self { success: true, id, message: "The webhook is deleted, with all that was queued for it." }
+        Self { success: true, id, message: "The webhook and its queue are deleted." }
     }
 }
 
-/// A message that is on its way.
+/// A queued message.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedDelivery {
@@ -195,25 +195,25 @@ impl From<domain::Delivery> for QueuedDelivery {
             success: true,
             id: delivery.webhook,
             delivery_id: delivery.id.to_string(),
-            message: "The message is queued. The webhook's deliveries tell what becomes of it.",
+            message: "The message is queued. See the webhook's deliveries for its status.",
         }
     }
 }
 
-/// What became of a message.
+/// The status of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryStatus {
-    /// To be sent, for the first time or again.
+    /// Waiting to be sent or retried.
     Pending,
     Delivered,
-    /// Every attempt failed.
+    /// All attempts failed.
     Failed,
-    /// Its block left the chain before it was delivered.
+    /// Its block was reverted before it was delivered.
     Cancelled,
 }
 
-/// A message and its attempts.
+/// A message with its delivery attempts.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Delivery {
@@ -222,37 +222,37 @@ pub struct Delivery {
     pub event: EventType,
     pub status: DeliveryStatus,
     pub created_at: Timestamp,
-    /// When it is sent again, or null.
+    /// When the next attempt is due, or null.
     #[schema(required = true)]
     pub next_attempt_at: Option<Timestamp>,
-    /// The block it tells of, or null.
+    /// The block of the event, or null.
     #[schema(required = true, example = 21_000_000)]
     pub block_number: Option<u64>,
-    /// The transaction it tells of, or null.
+    /// The transaction of the event, or null.
     #[schema(required = true)]
     pub tx_hash: Option<Hash>,
-    /// How many attempts were made.
+    /// Number of attempts.
     #[schema(example = 1)]
     pub attempt_count: u32,
-    /// The newest attempts, the last one first.
+    /// The newest attempts, newest first.
     pub attempts: Vec<DeliveryAttempt>,
 }
 
-/// One try to hand a message over.
+/// An attempt to deliver a message.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryAttempt {
     pub at: Timestamp,
-    /// How long it took.
+    /// Duration in milliseconds.
     #[schema(example = 84)]
     pub milliseconds: u32,
-    /// The status that the receiver answered, or null.
+    /// The HTTP status of the receiver's response, or null.
     #[schema(required = true, example = 200)]
     pub status_code: Option<u16>,
-    /// The first KiB of its answer, or null.
+    /// The first KiB of the receiver's response, or null.
     #[schema(required = true, example = "ok")]
     pub answer: Option<String>,
-    /// Why there was no answer, or null.
+    /// Why there was no response, or null.
     #[schema(required = true, example = json!(null))]
     pub error: Option<String>,
 }
@@ -290,17 +290,17 @@ impl From<domain::Delivery> for Delivery {
     }
 }
 
-/// A page of a webhook's messages of the last 7 days, newest first.
+/// A page of a webhook's deliveries of the last 7 days, newest first.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct DeliveryList {
     pub deliveries: Vec<Delivery>,
-    /// How many there are.
+    /// Number of deliveries.
     #[schema(example = 120)]
     pub total: u64,
-    /// The page that was served.
+    /// The page number.
     #[schema(example = 1)]
     pub page: u64,
-    /// The page size that was used.
+    /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
 }
@@ -317,26 +317,26 @@ impl DeliveryList {
     }
 }
 
-/// What an owner wants to be told of, and where.
+/// A webhook to create.
 #[derive(Debug, ToSchema)]
 #[schema(as = NewWebhook)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewWebhookRequest {
-    /// Whose webhook it will be; any letter case.
+    /// The owner of the webhook, in any letter case.
     #[schema(value_type = AnyCaseAddress)]
     pub(crate) owner_address: domain::Address,
     #[schema(value_type = ReceiverUrl)]
     pub(crate) url: String,
-    /// The address to watch; the owner's where it is left out.
+    /// The address to watch; the owner's by default.
     #[schema(value_type = Option<AnyCaseAddress>)]
     pub(crate) watch_address: Option<domain::Address>,
-    /// What to tell of; `["tx"]` where it is left out.
+    /// The events to send; `["tx"]` by default.
     #[schema(value_type = Option<Vec<WantedEvent>>, min_items = 1, example = json!(["tx", "token_transfer"]))]
     pub(crate) event_types: Option<EventKinds>,
 }
 
-/// Where messages are sent: https, without credentials, at a public address. Whether a host is one is found out when it is
-/// looked up, which no pattern can do.
+/// The URL that messages are sent to: https, without credentials, at a public address. The address is checked when the host
+/// name is resolved.
 #[derive(Debug, ToSchema)]
 #[schema(
     value_type = String,
@@ -346,7 +346,7 @@ pub struct NewWebhookRequest {
 )]
 pub struct ReceiverUrl(pub String);
 
-/// What can be asked for.
+/// An event that a webhook can subscribe to.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum WantedEvent {
@@ -380,12 +380,12 @@ impl NewWebhookRequest {
     }
 }
 
-/// What is to be different about a webhook. What is left out stays as it is.
+/// Changes to a webhook. Missing fields are not changed.
 #[derive(Debug, ToSchema)]
 #[schema(as = WebhookChange)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WebhookChangeRequest {
-    /// Switched on again, a webhook gets what is queued for it.
+    /// A reactivated webhook receives its queued messages.
     #[schema(value_type = Option<bool>, example = true)]
     pub(crate) active: Option<bool>,
     #[schema(value_type = Option<ReceiverUrl>)]
@@ -412,18 +412,18 @@ impl From<WebhookChangeRequest> for domain::WebhookChange {
     }
 }
 
-fn event_types(fields: &mut Fields) -> Result<Option<EventKinds>, ApiError> {
+fn event_types(fields: &mut Fields<'_>) -> Result<Option<EventKinds>, ApiError> {
     const FIELD: &str = "eventTypes";
-    let refused = ApiError::InvalidParameter {
+    let error = ApiError::InvalidParameter {
         field: FIELD,
-        rule: "must be a list of tx, token_transfer and removed, one at least",
+        rule: "must be a list of at least one of tx, token_transfer and removed",
     };
     let Some(names) = fields.find_texts(FIELD)? else { return Ok(None) };
     let kinds: Option<EventKinds> = names
         .iter()
         .map(|name| domain::EventKind::from_name(name).filter(|kind| *kind != domain::EventKind::Ping))
         .collect();
-    kinds.filter(|kinds| !kinds.is_empty()).ok_or(refused).map(Some)
+    kinds.filter(|kinds| !kinds.is_empty()).ok_or(error).map(Some)
 }
 
 #[cfg(test)]
@@ -437,18 +437,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_the_owner_s_address_and_transactions() {
+    fn the_defaults_are_the_owners_address_and_transactions() {
         let owner = format!("0x{}", "Aa".repeat(20));
-        let wanted = new_webhook(&json!({ "ownerAddress": owner, "url": "https://a.example/" })).unwrap();
-        assert_eq!(wanted.watched, wanted.owner);
-        assert_eq!(wanted.events.iter().collect::<Vec<_>>(), [domain::EventKind::Tx]);
+        let registration = new_webhook(&json!({ "ownerAddress": owner, "url": "https://a.example/" })).unwrap();
+        assert_eq!(registration.watched, registration.owner);
+        assert_eq!(registration.events.iter().collect::<Vec<_>>(), [domain::EventKind::Tx]);
     }
 
     #[test]
-    fn event_types_are_those_there_are_and_one_at_least() {
+    fn event_types_must_be_known_and_not_empty() {
         let body = |types: serde_json::Value| json!({ "ownerAddress": format!("0x{}", "aa".repeat(20)), "url": "https://a.example/", "eventTypes": types });
-        let wanted = new_webhook(&body(json!(["removed", "token_transfer", "removed"]))).unwrap();
-        let kinds: Vec<_> = wanted.events.iter().collect();
+        let registration = new_webhook(&body(json!(["removed", "token_transfer", "removed"]))).unwrap();
+        let kinds: Vec<_> = registration.events.iter().collect();
         assert_eq!(kinds, [domain::EventKind::TokenTransfer, domain::EventKind::Removed]);
         for types in [json!([]), json!(["ping"]), json!(["TX"]), json!("tx"), json!([1]), json!({}), json!([["tx"]])] {
             let problem = new_webhook(&body(types.clone())).unwrap_err().problem();

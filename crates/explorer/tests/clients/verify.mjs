@@ -117,7 +117,7 @@ const scenes = {
   "the right one is verified while the page tells that it works, and leads to the contract": () =>
     open(`/verify?address=${contract}`, {}, async (page) => {
       await fill(page, source);
-      await page.locator("#verify .note", { hasText: /Working|Compiling/ }).waitFor();
+      await page.locator("#verify .note", { hasText: /Working|Verifying/ }).waitFor();
       await page.locator("#verify .note.good").waitFor({ timeout: 120_000 });
       await Promise.all([page.waitForURL("**/address/*"), page.click("text=See the contract")]);
       assert.equal(await page.locator("pre.source .k", { hasText: "contract" }).first().textContent(), "contract");
@@ -155,7 +155,7 @@ const scenes = {
         (await call(page, "turn", ...args)).and(page.locator(".bad", { hasText: text })).waitFor();
       await refused("args[0] must be true or false", "yes", "[]", "");
       await refused("args[0] must be true or false", "", "[]", "");
-      await refused("written as JSON", "true", "1, 2", "");
+      await refused("must be JSON", "true", "1, 2", "");
       await page.fill("#call-from", "me");
       await refused("from must be", "true", "[]", "");
     }),

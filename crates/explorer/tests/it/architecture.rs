@@ -1,4 +1,4 @@
-//! Who may use whom: the table in ARCHITECTURE.md against what cargo knows.
+//! Compares the dependencies of the workspace crates with the table in ARCHITECTURE.md.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,15 +7,15 @@ use std::{
 
 use cargo_metadata::{MetadataCommand, Package};
 
-/// In the table, for a crate that may use every other one.
+/// In the table, for a crate that may use all others.
 const ALL: &str = "all";
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Reads the rows below `| crate | what it owns | uses |`.
-fn allowed() -> BTreeMap<String, BTreeSet<String>> {
+/// Parses the rows below `| crate | what it owns | uses |`.
+fn allowed_dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let rows = text.lines().skip_while(|line| !line.starts_with("| crate |")).skip(2);
     let rows = rows.take_while(|line| line.starts_with('|'));
@@ -33,17 +33,17 @@ fn packages() -> Vec<Package> {
 }
 
 #[test]
-fn every_crate_uses_only_those_that_the_architecture_allows() {
-    let (allowed, packages) = (allowed(), packages());
+fn crates_use_only_the_dependencies_in_the_architecture() {
+    let (allowed, packages) = (allowed_dependencies(), packages());
     let names: BTreeSet<String> = packages.iter().map(|package| package.name.to_string()).collect();
     assert_eq!(
         allowed.keys().cloned().collect::<BTreeSet<_>>(),
         names,
-        "the table and the workspace name other crates"
+        "the table and the workspace have different crates"
     );
     for package in &packages {
         let allowed = &allowed[package.name.as_str()];
-        // Of every kind: a test that reaches around a border is a way around it too.
+        // Dev-dependencies count too.
         let used = package.dependencies.iter().map(|dependency| &dependency.name).filter(|name| names.contains(*name));
         let forbidden: Vec<_> = used.filter(|used| !allowed.contains(ALL) && !allowed.contains(*used)).collect();
         assert!(forbidden.is_empty(), "{} uses {forbidden:?}, which ARCHITECTURE.md does not allow", package.name);
@@ -51,12 +51,12 @@ fn every_crate_uses_only_those_that_the_architecture_allows() {
 }
 
 #[test]
-fn the_table_goes_downwards_only() {
-    let allowed = allowed();
+fn the_dependencies_in_the_table_have_no_cycles_of_two() {
+    let allowed = allowed_dependencies();
     let uses = |name: &str, other: &str| allowed[name].contains(other);
     for (name, others) in allowed.iter().filter(|(_, others)| !others.contains(ALL)) {
         for other in others {
-            assert!(allowed.contains_key(other), "{name} may use {other}, which there is not");
+            assert!(allowed.contains_key(other), "{name} may use {other}, which is not in the table");
             assert!(!uses(other, name) && !allowed[other].contains(ALL), "{name} and {other} may use each other");
         }
     }

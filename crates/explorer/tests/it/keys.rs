@@ -164,17 +164,17 @@ async fn a_proof_is_good_once_also_after_a_restart_and_a_crash() {
     let explorer = TestExplorer::start(&node.url()).await;
     let (first, second) = (KeyRequest::by(&node.chain.accounts()[0]), KeyRequest::by(&node.chain.accounts()[1]));
     let key = first.key(explorer.client()).await;
-    expect_problem(&first.send(explorer.client()).await, 409, "proof_used", "used before");
+    expect_problem(&first.send(explorer.client()).await, 409, "proof_used", "already used");
 
     let (ended, folder) = explorer.stop().await;
     assert!(ended.status.success());
     let explorer = TestExplorer::start_on(&node.url(), folder.path()).await;
-    expect_problem(&first.send(explorer.client()).await, 409, "proof_used", "used before");
+    expect_problem(&first.send(explorer.client()).await, 409, "proof_used", "already used");
     let second_key = second.key(explorer.client()).await;
 
     let folder_again = explorer.kill();
     let explorer = TestExplorer::start_on(&node.url(), folder_again.path()).await;
-    expect_problem(&second.send(explorer.client()).await, 409, "proof_used", "used before");
+    expect_problem(&second.send(explorer.client()).await, 409, "proof_used", "already used");
     for key in [key, second_key] {
         assert_eq!(stats_with(explorer.client(), &key).await.status, 200, "a key outlasts restarts");
     }

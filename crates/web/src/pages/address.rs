@@ -11,11 +11,11 @@ use crate::frame::{Frame, Section, page};
 use crate::state::WebState;
 use crate::view::{
     AddressLink, Amount, BlockLink, FieldValue, Moment, Pager, Paging, TokenLink, TradeRow, TransactionLink,
-    TransactionRow, TransferRow, grouped, short, tame,
+    TransactionRow, TransferRow, grouped, sanitize_name, short,
 };
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct Params {
     #[serde(default)]
     tab: Option<String>,
     #[serde(flatten)]
@@ -28,8 +28,8 @@ struct AddressPage {
     frame: Frame,
     address: String,
     label: Option<String>,
-    what: &'static str,
-    /// None while the node cannot tell, and never could.
+    kind: &'static str,
+    /// None if the node is unavailable and no account is stored.
     account: Option<AccountFacts>,
     tx_count: String,
     first_seen: Moment,
@@ -39,7 +39,7 @@ struct AddressPage {
     creation: Option<TransactionLink>,
     is_contract: bool,
     tab: Tab,
-    /// None where there is nothing to turn.
+    /// None for the contract tab.
     pager: Option<Pager>,
 }
 
@@ -60,14 +60,14 @@ enum Tab {
 
 impl Tab {
     fn is(&self, name: &str) -> bool {
-        let own = match self {
+        let own_name = match self {
             Self::Transactions(_) => "transactions",
             Self::Transfers(_) => "transfers",
             Self::Holdings(_) => "tokens",
             Self::Trades(_) => "trades",
             Self::Contract(_) => "contract",
         };
-        own == name
+        own_name == name
     }
 }
 
@@ -81,31 +81,30 @@ struct HoldingRow {
 pub(super) async fn show(
     State(app): State<App>,
     Path(address): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(params): Query<Params>,
 ) -> Result<Response, PageError> {
     let Ok(address) = address.parse::<Address>() else {
-        return app.not_found("No such address", "An address is 0x and 40 hexadecimal digits.");
+        return app.not_found("No such address", "An address must be 0x and 40 hexadecimal digits.");
     };
     let Some(facts) = app.chain.find_address(address).await? else {
-        return app
-            .not_found("This address has not been seen", "No indexed block names it. It may still be a good address.");
+        return app.not_found("Address not found", "No indexed block contains it. It may still be a valid address.");
     };
     let account = app.account(address).await;
     let full = address.to_checksum(None);
-    let (tab, pager) = app.tab(address, &full, &asked).await?;
+    let (tab, pager) = app.tab(address, &full, &params).await?;
     let token = app.chain.find_token(address).await?;
     let is_contract = is_contract(account.as_ref(), &facts);
     let verified = match account.as_ref().and_then(|account| account.code.hash()) {
         Some(hash) => app.verified.find_verified_summary(address, hash).await?,
         None => None,
     };
-    let label = app.names.labels.find(&address).map(tame);
+    let label = app.names.labels.find(&address).map(sanitize_name);
     page(&AddressPage {
-        frame: app.frame(format!("Address {}", label.clone().unwrap_or_else(|| short(&full))), Section::Elsewhere),
+        frame: app.frame(format!("Address {}", label.clone().unwrap_or_else(|| short(&full))), Section::None),
         label: label
-            .or_else(|| token.as_ref().map(|token| tame(&token.facts.name)).filter(|name| !name.is_empty()))
-            .or_else(|| verified.map(|summary| tame(&summary.name))),
-        what: if is_contract { "Contract" } else { "Address" },
+            .or_else(|| token.as_ref().map(|token| sanitize_name(&token.facts.name)).filter(|name| !name.is_empty()))
+            .or_else(|| verified.map(|summary| sanitize_name(&summary.name))),
+        kind: if is_contract { "Contract" } else { "Address" },
         is_contract,
         account: account.map(|account| AccountFacts::new(&account, &app)),
         tx_count: grouped(facts.tx_count),
@@ -120,22 +119,22 @@ pub(super) async fn show(
     })
 }
 
-/// Balance, nonce and code.
+/// Node calls to fetch an account: balance, nonce and code.
 const ACCOUNT_CALLS: u32 = 3;
 
 impl WebState {
     async fn account(&self, address: Address) -> Option<Account> {
         let tip = self.sync.borrow().tip?;
-        let may_ask = || self.budget.allows_node_calls(ACCOUNT_CALLS);
-        let account = self.accounts.at_if(tip, address, may_ask).await;
-        account.inspect_err(|error| tracing::debug!(%error, "no account")).ok()
+        let may_call_node = || self.budget.allows_node_calls(ACCOUNT_CALLS);
+        let account = self.accounts.get_within_budget(tip, address, may_call_node).await;
+        account.inspect_err(|error| tracing::debug!(%error, "account unavailable")).ok()
     }
 
-    async fn tab(&self, address: Address, full: &str, asked: &Asked) -> Result<(Tab, Option<Pager>), PageError> {
-        let request = asked.paging.request();
-        let name = asked.tab.as_deref().unwrap_or_default();
+    async fn tab(&self, address: Address, full: &str, params: &Params) -> Result<(Tab, Option<Pager>), PageError> {
+        let request = params.paging.request();
+        let name = params.tab.as_deref().unwrap_or_default();
         let path = format!("/address/{full}");
-        let pager = |total| Some(asked.paging.pager(format!("{path}?tab={name}"), total));
+        let pager = |total| Some(params.paging.pager(format!("{path}?tab={name}"), total));
         let names = &self.names;
         Ok(match name {
             "transfers" => {
@@ -147,7 +146,7 @@ impl WebState {
                 let Page { items, total } = self.chain.list_address_tokens(address, request).await?;
                 let rows = items.iter().map(|held| HoldingRow {
                     token: TokenLink::new(held.token.address, &held.token.facts.symbol, &held.token.facts.name),
-                    name: tame(&held.token.facts.name),
+                    name: sanitize_name(&held.token.facts.name),
                     kind: names.token_kind(held.token.kind),
                     balance: Amount::of(held.balance, held.token.facts.decimals, ""),
                 });
@@ -164,7 +163,7 @@ impl WebState {
                     self.chain.list_transactions(&TransactionFilter::touching(address), request).await?;
                 let methods = self.methods_of(&items).await?;
                 let rows = items.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect();
-                (Tab::Transactions(rows), Some(asked.paging.pager(path, total)))
+                (Tab::Transactions(rows), Some(params.paging.pager(path, total)))
             }
         })
     }

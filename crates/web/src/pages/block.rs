@@ -37,7 +37,7 @@ pub(super) async fn show(
         None => None,
     };
     let Some(block) = found else {
-        return app.not_found("No such block", "It may not be indexed yet, or was taken back by the chain.");
+        return app.not_found("No such block", "It may not be indexed yet, or it was reverted by a reorg.");
     };
     let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
     let listed = app.chain.list_transactions(&filter, paging.request()).await?;

@@ -1,4 +1,4 @@
-//! What is known of the contract at an address: its code, its sources, and functions to ask.
+//! The contract at an address: its code, sources and read-only functions.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,14 @@ use contracts::calls::Facet;
 use contracts::decode::Decoder;
 use domain::{Address, Artifacts, B256, VerifiedContract};
 
-use super::contracts::match_words;
+use super::contracts::match_name;
 use crate::error::PageError;
 use crate::state::WebState;
-use crate::view::{AddressLink, FieldRow, Moment, source_lines, tame};
+use crate::view::{AddressLink, FieldRow, Moment, sanitize_name, source_lines};
 
-/// Bytes of code that a page shows.
+/// Maximum bytes of code on a page.
 const SHOWN_CODE: usize = 4 * 1024;
-/// Selectors of a facet that a page shows where nobody has verified their names.
+/// Maximum selectors of an unverified facet on a page.
 const SHOWN_SELECTORS: usize = 50;
 
 pub(super) struct ContractView {
@@ -27,7 +27,7 @@ pub(super) struct ContractView {
     pub(super) verified: Option<VerifiedView>,
     pub(super) proxy: Option<ProxyView>,
     pub(super) facets: Vec<FacetView>,
-    /// Facets that there is no room for.
+    /// Facets that are not shown.
     pub(super) more_facets: usize,
     pub(super) functions: Vec<FunctionForm>,
 }
@@ -41,7 +41,7 @@ pub(super) struct VerifiedView {
     pub(super) time: Moment,
     pub(super) twin_of: Option<AddressLink>,
     pub(super) constructor_arguments: Option<String>,
-    /// The same in words, where they can be told.
+    /// The decoded constructor arguments, if possible.
     pub(super) constructed_with: Vec<FieldRow>,
     pub(super) settings: String,
     pub(super) abi: String,
@@ -49,7 +49,6 @@ pub(super) struct VerifiedView {
     pub(super) sources: Vec<SourceView>,
 }
 
-/// A file to take away.
 pub(super) struct Download {
     pub(super) label: &'static str,
     pub(super) href: String,
@@ -63,26 +62,26 @@ pub(super) struct SourceView {
 
 pub(super) struct ProxyView {
     pub(super) target: AddressLink,
-    /// Whether the functions to ask are those of the target.
+    /// Whether the functions of the target are known.
     pub(super) known: bool,
 }
 
-/// A contract that a diamond hands functions on to.
+/// A facet of a diamond.
 pub(super) struct FacetView {
     pub(super) address: AddressLink,
-    /// Empty where its source is not known.
+    /// Empty if it is not verified.
     pub(super) name: String,
-    /// Signatures, and selectors of which nobody knows the name.
+    /// Signatures, and selectors without a known name.
     pub(super) functions: Vec<String>,
     pub(super) more_functions: usize,
 }
 
-/// A function that only reads.
+/// A form for a read-only function.
 pub(super) struct FunctionForm {
     pub(super) name: String,
     pub(super) signature: String,
     pub(super) inputs: Vec<Input>,
-    pub(super) gives: String,
+    pub(super) outputs: String,
 }
 
 pub(super) struct Input {
@@ -98,18 +97,18 @@ impl WebState {
             Some(hash) => self.chain.find_code(hash).await?.unwrap_or_default(),
             None => Default::default(),
         };
-        let known = self.known(address, code_hash).await;
-        let behind = self.behind(address).await?;
-        let target = behind.first().copied();
+        let known = self.find_known(address, code_hash).await;
+        let implementations = self.implementations(address).await?;
+        let target = implementations.first().copied();
         let target_known = match target {
-            Some(target) => self.known(target, self.chain.find_code_hash(target).await?).await,
+            Some(target) => self.find_known(target, self.chain.find_code_hash(target).await?).await,
             None => None,
         };
-        let diamond = self.diamond(address, &behind).await?;
+        let diamond = self.diamond(address, &implementations).await?;
         let diamond = diamond.as_ref().map(|known| &known.diamond);
-        let asked = target_known.as_ref().or(known.as_ref());
+        let callable = target_known.as_ref().or(known.as_ref());
         let mut functions = diamond.and_then(|diamond| diamond.interface()).unwrap_or_default().functions;
-        functions.extend(asked.map(|known| Interface::read(&known.code.abi).functions).unwrap_or_default());
+        functions.extend(callable.map(|known| Interface::read(&known.code.abi).functions).unwrap_or_default());
         let shown = code.get(..SHOWN_CODE).unwrap_or(&code);
         Ok(ContractView {
             code_hash: code_hash.map(|hash| format!("{hash:#x}")),
@@ -128,9 +127,9 @@ impl WebState {
         })
     }
 
-    async fn known(&self, address: Address, code_hash: Option<B256>) -> Option<VerifiedContract> {
+    async fn find_known(&self, address: Address, code_hash: Option<B256>) -> Option<VerifiedContract> {
         let found = self.known.find(address, code_hash?).await;
-        found.inspect_err(|error| tracing::debug!(%error, "no sources")).ok().flatten()
+        found.inspect_err(|error| tracing::debug!(%error, "cannot read the verified contract")).ok().flatten()
     }
 }
 
@@ -143,7 +142,7 @@ impl FacetView {
         let shown = unnamed.iter().take(SHOWN_SELECTORS).map(hex::encode_prefixed);
         Self {
             address: app.names.address(facet.address),
-            name: known.map(|known| tame(&known.name)).unwrap_or_default(),
+            name: known.map(|known| sanitize_name(&known.name)).unwrap_or_default(),
             functions: named.iter().map(|function| function.signature()).chain(shown).collect(),
             more_functions: unnamed.len().saturating_sub(SHOWN_SELECTORS),
         }
@@ -152,34 +151,34 @@ impl FacetView {
 
 impl VerifiedView {
     fn new(contract: VerifiedContract, app: &WebState) -> Self {
-        let given = contract.constructor_arguments().cloned();
+        let arguments = contract.constructor_arguments().cloned();
         let constructor_unproven = contract.creation_match().is_none();
         let VerifiedContract { address, twin_of, code, .. } = contract;
         let decoder = Decoder::new(Interface::read(&code.abi));
-        let constructed_with = given.as_ref().and_then(|given| decoder.creation(given)).unwrap_or_default();
+        let constructed_with = arguments.as_ref().and_then(|arguments| decoder.creation(arguments)).unwrap_or_default();
         Self {
             constructed_with: constructed_with.iter().map(|field| FieldRow::new(field, &app.names)).collect(),
-            name: tame(&code.name),
-            compiler: tame(&code.compiler),
-            kind: match_words(code.runtime_match),
+            name: sanitize_name(&code.name),
+            compiler: sanitize_name(&code.compiler),
+            kind: match_name(code.runtime_match),
             constructor_unproven,
-            license: code.license.as_deref().map(tame).unwrap_or_default(),
+            license: code.license.as_deref().map(sanitize_name).unwrap_or_default(),
             time: Moment::of(code.verified_at / 1000),
             twin_of: twin_of.map(|twin| app.names.address(twin)),
-            constructor_arguments: given.map(hex::encode_prefixed),
+            constructor_arguments: arguments.map(hex::encode_prefixed),
             settings: pretty(&code.settings),
             abi: pretty(&code.abi),
             downloads: downloads(address, &code.artifacts),
             sources: code
                 .sources
                 .into_iter()
-                .map(|source| SourceView { path: tame(&source.path), lines: source_lines(&source.content) })
+                .map(|source| SourceView { path: sanitize_name(&source.path), lines: source_lines(&source.content) })
                 .collect(),
         }
     }
 }
 
-/// What the API has of a contract beside its sources.
+/// The compiler output that the API offers.
 fn downloads(address: Address, artifacts: &Artifacts) -> Vec<Download> {
     let all = [
         ("Metadata", "metadata", !artifacts.metadata.is_empty()),
@@ -188,13 +187,13 @@ fn downloads(address: Address, artifacts: &Artifacts) -> Vec<Download> {
         ("Developer documentation", "devdoc", artifacts.devdoc.is_some()),
         ("Standard JSON input", "standard-json", true),
     ];
-    let there = all.into_iter().filter(|(_, _, is_there)| *is_there);
+    let available = all.into_iter().filter(|(_, _, is_available)| *is_available);
     let download = |(label, name, _): (&'static str, &str, bool)| Download {
         label,
         href: format!("/api/v1/contracts/{address:#x}/{name}"),
         file: format!("{address:#x}-{name}.json"),
     };
-    there.map(download).collect()
+    available.map(download).collect()
 }
 
 fn pretty(json: &str) -> String {
@@ -202,27 +201,32 @@ fn pretty(json: &str) -> String {
     value.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| json.to_owned())
 }
 
-/// One for each function that only reads; of several with one selector, for the first.
+/// A form per read-only function; only the first of several with the same selector.
 fn forms(functions: &[Function]) -> Vec<FunctionForm> {
     let mut seen = HashSet::new();
-    let mut reads = |function: &&Function| {
+    let mut is_new_read_only = |function: &&Function| {
         matches!(function.state_mutability, StateMutability::View | StateMutability::Pure)
             && seen.insert(function.selector())
     };
     let form = |(number, function): (usize, &Function)| FunctionForm {
-        name: tame(&function.name),
+        name: sanitize_name(&function.name),
         signature: function.signature(),
         inputs: function
             .inputs
             .iter()
             .enumerate()
-            .map(|(place, input)| {
+            .map(|(index, input)| {
                 let kind = input.selector_type().into_owned();
-                let label = tame(&format!("{kind} {}", input.name));
-                Input { id: format!("argument-{number}-{place}"), label, kind }
+                let label = sanitize_name(&format!("{kind} {}", input.name));
+                Input { id: format!("argument-{number}-{index}"), label, kind }
             })
             .collect(),
-        gives: function.outputs.iter().map(|output| output.selector_type().into_owned()).collect::<Vec<_>>().join(", "),
+        outputs: function
+            .outputs
+            .iter()
+            .map(|output| output.selector_type().into_owned())
+            .collect::<Vec<_>>()
+            .join(", "),
     };
-    functions.iter().filter(&mut reads).enumerate().map(form).collect()
+    functions.iter().filter(&mut is_new_read_only).enumerate().map(form).collect()
 }

@@ -1,4 +1,4 @@
-//! Verified contracts, and the form that makes more of them.
+//! The list of verified contracts, and the verification form.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -10,7 +10,7 @@ use super::App;
 use crate::error::PageError;
 use crate::frame::{Frame, Section, page};
 use crate::names::Names;
-use crate::view::{AddressLink, Moment, Pager, Paging, tame};
+use crate::view::{AddressLink, Moment, Pager, Paging, sanitize_name};
 
 #[derive(Template)]
 #[template(path = "contracts.html")]
@@ -32,11 +32,11 @@ struct ContractRow {
 impl ContractRow {
     fn new(summary: &VerifiedSummary, names: &Names) -> Self {
         Self {
-            name: tame(&summary.name),
+            name: sanitize_name(&summary.name),
             address: names.address(summary.address),
-            compiler: tame(&summary.compiler),
-            kind: match_words(summary.runtime_match),
-            license: summary.license.as_deref().map(tame).unwrap_or_default(),
+            compiler: sanitize_name(&summary.compiler),
+            kind: match_name(summary.runtime_match),
+            license: summary.license.as_deref().map(sanitize_name).unwrap_or_default(),
             time: Moment::of(summary.verified_at / 1000),
         }
     }
@@ -50,7 +50,7 @@ struct Verify {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct About {
+pub(super) struct VerifyParams {
     #[serde(default)]
     address: String,
 }
@@ -64,11 +64,17 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
     })
 }
 
-pub(super) async fn show_form(State(app): State<App>, Query(about): Query<About>) -> Result<Response, PageError> {
-    page(&Verify { frame: app.frame("Verify a contract", Section::Contracts), address: super::plain(&about.address) })
+pub(super) async fn show_form(
+    State(app): State<App>,
+    Query(params): Query<VerifyParams>,
+) -> Result<Response, PageError> {
+    page(&Verify {
+        frame: app.frame("Verify a contract", Section::Contracts),
+        address: super::alphanumeric(&params.address),
+    })
 }
 
-pub(super) fn match_words(kind: MatchKind) -> &'static str {
+pub(super) fn match_name(kind: MatchKind) -> &'static str {
     match kind {
         MatchKind::Exact => "Exact",
         MatchKind::Partial => "Partial",

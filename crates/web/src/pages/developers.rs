@@ -1,4 +1,4 @@
-//! Pages for those who build on the explorer: keys and webhooks. What they do, a script asks of the API.
+//! Pages for developers: API keys and webhooks. Their forms call the API with a script.
 
 use askama::Template;
 use axum::extract::State;

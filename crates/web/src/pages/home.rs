@@ -8,8 +8,8 @@ use crate::error::PageError;
 use crate::frame::{Frame, Section, page};
 use crate::view::{Amount, BlockRow, Chart, TransactionRow, grouped, in_units};
 
-const LATEST: u32 = 8;
-const CHARTED: u32 = 60;
+const SHOWN_ROWS: u32 = 8;
+const CHARTED_BLOCKS: u32 = 60;
 const GWEI_DECIMALS: u8 = 9;
 
 #[derive(Template)]
@@ -27,9 +27,10 @@ struct Home {
 
 pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> {
     let stats = app.chain.stats().await?;
-    let blocks = app.chain.list_blocks(BlockRange::ALL, PageRequest::newest(CHARTED)).await?.items;
-    let prices = app.chain.list_gas_prices(CHARTED).await?;
-    let latest = app.chain.list_transactions(&TransactionFilter::default(), PageRequest::newest(LATEST)).await?.items;
+    let blocks = app.chain.list_blocks(BlockRange::ALL, PageRequest::newest(CHARTED_BLOCKS)).await?.items;
+    let prices = app.chain.list_gas_prices(CHARTED_BLOCKS).await?;
+    let latest =
+        app.chain.list_transactions(&TransactionFilter::default(), PageRequest::newest(SHOWN_ROWS)).await?.items;
     let methods = app.methods_of(&latest).await?;
     let names = &app.names;
     page(&Home {
@@ -39,7 +40,7 @@ pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> 
         tokens: grouped(stats.total_tokens),
         gas_price: Amount::gas_price(stats.average_gas_price),
         charts: vec![transactions_chart(&blocks), gas_price_chart(&blocks, &prices)],
-        blocks: blocks.iter().take(LATEST as usize).map(|block| BlockRow::new(block, names)).collect(),
+        blocks: blocks.iter().take(SHOWN_ROWS as usize).map(|block| BlockRow::new(block, names)).collect(),
         latest: latest.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect(),
     })
 }
@@ -49,7 +50,7 @@ fn transactions_chart(blocks: &[Block]) -> Chart {
         (f64::from(block.tx_count), format!("Block {}: {} transactions", grouped(block.number), block.tx_count))
     };
     let highest = blocks.iter().map(|block| block.tx_count).max().unwrap_or_default();
-    let range = format!("{}, {} at most", range(blocks), grouped(highest));
+    let range = format!("{}, max. {}", range(blocks), grouped(highest));
     Chart::new("Transactions per block", range, blocks.iter().rev().map(bar).collect())
 }
 
@@ -62,11 +63,11 @@ fn gas_price_chart(blocks: &[Block], prices: &[BlockGasPrice]) -> Chart {
         None => (0.0, format!("Block {}: no transactions", grouped(price.block))),
     };
     let highest = prices.iter().filter_map(|price| price.mean).max().unwrap_or_default();
-    let range = format!("{}, {} at most", range(blocks), Amount::gas_price(highest).shown());
+    let range = format!("{}, max. {}", range(blocks), Amount::gas_price(highest).shown());
     Chart::new("Mean gas price", range, prices.iter().rev().map(bar).collect())
 }
 
-/// From where to where the blocks go, which come the newest first.
+/// The range of blocks, which are newest first.
 fn range(blocks: &[Block]) -> String {
     match (blocks.last(), blocks.first()) {
         (Some(oldest), Some(newest)) => format!("blocks {} to {}", grouped(oldest.number), grouped(newest.number)),

@@ -1,4 +1,4 @@
-//! One box for everything: a number, a hash, an address, a name.
+//! Search by number, hash, address or name.
 
 use askama::Template;
 use axum::Json;
@@ -11,20 +11,20 @@ use super::App;
 use crate::error::PageError;
 use crate::frame::{Frame, Section, page};
 use crate::state::WebState;
-use crate::view::{grouped, short, tame, visible};
+use crate::view::{grouped, sanitize_name, sanitize_text, short};
 
-/// Matches that are looked for by name.
-const MATCHES: usize = 8;
-/// Characters of a question that are looked at.
-const LONGEST: usize = 128;
+/// Maximum number of matches by name.
+const MAX_MATCHES: usize = 8;
+/// Longer queries are cut.
+const MAX_QUERY_CHARACTERS: usize = 128;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct Params {
     #[serde(default)]
     q: String,
 }
 
-/// Something that a question may mean.
+/// A search result.
 #[derive(Debug, Clone, Serialize)]
 struct Match {
     kind: &'static str,
@@ -37,59 +37,59 @@ struct Match {
 #[template(path = "search.html")]
 struct Results {
     frame: Frame,
-    question: String,
+    query: String,
     matches: Vec<Match>,
 }
 
-/// Goes straight to what is meant where there is no doubt, and lists the matches otherwise.
-pub(super) async fn show(State(app): State<App>, Query(asked): Query<Asked>) -> Result<Response, PageError> {
-    let question: String = asked.q.trim().chars().take(LONGEST).collect();
-    let mut matches = app.matches(&question).await?;
+/// Redirects to an unambiguous match, and lists the matches otherwise.
+pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -> Result<Response, PageError> {
+    let query: String = params.q.trim().chars().take(MAX_QUERY_CHARACTERS).collect();
+    let mut matches = app.matches(&query).await?;
     if let [only] = matches.as_slice() {
         return Ok(Redirect::to(&only.href).into_response());
     }
-    // Several tokens share a beginning; one that is called just so is meant.
-    let exact: Vec<_> = matches.iter().filter(|found| found.title.eq_ignore_ascii_case(&question)).collect();
+    // An exact match takes precedence over prefix matches.
+    let exact: Vec<_> = matches.iter().filter(|found| found.title.eq_ignore_ascii_case(&query)).collect();
     if let [only] = exact.as_slice() {
         return Ok(Redirect::to(&only.href).into_response());
     }
-    matches.truncate(MATCHES);
-    let mut frame = app.frame("Search", Section::Elsewhere);
-    // A link can bring any question, also one that would turn the direction of writing.
-    let question = visible(&question, LONGEST);
-    frame.search.clone_from(&question);
-    page(&Results { frame, question, matches })
+    matches.truncate(MAX_MATCHES);
+    let mut frame = app.frame("Search", Section::None);
+    // A link may contain any query, including characters that change the direction of text.
+    let query = sanitize_text(&query, MAX_QUERY_CHARACTERS);
+    frame.search.clone_from(&query);
+    page(&Results { frame, query, matches })
 }
 
-/// What the box offers while someone types.
-pub(super) async fn suggest(State(app): State<App>, Query(asked): Query<Asked>) -> Result<Response, PageError> {
-    let question: String = asked.q.trim().chars().take(LONGEST).collect();
-    let mut matches = app.matches(&question).await?;
-    matches.truncate(MATCHES);
+/// Suggestions for the search box.
+pub(super) async fn suggest(State(app): State<App>, Query(params): Query<Params>) -> Result<Response, PageError> {
+    let query: String = params.q.trim().chars().take(MAX_QUERY_CHARACTERS).collect();
+    let mut matches = app.matches(&query).await?;
+    matches.truncate(MAX_MATCHES);
     Ok(Json(matches).into_response())
 }
 
 impl WebState {
-    async fn matches(&self, question: &str) -> Result<Vec<Match>, PageError> {
-        if let Some(found) = self.exact(question).await? {
+    async fn matches(&self, query: &str) -> Result<Vec<Match>, PageError> {
+        if let Some(found) = self.exact(query).await? {
             return Ok(vec![found]);
         }
         let mut matches = Vec::new();
-        if question.is_empty() {
+        if query.is_empty() {
             return Ok(matches);
         }
-        for (address, label) in self.names.labels.starting_with(question).into_iter().take(MATCHES) {
+        for (address, label) in self.names.labels.starting_with(query).into_iter().take(MAX_MATCHES) {
             let full = address.to_checksum(None);
             matches.push(Match {
                 kind: "Address",
-                title: tame(label),
+                title: sanitize_name(label),
                 detail: short(&full),
                 href: format!("/address/{full}"),
             });
         }
-        for token in self.chain.search_tokens(question, MATCHES).await? {
+        for token in self.chain.search_tokens(query, MAX_MATCHES).await? {
             let full = token.address.to_checksum(None);
-            let (name, symbol) = (tame(&token.facts.name), tame(&token.facts.symbol));
+            let (name, symbol) = (sanitize_name(&token.facts.name), sanitize_name(&token.facts.symbol));
             matches.push(Match {
                 kind: self.names.token_kind(token.kind),
                 title: if symbol.is_empty() { name.clone() } else { symbol },
@@ -100,14 +100,14 @@ impl WebState {
         Ok(matches)
     }
 
-    /// What can mean one thing only.
-    async fn exact(&self, question: &str) -> Result<Option<Match>, PageError> {
-        let digits = question.replace([',', '_', ' '], "");
+    /// A match by number, address or hash.
+    async fn exact(&self, query: &str) -> Result<Option<Match>, PageError> {
+        let digits = query.replace([',', '_', ' '], "");
         if let Ok(number) = digits.parse() {
             let block = self.chain.find_block(BlockId::Number(number)).await?;
             return Ok(block.map(|block| block_match(block.number)));
         }
-        let hex = question.strip_prefix("0x").or(question.strip_prefix("0X")).unwrap_or(question);
+        let hex = query.strip_prefix("0x").or(query.strip_prefix("0X")).unwrap_or(query);
         match hex.len() {
             40 => {
                 let Ok(address) = hex.parse::<Address>() else { return Ok(None) };

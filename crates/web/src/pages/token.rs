@@ -8,10 +8,10 @@ use super::App;
 use crate::error::PageError;
 use crate::frame::{Frame, Section, page};
 use crate::names::Names;
-use crate::view::{AddressLink, Amount, BlockLink, Pager, Paging, TransferRow, grouped, short, tame};
+use crate::view::{AddressLink, Amount, BlockLink, Pager, Paging, TransferRow, grouped, sanitize_name, short};
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct Params {
     #[serde(default)]
     tab: Option<String>,
     #[serde(flatten)]
@@ -31,7 +31,7 @@ struct TokenPage {
     holders: String,
     transfers: String,
     contract: AddressLink,
-    asked_of_contract: bool,
+    balances_from_contract: bool,
     audited: Option<BlockLink>,
     tab: Tab,
     pager: Pager,
@@ -58,7 +58,7 @@ struct HolderRow {
 pub(super) async fn show(
     State(app): State<App>,
     Path(address): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(params): Query<Params>,
 ) -> Result<Response, PageError> {
     let token = match address.parse() {
         Ok(address) => app.chain.find_token(address).await?,
@@ -68,23 +68,23 @@ pub(super) async fn show(
         return app.not_found("No such token", "No transfer of a token at this address has been indexed.");
     };
     let path = format!("/token/{}", token.address.to_checksum(None));
-    let request = asked.paging.request();
-    let (tab, pager) = if asked.tab.as_deref() == Some("holders") {
+    let request = params.paging.request();
+    let (tab, pager) = if params.tab.as_deref() == Some("holders") {
         let listed = app.chain.list_holders(token.address, request).await?.unwrap_or(domain::Page::empty(0));
         let rows = listed
             .items
             .iter()
             .zip(request.offset + 1..)
             .map(|(holder, rank)| holder_row(&token, holder, rank, &app.names));
-        (Tab::Holders(rows.collect()), asked.paging.pager(format!("{path}?tab=holders"), listed.total))
+        (Tab::Holders(rows.collect()), params.paging.pager(format!("{path}?tab=holders"), listed.total))
     } else {
         let filter = TransferFilter { token: Some(token.address), ..TransferFilter::default() };
         let listed = app.chain.list_transfers(&filter, request).await?;
         let rows = listed.items.iter().map(|transfer| TransferRow::new(transfer, &app.names));
-        (Tab::Transfers(rows.collect()), asked.paging.pager(path, listed.total))
+        (Tab::Transfers(rows.collect()), params.paging.pager(path, listed.total))
     };
     let facts = &token.facts;
-    let (name, symbol) = (tame(&facts.name), tame(&facts.symbol));
+    let (name, symbol) = (sanitize_name(&facts.name), sanitize_name(&facts.symbol));
     let address = token.address.to_checksum(None);
     let title = [&name, &symbol].into_iter().find(|text| !text.is_empty()).cloned();
     page(&TokenPage {
@@ -98,7 +98,7 @@ pub(super) async fn show(
         holders: grouped(token.holder_count),
         transfers: grouped(token.transfer_count),
         contract: AddressLink::new(token.address, None),
-        asked_of_contract: token.balance_source == BalanceSource::Calls,
+        balances_from_contract: token.balance_source == BalanceSource::Calls,
         audited: token.audited_block.map(BlockLink::new),
         tab,
         pager,
@@ -114,7 +114,7 @@ fn holder_row(token: &Token, holder: &Holder, rank: u64, names: &Names) -> Holde
     }
 }
 
-/// Of the supply, in percent with two digits. None where the supply is not known, or is less than what is held.
+/// The percentage of the supply. None if the supply is unknown or less than the balance.
 fn share(balance: Balance, supply: Balance) -> Option<String> {
     if supply.is_zero() || balance > supply {
         return None;
@@ -128,14 +128,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_told_in_percent() {
+    fn a_share_is_a_percentage() {
         assert_eq!(share(Balance::from(1), Balance::from(3)).as_deref(), Some("33.33 %"));
         assert_eq!(share(Balance::from(3), Balance::from(3)).as_deref(), Some("100.00 %"));
         assert_eq!(share(Balance::from(1), Balance::from(1_000_000)).as_deref(), Some("0.00 %"));
     }
 
     #[test]
-    fn there_is_no_share_of_an_unknown_supply() {
+    fn there_is_no_share_without_a_plausible_supply() {
         assert_eq!(share(Balance::from(1), Balance::ZERO), None);
         assert_eq!(share(Balance::from(2), Balance::from(1)), None);
     }

@@ -7,7 +7,7 @@ use super::App;
 use crate::error::PageError;
 use crate::frame::{Frame, Section, page};
 use crate::names::Names;
-use crate::view::{AddressLink, Amount, Pager, Paging, TokenLink, grouped, tame};
+use crate::view::{AddressLink, Amount, Pager, Paging, TokenLink, grouped, sanitize_name};
 
 #[derive(Template)]
 #[template(path = "tokens.html")]
@@ -32,9 +32,9 @@ impl TokenRow {
         let facts = &token.facts;
         Self {
             token: TokenLink::new(token.address, &facts.symbol, &facts.name),
-            name: tame(&facts.name),
+            name: sanitize_name(&facts.name),
             kind: names.token_kind(token.kind),
-            // A sum over many ids says nothing.
+            // A sum over many ids is meaningless.
             supply: (token.kind != TokenKind::Bep1155).then(|| Amount::of(facts.total_supply, facts.decimals, "")),
             holders: grouped(token.holder_count),
             transfers: grouped(token.transfer_count),

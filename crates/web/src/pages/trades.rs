@@ -7,10 +7,10 @@ use serde::Deserialize;
 use super::App;
 use crate::error::PageError;
 use crate::frame::{Frame, Section, page};
-use crate::view::{Pager, Paging, TradeRow, encoded, tame};
+use crate::view::{Pager, Paging, TradeRow, sanitize_name, url_encode};
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct Params {
     #[serde(default)]
     dex: Option<String>,
     #[serde(flatten)]
@@ -26,16 +26,16 @@ struct Trades {
     pager: Pager,
 }
 
-pub(super) async fn show(State(app): State<App>, Query(asked): Query<Asked>) -> Result<Response, PageError> {
-    let dex = asked.dex.as_deref().filter(|dex| !dex.is_empty());
+pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -> Result<Response, PageError> {
+    let dex = params.dex.as_deref().filter(|dex| !dex.is_empty());
     let exchanges = dex.map(|dex| app.names.dexes.exchanges(dex));
     let filter = TradeFilter { exchanges, ..TradeFilter::default() };
-    let listed = app.chain.list_trades(&filter, asked.paging.request()).await?;
-    let path = dex.map_or_else(|| "/trades".to_owned(), |dex| format!("/trades?dex={}", encoded(dex)));
+    let listed = app.chain.list_trades(&filter, params.paging.request()).await?;
+    let path = dex.map_or_else(|| "/trades".to_owned(), |dex| format!("/trades?dex={}", url_encode(dex)));
     page(&Trades {
         frame: app.frame("Trades", Section::Trades),
-        dex: dex.map(tame),
+        dex: dex.map(sanitize_name),
         trades: listed.items.iter().map(|trade| TradeRow::new(trade, &app.names)).collect(),
-        pager: asked.paging.pager(path, listed.total),
+        pager: params.paging.pager(path, listed.total),
     })
 }

@@ -17,17 +17,16 @@ use crate::method;
 use crate::names::Names;
 use crate::state::WebState;
 use crate::view::{
-    AddressLink, Amount, BlockLink, DecodedView, FieldValue, Moment, TradeRow, TransferRow, fee, grouped, short, tame,
+    AddressLink, Amount, BlockLink, DecodedView, FieldValue, Moment, TradeRow, TransferRow, fee, grouped,
+    sanitize_name, short,
 };
 
-/// Bytes of call data that a page shows; the rest is a matter for tools.
+/// Maximum bytes of input on a page; `/tx/{hash}/input` has all.
 const SHOWN_INPUT: usize = 4 * 1024;
-/// Transfers and trades that a page shows.
 const SHOWN_EVENTS: u32 = 100;
-/// Logs that a page shows.
 const SHOWN_LOGS: usize = 100;
-/// Contracts whose interface is looked for on behalf of a page.
-const ASKED_CONTRACTS: usize = 20;
+/// Maximum number of contracts whose interfaces are looked up for a page.
+const MAX_CONTRACTS: usize = 20;
 
 #[derive(Template)]
 #[template(path = "transaction.html")]
@@ -54,11 +53,11 @@ struct TransactionPage {
     detail: Option<Detail>,
 }
 
-/// What only the node knows.
+/// Data from the node.
 struct Detail {
     gas_limit: String,
     filled: u64,
-    form: String,
+    transaction_type: String,
     call: Option<DecodedView>,
     input: String,
     input_bytes: usize,
@@ -81,15 +80,14 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         Err(_) => None,
     };
     let Some(tx) = tx else {
-        return app
-            .not_found("No such transaction", "It may still wait to be put into a block, or be of another chain.");
+        return app.not_found("No such transaction", "It may still be pending, or belong to another chain.");
     };
     let events = app.chain.find_transaction_events(tx.hash, SHOWN_EVENTS).await?;
     let (transfers, trades) =
         events.map(|events| (events.transfers, events.trades)).unwrap_or((Page::empty(0), Page::empty(0)));
     let detail = app.details.of(&tx).await;
-    let spoken = app.spoken(&tx, detail.as_deref()).await?;
-    let method = tx.to.zip(tx.method).and_then(|(to, selector)| spoken.function_name(to, selector));
+    let interfaces = app.transaction_interfaces(&tx, detail.as_deref()).await?;
+    let method = tx.to.zip(tx.method).and_then(|(to, selector)| interfaces.function_name(to, selector));
     let tip = app.sync.borrow().tip.map_or(tx.block_number, |tip| tip.number);
     let full = format!("{:#x}", tx.hash);
     let names = &app.names;
@@ -113,51 +111,57 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         more_transfers: transfers.total - transfers.items.len() as u64,
         transfers: transfers.items.iter().map(|transfer| TransferRow::new(transfer, names)).collect(),
         trades: trades.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
-        detail: detail.map(|detail| Detail::new(&tx, &detail, &spoken, names)),
+        detail: detail.map(|detail| Detail::new(&tx, &detail, &interfaces, names)),
     })
 }
 
-/// The whole call data, as text: the page shows the beginning of what is long.
+/// The complete input as text: the page shows only the start of a long one.
 pub(super) async fn show_input(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
     let tx = match hash.parse() {
         Ok(hash) => app.chain.find_transaction(hash).await?,
         Err(_) => None,
     };
     let Some(tx) = tx else {
-        return app.not_found("No such transaction", "Its input is asked of the node once it is in a block.");
+        return app.not_found("No such transaction", "Its input is available once it is in an indexed block.");
     };
     match app.details.of(&tx).await {
         Some(detail) => Ok(hex::encode_prefixed(&detail.input).into_response()),
-        None => Ok((StatusCode::SERVICE_UNAVAILABLE, "The node does not tell the input now.\n").into_response()),
+        None => Ok((StatusCode::SERVICE_UNAVAILABLE, "The node is unavailable: try again shortly.\n").into_response()),
     }
 }
 
-/// The languages that are spoken in a transaction: interfaces of whom it calls, and of who wrote logs.
-struct Spoken {
+/// The interfaces of the called contract and of the contracts that emitted logs.
+struct TransactionInterfaces {
     interfaces: HashMap<Address, Vec<KnownInterface>>,
 }
 
 impl WebState {
-    async fn spoken(&self, tx: &Transaction, detail: Option<&TransactionDetail>) -> Result<Spoken, PageError> {
+    async fn transaction_interfaces(
+        &self,
+        tx: &Transaction,
+        detail: Option<&TransactionDetail>,
+    ) -> Result<TransactionInterfaces, PageError> {
         let emitters = detail.into_iter().flat_map(|detail| &detail.logs).take(SHOWN_LOGS).map(|log| log.address);
-        let mut heard: Vec<Address> = Vec::new();
+        let mut contracts: Vec<Address> = Vec::new();
         for address in tx.method.and(tx.to).into_iter().chain(emitters) {
-            if heard.len() < ASKED_CONTRACTS && !heard.contains(&address) {
-                heard.push(address);
+            if contracts.len() < MAX_CONTRACTS && !contracts.contains(&address) {
+                contracts.push(address);
             }
         }
-        let look = async |address| Ok::<_, PageError>((address, self.interfaces_of(address).await?));
-        Ok(Spoken { interfaces: try_join_all(heard.into_iter().map(look)).await?.into_iter().collect() })
+        let look_up = async |address| Ok::<_, PageError>((address, self.interfaces_of(address).await?));
+        Ok(TransactionInterfaces {
+            interfaces: try_join_all(contracts.into_iter().map(look_up)).await?.into_iter().collect(),
+        })
     }
 }
 
-impl Spoken {
+impl TransactionInterfaces {
     fn of(&self, address: Address) -> &[KnownInterface] {
         self.interfaces.get(&address).map(Vec::as_slice).unwrap_or_default()
     }
 
     fn function_name(&self, address: Address, selector: [u8; 4]) -> Option<String> {
-        self.of(address).iter().find_map(|interface| interface.function_name(selector)).map(tame)
+        self.of(address).iter().find_map(|interface| interface.function_name(selector)).map(sanitize_name)
     }
 
     fn call(&self, address: Address, input: &[u8]) -> Option<Decoded> {
@@ -170,25 +174,25 @@ impl Spoken {
 }
 
 impl Detail {
-    fn new(tx: &Transaction, detail: &TransactionDetail, spoken: &Spoken, names: &Names) -> Self {
-        let call = tx.to.and_then(|to| spoken.call(to, &detail.input));
+    fn new(tx: &Transaction, detail: &TransactionDetail, interfaces: &TransactionInterfaces, names: &Names) -> Self {
+        let call = tx.to.and_then(|to| interfaces.call(to, &detail.input));
         let shown = detail.input.get(..SHOWN_INPUT).unwrap_or(&detail.input);
         Self {
             gas_limit: grouped(detail.gas_limit),
             filled: tx.gas_used.saturating_mul(100).checked_div(detail.gas_limit).unwrap_or_default(),
-            form: form_words(detail.form),
+            transaction_type: type_name(detail.form),
             call: call.map(|call| DecodedView::new(&call, names)),
             input: hex::encode_prefixed(shown),
             input_bytes: detail.input.len(),
             is_cut: shown.len() < detail.input.len(),
-            logs: detail.logs.iter().take(SHOWN_LOGS).map(|log| LogRow::new(log, spoken, names)).collect(),
+            logs: detail.logs.iter().take(SHOWN_LOGS).map(|log| LogRow::new(log, interfaces, names)).collect(),
             more_logs: detail.logs.len().saturating_sub(SHOWN_LOGS),
         }
     }
 }
 
-/// The kind of an envelope, by its number and by what people call it.
-fn form_words(form: u64) -> String {
+/// The transaction type with its common name.
+fn type_name(form: u64) -> String {
     let name = match form {
         0 => "legacy",
         1 => "access list",
@@ -201,12 +205,12 @@ fn form_words(form: u64) -> String {
 }
 
 impl LogRow {
-    fn new(log: &Log, spoken: &Spoken, names: &Names) -> Self {
+    fn new(log: &Log, interfaces: &TransactionInterfaces, names: &Names) -> Self {
         let data = log.data.get(..SHOWN_INPUT).unwrap_or(&log.data);
         Self {
             index: log.log_index,
             address: names.address(log.address),
-            event: spoken.log(log).map(|event| DecodedView::new(&event, names)),
+            event: interfaces.log(log).map(|event| DecodedView::new(&event, names)),
             topics: log.topics.iter().map(|topic| format!("{topic:#x}")).collect(),
             data: hex::encode_prefixed(data),
         }

@@ -1,13 +1,13 @@
-//! Amounts as people read them: in units, grouped, and short. The exact one is kept beside it.
+//! Amounts in units, grouped and truncated, with the exact amount as a tooltip.
 
 use askama::Template;
 use askama::filters::HtmlSafe;
 use domain::U256;
 
-/// Digits behind the point that a table shows; the rest is on hover.
+/// Decimal places in tables; the tooltip has all.
 const SHOWN_DIGITS: usize = 6;
 
-/// An amount in units, with the exact one on hover.
+/// An amount in units, with the exact amount as a tooltip.
 #[derive(Debug, Clone, Template)]
 #[template(source = r#"<span class="num" title="{{ exact }}">{{ shown }}</span>"#, ext = "html")]
 pub(crate) struct Amount {
@@ -18,15 +18,15 @@ pub(crate) struct Amount {
 impl HtmlSafe for Amount {}
 
 impl Amount {
-    /// An amount of a token or coin, given in its smallest parts.
-    pub(crate) fn of(parts: impl ToString, decimals: u8, unit: &str) -> Self {
-        let parts = parts.to_string();
+    /// An amount of a token or coin in its smallest unit.
+    pub(crate) fn of(smallest: impl ToString, decimals: u8, unit: &str) -> Self {
+        let smallest = smallest.to_string();
         let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-        let whole = in_units(&parts, decimals);
-        Self { shown: format!("{}{unit}", shortened(&whole)), exact: format!("{whole}{unit} ({parts})") }
+        let whole = in_units(&smallest, decimals);
+        Self { shown: format!("{}{unit}", shortened(&whole)), exact: format!("{whole}{unit} ({smallest})") }
     }
 
-    /// What a table shows, as text.
+    /// The truncated amount.
     pub(crate) fn shown(&self) -> &str {
         &self.shown
     }
@@ -35,7 +35,7 @@ impl Amount {
         Self::of(wei, 18, symbol)
     }
 
-    /// A price of gas, in Gwei.
+    /// A gas price in Gwei.
     pub(crate) fn gas_price(wei: impl ToString) -> Self {
         let wei = wei.to_string();
         let whole = in_units(&wei, 9);
@@ -43,10 +43,10 @@ impl Amount {
     }
 }
 
-/// Sets the point in a whole number of smallest parts, and groups what stands before it.
-pub(crate) fn in_units(parts: &str, decimals: u8) -> String {
+/// Converts a number of smallest units to units, with grouped digits.
+pub(crate) fn in_units(smallest: &str, decimals: u8) -> String {
     let decimals = usize::from(decimals);
-    let padded = format!("{parts:0>width$}", width = decimals + 1);
+    let padded = format!("{smallest:0>width$}", width = decimals + 1);
     let (whole, fraction) = padded.split_at(padded.len() - decimals);
     let fraction = fraction.trim_end_matches('0');
     let whole = grouped(whole);
@@ -58,8 +58,8 @@ pub(crate) fn grouped(digits: impl ToString) -> String {
     let digits = digits.to_string();
     let first = digits.len() % 3;
     let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && place % 3 == first {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && index % 3 == first {
             text.push(',');
         }
         text.push(digit);
@@ -67,7 +67,7 @@ pub(crate) fn grouped(digits: impl ToString) -> String {
     text
 }
 
-/// Cuts what stands far behind the point. Something is never shown as nothing.
+/// Cuts decimal places. A small amount is never shown as zero.
 fn shortened(amount: &str) -> String {
     let Some((whole, fraction)) = amount.split_once('.') else { return amount.to_owned() };
     let Some(shown) = fraction.get(..SHOWN_DIGITS) else { return amount.to_owned() };
@@ -83,8 +83,8 @@ fn shortened(amount: &str) -> String {
 mod tests {
     use super::*;
 
-    fn shown(parts: &str, decimals: u8) -> String {
-        Amount::of(parts, decimals, "").shown
+    fn shown(smallest: &str, decimals: u8) -> String {
+        Amount::of(smallest, decimals, "").shown
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn far_digits_are_cut_but_something_never_shows_as_nothing() {
+    fn decimal_places_are_cut_but_a_small_amount_is_not_zero() {
         assert_eq!(shown("1000000000000000001", 18), "1");
         assert_eq!(shown("1123456789000000000", 18), "1.123456");
         assert_eq!(shown("1", 18), "<0.000001");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_decimals_do_no_harm() {
+    fn extreme_decimals_are_supported() {
         assert_eq!(shown("5", 255), "<0.000001");
         assert_eq!(Amount::of("5", 255, "").exact.len(), 255 + 2 + " (5)".len());
     }

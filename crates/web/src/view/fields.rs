@@ -1,16 +1,16 @@
-//! Decoded arguments of calls and members of logs.
+//! Decoded arguments of calls and logs.
 
 use contracts::abi::AbiJson;
 use contracts::decode::{Decoded, Field, Place};
 use domain::Address;
 
-use super::{AddressLink, tame, visible};
+use super::{AddressLink, sanitize_name, sanitize_text};
 use crate::names::Names;
 
-/// Characters of a value that a page shows; the raw data has the rest.
-const SHOWN: usize = 2_000;
+/// Maximum length of a shown value; the raw data has the rest.
+const MAX_CHARACTERS: usize = 2_000;
 
-/// A call or a log in words.
+/// A decoded call or log.
 pub(crate) struct DecodedView {
     pub(crate) name: String,
     pub(crate) signature: String,
@@ -32,7 +32,7 @@ pub(crate) enum FieldValue {
 impl DecodedView {
     pub(crate) fn new(decoded: &Decoded, names: &Names) -> Self {
         Self {
-            name: tame(&decoded.name),
+            name: sanitize_name(&decoded.name),
             signature: cut(&decoded.signature),
             fields: decoded.fields.iter().map(|field| FieldRow::new(field, names)).collect(),
         }
@@ -43,7 +43,7 @@ impl FieldRow {
     pub(crate) fn new(field: &Field, names: &Names) -> Self {
         let address = field.value.as_text().filter(|_| field.kind == "address");
         Self {
-            name: tame(&field.name),
+            name: sanitize_name(&field.name),
             kind: cut(&field.kind),
             note: match field.place {
                 Place::Data => "",
@@ -58,7 +58,7 @@ impl FieldRow {
     }
 }
 
-/// Plain values as they are, others as JSON.
+/// Simple values as text, others as JSON.
 fn shown(value: &AbiJson) -> String {
     match value.as_text() {
         Some(text) => cut(text),
@@ -66,9 +66,9 @@ fn shown(value: &AbiJson) -> String {
     }
 }
 
-/// Strangers chose it: nothing in it may turn the direction of writing, and it must have an end.
+/// Untrusted text: removes characters that change the direction of text, and limits the length.
 fn cut(text: &str) -> String {
-    visible(text, SHOWN)
+    sanitize_text(text, MAX_CHARACTERS)
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_values_stand_for_themselves_and_others_are_json() {
+    fn simple_values_are_text_and_others_are_json() {
         assert_eq!(shown(&text("5")), "5");
         assert_eq!(shown(&AbiJson::Bool(true)), "true");
         assert_eq!(shown(&AbiJson::List(vec![text("1"), text("2")])), "[\n  \"1\",\n  \"2\"\n]");
@@ -89,8 +89,8 @@ mod tests {
     }
 
     #[test]
-    fn a_text_on_the_chain_cannot_turn_or_flood_the_page() {
+    fn untrusted_text_is_sanitized_and_limited() {
         assert_eq!(shown(&text("a\u{202e}b\0c\nd")), "abc\nd");
-        assert_eq!(shown(&text(&"x".repeat(100_000))).chars().count(), SHOWN + 1);
+        assert_eq!(shown(&text(&"x".repeat(100_000))).chars().count(), MAX_CHARACTERS + 1);
     }
 }

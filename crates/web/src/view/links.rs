@@ -1,13 +1,13 @@
-//! References from one page to another.
+//! Links between pages.
 
 use askama::Template;
 use askama::filters::HtmlSafe;
 use domain::{Address, B256, BlockNumber};
 
 use super::amount::grouped;
-use super::text::tame;
+use super::text::sanitize_name;
 
-/// An address: its name or its short form, with the whole one on hover and a button to copy it.
+/// An address by name or short form, with the full address as a tooltip and a copy button.
 #[derive(Debug, Clone, Template)]
 #[template(
     source = r#"<span class="ref"><a href="/address/{{ full }}"{% if !named %} class="mono"{% endif %} title="{{ full }}">{% if named %}<bdi>{{ shown }}</bdi>{% else %}<span class="long">{{ full }}</span><span class="short">{{ shown }}</span>{% endif %}</a><button type="button" class="copy" data-copy="{{ full }}" aria-label="Copy address {{ full }}"></button></span>"#,
@@ -24,7 +24,7 @@ impl HtmlSafe for AddressLink {}
 impl AddressLink {
     pub(crate) fn new(address: Address, name: Option<&str>) -> Self {
         let full = address.to_checksum(None);
-        let name = name.map(tame).filter(|name| !name.is_empty());
+        let name = name.map(sanitize_name).filter(|name| !name.is_empty());
         let named = name.is_some();
         Self { shown: name.unwrap_or_else(|| short(&full)), full, named }
     }
@@ -64,7 +64,7 @@ impl BlockLink {
     }
 }
 
-/// A token by its symbol, or by its name, or by its address.
+/// A token by symbol, name or address.
 #[derive(Debug, Clone, Template)]
 #[template(
     source = r#"<a class="token" href="/token/{{ address }}" title="{{ full_name }} {{ address }}"><bdi>{{ shown }}</bdi></a>"#,
@@ -81,13 +81,15 @@ impl HtmlSafe for TokenLink {}
 impl TokenLink {
     pub(crate) fn new(address: Address, symbol: &str, name: &str) -> Self {
         let full = address.to_checksum(None);
-        let shown =
-            [tame(symbol), tame(name)].into_iter().find(|text| !text.is_empty()).unwrap_or_else(|| short(&full));
-        Self { address: full, full_name: tame(name), shown }
+        let shown = [sanitize_name(symbol), sanitize_name(name)]
+            .into_iter()
+            .find(|text| !text.is_empty())
+            .unwrap_or_else(|| short(&full));
+        Self { address: full, full_name: sanitize_name(name), shown }
     }
 }
 
-/// The first and the last digits of a hash or an address: what people compare.
+/// The first and last digits of a hash or address.
 pub(crate) fn short(hex: &str) -> String {
     match (hex.get(..8), hex.len().checked_sub(6).and_then(|end| hex.get(end..))) {
         (Some(first), Some(last)) if hex.len() > 18 => format!("{first}…{last}"),

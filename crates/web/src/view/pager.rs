@@ -1,4 +1,4 @@
-//! Going from page to page of a list.
+//! Paging through lists.
 
 use askama::Template;
 use askama::filters::HtmlSafe;
@@ -7,10 +7,9 @@ use serde::Deserialize;
 
 use super::amount::grouped;
 
-/// Entries of a page.
 const PAGE_SIZE: u32 = 25;
 
-/// The page that an address line asks for. What is no number is taken for the first page: a person typed it.
+/// The page number in a URL. An invalid number means the first page, since users type it.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct Paging {
     #[serde(default)]
@@ -27,7 +26,7 @@ impl Paging {
         PageRequest { offset, limit: PAGE_SIZE, order: Order::NewestFirst }
     }
 
-    /// The way to the other pages of a list of `total`, whose first page is at `path`.
+    /// Links to the other pages of a list with `total` entries, whose first page is at `path`.
     pub(crate) fn pager(&self, path: impl Into<String>, total: u64) -> Pager {
         Pager::new(path.into(), self.number(), total)
     }
@@ -35,8 +34,8 @@ impl Paging {
 
 #[derive(Debug, Clone, Template)]
 #[template(
-    source = r#"<nav class="pager" aria-label="Pages"><span class="muted">{{ count }} in all{% if last > 1 %}, page {{ shown }} of {{ shown_last }}{% endif %}</span>{% if last > 1 %}<span class="turn">
-{%- if page > 1 %}<a href="{{ link }}page=1" rel="first">First</a><a href="{{ link }}page={{ before }}" rel="prev">Previous</a>{% else %}<span aria-disabled="true">First</span><span aria-disabled="true">Previous</span>{% endif -%}
+    source = r#"<nav class="pager" aria-label="Pages"><span class="muted">{{ count }} total{% if last > 1 %}, page {{ shown }} of {{ shown_last }}{% endif %}</span>{% if last > 1 %}<span class="turn">
+{%- if page > 1 %}<a href="{{ link }}page=1" rel="first">First</a><a href="{{ link }}page={{ previous }}" rel="prev">Previous</a>{% else %}<span aria-disabled="true">First</span><span aria-disabled="true">Previous</span>{% endif -%}
 {%- if page < last %}<a href="{{ link }}page={{ page + 1 }}" rel="next">Next</a><a href="{{ link }}page={{ last }}" rel="last">Last</a>{% else %}<span aria-disabled="true">Next</span><span aria-disabled="true">Last</span>{% endif -%}
 </span>{% endif %}</nav>"#,
     ext = "html"
@@ -44,7 +43,7 @@ impl Paging {
 pub(crate) struct Pager {
     link: String,
     page: u64,
-    before: u64,
+    previous: u64,
     last: u64,
     shown: String,
     shown_last: String,
@@ -56,12 +55,12 @@ impl HtmlSafe for Pager {}
 impl Pager {
     fn new(path: String, page: u64, total: u64) -> Self {
         let last = total.div_ceil(u64::from(PAGE_SIZE)).max(1);
-        let join = if path.contains('?') { '&' } else { '?' };
+        let separator = if path.contains('?') { '&' } else { '?' };
         Self {
-            link: format!("{path}{join}"),
+            link: format!("{path}{separator}"),
             page,
-            // From beyond the end the way leads back to the end.
-            before: page.saturating_sub(1).min(last),
+            // Past the end, the previous page is the last one.
+            previous: page.saturating_sub(1).min(last),
             last,
             shown: grouped(page),
             shown_last: grouped(last),
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_no_number_is_the_first() {
+    fn an_invalid_page_number_is_the_first_page() {
         for page in ["", "x", "0", "-1", "1.5"] {
             assert_eq!(paging(page).request().offset, 0);
         }
@@ -87,14 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn a_page_as_far_as_can_be_does_no_harm() {
+    fn the_largest_page_number_does_not_overflow() {
         let far = paging(&u64::MAX.to_string());
         assert!(far.request().offset > 1 << 60);
         assert!(far.pager("/blocks", 100).render().unwrap().contains("page=4"));
     }
 
     #[test]
-    fn the_first_page_leads_on_and_the_last_one_back() {
+    fn the_first_page_has_a_next_link_and_the_last_a_previous_one() {
         let first = paging("1").pager("/blocks", 60).render().unwrap();
         assert!(first.contains(r#"href="/blocks?page=2" rel="next""#) && !first.contains(r#"rel="prev""#));
         let last = paging("3").pager("/address/0x1?tab=transfers", 60).render().unwrap();
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_list_has_nowhere_to_go() {
+    fn a_list_of_one_page_has_no_links() {
         assert!(!paging("1").pager("/blocks", 25).render().unwrap().contains("href"));
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of the tables that stand on several pages.
+//! Rows of tables that several pages share.
 
 use domain::{Block, Trade, Transaction, Transfer, U256};
 
@@ -12,7 +12,7 @@ pub(crate) struct BlockRow {
     pub(crate) miner: AddressLink,
     pub(crate) tx_count: String,
     pub(crate) gas_used: String,
-    /// Of the limit, in percent.
+    /// Percent of the gas limit.
     pub(crate) filled: u64,
     pub(crate) base_fee: Option<Amount>,
 }
@@ -61,7 +61,7 @@ impl TransactionRow {
     }
 }
 
-/// What a transaction cost its sender, beside its value.
+/// The fee of a transaction.
 pub(crate) fn fee(tx: &Transaction) -> U256 {
     U256::from(tx.gas_used).saturating_mul(U256::from(tx.gas_price))
 }
@@ -72,7 +72,7 @@ pub(crate) struct TransferRow {
     pub(crate) time: Moment,
     pub(crate) from: AddressLink,
     pub(crate) to: AddressLink,
-    /// What moved: an amount, a piece, or an amount of one id.
+    /// None for an NFT.
     pub(crate) amount: Option<Amount>,
     pub(crate) id: Option<String>,
     pub(crate) token: TokenLink,
@@ -82,14 +82,14 @@ pub(crate) struct TransferRow {
 impl TransferRow {
     pub(crate) fn new(transfer: &Transfer, names: &Names) -> Self {
         let event = &transfer.event;
-        let single = event.kind == domain::TokenKind::Bep721;
+        let is_nft = event.kind == domain::TokenKind::Bep721;
         Self {
             hash: TransactionLink::new(transfer.tx_hash),
             block: BlockLink::new(transfer.block_number),
             time: Moment::of(transfer.timestamp),
             from: names.address(event.from),
             to: names.address(event.to),
-            amount: (!single).then(|| Amount::of(event.value, transfer.token_decimals, "")),
+            amount: (!is_nft).then(|| Amount::of(event.value, transfer.token_decimals, "")),
             id: event.token_id.map(|id| id.to_string()),
             token: TokenLink::new(event.token, &transfer.token_symbol, &transfer.token_name),
             kind: names.token_kind(event.kind),
@@ -112,7 +112,7 @@ pub(crate) struct TradeRow {
 
 impl TradeRow {
     pub(crate) fn new(trade: &Trade, names: &Names) -> Self {
-        let (gave, got) = (&trade.token_in, &trade.token_out);
+        let (sold, bought) = (&trade.token_in, &trade.token_out);
         let dex = names.dex(trade);
         Self {
             hash: TransactionLink::new(trade.tx_hash),
@@ -121,15 +121,15 @@ impl TradeRow {
             maker: names.address(trade.maker),
             dex_shown: shortened(&dex),
             dex,
-            amount_in: Amount::of(trade.event.amount_in, gave.decimals, ""),
-            token_in: TokenLink::new(gave.address, &gave.symbol, ""),
-            amount_out: Amount::of(trade.event.amount_out, got.decimals, ""),
-            token_out: TokenLink::new(got.address, &got.symbol, ""),
+            amount_in: Amount::of(trade.event.amount_in, sold.decimals, ""),
+            token_in: TokenLink::new(sold.address, &sold.symbol, ""),
+            amount_out: Amount::of(trade.event.amount_out, bought.decimals, ""),
+            token_out: TokenLink::new(bought.address, &bought.symbol, ""),
         }
     }
 }
 
-/// An exchange without a name is called by the whole address of its factory.
+/// Shortens the address in the name of an unnamed exchange.
 fn shortened(dex: &str) -> String {
     match dex.split_once("-0x") {
         Some((style, factory)) => format!("{style}-{}", short(&format!("0x{factory}"))),

@@ -1,4 +1,4 @@
-//! Source code with its words coloured. Whatever the text, what comes out is escaped markup, line by line.
+//! Syntax highlighting of Solidity. The output is always escaped markup, line by line.
 
 use askama::filters::{Html, escape};
 
@@ -69,7 +69,7 @@ const KEYWORDS: [&str; 62] = [
     "while",
 ];
 
-/// What a piece of source is.
+/// The kind of a piece of source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Plain,
@@ -93,12 +93,12 @@ impl Kind {
     }
 }
 
-/// The lines of a source, as markup.
+/// The highlighted lines of a source.
 pub(crate) fn lines(source: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for (kind, piece) in pieces(source) {
-        for (place, part) in piece.split('\n').enumerate() {
-            if place > 0 {
+        for (index, part) in piece.split('\n').enumerate() {
+            if index > 0 {
                 lines.push(String::new());
             }
             if let Some(line) = lines.last_mut() {
@@ -121,8 +121,8 @@ fn write(line: &mut String, kind: Kind, text: &str) {
     }
 }
 
-/// Puts the names of characters in the place of those that cannot be seen: one that turns the direction of writing, or ends a
-/// line for the compiler alone, makes source read as what it is not.
+/// Replaces invisible characters by their code points: characters that change the text direction or end a line only for the
+/// compiler can make source look like something else ("Trojan Source").
 fn reveal(text: String) -> String {
     let is_hidden = |char: char| char != '\t' && is_invisible(char);
     if !text.contains(is_hidden) {
@@ -139,7 +139,7 @@ fn reveal(text: String) -> String {
     shown
 }
 
-/// Cuts a source into pieces that together are the source again.
+/// Splits a source into pieces without losing a character.
 fn pieces(source: &str) -> Vec<(Kind, &str)> {
     let mut pieces = Vec::new();
     let mut rest = source;
@@ -170,15 +170,15 @@ fn next_piece(rest: &str, first: char) -> (Kind, usize) {
     (Kind::Plain, first.len_utf8())
 }
 
-/// Up to the closing quote, or to the end of the line where there is none.
+/// The length up to the closing quote, or to the end of the line if there is none.
 fn quoted_length(rest: &str, quote: char) -> usize {
     let mut escaped = false;
-    for (place, char) in rest.char_indices().skip(1) {
+    for (index, char) in rest.char_indices().skip(1) {
         match char {
-            '\n' => return place,
+            '\n' => return index,
             _ if escaped => escaped = false,
             '\\' => escaped = true,
-            _ if char == quote => return place + 1,
+            _ if char == quote => return index + 1,
             _ => {}
         }
     }
@@ -208,12 +208,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keywords_stand_in_order_so_that_they_are_found() {
+    fn keywords_are_sorted_for_binary_search() {
         assert!(KEYWORDS.is_sorted());
     }
 
     #[test]
-    fn words_numbers_texts_and_comments_are_told_apart() {
+    fn keywords_types_numbers_strings_and_comments_are_highlighted() {
         let shown = lines("uint256 x = 0x1f; // \"no\"\nreturn 'a\\'b';").join("\n");
         assert_eq!(
             shown,
@@ -223,12 +223,12 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_over_several_lines_is_coloured_on_each() {
+    fn a_multi_line_comment_is_highlighted_on_each_line() {
         assert_eq!(lines("/* a\nb */c"), ["<span class=\"c\">/* a</span>", "<span class=\"c\">b */</span>c"]);
     }
 
     #[test]
-    fn nothing_in_a_source_becomes_markup() {
+    fn source_is_escaped() {
         for source in ["<script>alert(1)</script>", "\"<img src=x>", "/*<b>", "'<i>\\", "// <u>\u{202e}"] {
             assert!(
                 !lines(source).join("").replace("<span class=\"", "").replace("</span>", "").contains('<'),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_that_mislead_the_reader_are_shown_by_their_names() {
+    fn invisible_characters_are_shown_as_code_points() {
         let shown = lines("/*\u{202e} } \u{2066}if (isAdmin)\u{2069} */\tx // a\rb").join("\n");
         assert!(shown.contains("/*<span class=\"u\">U+202E</span> }"), "{shown}");
         assert!(shown.contains("// a<span class=\"u\">U+000D</span>b"), "{shown}");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pieces_are_the_source_again() {
+    fn the_pieces_joined_are_the_source() {
         let source = "a\"b\n/*c*/ d_$ 12e3 'é\\\n' /* open";
         assert_eq!(pieces(source).into_iter().map(|(_, piece)| piece).collect::<String>(), source);
     }

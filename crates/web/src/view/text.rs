@@ -1,30 +1,30 @@
-//! Text that strangers chose: names and symbols of tokens. Escaping keeps it from being markup; this keeps it from
-//! looking like something else.
+//! Untrusted text, such as names and symbols of tokens. Escaping prevents injected markup; this module removes characters that
+//! make text look like something else.
 
-/// Characters of a name that a table has room for.
-const SHOWN: usize = 32;
+/// Maximum length of a name in a table.
+const MAX_NAME_CHARACTERS: usize = 32;
 
-/// A name as it may be shown: nothing that turns the direction of writing or shows as nothing, and not too long.
-pub(crate) fn tame(text: &str) -> String {
+/// Removes invisible and direction-changing characters from a name, and limits its length.
+pub(crate) fn sanitize_name(text: &str) -> String {
     let name = text.chars().filter(|char| !is_invisible(*char));
-    first(name, SHOWN).trim().to_owned()
+    first(name, MAX_NAME_CHARACTERS).trim().to_owned()
 }
 
-/// A text of several lines as it may be shown, up to so many characters.
-pub(crate) fn visible(text: &str, most: usize) -> String {
-    first(text.chars().filter(|char| *char == '\n' || !is_invisible(*char)), most)
+/// The same for text of several lines.
+pub(crate) fn sanitize_text(text: &str, max: usize) -> String {
+    first(text.chars().filter(|char| *char == '\n' || !is_invisible(*char)), max)
 }
 
-fn first(mut text: impl Iterator<Item = char>, most: usize) -> String {
-    let mut shown: String = text.by_ref().take(most).collect();
+fn first(mut text: impl Iterator<Item = char>, max: usize) -> String {
+    let mut shown: String = text.by_ref().take(max).collect();
     if text.next().is_some() {
         shown.push('…');
     }
     shown
 }
 
-/// A text as it may stand in the query of a link.
-pub(crate) fn encoded(text: &str) -> String {
+/// Encodes text for the query of a URL.
+pub(crate) fn url_encode(text: &str) -> String {
     askama::filters::urlencode_strict(text).map(|encoded| encoded.to_string()).unwrap_or_default()
 }
 
@@ -40,19 +40,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_cannot_turn_the_direction_of_the_page() {
-        assert_eq!(tame("USD\u{202e}TDSU\u{200b}\0"), "USDTDSU");
+    fn direction_changing_characters_are_removed() {
+        assert_eq!(sanitize_name("USD\u{202e}TDSU\u{200b}\0"), "USDTDSU");
     }
 
     #[test]
     fn a_long_name_is_cut() {
-        let cut = tame(&"x".repeat(1024));
-        assert_eq!(cut.chars().count(), SHOWN + 1);
+        let cut = sanitize_name(&"x".repeat(1024));
+        assert_eq!(cut.chars().count(), MAX_NAME_CHARACTERS + 1);
         assert!(cut.ends_with('…'));
     }
 
     #[test]
-    fn other_scripts_and_emoji_stay() {
-        assert_eq!(tame("🦄 Ünïcörn 代币"), "🦄 Ünïcörn 代币");
+    fn other_scripts_and_emoji_are_kept() {
+        assert_eq!(sanitize_name("🦄 Ünïcörn 代币"), "🦄 Ünïcörn 代币");
     }
 }

@@ -77,7 +77,7 @@ impl Matcher {
                     place,
                     log_index: Some(transfer.event.log_index),
                     batch_index: transfer.event.batch_index,
-                    body: payload::token_transfer(&transfer, &block, self.names, inclusion),
+                    body: payload::token_transfer(&transfer, &block, self.token_prefix, inclusion),
                 };
                 piece.add(event.into_new(concerned));
                 if piece.messages >= QUEUED_AT_ONCE && self.queue_part(&mut piece, block.number).await?.is_none() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// A wallet of one owner that vouches for the owner's signatures (ERC-1271).
+/// A wallet of one owner that accepts the owner's signatures (ERC-1271).
 contract ContractWallet {
     address public immutable owner;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// A wallet that never comes to an end with its answer.
+/// A wallet whose signature check never returns.
 contract StubbornWallet {
     function isValidSignature(bytes32 digest, bytes calldata) external pure returns (bytes4) {
         while (true) {

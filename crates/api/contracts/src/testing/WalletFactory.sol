@@ -3,7 +3,7 @@ pragma solidity ^0.8.20;
 
 import {ContractWallet} from "testing/ContractWallet.sol";
 
-/// Deploys wallets at addresses that are known beforehand.
+/// Deploys wallets at predictable addresses.
 contract WalletFactory {
     function deploy(address owner, bytes32 salt) external returns (address) {
         return address(new ContractWallet{salt: salt}(owner));

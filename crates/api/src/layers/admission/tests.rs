@@ -18,23 +18,23 @@ use tower::ServiceExt;
 use super::*;
 use crate::{
     LimitConfig, OwnerAccess,
-    answer::{Answer, Freshness},
     clock::unix_now,
-    kept_answers::KeptAnswers,
+    json_response::{Freshness, JsonResponse},
     keys::{KeyUses, issue_key, memory::MemoryRecords},
     layers,
+    response_cache::ResponseCache,
 };
 
 const OWNER: Address = Address::repeat_byte(0xaa);
 const NOW: UnixMillis = 1_800_000_000_000;
 
-struct House {
+struct TestServer {
     router: Router,
     records: Arc<MemoryRecords>,
     keys: Arc<KeyRing>,
 }
 
-impl House {
+impl TestServer {
     fn new(limits: LimitConfig) -> Self {
         let records = Arc::new(MemoryRecords::default());
         let keys = Arc::new(KeyRing::new(records.clone()));
@@ -43,18 +43,18 @@ impl House {
             limits: RateLimits::new(limits),
             proxies: TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]),
         };
-        let answer = async || Answer::new([1], Freshness::UntilNextBlock);
+        let handler = async || JsonResponse::new([1], Freshness::UntilNextBlock);
         let router = Router::new()
-            .route("/api/v1/stats", get(answer))
-            .route("/api/v1/openapi.json", get(answer))
-            .route("/health", get(answer))
+            .route("/api/v1/stats", get(handler))
+            .route("/api/v1/openapi.json", get(handler))
+            .route("/health", get(handler))
             .route("/api/v1/panic", get(async || explode()))
             .route(
                 "/api/v1/mine",
                 get(async |caller: Caller| caller.must_be(OWNER, OwnerAccess::Guarded).map(|()| "mine")),
             );
         Self {
-            router: layers::wrap(router, Arc::new(admission), KeptAnswers::new(0, Box::new(|| None))),
+            router: layers::wrap(router, Arc::new(admission), ResponseCache::new(0, Box::new(|| None))),
             records,
             keys,
         }
@@ -68,7 +68,7 @@ impl House {
         issue_key(&*self.records, owner, String::new(), None, NOW).await.unwrap().text.reveal().to_owned()
     }
 
-    async fn ask(&self, request: Builder) -> Reply {
+    async fn send(&self, request: Builder) -> Reply {
         let request = request.body(Body::empty()).unwrap();
         let (parts, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
         let body = body.collect().await.unwrap().to_bytes();
@@ -76,7 +76,7 @@ impl House {
     }
 }
 
-fn explode() -> Answer<u8> {
+fn explode() -> JsonResponse<u8> {
     panic!("boom")
 }
 
@@ -106,15 +106,15 @@ fn stats(address: &str) -> Builder {
 }
 
 #[tokio::test]
-async fn the_eleventh_anonymous_request_is_refused_and_another_client_is_not_touched() {
-    let house = House::new(LimitConfig::default());
+async fn the_eleventh_anonymous_request_is_rejected_and_other_clients_are_not() {
+    let server = TestServer::new(LimitConfig::default());
     for passed in 1..=10 {
-        let reply = house.ask(stats("192.0.2.1")).await;
+        let reply = server.send(stats("192.0.2.1")).await;
         assert_eq!((reply.status, reply.remaining()), (StatusCode::OK, 10 - passed));
         assert_eq!(reply.header("x-ratelimit-limit"), "10");
         assert_eq!(reply.header("ratelimit-policy"), "\"anonymous\";q=10;w=60");
     }
-    let reply = house.ask(stats("192.0.2.1")).await;
+    let reply = server.send(stats("192.0.2.1")).await;
     assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(reply.body["code"], "rate_limited");
     assert_eq!(reply.remaining(), 0);
@@ -124,155 +124,155 @@ async fn the_eleventh_anonymous_request_is_refused_and_another_client_is_not_tou
     let reset: u64 = reply.header("x-ratelimit-reset").parse().unwrap();
     assert!(reset.abs_diff(unix_now().as_secs() + wait) <= 1);
 
-    assert_eq!(house.ask(stats("192.0.2.2")).await.remaining(), 9);
-    assert_eq!(house.ask(stats("[2001:db8::1]")).await.remaining(), 9);
-    assert_eq!(house.ask(stats("[2001:db8::2]")).await.remaining(), 8);
-    assert_eq!(house.ask(stats("[::ffff:192.0.2.1]")).await.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(server.send(stats("192.0.2.2")).await.remaining(), 9);
+    assert_eq!(server.send(stats("[2001:db8::1]")).await.remaining(), 9);
+    assert_eq!(server.send(stats("[2001:db8::2]")).await.remaining(), 8);
+    assert_eq!(server.send(stats("[::ffff:192.0.2.1]")).await.status, StatusCode::TOO_MANY_REQUESTS);
 }
 
 #[tokio::test]
-async fn the_hundred_and_first_request_with_a_key_is_refused() {
-    let house = House::new(LimitConfig::default());
-    let key = house.key().await;
+async fn the_101st_request_with_a_key_is_rejected() {
+    let server = TestServer::new(LimitConfig::default());
+    let key = server.key().await;
     for passed in 1..=100 {
-        // A key counts wherever it is used from.
-        let reply = house.ask(stats(&format!("192.0.2.{passed}")).header("X-API-Key", &key)).await;
+        // The limit of a key is shared by all clients that use it.
+        let reply = server.send(stats(&format!("192.0.2.{passed}")).header("X-API-Key", &key)).await;
         assert_eq!((reply.status, reply.remaining()), (StatusCode::OK, 100 - passed));
     }
-    let reply = house.ask(stats("192.0.2.1").header("X-API-Key", &key)).await;
+    let reply = server.send(stats("192.0.2.1").header("X-API-Key", &key)).await;
     assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(reply.header("ratelimit-policy"), "\"key\";q=100;w=60, \"ip\";q=600;w=60");
-    assert_eq!(house.ask(stats("192.0.2.1")).await.remaining(), 9);
-    let other = house.key().await;
-    assert_eq!(house.ask(stats("192.0.2.1").header("X-API-Key", &other)).await.status, StatusCode::OK);
+    assert_eq!(server.send(stats("192.0.2.1")).await.remaining(), 9);
+    let other = server.key().await;
+    assert_eq!(server.send(stats("192.0.2.1").header("X-API-Key", &other)).await.status, StatusCode::OK);
 }
 
 #[tokio::test]
-async fn a_client_has_a_ceiling_over_all_its_keys() {
-    let house = House::new(LimitConfig { keyed_client: NonZeroU32::new(150), ..LimitConfig::default() });
-    let keys = [house.key().await, house.key().await];
+async fn a_client_has_a_limit_over_all_its_keys() {
+    let server = TestServer::new(LimitConfig { keyed_client: NonZeroU32::new(150), ..LimitConfig::default() });
+    let keys = [server.key().await, server.key().await];
     let mut passed = 0;
     for number in 0..200 {
-        let reply = house.ask(stats("192.0.2.1").header("X-API-Key", &keys[number % 2])).await;
+        let reply = server.send(stats("192.0.2.1").header("X-API-Key", &keys[number % 2])).await;
         passed += u32::from(reply.status == StatusCode::OK);
     }
     assert_eq!(passed, 150);
-    // What was refused at the ceiling did not count against the key.
-    let elsewhere = house.ask(stats("192.0.2.2").header("X-API-Key", &keys[0])).await;
+    // Requests that the client's limit rejected do not count for the key.
+    let elsewhere = server.send(stats("192.0.2.2").header("X-API-Key", &keys[0])).await;
     assert_eq!((elsewhere.status, elsewhere.remaining()), (StatusCode::OK, 24));
 }
 
 #[tokio::test]
-async fn a_key_that_may_ask_more_than_the_ceiling_may() {
-    let house = House::new(LimitConfig { keyed_client: NonZeroU32::new(20), ..LimitConfig::default() });
-    let key = house.key().await;
-    house.records.set_requests_per_minute(1, 30).await.unwrap();
+async fn a_key_with_a_higher_limit_than_the_client_raises_the_client_limit() {
+    let server = TestServer::new(LimitConfig { keyed_client: NonZeroU32::new(20), ..LimitConfig::default() });
+    let key = server.key().await;
+    server.records.set_requests_per_minute(1, 30).await.unwrap();
     for _ in 0..30 {
-        assert_eq!(house.ask(stats("192.0.2.1").header("X-API-Key", &key)).await.status, StatusCode::OK);
+        assert_eq!(server.send(stats("192.0.2.1").header("X-API-Key", &key)).await.status, StatusCode::OK);
     }
-    let refused = house.ask(stats("192.0.2.1").header("X-API-Key", &key)).await;
-    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    let rejected = server.send(stats("192.0.2.1").header("X-API-Key", &key)).await;
+    assert_eq!(rejected.status, StatusCode::TOO_MANY_REQUESTS);
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_401_and_counts_as_none() {
-    let house = House::new(LimitConfig::default());
+async fn an_invalid_key_is_401_and_counts_as_anonymous() {
+    let server = TestServer::new(LimitConfig::default());
     let unknown = KeyText::generate();
     for (value, left) in [("expl_", 9), ("", 8), (unknown.reveal(), 7)] {
-        let reply = house.ask(stats("192.0.2.1").header("X-API-Key", value)).await;
+        let reply = server.send(stats("192.0.2.1").header("X-API-Key", value)).await;
         assert_eq!((reply.status, reply.remaining()), (StatusCode::UNAUTHORIZED, left));
         assert_eq!(reply.body["code"], "invalid_key");
         assert_eq!(reply.header("www-authenticate"), "ApiKey header=\"X-API-Key\"");
     }
-    let key = house.key().await;
-    let twice = house.ask(stats("192.0.2.1").header("X-API-Key", &key).header("X-API-Key", &key)).await;
+    let key = server.key().await;
+    let twice = server.send(stats("192.0.2.1").header("X-API-Key", &key).header("X-API-Key", &key)).await;
     assert_eq!(twice.status, StatusCode::UNAUTHORIZED);
     for _ in 0..6 {
-        house.ask(stats("192.0.2.1")).await;
+        server.send(stats("192.0.2.1")).await;
     }
-    let refused = house.ask(stats("192.0.2.1").header("X-API-Key", "wrong")).await;
-    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
-    assert_eq!(house.ask(stats("192.0.2.1").header("X-API-Key", &key)).await.status, StatusCode::OK);
+    let rejected = server.send(stats("192.0.2.1").header("X-API-Key", "wrong")).await;
+    assert_eq!(rejected.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(server.send(stats("192.0.2.1").header("X-API-Key", &key)).await.status, StatusCode::OK);
 }
 
 #[tokio::test]
-async fn a_revoked_key_is_refused_as_such() {
-    let house = House::new(LimitConfig::default());
-    let key = house.key().await;
-    house.records.revoke_key(1).await.unwrap();
-    let reply = house.ask(stats("192.0.2.1").header("X-API-Key", &key)).await;
+async fn a_revoked_key_is_rejected_with_its_own_code() {
+    let server = TestServer::new(LimitConfig::default());
+    let key = server.key().await;
+    server.records.revoke_key(1).await.unwrap();
+    let reply = server.send(stats("192.0.2.1").header("X-API-Key", &key)).await;
     assert_eq!((reply.status, &reply.body["code"]), (StatusCode::UNAUTHORIZED, &"revoked_key".into()));
 }
 
 #[tokio::test]
-async fn errors_and_panics_tell_how_the_caller_stands() {
-    let house = House::new(LimitConfig::default());
+async fn errors_and_panics_have_rate_limit_headers() {
+    let server = TestServer::new(LimitConfig::default());
     for (path, status, left) in [("/api/v1/nowhere", 404, 9), ("/api/v1/panic", 500, 8)] {
-        let reply = house.ask(from("192.0.2.1", path)).await;
+        let reply = server.send(from("192.0.2.1", path)).await;
         assert_eq!((reply.status.as_u16(), reply.remaining()), (status, left));
         assert_eq!(reply.body["status"], status);
     }
 }
 
 #[tokio::test]
-async fn health_and_the_document_are_free() {
-    let house = House::new(LimitConfig::default());
+async fn health_and_the_openapi_document_are_not_limited() {
+    let server = TestServer::new(LimitConfig::default());
     for _ in 0..30 {
-        assert!(!house.ask(from("192.0.2.1", "/health")).await.headers.contains_key("x-ratelimit-limit"));
-        assert_eq!(house.ask(from("192.0.2.1", "/api/v1/openapi.json")).await.remaining(), 10);
+        assert!(!server.send(from("192.0.2.1", "/health")).await.headers.contains_key("x-ratelimit-limit"));
+        assert_eq!(server.send(from("192.0.2.1", "/api/v1/openapi.json")).await.remaining(), 10);
     }
-    assert_eq!(house.ask(stats("192.0.2.1")).await.remaining(), 9);
+    assert_eq!(server.send(stats("192.0.2.1")).await.remaining(), 9);
 }
 
 #[tokio::test]
-async fn a_proxy_of_ours_names_the_client_and_a_stranger_does_not() {
-    let house = House::new(LimitConfig::default());
+async fn x_forwarded_for_is_used_only_from_a_trusted_proxy() {
+    let server = TestServer::new(LimitConfig::default());
     let through = |client: &str| stats("10.0.0.1").header("X-Forwarded-For", client.to_owned());
-    assert_eq!(house.ask(through("192.0.2.1")).await.remaining(), 9);
-    assert_eq!(house.ask(through("192.0.2.2")).await.remaining(), 9);
-    assert_eq!(house.ask(through("6.6.6.6, 192.0.2.1")).await.remaining(), 8);
-    assert_eq!(house.ask(stats("192.0.2.9").header("X-Forwarded-For", "192.0.2.1")).await.remaining(), 9);
+    assert_eq!(server.send(through("192.0.2.1")).await.remaining(), 9);
+    assert_eq!(server.send(through("192.0.2.2")).await.remaining(), 9);
+    assert_eq!(server.send(through("6.6.6.6, 192.0.2.1")).await.remaining(), 8);
+    assert_eq!(server.send(stats("192.0.2.9").header("X-Forwarded-For", "192.0.2.1")).await.remaining(), 9);
 }
 
 #[tokio::test]
-async fn without_a_limit_there_are_no_headers_and_no_refusals() {
-    let house = House::new(LimitConfig { anonymous: None, keyed_client: None });
+async fn without_limits_there_are_no_headers_and_no_rejections() {
+    let server = TestServer::new(LimitConfig { anonymous: None, keyed_client: None });
     for _ in 0..50 {
-        let reply = house.ask(stats("192.0.2.1")).await;
+        let reply = server.send(stats("192.0.2.1")).await;
         assert_eq!(reply.status, StatusCode::OK);
         assert!(!reply.headers.contains_key("x-ratelimit-limit"));
     }
 }
 
 #[tokio::test]
-async fn the_caller_is_known_to_the_handlers() {
-    let house = House::new(LimitConfig::default());
+async fn handlers_know_the_caller() {
+    let server = TestServer::new(LimitConfig::default());
     let mine = |key: Option<&str>| {
         let request = from("192.0.2.1", "/api/v1/mine");
         key.map_or(Request::builder().uri("/api/v1/mine"), |key| request.header("X-API-Key", key.to_owned()))
     };
-    let key = house.key().await;
-    assert_eq!(house.ask(mine(Some(&key))).await.status, StatusCode::OK);
-    let without = house.ask(mine(None)).await;
+    let key = server.key().await;
+    assert_eq!(server.send(mine(Some(&key))).await.status, StatusCode::OK);
+    let without = server.send(mine(None)).await;
     assert_eq!((without.status, &without.body["code"]), (StatusCode::UNAUTHORIZED, &"key_required".into()));
-    let stranger = house.key_of(Address::repeat_byte(0xbb)).await;
-    assert_eq!(house.ask(mine(Some(&stranger))).await.status, StatusCode::FORBIDDEN);
+    let stranger = server.key_of(Address::repeat_byte(0xbb)).await;
+    assert_eq!(server.send(mine(Some(&stranger))).await.status, StatusCode::FORBIDDEN);
 }
 
 #[tokio::test]
-async fn uses_are_written_down_in_one_go() {
-    let house = House::new(LimitConfig::default());
-    let key = house.key().await;
+async fn key_uses_are_persisted_in_one_write() {
+    let server = TestServer::new(LimitConfig::default());
+    let key = server.key().await;
     for _ in 0..7 {
-        house.ask(stats("192.0.2.1").header("X-API-Key", &key)).await;
+        server.send(stats("192.0.2.1").header("X-API-Key", &key)).await;
     }
-    assert_eq!(house.records.find_key(1).await.unwrap().unwrap().total_requests, 0);
-    let uses = KeyUses(Arc::clone(&house.keys));
+    assert_eq!(server.records.find_key(1).await.unwrap().unwrap().total_requests, 0);
+    let uses = KeyUses(Arc::clone(&server.keys));
     uses.finish().await;
     uses.finish().await;
-    let kept = house.records.find_key(1).await.unwrap().unwrap();
-    assert_eq!(kept.total_requests, 7);
-    assert!(kept.last_used_at >= unix_millis_now() - 60_000);
+    let stored = server.records.find_key(1).await.unwrap().unwrap();
+    assert_eq!(stored.total_requests, 7);
+    assert!(stored.last_used_at >= unix_millis_now() - 60_000);
 }
 
 /// CPU time of this thread, in nanoseconds.
@@ -281,33 +281,33 @@ fn cpu_time() -> u64 {
     stat.split(' ').next().and_then(|nanos| nanos.parse().ok()).unwrap_or(0)
 }
 
-/// What the way in costs beside the bare handler. `docs/benchmarks.md` has the figures of a quiet machine.
+/// The cost of admission on top of the bare handler. `docs/benchmarks.md` has the figures of an idle machine.
 #[tokio::test]
 async fn key_check_limiter_and_headers_cost_less_than_ten_microseconds() {
-    let house = House::new(LimitConfig { keyed_client: NonZeroU32::new(1_000_000), ..LimitConfig::default() });
-    let key = house.key().await;
-    house.records.set_requests_per_minute(1, 1_000_000).await.unwrap();
-    let bare = Router::new().route("/api/v1/stats", get(async || Answer::new([1], Freshness::UntilNextBlock)));
+    let server = TestServer::new(LimitConfig { keyed_client: NonZeroU32::new(1_000_000), ..LimitConfig::default() });
+    let key = server.key().await;
+    server.records.set_requests_per_minute(1, 1_000_000).await.unwrap();
+    let bare = Router::new().route("/api/v1/stats", get(async || JsonResponse::new([1], Freshness::UntilNextBlock)));
     let admission = Admission {
-        keys: Arc::clone(&house.keys),
+        keys: Arc::clone(&server.keys),
         limits: RateLimits::new(LimitConfig {
             anonymous: NonZeroU32::new(1_000_000),
             keyed_client: NonZeroU32::MAX.into(),
         }),
         proxies: TrustedProxies::default(),
     };
-    let at_the_door = async |State(admission): State<Arc<Admission>>, mut request: Request, next: Next| {
-        let Admitted { refusal, standing } = admission.admit(&mut request).await;
-        let mut response = match refusal {
+    let admit = async |State(admission): State<Arc<Admission>>, mut request: Request, next: Next| {
+        let Admitted { rejection, limits } = admission.admit(&mut request).await;
+        let mut response = match rejection {
             Some(error) => error.into_response(),
             None => next.run(request).await,
         };
-        if let Some(standing) = standing {
-            standing.write_headers(response.headers_mut(), unix_now());
+        if let Some(limits) = limits {
+            limits.write_headers(response.headers_mut(), unix_now());
         }
         response
     };
-    let admitted = bare.clone().layer(axum::middleware::from_fn_with_state(Arc::new(admission), at_the_door));
+    let admitted = bare.clone().layer(axum::middleware::from_fn_with_state(Arc::new(admission), admit));
 
     async fn cost(router: &Router, key: Option<&str>) -> u64 {
         const REQUESTS: u64 = 5_000;

@@ -1,6 +1,6 @@
-use super::filter::FilterKey::{self, Address, BlockFrom, BlockNumber, BlockTo, Dex, From, To, TokenAddress};
+use super::filter_key::FilterKey::{self, Address, BlockFrom, BlockNumber, BlockTo, Dex, From, To, TokenAddress};
 
-/// What can be queried.
+/// A kind of record that can be queried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entity {
     Transactions,
@@ -24,7 +24,6 @@ impl Entity {
         }
     }
 
-    /// The filters that it offers.
     pub(super) fn filters(self) -> &'static [FilterKey] {
         match self {
             Self::Transactions => &[Address, From, To, BlockNumber, BlockFrom, BlockTo],

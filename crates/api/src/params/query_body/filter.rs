@@ -1,52 +1,14 @@
 use domain::{Address, BlockNumber, BlockRange};
 
-use super::{
-    entity::Entity,
-    fault::BodyFault,
+use super::{entity::Entity, filter_key::FilterKey};
+use crate::params::{
+    address::parse_bytes,
+    body_error::BodyError,
     json::{JsonObject, JsonValue},
+    whole_number::parse_whole_number,
 };
-use crate::params::{address::parse_bytes, whole_number::parse_whole_number};
 
-/// Everything by which some entity can be filtered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FilterKey {
-    Address,
-    From,
-    To,
-    BlockNumber,
-    BlockFrom,
-    BlockTo,
-    TokenAddress,
-    Dex,
-}
-
-impl FilterKey {
-    const ALL: [Self; 8] = [
-        Self::Address,
-        Self::From,
-        Self::To,
-        Self::BlockNumber,
-        Self::BlockFrom,
-        Self::BlockTo,
-        Self::TokenAddress,
-        Self::Dex,
-    ];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Address => "address",
-            Self::From => "from",
-            Self::To => "to",
-            Self::BlockNumber => "blockNumber",
-            Self::BlockFrom => "blockFrom",
-            Self::BlockTo => "blockTo",
-            Self::TokenAddress => "tokenAddress",
-            Self::Dex => "dex",
-        }
-    }
-}
-
-/// The conditions of a query, each where it is set.
+/// The filters of a query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Conditions {
     pub(super) address: Option<Address>,
@@ -54,22 +16,22 @@ pub(super) struct Conditions {
     pub(super) to: Option<Address>,
     pub(super) token: Option<Address>,
     pub(super) dex: Option<String>,
-    /// No block at all lies in it where its end is below its beginning.
+    /// Empty if its end is below its start.
     pub(super) blocks: BlockRange,
 }
 
 impl Conditions {
-    pub(super) fn read(filter: &JsonObject<'_>, entity: Entity) -> Result<Self, BodyFault> {
-        filter.only(&FilterKey::ALL.map(FilterKey::name))?;
-        refuse_what_is_not_offered(filter, entity)?;
-        let address = |key| find(filter, key, read_address, "must be 0x and 40 hexadecimal digits");
-        let number = |key| find(filter, key, read_number, "must be a whole number of at least 0");
+    pub(super) fn read(filter: &JsonObject<'_>, entity: Entity) -> Result<Self, BodyError> {
+        filter.check_names(&FilterKey::ALL.map(FilterKey::name))?;
+        check_offered(filter, entity)?;
+        let address = |key| find(filter, key, parse_address, "must be 0x and 40 hexadecimal digits");
+        let number = |key| find(filter, key, parse_number, "must be a whole number of at least 0");
         Ok(Self {
             address: address(FilterKey::Address)?,
             from: address(FilterKey::From)?,
             to: address(FilterKey::To)?,
             token: address(FilterKey::TokenAddress)?,
-            dex: find(filter, FilterKey::Dex, read_name, "must be the name of an exchange")?,
+            dex: find(filter, FilterKey::Dex, parse_name, "must be the name of an exchange")?,
             blocks: intersect(
                 number(FilterKey::BlockNumber)?,
                 number(FilterKey::BlockFrom)?,
@@ -79,15 +41,15 @@ impl Conditions {
     }
 }
 
-fn refuse_what_is_not_offered(filter: &JsonObject<'_>, entity: Entity) -> Result<(), BodyFault> {
+fn check_offered(filter: &JsonObject<'_>, entity: Entity) -> Result<(), BodyError> {
     let offered = entity.filters();
-    let refused = FilterKey::ALL.into_iter().find(|key| !offered.contains(key) && filter.names(key.name()));
-    match refused {
+    let unoffered = FilterKey::ALL.into_iter().find(|key| !offered.contains(key) && filter.contains(key.name()));
+    match unoffered {
         None => Ok(()),
         Some(key) => {
             let names: Vec<&str> = offered.iter().map(|key| key.name()).collect();
             let offered = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            Err(BodyFault::NotOffered { field: filter.path(key.name()), entity: entity.name(), offered })
+            Err(BodyError::FilterNotOffered { field: filter.path_of(key.name()), entity: entity.name(), offered })
         }
     }
 }
@@ -95,27 +57,27 @@ fn refuse_what_is_not_offered(filter: &JsonObject<'_>, entity: Entity) -> Result
 fn find<T>(
     filter: &JsonObject<'_>,
     key: FilterKey,
-    read: impl Fn(JsonValue<'_>) -> Option<T>,
+    parse: impl Fn(JsonValue<'_>) -> Option<T>,
     rule: &'static str,
-) -> Result<Option<T>, BodyFault> {
+) -> Result<Option<T>, BodyError> {
     let Some(value) = filter.find(key.name()) else { return Ok(None) };
-    read(value).map(Some).ok_or_else(|| BodyFault::invalid(filter.path(key.name()), rule))
+    parse(value).map(Some).ok_or_else(|| BodyError::invalid(filter.path_of(key.name()), rule))
 }
 
-fn read_address(value: JsonValue<'_>) -> Option<Address> {
+fn parse_address(value: JsonValue<'_>) -> Option<Address> {
     parse_bytes(&value.text()?).map(Address::new)
 }
 
-/// A number, or its digits in a string: clients that keep large numbers as text need not turn them back.
-fn read_number(value: JsonValue<'_>) -> Option<BlockNumber> {
+/// A number, or its digits in a string, for clients that represent large numbers as strings.
+fn parse_number(value: JsonValue<'_>) -> Option<BlockNumber> {
     value.whole_number().or_else(|| parse_whole_number(&value.text()?))
 }
 
-fn read_name(value: JsonValue<'_>) -> Option<String> {
+fn parse_name(value: JsonValue<'_>) -> Option<String> {
     value.text().filter(|name| !name.trim_matches(' ').is_empty())
 }
 
-/// Both the number and the range hold where both are given.
+/// The blocks that match both the number and the range.
 fn intersect(number: Option<BlockNumber>, from: Option<BlockNumber>, to: Option<BlockNumber>) -> BlockRange {
     BlockRange { from: from.max(number), to: [to, number].into_iter().flatten().min() }
 }

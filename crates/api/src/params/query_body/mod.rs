@@ -1,9 +1,8 @@
-//! The body of a query: an entity, its filters, and a window on what matches.
+//! The body of a query: an entity, its filters, and a page of the matches.
 
 mod entity;
-mod fault;
 mod filter;
-mod json;
+mod filter_key;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -12,21 +11,21 @@ use domain::{Address, BlockRange, Order, PageRequest, TransactionFilter, Transfe
 
 use super::{
     FromBody,
+    body_error::BodyError,
+    json::JsonObject,
     paging::{DEFAULT_LIMIT, MAX_LIMIT},
 };
 use crate::error::ApiError;
 use filter::Conditions;
-use json::JsonObject;
 
 pub(crate) use entity::Entity;
-pub(crate) use fault::BodyFault;
 
 const FIELDS: [&str; 5] = ["entity", "filter", "orderBy", "limit", "offset"];
-/// The largest whole number that every JSON reader keeps exactly. An offset beyond is served as this one: past the end
-/// all the same.
+/// The largest whole number that every JSON parser represents exactly. A larger offset is replaced by it: the page is empty
+/// either way.
 const MAX_OFFSET: u64 = (1 << 53) - 1;
 
-/// What a query asks for.
+/// A parsed query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct QueryBody {
     pub(crate) selection: Selection,
@@ -43,7 +42,7 @@ pub(crate) enum Selection {
     DexTrades(TradeSelection),
 }
 
-/// Which trades are wanted, the exchange still by name.
+/// Filters of trades, with the exchange by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct TradeSelection {
     pub(crate) maker: Option<Address>,
@@ -76,14 +75,13 @@ impl Selection {
 
 impl FromBody for QueryBody {
     fn from_json(json: &[u8]) -> Result<Self, ApiError> {
-        let text = std::str::from_utf8(json).map_err(|_| BodyFault::NotUtf8)?;
-        Ok(Self::read(&JsonObject::parse(text)?)?)
+        Ok(Self::read(&JsonObject::parse(json)?)?)
     }
 }
 
 impl QueryBody {
-    fn read(body: &JsonObject<'_>) -> Result<Self, BodyFault> {
-        body.only(&FIELDS)?;
+    fn read(body: &JsonObject<'_>) -> Result<Self, BodyError> {
+        body.check_names(&FIELDS)?;
         let entity = read_entity(body)?;
         let conditions = match body.find_object("filter", "filter.")? {
             Some(filter) => Conditions::read(&filter, entity)?,
@@ -94,33 +92,33 @@ impl QueryBody {
     }
 }
 
-fn read_entity(body: &JsonObject<'_>) -> Result<Entity, BodyFault> {
+fn read_entity(body: &JsonObject<'_>) -> Result<Entity, BodyError> {
     body.find("entity")
         .and_then(|value| Entity::parse(&value.text()?))
-        .ok_or_else(|| BodyFault::invalid("entity", format!("must be one of {}", Entity::names())))
+        .ok_or_else(|| BodyError::invalid("entity", format!("must be one of {}", Entity::names())))
 }
 
-fn read_order(body: &JsonObject<'_>) -> Result<Order, BodyFault> {
+fn read_order(body: &JsonObject<'_>) -> Result<Order, BodyError> {
     let Some(value) = body.find("orderBy") else { return Ok(Order::NewestFirst) };
     match value.text().as_deref() {
         Some("desc") => Ok(Order::NewestFirst),
         Some("asc") => Ok(Order::OldestFirst),
-        _ => Err(BodyFault::invalid("orderBy", "must be asc or desc")),
+        _ => Err(BodyError::invalid("orderBy", "must be asc or desc")),
     }
 }
 
-fn read_limit(body: &JsonObject<'_>) -> Result<u32, BodyFault> {
+fn read_limit(body: &JsonObject<'_>) -> Result<u32, BodyError> {
     let Some(value) = body.find("limit") else { return Ok(DEFAULT_LIMIT) };
     match value.whole_number() {
         Some(limit) if limit > 0 => Ok(u32::try_from(limit).unwrap_or(MAX_LIMIT).min(MAX_LIMIT)),
-        _ => Err(BodyFault::invalid("limit", "must be a whole number of at least 1")),
+        _ => Err(BodyError::invalid("limit", "must be a whole number of at least 1")),
     }
 }
 
-fn read_offset(body: &JsonObject<'_>) -> Result<u64, BodyFault> {
+fn read_offset(body: &JsonObject<'_>) -> Result<u64, BodyError> {
     let Some(value) = body.find("offset") else { return Ok(0) };
     match value.whole_number() {
         Some(offset) => Ok(offset.min(MAX_OFFSET)),
-        None => Err(BodyFault::invalid("offset", "must be a whole number of at least 0")),
+        None => Err(BodyError::invalid("offset", "must be a whole number of at least 0")),
     }
 }

@@ -1,4 +1,4 @@
-//! What the document says of the body, made from the tables by which the body is read.
+//! The OpenAPI schema of the body, generated from the tables that parse it.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use utoipa::{
     },
 };
 
-use super::{DEFAULT_LIMIT, Entity, QueryBody, filter::FilterKey};
+use super::{DEFAULT_LIMIT, Entity, QueryBody, filter_key::FilterKey};
 
 const ADDRESS: &str = "^0x[0-9a-fA-F]{40}$";
 const DIGITS: &str = "^[0-9]+$";
-/// Of more than spaces.
+/// Not only spaces.
 const NAME: &str = "[^ ]";
 
 impl ToSchema for QueryBody {
@@ -33,7 +33,7 @@ impl PartialSchema for QueryBody {
         let reference = |entity| Ref::from_schema_name(schema_name(entity));
         let mapping = Entity::ALL.map(|entity| (entity.name(), reference(entity).ref_location));
         let choice = OneOfBuilder::new()
-            .description(Some("What a query asks for: an entity, and what goes with it."))
+            .description(Some("A query: an entity with its filters, order and page."))
             .discriminator(Some(Discriminator::with_mapping("entity", mapping)));
         Entity::ALL.into_iter().fold(choice, |choice, entity| choice.item(reference(entity))).into()
     }
@@ -63,19 +63,19 @@ fn body_of(entity: Entity) -> RefOr<Schema> {
         .minimum(Some(1))
         .default(Some(DEFAULT_LIMIT.into()))
         .examples([DEFAULT_LIMIT])
-        .description(Some("Entries wanted. More than 100 is served as 100"));
+        .description(Some("Maximum number of entries. More than 100 is treated as 100"));
     let offset = or_null(Type::Integer)
         .minimum(Some(0))
         .default(Some(0.into()))
         .examples([0])
-        .description(Some("Entries to pass over. An offset past the end gives an empty list"));
+        .description(Some("Entries to skip. An offset past the end gives an empty list"));
     let body = ObjectBuilder::new()
         .description(Some(match entity {
             Entity::Transactions => "Transactions",
             Entity::Blocks => "Blocks",
-            Entity::Tokens => "Tokens, ordered by how many hold them",
-            Entity::TokenTransfers => "Transfers of tokens",
-            Entity::DexTrades => "Trades at exchanges",
+            Entity::Tokens => "Tokens, ordered by number of holders",
+            Entity::TokenTransfers => "Token transfers",
+            Entity::DexTrades => "Trades on exchanges",
         }))
         .property("entity", name)
         .required("entity")
@@ -90,8 +90,8 @@ fn body_of(entity: Entity) -> RefOr<Schema> {
 fn filter_of(entity: Entity) -> ObjectBuilder {
     let filter = or_null(Type::Object)
         .description(Some(match entity {
-            Entity::Tokens => "Tokens offer no filters",
-            _ => "All that are given must hold",
+            Entity::Tokens => "Tokens have no filters",
+            _ => "Records match if all given filters match",
         }))
         .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)));
     let keys = entity.filters().iter();
@@ -110,26 +110,28 @@ fn value_of(key: FilterKey, entity: Entity) -> ObjectBuilder {
             .description(Some(description))
             .examples([example])
     };
-    const SOMEONE: &str = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5";
+    const EXAMPLE_ADDRESS: &str = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5";
     match key {
-        FilterKey::Address if entity == Entity::DexTrades => address("The maker", SOMEONE),
-        FilterKey::Address => address("Sender or receiver", SOMEONE),
-        FilterKey::From => address("The sender", SOMEONE),
-        FilterKey::To => address("The receiver", SOMEONE),
+        FilterKey::Address if entity == Entity::DexTrades => address("The maker", EXAMPLE_ADDRESS),
+        FilterKey::Address => address("Sender or receiver", EXAMPLE_ADDRESS),
+        FilterKey::From => address("The sender", EXAMPLE_ADDRESS),
+        FilterKey::To => address("The receiver", EXAMPLE_ADDRESS),
         FilterKey::TokenAddress => address("The token", "0x55d398326f99059ff775485246999027b3197955"),
         FilterKey::BlockNumber => {
-            block("The block, a number or its digits. Together with a range, both hold", 21_000_000)
+            block("The block, as a number or a string of digits. With a range, both must match", 21_000_000)
         }
-        FilterKey::BlockFrom => block("The first block wanted, a number or its digits", 20_999_000),
-        FilterKey::BlockTo => block("The last block wanted, a number or its digits", 21_000_000),
+        FilterKey::BlockFrom => block("The first block, as a number or a string of digits", 20_999_000),
+        FilterKey::BlockTo => block("The last block, as a number or a string of digits", 21_000_000),
         FilterKey::Dex => or_null(Type::String)
             .pattern(Some(NAME))
-            .description(Some("The exchange by name, or `v2-` or `v3-` and its factory's address, in any letter case"))
+            .description(Some(
+                "The name of the exchange, or `v2-` or `v3-` and the address of its factory, in any letter case",
+            ))
             .examples(["PancakeSwap v2"]),
     }
 }
 
-/// Null says the same as leaving out.
+/// Null means the same as a missing field.
 fn or_null(kind: Type) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(SchemaType::from_iter([kind, Type::Null]))
 }

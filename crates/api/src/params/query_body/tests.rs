@@ -9,34 +9,34 @@ fn address(text: &str) -> Address {
     text.parse().unwrap()
 }
 
-fn read(text: &str) -> Result<QueryBody, BodyFault> {
-    QueryBody::read(&JsonObject::parse(text)?)
+fn read(text: &str) -> Result<QueryBody, BodyError> {
+    QueryBody::read(&JsonObject::parse(text.as_bytes())?)
 }
 
 fn selection(body: Value) -> Selection {
-    read(&body.to_string()).unwrap_or_else(|fault| panic!("{body}: {fault}")).selection
+    read(&body.to_string()).unwrap_or_else(|error| panic!("{body}: {error}")).selection
 }
 
 fn window(body: Value) -> PageRequest {
-    read(&body.to_string()).unwrap_or_else(|fault| panic!("{body}: {fault}")).window
+    read(&body.to_string()).unwrap_or_else(|error| panic!("{body}: {error}")).window
 }
 
-/// The field at fault and the whole sentence.
-fn fault(text: &str) -> (Option<String>, String) {
-    let fault = match read(text) {
-        Err(fault) => fault,
+/// The invalid field and the message.
+fn error(text: &str) -> (Option<String>, String) {
+    let error = match read(text) {
+        Err(error) => error,
         Ok(body) => panic!("{text} is read as {body:?}"),
     };
-    assert_eq!(fault.code().status(), 400, "{text}");
-    (fault.field().map(std::borrow::Cow::into_owned), fault.to_string())
+    assert_eq!(error.code().status(), 400, "{text}");
+    (error.field().map(std::borrow::Cow::into_owned), error.to_string())
 }
 
-fn field_at_fault(body: Value) -> String {
-    fault(&body.to_string()).0.unwrap_or_else(|| panic!("{body} has no field"))
+fn invalid_field(body: Value) -> String {
+    error(&body.to_string()).0.unwrap_or_else(|| panic!("{body} has no field"))
 }
 
 #[test]
-fn an_entity_alone_means_the_newest_25_of_it() {
+fn an_entity_alone_selects_its_newest_25() {
     for (entity, all) in [
         ("transactions", Selection::Transactions(TransactionFilter::default())),
         ("blocks", Selection::Blocks(BlockRange::ALL)),
@@ -51,7 +51,7 @@ fn an_entity_alone_means_the_newest_25_of_it() {
 }
 
 #[test]
-fn every_filter_of_transactions_is_read() {
+fn all_filters_of_transactions_are_parsed() {
     let body = json!({
         "entity": "transactions",
         "filter": { "address": ALICE, "from": BOB, "to": ALICE, "blockFrom": 5, "blockTo": "9" },
@@ -66,7 +66,7 @@ fn every_filter_of_transactions_is_read() {
 }
 
 #[test]
-fn every_filter_of_blocks_transfers_and_trades_is_read() {
+fn all_filters_of_blocks_transfers_and_trades_are_parsed() {
     let blocks = BlockRange { from: Some(5), to: Some(9) };
     assert_eq!(
         selection(json!({ "entity": "blocks", "filter": { "blockFrom": 5, "blockTo": 9 } })),
@@ -99,7 +99,7 @@ fn every_filter_of_blocks_transfers_and_trades_is_read() {
 }
 
 #[test]
-fn a_block_number_and_a_range_both_hold() {
+fn a_block_number_and_a_range_are_intersected() {
     let blocks = |filter: Value| match selection(json!({ "entity": "transactions", "filter": filter })) {
         Selection::Transactions(filter) => filter.blocks,
         other => panic!("{other:?}"),
@@ -119,7 +119,7 @@ fn a_block_number_and_a_range_both_hold() {
 }
 
 #[test]
-fn a_block_number_may_be_a_number_or_its_digits() {
+fn a_block_number_may_be_a_number_or_a_string_of_digits() {
     for (written, number) in [
         (json!(0), 0),
         (json!("0"), 0),
@@ -134,7 +134,7 @@ fn a_block_number_may_be_a_number_or_its_digits() {
 }
 
 #[test]
-fn null_says_the_same_as_leaving_out() {
+fn null_means_the_same_as_a_missing_field() {
     let body = json!({
         "entity": "tokens",
         "filter": null,
@@ -154,7 +154,7 @@ fn null_says_the_same_as_leaving_out() {
 }
 
 #[test]
-fn the_window_is_as_asked_within_bounds() {
+fn limit_and_offset_are_clamped() {
     let read = |limit: Value, offset: Value| {
         window(json!({ "entity": "blocks", "limit": limit, "offset": offset, "orderBy": "asc" }))
     };
@@ -168,7 +168,7 @@ fn the_window_is_as_asked_within_bounds() {
 }
 
 #[test]
-fn a_number_of_any_length_is_past_the_end() {
+fn numbers_of_any_length_are_accepted() {
     for offset in ["18446744073709551616", "1e30", "1e999", &"9".repeat(1000)] {
         let body = read(&format!("{{\"entity\":\"blocks\",\"limit\":{offset},\"offset\":{offset}}}")).unwrap();
         assert_eq!((body.window.limit, body.window.offset), (100, 9_007_199_254_740_991), "{offset}");
@@ -176,7 +176,7 @@ fn a_number_of_any_length_is_past_the_end() {
 }
 
 #[test]
-fn an_entity_that_is_missing_or_unknown_is_refused_with_those_there_are() {
+fn a_missing_or_unknown_entity_is_rejected_with_the_known_ones() {
     for body in [
         json!({}),
         json!({ "entity": null }),
@@ -188,39 +188,39 @@ fn an_entity_that_is_missing_or_unknown_is_refused_with_those_there_are() {
         json!({ "entity": ["blocks"] }),
         json!({ "entity": { "blocks": {} } }),
     ] {
-        let (field, detail) = fault(&body.to_string());
+        let (field, detail) = error(&body.to_string());
         assert_eq!(field.as_deref(), Some("entity"), "{body}");
         assert_eq!(detail, "entity must be one of transactions, blocks, tokens, token_transfers, dex_trades", "{body}");
     }
 }
 
 #[test]
-fn an_unknown_field_is_refused_with_those_there_are() {
-    let (field, detail) = fault(r#"{"entity":"blocks","order":"asc"}"#);
+fn an_unknown_field_is_rejected_with_the_known_ones() {
+    let (field, detail) = error(r#"{"entity":"blocks","order":"asc"}"#);
     assert_eq!(field.as_deref(), Some("order"));
     assert_eq!(detail, "order is not known; allowed are entity, filter, orderBy, limit, offset");
     for name in ["Entity", "page", "", "filter.address", "__proto__"] {
-        assert_eq!(field_at_fault(json!({ "entity": "blocks", name: null })), name);
+        assert_eq!(invalid_field(json!({ "entity": "blocks", name: null })), name);
     }
 }
 
 #[test]
-fn an_unknown_filter_is_refused_with_those_there_are() {
-    let (field, detail) = fault(r#"{"entity":"blocks","filter":{"miner":"0x"}}"#);
+fn an_unknown_filter_is_rejected_with_the_known_ones() {
+    let (field, detail) = error(r#"{"entity":"blocks","filter":{"miner":"0x"}}"#);
     assert_eq!(field.as_deref(), Some("filter.miner"));
     assert_eq!(
         detail,
         "filter.miner is not known; allowed are address, from, to, blockNumber, blockFrom, blockTo, tokenAddress, dex"
     );
-    assert_eq!(field_at_fault(json!({ "entity": "blocks", "filter": { "Address": null } })), "filter.Address");
+    assert_eq!(invalid_field(json!({ "entity": "blocks", "filter": { "Address": null } })), "filter.Address");
 }
 
 #[test]
-fn a_filter_that_the_entity_does_not_offer_is_refused_with_those_it_offers() {
-    let (field, detail) = fault(r#"{"entity":"blocks","filter":{"blockNumber":1}}"#);
+fn a_filter_that_the_entity_does_not_offer_is_rejected_with_the_offered_ones() {
+    let (field, detail) = error(r#"{"entity":"blocks","filter":{"blockNumber":1}}"#);
     assert_eq!(field.as_deref(), Some("filter.blockNumber"));
     assert_eq!(detail, "filter.blockNumber is not offered for blocks; offered are blockFrom, blockTo");
-    let (_, detail) = fault(r#"{"entity":"tokens","filter":{"address":null}}"#);
+    let (_, detail) = error(r#"{"entity":"tokens","filter":{"address":null}}"#);
     assert_eq!(detail, "filter.address is not offered for tokens; offered are none");
 
     let all = ["address", "from", "to", "blockNumber", "blockFrom", "blockTo", "tokenAddress", "dex"];
@@ -236,22 +236,22 @@ fn a_filter_that_the_entity_does_not_offer_is_refused_with_those_it_offers() {
             let body = json!({ "entity": entity, "filter": { key: value } });
             match offered.contains(&key) {
                 true => assert!(read(&body.to_string()).is_ok(), "{body}"),
-                false => assert_eq!(field_at_fault(body), format!("filter.{key}")),
+                false => assert_eq!(invalid_field(body), format!("filter.{key}")),
             }
         }
     }
 }
 
 #[test]
-fn a_filter_that_is_no_object_is_refused() {
+fn a_filter_that_is_not_an_object_is_rejected() {
     for filter in [json!([]), json!([{ "blockFrom": 1 }]), json!("{}"), json!(1), json!(true)] {
-        let (field, detail) = fault(&json!({ "entity": "blocks", "filter": filter }).to_string());
+        let (field, detail) = error(&json!({ "entity": "blocks", "filter": filter }).to_string());
         assert_eq!((field.as_deref(), detail.as_str()), (Some("filter"), "filter must be an object"), "{filter}");
     }
 }
 
 #[test]
-fn a_filter_of_a_wrong_kind_is_refused_by_name() {
+fn a_filter_of_the_wrong_type_is_rejected_by_name() {
     for key in ["address", "from", "to", "tokenAddress"] {
         for value in [
             json!(""),
@@ -264,7 +264,7 @@ fn a_filter_of_a_wrong_kind_is_refused_by_name() {
             json!(true),
         ] {
             let body = json!({ "entity": "token_transfers", "filter": { key: value } });
-            let (field, detail) = fault(&body.to_string());
+            let (field, detail) = error(&body.to_string());
             assert_eq!(field, Some(format!("filter.{key}")));
             assert_eq!(detail, format!("filter.{key} must be 0x and 40 hexadecimal digits"), "{value}");
         }
@@ -284,53 +284,53 @@ fn a_filter_of_a_wrong_kind_is_refused_by_name() {
             json!(false),
         ] {
             let body = json!({ "entity": "transactions", "filter": { key: value } });
-            let (field, detail) = fault(&body.to_string());
+            let (field, detail) = error(&body.to_string());
             assert_eq!(field, Some(format!("filter.{key}")));
             assert_eq!(detail, format!("filter.{key} must be a whole number of at least 0"), "{value}");
         }
     }
     for value in [json!(""), json!("  "), json!(2), json!(["Biswap"])] {
         let body = json!({ "entity": "dex_trades", "filter": { "dex": value } });
-        assert_eq!(fault(&body.to_string()).1, "filter.dex must be the name of an exchange", "{value}");
+        assert_eq!(error(&body.to_string()).1, "filter.dex must be the name of an exchange", "{value}");
     }
 }
 
 #[test]
-fn an_order_other_than_asc_or_desc_is_refused() {
+fn an_order_other_than_asc_or_desc_is_rejected() {
     for order in [json!("DESC "), json!("DESC"), json!("Asc"), json!(" asc"), json!(""), json!(1), json!(["asc"])] {
-        let (field, detail) = fault(&json!({ "entity": "blocks", "orderBy": order }).to_string());
+        let (field, detail) = error(&json!({ "entity": "blocks", "orderBy": order }).to_string());
         assert_eq!((field.as_deref(), detail.as_str()), (Some("orderBy"), "orderBy must be asc or desc"), "{order}");
     }
 }
 
 #[test]
-fn a_limit_or_an_offset_that_is_no_such_number_is_refused() {
+fn an_invalid_limit_or_offset_is_rejected() {
     for value in [json!(-1), json!(-1.0), json!(1.5), json!("10"), json!(""), json!([1]), json!({}), json!(true)] {
-        let (field, detail) = fault(&json!({ "entity": "blocks", "limit": value }).to_string());
+        let (field, detail) = error(&json!({ "entity": "blocks", "limit": value }).to_string());
         assert_eq!(field.as_deref(), Some("limit"));
         assert_eq!(detail, "limit must be a whole number of at least 1", "{value}");
-        let (field, detail) = fault(&json!({ "entity": "blocks", "offset": value }).to_string());
+        let (field, detail) = error(&json!({ "entity": "blocks", "offset": value }).to_string());
         assert_eq!(field.as_deref(), Some("offset"));
         assert_eq!(detail, "offset must be a whole number of at least 0", "{value}");
     }
-    assert_eq!(field_at_fault(json!({ "entity": "blocks", "limit": 0 })), "limit");
+    assert_eq!(invalid_field(json!({ "entity": "blocks", "limit": 0 })), "limit");
 }
 
 #[test]
-fn what_is_given_twice_is_refused_by_name() {
+fn a_repeated_field_is_rejected_by_name() {
     for (body, field) in [
         (r#"{"entity":"blocks","entity":"tokens"}"#, "entity"),
         (r#"{"entity":"blocks","limit":1,"limit":1}"#, "limit"),
         (r#"{"entity":"blocks","filter":{"blockTo":1,"blockTo":2}}"#, "filter.blockTo"),
     ] {
-        let (at_fault, detail) = fault(body);
-        assert_eq!(at_fault.as_deref(), Some(field));
+        let (invalid, detail) = error(body);
+        assert_eq!(invalid.as_deref(), Some(field));
         assert_eq!(detail, format!("{field} is given more than once"));
     }
 }
 
 #[test]
-fn deep_nesting_is_refused_where_it_stands() {
+fn deep_nesting_is_rejected_with_its_field() {
     let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
     for (body, field) in [
         (format!("{{\"entity\":{deep}}}"), "entity"),
@@ -338,7 +338,7 @@ fn deep_nesting_is_refused_where_it_stands() {
         (format!("{{\"entity\":\"blocks\",\"filter\":{{\"blockTo\":{deep}}}}}"), "filter.blockTo"),
         (format!("{{\"entity\":\"blocks\",\"more\":{deep}}}"), "more"),
     ] {
-        assert_eq!(fault(&body).0.as_deref(), Some(field));
+        assert_eq!(error(&body).0.as_deref(), Some(field));
     }
-    assert_eq!(fault(&deep), (None, "the body must be a JSON object".to_owned()));
+    assert_eq!(error(&deep), (None, "the body must be a JSON object".to_owned()));
 }

@@ -117,7 +117,7 @@ async fn whoever_opens_pages_without_end_is_asked_to_wait() {
     }
     let refused = refused.expect("40 pages in a row");
     assert_eq!(refused.status, 429, "{}", refused.text);
-    assert!(refused.text.contains("Too many pages"), "{}", refused.text);
+    assert!(refused.text.contains("Too many requests"), "{}", refused.text);
     assert!(refused.header("retry-after").parse::<u64>().unwrap() >= 1);
     // Programs have limits of their own, and style is free.
     assert_eq!(explorer.get("/api/v1/stats").await.status, 200);

@@ -127,7 +127,7 @@ async fn where_the_node_is_away_only_a_plain_signature_can_be_checked() {
     let (signer, other) = (node.chain.accounts()[0].clone(), node.chain.accounts()[1].clone());
     let unknown = KeyRequest { owner: owner_of(&other), ..KeyRequest::by(&signer) };
     let answer = unknown.send(explorer.client()).await;
-    expect_problem(&answer, 503, "node_unavailable", "Ask again shortly");
+    expect_problem(&answer, 503, "node_unavailable", "Try again shortly");
     assert_eq!(answer.header("retry-after"), "5");
     assert_eq!(KeyRequest::by(&signer).send(explorer.client()).await.status, 201);
 }

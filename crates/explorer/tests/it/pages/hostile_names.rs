@@ -80,7 +80,7 @@ async fn no_name_of_a_token_does_harm_on_any_page() {
         assert!(list.contains(shown), "{shown} is missing:\n{list}");
     }
     let nameless = client.get(&format!("/token/{}", tokens[6])).await.text;
-    assert!(nameless.contains("Token without a name"), "{nameless}");
+    assert!(nameless.contains("Unnamed token"), "{nameless}");
     let suggested = client.get("/search/suggest?q=%3Cscript").await;
     assert!(suggested.header("content-type").starts_with("application/json"), "never to be taken for a page");
     assert_eq!(suggested.header("x-content-type-options"), "nosniff");

@@ -9,36 +9,36 @@ use axum::{
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::{error::ApiError, kept_answers::OfTheIndex};
+use crate::{error::ApiError, response_cache::Cacheable};
 
-/// A JSON body, with what a cache may do with it. It is written once: the same bytes are hashed and sent.
+/// A JSON body with its caching headers. It is serialized once: the ETag is a hash of the bytes that are sent.
 #[derive(Debug)]
-pub(crate) struct Answer<T> {
+pub(crate) struct JsonResponse<T> {
     value: T,
     freshness: Freshness,
-    of_the_index: Option<OfTheIndex>,
+    cacheable: Option<Cacheable>,
 }
 
-/// How long an answer stays true.
+/// How long a response stays valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Freshness {
-    /// It may change with the next block: a cache may keep it, but asks each time whether it still holds.
+    /// It may change with the next block: HTTP caches revalidate it on each request.
     UntilNextBlock,
-    /// It lies too deep for a reorganisation. An hour, not for ever: a later version may add fields.
+    /// It is too deep for a reorg. Cached for an hour, not longer: a later version of the API may add fields.
     Settled,
-    /// It speaks of this very moment.
+    /// It is only valid at this moment.
     Momentary,
 }
 
-impl<T: Serialize> Answer<T> {
+impl<T: Serialize> JsonResponse<T> {
     pub(crate) fn new(value: T, freshness: Freshness) -> Self {
-        Self { value, freshness, of_the_index: None }
+        Self { value, freshness, cacheable: None }
     }
 
-    /// Says that it follows from the index and the request alone, so that it may be told again for as long as the index
-    /// stands. Not of what anybody else was asked, nor of what belongs to a caller.
-    pub(crate) fn of_the_index(self) -> Self {
-        Self { of_the_index: Some(OfTheIndex), ..self }
+    /// Allows the response cache to store it. Only for responses that depend on the index and the request alone: not on
+    /// the node, and not on who sends the request.
+    pub(crate) fn cacheable(self) -> Self {
+        Self { cacheable: Some(Cacheable), ..self }
     }
 }
 
@@ -52,12 +52,12 @@ impl Freshness {
     }
 }
 
-impl<T: Serialize> IntoResponse for Answer<T> {
+impl<T: Serialize> IntoResponse for JsonResponse<T> {
     fn into_response(self) -> Response {
         match write(&self.value) {
             Ok(body) => {
                 let mut response = json_response(body.into(), self.freshness);
-                if let Some(mark) = self.of_the_index {
+                if let Some(mark) = self.cacheable {
                     response.extensions_mut().insert(mark);
                 }
                 response
@@ -67,18 +67,18 @@ impl<T: Serialize> IntoResponse for Answer<T> {
     }
 }
 
-/// Room for a page of a list, so that it is written without being moved.
-const ORDINARY_BYTES: usize = 16 * 1024;
+/// Large enough for a page of a list, so that the buffer does not grow while it is written.
+const INITIAL_CAPACITY: usize = 16 * 1024;
 
 fn write(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
-    let mut body = Vec::with_capacity(ORDINARY_BYTES);
+    let mut body = Vec::with_capacity(INITIAL_CAPACITY);
     serde_json::to_writer(&mut body, value)?;
-    // It may be kept for long.
+    // The response cache may hold it for a long time.
     body.shrink_to_fit();
     Ok(body)
 }
 
-/// An answer of JSON that is written already.
+/// A response with a body that is already serialized.
 pub(crate) fn json_response(body: Bytes, freshness: Freshness) -> Response {
     let tag = entity_tag(&body);
     let mut response = body.into_response();
@@ -91,7 +91,7 @@ pub(crate) fn json_response(body: Bytes, freshness: Freshness) -> Response {
     response
 }
 
-/// Weak, since the same body may leave compressed in one of several ways.
+/// Weak, since the same body may be sent with different compressions.
 pub(crate) fn entity_tag(body: &[u8]) -> String {
     format!("W/\"{:032x}\"", xxh3_128(body))
 }
@@ -101,20 +101,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_bodies_have_equal_tags_and_others_do_not() {
+    fn equal_bodies_have_equal_etags_and_different_ones_do_not() {
         assert_eq!(entity_tag(b"[1]"), entity_tag(b"[1]"));
         assert_ne!(entity_tag(b"[1]"), entity_tag(b"[2]"));
         assert_eq!(entity_tag(b"").len(), "W/\"\"".len() + 32);
     }
 
     #[test]
-    fn what_may_change_is_tagged_and_what_is_momentary_is_not_kept() {
-        let list = Answer::new([1], Freshness::UntilNextBlock).into_response();
+    fn momentary_responses_have_no_etag_and_are_not_stored() {
+        let list = JsonResponse::new([1], Freshness::UntilNextBlock).into_response();
         assert_eq!(list.headers()[CACHE_CONTROL], "no-cache");
         assert_eq!(list.headers()[CONTENT_TYPE], "application/json");
         assert!(list.headers().contains_key(ETAG));
 
-        let health = Answer::new([1], Freshness::Momentary).into_response();
+        let health = JsonResponse::new([1], Freshness::Momentary).into_response();
         assert_eq!(health.headers()[CACHE_CONTROL], "no-store");
         assert!(!health.headers().contains_key(ETAG));
     }

@@ -1,11 +1,9 @@
 use std::str::FromStr;
 
-use domain::TokenKind;
-use serde::Deserialize;
+use crate::TokenKind;
 
-/// What the chain's people put before the number of a token standard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
+/// The prefix of token standards on a chain: BEP20 or ERC20.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TokenPrefix {
     #[default]
     Bep,
@@ -17,7 +15,7 @@ pub enum TokenPrefix {
 pub struct UnknownTokenPrefix;
 
 impl TokenPrefix {
-    /// What a standard is called.
+    /// The name of a standard.
     #[must_use]
     pub fn name(self, kind: TokenKind) -> &'static str {
         match (self, kind) {

@@ -12,18 +12,18 @@ fn entry(name: &str, factory: &str) -> DexEntry {
 }
 
 #[test]
-fn a_known_factory_has_a_name_for_its_own_style_alone() {
+fn a_known_factory_has_a_name_only_for_its_own_style() {
     let dexes = Dexes::default();
     assert_eq!(dexes.name(exchange(PoolStyle::V2, PANCAKE)), "PancakeSwap v2");
     assert_eq!(
         dexes.name(exchange(PoolStyle::V3, PANCAKE)),
         "v3-0xca143ce32fe78f1f7019d7d551a6402fc5350c73",
-        "a name tells the style too"
+        "a name implies the style"
     );
 }
 
 #[test]
-fn an_unknown_factory_is_called_by_style_and_address_in_lower_case() {
+fn an_unknown_factory_is_named_by_style_and_address_in_lower_case() {
     let dexes = Dexes::default();
     let name = dexes.name(exchange(PoolStyle::V3, OTHER));
     assert_eq!(name, "v3-0x00000000000000000000000000000000000000ab");
@@ -31,7 +31,7 @@ fn an_unknown_factory_is_called_by_style_and_address_in_lower_case() {
 }
 
 #[test]
-fn either_form_is_understood_in_any_letter_case() {
+fn both_forms_are_found_in_any_letter_case() {
     let dexes = Dexes::default();
     for text in ["Biswap", "biswap", "BISWAP", "V2-0X858E3312ED3A876947EA49D572A7C42DE08AF7EE"] {
         let biswap = exchange(PoolStyle::V2, "0x858E3312ed3A876947EA49d572A7C42DE08af7EE");
@@ -41,7 +41,7 @@ fn either_form_is_understood_in_any_letter_case() {
 }
 
 #[test]
-fn a_name_that_nobody_has_means_no_exchange() {
+fn an_unknown_name_has_no_exchange() {
     let dexes = Dexes::default();
     for text in ["Nowhere", " Biswap", "v2-", "v4-0x858e3312ed3a876947ea49d572a7c42de08af7ee", "v2-0x85", PANCAKE] {
         assert!(dexes.exchanges(text).is_empty(), "{text}");
@@ -49,7 +49,7 @@ fn a_name_that_nobody_has_means_no_exchange() {
 }
 
 #[test]
-fn every_known_name_finds_its_factory_and_back() {
+fn known_names_and_factories_map_to_each_other() {
     let dexes = Dexes::default();
     for (name, exchange) in known::KNOWN {
         assert_eq!(dexes.name(exchange), name);
@@ -58,7 +58,7 @@ fn every_known_name_finds_its_factory_and_back() {
 }
 
 #[test]
-fn the_operators_names_join_the_known_ones() {
+fn the_operators_names_are_added_to_the_known_ones() {
     let dexes = Dexes::with(&[entry("House Swap", OTHER)]).unwrap();
     for style in [PoolStyle::V2, PoolStyle::V3] {
         assert_eq!(dexes.name(exchange(style, OTHER)), "House Swap");
@@ -68,7 +68,7 @@ fn the_operators_names_join_the_known_ones() {
 }
 
 #[test]
-fn the_operators_word_goes_before_the_known_one() {
+fn the_operators_names_take_precedence_over_the_known_ones() {
     let renamed = Dexes::with(&[entry("Pancake", PANCAKE)]).unwrap();
     assert_eq!(renamed.name(exchange(PoolStyle::V2, PANCAKE)), "Pancake");
     assert!(!renamed.exchanges("PancakeSwap v2").contains(&exchange(PoolStyle::V2, PANCAKE)));
@@ -79,7 +79,7 @@ fn the_operators_word_goes_before_the_known_one() {
 }
 
 #[test]
-fn one_name_may_stand_for_several_factories() {
+fn several_factories_may_share_a_name() {
     let dexes = Dexes::with(&[entry("House Swap", OTHER), entry("house swap", PANCAKE)]).unwrap();
     let found = dexes.exchanges("HOUSE SWAP");
     for factory in [OTHER, PANCAKE] {
@@ -89,22 +89,22 @@ fn one_name_may_stand_for_several_factories() {
 }
 
 #[test]
-fn entries_that_would_be_ambiguous_or_ugly_are_refused() {
-    let refused = |entries: &[DexEntry]| Dexes::with(entries).unwrap_err();
+fn invalid_entries_are_rejected() {
+    let error = |entries: &[DexEntry]| Dexes::with(entries).unwrap_err();
     assert_eq!(
-        refused(&[entry("One", OTHER), entry("Two", &OTHER.to_lowercase())]),
+        error(&[entry("One", OTHER), entry("Two", &OTHER.to_lowercase())]),
         DexesError::RepeatedFactory { factory: OTHER.parse().unwrap() }
     );
-    assert_eq!(refused(&[entry("", OTHER)]), DexesError::EmptyName);
+    assert_eq!(error(&[entry("", OTHER)]), DexesError::EmptyName);
     for name in [" One", "One ", "O\u{7}e", "\n"] {
-        assert_eq!(refused(&[entry(name, OTHER)]), DexesError::UntidyName { name: name.to_owned() });
+        assert_eq!(error(&[entry(name, OTHER)]), DexesError::UntidyName { name: name.to_owned() });
     }
     let long = "a".repeat(65);
-    assert_eq!(refused(&[entry(&long, OTHER)]), DexesError::LongName { name: long.clone() });
+    assert_eq!(error(&[entry(&long, OTHER)]), DexesError::LongName { name: long.clone() });
     let reserved = format!("V3-{OTHER}");
-    assert_eq!(refused(&[entry(&reserved, OTHER)]), DexesError::ReservedName { name: reserved.clone() });
+    assert_eq!(error(&[entry(&reserved, OTHER)]), DexesError::ReservedName { name: reserved.clone() });
     for factory in ["", "0x12", &OTHER[2..], "0xzz000000000000000000000000000000000000ab"] {
-        let error = refused(&[entry("One", factory)]);
-        assert_eq!(error, DexesError::BadFactory { name: "One".to_owned(), factory: factory.to_owned() });
+        let found = error(&[entry("One", factory)]);
+        assert_eq!(found, DexesError::BadFactory { name: "One".to_owned(), factory: factory.to_owned() });
     }
 }

@@ -12,25 +12,25 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::timeout;
 
-/// So much of a body that nobody wants is taken in. A client that writes on gets to read the answer all the same;
-/// closed upon, it would find its connection reset, often before it had read a word.
-const MAX_LEFTOVER: usize = 4 * 1024 * 1024;
-const PATIENCE: Duration = Duration::from_secs(10);
+/// At most this much of an unread body is read and discarded. If the connection were closed while the client still writes,
+/// the client would see a reset instead of the response.
+const MAX_DISCARDED: usize = 4 * 1024 * 1024;
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The body of a request. What is left of it when it is dropped is read and thrown away, up to a bound.
-pub(super) struct ReadToTheEnd {
+/// The body of a request. The unread rest is discarded when it is dropped.
+pub(super) struct DrainedBody {
     body: Option<Incoming>,
-    /// The client waits to be told to send its body, which to read it would be: it is not told, and sends none.
-    awaited: bool,
+    /// The client waits for `100 Continue`, which reading the body would send. Without it the client sends no body.
+    expects_continue: bool,
 }
 
-impl ReadToTheEnd {
+impl DrainedBody {
     pub(super) fn new(body: Incoming, headers: &HeaderMap) -> Self {
-        Self { body: Some(body), awaited: headers.contains_key(EXPECT) }
+        Self { body: Some(body), expects_continue: headers.contains_key(EXPECT) }
     }
 }
 
-impl Body for ReadToTheEnd {
+impl Body for DrainedBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -39,7 +39,7 @@ impl Body for ReadToTheEnd {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         let this = self.get_mut();
-        this.awaited = false;
+        this.expects_continue = false;
         match &mut this.body {
             Some(body) => Pin::new(body).poll_frame(context),
             None => Poll::Ready(None),
@@ -55,12 +55,12 @@ impl Body for ReadToTheEnd {
     }
 }
 
-impl Drop for ReadToTheEnd {
+impl Drop for DrainedBody {
     fn drop(&mut self) {
-        let left = self.body.take().filter(|body| !body.is_end_stream() && !self.awaited);
-        // Outside of a runtime there is no connection either.
-        if let (Some(body), Ok(runtime)) = (left, tokio::runtime::Handle::try_current()) {
-            runtime.spawn(timeout(PATIENCE, discard(body)));
+        let unread = self.body.take().filter(|body| !body.is_end_stream() && !self.expects_continue);
+        // Without a runtime there is no connection to drain.
+        if let (Some(body), Ok(runtime)) = (unread, tokio::runtime::Handle::try_current()) {
+            runtime.spawn(timeout(TIMEOUT, discard(body)));
         }
     }
 }
@@ -69,7 +69,7 @@ async fn discard(mut body: Incoming) {
     let mut discarded = 0;
     while let Some(Ok(frame)) = body.frame().await {
         discarded += frame.data_ref().map_or(0, Bytes::len);
-        if discarded > MAX_LEFTOVER {
+        if discarded > MAX_DISCARDED {
             return;
         }
     }

@@ -10,19 +10,19 @@ use std::{
 use domain::{Address, Exchange, PoolStyle};
 use serde::Deserialize;
 
-/// Characters that a name may have at most, so that a slip in the file does not end up in every answer.
+/// Maximum length of a name: a longer one is most likely a mistake in the file.
 const MAX_CHARACTERS: usize = 64;
 
-/// How exchanges are called, and which ones a name stands for.
+/// The names of exchanges, and the exchanges of a name.
 #[derive(Debug, Clone)]
 pub struct Dexes {
     names: HashMap<Exchange, String>,
-    /// By name in lower case. Several where the exchange has several factories, on this chain or on others, or where
-    /// its style is not told.
+    /// By name in lower case. Several if the exchange has several factories, on this or other chains, or if the operator
+    /// named the factory without a style.
     exchanges: HashMap<String, Vec<Exchange>>,
 }
 
-/// A name that the operator gives to the pools of a factory.
+/// The operator's name for the pools of a factory.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DexEntry {
@@ -30,7 +30,7 @@ pub struct DexEntry {
     pub factory: String,
 }
 
-/// Why the operator's names cannot be used.
+/// An error in the operator's names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DexesError {
     #[error("a dex has an empty name")]
@@ -39,38 +39,37 @@ pub enum DexesError {
     LongName { name: String },
     #[error("the dex name `{name}` begins or ends with a space, or has a control character")]
     UntidyName { name: String },
-    #[error("the dex name `{name}` has the form that stands for factories without a name")]
+    #[error("the dex name `{name}` has the form reserved for factories without a name")]
     ReservedName { name: String },
     #[error("the factory `{factory}` of the dex `{name}` must be 0x and 40 hexadecimal digits")]
     BadFactory { name: String, factory: String },
-    #[error("the factory {factory} is named twice")]
+    #[error("the factory {factory} has two names")]
     RepeatedFactory { factory: Address },
 }
 
 impl Dexes {
-    /// The known exchanges and the operator's. The operator's word goes first: a name or a factory that stands in both
-    /// is the operator's.
+    /// The built-in exchanges and the operator's, which take precedence by name and by factory.
     pub fn with(entries: &[DexEntry]) -> Result<Self, DexesError> {
-        let mut given = Vec::new();
+        let mut configured = Vec::new();
         let (mut names, mut factories) = (HashSet::new(), HashSet::new());
         for entry in entries {
             let factory = check(entry)?;
-            // An exchange with several factories has one name for all of them.
+            // Several factories may have the same name.
             names.insert(entry.name.to_lowercase());
             if !factories.insert(factory) {
                 return Err(DexesError::RepeatedFactory { factory });
             }
-            // A factory makes pools of one style; which one shows in its trades.
-            given
+            // The style of a factory is known only from its trades, so both are named.
+            configured
                 .extend([PoolStyle::V2, PoolStyle::V3].map(|style| (entry.name.as_str(), Exchange { style, factory })));
         }
         let known = known::KNOWN
             .into_iter()
             .filter(|(name, exchange)| !names.contains(&name.to_lowercase()) && !factories.contains(&exchange.factory));
-        Ok(given.into_iter().chain(known).collect())
+        Ok(configured.into_iter().chain(known).collect())
     }
 
-    /// What an exchange is called.
+    /// The name of an exchange, or its style and factory.
     #[must_use]
     pub fn name(&self, exchange: Exchange) -> Cow<'_, str> {
         match self.names.get(&exchange) {
@@ -79,13 +78,13 @@ impl Dexes {
         }
     }
 
-    /// Which exchanges a text in any letter case may mean, each once.
+    /// The exchanges with a name, in any letter case.
     #[must_use]
-    pub fn exchanges(&self, text: &str) -> Vec<Exchange> {
-        let text = text.to_lowercase();
-        match parse_nameless(&text) {
+    pub fn exchanges(&self, name: &str) -> Vec<Exchange> {
+        let name = name.to_lowercase();
+        match parse_unnamed(&name) {
             Some(exchange) => vec![exchange],
-            None => self.exchanges.get(&text).cloned().unwrap_or_default(),
+            None => self.exchanges.get(&name).cloned().unwrap_or_default(),
         }
     }
 }
@@ -118,7 +117,7 @@ fn check(entry: &DexEntry) -> Result<Address, DexesError> {
     if name.trim() != name || name.chars().any(char::is_control) {
         return Err(DexesError::UntidyName { name });
     }
-    if parse_nameless(&name.to_lowercase()).is_some() {
+    if parse_unnamed(&name.to_lowercase()).is_some() {
         return Err(DexesError::ReservedName { name });
     }
     parse_address(&entry.factory).ok_or_else(|| DexesError::BadFactory { name, factory: entry.factory.clone() })
@@ -131,8 +130,8 @@ fn prefix(style: PoolStyle) -> &'static str {
     }
 }
 
-/// Reads, in lower case, what a factory without a name is called.
-fn parse_nameless(text: &str) -> Option<Exchange> {
+/// Parses the name of an exchange that has none, such as `v2-0x…`, in lower case.
+fn parse_unnamed(text: &str) -> Option<Exchange> {
     [PoolStyle::V2, PoolStyle::V3].into_iter().find_map(|style| {
         let factory = parse_address(text.strip_prefix(prefix(style))?)?;
         Some(Exchange { style, factory })

@@ -1,4 +1,4 @@
-//! Answers that are told again are what a read would say at that very moment.
+//! Cached responses are the same as freshly rendered ones.
 
 use std::{
     sync::{
@@ -22,26 +22,26 @@ use crate::{
     },
 };
 
-/// A name that no route knows is ignored, but nobody has asked with it before: so the answer is read anew.
-fn anew(path: &str) -> String {
-    static ASKED: AtomicU64 = AtomicU64::new(0);
+/// Adds a unique query parameter, which the routes ignore: the response is not in the cache.
+fn bypassing_the_cache(path: &str) -> String {
+    static REQUESTS: AtomicU64 = AtomicU64::new(0);
     let separator = if path.contains('?') { '&' } else { '?' };
-    format!("{path}{separator}anew={}", ASKED.fetch_add(1, Ordering::Relaxed))
+    format!("{path}{separator}unique={}", REQUESTS.fetch_add(1, Ordering::Relaxed))
 }
 
-/// All but what is of one request alone.
-fn told(answer: Answer) -> (u16, String, String) {
+/// The response without the headers that differ for each request.
+fn comparable(answer: Answer) -> (u16, String, String) {
     (answer.status, answer.header("etag").to_owned(), answer.text)
 }
 
-/// Asks for what is kept, reads anew, and asks again. Where the first and the last are the same, so is what lay between:
-/// what was visible once does not go back behind an older answer.
-async fn is_as_if_read_anew(client: &Client, path: &str) {
-    let before = told(client.get(path).await);
-    let read = told(client.get(&anew(path)).await);
-    let after = told(client.get(path).await);
+/// Compares a cached response with a freshly rendered one. If the cached response is the same before and after, so must be
+/// the one in between: the state of the index never goes back.
+async fn assert_not_stale(client: &Client, path: &str) {
+    let before = comparable(client.get(path).await);
+    let fresh = comparable(client.get(&bypassing_the_cache(path)).await);
+    let after = comparable(client.get(path).await);
     if before == after {
-        assert_eq!(before, read, "{path}");
+        assert_eq!(before, fresh, "{path}");
     }
 }
 
@@ -50,13 +50,13 @@ async fn query(client: &Client, body: &Value) -> Value {
     client.send(request.body(body.to_string())).await.ok()
 }
 
-/// The same for a query: a space makes it another one.
-async fn query_is_as_if_read_anew(client: &Client, body: &Value, spaces: usize) {
+/// The same for a query: trailing spaces bypass the cache.
+async fn assert_query_is_not_stale(client: &Client, body: &Value, spaces: usize) {
     let before = query(client, body).await;
     let request = client.request("POST", "/api/v1/query").header("content-type", "application/json");
-    let read = client.send(request.body(format!("{body}{}", " ".repeat(spaces)))).await.ok();
+    let fresh = client.send(request.body(format!("{body}{}", " ".repeat(spaces)))).await.ok();
     if query(client, body).await == before {
-        assert_eq!(before, read, "{body}");
+        assert_eq!(before, fresh, "{body}");
     }
 }
 
@@ -78,7 +78,7 @@ fn paths(node: &DevNode, tokens: &Value) -> Vec<String> {
         format!("/api/v1/addresses/{busy}/tokens"),
         "/api/v1/contracts".to_owned(),
     ];
-    // What was newest may be gone after a reorganisation.
+    // The newest block may be orphaned by a reorg.
     let head = node.chain.head();
     paths.extend([format!("/api/v1/blocks/{}", head.number), format!("/api/v1/blocks/{}", head.hash)]);
     paths
@@ -95,7 +95,7 @@ fn queries(node: &DevNode, token: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn blocks_and_reorganisations_leave_no_stale_answer() {
+async fn blocks_and_reorgs_leave_no_stale_response() {
     let (node, mut traffic) = DevNode::with_traffic(150).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -113,10 +113,10 @@ async fn blocks_and_reorganisations_leave_no_stale_answer() {
         node.chain.reorg(depth, new_blocks, transactions).unwrap();
         node.wait_for(&explorer).await;
         for path in &paths {
-            is_as_if_read_anew(&client, path).await;
+            assert_not_stale(&client, path).await;
         }
         for (spaces, body) in (1..).zip(&queries) {
-            query_is_as_if_read_anew(&client, body, spaces).await;
+            assert_query_is_not_stale(&client, body, spaces).await;
         }
         let head = node.chain.head();
         assert_eq!(client.json("/api/v1/blocks").await["blocks"][0]["hash"], head.hash.to_string());
@@ -127,13 +127,13 @@ async fn blocks_and_reorganisations_leave_no_stale_answer() {
         node.wait_for(&explorer).await;
         assert_eq!(client.json("/api/v1/stats").await["latestBlock"], node.chain.head().number);
         for path in &paths {
-            is_as_if_read_anew(&client, path).await;
+            assert_not_stale(&client, path).await;
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_answer_goes_back_behind_one_that_was_read_while_blocks_come_and_go() {
+async fn no_response_is_stale_while_blocks_are_added_and_reverted() {
     let (node, mut traffic) = DevNode::with_traffic(60).await;
     let explorer = TestExplorer::start(&node.ws_url()).await;
     node.wait_for(&explorer).await;
@@ -155,7 +155,7 @@ async fn no_answer_goes_back_behind_one_that_was_read_while_blocks_come_and_go()
     let mut rounds = 0;
     while mining.load(Ordering::Relaxed) {
         for path in ["/api/v1/stats", "/api/v1/blocks", &format!("/api/v1/transactions?address={busy}")] {
-            is_as_if_read_anew(&client, path).await;
+            assert_not_stale(&client, path).await;
         }
         rounds += 1;
     }
@@ -166,7 +166,7 @@ async fn no_answer_goes_back_behind_one_that_was_read_while_blocks_come_and_go()
 }
 
 #[tokio::test]
-async fn a_balance_of_before_the_node_went_away_is_not_told_any_longer_than_it_is_away() {
+async fn a_stored_balance_is_not_served_once_the_node_is_back() {
     let (mut node, mut traffic) = DevNode::with_traffic(40).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -178,7 +178,7 @@ async fn a_balance_of_before_the_node_went_away_is_not_told_any_longer_than_it_i
     node.wait_for(&explorer).await;
     node.go_down().await;
     for _ in 0..2 {
-        assert_eq!(client.json(&path).await["balanceBlock"], before, "the last one that the node told");
+        assert_eq!(client.json(&path).await["balanceBlock"], before, "the last balance from the node");
     }
     node.come_back().await;
     let head = node.chain.head().number;
@@ -186,11 +186,11 @@ async fn a_balance_of_before_the_node_went_away_is_not_told_any_longer_than_it_i
         (client.json(&path).await["balanceBlock"] == head).then_some(())
     })
     .await;
-    is_as_if_read_anew(client, &path).await;
+    assert_not_stale(client, &path).await;
 }
 
 #[tokio::test]
-async fn a_contract_is_shown_as_verified_at_once() {
+async fn a_verification_is_visible_at_once() {
     const VERSION: &str = "v0.8.20+commit.a1b79de6";
     let yard = Yard::start().await;
     let case = Case {
@@ -214,7 +214,7 @@ async fn a_contract_is_shown_as_verified_at_once() {
 }
 
 #[tokio::test]
-async fn what_belongs_to_a_caller_is_read_each_time() {
+async fn responses_that_depend_on_the_caller_are_not_cached() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let signer = &node.chain.accounts()[0];
@@ -228,5 +228,5 @@ async fn what_belongs_to_a_caller_is_read_each_time() {
     KeyRequest::by(signer).key(explorer.client()).await;
     assert_eq!(keys().await, 2);
     let without = explorer.get(&format!("/api/v1/keys?owner={}", owner_of(signer))).await;
-    assert_eq!(without.status, 401, "nobody is told what another was told");
+    assert_eq!(without.status, 401, "a response for one caller is not served to another");
 }

@@ -4,8 +4,8 @@ use domain::{
     PoolStyle::{self, V2, V3},
 };
 
-/// Exchanges of the BSC and Ethereum main nets. A name that stands twice is one exchange on two chains; an address is
-/// keyed with its style, since some stand for another style on another chain.
+/// Exchanges of BSC and Ethereum mainnet. A name that appears twice is one exchange on two chains. The key includes the
+/// style, since some factory addresses have another style on another chain.
 pub(super) const KNOWN: [(&str, Exchange); 19] = [
     // BSC
     ("PancakeSwap v1", exchange(V2, address!("0xBCfCcbde45cE874adCB698cC183deBcF17952812"))),

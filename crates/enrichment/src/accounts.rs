@@ -1,0 +1,136 @@
+use std::{sync::Arc, time::Duration};
+
+use domain::{Account, Address, B256, BlockRef};
+use node::{NodeClient, NodeError};
+use quick_cache::sync::Cache;
+use store::{KeptAccounts, StoreError};
+use tokio::time::timeout;
+
+/// A few megabytes. Accounts of older tips are evicted over time.
+const CACHED_ACCOUNTS: usize = 10_000;
+/// Short, since a user waits for the response and a stored account can be shown instead.
+const NODE_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// A node that has not responded for this long is not called: the follower detects when it is back.
+const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(5);
+
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    #[error("the node did not return the account, and no earlier response is stored")]
+    Unavailable(#[source] AccountUnavailable),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why there is no account from the node.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountUnavailable {
+    #[error("the node failed")]
+    Node(#[from] NodeError),
+    #[error("the node took too long")]
+    Timeout,
+    #[error("the node was not called: the budget of node calls is spent")]
+    BudgetSpent,
+    #[error("the node was not called: it does not respond")]
+    Unresponsive,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct SourcedAccount {
+    pub account: Account,
+    pub source: AccountSource,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccountSource {
+    /// From the node, at the requested tip.
+    Node,
+    /// From the store, at an earlier block, since the node is unavailable.
+    Store,
+}
+
+/// Balances, nonces and code of accounts. Fetched from the node, cached until the tip changes, and stored for times when the
+/// node is unavailable.
+pub struct Accounts {
+    node: NodeClient,
+    store: Arc<dyn KeptAccounts>,
+    /// The key includes the tip, so that no entry has to be invalidated.
+    cache: Cache<(Address, B256), Account>,
+}
+
+impl std::fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Accounts").finish_non_exhaustive()
+    }
+}
+
+impl Accounts {
+    #[must_use]
+    pub fn new(node: NodeClient, store: Arc<dyn KeptAccounts>) -> Self {
+        Self { node, store, cache: Cache::new(CACHED_ACCOUNTS) }
+    }
+
+    /// The account at the tip or, if the node is unavailable, the stored one.
+    pub async fn get(&self, tip: BlockRef, address: Address) -> Result<Account, AccountError> {
+        Ok(self.get_with_source(tip, address).await?.account)
+    }
+
+    /// Like `get`, but uses the stored account if `may_call_node` is false and the account is not cached.
+    pub async fn get_within_budget(
+        &self,
+        tip: BlockRef,
+        address: Address,
+        may_call_node: impl FnOnce() -> bool,
+    ) -> Result<Account, AccountError> {
+        if self.cache.get(&(address, tip.hash)).is_some() || may_call_node() {
+            return self.get(tip, address).await;
+        }
+        self.store.find_account(address).await?.ok_or(AccountError::Unavailable(AccountUnavailable::BudgetSpent))
+    }
+
+    pub async fn get_with_source(&self, tip: BlockRef, address: Address) -> Result<SourcedAccount, AccountError> {
+        match self.get_or_fetch(tip, address).await {
+            Ok(account) => Ok(SourcedAccount { account, source: AccountSource::Node }),
+            Err(cause) => match self.store.find_account(address).await? {
+                Some(account) => {
+                    let error: &dyn std::error::Error = &cause;
+                    tracing::debug!(error, %address, block = account.block, "using the stored account");
+                    Ok(SourcedAccount { account, source: AccountSource::Store })
+                }
+                None => Err(AccountError::Unavailable(cause)),
+            },
+        }
+    }
+
+    /// Concurrent requests for the same account share one call to the node.
+    async fn get_or_fetch(&self, tip: BlockRef, address: Address) -> Result<Account, AccountUnavailable> {
+        let key = (address, tip.hash);
+        if let Some(account) = self.cache.get(&key) {
+            return Ok(account);
+        }
+        if self.node.unanswered_for().is_some_and(|waited| waited >= UNRESPONSIVE_AFTER) {
+            return Err(AccountUnavailable::Unresponsive);
+        }
+        let account = self.cache.get_or_insert_async(&key, self.fetch(tip, address));
+        timeout(NODE_TIMEOUT, account).await.unwrap_or(Err(AccountUnavailable::Timeout))
+    }
+
+    async fn fetch(&self, tip: BlockRef, address: Address) -> Result<Account, AccountUnavailable> {
+        let account = self.node.account(address, tip).await?;
+        self.persist(address, account).await;
+        Ok(account)
+    }
+
+    /// A failure is only logged: the fetched account is still returned.
+    async fn persist(&self, address: Address, account: Account) {
+        let stored = match self.store.find_account(address).await {
+            // A lagging node returns the account of an older block.
+            Ok(Some(before)) if before == account || before.block > account.block => return,
+            Ok(_) => self.store.keep_account(address, account).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = stored {
+            let error: &dyn std::error::Error = &error;
+            tracing::warn!(error, %address, "cannot store the account");
+        }
+    }
+}

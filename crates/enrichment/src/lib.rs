@@ -1,0 +1,10 @@
+//! Data that the API and the pages show together with indexed data: accounts from the node, the operator's labels of addresses,
+//! and the names of exchanges. Both use the same instances, so that they never show different values.
+
+mod accounts;
+mod dexes;
+mod labels;
+
+pub use accounts::{AccountError, AccountSource, AccountUnavailable, Accounts, SourcedAccount};
+pub use dexes::{DexEntry, Dexes, DexesError};
+pub use labels::{LabelError, Labels, LabelsError};
