@@ -72,13 +72,13 @@ problem_answers! {
         ApiError::RepeatedField { field: "license".to_owned() },
     ];
     NoCode: "There is no contract at the address", [ApiError::Verify(VerifyError::NoCode)];
-    UnderWay: "The contract is being verified already", [ApiError::Verify(VerifyError::UnderWay)];
+    UnderWay: "The contract is being verified already", [ApiError::Verify(VerifyError::AlreadyRunning)];
     TooManyVerifications: "The limit is reached, or the client has as many verifications running and waiting as one may have", [
         ApiError::RateLimited { retry_after: 42, advice: ", or send an API key in X-API-Key: more may be asked with one" },
-        ApiError::Verify(VerifyError::TooManyOfOneClient),
+        ApiError::Verify(VerifyError::ClientLimitReached),
     ];
     NoList: "The list of compilers cannot be had now", [
-        ApiError::Verify(VerifyError::Compilers(CompilersError::Unfetched(String::new()))),
+        ApiError::Verify(VerifyError::Compilers(CompilersError::FetchFailed(String::new()))),
         ApiError::DeadlineExceeded,
     ];
     CompilersUnavailable: "The compiler, the node or the index cannot be used now", [
@@ -97,7 +97,7 @@ problem_answers! {
         ApiError::BlockNotFound,
     ];
     BadCall: "The function or an argument is not what the contract has; `field` names which", [
-        ApiError::Call(CallError::Argument { place: "args[0]".to_owned(), rule: "must be an address, 0x and 40 hexadecimal digits".to_owned() }),
+        ApiError::Call(CallError::Argument { path: "args[0]".to_owned(), rule: "must be an address, 0x and 40 hexadecimal digits".to_owned() }),
         ApiError::MissingField { field: "functionName" },
         ApiError::UnknownField { field: "function".to_owned(), known: vec!["functionName", "args", "blockNumber"] },
         ApiError::MalformedBody { what: "the body must be a JSON object: EOF while parsing a value at line 1 column 0".to_owned() },
