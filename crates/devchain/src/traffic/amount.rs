@@ -6,6 +6,9 @@ use rand::{Rng, rngs::StdRng};
 /// One native coin, or one token of 18 decimals.
 pub(super) const COIN: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
+/// Coins that an actor never spends, so that it can pay for the gas of many blocks.
+pub(super) const GAS_RESERVE: U256 = U256::from_limbs([5_000_000_000_000_000_000, 0, 0, 0]);
+
 /// `count` of a token with these decimals.
 pub(super) fn units(count: u64, decimals: u8) -> U256 {
     U256::from(count) * U256::from(10).pow(U256::from(decimals))

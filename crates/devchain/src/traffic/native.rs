@@ -5,14 +5,11 @@ use rand::Rng;
 
 use super::{
     TrafficError,
-    amount::{COIN, spread},
+    amount::{COIN, GAS_RESERVE, spread},
     intent::{Actor, Intent},
     interfaces::{Counter, Vault},
     turn::Turn,
 };
-
-/// What an actor keeps back for gas.
-pub(super) const RESERVE: U256 = U256::from_limbs([5_000_000_000_000_000_000, 0, 0, 0]);
 
 /// Payments to those who never pay back stay small, so that coins do not drain from the actors.
 const MOST_TO_STRANGERS: u64 = 100_000_000_000_000_000;
@@ -84,7 +81,7 @@ pub(super) fn top_up(turn: &mut Turn<'_>, poor: Actor) -> Result<Vec<Intent>, Tr
         .filter(|actor| *actor != poor)
         .max_by_key(coins)
         .unwrap_or(Actor::TREASURY);
-    let value = coins(&richest).saturating_sub(RESERVE) / U256::from(2);
+    let value = coins(&richest).saturating_sub(GAS_RESERVE) / U256::from(2);
     if !turn.take_coins(richest, value) {
         return Ok(vec![]);
     }

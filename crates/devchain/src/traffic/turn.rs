@@ -8,9 +8,9 @@ use rand::rngs::StdRng;
 
 use super::{
     TrafficError,
+    amount::GAS_RESERVE,
     intent::{Actor, Intent},
     interfaces::{Bep20, GameItems, Vault},
-    native::RESERVE,
     people::People,
     reader::Reader,
     stage::Stage,
@@ -62,7 +62,7 @@ impl<'a> Turn<'a> {
     pub(super) fn take_coins(&mut self, actor: Actor, amount: U256) -> bool {
         let held = self.reader.coins(self.people.address(actor));
         // What stays behind pays for gas of many blocks.
-        self.take(Promise::Coins(actor), held.saturating_sub(RESERVE), amount)
+        self.take(Promise::Coins(actor), held.saturating_sub(GAS_RESERVE), amount)
     }
 
     pub(super) fn take_tokens(&mut self, token: Address, actor: Actor, amount: U256) -> Result<bool, TrafficError> {

@@ -61,7 +61,7 @@ fn accounts_never_run_dry() {
         }
     }
     for signer in chain.accounts() {
-        assert!(chain.balance(signer.address()) > native::RESERVE / U256::from(2));
+        assert!(chain.balance(signer.address()) > amount::GAS_RESERVE / U256::from(2));
     }
 }
 
