@@ -71,7 +71,7 @@ pub(super) fn make(plan: ChainPlan) -> anyhow::Result<Made> {
         let number = chain.mine(None).number;
         record.block(number)?;
         if left % ROUND == 0 {
-            chain.forget_transactions_below(number);
+            chain.prune_transactions_below(number);
             let (done, seconds) = (record.tally.transactions(), begun.elapsed().as_secs());
             tell(format!("making the chain: {done} of {} transactions in {seconds} s", plan.transactions));
         }

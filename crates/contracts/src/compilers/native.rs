@@ -64,13 +64,13 @@ pub(super) async fn compile(
         if capped.limit() == 0 {
             return Err(CompileError::Crashed("its output is too long".to_owned()));
         }
-        let status = process.ended().await?;
+        let status = process.wait().await?;
         match String::from_utf8(output) {
             Ok(output) if status.success() && !output.is_empty() => Ok(output),
             _ => Err(CompileError::Crashed(describe_exit(status))),
         }
     };
     let outcome = run_within_limits(id, config.limits(), budget, run).await;
-    process.end().await;
+    process.kill().await;
     outcome
 }
