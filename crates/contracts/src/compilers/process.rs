@@ -199,10 +199,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_trusted_program_is_killed_when_its_future_is_dropped() {
-        let output =
+        let printed =
             output(Path::new("/bin/sh"), &["-c", "echo out; echo err >&2; exit 4"], Path::new("/")).await.unwrap();
-        assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
-        assert_eq!(output.status.code(), Some(4));
+        assert_eq!((printed.stdout.as_slice(), printed.stderr.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
+        assert_eq!(printed.status.code(), Some(4));
         assert!(is_missing(output(Path::new("/nowhere/program"), &[], Path::new("/")).await.unwrap().status));
 
         let folder = tempfile::tempdir().unwrap();
