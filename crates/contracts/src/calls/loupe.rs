@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use alloy_dyn_abi::DynSolValue;
-use alloy_primitives::{Address, B256, Bytes, hex};
+use alloy_primitives::{Address, Bytes};
+use alloy_sol_types::{SolCall, sol};
 use node::{CallBlock, CallRequest, ContractAnswer, ContractCall, NodeClient, NodeError, ViewOutcome};
 
 use crate::abi::decode_all;
@@ -16,14 +17,14 @@ pub(super) type Selector = [u8; 4];
 /// A facet and its selectors, as listed by a loupe.
 type Listed = (Address, Vec<Selector>);
 
-/// `facets()`.
-const FACETS: Selector = hex!("7a0ed627");
-/// `facetAddresses()`.
-const FACET_ADDRESSES: Selector = hex!("52ef6b2c");
-/// `facetFunctionSelectors(address)`.
-const FACET_FUNCTION_SELECTORS: Selector = hex!("adfca15e");
-/// `facetAddress(bytes4)`.
-const FACET_ADDRESS: Selector = hex!("cdffacc6");
+sol! {
+    interface DiamondLoupe {
+        function facets() external view;
+        function facetAddresses() external view;
+        function facetFunctionSelectors(address facet) external view;
+        function facetAddress(bytes4 selector) external view;
+    }
+}
 
 /// Loupes read storage for each selector, some of them more than once.
 const GAS: u64 = 30_000_000;
@@ -51,7 +52,7 @@ pub(super) struct Routes {
 
 /// Reads the loupe of a contract; None if it has none, or one that lists nothing usable.
 pub(super) async fn read(node: &NodeClient, diamond: Address, at: CallBlock) -> Result<Option<Routes>, NodeError> {
-    let output = call(node, diamond, FACETS, at).await?;
+    let output = call(node, diamond, &DiamondLoupe::facetsCall {}, at).await?;
     if let Some(listed) = output.as_ref().and_then(|output| decode_facets(output)) {
         return Ok(Routes::of(&listed));
     }
@@ -65,7 +66,7 @@ async fn list_one_by_one(
     diamond: Address,
     at: CallBlock,
 ) -> Result<(Vec<Listed>, usize), NodeError> {
-    let output = call(node, diamond, FACET_ADDRESSES, at).await?;
+    let output = call(node, diamond, &DiamondLoupe::facetAddressesCall {}, at).await?;
     let Some(mut facets) = output.as_ref().and_then(|output| decode_addresses(output)) else {
         return Ok((Vec::new(), 0));
     };
@@ -75,7 +76,7 @@ async fn list_one_by_one(
     facets.truncate(MAX_FACETS);
     let request = |facet: &Address| ContractCall {
         to: diamond,
-        data: [&FACET_FUNCTION_SELECTORS[..], facet.into_word().as_slice()].concat().into(),
+        data: DiamondLoupe::facetFunctionSelectorsCall { facet: *facet }.abi_encode().into(),
     };
     let answers = node.calls(facets.iter().map(request).collect(), at).await?.answers;
     let read = |(facet, answer): (Address, ContractAnswer)| match answer {
@@ -97,7 +98,7 @@ pub(super) async fn confirm(
     }
     let request = |(selector, _): &(Selector, Address)| ContractCall {
         to: diamond,
-        data: [&FACET_ADDRESS[..], B256::right_padding_from(selector).as_slice()].concat().into(),
+        data: DiamondLoupe::facetAddressCall { selector: (*selector).into() }.abi_encode().into(),
     };
     let answers = node.calls(claims.iter().map(request).collect(), at).await?.answers;
     let agrees = |((selector, facet), answer): (&(Selector, Address), ContractAnswer)| match answer {
@@ -150,10 +151,10 @@ impl Routes {
 async fn call(
     node: &NodeClient,
     contract: Address,
-    selector: Selector,
+    function: &impl SolCall,
     at: CallBlock,
 ) -> Result<Option<Bytes>, NodeError> {
-    let data = Bytes::copy_from_slice(&selector);
+    let data = function.abi_encode().into();
     let request = CallRequest { from: None, to: Some(contract), data, gas: GAS, patience: TIMEOUT };
     Ok(match node.view(&request, at).await? {
         ViewOutcome::Returned(output) => Some(output).filter(|output| output.len() <= MAX_OUTPUT),
@@ -191,7 +192,7 @@ fn as_selectors(values: &[DynSolValue]) -> Option<Vec<Selector>> {
 
 #[cfg(test)]
 mod tests {
-    use alloy_primitives::keccak256;
+    use alloy_primitives::B256;
     use proptest::prelude::*;
 
     use super::*;
@@ -210,18 +211,6 @@ mod tests {
             DynSolValue::Tuple(vec![DynSolValue::Address(*facet), DynSolValue::Array(selectors)])
         };
         DynSolValue::Tuple(vec![DynSolValue::Array(listed.iter().map(facet).collect())]).abi_encode_params()
-    }
-
-    #[test]
-    fn selectors_are_those_of_the_standard() {
-        for (signature, selector) in [
-            ("facets()", FACETS),
-            ("facetAddresses()", FACET_ADDRESSES),
-            ("facetFunctionSelectors(address)", FACET_FUNCTION_SELECTORS),
-            ("facetAddress(bytes4)", FACET_ADDRESS),
-        ] {
-            assert_eq!(keccak256(signature)[..4], selector, "{signature}");
-        }
     }
 
     #[test]

@@ -2,17 +2,21 @@
 
 use std::time::Duration;
 
-use alloy_primitives::{Address, B256, Bytes, b256, hex};
+use alloy_primitives::{Address, B256, b256};
+use alloy_sol_types::{SolCall, sol};
 use node::{CallBlock, CallRequest, NodeClient, NodeError, ViewOutcome};
 
 use crate::code::minimal_proxy_target;
 
 const GAS: u64 = 500_000;
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// `masterCopy()`, which Safe proxies implement themselves.
-const MASTER_COPY: [u8; 4] = hex!("a619486e");
-/// `implementation()`.
-const IMPLEMENTATION: [u8; 4] = hex!("5c60da1b");
+
+sol! {
+    /// A Safe proxy implements this itself.
+    function masterCopy() external view;
+    /// A function of EIP-1967 beacons.
+    function implementation() external view;
+}
 
 /// How a proxy stores the address of its implementation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,12 +85,12 @@ pub(super) async fn find(
         let Some(target) = as_address(word) else { continue };
         match kind {
             ProxyKind::Safe => {
-                if call_for_address(node, address, MASTER_COPY, at).await? == Some(target) {
+                if call_for_address(node, address, &masterCopyCall {}, at).await? == Some(target) {
                     return Ok(Some(Proxy { kind, implementation: target }));
                 }
             }
             ProxyKind::Beacon => {
-                if let Some(implementation) = call_for_address(node, target, IMPLEMENTATION, at).await? {
+                if let Some(implementation) = call_for_address(node, target, &implementationCall {}, at).await? {
                     return Ok(Some(Proxy { kind, implementation }));
                 }
             }
@@ -127,10 +131,10 @@ fn as_address(word: B256) -> Option<Address> {
 async fn call_for_address(
     node: &NodeClient,
     contract: Address,
-    selector: [u8; 4],
+    function: &impl SolCall,
     at: CallBlock,
 ) -> Result<Option<Address>, NodeError> {
-    let data = Bytes::copy_from_slice(&selector);
+    let data = function.abi_encode().into();
     let request = CallRequest { from: None, to: Some(contract), data, gas: GAS, patience: TIMEOUT };
     Ok(match node.view(&request, at).await? {
         ViewOutcome::Returned(output) => B256::try_from(output.as_ref()).ok().and_then(as_address),
@@ -140,20 +144,18 @@ async fn call_for_address(
 
 #[cfg(test)]
 mod tests {
-    use alloy_primitives::{U256, keccak256};
+    use alloy_primitives::{U256, hex, keccak256};
 
     use super::*;
 
     #[test]
-    fn slots_and_selectors_match_their_standards() {
+    fn slots_match_their_standards() {
         let minus_one = |name: &str| B256::from(U256::from_be_bytes(keccak256(name).0) - U256::from(1));
         let slot = |kind: ProxyKind| SLOTS.iter().find(|(other, _)| *other == kind).unwrap().1;
         assert_eq!(slot(ProxyKind::Slot), minus_one("eip1967.proxy.implementation"));
         assert_eq!(slot(ProxyKind::Beacon), minus_one("eip1967.proxy.beacon"));
         assert_eq!(slot(ProxyKind::Proxiable), keccak256("PROXIABLE"));
         assert_eq!(slot(ProxyKind::Zeppelin), keccak256("org.zeppelinos.proxy.implementation"));
-        assert_eq!(keccak256("masterCopy()")[..4], MASTER_COPY);
-        assert_eq!(keccak256("implementation()")[..4], IMPLEMENTATION);
     }
 
     #[test]

@@ -2,22 +2,21 @@
 
 use alloy_dyn_abi::DynSolType;
 use alloy_primitives::{U256, hex};
+use alloy_sol_types::{Panic, Revert, SolError};
 
 use crate::{
     Interface,
     abi::{AbiJson, decode_all},
 };
 
-const ERROR: [u8; 4] = hex!("08c379a0");
-const PANIC: [u8; 4] = hex!("4e487b71");
 /// Characters of a reason that are kept.
 const MAX_CHARACTERS: usize = 500;
 
 /// The reason given by the contract, else the node's error message.
 pub(super) fn reason(data: Option<&[u8]>, message: &str, interfaces: &[Interface]) -> String {
     let decoded = match data.and_then(<[u8]>::split_first_chunk::<4>) {
-        Some((&ERROR, rest)) => text(rest),
-        Some((&PANIC, rest)) => panic(rest),
+        Some((&Revert::SELECTOR, rest)) => text(rest),
+        Some((&Panic::SELECTOR, rest)) => panic(rest),
         Some((selector, rest)) => custom(*selector, rest, interfaces),
         None => None,
     };
@@ -103,8 +102,8 @@ mod tests {
         fn arbitrary_revert_data_is_shown_and_never_panics(data: Vec<u8>) {
             let shown = reason(Some(&data), "", &[]);
             proptest::prop_assert!(shown.chars().count() <= MAX_CHARACTERS);
-            let _ = reason(Some(&[&ERROR[..], &data].concat()), "", &[]);
-            let _ = reason(Some(&[&PANIC[..], &data].concat()), "", &[]);
+            let _ = reason(Some(&[&Revert::SELECTOR[..], &data].concat()), "", &[]);
+            let _ = reason(Some(&[&Panic::SELECTOR[..], &data].concat()), "", &[]);
         }
     }
 }
