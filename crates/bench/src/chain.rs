@@ -1,7 +1,6 @@
 //! The chain to index: the dev chain's own traffic, recorded once and served over HTTP.
 
 mod making;
-mod recording;
 mod tally;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,8 +11,8 @@ use devchain::DevChain;
 use devchain::traffic::Traffic;
 
 pub(crate) use self::making::ChainPlan;
-pub(crate) use self::recording::Recording;
 use self::tally::Tally;
+use crate::recording::Recording;
 use crate::replay::{Conditions, Replay};
 
 pub(crate) struct RecordedChain {

@@ -17,6 +17,7 @@ mod options;
 mod overhead;
 mod pages;
 mod progress;
+mod recording;
 mod renders;
 mod replay;
 mod verification;

@@ -27,7 +27,7 @@ pub(crate) use self::conditions::Conditions;
 use self::conditions::Fault;
 use self::pieces::Pieces;
 use self::request::{Asked, Call};
-use crate::chain::Recording;
+use crate::recording::Recording;
 
 /// Serves until it is dropped.
 pub(crate) struct Replay {

@@ -9,10 +9,10 @@ use devchain::{DevChain, DevChainConfig};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::recording::{Recorder, Recording};
 use super::tally::Tally;
 use crate::figures::own_megabytes;
 use crate::progress::tell;
+use crate::recording::{Recorder, Recording};
 
 const SEED: u64 = 1;
 const BLOCK_SECONDS: u64 = 3;

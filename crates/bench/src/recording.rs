@@ -70,20 +70,20 @@ impl Place {
 }
 
 /// A recording on its way.
-pub(super) enum Recorder {
+pub(crate) enum Recorder {
     Memory(Vec<[Bytes; 2]>),
     File { file: BufWriter<File>, places: Vec<Place>, end: u64 },
 }
 
 impl Recorder {
-    pub(super) fn new(transactions: u64) -> anyhow::Result<Self> {
+    pub(crate) fn new(transactions: u64) -> anyhow::Result<Self> {
         if transactions <= MOST_IN_MEMORY {
             return Ok(Self::Memory(Vec::new()));
         }
         Ok(Self::File { file: BufWriter::new(tempfile::tempfile()?), places: Vec::new(), end: 0 })
     }
 
-    pub(super) fn push(&mut self, block: Vec<u8>, receipts: Vec<u8>) -> anyhow::Result<()> {
+    pub(crate) fn push(&mut self, block: Vec<u8>, receipts: Vec<u8>) -> anyhow::Result<()> {
         match self {
             Self::Memory(answers) => answers.push([block, receipts].map(Bytes::from)),
             Self::File { file, places, end } => {
@@ -97,7 +97,7 @@ impl Recorder {
         Ok(())
     }
 
-    pub(super) fn finish(self) -> anyhow::Result<Recording> {
+    pub(crate) fn finish(self) -> anyhow::Result<Recording> {
         Ok(match self {
             Self::Memory(answers) => Recording::Memory { answers },
             Self::File { file, places, .. } => Recording::File { file: file.into_inner()?, places },
