@@ -2,32 +2,17 @@
 
 use std::collections::HashMap;
 
-use alloy_primitives::{Address, B256, Log, U256, keccak256};
+use alloy_primitives::{Address, Log, U256};
+use alloy_sol_types::SolEvent;
 use devchain::MinedBlock;
+use devchain::traffic::interfaces::{Bep20, GameItems};
 
-const SINGLE_TRANSFERS: [&str; 2] =
-    ["Transfer(address,address,uint256)", "TransferSingle(address,address,address,uint256,uint256)"];
-const MANY_TRANSFERS: &str = "TransferBatch(address,address,address,uint256[],uint256[])";
-
+#[derive(Default)]
 pub(super) struct Tally {
-    single: [B256; 2],
-    many: B256,
     by_address: HashMap<Address, u64>,
     /// Transactions up to each block.
     up_to: Vec<u64>,
     transfers: u64,
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self {
-            single: SINGLE_TRANSFERS.map(keccak256),
-            many: keccak256(MANY_TRANSFERS),
-            by_address: HashMap::new(),
-            up_to: Vec::new(),
-            transfers: 0,
-        }
-    }
 }
 
 impl Tally {
@@ -39,18 +24,7 @@ impl Tally {
             if let Some(to) = to.filter(|to| *to != from) {
                 *self.by_address.entry(to).or_default() += 1;
             }
-            self.transfers += mined.receipt.logs().iter().map(|log| self.transfers_of(log)).sum::<u64>();
-        }
-    }
-
-    fn transfers_of(&self, log: &Log) -> u64 {
-        match log.topics().first() {
-            Some(topic) if self.single.contains(topic) => 1,
-            // The ids come first, their number in the third word.
-            Some(topic) if *topic == self.many => {
-                log.data.data.get(64..96).map_or(0, |word| U256::from_be_slice(word).saturating_to())
-            }
-            _ => 0,
+            self.transfers += mined.receipt.logs().iter().map(transfers_of).sum::<u64>();
         }
     }
 
@@ -80,5 +54,16 @@ impl Tally {
     pub(super) fn block_at(&self, share: f64) -> u64 {
         let wanted = share * self.transactions() as f64;
         self.up_to.partition_point(|&count| (count as f64) < wanted) as u64
+    }
+}
+
+fn transfers_of(log: &Log) -> u64 {
+    match log.topics().first() {
+        Some(&Bep20::Transfer::SIGNATURE_HASH | &GameItems::TransferSingle::SIGNATURE_HASH) => 1,
+        // The array of ids comes first; its length is the third word.
+        Some(&GameItems::TransferBatch::SIGNATURE_HASH) => {
+            log.data.data.get(64..96).map_or(0, |word| U256::from_be_slice(word).saturating_to())
+        }
+        _ => 0,
     }
 }

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use alloy_primitives::{Address, B256, U256, keccak256};
+use alloy_sol_types::SolCall;
+use devchain::traffic::interfaces::Bep20;
 use domain::{
     Block, BlockChanges, ChainIdentity, Pool, PoolStyle, TokenKind, TradeDirection, TradeEvent, Transaction,
     TransferEvent,
@@ -111,7 +113,7 @@ impl CrowdedStore {
             gas_used: 50_000,
             gas_price: 1_000_000_000,
             succeeded: true,
-            method: Some([0xa9, 0x05, 0x9c, 0xbb]),
+            method: Some(Bep20::transferCall::SELECTOR),
         }
     }
 
