@@ -1,4 +1,4 @@
-//! What the node answers about each block, as bytes.
+//! The recorded JSON-RPC results for each block.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -6,53 +6,52 @@ use std::os::unix::fs::FileExt;
 
 use hyper::body::Bytes;
 
-/// Longer chains than this do not fit into memory beside the rest, at some 3 KB a transaction.
-const MOST_IN_MEMORY: u64 = 1_500_000;
+/// Longer chains are recorded to a file: at about 3 KB per transaction they do not fit in memory.
+const MAX_IN_MEMORY: u64 = 1_500_000;
 
-/// The answers to `eth_getBlockByNumber` with all transactions, and to `eth_getBlockReceipts`.
+/// The results of `eth_getBlockByNumber` with full transactions and of `eth_getBlockReceipts`.
 pub(crate) enum Recording {
     Memory {
-        answers: Vec<[Bytes; 2]>,
+        results: Vec<[Bytes; 2]>,
     },
-    /// In a file that is gone with the process. What was read or written of late is in the system's memory, so that on a
-    /// machine with enough of it this is a copy slower than memory, not a disk slower.
+    /// In a temporary file. With enough memory it stays in the page cache, so reads cost a copy but no disk access.
     File {
         file: File,
-        places: Vec<Place>,
+        ranges: Vec<FileRange>,
     },
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct FileRange {
     start: u64,
     lengths: [u32; 2],
 }
 
 impl Recording {
     pub(crate) fn block(&self, number: u64) -> std::io::Result<Option<Bytes>> {
-        self.answer(number, 0)
+        self.result(number, 0)
     }
 
     pub(crate) fn receipts(&self, number: u64) -> std::io::Result<Option<Bytes>> {
-        self.answer(number, 1)
+        self.result(number, 1)
     }
 
-    fn answer(&self, number: u64, which: usize) -> std::io::Result<Option<Bytes>> {
+    fn result(&self, number: u64, which: usize) -> std::io::Result<Option<Bytes>> {
         let Ok(number) = usize::try_from(number) else { return Ok(None) };
         match self {
-            Self::Memory { answers } => Ok(answers.get(number).map(|both| both[which].clone())),
-            Self::File { file, places } => places.get(number).map(|place| place.read(file, which)).transpose(),
+            Self::Memory { results } => Ok(results.get(number).map(|both| both[which].clone())),
+            Self::File { file, ranges } => ranges.get(number).map(|range| range.read(file, which)).transpose(),
         }
     }
 
     pub(crate) fn bytes(&self) -> u64 {
         match self {
-            Self::Memory { answers } => answers.iter().flatten().map(|answer| answer.len() as u64).sum(),
-            Self::File { places, .. } => places.iter().flat_map(|place| place.lengths).map(u64::from).sum(),
+            Self::Memory { results } => results.iter().flatten().map(|result| result.len() as u64).sum(),
+            Self::File { ranges, .. } => ranges.iter().flat_map(|range| range.lengths).map(u64::from).sum(),
         }
     }
 
-    pub(crate) fn place(&self) -> &'static str {
+    pub(crate) fn storage(&self) -> &'static str {
         match self {
             Self::Memory { .. } => "memory",
             Self::File { .. } => "a file",
@@ -60,35 +59,35 @@ impl Recording {
     }
 }
 
-impl Place {
+impl FileRange {
     fn read(self, file: &File, which: usize) -> std::io::Result<Bytes> {
         let before = if which == 0 { 0 } else { u64::from(self.lengths[0]) };
-        let mut answer = vec![0; self.lengths[which] as usize];
-        file.read_exact_at(&mut answer, self.start + before)?;
-        Ok(answer.into())
+        let mut result = vec![0; self.lengths[which] as usize];
+        file.read_exact_at(&mut result, self.start + before)?;
+        Ok(result.into())
     }
 }
 
-/// A recording on its way.
+/// A recording in progress.
 pub(crate) enum Recorder {
     Memory(Vec<[Bytes; 2]>),
-    File { file: BufWriter<File>, places: Vec<Place>, end: u64 },
+    File { file: BufWriter<File>, ranges: Vec<FileRange>, end: u64 },
 }
 
 impl Recorder {
     pub(crate) fn new(transactions: u64) -> anyhow::Result<Self> {
-        if transactions <= MOST_IN_MEMORY {
+        if transactions <= MAX_IN_MEMORY {
             return Ok(Self::Memory(Vec::new()));
         }
-        Ok(Self::File { file: BufWriter::new(tempfile::tempfile()?), places: Vec::new(), end: 0 })
+        Ok(Self::File { file: BufWriter::new(tempfile::tempfile()?), ranges: Vec::new(), end: 0 })
     }
 
     pub(crate) fn push(&mut self, block: Vec<u8>, receipts: Vec<u8>) -> anyhow::Result<()> {
         match self {
-            Self::Memory(answers) => answers.push([block, receipts].map(Bytes::from)),
-            Self::File { file, places, end } => {
+            Self::Memory(results) => results.push([block, receipts].map(Bytes::from)),
+            Self::File { file, ranges, end } => {
                 let lengths = [u32::try_from(block.len())?, u32::try_from(receipts.len())?];
-                places.push(Place { start: *end, lengths });
+                ranges.push(FileRange { start: *end, lengths });
                 file.write_all(&block)?;
                 file.write_all(&receipts)?;
                 *end += lengths.map(u64::from).iter().sum::<u64>();
@@ -99,8 +98,8 @@ impl Recorder {
 
     pub(crate) fn finish(self) -> anyhow::Result<Recording> {
         Ok(match self {
-            Self::Memory(answers) => Recording::Memory { answers },
-            Self::File { file, places, .. } => Recording::File { file: file.into_inner()?, places },
+            Self::Memory(results) => Recording::Memory { results },
+            Self::File { file, ranges, .. } => Recording::File { file: file.into_inner()?, ranges },
         })
     }
 }
@@ -117,8 +116,8 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_gives_back_what_went_in_wherever_it_is_kept() {
-        for recording in [recorded(2), recorded(MOST_IN_MEMORY + 1)] {
+    fn a_recording_returns_what_was_pushed_in_memory_and_in_a_file() {
+        for recording in [recorded(2), recorded(MAX_IN_MEMORY + 1)] {
             assert_eq!(recording.block(0).unwrap().unwrap(), "first");
             assert_eq!(recording.receipts(0).unwrap().unwrap(), "its receipts");
             assert_eq!(recording.block(1).unwrap().unwrap(), "second");

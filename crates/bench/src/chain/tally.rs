@@ -1,4 +1,4 @@
-//! What the chain holds, counted as an outsider would.
+//! Counts the transactions, transfers and addresses of the chain independently of the explorer.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use devchain::traffic::interfaces::{Bep20, GameItems};
 #[derive(Default)]
 pub(super) struct Tally {
     by_address: HashMap<Address, u64>,
-    /// Transactions up to each block.
+    /// Cumulative transactions by block.
     up_to: Vec<u64>,
     transfers: u64,
 }
@@ -40,15 +40,15 @@ impl Tally {
         self.by_address.len()
     }
 
-    /// The address with the most transactions, and how many; of several the lowest, so that it is always the same.
+    /// The address with the most transactions and their number; the lowest address of several, for determinism.
     pub(super) fn busiest(&self) -> (Address, u64) {
         let busiest = self.by_address.iter().max_by_key(|(address, count)| (**count, std::cmp::Reverse(**address)));
         busiest.map(|(address, count)| (*address, *count)).unwrap_or_default()
     }
 
     pub(super) fn transactions_up_to(&self, block: u64) -> u64 {
-        let place = usize::try_from(block).unwrap_or(usize::MAX);
-        self.up_to.get(place).copied().unwrap_or_else(|| self.transactions())
+        let index = usize::try_from(block).unwrap_or(usize::MAX);
+        self.up_to.get(index).copied().unwrap_or_else(|| self.transactions())
     }
 
     pub(super) fn block_at(&self, share: f64) -> u64 {
