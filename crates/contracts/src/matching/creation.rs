@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use alloy_dyn_abi::JsonAbiExt;
 use alloy_primitives::{Address, Bytes};
-use domain::{CreationTemplate, LibraryPlace};
+use domain::{CreationTemplate, LibraryOffset};
 
 use super::{
     CodeMatch, Difference, MatchKind, fill,
@@ -26,7 +26,7 @@ pub fn creation_template(compiled: &CompiledContract, altered: Option<&CompiledC
             }
         }
     }
-    let unlinked = |link: &LibraryLink| LibraryPlace { library: link.library.clone(), start: link.span.start };
+    let unlinked = |link: &LibraryLink| LibraryOffset { library: link.library.clone(), start: link.span.start };
     Some(CreationTemplate {
         code: compiled.creation.bytes.clone().into(),
         links: compiled.creation.links.iter().map(unlinked).collect(),
@@ -63,7 +63,7 @@ pub(super) fn compare(
     let Some((code, arguments)) = on_chain.split_at_checked(expected.len()) else {
         return Err(Difference::Length { compiled: expected.len(), on_chain: on_chain.len() });
     };
-    let link = |place: &LibraryPlace| LibraryLink {
+    let link = |place: &LibraryOffset| LibraryLink {
         library: place.library.clone(),
         span: place.start..place.start + Address::len_bytes(),
     };
