@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 type Release = (u16, u16, u16);
 
-const SWITCH_BESIDE_SETTINGS: Release = (0, 7, 4);
+const SWITCH_OUTSIDE_SETTINGS: Release = (0, 7, 4);
 const SWITCH_IN_SETTINGS: Release = (0, 7, 6);
 const CONTRACTS_IN_SETTINGS: Release = (0, 8, 4);
 
@@ -26,9 +26,9 @@ pub(crate) fn switch_off(settings: &mut Map<String, Value>, release: Release) {
 }
 
 /// Disables the model checker in standard JSON input for compilers that have the switch outside of the settings.
-pub(super) fn switch_off_beside(input: String, release: Release) -> String {
+pub(super) fn switch_off_outside_settings(input: String, release: Release) -> String {
     match input.strip_prefix('{') {
-        Some(rest) if (SWITCH_BESIDE_SETTINGS..SWITCH_IN_SETTINGS).contains(&release) => {
+        Some(rest) if (SWITCH_OUTSIDE_SETTINGS..SWITCH_IN_SETTINGS).contains(&release) => {
             format!(r#"{{"modelCheckerSettings":{{"engine":"none"}},{rest}"#)
         }
         _ => input,
@@ -51,9 +51,10 @@ mod tests {
         assert_eq!(settings((0, 8, 3)), json!({ "modelChecker": { "engine": "none" }, "viaIR": true }));
         assert_eq!(settings((0, 7, 5)), json!({ "viaIR": true }));
         let input = json!({ "language": "Solidity" }).to_string();
-        let beside = |release| serde_json::from_str::<Value>(&switch_off_beside(input.clone(), release)).unwrap();
-        assert_eq!(beside((0, 7, 4))["modelCheckerSettings"], json!({ "engine": "none" }));
-        assert_eq!(beside((0, 7, 6)), json!({ "language": "Solidity" }));
-        assert_eq!(beside((0, 7, 3)), json!({ "language": "Solidity" }));
+        let outside =
+            |release| serde_json::from_str::<Value>(&switch_off_outside_settings(input.clone(), release)).unwrap();
+        assert_eq!(outside((0, 7, 4))["modelCheckerSettings"], json!({ "engine": "none" }));
+        assert_eq!(outside((0, 7, 6)), json!({ "language": "Solidity" }));
+        assert_eq!(outside((0, 7, 3)), json!({ "language": "Solidity" }));
     }
 }

@@ -89,7 +89,7 @@ impl Process {
         self.shell.wait().await
     }
 
-    /// Kills it and waits until it is wait_until_gone.
+    /// Kills it and waits until it has exited.
     pub(super) async fn kill(self) {
         let Self { mut shell, lifeline, .. } = self;
         drop(lifeline);

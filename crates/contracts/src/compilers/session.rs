@@ -40,7 +40,7 @@ impl Session {
         if self.is_exhausted() {
             return Err(self.budget.exhausted());
         }
-        let input = model_checker::switch_off_beside(input, self.version().release());
+        let input = model_checker::switch_off_outside_settings(input, self.version().release());
         match &self.compiler.program {
             CompilerFile::Soljson(path) => {
                 let workers = &self.shared.workers;

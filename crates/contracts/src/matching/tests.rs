@@ -399,9 +399,9 @@ fn matching_creation_code_alone_is_no_match() {
 #[test]
 fn extra_bytes_after_the_code_are_no_match() {
     let compiled = contract(&BODY, "{one}");
-    for behind in [&hex!("00")[..], &hex!("fe"), &auxdata("{two}", SOLC), &[0; 64]] {
-        let longer = [&compiled.runtime.bytes[..], behind].concat();
-        assert!(matches!(runtime(&compiled, &longer), Err(Difference::Length { .. })), "{} bytes", behind.len());
+    for extra in [&hex!("00")[..], &hex!("fe"), &auxdata("{two}", SOLC), &[0; 64]] {
+        let longer = [&compiled.runtime.bytes[..], extra].concat();
+        assert!(matches!(runtime(&compiled, &longer), Err(Difference::Length { .. })), "{} bytes", extra.len());
     }
 }
 
@@ -426,8 +426,8 @@ fn a_stored_template_compares_like_the_compiled_contract() {
     let others =
         [compiled.clone(), factory("{two}", "{other child}"), factory("{two}", "{child}"), contract(&BODY, "{x}")];
     for other in others {
-        for behind in [&argument[..], &[], &argument[1..]] {
-            let created = [&other.creation.bytes[..], behind].concat();
+        for extra in [&argument[..], &[], &argument[1..]] {
+            let created = [&other.creation.bytes[..], extra].concat();
             let chain = Deployed { address: HERE, runtime: &[], creation: Some(&created) };
             let at_once = compare(&compiled, Some(&altered), chain).creation.unwrap();
             assert_eq!(compare_creation(&kept, &compiled.abi, &created, None), at_once);

@@ -2,7 +2,7 @@
 //! code proves.
 //!
 //! Contracts are deployed, copied, deployed again and reverted by reorgs, and any source is submitted for any of them. The
-//! compiled contracts are hand-blocks_made; matching, records and store are the real ones.
+//! compiled contracts are hand-made; matching, records and store are the real ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -257,8 +257,8 @@ impl World {
             Step::Lengthen { at, source } => {
                 let code = &self.sources[source];
                 let (runtime, creation) = (code.runtime.bytes.clone(), code.creation.bytes.clone());
-                let behind = |code: Vec<u8>| Bytes::from([&code[..], &[0x00, 0x01]].concat());
-                self.add_block(Some((address(at), behind(runtime), behind(creation)))).await;
+                let extended = |code: Vec<u8>| Bytes::from([&code[..], &[0x00, 0x01]].concat());
+                self.add_block(Some((address(at), extended(runtime), extended(creation)))).await;
             }
             Step::Reorg { blocks } => {
                 let stay = self.blocks.len().saturating_sub(usize::from(blocks)).max(1);
@@ -424,7 +424,7 @@ fn every_case_occurs() {
         Step::Deploy { at: 1, source: 4, argument: 1, fill: 0 },
         Step::Submit { at: 0, source: 3 },
         Step::Submit { at: 1, source: 4 },
-        // Gone, and blocks_made again with another argument.
+        // Reverted, and deployed again with another argument.
         Step::Reorg { blocks: 3 },
         Step::Deploy { at: 0, source: 3, argument: 2, fill: 0 },
         Step::Deploy { at: 4, source: 7, argument: 1, fill: 1 },

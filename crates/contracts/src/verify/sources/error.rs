@@ -24,7 +24,7 @@ pub enum SourcesError {
     #[error("has a file with a name of more than {MAX_NAME} characters: {}", shortened(start))]
     LongName { start: String },
     #[error(
-        "is a metadata.json without all of its sources; add each as \"path\": {{\"content\": \"...\"}} beside it. Missing: {}",
+        "is a metadata.json without all of its sources; add each as \"path\": {{\"content\": \"...\"}} next to it. Missing: {}",
         named(.0)
     )]
     MissingSources(Vec<MissingSource>),
