@@ -126,7 +126,7 @@ impl fmt::Display for ApiFigures {
         writeln!(f, "{} connections, each with one request in flight.\n", load::CONNECTIONS)?;
         writeln!(
             f,
-            "| full load, the same scenario again and again | bytes | bare handler | explorer | ratio (bound: {MIN_OF_BARE}) | | CPU per request, bare | explorer |"
+            "| full load, the same request repeated | bytes | bare handler | explorer | ratio (bound: {MIN_OF_BARE}) | | CPU per request, bare | explorer |"
         )?;
         writeln!(f, "|---|---|---|---|---|---|---|---|")?;
         for Row { scenario, bytes, bare, same, .. } in &self.rows {
@@ -134,7 +134,7 @@ impl fmt::Display for ApiFigures {
         }
         writeln!(
             f,
-            "\n| full load, scenarios all different, none cached_reached | bytes | bare handler | explorer | ratio | (of {MIN_OF_BARE}) | CPU per request, bare | explorer |"
+            "\n| full load, all requests different, no cache | bytes | bare handler | explorer | ratio | (of {MIN_OF_BARE}) | CPU per request, bare | explorer |"
         )?;
         writeln!(f, "|---|---|---|---|---|---|---|---|")?;
         for Row { scenario, bytes, different, .. } in &self.rows {

@@ -46,7 +46,7 @@ pub(super) struct Route {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Routes {
     pub(super) routes: Vec<Route>,
-    /// Number of facets omitted the limits.
+    /// Number of facets beyond the limits.
     pub(super) left_out: usize,
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn read(node: &NodeClient, diamond: Address, at: CallBlock) -> 
     Ok(Routes::of(&listed).map(|routes| Routes { left_out: routes.left_out + omitted, ..routes }))
 }
 
-/// For loupes whose whole list is too long or takes too much gas. Also returns the number of facets omitted the limit.
+/// For loupes whose whole list is too long or takes too much gas. Also returns the number of facets beyond the limit.
 async fn list_one_by_one(
     node: &NodeClient,
     diamond: Address,

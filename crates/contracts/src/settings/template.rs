@@ -4,7 +4,7 @@ use super::SettingsChoice;
 
 /// The metadata of a contract in which settings and file names can be replaced.
 ///
-/// The text is edited in range, not serialized again: the compiler has its own way to escape non-ASCII characters, and every
+/// The text is edited in place, not serialized again: the compiler has its own way to escape non-ASCII characters, and every
 /// byte affects the hash.
 #[derive(Debug)]
 pub struct MetadataTemplate {

@@ -109,7 +109,7 @@ pub enum VerifyError {
     ClientLimitReached,
     #[error("too many verifications are waiting: try again later")]
     Busy,
-    /// The server lacks a program; the text says key to install.
+    /// The server lacks a program; the text says what to install.
     #[error("{0}")]
     NoCompiler(String),
     #[error("cannot get or run the compiler")]
