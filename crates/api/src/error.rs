@@ -259,8 +259,8 @@ fn verify_code(error: &VerifyError) -> ProblemCode {
     match error {
         VerifyError::NoCode => ProblemCode::CodeNotFound,
         VerifyError::Version(_) => ProblemCode::InvalidParameter,
-        VerifyError::UnderWay => ProblemCode::VerificationUnderWay,
-        VerifyError::TooManyOfOneClient => ProblemCode::TooManyVerifications,
+        VerifyError::AlreadyRunning => ProblemCode::VerificationUnderWay,
+        VerifyError::ClientLimitReached => ProblemCode::TooManyVerifications,
         VerifyError::Busy => ProblemCode::VerifierBusy,
         VerifyError::NoCompiler(_) | VerifyError::Compilers(_) => ProblemCode::CompilerUnavailable,
         VerifyError::Node(_) => ProblemCode::NodeUnavailable,
@@ -277,8 +277,8 @@ fn call_code(error: &CallError) -> ProblemCode {
         | CallError::ArgumentCount { .. }
         | CallError::Argument { .. } => ProblemCode::InvalidParameter,
         CallError::Reverted(_) => ProblemCode::CallReverted,
-        CallError::NotTheAnswer { .. }
-        | CallError::AnswerTooLong { .. }
+        CallError::UndecodableOutput { .. }
+        | CallError::OutputTooLong { .. }
         | CallError::StateGone
         | CallError::Interface(_) => ProblemCode::CallFailed,
         CallError::Node(_) => ProblemCode::NodeUnavailable,

@@ -1,5 +1,5 @@
-//! What many webhooks on one busy address cost while their receiver is down: disk, writes and CPU, beside the same blocks
-//! without a webhook.
+//! The cost of many webhooks on one busy address while their receiver is down (disk, writes and CPU), compared with the same
+//! blocks without webhooks.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -13,36 +13,36 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::explorer::Explorer;
-use crate::progress::tell;
+use crate::progress::report;
 
 const WEBHOOKS: usize = 200;
-/// As many as one owner may have.
+/// The limit per owner.
 const PER_OWNER: usize = 20;
 const BLOCKS: usize = 100;
 const PER_BLOCK: usize = 200;
 const BUSY: Address = Address::repeat_byte(0xbb);
 const OPTIONS: [&str; 3] = ["--owner-access", "open", "--webhook-allow-insecure"];
-/// All is done when the process has used next to no CPU for so long.
-const QUIET: Duration = Duration::from_secs(4);
-const QUIET_CPU: f64 = 0.2;
+/// The process is idle when it uses less CPU seconds than this within the interval.
+const IDLE_INTERVAL: Duration = Duration::from_secs(4);
+const IDLE_CPU: f64 = 0.2;
 
 pub(crate) struct BacklogFigures {
     without: Cost,
     with: Cost,
 }
 
-/// What the blocks cost.
+/// The cost of indexing the blocks.
 struct Cost {
     cpu_seconds: f64,
-    /// What the data folder takes in the end.
+    /// Size of the data folder at the end.
     folder: u64,
     written: u64,
 }
 
 pub(crate) async fn measure() -> anyhow::Result<BacklogFigures> {
-    tell(format!("backlog: {BLOCKS} blocks of {PER_BLOCK} transactions without a webhook"));
+    report(format!("backlog: {BLOCKS} blocks of {PER_BLOCK} transactions without a webhook"));
     let without = cost(0).await?;
-    tell(format!("backlog: the same with {WEBHOOKS} webhooks"));
+    report(format!("backlog: the same with {WEBHOOKS} webhooks"));
     Ok(BacklogFigures { without, with: cost(WEBHOOKS).await? })
 }
 
@@ -59,7 +59,7 @@ async fn cost(webhooks: usize) -> anyhow::Result<Cost> {
         chain = tokio::task::spawn_blocking(move || mine(chain)).await??;
     }
     explorer.wait_for_tip(chain.head().number).await?;
-    wait_until_quiet(&explorer).await?;
+    wait_until_idle(&explorer).await?;
     let cost = Cost {
         cpu_seconds: explorer.cpu_seconds()? - cpu,
         folder: folder_bytes(data.path())?,
@@ -80,7 +80,7 @@ fn mine(chain: DevChain) -> anyhow::Result<DevChain> {
 }
 
 async fn register(explorer: &Explorer, webhooks: usize) -> anyhow::Result<()> {
-    // Nobody listens there.
+    // Nothing listens on this port.
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?.local_addr()?.port();
     let client = reqwest::Client::new();
     for number in 0..webhooks {
@@ -88,20 +88,20 @@ async fn register(explorer: &Explorer, webhooks: usize) -> anyhow::Result<()> {
         let url = format!("http://127.0.0.1:{port}/{number}");
         let body = json!({ "ownerAddress": owner, "url": url, "watchAddress": BUSY });
         let request = client.post(format!("{}/api/v1/webhooks", explorer.url));
-        let answer = request.header("content-type", "application/json").body(body.to_string()).send().await?;
-        if answer.status().as_u16() != 201 {
-            bail!("the webhook was refused: {}", answer.text().await?);
+        let response = request.header("content-type", "application/json").body(body.to_string()).send().await?;
+        if response.status().as_u16() != 201 {
+            bail!("the webhook was refused: {}", response.text().await?);
         }
     }
     Ok(())
 }
 
-async fn wait_until_quiet(explorer: &Explorer) -> anyhow::Result<()> {
+async fn wait_until_idle(explorer: &Explorer) -> anyhow::Result<()> {
     let mut before = explorer.cpu_seconds()?;
     loop {
-        tokio::time::sleep(QUIET).await;
+        tokio::time::sleep(IDLE_INTERVAL).await;
         let now = explorer.cpu_seconds()?;
-        if now - before < QUIET_CPU {
+        if now - before < IDLE_CPU {
             return Ok(());
         }
         before = now;
@@ -112,7 +112,7 @@ fn folder_bytes(folder: &Path) -> anyhow::Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        let about = entry.metadata().context("a file of the data folder is gone")?;
+        let about = entry.metadata().context("a file of the data folder has disappeared")?;
         bytes += if about.is_dir() { folder_bytes(&entry.path())? } else { about.len() };
     }
     Ok(bytes)

@@ -1,7 +1,6 @@
-//! The chain to index: the dev chain's own traffic, recorded once and served over HTTP.
+//! The chain to index: traffic of the dev chain, recorded once and served over HTTP.
 
 mod making;
-mod recording;
 mod tally;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,17 +11,17 @@ use devchain::DevChain;
 use devchain::traffic::Traffic;
 
 pub(crate) use self::making::ChainPlan;
-pub(crate) use self::recording::Recording;
 use self::tally::Tally;
+use crate::recording::Recording;
 use crate::replay::{Conditions, Replay};
 
 pub(crate) struct RecordedChain {
     chain: DevChain,
     recording: Arc<Recording>,
     traffic: Arc<Mutex<Traffic>>,
-    near: Replay,
+    local: Replay,
     tally: Tally,
-    /// What making it took, in words.
+    /// A description of how it was generated.
     pub(crate) making: String,
     pub(crate) head: u64,
     pub(crate) transactions: u64,
@@ -34,9 +33,9 @@ impl RecordedChain {
     pub(crate) async fn make(plan: ChainPlan) -> anyhow::Result<Self> {
         let made = tokio::task::spawn_blocking(move || making::make(plan)).await??;
         let recording = Arc::new(made.recording);
-        let near = Replay::start(Arc::clone(&recording), made.chain.clone(), Conditions::default()).await?;
+        let local = Replay::start(Arc::clone(&recording), made.chain.clone(), Conditions::default()).await?;
         Ok(Self {
-            near,
+            local,
             recording,
             traffic: Arc::new(Mutex::new(made.traffic)),
             making: made.report,
@@ -48,22 +47,22 @@ impl RecordedChain {
         })
     }
 
-    /// Where it is served as fast as HTTP allows.
+    /// The URL where it is served without delay.
     pub(crate) fn url(&self) -> String {
-        self.near.url()
+        self.local.url()
     }
 
-    pub(crate) fn near(&self) -> &Replay {
-        &self.near
+    pub(crate) fn local(&self) -> &Replay {
+        &self.local
     }
 
-    /// The same chain served once more, under conditions of its own.
+    /// Serves the same chain again, with other conditions.
     pub(crate) async fn serve(&self, conditions: Conditions) -> anyhow::Result<Replay> {
         Replay::start(Arc::clone(&self.recording), self.chain.clone(), conditions).await
     }
 
-    /// Mines one more block with at least so many transactions, and tells its number. It is not part of the recording.
-    pub(crate) async fn grow(&self, transactions: usize) -> anyhow::Result<u64> {
+    /// Mines another block with at least this many transactions and returns its number. It is not recorded.
+    pub(crate) async fn mine_block(&self, transactions: usize) -> anyhow::Result<u64> {
         let (chain, traffic) = (self.chain.clone(), Arc::clone(&self.traffic));
         tokio::task::spawn_blocking(move || {
             traffic.lock().unwrap_or_else(PoisonError::into_inner).send(transactions)?;
@@ -72,11 +71,11 @@ impl RecordedChain {
         .await?
     }
 
-    /// Creates a contract in a block of its own, and tells its address and the block.
+    /// Creates a contract in a separate block; returns its address and the block number.
     pub(crate) async fn deploy(&self, code: Vec<u8>) -> anyhow::Result<(Address, u64)> {
         let chain = self.chain.clone();
         tokio::task::spawn_blocking(move || {
-            let creator = chain.accounts().first().context("a chain without accounts")?.address();
+            let creator = chain.accounts().first().context("the chain has no accounts")?.address();
             let created = creator.create(chain.next_nonce(creator));
             chain.send(0, TxKind::Create, U256::ZERO, code)?;
             let block = chain.mine(None).number;
@@ -88,12 +87,12 @@ impl RecordedChain {
         .await?
     }
 
-    /// How many transactions there are up to a block, that one included.
+    /// The number of transactions up to and including a block.
     pub(crate) fn transactions_up_to(&self, block: u64) -> u64 {
         self.tally.transactions_up_to(block)
     }
 
-    /// The first block with which at least this share of all transactions is reached.
+    /// The first block at which this share of all transactions is reached.
     pub(crate) fn block_at(&self, share: f64) -> u64 {
         self.tally.block_at(share)
     }
@@ -102,8 +101,8 @@ impl RecordedChain {
         let Self { head, transactions, busiest: (_, entries), .. } = self;
         let blocks = head + 1;
         format!(
-            "Chain: {transactions} transactions in {blocks} blocks, {:.2} token transfers a transaction, {} addresses, \
-             {entries} transactions of the busiest one; {:.0} bytes of JSON a transaction. {}\n",
+            "Chain: {transactions} transactions in {blocks} blocks, {:.2} token transfers per transaction, {} addresses, \
+             {entries} transactions of the busiest one; {:.0} bytes of JSON per transaction. {}\n",
             self.tally.transfers() as f64 / *transactions as f64,
             self.tally.addresses(),
             self.recording.bytes() as f64 / *transactions as f64,

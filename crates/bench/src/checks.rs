@@ -1,5 +1,5 @@
-//! What checking blocks costs: CPU time with and without, beside fetching and decoding alone and beside the whole index.
-//! Ratios count: each round measures all three levels one after the other, and the quietest round of each is taken.
+//! The CPU cost of block checks, relative to fetching and decoding alone and to full indexing. Each round measures all three
+//! levels, and the fastest round of each counts.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use node::BlockChecks;
 use crate::chain::RecordedChain;
 use crate::download;
 use crate::explorer::{Explorer, cpu_seconds};
-use crate::progress::tell;
+use crate::progress::report;
 
 const ROUNDS: usize = 3;
 const LEVELS: [(&str, BlockChecks); 3] =
@@ -16,7 +16,7 @@ const LEVELS: [(&str, BlockChecks); 3] =
 
 pub(crate) struct CheckFigures {
     transactions: u64,
-    /// CPU seconds by level: of this process, which serves the blocks as well, and of the explorer's.
+    /// CPU seconds by level: of this process, which also serves the blocks, and of the explorer.
     fetched: [f64; LEVELS.len()],
     indexed: [f64; LEVELS.len()],
 }
@@ -25,16 +25,16 @@ pub(crate) async fn measure(chain: &RecordedChain) -> anyhow::Result<CheckFigure
     let mut fetched = [f64::MAX; LEVELS.len()];
     let mut indexed = [f64::MAX; LEVELS.len()];
     for round in 1..=ROUNDS {
-        for (place, (name, checks)) in LEVELS.into_iter().enumerate() {
-            tell(format!("checks: round {round} of {ROUNDS}, {name}"));
+        for (level, (name, checks)) in LEVELS.into_iter().enumerate() {
+            report(format!("checks: round {round} of {ROUNDS}, {name}"));
             let before = cpu_seconds(std::process::id())?;
             download::checked(&chain.url(), chain.head, checks).await?;
-            fetched[place] = fetched[place].min(cpu_seconds(std::process::id())? - before);
+            fetched[level] = fetched[level].min(cpu_seconds(std::process::id())? - before);
             let data = tempfile::tempdir()?;
             let options = ["--verify-blocks", name];
             let explorer = Explorer::start_with(&chain.url(), data.path(), &options).await?;
             explorer.wait_for_tip(chain.head).await?;
-            indexed[place] = indexed[place].min(explorer.cpu_seconds()?);
+            indexed[level] = indexed[level].min(explorer.cpu_seconds()?);
             explorer.stop().await?;
         }
     }
@@ -46,11 +46,11 @@ impl fmt::Display for CheckFigures {
         let each = |seconds: f64| seconds * 1e6 / self.transactions as f64;
         writeln!(
             f,
-            "| --verify-blocks | serving, fetching, decoding: CPU a tx | more than off | index: CPU a tx | of off |"
+            "| --verify-blocks | serving, fetching, decoding: CPU per tx | more than off | index: CPU per tx | relative to off |"
         )?;
         writeln!(f, "|---|---|---|---|---|")?;
-        for (place, (name, _)) in LEVELS.into_iter().enumerate() {
-            let (fetched, indexed) = (self.fetched[place], self.indexed[place]);
+        for (level, (name, _)) in LEVELS.into_iter().enumerate() {
+            let (fetched, indexed) = (self.fetched[level], self.indexed[level]);
             writeln!(
                 f,
                 "| {name} | {:.2} us | {:.2} us | {:.2} us | {:.2} |",

@@ -1,4 +1,4 @@
-//! How fast a queue of webhook messages is delivered, beside a loop that only posts.
+//! The rate at which a queue of webhook messages is delivered, compared with a loop that only posts.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -20,14 +20,14 @@ use tokio::task::JoinHandle;
 
 use crate::chain::RecordedChain;
 use crate::explorer::Explorer;
-use crate::progress::tell;
+use crate::progress::report;
 
 const MESSAGES: u64 = 50_000;
-const MESSAGES_AT_ONCE: u64 = 10_000;
-/// As many as one endpoint gets at the same time.
-const POSTS_AT_ONCE: u64 = 4;
-const STANDSTILL: Duration = Duration::from_secs(60);
-/// Whoever watches an address owns the webhook here.
+const MESSAGES_PER_WRITE: u64 = 10_000;
+/// The explorer's limit of concurrent requests per endpoint.
+const CONCURRENT_POSTS: u64 = 4;
+const STALL_TIMEOUT: Duration = Duration::from_secs(60);
+/// The watched address, and the owner of the webhook.
 const WATCHED: &str = "0x000000000000000000000000000000000000beef";
 const OPTIONS: [&str; 3] = ["--owner-access", "open", "--webhook-allow-insecure"];
 
@@ -36,7 +36,7 @@ pub(crate) struct DeliveryFigures {
     posted: f64,
 }
 
-/// A queue is filled while no explorer runs; then one is started, and has nothing to do but to empty it.
+/// Fills a queue while no explorer runs, then starts one that only has to deliver it.
 pub(crate) async fn measure(chain: &RecordedChain) -> anyhow::Result<DeliveryFigures> {
     let data = tempfile::tempdir()?;
     let receiver = Receiver::start().await?;
@@ -44,38 +44,38 @@ pub(crate) async fn measure(chain: &RecordedChain) -> anyhow::Result<DeliveryFig
     explorer.wait_for_tip(chain.head).await?;
     let webhook = register(&explorer, &receiver.url).await?;
     explorer.stop().await?;
-    tell(format!("deliveries: {MESSAGES} messages are queued"));
+    report(format!("deliveries: queueing {MESSAGES} messages"));
     fill(data.path(), webhook).await?;
 
     let before = receiver.received();
     let explorer = Explorer::start_with(&chain.url(), data.path(), &OPTIONS).await?;
     receiver.wait_for(before + 1).await?;
-    let begun = Instant::now();
+    let started = Instant::now();
     receiver.wait_for(before + MESSAGES).await?;
-    let delivered = MESSAGES as f64 / begun.elapsed().as_secs_f64();
+    let delivered = MESSAGES as f64 / started.elapsed().as_secs_f64();
     explorer.stop().await?;
 
-    tell("deliveries: the same posts by a bare loop");
-    let begun = Instant::now();
+    report("deliveries: the same requests by a bare loop");
+    let started = Instant::now();
     post_all(&receiver.url).await?;
-    Ok(DeliveryFigures { delivered, posted: MESSAGES as f64 / begun.elapsed().as_secs_f64() })
+    Ok(DeliveryFigures { delivered, posted: MESSAGES as f64 / started.elapsed().as_secs_f64() })
 }
 
 async fn register(explorer: &Explorer, url: &str) -> anyhow::Result<WebhookId> {
     let body = json!({ "ownerAddress": WATCHED, "url": url, "watchAddress": WATCHED, "eventTypes": ["tx"] });
     let request = reqwest::Client::new().post(format!("{}/api/v1/webhooks", explorer.url));
-    let answer = request.header("content-type", "application/json").body(body.to_string()).send().await?;
-    let answer: Value = serde_json::from_slice(&answer.bytes().await?)?;
-    answer["id"].as_u64().with_context(|| format!("the webhook was refused: {answer}"))
+    let response = request.header("content-type", "application/json").body(body.to_string()).send().await?;
+    let response: Value = serde_json::from_slice(&response.bytes().await?)?;
+    response["id"].as_u64().with_context(|| format!("the webhook was refused: {response}"))
 }
 
-/// Queues messages as the blocks would that they are about.
+/// Queues messages as if blocks had matched.
 async fn fill(data: &Path, webhook: WebhookId) -> anyhow::Result<()> {
     let store = EmbeddedStore::open(data, StoreOptions::default())?;
     let records = store.webhook_records();
     let now = u64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?;
-    for first in (0..MESSAGES).step_by(usize::try_from(MESSAGES_AT_ONCE)?) {
-        let events = (first..first + MESSAGES_AT_ONCE).map(|number| {
+    for first in (0..MESSAGES).step_by(usize::try_from(MESSAGES_PER_WRITE)?) {
+        let events = (first..first + MESSAGES_PER_WRITE).map(|number| {
             let recipients = vec![Recipient { webhook, id: DeliveryId::new(u128::from(number).to_be_bytes()) }];
             NewEvent { kind: EventKind::Tx, place: None, body: message(number).into_bytes().into(), recipients }
         });
@@ -92,19 +92,19 @@ async fn fill(data: &Path, webhook: WebhookId) -> anyhow::Result<()> {
     Ok(store.sync()?)
 }
 
-/// About as long as what is told of a transaction.
+/// About as long as a real transaction event.
 fn message(number: u64) -> String {
     let hash = alloy_primitives::keccak256(number.to_be_bytes());
     json!({ "event": "tx", "hash": hash, "from": WATCHED, "to": WATCHED, "value": number.to_string() }).to_string()
 }
 
-/// Posts the same messages, and does nothing else: no signature, no row, no retry.
+/// Posts the same messages without signatures, storage and retries.
 async fn post_all(url: &str) -> anyhow::Result<()> {
     let client = reqwest::Client::new();
-    let posting = (0..POSTS_AT_ONCE).map(|first| {
+    let posting = (0..CONCURRENT_POSTS).map(|first| {
         let client = &client;
         async move {
-            for number in (first..MESSAGES).step_by(usize::try_from(POSTS_AT_ONCE)?) {
+            for number in (first..MESSAGES).step_by(usize::try_from(CONCURRENT_POSTS)?) {
                 let request = client.post(url).header("content-type", "application/json").body(message(number));
                 request.send().await?.error_for_status()?.bytes().await?;
             }
@@ -115,7 +115,7 @@ async fn post_all(url: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says thanks for everything, and counts.
+/// Accepts and counts all messages.
 struct Receiver {
     url: String,
     received: Arc<AtomicU64>,
@@ -146,7 +146,7 @@ impl Receiver {
             if self.received() > last {
                 (last, moved) = (self.received(), Instant::now());
             }
-            if moved.elapsed() > STANDSTILL {
+            if moved.elapsed() > STALL_TIMEOUT {
                 bail!("only {last} of {count} messages arrived");
             }
         }
@@ -163,12 +163,12 @@ impl Drop for Receiver {
 impl fmt::Display for DeliveryFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { delivered, posted } = self;
-        writeln!(f, "| {MESSAGES} messages to one receiver, {POSTS_AT_ONCE} at once | a second | |")?;
+        writeln!(f, "| {MESSAGES} messages to one receiver, {CONCURRENT_POSTS} concurrently | per second | |")?;
         writeln!(f, "|---|---|---|")?;
-        writeln!(f, "| bare posts: no signature, nothing kept | {posted:.0} | |")?;
+        writeln!(f, "| bare posts: no signature, nothing stored | {posted:.0} | |")?;
         writeln!(
             f,
-            "| delivered: signed, each written down before and after | {delivered:.0} | {:.2} |",
+            "| delivered: signed, stored before and after each attempt | {delivered:.0} | {:.2} |",
             delivered / posted
         )
     }

@@ -1,4 +1,4 @@
-//! The least that an indexer must do: fetch the blocks, and read them.
+//! The baseline of indexing: downloading and decoding the blocks.
 
 use std::time::{Duration, Instant};
 
@@ -8,15 +8,15 @@ use node::{BlockChecks, NodeClient, NodeConfig};
 
 use crate::figures::quantile;
 
-/// Blocks under way at once.
-const AT_ONCE: usize = 128;
-/// Questions by which a round trip is measured.
+/// Blocks in flight.
+const CONCURRENT_BLOCKS: usize = 128;
+/// Requests for measuring the round trip.
 const ROUND_TRIPS: usize = 100;
 
-/// Fetches every block and its receipts and throws them away.
+/// Fetches every block and its receipts and discards them.
 pub(crate) async fn bare(url: &str, head: u64) -> anyhow::Result<Duration> {
     let client = client()?;
-    let begun = Instant::now();
+    let started = Instant::now();
     every_block(head, |number| {
         let (client, url) = (client.clone(), url.to_owned());
         async move {
@@ -26,18 +26,18 @@ pub(crate) async fn bare(url: &str, head: u64) -> anyhow::Result<Duration> {
         }
     })
     .await?;
-    Ok(begun.elapsed())
+    Ok(started.elapsed())
 }
 
-/// Fetches and decodes as the index does, through the same client, and throws the blocks away.
-pub(crate) async fn lean(url: &str, head: u64) -> anyhow::Result<Duration> {
+/// Fetches and decodes with the explorer's client and discards the blocks.
+pub(crate) async fn decoded(url: &str, head: u64) -> anyhow::Result<Duration> {
     checked(url, head, BlockChecks::default()).await
 }
 
-/// The same with checks of choice.
+/// The same with the given checks.
 pub(crate) async fn checked(url: &str, head: u64, verify_blocks: BlockChecks) -> anyhow::Result<Duration> {
     let node = NodeClient::new(NodeConfig { verify_blocks, ..NodeConfig::new(vec![url.parse()?]) })?;
-    let begun = Instant::now();
+    let started = Instant::now();
     every_block(head, |number| {
         let node = node.clone();
         async move {
@@ -46,17 +46,17 @@ pub(crate) async fn checked(url: &str, head: u64, verify_blocks: BlockChecks) ->
         }
     })
     .await?;
-    Ok(begun.elapsed())
+    Ok(started.elapsed())
 }
 
-/// What one small question takes while nothing else is asked, in the median of those that do not fail.
+/// The median round trip of small sequential requests that do not fail.
 pub(crate) async fn round_trip(url: &str) -> anyhow::Result<Duration> {
     let client = client()?;
     let mut took = Vec::with_capacity(ROUND_TRIPS);
     for _ in 0..ROUND_TRIPS {
-        let begun = Instant::now();
+        let started = Instant::now();
         if fetch(&client, url, "eth_getBlockByNumber", r#"["0x0",true]"#.to_owned()).await.is_ok() {
-            took.push(begun.elapsed());
+            took.push(started.elapsed());
         }
     }
     took.sort_unstable();
@@ -67,13 +67,13 @@ fn client() -> anyhow::Result<reqwest::Client> {
     Ok(reqwest::Client::builder().http1_only().tcp_nodelay(true).no_proxy().build()?)
 }
 
-/// Each in a task of its own, so that all cores take part.
+/// Spawns a task per block, so that all cores are used.
 async fn every_block<Work>(head: u64, work: impl Fn(u64) -> Work) -> anyhow::Result<()>
 where
     Work: Future<Output = anyhow::Result<()>> + Send + 'static,
 {
     let tasks = stream::iter(0..=head).map(|number| tokio::spawn(work(number)));
-    tasks.buffer_unordered(AT_ONCE).map(|joined| joined?).try_collect().await
+    tasks.buffer_unordered(CONCURRENT_BLOCKS).map(|joined| joined?).try_collect().await
 }
 
 async fn fetch(client: &reqwest::Client, url: &str, method: &str, params: String) -> anyhow::Result<usize> {

@@ -1,4 +1,4 @@
-//! The explorer under measurement: the real binary, as a process of its own.
+//! The explorer under measurement: the real binary in a separate process.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,16 +10,16 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 const LISTENING: &str = "Listening on ";
-/// A measurement asks far more often than a stranger may.
+/// A measurement sends more requests than the default limits allow.
 const UNLIMITED: [&str; 4] = ["--anonymous-requests-per-minute", "0", "--pages-per-minute", "0"];
-/// The unit in which Linux counts a process's CPU time.
+/// The unit of CPU time in /proc.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// The most requests a minute that a key may be allowed: more than a measurement makes.
+/// The highest limit of requests per minute of a key, more than a measurement sends.
 pub(crate) const HIGHEST_LIMIT: u32 = 1_000_000;
 
-const STANDSTILL: Duration = Duration::from_secs(120);
-/// Often enough to see a tip move, seldom enough to cost the process little.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const STALL_TIMEOUT: Duration = Duration::from_secs(120);
+/// Short enough to see every tip, long enough to cost the process little.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 fn binary() -> anyhow::Result<Command> {
     let binary = std::env::current_exe()?.with_file_name("explorer");
@@ -29,10 +29,10 @@ fn binary() -> anyhow::Result<Command> {
     Ok(Command::new(binary))
 }
 
-/// CPU seconds that a process used so far, user and system.
+/// CPU seconds of a process so far, user and system.
 pub(crate) fn cpu_seconds(process: u32) -> anyhow::Result<f64> {
     let fields = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The name of the program, in brackets, may hold spaces: what counts comes after it.
+    // The program name in parentheses may contain spaces, so skip it.
     let after_name = fields.rsplit(')').next().unwrap_or_default();
     let ticks = after_name.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
     Ok(ticks.sum::<Result<f64, _>>()? / TICKS_PER_SECOND)
@@ -45,7 +45,7 @@ pub(crate) struct Explorer {
 }
 
 impl Explorer {
-    /// Starts the binary that stands beside this one, with no limit.
+    /// Starts the binary in the same folder as this one, without rate limits.
     pub(crate) async fn start(rpc: &str, data: &Path) -> anyhow::Result<Self> {
         Self::start_with(rpc, data, &[]).await
     }
@@ -55,12 +55,12 @@ impl Explorer {
         Self::spawn(rpc, data, &[&UNLIMITED, options].concat()).await
     }
 
-    /// Starts it so that it reads every answer anew, whatever was asked before.
-    pub(crate) async fn start_forgetful(rpc: &str, data: &Path) -> anyhow::Result<Self> {
+    /// Starts it without a response cache.
+    pub(crate) async fn start_without_cache(rpc: &str, data: &Path) -> anyhow::Result<Self> {
         Self::start_with(rpc, data, &["--answers", "0"]).await
     }
 
-    /// Starts it with a limit of requests a minute for callers without a key.
+    /// Starts it with a limit of requests per minute for clients without a key.
     pub(crate) async fn start_with_limit(rpc: &str, data: &Path, anonymous: u32) -> anyhow::Result<Self> {
         Self::spawn(rpc, data, &["--anonymous-requests-per-minute", &anonymous.to_string()]).await
     }
@@ -74,17 +74,17 @@ impl Explorer {
             .kill_on_drop(true)
             .spawn()?;
         let mut lines = BufReader::new(process.stdout.take().context("no output")?).lines();
-        let line = lines.next_line().await?.context("the explorer ended at once")?;
-        let url = line.strip_prefix(LISTENING).context("the explorer does not say where it listens")?;
+        let line = lines.next_line().await?.context("the explorer exited at startup")?;
+        let url = line.strip_prefix(LISTENING).context("the explorer does not print its address")?;
         Ok(Self { process, url: url.to_owned(), client: reqwest::Client::new() })
     }
 
-    /// Has the operator make a key in a data folder that no explorer has open, one that may ask as often as it likes.
+    /// Creates a key with the highest limit in a data folder that no explorer has open.
     pub(crate) async fn make_key(data: &Path) -> anyhow::Result<String> {
         let owner = "0x000000000000000000000000000000000000beef";
         let made = binary()?.args(["keys", "create", "--owner", owner, "--data"]).arg(data).output().await?;
         let printed = String::from_utf8(made.stdout)?;
-        let key = printed.lines().next().context("no key was made")?.to_owned();
+        let key = printed.lines().next().context("no key was created")?.to_owned();
         let limit = HIGHEST_LIMIT.to_string();
         let raised = binary()?.args(["keys", "limit", "1", &limit, "--data"]).arg(data).output().await?;
         if !raised.status.success() {
@@ -93,7 +93,7 @@ impl Explorer {
         Ok(key)
     }
 
-    /// The newest indexed block, as `/health` tells it.
+    /// The latest indexed block according to `/health`.
     pub(crate) async fn tip(&self) -> anyhow::Result<Option<u64>> {
         let body = self.client.get(format!("{}/health", self.url)).send().await?.error_for_status()?.bytes().await?;
         Ok(serde_json::from_slice::<Value>(&body)?["tip"]["number"].as_u64())
@@ -103,7 +103,7 @@ impl Explorer {
         self.watch_tip(number, |_| {}).await
     }
 
-    /// Waits for a block to be indexed, and tells of every tip seen on the way. Gives up where nothing moves any more.
+    /// Waits until a block is indexed and reports every tip on the way. Fails if indexing stalls.
     pub(crate) async fn watch_tip(&self, number: u64, mut seen: impl FnMut(u64)) -> anyhow::Result<()> {
         let (mut last, mut moved) = (None, Instant::now());
         loop {
@@ -115,19 +115,19 @@ impl Explorer {
             if tip >= Some(number) {
                 return Ok(());
             }
-            if moved.elapsed() > STANDSTILL {
-                bail!("the index stands still at block {last:?}, short of {number}");
+            if moved.elapsed() > STALL_TIMEOUT {
+                bail!("indexing stalled at block {last:?}, before {number}");
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Ends it as a power cut would.
+    /// Kills it without a clean shutdown.
     pub(crate) async fn kill(mut self) -> anyhow::Result<()> {
         Ok(self.process.kill().await?)
     }
 
-    /// Bytes that it had written to the disk so far.
+    /// Bytes written to the disk so far.
     pub(crate) fn written_bytes(&self) -> anyhow::Result<u64> {
         let io = self.proc_file("io")?;
         let line = io.lines().find_map(|line| line.strip_prefix("write_bytes:")).context("no bytes written")?;
@@ -136,22 +136,22 @@ impl Explorer {
 
     /// CPU seconds used so far, user and system.
     pub(crate) fn cpu_seconds(&self) -> anyhow::Result<f64> {
-        cpu_seconds(self.process.id().context("the explorer has ended")?)
+        cpu_seconds(self.process.id().context("the explorer has exited")?)
     }
 
-    /// CPU nanoseconds of the threads that there are now.
+    /// CPU nanoseconds of the existing threads.
     pub(crate) fn cpu_nanos(&self) -> anyhow::Result<u64> {
-        let id = self.process.id().context("the explorer has ended")?;
+        let id = self.process.id().context("the explorer has exited")?;
         let mut nanos = 0;
         for thread in std::fs::read_dir(format!("/proc/{id}/task"))? {
-            // One that ends meanwhile is one of those that do nothing.
+            // A thread that ends meanwhile was idle.
             let stat = std::fs::read_to_string(thread?.path().join("schedstat")).unwrap_or_default();
             nanos += stat.split(' ').next().and_then(|nanos| nanos.parse::<u64>().ok()).unwrap_or(0);
         }
         Ok(nanos)
     }
 
-    /// The most memory held at any time, in megabytes.
+    /// Peak memory in megabytes.
     pub(crate) fn peak_megabytes(&self) -> anyhow::Result<f64> {
         let status = self.proc_file("status")?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no peak memory")?;
@@ -159,18 +159,18 @@ impl Explorer {
     }
 
     fn proc_file(&self, name: &str) -> anyhow::Result<String> {
-        let id = self.process.id().context("the explorer has ended")?;
+        let id = self.process.id().context("the explorer has exited")?;
         Ok(std::fs::read_to_string(format!("/proc/{id}/{name}"))?)
     }
 
-    /// What it says of its version.
+    /// Its version.
     pub(crate) async fn version() -> anyhow::Result<String> {
         let printed = binary()?.arg("--version").output().await?;
         Ok(String::from_utf8(printed.stdout)?.trim().to_owned())
     }
 
     pub(crate) async fn stop(mut self) -> anyhow::Result<()> {
-        let id = self.process.id().context("the explorer has ended")?;
+        let id = self.process.id().context("the explorer has exited")?;
         Command::new("kill").args(["-TERM", &id.to_string()]).status().await?;
         self.process.wait().await?;
         Ok(())

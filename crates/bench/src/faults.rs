@@ -1,21 +1,21 @@
-//! Indexing from a node that fails often, and from one that limits how much is asked of it.
+//! Indexing from a node that often fails, and from one with a rate limit.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::chain::RecordedChain;
-use crate::figures::verdict;
+use crate::figures::reached;
 use crate::index::full_index;
-use crate::progress::tell;
+use crate::progress::report;
 use crate::replay::Conditions;
 
 const ROUND_TRIP: Duration = Duration::from_millis(20);
 const ERRORS: f64 = 0.2;
-/// Of the rate without faults.
-const LEAST_WITH_ERRORS: f64 = 0.5;
-/// Of the requests that the limit allows.
-const LEAST_UNDER_LIMIT: f64 = 0.8;
-/// With a limit, a part of the chain is enough.
+/// Bound: share of the rate without faults.
+const MIN_WITH_ERRORS: f64 = 0.5;
+/// Bound: share of the requests that the limit allows.
+const MIN_UNDER_LIMIT: f64 = 0.8;
+/// With a rate limit, only the start of the chain is indexed.
 const LIMITED_BLOCKS: u64 = 400;
 
 pub(crate) struct FaultFigures {
@@ -30,7 +30,7 @@ pub(crate) struct FaultFigures {
 
 pub(crate) async fn measure(chain: &RecordedChain, per_second: usize) -> anyhow::Result<FaultFigures> {
     let blocks = chain.head + 1;
-    tell(format!("faults: {blocks} blocks without faults, with {ERRORS} of the requests failing, and with a limit"));
+    report(format!("faults: {blocks} blocks without faults, with {ERRORS} of the requests failing, and with a limit"));
     let conditions = Conditions { round_trip: ROUND_TRIP, ..Conditions::default() };
     let fault_free = full_index(&chain.serve(conditions).await?.url(), chain.head).await?;
     let faulty = chain.serve(Conditions { errors: ERRORS, ..conditions }).await?;
@@ -57,8 +57,8 @@ impl fmt::Display for FaultFigures {
         )?;
         writeln!(
             f,
-            "| of the rate without (bound: {LEAST_WITH_ERRORS}) | {ratio:.2}, {} |",
-            verdict(ratio >= LEAST_WITH_ERRORS)
+            "| of the rate without (bound: {MIN_WITH_ERRORS}) | {ratio:.2}, {} |",
+            reached(ratio >= MIN_WITH_ERRORS)
         )?;
         writeln!(
             f,
@@ -67,8 +67,8 @@ impl fmt::Display for FaultFigures {
         )?;
         writeln!(
             f,
-            "| of what the limit allows (bound: {LEAST_UNDER_LIMIT}) | {used:.2}, {} |",
-            verdict(used >= LEAST_UNDER_LIMIT)
+            "| of what the limit allows (bound: {MIN_UNDER_LIMIT}) | {used:.2}, {} |",
+            reached(used >= MIN_UNDER_LIMIT)
         )
     }
 }

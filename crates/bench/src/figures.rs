@@ -1,10 +1,10 @@
-//! Small arithmetic on measurements.
+//! Statistics and formatting of measurements.
 
 use std::time::Duration;
 
 use anyhow::Context;
 
-/// The value below which the given share of the sample lies.
+/// A quantile of a sorted sample.
 pub(crate) fn quantile(sorted: &[Duration], share: f64) -> Duration {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index into the sample")]
     let position = (share * (sorted.len().saturating_sub(1)) as f64).round() as usize;
@@ -19,14 +19,14 @@ pub(crate) fn millis(duration: Duration) -> String {
     format!("{:.2} ms", duration.as_secs_f64() * 1e3)
 }
 
-/// The most memory that this process itself held at any time.
+/// Peak memory of this process.
 pub(crate) fn own_megabytes() -> anyhow::Result<f64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no peak memory")?;
     Ok(line.trim_end_matches("kB").trim().parse::<f64>()? / 1024.0)
 }
 
-/// Whether a bound is kept.
-pub(crate) fn verdict(kept: bool) -> &'static str {
-    if kept { "reached" } else { "NOT reached" }
+/// Whether a bound is met.
+pub(crate) fn reached(is_reached: bool) -> &'static str {
+    if is_reached { "reached" } else { "NOT reached" }
 }

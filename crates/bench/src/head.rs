@@ -1,4 +1,4 @@
-//! How soon a new block can be seen once the node has told it.
+//! The latency from the node's response for a new block until the block is visible in the API.
 
 use std::fmt;
 use std::path::Path;
@@ -9,19 +9,18 @@ use reqwest::StatusCode;
 
 use crate::chain::RecordedChain;
 use crate::explorer::Explorer;
-use crate::figures::{millis, quantile, verdict};
-use crate::progress::tell;
+use crate::figures::{millis, quantile, reached};
+use crate::progress::report;
 
 const TRANSACTIONS: usize = 200;
-const LONGEST: Duration = Duration::from_millis(50);
-/// Between two looks at the API.
-const LOOK_EVERY: Duration = Duration::from_millis(1);
-const PATIENCE: Duration = Duration::from_secs(10);
-const TOLD_EVERY: usize = 50;
+const MAX_P99: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
+const TIMEOUT: Duration = Duration::from_secs(10);
+const REPORT_INTERVAL: usize = 50;
 
 pub(crate) struct HeadFigures {
     indexed: u64,
-    from_answer: Vec<Duration>,
+    from_response: Vec<Duration>,
     from_mined: Vec<Duration>,
 }
 
@@ -29,39 +28,39 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, blocks: usize) -
     let explorer = Explorer::start(&chain.url(), data).await?;
     explorer.wait_for_tip(chain.head).await?;
     let client = reqwest::Client::new();
-    let (mut from_answer, mut from_mined) = (Vec::with_capacity(blocks), Vec::with_capacity(blocks));
+    let (mut from_response, mut from_mined) = (Vec::with_capacity(blocks), Vec::with_capacity(blocks));
     for block in 0..blocks {
-        if block % TOLD_EVERY == 0 {
-            tell(format!("head: {block} of {blocks} blocks"));
+        if block % REPORT_INTERVAL == 0 {
+            report(format!("head: {block} of {blocks} blocks"));
         }
-        let number = chain.grow(TRANSACTIONS).await?;
+        let number = chain.mine_block(TRANSACTIONS).await?;
         let mined = Instant::now();
-        let answered = tokio::time::timeout(PATIENCE, chain.near().given(number)).await??;
+        let served = tokio::time::timeout(TIMEOUT, chain.local().served_at(number)).await??;
         wait_until_visible(&client, &format!("{}/api/v1/blocks/{number}", explorer.url)).await?;
-        from_answer.push(answered.elapsed());
+        from_response.push(served.elapsed());
         from_mined.push(mined.elapsed());
     }
     explorer.stop().await?;
-    from_answer.sort_unstable();
+    from_response.sort_unstable();
     from_mined.sort_unstable();
-    Ok(HeadFigures { indexed: chain.transactions, from_answer, from_mined })
+    Ok(HeadFigures { indexed: chain.transactions, from_response, from_mined })
 }
 
 async fn wait_until_visible(client: &reqwest::Client, url: &str) -> anyhow::Result<()> {
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
-        let answer = client.get(url).send().await?;
-        match answer.status() {
+        let response = client.get(url).send().await?;
+        match response.status() {
             StatusCode::OK => return Ok(()),
-            StatusCode::NOT_FOUND if begun.elapsed() < PATIENCE => tokio::time::sleep(LOOK_EVERY).await,
-            status => bail!("{url} answers {status}"),
+            StatusCode::NOT_FOUND if started.elapsed() < TIMEOUT => tokio::time::sleep(POLL_INTERVAL).await,
+            status => bail!("{url} returned {status}"),
         }
     }
 }
 
 impl fmt::Display for HeadFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let blocks = self.from_answer.len();
+        let blocks = self.from_response.len();
         writeln!(
             f,
             "| {blocks} blocks of {TRANSACTIONS} transactions on top of {} | median | p99 | worst |",
@@ -72,9 +71,9 @@ impl fmt::Display for HeadFigures {
             let [median, p99, worst] = [0.5, 0.99, 1.0].map(|share| millis(quantile(sample, share)));
             writeln!(f, "| {name} | {median} | {p99} | {worst} |")
         };
-        row("from the node's answer until it is visible in the API", &self.from_answer)?;
-        row("from when it was mined, with the wait for the next question to the node", &self.from_mined)?;
-        let kept = quantile(&self.from_answer, 0.99) < LONGEST;
-        writeln!(f, "\nBound for the p99 from the node's answer: {}, {}.", millis(LONGEST), verdict(kept))
+        row("from the node's response until it is visible in the API", &self.from_response)?;
+        row("from mining, including the wait for the next poll of the node", &self.from_mined)?;
+        let is_reached = quantile(&self.from_response, 0.99) < MAX_P99;
+        writeln!(f, "\nBound for the p99 from the node's response: {}, {}.", millis(MAX_P99), reached(is_reached))
     }
 }

@@ -1,8 +1,8 @@
-//! How fast a chain is indexed, and what it takes.
+//! The speed and the resource usage of indexing.
 
-mod far;
 mod growth;
 mod recovery;
+mod remote_node;
 
 use std::fmt;
 use std::path::Path;
@@ -10,30 +10,30 @@ use std::time::{Duration, Instant};
 
 use store_embedded::{EmbeddedStore, StoreOptions};
 
-pub(crate) use self::far::full_index;
 use self::growth::Growth;
+pub(crate) use self::remote_node::full_index;
 use crate::chain::{ChainPlan, RecordedChain};
 use crate::download;
 use crate::explorer::Explorer;
-use crate::figures::{millis, verdict};
-use crate::progress::tell;
+use crate::figures::{millis, reached};
+use crate::progress::report;
 use crate::replay::Conditions;
 
-/// So few in a block that a round trip to a far node takes longer than the work.
+/// So few per block that the round trip to a remote node dominates.
 const SMALL_BLOCKS: ChainPlan = ChainPlan { transactions: 100_000, per_block: 4 };
 
-const LEAST_OF_LEAN: f64 = 0.20;
-const MOST_CPU: f64 = 2.0;
-const MOST_MEGABYTES: f64 = 1_000.0;
-const MOST_DISK: f64 = 200.0;
-const MOST_WRITTEN: f64 = 1_500.0;
-const LEAST_GROWTH: f64 = 0.8;
-const LONGEST_OPENING: Duration = Duration::from_secs(2);
+const MIN_OF_DECODED: f64 = 0.20;
+const MAX_CPU: f64 = 2.0;
+const MAX_MEGABYTES: f64 = 1_000.0;
+const MAX_DISK: f64 = 200.0;
+const MAX_WRITTEN: f64 = 1_500.0;
+const MIN_GROWTH: f64 = 0.8;
+const MAX_OPENING: Duration = Duration::from_secs(2);
 
 pub(crate) struct IndexFigures {
     transactions: u64,
     bare: Duration,
-    lean: Duration,
+    decoded: Duration,
     full: Duration,
     growth: Growth,
     cpu_seconds: f64,
@@ -42,30 +42,35 @@ pub(crate) struct IndexFigures {
     disk_bytes: u64,
     opening: recovery::Opening,
     /// Of the chain itself, where the machine is the limit, and of one with small blocks, where the round trip is.
-    far: [far::FarFigures; 2],
+    remote_node: [remote_node::RemoteNodeFigures; 2],
 }
 
-pub(crate) async fn measure(chain: &RecordedChain, data: &Path, far: Conditions) -> anyhow::Result<IndexFigures> {
-    tell("index: bare download, then with decoding");
+pub(crate) async fn measure(
+    chain: &RecordedChain,
+    data: &Path,
+    remote_node: Conditions,
+) -> anyhow::Result<IndexFigures> {
+    report("index: bare download, then with decoding");
     let bare = download::bare(&chain.url(), chain.head).await?;
-    let lean = download::lean(&chain.url(), chain.head).await?;
-    tell("index: full index");
-    let begun = Instant::now();
+    let decoded = download::decoded(&chain.url(), chain.head).await?;
+    report("index: full index");
+    let started = Instant::now();
     let explorer = Explorer::start(&chain.url(), data).await?;
-    let growth = Growth::watch(&explorer, chain, begun).await?;
-    let full = begun.elapsed();
+    let growth = Growth::watch(&explorer, chain, started).await?;
+    let full = started.elapsed();
     let (cpu_seconds, peak_megabytes) = (explorer.cpu_seconds()?, explorer.peak_megabytes()?);
     let written_bytes = explorer.written_bytes()?;
     explorer.stop().await?;
-    tell("index: compaction");
+    report("index: compaction");
     let disk_bytes = EmbeddedStore::open(data, StoreOptions::default())?.compacted_bytes()?;
     let opening = recovery::measure(chain).await?;
     let small_blocks = RecordedChain::make(SMALL_BLOCKS).await?;
-    let far = [far::measure(chain, far).await?, far::measure(&small_blocks, far).await?];
+    let remote_node =
+        [remote_node::measure(chain, remote_node).await?, remote_node::measure(&small_blocks, remote_node).await?];
     Ok(IndexFigures {
         transactions: chain.transactions,
         bare,
-        lean,
+        decoded,
         full,
         growth,
         cpu_seconds,
@@ -73,7 +78,7 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, far: Conditions)
         written_bytes,
         disk_bytes,
         opening,
-        far,
+        remote_node,
     })
 }
 
@@ -81,70 +86,70 @@ impl fmt::Display for IndexFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let transactions = self.transactions as f64;
         let rate = |time: Duration| transactions / time.as_secs_f64();
-        let (bare, lean, full) = (rate(self.bare), rate(self.lean), rate(self.full));
+        let (bare, decoded, full) = (rate(self.bare), rate(self.decoded), rate(self.full));
         writeln!(f, "| indexing {} transactions | | of the bare download | of the limit |", self.transactions)?;
         writeln!(f, "|---|---|---|---|")?;
         writeln!(f, "| bare download | {bare:.0} tx/s | | |")?;
-        writeln!(f, "| bare download and decoding: the limit | {lean:.0} tx/s | {:.2} | |", lean / bare)?;
+        writeln!(f, "| bare download and decoding: the limit | {decoded:.0} tx/s | {:.2} | |", decoded / bare)?;
         writeln!(
             f,
             "| full index, process start included | {full:.0} tx/s | {:.2} | {:.2} |",
             full / bare,
-            full / lean
+            full / decoded
         )?;
 
         let cpu = self.cpu_seconds * 1e5 / transactions;
         let (disk, written) = (self.disk_bytes as f64 / transactions, self.written_bytes as f64 / transactions);
         let last = self.growth.last_to_first();
-        let opening = self.opening.until_answer;
+        let opening = self.opening.until_response;
         writeln!(f, "\n| bar | | bound | |")?;
         writeln!(f, "|---|---|---|---|")?;
-        let mut bar = |name: &str, value: String, bound: String, verdict: &str| {
-            writeln!(f, "| {name} | {value} | {bound} | {verdict} |")
+        let mut bar = |name: &str, value: String, bound: String, reached: &str| {
+            writeln!(f, "| {name} | {value} | {bound} | {reached} |")
         };
         bar(
             "full index, of the limit",
-            format!("{:.2}", full / lean),
-            format!("at least {LEAST_OF_LEAN:.2}"),
-            verdict(full / lean >= LEAST_OF_LEAN),
+            format!("{:.2}", full / decoded),
+            format!("at least {MIN_OF_DECODED:.2}"),
+            reached(full / decoded >= MIN_OF_DECODED),
         )?;
         bar(
-            "CPU of the whole process for 100,000 tx",
+            "CPU of the whole process per 100,000 tx",
             format!("{cpu:.2} s"),
-            format!("at most {MOST_CPU:.1} s"),
-            verdict(cpu <= MOST_CPU),
+            format!("at most {MAX_CPU:.1} s"),
+            reached(cpu <= MAX_CPU),
         )?;
         bar(
             "peak memory",
             format!("{:.0} MB", self.peak_megabytes),
-            format!("under {MOST_MEGABYTES:.0} MB"),
-            verdict(self.peak_megabytes < MOST_MEGABYTES),
+            format!("under {MAX_MEGABYTES:.0} MB"),
+            reached(self.peak_megabytes < MAX_MEGABYTES),
         )?;
         bar(
-            "on disk for a tx, compacted",
+            "on disk per tx, compacted",
             format!("{disk:.0} bytes"),
-            format!("at most {MOST_DISK:.0}"),
-            verdict(disk <= MOST_DISK),
+            format!("at most {MAX_DISK:.0}"),
+            reached(disk <= MAX_DISK),
         )?;
         bar(
-            "written for a tx",
+            "written per tx",
             format!("{written:.0} bytes"),
-            format!("at most {MOST_WRITTEN:.0}"),
-            verdict(written <= MOST_WRITTEN),
+            format!("at most {MAX_WRITTEN:.0}"),
+            reached(written <= MAX_WRITTEN),
         )?;
         bar(
             "last quarter, of the first one's rate",
             format!("{last:.2}"),
-            format!("at least {LEAST_GROWTH}"),
-            self.growth.keeps(LEAST_GROWTH).map_or("not measured: chain too short", verdict),
+            format!("at least {MIN_GROWTH}"),
+            self.growth.reaches(MIN_GROWTH).map_or("not measured: chain too short", reached),
         )?;
         bar(
             "serving again after kill -9 in mid-backfill",
             millis(opening),
-            format!("within {}", millis(LONGEST_OPENING)),
-            verdict(opening <= LONGEST_OPENING),
+            format!("within {}", millis(MAX_OPENING)),
+            reached(opening <= MAX_OPENING),
         )?;
-        let [large_blocks, small_blocks] = &self.far;
+        let [large_blocks, small_blocks] = &self.remote_node;
         writeln!(f, "\n{}\n{}\n{large_blocks}\n{small_blocks}", self.growth, self.opening)
     }
 }

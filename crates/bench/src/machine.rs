@@ -1,10 +1,10 @@
-//! What the figures were taken on.
+//! Describes the machine.
 
 use std::process::Command;
 
 use crate::explorer::Explorer;
 
-/// Machine, system, compiler and binary, and how busy the machine was before anything was measured.
+/// Hardware, system, compiler, binary and load before the measurements.
 pub(crate) async fn describe() -> anyhow::Result<String> {
     let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, name: &str| {

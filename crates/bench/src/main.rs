@@ -1,4 +1,4 @@
-//! Measures the real binary from outside: a chain served over HTTP goes in, figures come out.
+//! Measures the real binary from outside, with a chain that is served over HTTP.
 
 mod api;
 mod backlog;
@@ -11,13 +11,14 @@ mod faults;
 mod figures;
 mod filters;
 mod head;
+mod html_pages;
 mod index;
 mod machine;
 mod options;
 mod overhead;
-mod pages;
+mod page_depth;
 mod progress;
-mod renders;
+mod recording;
 mod replay;
 mod verification;
 
@@ -29,14 +30,14 @@ use mimalloc::MiMalloc;
 use crate::chain::{ChainPlan, RecordedChain};
 use crate::options::{Options, Part};
 
-/// The explorer's own, so that what it is measured against gains by it as well.
+/// The same allocator as the explorer, so that the baselines benefit from it too.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Transactions, where the length of the chain does not matter.
+/// For measurements that do not depend on the length of the chain.
 const SMALL_CHAIN: ChainPlan = ChainPlan { transactions: 500, per_block: 8 };
 
-/// Many small blocks: what counts is requests.
+/// Many small blocks, so that the number of requests matters.
 const FAULTS_CHAIN: ChainPlan = ChainPlan { transactions: 8_000, per_block: 4 };
 
 #[tokio::main]
@@ -45,21 +46,21 @@ async fn main() -> anyhow::Result<()> {
     if let Some(body) = &options.serve_bare {
         return api::serve_bare(body).await;
     }
-    // Another part may have chosen a provider already; the choice is the same.
+    // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut out = std::io::stdout().lock();
 
     writeln!(out, "{}", machine::describe().await?)?;
     if options.wants(Part::Serve) {
         let chain = RecordedChain::make(options.chain()).await?;
-        let far = chain.serve(options.far_node()).await?;
+        let remote = chain.serve(options.remote_node()).await?;
         writeln!(
             out,
-            "{}\nUp to block {}: {}\nAs a far node: {}",
+            "{}\nUp to block {}: {}\nAs a remote node: {}",
             chain.describe(),
             chain.head,
             chain.url(),
-            far.url()
+            remote.url()
         )?;
         return Ok(tokio::signal::ctrl_c().await?);
     }
@@ -68,16 +69,16 @@ async fn main() -> anyhow::Result<()> {
         writeln!(out, "{}", chain.describe())?;
         let data = tempfile::tempdir()?;
         if options.wants(Part::Index) {
-            writeln!(out, "{}", index::measure(&chain, data.path(), options.far_node()).await?)?;
+            writeln!(out, "{}", index::measure(&chain, data.path(), options.remote_node()).await?)?;
         }
         if options.wants(Part::Api) {
-            writeln!(out, "{}", pages::measure(&chain, data.path(), options.requests).await?)?;
+            writeln!(out, "{}", page_depth::measure(&chain, data.path(), options.requests).await?)?;
             writeln!(out, "{}", api::measure(&chain, data.path(), options.load_seconds()).await?)?;
         }
         if options.wants(Part::Pages) {
-            writeln!(out, "{}", renders::measure(&chain, data.path(), options.requests).await?)?;
+            writeln!(out, "{}", html_pages::measure(&chain, data.path(), options.requests).await?)?;
         }
-        // Last, since it makes the chain longer than the others know it.
+        // Last, since it extends the chain.
         if options.wants(Part::Head) {
             writeln!(out, "{}", head::measure(&chain, data.path(), options.head_blocks).await?)?;
         }

@@ -1,4 +1,4 @@
-//! What is measured, and how much of it.
+//! Command line options.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,88 +10,88 @@ use crate::replay::Conditions;
 
 #[derive(Debug, Parser)]
 pub(crate) struct Options {
-    /// Transactions of the chain that is indexed
+    /// Transactions of the indexed chain
     #[arg(long, default_value_t = 100_000)]
     transactions: u64,
 
-    /// Transactions in one of its blocks, on average
+    /// Average transactions per block
     #[arg(long, default_value_t = 100)]
     block_transactions: u64,
 
-    /// Milliseconds that the far node takes for an answer
+    /// Round trip of the remote node in milliseconds
     #[arg(long, default_value_t = 20)]
     round_trip: u64,
 
-    /// Percentage of requests at which the far node fails
+    /// Percentage of requests that fail at the remote node
     #[arg(long, default_value_t = 1.0)]
     errors: f64,
 
-    /// Calls that the far node takes in a batch, at most
+    /// Maximum batch size of the remote node
     #[arg(long)]
     largest_batch: Option<usize>,
 
-    /// Bytes of an answer of the far node, at most
+    /// Maximum response size of the remote node in bytes
     #[arg(long)]
     largest_answer: Option<usize>,
 
-    /// Requests a second that a node with a limit takes
+    /// Requests per second of a node with a rate limit
     #[arg(long, default_value_t = 20)]
     pub(crate) rate_limit: usize,
 
-    /// Blocks of 200 transactions that are made at the head
+    /// Blocks of 200 transactions to mine at the head
     #[arg(long, default_value_t = 200)]
     pub(crate) head_blocks: usize,
 
-    /// Seconds for which the API is under each load
+    /// Seconds per load on the API
     #[arg(long, default_value_t = 5.0)]
     load: f64,
 
-    /// Requests per page whose latency is measured without a load
+    /// Requests per page for latencies without load
     #[arg(long, default_value_t = 400)]
     pub(crate) requests: usize,
 
-    /// Transfers of the store on which filters are measured
+    /// Transfers in the store for the filter measurements
     #[arg(long, default_value_t = 1_200_000)]
     pub(crate) transfers: u64,
 
-    /// Folder for the compilers and contracts out of npm that verification needs; by default a temporary one
+    /// Folder for the npm packages of compilers and contracts for verification; temporary by default
     #[arg(long)]
     pub(crate) packages: Option<PathBuf>,
 
-    /// Measure this part alone
+    /// Measure only this part
     #[arg(long)]
     only: Option<Part>,
 
-    /// Be the bare handler instead, and serve the bytes of this file
+    /// Run as the bare handler that serves the bytes of this file
     #[arg(long, hide = true)]
     pub(crate) serve_bare: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// Indexing a chain: speed, growth, memory, disk, restart, a far node
+    /// Indexing: speed, growth, memory, disk, restart, a remote node
     Index,
-    /// What checking blocks costs, beside fetching and indexing them
+    /// Cost of block checks
     Checks,
-    /// The API alone, under load, and while a backfill runs
+    /// The API without load, under load, and during a backfill
     Api,
-    /// From the node's answer to visible in the API
+    /// Latency from the node's response to visible in the API
     Head,
-    /// Indexing from a node at which a fifth of the requests fail, and from one with a rate limit
+    /// Indexing from a node where a fifth of the requests fail, and from one with a rate limit
     Faults,
-    /// What keys and limits cost a request
+    /// Cost of keys and rate limits per request
     Overhead,
-    /// Messages to webhooks, beside a loop that only posts
+    /// Webhook deliveries, compared with a loop that only posts
     Deliveries,
-    /// Many webhooks on a busy address, whose receiver is down
+    /// Many webhooks on a busy address while their receiver is down
     Backlog,
-    /// Verification, beside the bare compiler
+    /// Verification, compared with the bare compiler
     Verification,
-    /// Every combination of filters on crowded lists
+    /// Every combination of filters on long lists
     Filters,
-    /// Time and size of every kind of page
+    /// Latency and size of every kind of page
     Pages,
-    /// No measure: the chain is served until Ctrl-C, for an explorer under a profiler
+    /// No measurement: serve the chain until Ctrl-C, for profiling an explorer
     Serve,
 }
 
@@ -108,7 +108,7 @@ impl Options {
         Duration::from_secs_f64(self.load)
     }
 
-    pub(crate) fn far_node(&self) -> Conditions {
+    pub(crate) fn remote_node(&self) -> Conditions {
         Conditions {
             round_trip: Duration::from_millis(self.round_trip),
             errors: self.errors / 100.0,

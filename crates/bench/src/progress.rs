@@ -1,8 +1,8 @@
-//! What a long run says meanwhile, beside its results.
+//! Progress messages on stderr.
 
 use std::io::Write;
 
-pub(crate) fn tell(what: impl AsRef<str>) {
-    // Nobody may be listening, and the figures do not depend on it.
-    let _ = writeln!(std::io::stderr(), "{}", what.as_ref());
+pub(crate) fn report(message: impl AsRef<str>) {
+    // The figures do not depend on whether stderr is open.
+    let _ = writeln!(std::io::stderr(), "{}", message.as_ref());
 }

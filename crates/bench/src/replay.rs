@@ -1,4 +1,4 @@
-//! The recorded chain as a node: its answers straight from memory, everything else asked of the dev chain in process.
+//! A node that serves the recorded chain; everything else is forwarded to the in-process dev chain.
 
 mod conditions;
 mod pieces;
@@ -26,10 +26,10 @@ use tokio::task::JoinHandle;
 pub(crate) use self::conditions::Conditions;
 use self::conditions::Fault;
 use self::pieces::Pieces;
-use self::request::{Asked, Call};
-use crate::chain::Recording;
+use self::request::{Call, RpcBody};
+use crate::recording::Recording;
 
-/// Serves until it is dropped.
+/// A running server; it stops when this is dropped.
 pub(crate) struct Replay {
     url: String,
     accepting: JoinHandle<()>,
@@ -44,20 +44,20 @@ struct Node {
     refused: AtomicU64,
     /// When the requests of the last second were admitted.
     admitted: Mutex<VecDeque<Instant>>,
-    /// The newest block above the recording whose whole content was given away, and when.
-    given: watch::Sender<Option<Given>>,
+    /// When the latest block above the recording was served.
+    served: watch::Sender<Option<ServedBlock>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Given {
+pub(crate) struct ServedBlock {
     pub(crate) number: u64,
     block: Option<Instant>,
     receipts: Option<Instant>,
 }
 
-impl Given {
-    /// When the later of the two answers went out.
-    fn whole(self) -> Option<Instant> {
+impl ServedBlock {
+    /// When the later of the two responses was sent.
+    fn completed_at(self) -> Option<Instant> {
         Some(self.block?.max(self.receipts?))
     }
 }
@@ -70,7 +70,7 @@ impl Replay {
     ) -> anyhow::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let url = format!("http://{}", listener.local_addr()?);
-        let (given, _) = watch::channel(None);
+        let (served, _) = watch::channel(None);
         let node = Arc::new(Node {
             recording,
             chain,
@@ -78,7 +78,7 @@ impl Replay {
             requests: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             admitted: Mutex::default(),
-            given,
+            served,
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&node)));
         Ok(Self { url, accepting, node })
@@ -93,18 +93,19 @@ impl Replay {
         self.node.requests.load(Ordering::Relaxed)
     }
 
-    /// HTTP requests that the rate limit turned away.
+    /// HTTP requests rejected by the rate limit.
     pub(crate) fn refused(&self) -> u64 {
         self.node.refused.load(Ordering::Relaxed)
     }
 
-    /// Waits until a block above the recording and its receipts were given away, and tells when that was.
-    pub(crate) async fn given(&self, number: u64) -> anyhow::Result<Instant> {
-        let mut given = self.node.given.subscribe();
-        let known =
-            |given: &Option<Given>| given.is_some_and(|given| given.number == number && given.whole().is_some());
-        let found = *given.wait_for(known).await?;
-        found.and_then(Given::whole).context("no time was kept")
+    /// Waits until a block above the recording and its receipts were served, and returns the time.
+    pub(crate) async fn served_at(&self, number: u64) -> anyhow::Result<Instant> {
+        let mut served = self.node.served.subscribe();
+        let known = |served: &Option<ServedBlock>| {
+            served.is_some_and(|served| served.number == number && served.completed_at().is_some())
+        };
+        let found = *served.wait_for(known).await?;
+        found.and_then(ServedBlock::completed_at).context("no time was recorded")
     }
 }
 
@@ -117,7 +118,7 @@ impl Drop for Replay {
 async fn accept(listener: TcpListener, node: Arc<Node>) {
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
-        // Without it an answer waits to fill a packet.
+        // Nagle's algorithm would delay responses.
         let _ = stream.set_nodelay(true);
         let node = Arc::clone(&node);
         tokio::spawn(async move {
@@ -125,7 +126,7 @@ async fn accept(listener: TcpListener, node: Arc<Node>) {
                 let node = Arc::clone(&node);
                 async move { node.serve(request).await }
             });
-            // Fails where the other side leaves, or where leaving it is the fault that was drawn.
+            // Fails if the client disconnects, or if hanging up is the injected fault.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
     }
@@ -151,13 +152,13 @@ impl Node {
                 *response.status_mut() = StatusCode::BAD_GATEWAY;
                 return Ok(response);
             }
-            Some(Fault::InternalError) => return Ok(json(refusal(-32603, "internal error"))),
-            Some(Fault::HangUp) => anyhow::bail!("hanging up, as drawn"),
+            Some(Fault::InternalError) => return Ok(json(error_response(-32603, "internal error"))),
+            Some(Fault::HangUp) => anyhow::bail!("injected fault: hanging up"),
         }
-        Ok(json(self.answer(body).await?))
+        Ok(json(self.response(body).await?))
     }
 
-    /// Whether one more request fits into the last second.
+    /// Whether the rate limit admits another request.
     fn admit(&self, most: usize) -> bool {
         let (mut admitted, now) = (self.admitted.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
         while admitted.front().is_some_and(|then| now.duration_since(*then) >= Duration::from_secs(1)) {
@@ -170,60 +171,60 @@ impl Node {
         fits
     }
 
-    async fn answer(&self, body: Bytes) -> anyhow::Result<Pieces> {
-        let Some(asked) = Asked::read(&body) else { return Ok(refusal(-32700, "parse error")) };
-        let mut answer = Pieces::default();
-        match asked {
-            Asked::One(call) => self.answer_call(call, &mut answer).await?,
-            Asked::Batch(calls) if self.conditions.largest_batch.is_some_and(|most| calls.len() > most) => {
-                return Ok(refusal(-32600, "batch too large"));
+    async fn response(&self, body: Bytes) -> anyhow::Result<Pieces> {
+        let Some(body) = RpcBody::read(&body) else { return Ok(error_response(-32700, "parse error")) };
+        let mut response = Pieces::default();
+        match body {
+            RpcBody::Single(call) => self.handle_call(call, &mut response).await?,
+            RpcBody::Batch(calls) if self.conditions.largest_batch.is_some_and(|most| calls.len() > most) => {
+                return Ok(error_response(-32600, "batch too large"));
             }
-            Asked::Batch(calls) => {
-                for (place, call) in calls.into_iter().enumerate() {
-                    answer.push(Bytes::from_static(if place == 0 { b"[" } else { b"," }));
-                    self.answer_call(call, &mut answer).await?;
+            RpcBody::Batch(calls) => {
+                for (index, call) in calls.into_iter().enumerate() {
+                    response.push(Bytes::from_static(if index == 0 { b"[" } else { b"," }));
+                    self.handle_call(call, &mut response).await?;
                 }
-                answer.push(Bytes::from_static(b"]"));
+                response.push(Bytes::from_static(b"]"));
             }
         }
-        if self.conditions.largest_answer.is_some_and(|most| answer.len() > most) {
-            return Ok(refusal(-32008, "response too large"));
+        if self.conditions.largest_answer.is_some_and(|most| response.len() > most) {
+            return Ok(error_response(-32008, "response too large"));
         }
-        Ok(answer)
+        Ok(response)
     }
 
-    async fn answer_call(&self, call: Call<'_>, answer: &mut Pieces) -> anyhow::Result<()> {
-        let recorded = match call.of_block() {
+    async fn handle_call(&self, call: Call<'_>, response: &mut Pieces) -> anyhow::Result<()> {
+        let recorded = match call.requested_block() {
             Some((number, request::View::Full)) => self.recording.block(number)?,
             Some((number, request::View::Receipts)) => self.recording.receipts(number)?,
             None => None,
         };
         if let Some(result) = recorded {
-            answer.push(format!(r#"{{"jsonrpc":"2.0","id":{},"result":"#, call.id()).into());
-            answer.push(result);
-            answer.push(Bytes::from_static(b"}"));
+            response.push(format!(r#"{{"jsonrpc":"2.0","id":{},"result":"#, call.id()).into());
+            response.push(result);
+            response.push(Bytes::from_static(b"}"));
             return Ok(());
         }
         let (chain, text) = (self.chain.clone(), call.text().to_owned());
-        // A call may execute for a while, so none runs on the threads that serve sockets.
+        // Calls may execute for a while, so they run on the blocking pool.
         let forwarded = tokio::task::spawn_blocking(move || chain.answer(text.as_bytes())).await?;
-        answer.push(forwarded.context("a notification is not answered")?.into());
-        if let Some((number, view)) = call.of_block() {
-            self.note(number, view);
+        response.push(forwarded.context("a notification has no response")?.into());
+        if let Some((number, view)) = call.requested_block() {
+            self.record_served(number, view);
         }
         Ok(())
     }
 
-    fn note(&self, number: u64, view: request::View) {
+    fn record_served(&self, number: u64, view: request::View) {
         let now = Some(Instant::now());
-        self.given.send_modify(|given| {
-            let known = given.filter(|given| given.number == number);
-            let mut noted = known.unwrap_or(Given { number, block: None, receipts: None });
+        self.served.send_modify(|served| {
+            let known = served.filter(|served| served.number == number);
+            let mut updated = known.unwrap_or(ServedBlock { number, block: None, receipts: None });
             match view {
-                request::View::Full => noted.block = now,
-                request::View::Receipts => noted.receipts = now,
+                request::View::Full => updated.block = now,
+                request::View::Receipts => updated.receipts = now,
             }
-            *given = Some(noted);
+            *served = Some(updated);
         });
     }
 }
@@ -234,10 +235,10 @@ fn json(body: Pieces) -> Response<Pieces> {
     response
 }
 
-/// One error for all that was asked.
-fn refusal(code: i32, message: &str) -> Pieces {
+/// One error for the whole request.
+fn error_response(code: i32, message: &str) -> Pieces {
     let error = format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"message":"{message}"}}}}"#);
-    let mut answer = Pieces::default();
-    answer.push(error.into());
-    answer
+    let mut response = Pieces::default();
+    response.push(error.into());
+    response
 }

@@ -1,4 +1,4 @@
-//! How long a verification takes from the source alone, beside one compilation by the same compiler.
+//! The time of a verification without settings, compared with one compilation by the same compiler.
 
 mod compiling;
 mod packages;
@@ -17,14 +17,14 @@ use self::packages::Packages;
 use self::subjects::{Start, Subject};
 use crate::chain::RecordedChain;
 use crate::explorer::Explorer;
-use crate::progress::tell;
+use crate::progress::report;
 
-/// Characters of the reason why a contract was not verified.
+/// Characters of the failure reason that are shown.
 const SHOWN_REASON: usize = 160;
 
 pub(crate) enum VerificationFigures {
     Measured(Vec<Table>),
-    /// Compilers could not be had, and why.
+    /// The compilers could not be installed; the reason.
     NotMeasured(String),
 }
 
@@ -36,43 +36,42 @@ pub(crate) struct Table {
 
 struct Row {
     subject: String,
-    /// As the explorer finds the compiler: one that has to be started, or one that has compiled before.
+    /// With a cold or a warm compiler, like the explorer's.
     compiled: Duration,
     verified: Duration,
-    /// CPU seconds of the explorer alone: hashing and comparing, without the compiler's process.
+    /// CPU seconds of the explorer without the compiler's process: hashing and comparing.
     hashing: f64,
     verdict: String,
 }
 
-/// Compilers and contracts come from npm, which whoever verifies contracts has. They are kept in the folder, if one is
-/// given.
+/// Installs compilers and contracts from npm, into the folder if one is given.
 pub(crate) async fn measure(chain: &RecordedChain, folder: Option<&Path>) -> anyhow::Result<VerificationFigures> {
     let temporary = tempfile::tempdir()?;
-    tell("verification: compilers and contracts are fetched");
-    let packages = match Packages::fetch(folder.unwrap_or(temporary.path())).await {
+    report("verification: installing compilers and contracts");
+    let packages = match Packages::fetch(folder.unwrap_or(temporary.path()), &subjects::releases()).await {
         Ok(packages) => packages,
-        Err(trouble) => return Ok(VerificationFigures::NotMeasured(format!("{trouble:#}"))),
+        Err(error) => return Ok(VerificationFigures::NotMeasured(format!("{error:#}"))),
     };
     let mut tables = Vec::new();
     for (title, subjects) in [
         ("a coin by the compiler", subjects::coins()),
-        ("a contract that a library function creates, by every release, its start included", subjects::makers()),
+        ("a contract created by a library function, every release, start included", subjects::makers()),
         (
-            "OpenZeppelin and Uniswap, every file of the package, its compiler's start included",
+            "OpenZeppelin and Uniswap, every file of the package, compiler start included",
             subjects::published(&packages).await?,
         ),
     ] {
-        // Each table has an explorer of its own, which has started no compiler yet.
+        // A new explorer per table, without running compilers.
         let data = tempfile::tempdir()?;
-        let source = packages.modules().to_str().context("a folder whose name is no text")?.to_owned();
+        let source = packages.modules().to_str().context("the name of the folder is not UTF-8")?.to_owned();
         let explorer = Explorer::start_with(&chain.url(), data.path(), &["--compiler-source", &source]).await?;
         let mut rows = Vec::new();
         for subject in subjects {
-            tell(format!("verification: {}", subject.label));
+            report(format!("verification: {}", subject.label));
             match measure_one(&explorer, chain, &packages, &subject).await {
                 Ok(row) => rows.push(row),
                 // The others are worth measuring all the same.
-                Err(error) => tell(format!("verification: {} was not measured: {error:#}", subject.label)),
+                Err(error) => report(format!("verification: {} was not measured: {error:#}", subject.label)),
             }
         }
         explorer.stop().await?;
@@ -92,32 +91,32 @@ async fn measure_one(
     let deployment = [code, subject.arguments.clone()].concat();
     let (address, block) = chain.deploy(deployment).await.with_context(|| subject.label.clone())?;
     explorer.wait_for_tip(block).await?;
-    let (begun, before) = (Instant::now(), explorer.cpu_seconds()?);
+    let (started, before) = (Instant::now(), explorer.cpu_seconds()?);
     let verdict = verify(explorer, address, subject).await?;
     Ok(Row {
         subject: subject.label.clone(),
         compiled: if subject.start == Start::Cold { cold } else { warm },
-        verified: begun.elapsed(),
+        verified: started.elapsed(),
         hashing: explorer.cpu_seconds()? - before,
         verdict,
     })
 }
 
-/// The kind of match, or why there is none.
+/// The kind of match, or why there is no match.
 async fn verify(explorer: &Explorer, address: Address, subject: &Subject) -> anyhow::Result<String> {
     let body = json!({ "address": address, "sourceCode": subject.sent, "compilerVersion": subject.version });
     let request = reqwest::Client::new().post(format!("{}/api/v1/verify", explorer.url));
-    let answer = request.header("content-type", "application/json").body(body.to_string()).send().await?;
-    let answer: Value = serde_json::from_slice(&answer.bytes().await?)?;
-    if let Some(kind) = answer["match"].as_str() {
+    let response = request.header("content-type", "application/json").body(body.to_string()).send().await?;
+    let response: Value = serde_json::from_slice(&response.bytes().await?)?;
+    if let Some(kind) = response["match"].as_str() {
         return Ok(kind.to_owned());
     }
-    let reason = answer["message"].as_str().or(answer["detail"].as_str()).unwrap_or("no answer");
+    let reason = response["message"].as_str().or(response["detail"].as_str()).unwrap_or("no response");
     Ok(format!("NOT verified: {}", reason.chars().take(SHOWN_REASON).collect::<String>()))
 }
 
 impl Table {
-    /// How verifications compare with compilations: the median and the largest ratio.
+    /// The median and the largest ratio of verification to compilation.
     fn ratios(&self) -> Option<(f64, f64)> {
         let mut ratios: Vec<f64> = self.rows.iter().map(Row::ratio).collect();
         ratios.sort_by(f64::total_cmp);

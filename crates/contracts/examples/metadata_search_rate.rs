@@ -1,4 +1,4 @@
-//! How many combinations of settings a second can be tried on the metadata of a contract, for each way of hashing it.
+//! Measures how many combinations of settings per second the metadata search tries, for each kind of hash.
 
 #![allow(clippy::print_stdout)]
 
@@ -10,7 +10,7 @@ use contracts::{
 };
 use domain::B256;
 
-const WORK: Duration = Duration::from_secs(2);
+const DURATION: Duration = Duration::from_secs(2);
 
 fn main() {
     for kilobytes in [4, 16] {
@@ -22,14 +22,14 @@ fn main() {
             ("bzzr1", MetadataHash::Bzzr1(B256::ZERO)),
         ] {
             let rate = measure(MetadataSearch::new(&template, wanted));
-            println!("{kilobytes} KiB of metadata, {name}: {rate} candidates a second on one core");
+            println!("{kilobytes} KiB of metadata, {name}: {rate} candidates per second on one core");
         }
     }
 }
 
 fn measure(mut search: MetadataSearch<'_>) -> u128 {
     let (started, mut tried) = (Instant::now(), 0);
-    while started.elapsed() < WORK {
+    while started.elapsed() < DURATION {
         for runs in 0..100 {
             let evm_version = Some(EvmVersion::ALL[usize::from(runs % 14_u8)]);
             let choice = SettingsChoice { optimizer: Optimizer::on(runs.into()), evm_version, via_ir: runs % 2 == 0 };
@@ -42,7 +42,7 @@ fn measure(mut search: MetadataSearch<'_>) -> u128 {
     tried * 1_000 / started.elapsed().as_millis().max(1)
 }
 
-/// Metadata of about this length, most of it the interface, as it is with real contracts.
+/// Metadata of about this length; most of it is the ABI, as in real contracts.
 fn metadata(bytes: usize) -> String {
     let entry = r#"{"inputs":[{"internalType":"address","name":"account","type":"address"}],"name":"balanceOf","outputs":[{"internalType":"uint256","name":"","type":"uint256"}],"stateMutability":"view","type":"function"}"#;
     let abi = vec![entry; bytes / entry.len()].join(",");

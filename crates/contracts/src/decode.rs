@@ -1,4 +1,4 @@
-//! Call data and logs in a contract's own words: pure functions of an interface and bytes.
+//! Decodes call data and logs with a contract's ABI: pure functions of an interface and bytes.
 
 use std::collections::HashMap;
 
@@ -10,19 +10,19 @@ use crate::{
     abi::{AbiJson, decode_all},
 };
 
-/// The longest data that is decoded.
-const LONGEST: usize = 128 * 1024;
+/// Longer data is not decoded.
+const MAX_LENGTH: usize = 128 * 1024;
 
-/// Reads what is sent to a contract, and what it logs.
+/// Decodes the calls and logs of a contract.
 #[derive(Debug, Default)]
 pub struct Decoder {
     functions: HashMap<[u8; 4], Function>,
-    /// Events of one signature differ in what is indexed.
+    /// Events with the same signature can differ in which inputs are indexed.
     events: HashMap<B256, Vec<Event>>,
     constructor: Vec<Param>,
 }
 
-/// A call or a log, in words.
+/// A decoded call or log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded {
     pub name: String,
@@ -30,24 +30,24 @@ pub struct Decoded {
     pub fields: Vec<Field>,
 }
 
-/// An argument of a call, or a member of a log.
+/// An argument of a call, or an input of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Empty where the source gives it none.
+    /// Empty if the source gives it none.
     pub name: String,
-    /// Its type, as Solidity writes it.
+    /// Its Solidity type.
     pub kind: String,
-    /// As calls give it: integers as strings, structs as objects.
+    /// Integers are strings, structs are objects.
     pub value: AbiJson,
-    pub place: Place,
+    pub location: FieldLocation,
 }
 
-/// Where a field stands.
+/// Where the value of a field is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum FieldLocation {
     Data,
     Topic,
-    /// A topic has room for a word: of anything longer, it holds the hash.
+    /// A topic is one word: of longer values it holds only the hash.
     HashInTopic,
 }
 
@@ -58,7 +58,7 @@ impl Decoder {
         for function in interface.functions {
             decoder.functions.insert(function.selector().0, function);
         }
-        // Nothing in an anonymous event's log says which one it is.
+        // The log of an anonymous event has no topic that identifies it.
         for event in interface.events.into_iter().filter(|event| !event.anonymous) {
             decoder.events.entry(event.selector()).or_default().push(event);
         }
@@ -66,13 +66,13 @@ impl Decoder {
         decoder
     }
 
-    /// The name of the function that a call begins with.
+    /// The name of the function with this selector.
     #[must_use]
     pub fn function_name(&self, selector: [u8; 4]) -> Option<&str> {
         self.functions.get(&selector).map(|function| function.name.as_str())
     }
 
-    /// None where the contract has no such function, or the data is not what it takes.
+    /// Decodes call data; None if the contract has no such function or the data does not match its inputs.
     #[must_use]
     pub fn call(&self, input: &[u8]) -> Option<Decoded> {
         let (selector, arguments) = input.split_first_chunk::<4>()?;
@@ -81,13 +81,13 @@ impl Decoder {
         Some(Decoded { name: function.name.clone(), signature: function.signature(), fields })
     }
 
-    /// The arguments that a contract was created with.
+    /// Decodes constructor arguments.
     #[must_use]
     pub fn creation(&self, arguments: &[u8]) -> Option<Vec<Field>> {
         arguments_of(&self.constructor, arguments)
     }
 
-    /// None where the contract has no such event, or the log is not what it leaves.
+    /// Decodes a log; None if the contract has no such event or the log does not match it.
     #[must_use]
     pub fn log(&self, topics: &[B256], data: &[u8]) -> Option<Decoded> {
         let (signature, indexed) = topics.split_first()?;
@@ -98,7 +98,7 @@ impl Decoder {
 }
 
 fn arguments_of(params: &[Param], data: &[u8]) -> Option<Vec<Field>> {
-    if data.len() > LONGEST {
+    if data.len() > MAX_LENGTH {
         return None;
     }
     let values = decode_all(params, data)?;
@@ -106,13 +106,13 @@ fn arguments_of(params: &[Param], data: &[u8]) -> Option<Vec<Field>> {
         name: param.name.clone(),
         kind: param.selector_type().into_owned(),
         value: AbiJson::of(value, &param.components),
-        place: Place::Data,
+        location: FieldLocation::Data,
     };
     Some(params.iter().zip(&values).map(field).collect())
 }
 
 fn read_log(event: &Event, topics: &[B256], data: &[u8]) -> Option<Decoded> {
-    if data.len() > LONGEST {
+    if data.len() > MAX_LENGTH {
         return None;
     }
     let unindexed = event.inputs.iter().filter(|input| !input.indexed);
@@ -121,21 +121,21 @@ fn read_log(event: &Event, topics: &[B256], data: &[u8]) -> Option<Decoded> {
     let mut fields = Vec::with_capacity(event.inputs.len());
     for input in &event.inputs {
         let kind = input.selector_type().into_owned();
-        let (value, place) = if input.indexed {
+        let (value, location) = if input.indexed {
             let topic = topics.next()?;
             match is_word(&kind).then(|| decode_all([input], topic.as_slice())).flatten().as_deref() {
-                Some([value]) => (AbiJson::of(value, &input.components), Place::Topic),
-                _ => (AbiJson::Text(topic.to_string()), Place::HashInTopic),
+                Some([value]) => (AbiJson::of(value, &input.components), FieldLocation::Topic),
+                _ => (AbiJson::Text(topic.to_string()), FieldLocation::HashInTopic),
             }
         } else {
-            (AbiJson::of(&values.next()?, &input.components), Place::Data)
+            (AbiJson::of(&values.next()?, &input.components), FieldLocation::Data)
         };
-        fields.push(Field { name: input.name.clone(), kind, value, place });
+        fields.push(Field { name: input.name.clone(), kind, value, location });
     }
     Some(Decoded { name: event.name.clone(), signature: event.signature(), fields })
 }
 
-/// Whether a topic holds a value of the type itself.
+/// Whether a topic holds the value of this type, not its hash.
 fn is_word(kind: &str) -> bool {
     !kind.ends_with([']', ')']) && !matches!(kind, "string" | "bytes")
 }
@@ -172,23 +172,23 @@ mod tests {
         ]))
     }
 
-    fn named(decoded: &Decoded) -> Vec<(&str, Value, Place)> {
-        decoded.fields.iter().map(|field| (field.name.as_str(), json!(field.value), field.place)).collect()
+    fn named(decoded: &Decoded) -> Vec<(&str, Value, FieldLocation)> {
+        decoded.fields.iter().map(|field| (field.name.as_str(), json!(field.value), field.location)).collect()
     }
 
     #[test]
-    fn a_call_is_told_with_its_arguments() {
+    fn a_call_is_decoded_with_its_arguments() {
         let input = hex::decode(format!("a9059cbb{ALICE}{:064x}", 5)).unwrap();
         let call = coin().call(&input).unwrap();
         assert_eq!((call.name.as_str(), call.signature.as_str()), ("transfer", "transfer(address,uint256)"));
         let alice = json!(format!("0x{}", &ALICE[24..]));
-        assert_eq!(named(&call), [("to", alice, Place::Data), ("amount", json!("5"), Place::Data)]);
+        assert_eq!(named(&call), [("to", alice, FieldLocation::Data), ("amount", json!("5"), FieldLocation::Data)]);
         assert_eq!(call.fields[1].kind, "uint256");
         assert_eq!(coin().function_name([0xa9, 0x05, 0x9c, 0xbb]), Some("transfer"));
     }
 
     #[test]
-    fn structs_are_told_by_the_names_of_their_members() {
+    fn structs_are_decoded_with_member_names() {
         let selector = keccak256("place((address,string[]))");
         let words = [hex::encode(&selector[..4]), format!("{:064x}", 32), ALICE.to_owned(), format!("{:064x}", 64)];
         let notes = [1, 32, 2].map(|number| format!("{number:064x}")).concat();
@@ -200,43 +200,47 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_not_told() {
+    fn data_that_does_not_match_is_not_decoded() {
         for input in ["", "a9059c", "a9059cbb", "01020304"] {
             assert_eq!(coin().call(&hex::decode(input).unwrap()), None, "{input}");
         }
         let mut long = hex::decode(format!("a9059cbb{ALICE}{:064x}", 5)).unwrap();
-        long.resize(LONGEST + 5, 0);
+        long.resize(MAX_LENGTH + 5, 0);
         assert_eq!(coin().call(&long), None);
         assert_eq!(coin().log(&[], &[]), None);
     }
 
     #[test]
-    fn events_of_one_signature_are_told_apart_by_what_is_indexed() {
+    fn events_with_the_same_signature_are_distinguished_by_their_indexed_inputs() {
         let transfer = keccak256("Transfer(address,address,uint256)");
         let (from, to, seven) =
             (B256::left_padding_from(&[1]), B256::left_padding_from(&[2]), B256::left_padding_from(&[7]));
         let amount = coin().log(&[transfer, from, to], seven.as_slice()).unwrap();
-        assert_eq!((amount.fields[2].name.as_str(), amount.fields[2].place), ("value", Place::Data));
+        assert_eq!((amount.fields[2].name.as_str(), amount.fields[2].location), ("value", FieldLocation::Data));
         let piece = coin().log(&[transfer, from, to, seven], &[]).unwrap();
-        assert_eq!((piece.fields[2].name.as_str(), piece.fields[2].place), ("id", Place::Topic));
+        assert_eq!((piece.fields[2].name.as_str(), piece.fields[2].location), ("id", FieldLocation::Topic));
         assert_eq!(piece.fields[2].value.as_text(), Some("7"));
         assert_eq!(coin().log(&[transfer, from], seven.as_slice()), None);
     }
 
     #[test]
-    fn of_an_indexed_text_only_the_hash_is_known() {
+    fn an_indexed_string_is_shown_as_its_hash() {
         let (what, yes) = (keccak256("hello"), B256::left_padding_from(&[1]));
         let data = hex::decode(format!("{:064x}{:064x}{:0<64}", 32, 2, hex::encode("hi"))).unwrap();
         let said = coin().log(&[keccak256("Said(string,bool,string)"), what, yes], &data).unwrap();
         let (hash, yes, hi) = (json!(what.to_string()), json!(true), json!("hi"));
         assert_eq!(
             named(&said),
-            [("what", hash, Place::HashInTopic), ("loud", yes, Place::Topic), ("", hi, Place::Data)]
+            [
+                ("what", hash, FieldLocation::HashInTopic),
+                ("loud", yes, FieldLocation::Topic),
+                ("", hi, FieldLocation::Data)
+            ]
         );
     }
 
     #[test]
-    fn arguments_of_a_creation_are_told() {
+    fn constructor_arguments_are_decoded() {
         let fields = coin().creation(&[0xff; 32]).unwrap();
         assert_eq!((fields[0].name.as_str(), fields[0].value.as_text()), ("first", Some("-1")));
         assert_eq!(decoder(&json!([])).creation(&[]), Some(Vec::new()));
@@ -244,7 +248,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn whatever_is_sent_or_logged_it_is_never_a_panic(data: Vec<u8>, words: [[u8; 32]; 2]) {
+        fn arbitrary_calls_and_logs_never_panic(data: Vec<u8>, words: [[u8; 32]; 2]) {
             let coin = coin();
             for selector in coin.functions.keys() {
                 let _ = coin.call(&[&selector[..], &data].concat());

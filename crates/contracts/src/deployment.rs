@@ -1,4 +1,4 @@
-//! What the creation code of a contract proves, beyond the code that it left behind.
+//! What the creation code of a contract proves in addition to its runtime code.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use domain::{CreationId, CreationProof, Deployment, VerifiedCode};
 
 use crate::matching::compare_creation;
 
-/// A creation, and the code that ran in it.
+/// A contract creation with its creation code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KnownCreation {
     pub(crate) id: CreationId,
     pub(crate) code: Bytes,
 }
 
-/// Compares the creation of a contract with verified code that stands there. Pure: the same for the same two.
-pub(crate) fn work_out(code: &VerifiedCode, creation: &KnownCreation) -> Deployment {
+/// Compares the creation code of a contract with its verified code. A pure function.
+pub(crate) fn prove_deployment(code: &VerifiedCode, creation: &KnownCreation) -> Deployment {
     let linked: BTreeMap<String, Address> = code.libraries.iter().cloned().collect();
     let compared = compare_creation(&code.creation, &code.abi, &creation.code, Some(&linked));
     let proof = compared.ok().map(|(found, arguments)| CreationProof {

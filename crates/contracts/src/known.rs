@@ -1,4 +1,4 @@
-//! Verified contracts as they are shown: the sources of the code, with what belongs to the deployment that stands.
+//! Verified contracts as shown to users: the sources of the code, and the proof of the current deployment.
 
 use std::{
     sync::Arc,
@@ -12,30 +12,30 @@ use quick_cache::{Weighter, sync::Cache};
 use store::{ChainReader, StoreError, VerifiedContracts};
 use tokio::{sync::Semaphore, time::timeout};
 
-use crate::deployment::{KnownCreation, work_out};
+use crate::deployment::{KnownCreation, prove_deployment};
 
-/// Somebody waits for the page; the sources are worth showing without.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// Creations that the node is asked about at once.
-const AT_ONCE: usize = 4;
+/// A user waits for the page, and the sources can be shown without the creation code.
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// Concurrent requests for creation code.
+const MAX_CONCURRENT: usize = 4;
 /// Creations whose code is cached.
-const REMEMBERED: usize = 1_000;
-const REMEMBERED_BYTES: u64 = 16 << 20;
-/// Where nobody told the code, the node is asked again later: it may have been busy.
-const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(60);
+const CACHED_CREATIONS: usize = 1_000;
+const CACHED_BYTES: u64 = 16 << 20;
+/// Missing creation code is requested again after this time: the node may have been busy.
+const RETRY_DELAY: Duration = Duration::from_secs(60);
 
-/// Finds verified contracts.
+/// Finds verified contracts together with the proof of their deployment.
 pub struct KnownContracts {
     node: NodeClient,
     chain: Arc<dyn ChainReader>,
     records: Arc<dyn VerifiedContracts>,
-    asked: Cache<(Address, CreationId), Asked, ByBytes>,
-    asking: Semaphore,
+    cache: Cache<(Address, CreationId), CachedCreation, ByBytes>,
+    requests: Semaphore,
 }
 
-/// What the node told of a creation.
+/// The node's answer for a creation; None if it has no code.
 #[derive(Debug, Clone)]
-struct Asked {
+struct CachedCreation {
     code: Option<Bytes>,
     at: Instant,
 }
@@ -43,10 +43,10 @@ struct Asked {
 #[derive(Debug, Clone)]
 struct ByBytes;
 
-impl Weighter<(Address, CreationId), Asked> for ByBytes {
-    fn weight(&self, _: &(Address, CreationId), asked: &Asked) -> u64 {
-        const ITSELF: u64 = 256;
-        ITSELF + asked.code.as_ref().map_or(0, |code| code.len() as u64)
+impl Weighter<(Address, CreationId), CachedCreation> for ByBytes {
+    fn weight(&self, _: &(Address, CreationId), cached: &CachedCreation) -> u64 {
+        const ENTRY_BYTES: u64 = 256;
+        ENTRY_BYTES + cached.code.as_ref().map_or(0, |code| code.len() as u64)
     }
 }
 
@@ -57,20 +57,20 @@ impl KnownContracts {
             node,
             chain,
             records,
-            asked: Cache::with_weighter(REMEMBERED, REMEMBERED_BYTES, ByBytes),
-            asking: Semaphore::new(AT_ONCE),
+            cache: Cache::with_weighter(CACHED_CREATIONS, CACHED_BYTES, ByBytes),
+            requests: Semaphore::new(MAX_CONCURRENT),
         }
     }
 
-    /// The sources of the code at an address, and what is proven of its deployment there. That is worked out where it is not
-    /// known, at the first time that somebody asks after a deployment or a reorganisation.
+    /// The sources of the code at an address, with the proof of its deployment. The proof is computed at the first lookup after
+    /// a deployment or a reorg.
     pub async fn find(&self, address: Address, code_hash: B256) -> Result<Option<VerifiedContract>, StoreError> {
         let Some(mut contract) = self.records.find_verified(address, code_hash).await? else { return Ok(None) };
         if contract.deployment.is_none()
             && let Some(creation) = self.find_creation(address).await?
         {
-            let deployment = work_out(&contract.code, &creation);
-            // Lists show it. Twins are not listed, and there may be very many.
+            let deployment = prove_deployment(&contract.code, &creation);
+            // Stored for the lists. Contracts with the same code are not listed, and there may be very many.
             if contract.twin_of.is_none() {
                 self.records.keep_deployment(address, code_hash, deployment.clone()).await?;
             }
@@ -79,23 +79,23 @@ impl KnownContracts {
         Ok(Some(contract))
     }
 
-    /// The creation that the index names, with its code; None where nobody tells it.
+    /// The creation in the index, with its code from the node; None if the node has none.
     async fn find_creation(&self, address: Address) -> Result<Option<KnownCreation>, StoreError> {
         let facts = self.chain.find_address(address).await?;
         let Some(id) = facts.and_then(|facts| facts.creation).map(|creation| creation.id()) else { return Ok(None) };
         let key = (address, id);
-        match self.asked.get(&key) {
-            Some(Asked { code: Some(code), .. }) => return Ok(Some(KnownCreation { id, code })),
-            Some(Asked { code: None, at }) if at.elapsed() < ASKED_AGAIN_AFTER => return Ok(None),
+        match self.cache.get(&key) {
+            Some(CachedCreation { code: Some(code), .. }) => return Ok(Some(KnownCreation { id, code })),
+            Some(CachedCreation { code: None, at }) if at.elapsed() < RETRY_DELAY => return Ok(None),
             _ => {}
         }
-        let ask = async {
-            let _place = self.asking.acquire().await.ok()?;
+        let request = async {
+            let _permit = self.requests.acquire().await.ok()?;
             let found = self.node.find_creation_code(address, id).await;
-            found.inspect_err(|error| tracing::debug!(%error, %address, "no creation code")).ok().flatten()
+            found.inspect_err(|error| tracing::debug!(%error, %address, "cannot get the creation code")).ok().flatten()
         };
-        let code = timeout(PATIENCE, ask).await.ok().flatten();
-        self.asked.insert(key, Asked { code: code.clone(), at: Instant::now() });
+        let code = timeout(TIMEOUT, request).await.ok().flatten();
+        self.cache.insert(key, CachedCreation { code: code.clone(), at: Instant::now() });
         Ok(code.map(|code| KnownCreation { id, code }))
     }
 }

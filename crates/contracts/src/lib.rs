@@ -1,9 +1,8 @@
-//! Verified contracts: sources that give the code on the chain, and calls through what they say.
+//! Verified contracts: sources that compile to the code on the chain, and calls by their ABI.
 //!
-//! [`matching`] decides, as a pure function, whether compiled code is the code on the chain. [`settings`] finds the
-//! settings under which it can be, [`compilers`] runs compilers on sources that nobody trusts, [`Verifier`] puts the three
-//! together, [`calls`] asks verified contracts in terms of their own interface, and [`decode`] reads in those terms what was
-//! sent to them and what they logged.
+//! [`matching`] decides, as a pure function, whether compiled code is the code on the chain. [`settings`] searches for the
+//! compiler settings, [`compilers`] runs compilers on untrusted sources, [`Verifier`] combines the three, [`calls`] calls
+//! view functions of verified contracts, and [`decode`] decodes their calls and logs.
 
 pub mod abi;
 pub mod calls;

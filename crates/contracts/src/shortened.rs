@@ -1,10 +1,10 @@
-/// Characters of a name out of a request or off the chain that a message repeats.
-const SHOWN: usize = 80;
+/// Characters of an untrusted name that a message repeats.
+const MAX_CHARACTERS: usize = 80;
 
-/// A name cut to what a message can hold.
+/// A name truncated for use in a message.
 #[must_use]
 pub fn shortened(name: &str) -> String {
-    match name.char_indices().nth(SHOWN) {
+    match name.char_indices().nth(MAX_CHARACTERS) {
         None => name.to_owned(),
         Some((end, _)) => format!("{}...", name.get(..end).unwrap_or_default()),
     }
@@ -15,9 +15,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_any_length_are_cut() {
+    fn long_names_are_truncated() {
         assert_eq!(shortened("Coin"), "Coin");
-        assert_eq!(shortened(&"é".repeat(SHOWN)), "é".repeat(SHOWN));
-        assert_eq!(shortened(&"é".repeat(SHOWN + 1)), format!("{}...", "é".repeat(SHOWN)));
+        assert_eq!(shortened(&"é".repeat(MAX_CHARACTERS)), "é".repeat(MAX_CHARACTERS));
+        assert_eq!(shortened(&"é".repeat(MAX_CHARACTERS + 1)), format!("{}...", "é".repeat(MAX_CHARACTERS)));
     }
 }

@@ -37,12 +37,12 @@ function compile(sources) {
   const output = JSON.parse(solc.compile(JSON.stringify(input)));
   const messages = output.errors ?? [];
   for (const message of messages) console.error(message.formattedMessage);
-  // Warnings stop the build as well: these sources are shown to people as examples.
+  // Warnings fail the build as well: these sources are shown as examples.
   if (messages.length > 0) process.exit(1);
   return output;
 }
 
-// Abstract contracts and interfaces have no creation code and are left out.
+// Abstract contracts and interfaces have no creation code and are skipped.
 function writeArtifacts(output) {
   const written = {};
   for (const [source, contracts] of Object.entries(output.contracts)) {
@@ -57,7 +57,7 @@ function writeArtifacts(output) {
   return Object.fromEntries(Object.entries(written).sort());
 }
 
-// The hashes are those that the compiler itself put into its metadata: what it saw, not what we think it saw.
+// The hashes from the compiler's own metadata, so they are of exactly the sources that it compiled.
 function sourceHashes(output) {
   const hashes = {};
   for (const contracts of Object.values(output.contracts)) {
@@ -68,7 +68,7 @@ function sourceHashes(output) {
   return Object.fromEntries(Object.entries(hashes).sort());
 }
 
-// Indented, but with each entry of an ABI on one line: short, and a change shows as one line.
+// Indented, but with each ABI entry on one line, for short diffs.
 function writeJson(name, value) {
   const { abi, ...rest } = value;
   let text = JSON.stringify(abi === undefined ? rest : { ...rest, abi: "@abi" }, null, 2);
@@ -79,7 +79,7 @@ function writeJson(name, value) {
   fs.writeFileSync(path.join(ARTIFACTS, name), `${text}\n`);
 }
 
-// internalType only repeats the type for readers of Solidity, and doubles the size.
+// internalType is redundant here and doubles the size.
 function compact(value) {
   if (Array.isArray(value)) return value.map(compact);
   if (value === null || typeof value !== "object") return value;

@@ -1,4 +1,4 @@
-//! A block of the chain with everything that execution told about it.
+//! Mined blocks with their receipts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use alloy_consensus::{Header, ReceiptEnvelope, TxEnvelope, transaction::Recovere
 use alloy_primitives::{Address, B256, Sealed};
 use serde_json::value::RawValue;
 
-/// The identity of a block, as told to those who follow the head.
+/// The identity of a block, as sent to subscribers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockSummary {
     pub number: u64,
@@ -21,10 +21,10 @@ pub struct MinedBlock {
     pub transactions: Vec<MinedTransaction>,
     /// The length of the block's RLP.
     pub size: usize,
-    pub(crate) served: ServedJson,
+    pub(crate) json: JsonCache,
 }
 
-/// A transaction with what became of it.
+/// A transaction with its receipt.
 #[derive(Debug, Clone)]
 pub struct MinedTransaction {
     pub transaction: Recovered<TxEnvelope>,
@@ -66,7 +66,7 @@ impl MinedTransaction {
         self.transaction.signer()
     }
 
-    /// Whom it went to; `None` for the creation of a contract.
+    /// `None` for a contract creation.
     pub fn recipient(&self) -> Option<Address> {
         alloy_consensus::Transaction::to(self.transaction.inner())
     }
@@ -82,7 +82,7 @@ impl Inclusion {
     }
 }
 
-/// The forms of a block that nodes serve over and over.
+/// The JSON forms of a block that are cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BlockView {
     Full,
@@ -90,38 +90,38 @@ pub(crate) enum BlockView {
     Receipts,
 }
 
-/// The JSON of a block, made once while the block is recent.
+/// Caches the JSON of a recent block.
 #[derive(Debug, Default)]
-pub(crate) struct ServedJson {
+pub(crate) struct JsonCache {
     views: Mutex<Views>,
 }
 
 #[derive(Debug, Default)]
 struct Views {
     retired: bool,
-    made: [Option<Arc<RawValue>>; 3],
+    cached: [Option<Arc<RawValue>>; 3],
 }
 
-impl ServedJson {
-    pub(crate) fn get_or_make<E>(
+impl JsonCache {
+    pub(crate) fn get_or_render<E>(
         &self,
         view: BlockView,
-        make: impl FnOnce() -> Result<Arc<RawValue>, E>,
+        render: impl FnOnce() -> Result<Arc<RawValue>, E>,
     ) -> Result<Arc<RawValue>, E> {
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(made) = &views.made[view as usize] {
-            return Ok(Arc::clone(made));
+        if let Some(cached) = &views.cached[view as usize] {
+            return Ok(Arc::clone(cached));
         }
-        let json = make()?;
+        let json = render()?;
         if !views.retired {
-            views.made[view as usize] = Some(Arc::clone(&json));
+            views.cached[view as usize] = Some(Arc::clone(&json));
         }
         Ok(json)
     }
 
-    /// Gives the memory back: a long-lived chain keeps no JSON of its old blocks.
+    /// Frees the memory and disables the cache, once the block is old.
     pub(crate) fn retire(&self) {
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        *views = Views { retired: true, made: Default::default() };
+        *views = Views { retired: true, cached: Default::default() };
     }
 }

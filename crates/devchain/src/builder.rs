@@ -1,4 +1,4 @@
-//! From a parent and transactions to a sealed block.
+//! Builds and seals blocks.
 
 use alloy_consensus::{
     Block, BlockBody, EMPTY_ROOT_HASH, Eip658Value, Header, Receipt, ReceiptEnvelope, Transaction, TxEnvelope,
@@ -13,13 +13,13 @@ use revm::{
 };
 
 use crate::{
-    block::{MinedBlock, MinedTransaction, ServedJson},
+    block::{JsonCache, MinedBlock, MinedTransaction},
     config::DevChainConfig,
     evm::{self, AncestorHashes, ChainEvm, ExecutionState},
     state::WorldState,
 };
 
-/// What is decided about a block before any transaction is in it.
+/// The header fields that are fixed before any transaction is added.
 #[derive(Debug)]
 pub(crate) struct BlockPlan {
     pub(crate) timestamp: u64,
@@ -28,10 +28,10 @@ pub(crate) struct BlockPlan {
     pub(crate) extra_data: Bytes,
 }
 
-/// Why a transaction is not in the block.
+/// Why a transaction cannot be added to the block.
 #[derive(Debug)]
 pub(crate) enum Rejection {
-    /// It can go into a later block: no room now, or the base fee is above its cap.
+    /// It may fit in a later block: not enough gas is left, or the base fee is above its cap.
     NotNow,
     /// It cannot be executed on this state.
     Invalid(InvalidTransaction),
@@ -117,7 +117,7 @@ impl BlockBuilder {
         });
     }
 
-    /// Ends the block and gives it with the state after it.
+    /// Seals the block and returns it with the state after it.
     pub(crate) fn seal(mut self) -> (MinedBlock, WorldState) {
         let world = std::mem::take(&mut self.evm.ctx.journaled_state.database.world);
         let receipts: Vec<&ReceiptEnvelope> = self.transactions.iter().map(|mined| &mined.receipt).collect();
@@ -130,7 +130,7 @@ impl BlockBuilder {
     }
 }
 
-/// The first block, on which everything is built.
+/// The genesis block.
 pub(crate) fn genesis(config: &DevChainConfig, world: &WorldState) -> MinedBlock {
     let header = Header {
         timestamp: config.genesis_timestamp,
@@ -146,7 +146,7 @@ pub(crate) fn next_base_fee(header: &Header, config: &DevChainConfig) -> u64 {
     header.next_block_base_fee(BaseFeeParams::ethereum()).unwrap_or(config.base_fee.genesis).max(config.base_fee.floor)
 }
 
-/// The fields that are the same in every block of this chain.
+/// The fields that are the same in every block.
 fn empty_header(config: &DevChainConfig) -> Header {
     Header {
         gas_limit: config.block_gas_limit,
@@ -166,10 +166,10 @@ fn sealed(header: Header, transactions: Vec<MinedTransaction>) -> MinedBlock {
         withdrawals: Some(Withdrawals::default()),
     };
     let size = Block::new(&header, body).length();
-    MinedBlock { header: header.seal_slow(), transactions, size, served: ServedJson::default() }
+    MinedBlock { header: header.seal_slow(), transactions, size, json: JsonCache::default() }
 }
 
-/// Nodes name the address of a creation in its receipt even where the creation failed.
+/// Receipts contain the contract address even if the creation failed.
 fn failed_creation(transaction: &Recovered<TxEnvelope>) -> Option<Address> {
     transaction.is_create().then(|| transaction.signer().create(transaction.nonce()))
 }

@@ -1,4 +1,4 @@
-//! Executions that leave no trace: calls and gas estimates.
+//! Calls and gas estimates: executions that do not change the state.
 
 use alloy_eips::{eip2930::AccessList, eip7702::SignedAuthorization};
 use alloy_primitives::{Address, Bytes, TxKind, U256};
@@ -16,10 +16,10 @@ use crate::{
     ledger::{Snapshot, StateUnavailable},
 };
 
-/// The most gas a call may use, whatever it asks for.
+/// The gas limit of any call.
 pub(crate) const CALL_GAS_CAP: u64 = 50_000_000;
 
-/// A call that is executed but not mined, free of charge.
+/// A call that is executed but not mined, without fees.
 #[derive(Debug, Clone, Default)]
 pub struct Call {
     pub from: Address,
@@ -37,7 +37,7 @@ impl Call {
     }
 }
 
-/// Why a call gave no answer.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     #[error("execution reverted")]
@@ -50,13 +50,13 @@ pub enum CallError {
     StateUnavailable(#[from] StateUnavailable),
 }
 
-/// What an execution gave back and cost.
+/// The result of an execution.
 struct Outcome {
     output: Bytes,
     gas_used: u64,
 }
 
-/// A call with the state it is asked on.
+/// A call with the state that it runs on.
 pub(crate) struct Simulation<'a> {
     pub(crate) chain_id: u64,
     pub(crate) snapshot: Snapshot,
@@ -69,7 +69,7 @@ impl Simulation<'_> {
         self.run(gas).map(|outcome| outcome.output)
     }
 
-    /// The gas used when there is plenty of it.
+    /// The gas used with a high gas limit.
     pub(crate) fn gas_used(&self) -> Result<u64, CallError> {
         self.run(self.ceiling()).map(|outcome| outcome.gas_used)
     }
@@ -78,8 +78,8 @@ impl Simulation<'_> {
     pub(crate) fn estimate(&self) -> Result<u64, CallError> {
         let mut enough = self.ceiling();
         let mut too_little = self.run(enough)?.gas_used.saturating_sub(1);
-        // What is used is mostly what is needed, or little less because of refunds and of the
-        // part of gas that is held back from inner calls.
+        // The gas used is usually enough, or slightly too little because of refunds and the 63/64 rule
+        // for inner calls.
         let likely = (too_little + 1 + 2_300).saturating_mul(64) / 63;
         for guess in [too_little + 1, likely] {
             if guess <= too_little || guess >= enough {
@@ -154,7 +154,7 @@ impl Simulation<'_> {
             authorization_list: call.authorizations.iter().cloned().map(Either::Left).collect(),
             ..TxEnv::default()
         };
-        // Fails only for a blob or set code transaction that creates; the type then stays legacy.
+        // Fails only for a blob or set code transaction without recipient; the type then stays legacy.
         let _ = transaction.derive_tx_type();
         transaction
     }

@@ -1,4 +1,4 @@
-//! The dev chain as its users hold it.
+//! The public handle of the dev chain.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
@@ -23,7 +23,7 @@ use crate::{
     block::{BlockSummary, Inclusion, MinedBlock},
     builder::{self, BlockBuilder, BlockPlan},
     call::{Call, CallError, Simulation},
-    config::{DevChainConfig, LEAST_HISTORY},
+    config::{DevChainConfig, MIN_HISTORY},
     keys,
     ledger::{Ledger, Snapshot, StateUnavailable},
     pool::{Pool, SubmitError},
@@ -31,10 +31,10 @@ use crate::{
     state::{Account, WorldState},
 };
 
-/// Followers of single blocks that fall further behind than this miss some.
+/// Block subscribers that lag by more than this miss blocks.
 const BLOCK_FEED_CAPACITY: usize = 1_024;
 
-/// An EVM chain inside the process. Clones share the same chain.
+/// An in-process EVM chain. Clones share the same chain.
 #[derive(Debug, Clone)]
 pub struct DevChain {
     shared: Arc<Shared>,
@@ -51,12 +51,12 @@ struct Shared {
     blocks: broadcast::Sender<Arc<MinedBlock>>,
 }
 
-/// What changes together, under one lock.
+/// State that changes atomically, under one lock.
 #[derive(Debug)]
 struct Chain {
     ledger: Ledger,
     pool: Pool,
-    /// Counts the reorganisations, so that no two branches have equal blocks.
+    /// Number of reorgs, so that blocks of different branches differ.
     branch: u64,
 }
 
@@ -69,7 +69,7 @@ impl DevChain {
         let genesis = builder::genesis(&config, &world);
         let (head, _) = watch::channel(genesis.summary());
         let (blocks, _) = broadcast::channel(BLOCK_FEED_CAPACITY);
-        let history = config.history.max(LEAST_HISTORY);
+        let history = config.history.max(MIN_HISTORY);
         Self {
             shared: Arc::new(Shared {
                 coinbases: keys::coinbases(config.seed),
@@ -95,37 +95,37 @@ impl DevChain {
         self.shared.config.block_gas_limit
     }
 
-    /// The funded signers of the chain's seed.
+    /// The funded signers derived from the seed.
     pub fn accounts(&self) -> &[PrivateKeySigner] {
         &self.shared.signers
     }
 
-    /// The addresses that take turns in earning the fees.
+    /// The beneficiaries of blocks, used round-robin.
     pub fn coinbases(&self) -> &[Address] {
         &self.shared.coinbases
     }
 
-    /// Checks a transaction and puts it into the pool.
+    /// Validates a transaction and adds it to the pool.
     pub fn submit(&self, transaction: TxEnvelope) -> Result<B256, SubmitError> {
         let transaction = transaction.try_into_recovered().map_err(|_| SubmitError::BadSignature)?;
         self.admit(transaction)
     }
 
-    /// Like [`DevChain::submit`], from the bytes a wallet sends.
+    /// Like [`DevChain::submit`], for an encoded transaction.
     pub fn submit_raw(&self, bytes: &[u8]) -> Result<B256, SubmitError> {
         self.submit(TxEnvelope::decode_2718_exact(bytes)?)
     }
 
-    /// Takes a transaction whose sender is known for sure.
+    /// Adds a transaction whose sender is already known.
     pub(crate) fn admit(&self, transaction: Recovered<TxEnvelope>) -> Result<B256, SubmitError> {
         let mut chain = self.write();
         let Chain { ledger, pool, .. } = &mut *chain;
         pool.submit(transaction, ledger.world(), &self.shared.config)
     }
 
-    /// Mines a block from the pool; without a time, the usual interval after its parent.
+    /// Mines a block from the pool; the default time is the block interval after its parent.
     ///
-    /// A time that is not after the parent's is moved up to the second after it.
+    /// A time that is not after the parent's is set to the second after it.
     pub fn mine(&self, timestamp: Option<u64>) -> BlockSummary {
         let mut chain = self.write();
         let summary = self.mine_on(&mut chain, timestamp, |pool, block| pool.fill(block));
@@ -133,7 +133,7 @@ impl DevChain {
         summary
     }
 
-    /// Replaces the last `depth` blocks by `new_blocks` others, which may be fewer or none.
+    /// Replaces the last `depth` blocks by `new_blocks` others, possibly fewer or none.
     pub fn reorg(
         &self,
         depth: u64,
@@ -141,7 +141,7 @@ impl DevChain {
         transactions: ReorgedTransactions,
     ) -> Result<BlockSummary, ReorgError> {
         let mut chain = self.write();
-        let kept = chain.ledger.reorganisable();
+        let kept = chain.ledger.max_reorg_depth();
         let depth = match usize::try_from(depth) {
             Ok(0) => return Err(ReorgError::NothingToReplace),
             Ok(depth) if depth <= kept => depth,
@@ -158,23 +158,23 @@ impl DevChain {
                 removed.iter().flat_map(|block| &block.transactions).map(|mined| mined.transaction.clone()).collect()
             }
         });
-        for done in 0..new_blocks {
-            // The new branch keeps the times of the old one as far as that goes.
+        for index in 0..new_blocks {
+            // The new branch reuses the timestamps of the old one.
             let timestamp =
-                usize::try_from(done).ok().and_then(|done| removed.get(done)).map(|block| block.header.timestamp);
+                usize::try_from(index).ok().and_then(|index| removed.get(index)).map(|block| block.header.timestamp);
             self.mine_on(&mut chain, timestamp, |_, block| {
-                replay.fill(block, new_blocks - done);
+                replay.fill(block, new_blocks - index);
             });
         }
-        for transaction in replay.into_left() {
-            chain.pool.keep(transaction);
+        for transaction in replay.into_remaining() {
+            chain.pool.insert(transaction);
         }
         let summary = chain.ledger.head().summary();
         self.shared.head.send_replace(summary);
         Ok(summary)
     }
 
-    /// Mines at an interval, with the time of the clock, until told to stop.
+    /// Mines at an interval, with wall-clock timestamps, until cancelled.
     pub fn mine_every(&self, interval: Duration, cancel: CancellationToken) -> JoinHandle<()> {
         let chain = self.clone();
         tokio::spawn(async move {
@@ -194,12 +194,12 @@ impl DevChain {
         self.read().ledger.head().summary()
     }
 
-    /// Tells of every new head; a slow follower sees the newest only.
+    /// Receives every new head; a slow subscriber sees only the newest.
     pub fn subscribe_heads(&self) -> watch::Receiver<BlockSummary> {
         self.shared.head.subscribe()
     }
 
-    /// Tells of every block as it joins the chain, those of a new branch included.
+    /// Receives every block that is added to the chain, including those of a reorg.
     pub fn subscribe_blocks(&self) -> broadcast::Receiver<Arc<MinedBlock>> {
         self.shared.blocks.subscribe()
     }
@@ -214,24 +214,24 @@ impl DevChain {
         self.read().ledger.inclusion(&transaction)
     }
 
-    /// A transaction that waits for a block.
+    /// A pending transaction.
     pub fn pending(&self, transaction: B256) -> Option<Recovered<TxEnvelope>> {
         self.read().pool.get(&transaction).cloned()
     }
 
-    /// Gives back the memory of the transactions below a block, for chains that are longer than memory.
+    /// Frees the memory of transactions below a block, for chains that do not fit in memory.
     ///
-    /// Their blocks remain with their headers, and can still be reorganised no further than before.
-    pub fn forget_transactions_below(&self, number: u64) {
-        self.write().ledger.forget_transactions_below(number);
+    /// Their headers remain.
+    pub fn prune_transactions_below(&self, number: u64) {
+        self.write().ledger.prune_transactions_below(number);
     }
 
-    /// How many transactions wait for a block.
+    /// The number of pending transactions.
     pub fn pool_size(&self) -> usize {
         self.read().pool.len()
     }
 
-    /// Executes a call on the newest state, for nothing and without a trace.
+    /// Executes a call on the latest state, without fees and without changing it.
     pub fn call(&self, call: &Call) -> Result<Bytes, CallError> {
         self.call_at(call, BlockNumberOrTag::Latest)
     }
@@ -241,7 +241,7 @@ impl DevChain {
         self.simulation(call, at)?.output()
     }
 
-    /// The smallest gas limit with which the call succeeds on the newest state.
+    /// The smallest gas limit with which the call succeeds on the latest state.
     pub fn estimate_gas(&self, call: &Call) -> Result<u64, CallError> {
         self.estimate_gas_at(call, BlockNumberOrTag::Latest)
     }
@@ -254,7 +254,7 @@ impl DevChain {
         self.simulation(call, BlockNumberOrTag::Latest)?.gas_used()
     }
 
-    /// The balance on the newest state.
+    /// The balance in the latest state.
     pub fn balance(&self, address: Address) -> U256 {
         self.latest(address, |account| account.balance)
     }
@@ -264,23 +264,23 @@ impl DevChain {
         self.latest(address, |account| account.nonce)
     }
 
-    /// The code on the newest state, empty where there is none.
+    /// The code in the latest state; empty if there is none.
     pub fn code(&self, address: Address) -> Bytes {
         self.latest(address, |account| account.code().original_bytes())
     }
 
-    /// A storage slot on the newest state.
+    /// A storage slot in the latest state.
     pub fn storage(&self, address: Address, slot: U256) -> U256 {
         self.latest(address, |account| account.storage(slot))
     }
 
-    /// The nonce for an address's next transaction, with those in the pool counted in.
+    /// The nonce for the next transaction of an address, including pending ones.
     pub fn next_nonce(&self, address: Address) -> u64 {
         let chain = self.read();
         chain.pool.next_nonce(address, chain.ledger.world())
     }
 
-    /// The base fee of the block that would be mined now.
+    /// The base fee of the next block.
     pub fn next_base_fee(&self) -> u64 {
         builder::next_base_fee(&self.read().ledger.head().header, &self.shared.config)
     }
@@ -295,7 +295,7 @@ impl DevChain {
         builder::next_base_fee(&block.header, &self.shared.config)
     }
 
-    /// Keeps others from choosing a nonce for as long as the answer is held.
+    /// Locks the choice of nonces while the guard is held.
     pub(crate) fn sending(&self) -> MutexGuard<'_, ()> {
         self.shared.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -329,18 +329,18 @@ impl DevChain {
         let mut block = BlockBuilder::on(&parent, world, ancestors, plan, config);
         fill(&mut chain.pool, &mut block);
         let (block, world) = block.seal();
-        chain.pool.forget_stale(&world);
+        chain.pool.remove_stale(&world);
         let block = chain.ledger.append(block, world);
         let summary = block.summary();
-        // Fails only where nobody listens.
+        // Fails only without subscribers.
         let _ = self.shared.blocks.send(block);
         summary
     }
 
     fn coinbase_of(&self, number: u64, branch: u64) -> Address {
         let coinbases = &self.shared.coinbases;
-        let turn = usize::try_from(number.wrapping_add(branch)).unwrap_or_default();
-        coinbases[turn % coinbases.len()]
+        let index = usize::try_from(number.wrapping_add(branch)).unwrap_or_default();
+        coinbases[index % coinbases.len()]
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Chain> {

@@ -1,35 +1,35 @@
-//! What a dev chain can be told before it starts.
+//! Configuration of a dev chain.
 
 use alloy_primitives::U256;
 
-/// The smallest number of blocks whose state is kept, as of a full node.
-pub(crate) const LEAST_HISTORY: usize = 128;
+/// The minimum number of blocks whose state is kept, as in a full node.
+pub(crate) const MIN_HISTORY: usize = 128;
 
-/// Where the base fee starts and how low it may fall.
+/// The initial and the minimum base fee.
 ///
-/// Mostly empty blocks would let it die away within minutes; a floor keeps a quiet chain's prices
-/// lifelike. A floor of zero is plain EIP-1559.
+/// With mostly empty blocks the base fee would drop to zero within minutes; the floor keeps prices
+/// realistic. A floor of zero is plain EIP-1559.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BaseFee {
     pub genesis: u64,
     pub floor: u64,
 }
 
-/// Everything that decides the content of a dev chain, apart from the calls made on it.
+/// The parameters of a dev chain. With the same calls they give the same blocks.
 #[derive(Debug, Clone)]
 pub struct DevChainConfig {
     pub chain_id: u64,
-    /// Decides the signers, the coinbases and the randomness of blocks.
+    /// Determines the signers, the coinbases and the randomness of blocks.
     pub seed: u64,
     pub genesis_timestamp: u64,
-    /// Seconds from a block to the next where the caller gives no time.
+    /// Default seconds between blocks.
     pub block_seconds: u64,
     /// The number of funded signers.
     pub accounts: usize,
     pub account_balance: U256,
     pub block_gas_limit: u64,
     pub base_fee: BaseFee,
-    /// Blocks whose state is kept and which can be reorganised; never fewer than 128.
+    /// Blocks whose state is kept and which can be reverted by a reorg; at least 128.
     pub history: usize,
 }
 

@@ -1,4 +1,4 @@
-//! revm set up for this chain.
+//! The revm configuration of this chain.
 
 use std::convert::Infallible;
 
@@ -16,12 +16,12 @@ use revm::{
 
 use crate::state::WorldState;
 
-/// The fork whose rules the chain follows from its first block on.
+/// The hard fork that is active from genesis.
 pub(crate) const FORK: SpecId = SpecId::PRAGUE;
 
 pub(crate) type ChainEvm = MainnetEvm<MainnetContext<ExecutionState>>;
 
-/// What BLOCKHASH can see: the hashes of the newest ancestors.
+/// The hashes of the latest ancestors, for BLOCKHASH.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AncestorHashes {
     first: u64,
@@ -29,7 +29,7 @@ pub(crate) struct AncestorHashes {
 }
 
 impl AncestorHashes {
-    pub(crate) const REACH: u64 = 256;
+    pub(crate) const MAX_LENGTH: u64 = 256;
 
     pub(crate) fn new(first: u64, hashes: Vec<B256>) -> Self {
         Self { first, hashes }
@@ -44,7 +44,7 @@ impl AncestorHashes {
     }
 }
 
-/// The state that an execution reads and then changes.
+/// The state that an execution reads and changes.
 #[derive(Debug)]
 pub(crate) struct ExecutionState {
     pub(crate) world: WorldState,
@@ -59,7 +59,7 @@ impl Database for ExecutionState {
     }
 
     fn code_by_hash(&mut self, _: B256) -> Result<Bytecode, Infallible> {
-        // Accounts are handed out with their code, so only the empty code is ever asked for here.
+        // Accounts are returned with their code, so this is called only for empty code.
         Ok(Bytecode::default())
     }
 
@@ -78,12 +78,12 @@ impl DatabaseCommit for ExecutionState {
     }
 }
 
-/// An EVM for transactions: every rule holds.
+/// An EVM for transactions, with all checks.
 pub(crate) fn for_block(chain_id: u64, block: BlockEnv, state: ExecutionState) -> ChainEvm {
     build(rules(chain_id), block, state)
 }
 
-/// An EVM for questions: anyone may ask, at no price and whatever the nonce.
+/// An EVM for calls, without checks of nonce, fees and sender.
 pub(crate) fn for_call(chain_id: u64, block: BlockEnv, state: ExecutionState) -> ChainEvm {
     let mut rules = rules(chain_id);
     rules.disable_nonce_check = true;
@@ -101,7 +101,7 @@ fn build(rules: CfgEnv, block: BlockEnv, state: ExecutionState) -> ChainEvm {
     Context::mainnet().with_db(state).with_cfg(rules).with_block(block).build_mainnet()
 }
 
-/// The surroundings that a header gives to the transactions of its block.
+/// The block environment given by a header.
 pub(crate) fn block_env(header: &Header) -> BlockEnv {
     BlockEnv {
         number: U256::from(header.number()),
@@ -119,7 +119,7 @@ pub(crate) fn block_env(header: &Header) -> BlockEnv {
     }
 }
 
-/// A signed transaction as revm takes it.
+/// Converts a signed transaction for revm.
 pub(crate) fn tx_env(transaction: &Recovered<TxEnvelope>) -> TxEnv {
     TxEnv {
         tx_type: transaction.ty(),

@@ -5,7 +5,7 @@ use alloy_signer_local::PrivateKeySigner;
 
 const COINBASES: u64 = 3;
 
-/// The `count` signers of a seed; the first ones do not depend on how many are asked for.
+/// The first `count` signers of a seed.
 pub(crate) fn signers(seed: u64, count: usize) -> Vec<PrivateKeySigner> {
     (0_u64..)
         .filter_map(|index| PrivateKeySigner::from_bytes(&derive(seed, "account", index)).ok())
@@ -13,12 +13,12 @@ pub(crate) fn signers(seed: u64, count: usize) -> Vec<PrivateKeySigner> {
         .collect()
 }
 
-/// The addresses that take turns as the beneficiary of blocks.
+/// The beneficiaries of blocks.
 pub(crate) fn coinbases(seed: u64) -> Vec<Address> {
     (0..COINBASES).map(|index| Address::from_word(derive(seed, "coinbase", index))).collect()
 }
 
-/// A word that only the seed, the purpose and the index decide.
+/// A deterministic word for a seed, a purpose and an index.
 pub(crate) fn derive(seed: u64, purpose: &str, index: u64) -> B256 {
     let mut preimage = Vec::with_capacity(16 + purpose.len());
     preimage.extend_from_slice(&seed.to_be_bytes());
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_gives_the_same_signers_however_many_are_asked_for() {
+    fn the_signers_of_a_seed_do_not_depend_on_the_count() {
         let few: Vec<Address> = signers(7, 2).iter().map(PrivateKeySigner::address).collect();
         let many: Vec<Address> = signers(7, 5).iter().map(PrivateKeySigner::address).collect();
         assert_eq!(few, many[..2]);

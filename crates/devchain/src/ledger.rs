@@ -1,4 +1,4 @@
-//! The canonical chain: its blocks, their indexes and the states of the newest ones.
+//! The canonical chain: its blocks, lookup tables and the states of the latest blocks.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -9,16 +9,16 @@ use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::B256;
 
 use crate::{
-    block::{Inclusion, MinedBlock, ServedJson},
+    block::{Inclusion, JsonCache, MinedBlock},
     evm::AncestorHashes,
     state::WorldState,
 };
 
-/// How far the tags `safe` and `finalized` stay behind the head.
+/// Distance of the tags `safe` and `finalized` from the head.
 const SAFE_DISTANCE: u64 = 32;
 const FINALIZED_DISTANCE: u64 = 64;
 
-/// Why there is no state to look at.
+/// Why the state of a block is unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StateUnavailable {
     #[error("header not found")]
@@ -38,13 +38,13 @@ pub(crate) struct Snapshot {
 #[derive(Debug)]
 pub(crate) struct Ledger {
     blocks: Vec<Arc<MinedBlock>>,
-    /// The states after the newest blocks, the head's last.
+    /// The states after the latest blocks, that of the head last.
     states: VecDeque<WorldState>,
     numbers: HashMap<B256, usize>,
     inclusions: HashMap<B256, (usize, usize)>,
     history: usize,
-    /// Below this number only headers are left.
-    forgotten: usize,
+    /// Below this number only headers are kept.
+    pruned: usize,
 }
 
 impl Ledger {
@@ -55,7 +55,7 @@ impl Ledger {
             numbers: HashMap::new(),
             inclusions: HashMap::new(),
             history,
-            forgotten: 0,
+            pruned: 0,
         };
         ledger.append(genesis, world);
         ledger
@@ -70,17 +70,17 @@ impl Ledger {
         }
         self.blocks.push(Arc::clone(&block));
         self.states.push_back(world);
-        // The head's own state, and one for each block that a reorganisation may take away.
+        // The state of the head, and one for each block that a reorg may revert.
         if self.states.len() > self.history + 1 {
             self.states.pop_front();
-            self.blocks[self.oldest_state() - 1].served.retire();
+            self.blocks[self.oldest_state() - 1].json.retire();
         }
         block
     }
 
-    /// Takes the newest blocks off, oldest first.
+    /// Removes the latest blocks and returns them, oldest first.
     ///
-    /// The depth must be within [`Ledger::reorganisable`].
+    /// The depth must not exceed [`Ledger::max_reorg_depth`].
     pub(crate) fn truncate(&mut self, depth: usize) -> Vec<Arc<MinedBlock>> {
         let removed = self.blocks.split_off(self.blocks.len() - depth);
         self.states.truncate(self.states.len() - depth);
@@ -93,22 +93,22 @@ impl Ledger {
         removed
     }
 
-    /// Leaves only headers below a block, and below all that may be reorganised.
-    pub(crate) fn forget_transactions_below(&mut self, number: u64) {
-        let end = usize::try_from(number).unwrap_or(usize::MAX).min(self.oldest_state()).max(self.forgotten);
-        for block in &mut self.blocks[self.forgotten..end] {
+    /// Keeps only headers below a block, but never prunes blocks that a reorg may revert.
+    pub(crate) fn prune_transactions_below(&mut self, number: u64) {
+        let end = usize::try_from(number).unwrap_or(usize::MAX).min(self.oldest_state()).max(self.pruned);
+        for block in &mut self.blocks[self.pruned..end] {
             for mined in &block.transactions {
                 self.inclusions.remove(&mined.hash());
             }
             let (header, size) = (block.header.clone(), block.size);
-            let served = ServedJson::default();
-            *block = Arc::new(MinedBlock { header, transactions: Vec::new(), size, served });
+            let json = JsonCache::default();
+            *block = Arc::new(MinedBlock { header, transactions: Vec::new(), size, json });
         }
-        self.forgotten = end;
+        self.pruned = end;
     }
 
-    /// How many blocks can be taken off with the state below them still known.
-    pub(crate) fn reorganisable(&self) -> usize {
+    /// How many blocks can be reverted with the state below them still available.
+    pub(crate) fn max_reorg_depth(&self) -> usize {
         self.states.len() - 1
     }
 
@@ -163,9 +163,9 @@ impl Ledger {
         Ok(Snapshot { block: Arc::clone(block), world: world.clone(), ancestors: self.ancestors_of(number) })
     }
 
-    /// The hashes that a block with this number sees.
+    /// The ancestor hashes visible to a block with this number.
     pub(crate) fn ancestors_of(&self, number: u64) -> AncestorHashes {
-        let first = number.saturating_sub(AncestorHashes::REACH);
+        let first = number.saturating_sub(AncestorHashes::MAX_LENGTH);
         let hashes = (first..number).map_while(|ancestor| self.by_number(ancestor)).map(|block| block.hash()).collect();
         AncestorHashes::new(first, hashes)
     }

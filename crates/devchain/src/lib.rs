@@ -1,8 +1,8 @@
-//! An EVM chain inside the process, with JSON-RPC and living traffic.
+//! An in-process EVM chain with JSON-RPC and generated traffic.
 //!
-//! Execution is revm's, the data types and hashes are alloy's; this crate adds the pool, the
-//! building of blocks, reorganisations on demand and a node's JSON-RPC. The same seed and the same
-//! calls always give the same block hashes.
+//! Transactions are executed by revm, data types and hashes come from alloy; this crate adds the
+//! transaction pool, block building, reorgs on demand and JSON-RPC. The same seed and the same calls
+//! always give the same block hashes.
 
 mod block;
 mod builder;

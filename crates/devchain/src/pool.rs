@@ -1,4 +1,4 @@
-//! Transactions that wait for a block.
+//! The pool of pending transactions.
 
 use std::{
     cmp::Reverse,
@@ -17,7 +17,7 @@ use crate::{
     state::WorldState,
 };
 
-/// Why a transaction was not taken into the pool.
+/// Why a transaction was rejected by the pool.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
     #[error("transaction cannot be decoded: {0}")]
@@ -51,21 +51,21 @@ pub enum SubmitError {
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct Pending {
     arrival: u64,
     transaction: Recovered<TxEnvelope>,
 }
 
-/// Waiting transactions, taken in the order of arrival as far as nonces allow.
+/// Pending transactions, mined in order of arrival as far as nonces allow.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    senders: HashMap<Address, BTreeMap<u64, Waiting>>,
+    senders: HashMap<Address, BTreeMap<u64, Pending>>,
     hashes: HashMap<B256, (Address, u64)>,
     arrivals: u64,
 }
 
 impl Pool {
-    /// Checks a transaction against the newest state and keeps it for a block.
+    /// Validates a transaction against the latest state and adds it.
     pub(crate) fn submit(
         &mut self,
         transaction: Recovered<TxEnvelope>,
@@ -92,29 +92,29 @@ impl Pool {
         }
         let balance = account.map(|account| account.balance).unwrap_or_default();
         let others = self.senders.get(&sender);
-        if let Some(rival) = others.and_then(|waiting| waiting.get(&transaction.nonce())) {
-            check_replacement(&rival.transaction, &transaction)?;
+        if let Some(existing) = others.and_then(|pending| pending.get(&transaction.nonce())) {
+            check_replacement(&existing.transaction, &transaction)?;
         }
         let cost = others
             .into_iter()
             .flatten()
             .filter(|(nonce, _)| **nonce >= next && **nonce != transaction.nonce())
-            .map(|(_, waiting)| most_cost(&waiting.transaction))
-            .fold(most_cost(&transaction), U256::saturating_add);
+            .map(|(_, pending)| max_cost(&pending.transaction))
+            .fold(max_cost(&transaction), U256::saturating_add);
         if cost > balance {
             return Err(SubmitError::InsufficientFunds { cost, balance });
         }
-        self.keep(transaction);
+        self.insert(transaction);
         Ok(hash)
     }
 
-    /// Keeps a transaction without a check, as one that was good enough for a block before.
-    pub(crate) fn keep(&mut self, transaction: Recovered<TxEnvelope>) {
+    /// Adds a transaction without validation, for one that was in a block before a reorg.
+    pub(crate) fn insert(&mut self, transaction: Recovered<TxEnvelope>) {
         let (sender, nonce) = (transaction.signer(), transaction.nonce());
         self.hashes.insert(*transaction.tx_hash(), (sender, nonce));
         self.arrivals += 1;
-        let waiting = Waiting { arrival: self.arrivals, transaction };
-        let replaced = self.senders.entry(sender).or_default().insert(nonce, waiting);
+        let pending = Pending { arrival: self.arrivals, transaction };
+        let replaced = self.senders.entry(sender).or_default().insert(nonce, pending);
         if let Some(replaced) = replaced {
             self.hashes.remove(replaced.transaction.tx_hash());
         }
@@ -122,60 +122,60 @@ impl Pool {
 
     pub(crate) fn get(&self, hash: &B256) -> Option<&Recovered<TxEnvelope>> {
         let (sender, nonce) = self.hashes.get(hash)?;
-        let waiting = self.senders.get(sender)?.get(nonce)?;
-        Some(&waiting.transaction)
+        let pending = self.senders.get(sender)?.get(nonce)?;
+        Some(&pending.transaction)
     }
 
     pub(crate) fn len(&self) -> usize {
         self.hashes.len()
     }
 
-    /// The nonce for the sender's next transaction, with those that wait counted in.
+    /// The nonce for the sender's next transaction, including pending ones.
     pub(crate) fn next_nonce(&self, sender: Address, world: &WorldState) -> u64 {
         let mut nonce = nonce_of(world, sender);
-        if let Some(waiting) = self.senders.get(&sender) {
-            while waiting.contains_key(&nonce) {
+        if let Some(pending) = self.senders.get(&sender) {
+            while pending.contains_key(&nonce) {
                 nonce += 1;
             }
         }
         nonce
     }
 
-    /// Moves what can be executed now into the block.
+    /// Moves executable transactions into the block.
     pub(crate) fn fill(&mut self, block: &mut BlockBuilder) {
-        let mut turns: BinaryHeap<Reverse<(u64, Address, u64)>> = self
+        let mut queue: BinaryHeap<Reverse<(u64, Address, u64)>> = self
             .senders
             .iter()
-            .filter_map(|(sender, waiting)| {
+            .filter_map(|(sender, pending)| {
                 let nonce = nonce_of(block.world(), *sender);
-                let first = waiting.get(&nonce)?;
+                let first = pending.get(&nonce)?;
                 Some(Reverse((first.arrival, *sender, nonce)))
             })
             .collect();
-        while let Some(Reverse((_, sender, nonce))) = turns.pop() {
-            let Some(waiting) = self.senders.get(&sender).and_then(|held| held.get(&nonce)) else {
+        while let Some(Reverse((_, sender, nonce))) = queue.pop() {
+            let Some(pending) = self.senders.get(&sender).and_then(|held| held.get(&nonce)) else {
                 continue;
             };
-            match block.push(&waiting.transaction) {
+            match block.push(&pending.transaction) {
                 Ok(()) => {
-                    self.forget(sender, nonce);
+                    self.remove(sender, nonce);
                     let next = self.senders.get(&sender).and_then(|held| held.get(&(nonce + 1)));
                     if let Some(next) = next {
-                        turns.push(Reverse((next.arrival, sender, nonce + 1)));
+                        queue.push(Reverse((next.arrival, sender, nonce + 1)));
                     }
                 }
                 Err(Rejection::NotNow) => {}
                 Err(Rejection::Invalid(reason)) => {
-                    let hash = waiting.transaction.tx_hash();
-                    tracing::debug!(%hash, %sender, nonce, %reason, "dropping an invalid transaction");
-                    self.forget(sender, nonce);
+                    let hash = pending.transaction.tx_hash();
+                    tracing::debug!(%hash, %sender, nonce, %reason, "invalid transaction dropped");
+                    self.remove(sender, nonce);
                 }
             }
         }
     }
 
-    /// Forgets transactions whose nonce the chain has already passed.
-    pub(crate) fn forget_stale(&mut self, world: &WorldState) {
+    /// Removes transactions whose nonce is already used.
+    pub(crate) fn remove_stale(&mut self, world: &WorldState) {
         let hashes = &mut self.hashes;
         self.senders.retain(|sender, held| {
             let live = held.split_off(&nonce_of(world, *sender));
@@ -186,12 +186,12 @@ impl Pool {
         });
     }
 
-    fn forget(&mut self, sender: Address, nonce: u64) {
+    fn remove(&mut self, sender: Address, nonce: u64) {
         let Some(held) = self.senders.get_mut(&sender) else {
             return;
         };
-        if let Some(gone) = held.remove(&nonce) {
-            self.hashes.remove(gone.transaction.tx_hash());
+        if let Some(removed) = held.remove(&nonce) {
+            self.hashes.remove(removed.transaction.tx_hash());
         }
         if held.is_empty() {
             self.senders.remove(&sender);
@@ -203,7 +203,7 @@ fn nonce_of(world: &WorldState, sender: Address) -> u64 {
     world.account(sender).map(|account| account.nonce).unwrap_or_default()
 }
 
-/// What can be said of a transaction without looking at the state.
+/// Stateless validation of a transaction.
 fn check_form(transaction: &Recovered<TxEnvelope>, config: &DevChainConfig) -> Result<(), SubmitError> {
     if transaction.is_eip4844() {
         return Err(SubmitError::BlobTransaction);
@@ -237,21 +237,23 @@ fn check_form(transaction: &Recovered<TxEnvelope>, config: &DevChainConfig) -> R
     Ok(())
 }
 
-/// A waiting transaction gives way only to one that pays a tenth more.
-fn check_replacement(rival: &Recovered<TxEnvelope>, newcomer: &Recovered<TxEnvelope>) -> Result<(), SubmitError> {
+/// A pending transaction can be replaced only by one that pays 10% more.
+fn check_replacement(existing: &Recovered<TxEnvelope>, replacement: &Recovered<TxEnvelope>) -> Result<(), SubmitError> {
     let pays_more = |now: u128, then: u128| now >= then.saturating_add(then.div_ceil(10));
     let tip = |transaction: &Recovered<TxEnvelope>| {
         transaction.max_priority_fee_per_gas().unwrap_or_else(|| transaction.max_fee_per_gas())
     };
-    if pays_more(newcomer.max_fee_per_gas(), rival.max_fee_per_gas()) && pays_more(tip(newcomer), tip(rival)) {
+    if pays_more(replacement.max_fee_per_gas(), existing.max_fee_per_gas())
+        && pays_more(tip(replacement), tip(existing))
+    {
         Ok(())
     } else {
         Err(SubmitError::ReplacementUnderpriced)
     }
 }
 
-/// The most a transaction can take from its sender.
-fn most_cost(transaction: &Recovered<TxEnvelope>) -> U256 {
+/// The maximum that a transaction can cost its sender.
+fn max_cost(transaction: &Recovered<TxEnvelope>) -> U256 {
     U256::from(transaction.gas_limit())
         .saturating_mul(U256::from(transaction.max_fee_per_gas()))
         .saturating_add(transaction.value())

@@ -1,4 +1,4 @@
-//! The chain as a node: JSON-RPC over HTTP and WebSocket on one port.
+//! JSON-RPC over HTTP and WebSocket on one port.
 
 mod blocks;
 mod control;
@@ -32,7 +32,7 @@ use tower_http::cors::CorsLayer;
 
 use crate::DevChain;
 
-/// A running JSON-RPC server; it ends when this is dropped.
+/// A running JSON-RPC server; it stops when this is dropped.
 #[derive(Debug)]
 pub struct RpcServer {
     address: SocketAddr,
@@ -41,12 +41,12 @@ pub struct RpcServer {
 }
 
 impl RpcServer {
-    /// The address for JSON-RPC over HTTP.
+    /// The URL for JSON-RPC over HTTP.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The address for JSON-RPC over WebSocket, with subscriptions.
+    /// The URL for JSON-RPC over WebSocket, with subscriptions.
     pub fn ws_url(&self) -> String {
         format!("ws://{}", self.address)
     }
@@ -55,13 +55,13 @@ impl RpcServer {
         self.address
     }
 
-    /// Stops listening and waits until what is under way has ended.
+    /// Stops listening and waits for requests in flight.
     pub async fn shutdown(mut self) {
         self.stop.cancel();
         if let Some(task) = self.task.take()
             && let Err(error) = task.await
         {
-            tracing::warn!(%error, "the JSON-RPC server did not end cleanly");
+            tracing::warn!(%error, "JSON-RPC server did not shut down cleanly");
         }
     }
 }
@@ -79,23 +79,23 @@ struct Node {
 }
 
 impl DevChain {
-    /// Answers a JSON-RPC request or a batch of them without a socket; `None` where it holds only notifications.
+    /// Handles a JSON-RPC request or batch without a socket; `None` if it contains only notifications.
     pub fn answer(&self, body: &[u8]) -> Option<Vec<u8>> {
         protocol::answer(body, |method, params| dispatch::dispatch(self, method, params))
     }
 
-    /// Serves JSON-RPC; with port 0 the system chooses one.
+    /// Serves JSON-RPC; with port 0 the system chooses a free port.
     pub async fn serve(&self, listen: SocketAddr) -> io::Result<RpcServer> {
         let listener = TcpListener::bind(listen).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
         let node = Node { chain: self.clone(), stop: stop.clone() };
         let router = Router::new()
-            .route("/", post(answer_http).get(subscriptions::open_socket))
-            // Wallets in a browser come from any origin.
+            .route("/", post(handle_http).get(subscriptions::open_socket))
+            // Browser wallets send requests from any origin.
             .layer(CorsLayer::permissive())
             .with_state(node);
-        // Answers are single small writes; waiting to fill a packet only delays them.
+        // Responses are single small writes, which Nagle's algorithm would only delay.
         let listener = listener.tap_io(|stream| {
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(%error, "cannot set TCP_NODELAY");
@@ -106,14 +106,14 @@ impl DevChain {
     }
 }
 
-async fn answer_http(State(node): State<Node>, body: Bytes) -> Response {
-    // A call may execute for a while, so none runs on the threads that serve sockets.
+async fn handle_http(State(node): State<Node>, body: Bytes) -> Response {
+    // Calls may execute for a while, so they run on the blocking pool.
     let answer = tokio::task::spawn_blocking(move || node.chain.answer(&body)).await;
     match answer {
         Ok(Some(json)) => ([(header::CONTENT_TYPE, "application/json")], json).into_response(),
         Ok(None) => StatusCode::NO_CONTENT.into_response(),
         Err(error) => {
-            tracing::error!(%error, "a JSON-RPC request ended the task that answered it");
+            tracing::error!(%error, "JSON-RPC request panicked");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }

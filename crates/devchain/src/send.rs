@@ -1,4 +1,4 @@
-//! Transactions written in one line: signed with the next nonce and submitted.
+//! A builder that signs transactions with the next nonce and submits them.
 
 use alloy_consensus::{
     SignableTransaction, TxEip1559, TxEip2930, TxEip7702, TxEnvelope, TxLegacy, transaction::Recovered,
@@ -13,21 +13,21 @@ use alloy_signer_local::PrivateKeySigner;
 
 use crate::{Call, DevChain, SubmitError};
 
-/// What a transaction offers above the base fee where nothing else is said.
+/// The default priority fee.
 const DEFAULT_TIP: u128 = 1_000_000_000;
 
-/// The gas limit where the call cannot be tried out beforehand, for instance because it depends on
-/// a transaction that still waits in the pool.
-const BLIND_CALL_GAS: u64 = 1_000_000;
-const BLIND_CREATION_GAS: u64 = 5_000_000;
+/// The gas limit if the call cannot be simulated, for example because it depends on a pending
+/// transaction.
+const FALLBACK_CALL_GAS: u64 = 1_000_000;
+const FALLBACK_CREATION_GAS: u64 = 5_000_000;
 
-/// The kind of envelope a transaction is sent in.
+/// The transaction type.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum TransactionForm {
     /// EIP-1559.
     #[default]
     DynamicFee,
-    /// Before typed transactions, with EIP-155 protection.
+    /// Untyped, with EIP-155 replay protection.
     Legacy,
     /// EIP-2930.
     AccessList(AccessList),
@@ -35,7 +35,7 @@ pub enum TransactionForm {
     SetCode(Vec<SignedAuthorization>),
 }
 
-/// Why a transaction could not be made or was not taken.
+/// Why a transaction could not be signed or submitted.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     #[error("there is no account {index}, the chain has {accounts}")]
@@ -45,10 +45,10 @@ pub enum SendError {
     #[error("signing failed")]
     Signing(#[from] alloy_signer::Error),
     #[error(transparent)]
-    Refused(#[from] SubmitError),
+    Rejected(#[from] SubmitError),
 }
 
-/// A transaction that is being written; [`Draft::submit`] signs it and hands it in.
+/// A transaction builder; [`Draft::submit`] signs and submits it.
 #[derive(Debug, Clone)]
 #[must_use = "a draft does nothing until it is submitted"]
 pub struct Draft<'a> {
@@ -104,28 +104,28 @@ impl<'a> Draft<'a> {
         self
     }
 
-    /// Takes the place of the gas limit that is found by trying the transaction out.
+    /// Overrides the gas limit, which is estimated by default.
     pub fn gas_limit(mut self, gas_limit: u64) -> Self {
         self.gas_limit = Some(gas_limit);
         self
     }
 
-    /// What is offered above the base fee, in wei per gas.
+    /// The priority fee in wei per gas.
     pub fn tip(mut self, tip: u128) -> Self {
         self.tip = tip;
         self
     }
 
-    /// Takes the place of the next free nonce.
+    /// Overrides the nonce, which is the next free one by default.
     pub fn nonce(mut self, nonce: u64) -> Self {
         self.nonce = Some(nonce);
         self
     }
 
-    /// Signs the transaction and puts it into the pool.
+    /// Signs the transaction and adds it to the pool.
     pub fn submit(self) -> Result<B256, SendError> {
-        // Held from the choice of the nonce until it is taken.
-        let _turn = self.chain.sending();
+        // Held until the pool has the transaction, so that no other one gets the same nonce.
+        let _guard = self.chain.sending();
         let transaction = self.sign()?;
         let transaction = Recovered::new_unchecked(transaction, self.signer.address());
         Ok(self.chain.admit(transaction)?)
@@ -134,8 +134,8 @@ impl<'a> Draft<'a> {
     fn sign(&self) -> Result<TxEnvelope, SendError> {
         let chain_id = self.chain.chain_id();
         let nonce = self.nonce.unwrap_or_else(|| self.chain.next_nonce(self.signer.address()));
-        let gas_limit = self.gas_limit.unwrap_or_else(|| self.fitting_gas_limit());
-        // Twice the base fee outlasts a row of full blocks.
+        let gas_limit = self.gas_limit.unwrap_or_else(|| self.estimated_gas_limit());
+        // Twice the base fee is enough for several full blocks in a row.
         let max_fee = u128::from(self.chain.next_base_fee()) * 2 + self.tip;
         let gas_price = u128::from(self.chain.next_base_fee()) + self.tip;
         let (to, value, input) = (self.to, self.value, self.data.clone());
@@ -181,8 +181,8 @@ impl<'a> Draft<'a> {
         Ok(transaction.into_signed(signature).into())
     }
 
-    /// Enough gas for the transaction even if others before it change what it finds.
-    fn fitting_gas_limit(&self) -> u64 {
+    /// Enough gas even if transactions before it change the state.
+    fn estimated_gas_limit(&self) -> u64 {
         const TRANSFER: u64 = 21_000;
         let (access_list, authorizations) = match &self.form {
             TransactionForm::DynamicFee | TransactionForm::Legacy => Default::default(),
@@ -201,34 +201,34 @@ impl<'a> Draft<'a> {
         match self.chain.gas_used_by(&call) {
             Ok(TRANSFER) => TRANSFER,
             Ok(used) => used * 2 + 50_000,
-            Err(_) if self.to.is_create() => BLIND_CREATION_GAS,
-            Err(_) => BLIND_CALL_GAS,
+            Err(_) if self.to.is_create() => FALLBACK_CREATION_GAS,
+            Err(_) => FALLBACK_CALL_GAS,
         }
         .min(self.chain.block_gas_limit())
     }
 }
 
 impl DevChain {
-    /// Signs as the account with this index and submits, as EIP-1559.
+    /// Sends an EIP-1559 transaction from the account with this index.
     pub fn send(&self, from: usize, to: TxKind, value: U256, data: impl Into<Bytes>) -> Result<B256, SendError> {
         self.draft(from)?.kind(to).value(value).data(data).submit()
     }
 
-    /// A transaction of the account with this index, to be written step by step.
+    /// A transaction builder for the account with this index.
     pub fn draft(&self, from: usize) -> Result<Draft<'_>, SendError> {
         let accounts = self.accounts();
         let signer = accounts.get(from).ok_or(SendError::NoSuchAccount { index: from, accounts: accounts.len() })?;
         Ok(self.draft_as(signer))
     }
 
-    /// A transaction of any signer.
+    /// A transaction builder for any signer.
     pub fn draft_as<'a>(&'a self, signer: &'a PrivateKeySigner) -> Draft<'a> {
         Draft::new(self, signer)
     }
 
-    /// Lets the account with this index run the code of `code_of` (EIP-7702).
+    /// Signs an EIP-7702 authorization that delegates the account with this index to `code_of`.
     ///
-    /// The nonce is the account's next one, as it is when another account sends the transaction.
+    /// The nonce is the account's next one, which is right if another account sends the transaction.
     pub fn authorize(&self, from: usize, code_of: Address) -> Result<SignedAuthorization, SendError> {
         let accounts = self.accounts();
         let signer = accounts.get(from).ok_or(SendError::NoSuchAccount { index: from, accounts: accounts.len() })?;

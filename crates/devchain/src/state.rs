@@ -1,4 +1,4 @@
-//! The world state as a value: cloning it is cheap, so every block keeps its own.
+//! The world state as a persistent value: clones are cheap, so every block keeps its own.
 
 mod merkle;
 
@@ -91,20 +91,20 @@ impl WorldState {
         self.accounts.root()
     }
 
-    /// Takes over what an execution changed.
+    /// Applies the changes of an execution.
     pub(crate) fn apply(&mut self, changes: EvmState) {
         for (address, change) in changes {
             if !change.is_touched() {
                 continue;
             }
             let key = keccak256(address);
-            // EIP-161: what is empty after being touched does not exist.
+            // EIP-161: touched empty accounts are deleted.
             if change.is_selfdestructed() || change.info.is_empty() {
                 self.accounts.remove(&key);
                 continue;
             }
             let mut account = match self.accounts.get(&key) {
-                // A contract created here starts from empty storage whatever was there before.
+                // A created contract starts with empty storage.
                 Some(known) if !change.is_created() => known.clone(),
                 _ => Account::default(),
             };

@@ -1,14 +1,15 @@
-//! Living traffic: contracts, people who use them, and a past.
+//! Generated traffic: contracts, people who use them, and a history.
 //!
 //! The same chain and the same seed always give the same blocks.
 
 mod amount;
 mod artifact;
 mod collectibles;
+mod context;
 mod creations;
 mod deploy;
+mod deployed;
 mod dex;
-mod dress;
 mod failures;
 mod history;
 mod intent;
@@ -18,11 +19,10 @@ mod mix;
 mod native;
 mod people;
 mod reader;
-mod stage;
+mod submit;
 #[cfg(test)]
 mod tests;
 mod tokens;
-mod turn;
 
 use alloy_primitives::{Address, B256};
 use rand::{Rng, SeedableRng, rngs::StdRng};
@@ -30,43 +30,43 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 use crate::{CallError, DevChain, SendError};
 
 pub use artifact::Contract;
-pub use dress::Sent;
+pub use deployed::{DeployedContracts, Pool, Token};
 pub use history::HistoryPlan;
 pub use intent::Outcome;
 pub use live::run;
 pub use mix::Mix;
-pub use stage::{Pool, Stage, Token};
+pub use submit::Sent;
 
+use context::ActivityContext;
 use people::People;
 use reader::Reader;
-use turn::Turn;
 
-/// A treasury, and two who can deal with each other.
-const FEWEST_ACCOUNTS: usize = 3;
+/// The treasury and two actors.
+const MIN_ACCOUNTS: usize = 3;
 
-/// Why there is no traffic.
+/// Why traffic could not be generated.
 #[derive(Debug, thiserror::Error)]
 pub enum TrafficError {
-    #[error("traffic needs {FEWEST_ACCOUNTS} accounts, the chain has {accounts}")]
+    #[error("traffic needs {MIN_ACCOUNTS} accounts, the chain has {accounts}")]
     TooFewAccounts { accounts: usize },
     #[error("the contracts are not deployed yet")]
     NotDeployed,
-    #[error("the deployment's transaction {transaction} failed or was not mined")]
+    #[error("deployment transaction {transaction} failed or was not mined")]
     DeploymentFailed { transaction: B256 },
-    #[error("the history would begin at {begin}, but the chain is already at {head}")]
+    #[error("the history would start at {begin}, but the head of the chain is at {head}")]
     NoRoomForHistory { begin: u64, head: u64 },
-    #[error("a transaction was not taken")]
+    #[error("a transaction was rejected")]
     NotSent(#[from] SendError),
     #[error("{function} of {contract} reverted")]
-    QuestionReverted { contract: Address, function: &'static str },
-    #[error("{contract} could not be asked")]
-    Question {
+    CallReverted { contract: Address, function: &'static str },
+    #[error("a call to {contract} failed")]
+    Call {
         contract: Address,
         #[source]
         source: CallError,
     },
-    #[error("{function} of {contract} gave no answer of its type")]
-    Answer {
+    #[error("the output of {function} of {contract} cannot be decoded")]
+    Output {
         contract: Address,
         function: &'static str,
         #[source]
@@ -74,13 +74,13 @@ pub enum TrafficError {
     },
 }
 
-/// Makes transactions as people would.
+/// Generates transactions.
 #[derive(Debug)]
 pub struct Traffic {
     chain: DevChain,
     people: People,
     rng: StdRng,
-    stage: Option<Stage>,
+    contracts: Option<DeployedContracts>,
     mix: Mix,
 }
 
@@ -88,28 +88,28 @@ impl Traffic {
     pub fn new(chain: DevChain, seed: u64) -> Self {
         let accounts: Vec<Address> = chain.accounts().iter().map(|signer| signer.address()).collect();
         let (people, rng) = (People::new(&accounts, seed), StdRng::seed_from_u64(seed));
-        Self { people, rng, stage: None, mix: Mix::default(), chain }
+        Self { people, rng, contracts: None, mix: Mix::default(), chain }
     }
 
-    /// Has people do something else mostly.
+    /// Sets the mix of activities.
     #[must_use]
     pub fn with_mix(self, mix: Mix) -> Self {
         Self { mix, ..self }
     }
 
-    /// Puts all contracts on chain and fills the pools, in a few blocks.
-    pub fn deploy(&mut self) -> Result<&Stage, TrafficError> {
+    /// Deploys all contracts and adds liquidity to the pools, in a few blocks.
+    pub fn deploy(&mut self) -> Result<&DeployedContracts, TrafficError> {
         let accounts = self.chain.accounts().len();
-        if accounts < FEWEST_ACCOUNTS {
+        if accounts < MIN_ACCOUNTS {
             return Err(TrafficError::TooFewAccounts { accounts });
         }
-        let stage = deploy::deploy(&self.chain, &self.people)?;
-        Ok(self.stage.insert(stage))
+        let contracts = deploy::deploy(&self.chain, &self.people)?;
+        Ok(self.contracts.insert(contracts))
     }
 
-    /// Mines a past, and tells what was sent in it.
+    /// Mines a history and returns the transactions in it.
     ///
-    /// The chain's genesis must leave room: see [`HistoryPlan::genesis_timestamp`].
+    /// The genesis must be early enough: see [`HistoryPlan::genesis_timestamp`].
     pub fn history(&mut self, plan: &HistoryPlan) -> Result<Vec<Sent>, TrafficError> {
         let head = self.chain.head().timestamp;
         if let Some(begin) = plan.timestamps().next()
@@ -121,7 +121,7 @@ impl Traffic {
         let mut sent = Vec::with_capacity(wanted);
         for (timestamp, blocks_left) in plan.timestamps().zip((1..=plan.blocks()).rev()) {
             let left = wanted.saturating_sub(sent.len());
-            // Up to twice the mean of what is left: uneven blocks, and none left over at the end.
+            // Up to twice the mean of the remaining ones, so that blocks are uneven and the total is right.
             let mean = left.div_ceil(usize::try_from(blocks_left).unwrap_or(usize::MAX));
             let count = if blocks_left == 1 { left } else { self.rng.random_range(0..=2 * mean) };
             sent.extend(self.send(count.min(left))?);
@@ -130,7 +130,7 @@ impl Traffic {
         Ok(sent)
     }
 
-    /// Puts the next block's worth of transactions into the pool.
+    /// Submits the transactions of the next block.
     pub fn step(&mut self) -> Result<Vec<Sent>, TrafficError> {
         let count = match self.rng.random_bool(0.05) {
             true => 0,
@@ -139,16 +139,16 @@ impl Traffic {
         self.send(count)
     }
 
-    /// Puts at least `count` transactions into the pool: an approval and what it is for are not torn apart.
+    /// Submits at least `count` transactions; an approval and its use are not separated.
     pub fn send(&mut self, count: usize) -> Result<Vec<Sent>, TrafficError> {
-        let stage = self.stage.as_ref().ok_or(TrafficError::NotDeployed)?;
+        let contracts = self.contracts.as_ref().ok_or(TrafficError::NotDeployed)?;
         let reader = Reader::new(&self.chain);
-        let mut turn = Turn::new(reader, stage, &self.people, &mut self.rng);
+        let mut context = ActivityContext::new(reader, contracts, &self.people, &mut self.rng);
         let mut sent = Vec::with_capacity(count);
         while sent.len() < count {
-            let activity = mix::draw(self.mix, turn.rng);
-            for intent in activity(&mut turn)? {
-                sent.push(dress::send(&self.chain, intent, turn.rng)?);
+            let activity = mix::draw(self.mix, context.rng);
+            for intent in activity(&mut context)? {
+                sent.push(submit::send(&self.chain, intent, context.rng)?);
             }
         }
         Ok(sent)

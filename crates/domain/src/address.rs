@@ -2,45 +2,45 @@ use alloy_primitives::{Address, B256};
 
 use crate::{BlockRef, CreationId, Token, Transaction};
 
-/// What the index knows of an address. Balance, nonce and code are the node's to tell: see [`crate::Account`].
+/// What the index has about an address. Balance, nonce and code come from the node: see [`crate::Account`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressFacts {
     pub address: Address,
     /// Transactions from or to the address.
     pub tx_count: u64,
-    /// Time of the first block in which the address took part, unix seconds.
+    /// Time of the first block that involves the address, unix seconds.
     pub first_seen: u64,
-    /// Time of the newest block in which the address took part, unix seconds.
+    /// Time of the latest block that involves the address, unix seconds.
     pub last_seen: u64,
-    /// Set where a transaction of the index is known to have created a contract at this address.
+    /// Set if an indexed transaction created a contract at this address.
     pub creation: Option<Creation>,
 }
 
-/// Who made a contract, a person or another contract, and by which transaction.
+/// The creator of a contract, an account or another contract, and the transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Creation {
     pub creator: Address,
     pub tx_hash: B256,
-    /// Of the block that the transaction stands in.
+    /// The block of the transaction.
     pub block_hash: B256,
 }
 
 impl Creation {
-    /// The execution that created the contract.
+    /// Identifies the execution that created the contract.
     #[must_use]
     pub fn id(&self) -> CreationId {
         CreationId { tx_hash: self.tx_hash, block_hash: self.block_hash }
     }
 }
 
-/// An address with what was last done there, as of one block.
+/// An address with its latest transactions, as of one block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressOverview {
-    /// The newest indexed block.
+    /// The latest indexed block.
     pub tip: BlockRef,
     pub facts: AddressFacts,
-    /// The newest transactions from or to the address, the newest first.
+    /// The latest transactions from or to the address, newest first.
     pub recent: Vec<Transaction>,
-    /// The token at the address.
+    /// Set if the address is a token.
     pub token: Option<Token>,
 }

@@ -2,31 +2,31 @@ use std::fmt;
 
 use alloy_primitives::Address;
 
-/// The running number of an API key, from 1.
+/// The sequence number of an API key, from 1.
 pub type ApiKeyId = u64;
 
 /// Milliseconds since 1970.
 pub type UnixMillis = u64;
 
-/// An API key as it is kept: everything but the key itself.
+/// A stored API key, without the key itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
     pub id: ApiKeyId,
     pub digest: KeyDigest,
     pub owner: Address,
-    /// The leading part of the key's text, by which its owner tells it from others.
+    /// The first characters of the key, so that its owner can recognise it.
     pub prefix: String,
     pub label: String,
     pub requests_per_minute: u32,
     pub total_requests: u64,
     pub created_at: UnixMillis,
-    /// As long as the key was never used, the time of its creation.
+    /// The time of creation if the key was never used.
     pub last_used_at: UnixMillis,
     /// False once the key is revoked.
     pub active: bool,
 }
 
-/// A key to be kept.
+/// A key to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewApiKey {
     pub digest: KeyDigest,
@@ -35,11 +35,11 @@ pub struct NewApiKey {
     pub label: String,
     pub requests_per_minute: u32,
     pub created_at: UnixMillis,
-    /// The time in the message that the owner signed; None for a key that the operator makes.
+    /// The time in the message that the owner signed; None for a key that the operator created.
     pub proof: Option<UnixMillis>,
 }
 
-/// Requests made with a key since they were last written down.
+/// Requests with a key since the last write to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyUse {
     pub id: ApiKeyId,
@@ -47,7 +47,7 @@ pub struct KeyUse {
     pub last_used_at: UnixMillis,
 }
 
-/// What is kept of a key's text: its SHA-256. Never shown, not even in a log.
+/// The SHA-256 of a key. Never shown, not even in a log.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyDigest([u8; 32]);
 
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_does_not_show_itself() {
+    fn a_digest_is_redacted() {
         assert_eq!(format!("{:?}", KeyDigest::new([7; 32])), "KeyDigest(redacted)");
     }
 }

@@ -2,46 +2,46 @@ use alloy_primitives::Address;
 
 use crate::{Block, Pool, TradeEvent, Transaction, TransferEvent};
 
-/// All that one block adds to the index.
+/// Everything that one block adds to the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockChanges {
     pub block: Block,
-    /// In the order of the block.
+    /// In block order.
     pub transactions: Vec<Transaction>,
-    /// Who took part in a transaction without sending or receiving it, ordered by transaction, each once.
+    /// Addresses involved in a transaction other than its sender and receiver, ordered by transaction, without duplicates.
     pub involved: Vec<Involvement>,
-    /// In the order of the block's logs.
+    /// In log order.
     pub transfers: Vec<TransferEvent>,
-    /// Whose balance of a token changed by an event that is no transfer, such as a deposit of the wrapped coin.
+    /// Holders whose balance changed by an event other than a transfer, such as a deposit of the wrapped coin.
     pub touched_holders: Vec<TouchedHolder>,
-    /// In the order of the block's logs; each names a pool that stands in `pools` or in an earlier block's.
+    /// In log order; the pool of each is in `pools` of this or an earlier block.
     pub trades: Vec<TradeEvent>,
-    /// Pools that trade in this block. One that the index knows already does no harm.
+    /// Pools with trades in this block; may include pools that are already indexed.
     pub pools: Vec<Pool>,
-    /// Contracts that other contracts made, in the order of their making; None where nobody told. Who made and who was
-    /// made stand in `involved` as well.
+    /// Contracts created by other contracts, in order of creation; None if the block was not traced. Creators and created
+    /// contracts are in `involved` as well.
     pub inner_creations: Option<Vec<InnerCreation>>,
 }
 
-/// A contract that was made on the way, inside a call of a transaction.
+/// A contract created inside a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InnerCreation {
     /// Position of the transaction in its block.
     pub tx_index: u32,
-    /// The contract that made it.
+    /// The contract that created it.
     pub creator: Address,
     pub created: Address,
 }
 
-/// An address that a transaction reached without being its sender or receiver: a contract it created, a contract that
-/// emitted a log on the way.
+/// An address involved in a transaction other than its sender and receiver: a created contract, or a contract that emitted
+/// a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Involvement {
     pub tx_index: u32,
     pub address: Address,
 }
 
-/// A sign that a balance changed, whatever the amount.
+/// A holder whose balance changed by an unknown amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TouchedHolder {
     pub token: Address,

@@ -4,16 +4,16 @@ use alloy_primitives::{B256, Bytes, Keccak256, hex};
 
 use crate::{AttemptEffect, BlockRef, UnixMillis, WebhookId};
 
-/// What a delivery tells of.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// The watched address sent or received a transaction.
     Tx,
-    /// The watched address gave or received a token, or is the token.
+    /// The watched address sent or received a token, or is the token.
     TokenTransfer,
-    /// A block that was told of is no longer part of the chain.
+    /// The block of an earlier event was orphaned by a reorg.
     Removed,
-    /// A trial that the owner asked for.
+    /// A test that the owner requested.
     Ping,
 }
 
@@ -29,7 +29,7 @@ impl EventKind {
         }
     }
 
-    /// The kind as receivers and owners write it.
+    /// The name in messages and in the API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -46,24 +46,24 @@ impl EventKind {
     }
 }
 
-/// The place of a delivery among those of its webhook, from 1, without gaps.
+/// The sequence number of a delivery of its webhook, from 1, without gaps.
 pub type DeliveryNumber = u64;
 
-/// Names one event for one webhook, the same on each attempt: by it a receiver knows what it has seen before.
+/// Identifies an event for a webhook. It is the same on each attempt, so that a receiver can deduplicate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeliveryId([u8; 16]);
 
 const ID_PREFIX: &str = "evt_";
 
-/// What an id is made of: nothing but what the event tells. The same transaction in the same block is the same event for
-/// ever, also where the block leaves the chain and comes back.
+/// The content that determines an event id. The same transaction in the same block is always the same event, also if the
+/// block is orphaned and becomes canonical again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventIdentity {
     pub webhook: WebhookId,
     pub kind: EventKind,
     pub block_hash: B256,
     pub tx_hash: B256,
-    /// None for what is told of the transaction as a whole.
+    /// None for events about the whole transaction.
     pub log_index: Option<u32>,
     pub batch_index: u32,
 }
@@ -79,7 +79,7 @@ impl EventIdentity {
         digest.update([u8::from(self.log_index.is_some())]);
         digest.update(self.log_index.unwrap_or_default().to_be_bytes());
         digest.update(self.batch_index.to_be_bytes());
-        DeliveryId::first_of(&digest.finalize())
+        DeliveryId::truncated(&digest.finalize())
     }
 }
 
@@ -94,16 +94,16 @@ impl DeliveryId {
         &self.0
     }
 
-    /// The id of the news that what another delivery told of is no longer true.
+    /// The id of the `removed` event for this event.
     #[must_use]
     pub fn of_removal(&self) -> Self {
         let mut digest = Keccak256::new();
         digest.update(b"removed");
         digest.update(self.0);
-        Self::first_of(&digest.finalize())
+        Self::truncated(&digest.finalize())
     }
 
-    fn first_of(digest: &B256) -> Self {
+    fn truncated(digest: &B256) -> Self {
         let [first @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = digest.0;
         Self(first)
     }
@@ -123,26 +123,26 @@ impl fmt::Debug for DeliveryId {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected evt_ and 32 hexadecimal digits")]
-pub struct NoDeliveryId;
+pub struct InvalidDeliveryId;
 
 impl FromStr for DeliveryId {
-    type Err = NoDeliveryId;
+    type Err = InvalidDeliveryId;
 
-    fn from_str(text: &str) -> Result<Self, NoDeliveryId> {
-        let digits = text.strip_prefix(ID_PREFIX).filter(|digits| digits.len() == 32).ok_or(NoDeliveryId)?;
-        hex::decode_to_array(digits).map(Self).map_err(|_| NoDeliveryId)
+    fn from_str(text: &str) -> Result<Self, InvalidDeliveryId> {
+        let digits = text.strip_prefix(ID_PREFIX).filter(|digits| digits.len() == 32).ok_or(InvalidDeliveryId)?;
+        hex::decode_to_array(digits).map(Self).map_err(|_| InvalidDeliveryId)
     }
 }
 
-/// A message to be sent to a webhook's receiver.
+/// A message to be sent to a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewDelivery {
     pub webhook: WebhookId,
     pub id: DeliveryId,
     pub kind: EventKind,
-    /// Where it happened; None for what is not of a block.
+    /// The transaction; None for events without one.
     pub place: Option<EventPlace>,
-    /// What is sent: made once, the same on each attempt.
+    /// The message body, the same on each attempt.
     pub body: Bytes,
 }
 
@@ -153,7 +153,7 @@ pub struct EventPlace {
     pub tx_hash: B256,
 }
 
-/// A message, and what became of it.
+/// A message with its status and attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     pub webhook: WebhookId,
@@ -163,16 +163,16 @@ pub struct Delivery {
     pub place: Option<EventPlace>,
     pub created_at: UnixMillis,
     pub status: DeliveryStatus,
-    /// Whether the receiver was or is to be sent a removal of it.
+    /// Whether a `removed` event for it was queued or sent.
     pub retracted: bool,
     /// Attempts made so far.
     pub attempt_count: u32,
-    /// The newest attempts, the oldest of them first.
+    /// The latest attempts, oldest first.
     pub attempts: Vec<Attempt>,
 }
 
 impl Delivery {
-    /// Whether the receiver has said that it got the message, be it that it is to be sent again.
+    /// Whether the receiver has accepted the message at least once, even if it is queued again.
     #[must_use]
     pub fn was_received(&self) -> bool {
         let accepted = |attempt: &Attempt| matches!(attempt.outcome, AttemptOutcome::Answered { status: 200..300, .. });
@@ -182,18 +182,18 @@ impl Delivery {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryStatus {
-    /// To be sent, at this time at the earliest. None: as soon as those before it.
+    /// To be sent, not before `due`; None means in queue order.
     Pending {
         due: Option<UnixMillis>,
     },
     Delivered,
     /// Every attempt failed.
     Failed,
-    /// Its block left the chain before it could be sent.
+    /// Its block was orphaned before it could be sent.
     Cancelled,
 }
 
-/// One try to hand a message over.
+/// One attempt to send a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
     pub at: UnixMillis,
@@ -203,13 +203,13 @@ pub struct Attempt {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// The receiver answered; of its answer, the beginning.
+    /// The receiver responded; `body` is the start of the response.
     Answered { status: u16, body: String },
-    /// There was no whole answer in time.
+    /// There was no complete response in time.
     Unanswered { reason: String },
 }
 
-/// A message that somebody has taken on to send.
+/// A message that a worker has claimed for sending.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedDelivery {
     pub webhook: WebhookId,
@@ -218,16 +218,16 @@ pub struct ClaimedDelivery {
     pub kind: EventKind,
     pub body: Bytes,
     pub created_at: UnixMillis,
-    /// Attempts made before.
+    /// Earlier attempts.
     pub attempt_count: u32,
     pub dropped: DropCount,
 }
 
-/// Messages that a webhook lost because too many were pending.
+/// Messages of a webhook that were dropped because its queue was full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DropCount {
     pub total: u64,
-    /// Of these, how many the receiver was told of by a message that it accepted.
+    /// How many of them were reported in a message that the receiver accepted.
     pub reported: u64,
 }
 
@@ -238,7 +238,7 @@ impl DropCount {
     }
 }
 
-/// How an attempt went, and what is to be done next.
+/// The outcome of an attempt, and the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptReport {
     pub webhook: WebhookId,
@@ -246,7 +246,7 @@ pub struct AttemptReport {
     pub attempt: Attempt,
     pub effect: AttemptEffect,
     pub next: NextStep,
-    /// The total of dropped messages that the attempt told of.
+    /// The total of dropped messages that the attempt reported.
     pub dropped: u64,
 }
 
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_has_one_id_and_every_difference_gives_another() {
+    fn the_id_of_an_event_depends_on_every_field() {
         let same = identity().id();
         assert_eq!(identity().id(), same);
         let others = [
@@ -293,17 +293,17 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_read_back_and_nothing_else_is_one() {
+    fn ids_round_trip_and_other_texts_are_rejected() {
         let id = identity().id();
         assert_eq!(id.to_string().parse(), Ok(id));
         for text in ["", "evt_", "evt_00", &id.to_string()[4..], &format!("{id}0"), &format!("evt_{}", "g".repeat(32))]
         {
-            assert_eq!(text.parse::<DeliveryId>(), Err(NoDeliveryId), "{text}");
+            assert_eq!(text.parse::<DeliveryId>(), Err(InvalidDeliveryId), "{text}");
         }
     }
 
     #[test]
-    fn a_kind_is_known_by_its_name() {
+    fn kinds_round_trip_by_name() {
         for kind in EventKind::ALL {
             assert_eq!(EventKind::from_name(kind.name()), Some(kind));
         }

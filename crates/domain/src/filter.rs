@@ -2,7 +2,7 @@ use alloy_primitives::Address;
 
 use crate::{BlockNumber, Transaction};
 
-/// Blocks from one height to another, both included; an absent end is open.
+/// An inclusive range of block numbers; None means unbounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BlockRange {
     pub from: Option<BlockNumber>,
@@ -24,7 +24,7 @@ impl BlockRange {
     }
 }
 
-/// Which transactions are wanted: all conditions that are set must hold.
+/// A filter of transactions: all conditions that are set must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TransactionFilter {
     /// Sender or receiver.
@@ -35,13 +35,13 @@ pub struct TransactionFilter {
 }
 
 impl TransactionFilter {
-    /// Those sent or received by an address.
+    /// Transactions from or to an address.
     #[must_use]
     pub fn touching(address: Address) -> Self {
         Self { address: Some(address), ..Self::default() }
     }
 
-    /// The meaning of the filter, for one transaction. Stores answer the same by index.
+    /// The reference semantics of the filter; stores use an index.
     #[must_use]
     pub fn matches(&self, tx: &Transaction) -> bool {
         self.address.is_none_or(|address| tx.touches(&address))

@@ -1,6 +1,6 @@
-//! What the explorer speaks of: blocks, transactions, addresses, pages, and the changes a block makes.
+//! The domain types: blocks, transactions, addresses, pages, and the changes of a block.
 //!
-//! Plain values only. Nothing here reads a clock, a socket or a disk, and nothing here knows how it is stored or shown.
+//! Plain values only: no clock, no IO, no serialization.
 
 mod account;
 mod address;
@@ -32,7 +32,7 @@ pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
 pub use delivery::{
     Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus,
-    DropCount, EventIdentity, EventKind, EventPlace, NewDelivery, NextStep, NoDeliveryId,
+    DropCount, EventIdentity, EventKind, EventPlace, InvalidDeliveryId, NewDelivery, NextStep,
 };
 pub use filter::{BlockRange, TransactionFilter};
 pub use log::{FetchedBlock, Log};
@@ -41,7 +41,7 @@ pub use stats::{BlockGasPrice, Stats};
 pub use sync::{SyncPhase, SyncStatus};
 pub use task::{TaskState, TaskStatus};
 pub use token::{
-    AuditSample, AuditVerdict, Balance, BalanceQuestion, BalanceSource, Holder, Token, TokenBalance, TokenFacts,
+    AuditResult, AuditSample, Balance, BalanceQuestion, BalanceSource, Holder, Token, TokenBalance, TokenFacts,
     TokenKind, TokenQuestion,
 };
 pub use token_prefix::{TokenPrefix, UnknownTokenPrefix};
@@ -51,7 +51,7 @@ pub use transaction_detail::{TransactionDetail, TransactionEvents};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
 pub use utc::UtcTime;
 pub use verified_contract::{
-    Artifacts, CreationId, CreationProof, CreationTemplate, Deployment, LibraryPlace, MatchKind, SourceFile,
+    Artifacts, CreationId, CreationProof, CreationTemplate, Deployment, LibraryOffset, MatchKind, SourceFile,
     VerifiedCode, VerifiedContract, VerifiedSummary,
 };
 pub use webhook::{

@@ -14,7 +14,7 @@ pub struct Log {
     pub data: Bytes,
 }
 
-/// A block as a node serves it: header, transactions with their receipts, logs in chain order.
+/// A block from a node: header, transactions with their receipts, and logs in chain order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedBlock {
     pub block: Block,
@@ -23,7 +23,7 @@ pub struct FetchedBlock {
 }
 
 impl FetchedBlock {
-    /// About how many bytes of memory this block holds, for budgets.
+    /// Approximate memory of this block in bytes, for budgets.
     #[must_use]
     pub fn weight(&self) -> usize {
         let logs: usize = self.logs.iter().map(|log| size_of::<Log>() + log.topics.len() * 32 + log.data.len()).sum();

@@ -1,4 +1,4 @@
-/// Which end of a list comes first.
+/// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     OldestFirst,
@@ -6,24 +6,24 @@ pub enum Order {
     NewestFirst,
 }
 
-/// A window on an ordered list.
+/// A page of an ordered list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRequest {
-    /// Entries to pass over.
+    /// Entries to skip.
     pub offset: u64,
-    /// Entries wanted at most.
+    /// Maximum number of entries.
     pub limit: u32,
     pub order: Order,
 }
 
 impl PageRequest {
-    /// The newest `limit` entries.
+    /// The latest `limit` entries.
     #[must_use]
     pub fn newest(limit: u32) -> Self {
         Self { offset: 0, limit, order: Order::NewestFirst }
     }
 
-    /// The ranks of the entries on this page, counted from the oldest, in the order wanted, for a list of `total`.
+    /// The ranks of the entries on this page, counted from the oldest, in the requested order, for a list of `total`.
     pub fn ranks(&self, total: u64) -> impl Iterator<Item = u64> + use<> {
         let first = self.offset.min(total);
         let end = self.offset.saturating_add(u64::from(self.limit)).min(total);
@@ -35,7 +35,7 @@ impl PageRequest {
     }
 }
 
-/// Some entries of a list, and how many the whole list has.
+/// Entries of a list, and the length of the whole list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
     pub items: Vec<T>,
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_past_the_end_is_empty_whatever_its_number() {
+    fn a_page_past_the_end_is_empty() {
         assert!(ranks(5, 3, Order::NewestFirst, 5).is_empty());
         assert!(ranks(u64::MAX, 100, Order::OldestFirst, 5).is_empty());
         assert!(ranks(0, 3, Order::NewestFirst, 0).is_empty());

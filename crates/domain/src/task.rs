@@ -1,15 +1,15 @@
-/// How a long task that nobody waits for is doing.
+/// The state of a background task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskStatus {
     pub name: &'static str,
     pub state: TaskState,
-    /// How often it ended unasked and was started again.
+    /// How often it stopped unexpectedly and was restarted.
     pub restarts: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskState {
     Running,
-    /// It ended, and waits to be started again.
+    /// It stopped and waits for its restart.
     Restarting,
 }

@@ -2,93 +2,93 @@ use alloy_primitives::{Address, U256, Uint};
 
 use crate::BlockNumber;
 
-/// The standard that a token's events follow.
+/// The token standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TokenKind {
-    /// Amounts that are alike (ERC-20).
+    /// Fungible (ERC-20).
     Bep20,
-    /// Single pieces, each with an id (ERC-721).
+    /// Non-fungible (ERC-721).
     Bep721,
-    /// Amounts of many ids (ERC-1155).
+    /// Multi-token (ERC-1155).
     Bep1155,
 }
 
-/// An amount of a token. Wide enough for the sum of many ids' amounts, each of which may fill 256 bits.
+/// An amount of a token, wide enough for the sum over many ids of 256 bits each.
 pub type Balance = Uint<320, 5>;
 
-/// A token as the index and the node together know it.
+/// A token, with data from the index and from the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     pub address: Address,
     pub kind: TokenKind,
     pub facts: TokenFacts,
-    /// Addresses with a balance above zero, the zero address left out.
+    /// Addresses with a balance above zero, except the zero address.
     pub holder_count: u64,
-    /// Transfers of this token.
+    /// Number of transfers.
     pub transfer_count: u64,
     pub balance_source: BalanceSource,
-    /// The newest block at which balances were compared with what the contract says.
+    /// The latest block at which balances were compared with the contract.
     pub audited_block: Option<BlockNumber>,
 }
 
-/// What a token's contract says of itself. Whatever it does not say sensibly is empty or zero.
+/// Metadata from the token's contract; empty or zero if missing or invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TokenFacts {
     pub name: String,
     pub symbol: String,
     pub decimals: u8,
     pub total_supply: U256,
-    /// The block at which it was asked; None: not asked yet.
+    /// The block at which it was read; None if it was not read yet.
     pub asked_at: Option<BlockNumber>,
 }
 
 /// Where a token's balances come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BalanceSource {
-    /// Added up from transfers.
+    /// Summed from transfer events.
     Events,
-    /// Its events do not add up: asked of the contract.
+    /// Read from the contract, since its events are inconsistent.
     Calls,
 }
 
-/// What the index wants to be asked about a token.
+/// A token whose metadata has to be read from the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenQuestion {
     pub token: Address,
     pub kind: TokenKind,
 }
 
-/// Who holds how much of a token.
+/// A holder of a token and its balance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
     pub address: Address,
     pub balance: Balance,
 }
 
-/// How much of a token someone holds.
+/// A token and the balance of one holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenBalance {
     pub token: Token,
     pub balance: Balance,
 }
 
-/// A holder of a token whose balance events do not tell.
+/// A balance that has to be read from the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BalanceQuestion {
     pub token: Address,
     pub holder: Address,
 }
 
-/// Balances of a token as its events add up to, to be compared with what its contract says.
+/// Balances from events, to be compared with the contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditSample {
     pub token: Address,
     pub holders: Vec<Holder>,
 }
 
-/// How a comparison came out.
+/// The result of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuditVerdict {
+pub enum AuditResult {
     AddsUp,
     DoesNotAddUp,
 }

@@ -2,16 +2,16 @@ use alloy_primitives::{Address, B256, U256};
 
 use crate::{BlockNumber, BlockRange};
 
-/// The manner in which a pool trades and tells of it.
+/// The protocol of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PoolStyle {
-    /// Two reserves and their product (Uniswap v2 and its kin).
+    /// Constant product (Uniswap v2 and forks).
     V2,
-    /// Liquidity by price (Uniswap v3, PancakeSwap v3 and their kin).
+    /// Concentrated liquidity (Uniswap v3, PancakeSwap v3 and forks).
     V3,
 }
 
-/// A pool that its factory vouches for.
+/// A pool that its factory confirms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pool {
     pub address: Address,
@@ -21,7 +21,7 @@ pub struct Pool {
     pub token1: Address,
 }
 
-/// What a pool took in and gave out, as a block's logs tell it.
+/// A swap, from the logs of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TradeEvent {
     /// Position of the transaction in its block.
@@ -36,13 +36,13 @@ pub struct TradeEvent {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TradeDirection {
-    /// The maker gave token0.
+    /// The maker sold token0.
     ZeroForOne,
-    /// The maker gave token1.
+    /// The maker sold token1.
     OneForZero,
 }
 
-/// A trade with what a reader wants to know beside it.
+/// A trade with its transaction, pool and tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trade {
     pub event: TradeEvent,
@@ -64,18 +64,18 @@ pub struct TradedToken {
     pub decimals: u8,
 }
 
-/// An exchange: one factory, one style.
+/// An exchange: a factory and its pool style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Exchange {
     pub style: PoolStyle,
     pub factory: Address,
 }
 
-/// Which trades are wanted: all conditions that are set must hold.
+/// A filter of trades: all conditions that are set must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TradeFilter {
     pub maker: Option<Address>,
-    /// At one of these, each named once.
+    /// Any of these, without duplicates.
     pub exchanges: Option<Vec<Exchange>>,
     pub blocks: BlockRange,
 }

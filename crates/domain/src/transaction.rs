@@ -2,10 +2,10 @@ use alloy_primitives::{Address, B256, U256};
 
 use crate::BlockNumber;
 
-/// The first four bytes of the call data: which function is called.
+/// The function selector: the first four bytes of the call data.
 pub type Selector = [u8; 4];
 
-/// A transaction with what its receipt says.
+/// A transaction with fields of its receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
     pub hash: B256,
@@ -16,17 +16,17 @@ pub struct Transaction {
     /// The block's time, unix seconds.
     pub timestamp: u64,
     pub from: Address,
-    /// None: the transaction creates a contract.
+    /// None for a contract creation.
     pub to: Option<Address>,
-    /// The contract that a successful creation made.
+    /// The contract of a successful creation.
     pub created: Option<Address>,
     pub value: U256,
     pub nonce: u64,
     pub gas_used: u64,
-    /// What a unit of gas really cost, in wei.
+    /// The effective gas price in wei.
     pub gas_price: u128,
     pub succeeded: bool,
-    /// None where there are fewer than four bytes of call data, or where the data is a new contract's code.
+    /// None for less than four bytes of call data, and for contract creations.
     pub method: Option<Selector>,
 }
 

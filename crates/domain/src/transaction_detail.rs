@@ -2,19 +2,19 @@ use alloy_primitives::{B256, Bytes};
 
 use crate::{Log, Page, Trade, Transfer};
 
-/// What a transaction carried and what it left, beyond what the index keeps.
+/// Details of a transaction that are not in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionDetail {
     pub block_hash: B256,
-    /// Call data, or a new contract's code.
+    /// Call data or creation code.
     pub input: Bytes,
     pub gas_limit: u64,
-    /// The number of its form: 0 for the oldest, 2 for EIP-1559.
+    /// The transaction type: 0 for legacy, 2 for EIP-1559.
     pub form: u64,
     pub logs: Vec<Log>,
 }
 
-/// What moved in a transaction: the first so many of each, and how many there are.
+/// The first transfers and trades of a transaction, with totals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionEvents {
     pub transfers: Page<Transfer>,

@@ -2,26 +2,26 @@ use alloy_primitives::{Address, B256, U256};
 
 use crate::{BlockNumber, BlockRange, TokenKind};
 
-/// A movement of a token, as a block's logs tell it.
+/// A token transfer, from the logs of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransferEvent {
     /// Position of the transaction in its block.
     pub tx_index: u32,
     /// Position of the log in its block.
     pub log_index: u32,
-    /// Position among the ids of one batch; 0 for every other transfer.
+    /// Position in a batch transfer; 0 for other transfers.
     pub batch_index: u32,
     pub token: Address,
     pub kind: TokenKind,
     pub from: Address,
     pub to: Address,
-    /// The amount; 1 for a single piece.
+    /// The amount; 1 for a non-fungible token.
     pub value: U256,
-    /// None for amounts that are alike.
+    /// None for fungible tokens.
     pub token_id: Option<U256>,
 }
 
-/// A transfer with what a reader wants to know beside it.
+/// A transfer with its transaction and token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
     pub event: TransferEvent,
@@ -34,10 +34,10 @@ pub struct Transfer {
     pub token_decimals: u8,
 }
 
-/// Which transfers are wanted: all conditions that are set must hold.
+/// A filter of transfers: all conditions that are set must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TransferFilter {
-    /// Giver or receiver.
+    /// Sender or receiver.
     pub address: Option<Address>,
     pub from: Option<Address>,
     pub to: Option<Address>,
@@ -46,7 +46,7 @@ pub struct TransferFilter {
 }
 
 impl TransferFilter {
-    /// The meaning of the filter, for one transfer of one block. Stores answer the same by index.
+    /// The reference semantics of the filter; stores use an index.
     #[must_use]
     pub fn matches(&self, event: &TransferEvent, block: BlockNumber) -> bool {
         self.address.is_none_or(|address| event.from == address || event.to == address)

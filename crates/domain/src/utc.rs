@@ -1,7 +1,7 @@
 use std::fmt;
 
 const SECONDS_PER_DAY: u64 = 86_400;
-/// From 1 March of the year 0 to 1 January 1970. A year that begins in March has its leap day at the end.
+/// From 1 March of the year 0 to 1 January 1970. In a year that starts in March the leap day is the last day.
 const DAYS_BEFORE_1970: u64 = 719_468;
 const DAYS_PER_400_YEARS: u64 = 146_097;
 const DAYS_PER_CENTURY: u64 = 36_524;
@@ -9,10 +9,10 @@ const DAYS_PER_4_YEARS: u64 = 1_461;
 const DAYS_PER_YEAR: u64 = 365;
 const DAYS_OF_MONTHS_FROM_MARCH: [u64; 12] = [31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 31, 29];
 
-/// A moment, written in UTC with milliseconds as ISO 8601 does. Years beyond 9999 are written with a sign and six digits.
+/// A time in UTC, formatted as ISO 8601 with milliseconds. Years after 9999 have a sign and six digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UtcTime(
-    /// Milliseconds since 1970. Wide, since a chain may claim any second at all.
+    /// Milliseconds since 1970, for any u64 of seconds, since a chain may use any timestamp.
     u128,
 );
 
@@ -34,24 +34,24 @@ impl fmt::Display for UtcTime {
         let (year, month, day) = civil_date(seconds / SECONDS_PER_DAY);
         let second_of_day = seconds % SECONDS_PER_DAY;
         let (hour, minute, second) = (second_of_day / 3600, second_of_day / 60 % 60, second_of_day % 60);
-        // A chain may claim any time at all, so the far future must be writable too.
+        // A chain may use any timestamp, also far in the future.
         if year > 9999 {
             return write!(f, "+{year:06}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z");
         }
-        // In one piece, since a page of answers is full of times.
+        // Formatted into one buffer for speed, since responses contain many times.
         let mut text = *b"0000-00-00T00:00:00.000Z";
         let millis = u64::try_from(millis).unwrap_or_default();
         let fields = [(0..4, year), (5..7, month), (8..10, day), (11..13, hour), (14..16, minute), (17..19, second)];
-        for (place, number) in fields.into_iter().chain([(20..23, millis)]) {
-            write_digits(&mut text[place], number);
+        for (range, number) in fields.into_iter().chain([(20..23, millis)]) {
+            write_digits(&mut text[range], number);
         }
         f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 
-/// The last digits of a number, as many as there is room for.
-fn write_digits(place: &mut [u8], mut number: u64) {
-    for digit in place.iter_mut().rev() {
+/// Writes the last digits of a number, as many as fit.
+fn write_digits(target: &mut [u8], mut number: u64) {
+    for digit in target.iter_mut().rev() {
         *digit = b'0' + u8::try_from(number % 10).unwrap_or_default();
         number /= 10;
     }
@@ -61,7 +61,7 @@ fn write_digits(place: &mut [u8], mut number: u64) {
 fn civil_date(days_since_1970: u64) -> (u64, u64, u64) {
     let days = days_since_1970 + DAYS_BEFORE_1970;
     let mut rest = days % DAYS_PER_400_YEARS;
-    // The last century of four, and the last year of four, are the ones with a day more: hence the caps.
+    // The last century of four and the last year of four have an extra day, so the quotients are capped.
     let centuries = (rest / DAYS_PER_CENTURY).min(3);
     rest -= centuries * DAYS_PER_CENTURY;
     let fours = rest / DAYS_PER_4_YEARS;
@@ -89,16 +89,16 @@ fn civil_date(days_since_1970: u64) -> (u64, u64, u64) {
 mod tests {
     use super::*;
 
-    fn written(seconds: u64) -> String {
+    fn formatted(seconds: u64) -> String {
         UtcTime::from_unix_seconds(seconds).to_string()
     }
 
     #[test]
-    fn known_moments_are_written_in_utc_with_milliseconds() {
-        assert_eq!(written(0), "1970-01-01T00:00:00.000Z");
-        assert_eq!(written(1_438_269_973), "2015-07-30T15:26:13.000Z");
-        assert_eq!(written(1_794_700_800), "2026-11-15T00:00:00.000Z");
-        assert_eq!(written(4_102_444_799), "2099-12-31T23:59:59.000Z");
+    fn known_times_are_formatted_in_utc_with_milliseconds() {
+        assert_eq!(formatted(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(formatted(1_438_269_973), "2015-07-30T15:26:13.000Z");
+        assert_eq!(formatted(1_794_700_800), "2026-11-15T00:00:00.000Z");
+        assert_eq!(formatted(4_102_444_799), "2099-12-31T23:59:59.000Z");
     }
 
     #[test]
@@ -109,22 +109,22 @@ mod tests {
 
     #[test]
     fn leap_days_come_every_four_years_but_not_every_century() {
-        assert_eq!(written(951_782_400), "2000-02-29T00:00:00.000Z");
-        assert_eq!(written(951_868_800), "2000-03-01T00:00:00.000Z");
-        assert_eq!(written(1_709_164_800), "2024-02-29T00:00:00.000Z");
-        assert_eq!(written(4_107_456_000), "2100-02-28T00:00:00.000Z");
-        assert_eq!(written(4_107_542_400), "2100-03-01T00:00:00.000Z");
+        assert_eq!(formatted(951_782_400), "2000-02-29T00:00:00.000Z");
+        assert_eq!(formatted(951_868_800), "2000-03-01T00:00:00.000Z");
+        assert_eq!(formatted(1_709_164_800), "2024-02-29T00:00:00.000Z");
+        assert_eq!(formatted(4_107_456_000), "2100-02-28T00:00:00.000Z");
+        assert_eq!(formatted(4_107_542_400), "2100-03-01T00:00:00.000Z");
     }
 
     #[test]
-    fn the_far_future_is_written_and_never_panics() {
-        assert_eq!(written(253_402_300_799), "9999-12-31T23:59:59.000Z");
-        assert_eq!(written(253_402_300_800), "+010000-01-01T00:00:00.000Z");
-        assert!(written(u64::MAX).ends_with(".000Z"));
+    fn the_far_future_is_formatted_without_a_panic() {
+        assert_eq!(formatted(253_402_300_799), "9999-12-31T23:59:59.000Z");
+        assert_eq!(formatted(253_402_300_800), "+010000-01-01T00:00:00.000Z");
+        assert!(formatted(u64::MAX).ends_with(".000Z"));
     }
 
     #[test]
-    fn days_follow_one_another_without_gap_over_eight_centuries() {
+    fn dates_are_consecutive_over_eight_centuries() {
         let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
         let (mut year, mut month, mut day) = (1970, 1, 1);
         for count in 0..800 * 366 {

@@ -4,92 +4,91 @@ use alloy_primitives::{Address, B256, Bytes, Keccak256};
 
 use crate::UnixMillis;
 
-/// How well compiled code agrees with the code on the chain.
+/// How well compiled code matches the code on the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MatchKind {
-    /// The code agrees; the metadata does not, or says nothing of the sources: names, comments and the like are
-    /// unproven.
+    /// The code matches, but not the metadata hash, or there is none: names and comments are not proven.
     Partial,
-    /// The code agrees to the byte, and with it a hash over every source and setting.
+    /// Every byte of the code matches, including a hash over all sources and settings.
     Exact,
 }
 
-/// What lists tell of a verified contract.
+/// A verified contract in lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedSummary {
     pub address: Address,
-    /// Of the code that was verified. Other code at the address later is not.
+    /// The hash of the verified code. Other code at the address is not verified.
     pub code_hash: B256,
-    /// Tells what was compiled apart from every other compilation.
+    /// Identifies the compilation, see [`VerifiedCode::build`].
     pub build: B256,
     pub name: String,
-    /// The compiler's whole version.
+    /// The full compiler version.
     pub compiler: String,
-    /// The verdict. Without a match of the running code there is none.
+    /// The verdict: a match of the runtime code is required.
     pub runtime_match: MatchKind,
-    /// Of the deployment that stands; None where its creation code is not known or does not agree: then the constructor is
-    /// unproven.
+    /// For the current deployment; None if its creation code is unknown or does not match: then the constructor is not
+    /// proven.
     pub creation_match: Option<MatchKind>,
     pub license: Option<String>,
     pub verified_at: UnixMillis,
-    /// Where the very same code was verified, if not at the address itself.
+    /// The address where the same code was verified, if not this one.
     pub twin_of: Option<Address>,
 }
 
-/// Verified code at an address, and what is known of its deployment there.
+/// Verified code at an address, with the proof of its deployment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedContract {
     pub address: Address,
-    /// Where the very same code was verified, if not at the address itself.
+    /// The address where the same code was verified, if not this one.
     pub twin_of: Option<Address>,
     pub code: VerifiedCode,
-    /// None where it was not worked out for the creation that stands.
+    /// None if it was not computed for the current creation.
     pub deployment: Option<Deployment>,
 }
 
 impl VerifiedContract {
-    /// How the creation code of this deployment agrees, if it is known and does.
+    /// The match of the creation code, if it is known and matches.
     #[must_use]
     pub fn creation_match(&self) -> Option<MatchKind> {
         self.deployment.as_ref().and_then(|deployment| deployment.proof.as_ref()).map(|proof| proof.kind)
     }
 
-    /// What the constructor of this deployment got, if that is proven.
+    /// The constructor arguments of this deployment, if proven.
     #[must_use]
     pub fn constructor_arguments(&self) -> Option<&Bytes> {
         self.deployment.as_ref().and_then(|deployment| deployment.proof.as_ref()).map(|proof| &proof.arguments)
     }
 }
 
-/// Sources that give some code, and all that it took to find out. True of the code wherever it stands.
+/// Sources that compile to some code, with settings and artifacts. Valid for this code at any address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedCode {
     pub code_hash: B256,
     pub name: String,
-    /// The compiler's whole version.
+    /// The full compiler version.
     pub compiler: String,
     pub runtime_match: MatchKind,
     pub license: Option<String>,
     pub verified_at: UnixMillis,
-    /// Whether the code names the address at which it was verified as its own, as libraries do: then it is the code of these
-    /// sources there, and a copy elsewhere is not.
+    /// Whether the code contains the address where it was verified, as libraries do: then a copy at another address is not
+    /// verified.
     pub names_own_address: bool,
-    /// The source that defines the contract.
+    /// The file that defines the contract.
     pub file: String,
-    /// The interface, as JSON.
+    /// The ABI, as JSON.
     pub abi: String,
-    /// The compiler's settings as its metadata tells them, as JSON.
+    /// The settings in the compiler's metadata, as JSON.
     pub settings: String,
-    /// The sources that the contract is made of, and no others.
+    /// Only the sources that the contract uses.
     pub sources: Vec<SourceFile>,
-    /// Addresses of libraries that stand in the running code, by `file:Name`.
+    /// Addresses of libraries linked in the runtime code, by `file:Name`.
     pub libraries: Vec<(String, Address)>,
     pub artifacts: Artifacts,
     pub creation: CreationTemplate,
 }
 
 impl VerifiedCode {
-    /// Tells what was compiled apart from every other compilation: what is worked out with one does not hold for another.
+    /// Identifies the compilation: a deployment proof of one compilation is not valid for another.
     #[must_use]
     pub fn build(&self) -> B256 {
         let mut digest = Keccak256::new();
@@ -113,71 +112,71 @@ impl VerifiedCode {
     }
 }
 
-/// What a compiler gives beside code, in its own words.
+/// Compiler outputs other than code, unmodified.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Artifacts {
-    /// To the byte: its hash may stand in the code.
+    /// Byte for byte, since its hash may be in the code.
     pub metadata: String,
-    /// None from compilers before 0.5.13.
+    /// None for compilers before 0.5.13.
     pub storage_layout: Option<String>,
     pub userdoc: Option<String>,
     pub devdoc: Option<String>,
-    /// The settings that the compiler was given, as JSON.
+    /// The settings of the compiler's input, as JSON.
     pub input_settings: String,
 }
 
-/// Compiled creation code, with the places in it that differ from one deployment to the next. Any deployment can be compared
-/// with it later without compiling again.
+/// Compiled creation code and where deployments may differ, so that any deployment can be compared later without compiling
+/// again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreationTemplate {
-    /// With zeros where the address of a library is missing.
+    /// With zeros in place of library addresses.
     pub code: Bytes,
-    pub links: Vec<LibraryPlace>,
-    /// Where the compiler's metadata stands.
+    pub links: Vec<LibraryOffset>,
+    /// The ranges of the compiler's metadata.
     pub metadata: Vec<Range<usize>>,
-    /// Whether the code carries a hash over its sources.
+    /// Whether the code contains a hash over its sources.
     pub proves_sources: bool,
 }
 
-/// A place for the address of a library.
+/// Where the address of a library is linked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LibraryPlace {
-    /// `file:Name` where the compiler tells it, else the placeholder.
+pub struct LibraryOffset {
+    /// `file:Name` if the compiler gives it, else the placeholder.
     pub library: String,
     pub start: usize,
 }
 
-/// How one deployment of verified code came about, as far as its creation code tells.
+/// What the creation code proves about a deployment of verified code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deployment {
-    /// What it was worked out for.
+    /// The creation that was compared.
     pub creation: CreationId,
-    /// What it was compared with, see [`VerifiedCode::build`].
+    /// The compilation it was compared with, see [`VerifiedCode::build`].
     pub build: B256,
-    /// None where the creation code does not agree.
+    /// None if the creation code does not match.
     pub proof: Option<CreationProof>,
 }
 
-/// One execution of a transaction that created a contract. The same transaction in another block may have run another course.
+/// An execution of a transaction that created a contract. In another block the same transaction may execute differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CreationId {
     pub tx_hash: B256,
     pub block_hash: B256,
 }
 
-/// Creation code that agrees.
+/// A match of the creation code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreationProof {
     pub kind: MatchKind,
-    /// What the constructor got.
+    /// The constructor arguments.
     pub arguments: Bytes,
-    /// Libraries that stand in the creation code, by `file:Name`.
+    /// Libraries linked in the creation code, by `file:Name`.
     pub libraries: Vec<(String, Address)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// A name, and never a path on any disk.
+    /// A name, never a path on a disk.
     pub path: String,
     pub content: String,
 }

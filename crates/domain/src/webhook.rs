@@ -4,17 +4,17 @@ use alloy_primitives::Address;
 
 use crate::{BlockRef, EventKind, UnixMillis};
 
-/// The running number of a webhook, from 1.
+/// The sequence number of a webhook, from 1.
 pub type WebhookId = u64;
 
-/// Failures in a row before a webhook is given up ...
-const FAILURES_BEFORE_REST: u32 = 20;
-/// ... and how long they must have lasted.
-const FAILING_BEFORE_REST: UnixMillis = 72 * 60 * 60 * 1_000;
-/// Who rotates twice in a day still has receivers that know the first secret; nobody rotates so often as this.
-const KEPT_SECRETS: usize = 8;
+/// A webhook is deactivated after this many consecutive failures ...
+const FAILURES_BEFORE_DEACTIVATION: u32 = 20;
+/// ... over at least this time.
+const FAILING_TIME_BEFORE_DEACTIVATION: UnixMillis = 72 * 60 * 60 * 1_000;
+/// Retired secrets that stay valid, for owners that rotate several times within the grace period.
+const MAX_RETIRED_SECRETS: usize = 8;
 
-/// Somebody's wish to be told what happens at an address.
+/// A subscription to the events of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Webhook {
     pub id: WebhookId,
@@ -22,26 +22,25 @@ pub struct Webhook {
     pub url: String,
     pub watched: Address,
     pub events: EventKinds,
-    /// Whether anything is sent. What is queued waits.
+    /// Whether messages are sent. While inactive, they stay queued.
     pub active: bool,
     pub created_at: UnixMillis,
-    /// The newest block that was indexed when the webhook was made: what comes after it is told. None: the index was
-    /// empty.
+    /// The latest indexed block when the webhook was created; only later events match. None if the index was empty.
     pub after: Option<BlockRef>,
     pub secret: SealedSecret,
-    /// Secrets before the last rotations, each good for signatures until a time; the newest first.
+    /// Earlier secrets that are still used for signatures until a time, newest first.
     pub retired_secrets: Vec<RetiredSecret>,
-    /// When the last attempt ended, however it did.
+    /// When the last attempt ended, with any outcome.
     pub last_triggered_at: Option<UnixMillis>,
     /// Failed attempts since the last success.
     pub fail_count: u32,
-    /// The first of the failures that nothing has put an end to.
+    /// The time of the first failure since the last success or reactivation.
     pub failing_since: Option<UnixMillis>,
     /// Whether an attempt ever succeeded.
     pub proven: bool,
 }
 
-/// A webhook to be kept.
+/// A webhook to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewWebhook {
     pub owner: Address,
@@ -52,7 +51,7 @@ pub struct NewWebhook {
     pub created_at: UnixMillis,
 }
 
-/// What is to be different about a webhook. None leaves things as they are.
+/// Changes to a webhook. None means unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WebhookChange {
     pub active: Option<bool>,
@@ -60,17 +59,17 @@ pub struct WebhookChange {
     pub events: Option<EventKinds>,
 }
 
-/// How an attempt bears on its webhook.
+/// The effect of an attempt on its webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptEffect {
     Succeeded,
     Failed,
-    /// The receiver says that there is nothing at this address any more.
+    /// The receiver responded with 410 Gone.
     Gone,
 }
 
 impl Webhook {
-    /// Takes note of how an attempt went; may take the webhook out of use.
+    /// Records an attempt; may deactivate the webhook.
     pub fn note(&mut self, effect: AttemptEffect, at: UnixMillis) {
         self.last_triggered_at = Some(self.last_triggered_at.unwrap_or_default().max(at));
         if effect == AttemptEffect::Succeeded {
@@ -79,8 +78,9 @@ impl Webhook {
         }
         self.fail_count = self.fail_count.saturating_add(1);
         let since = *self.failing_since.get_or_insert(at);
-        let lost = self.fail_count >= FAILURES_BEFORE_REST && at.saturating_sub(since) >= FAILING_BEFORE_REST;
-        if lost || effect == AttemptEffect::Gone {
+        let expired = self.fail_count >= FAILURES_BEFORE_DEACTIVATION
+            && at.saturating_sub(since) >= FAILING_TIME_BEFORE_DEACTIVATION;
+        if expired || effect == AttemptEffect::Gone {
             self.active = false;
         }
     }
@@ -88,7 +88,7 @@ impl Webhook {
     pub fn change(&mut self, change: WebhookChange) {
         if let Some(active) = change.active {
             if active && !self.active {
-                // Whoever switches it on again has seen to the receiver: the days before do not count.
+                // Reactivation restarts the 72 hours.
                 self.failing_since = None;
             }
             self.active = active;
@@ -102,15 +102,15 @@ impl Webhook {
         }
     }
 
-    /// Puts a new secret in the place of the old one, which stays good for a while.
+    /// Replaces the secret; the old one stays valid for a while.
     pub fn rotate(&mut self, secret: SealedSecret, old_until: UnixMillis) {
         let old = std::mem::replace(&mut self.secret, secret);
         self.retired_secrets.insert(0, RetiredSecret { secret: old, until: old_until });
-        self.retired_secrets.truncate(KEPT_SECRETS);
+        self.retired_secrets.truncate(MAX_RETIRED_SECRETS);
     }
 }
 
-/// A secret that only the holder of the service's key can open.
+/// A secret encrypted with the service's key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealedSecret(Vec<u8>);
 
@@ -138,7 +138,7 @@ pub struct RetiredSecret {
     pub until: UnixMillis,
 }
 
-/// Which kinds of events a webhook asks for.
+/// The kinds of events that a webhook subscribes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EventKinds(u8);
 
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_count_up_and_a_success_forgets_them() {
+    fn a_success_resets_the_failure_count() {
         let mut hook = webhook();
         hook.note(AttemptEffect::Failed, 5);
         hook.note(AttemptEffect::Failed, 9);
@@ -216,32 +216,32 @@ mod tests {
     }
 
     #[test]
-    fn it_rests_after_twenty_failures_only_if_they_lasted_72_hours() {
+    fn a_webhook_is_deactivated_after_twenty_failures_over_72_hours() {
         let mut quick = webhook();
         (0..500).for_each(|minute| quick.note(AttemptEffect::Failed, minute * 60_000));
-        assert!(quick.active, "an outage of some hours is none of 72");
+        assert!(quick.active, "the outage lasted only a few hours");
 
         let mut rare = webhook();
         (0..19).for_each(|day| rare.note(AttemptEffect::Failed, day * 24 * HOUR));
-        assert!(rare.active, "nineteen failures are not twenty");
+        assert!(rare.active, "only nineteen failures");
         rare.note(AttemptEffect::Failed, 19 * 24 * HOUR);
         assert!(!rare.active);
         assert_eq!(rare.fail_count, 20);
     }
 
     #[test]
-    fn gone_takes_it_out_of_use_at_once_and_switching_it_on_starts_the_clock_anew() {
+    fn gone_deactivates_immediately_and_reactivation_restarts_the_72_hours() {
         let mut hook = webhook();
         hook.note(AttemptEffect::Gone, 1);
         assert!(!hook.active);
         hook.change(WebhookChange { active: Some(true), ..WebhookChange::default() });
         assert!(hook.active);
         (0..30).for_each(|_| hook.note(AttemptEffect::Failed, 100 * HOUR));
-        assert!(hook.active, "31 failures, but the 72 hours count from the switch");
+        assert!(hook.active, "31 failures, but the 72 hours count from the reactivation");
     }
 
     #[test]
-    fn rotated_secrets_stay_good_and_do_not_show_themselves() {
+    fn rotated_secrets_stay_valid_and_are_redacted() {
         let mut hook = webhook();
         hook.rotate(SealedSecret::new(vec![2]), 7);
         hook.rotate(SealedSecret::new(vec![3]), 9);
@@ -249,14 +249,14 @@ mod tests {
             hook.retired_secrets.iter().map(|old| (old.secret.as_bytes().to_vec(), old.until)).collect()
         };
         assert_eq!(hook.secret.as_bytes(), [3]);
-        assert_eq!(retired(&hook), [(vec![2], 9), (vec![1], 7)], "rotated twice, both old ones stay good");
+        assert_eq!(retired(&hook), [(vec![2], 9), (vec![1], 7)], "both old secrets stay valid");
         (4..40).for_each(|secret| hook.rotate(SealedSecret::new(vec![secret]), 11));
         assert_eq!(retired(&hook).len(), 8);
         assert!(format!("{hook:?}").contains("SealedSecret(redacted)"));
     }
 
     #[test]
-    fn a_set_of_kinds_holds_what_was_put_in() {
+    fn event_kinds_round_trip() {
         let kinds: EventKinds = [EventKind::TokenTransfer, EventKind::Removed].into_iter().collect();
         assert!(kinds.contains(EventKind::Removed) && !kinds.contains(EventKind::Tx));
         assert_eq!(kinds.iter().collect::<Vec<_>>(), [EventKind::TokenTransfer, EventKind::Removed]);

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use api::IssuedKey;
-use devchain::traffic::{HistoryPlan, Stage, Traffic};
+use devchain::traffic::{DeployedContracts, HistoryPlan, Traffic};
 use devchain::{DevChain, DevChainConfig, RpcServer};
 use node::NodeConfig;
 use tokio_util::sync::CancellationToken;
@@ -74,7 +74,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     result
 }
 
-async fn make_chain(options: &DemoOptions) -> anyhow::Result<(DevChain, Traffic, Stage)> {
+async fn make_chain(options: &DemoOptions) -> anyhow::Result<(DevChain, Traffic, DeployedContracts)> {
     let plan =
         HistoryPlan { transactions: options.transactions, end: seconds_now(), block_seconds: options.block_time };
     let config = DevChainConfig {

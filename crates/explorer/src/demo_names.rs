@@ -1,13 +1,13 @@
 //! What the demo calls the contracts of its chain, as an operator would with a labels file and a configuration.
 
 use anyhow::Context;
-use devchain::traffic::Stage;
+use devchain::traffic::DeployedContracts;
 use enrichment::{DexEntry, Dexes, Labels};
 
 const V2: &str = "Harbour v2";
 const V3: &str = "Harbour v3";
 
-pub(crate) fn labels(stage: &Stage) -> anyhow::Result<Labels> {
+pub(crate) fn labels(stage: &DeployedContracts) -> anyhow::Result<Labels> {
     let named = [
         (stage.v2_factory, format!("{V2} factory")),
         (stage.v2_router, format!("{V2} router")),
@@ -22,7 +22,7 @@ pub(crate) fn labels(stage: &Stage) -> anyhow::Result<Labels> {
     Labels::parse(&lines.collect::<String>()).context("the demo's names are not right")
 }
 
-pub(crate) fn dexes(stage: &Stage) -> anyhow::Result<Dexes> {
+pub(crate) fn dexes(stage: &DeployedContracts) -> anyhow::Result<Dexes> {
     let entry = |name: &str, factory| DexEntry { name: name.to_owned(), factory: format!("{factory:#x}") };
     Dexes::with(&[entry(V2, stage.v2_factory), entry(V3, stage.v3_factory)]).context("the demo's names are not right")
 }

@@ -1,7 +1,7 @@
 //! How a token stands: where its balances come from, and how many hold it. Transfers, audits and asked balances each
 //! know a part of that.
 
-use domain::{AuditVerdict, Balance, BalanceSource};
+use domain::{AuditResult, Balance, BalanceSource};
 use store::StoreError;
 
 use crate::keys::{AddressId, Key, Pair, Table};
@@ -26,7 +26,7 @@ pub(crate) fn find_standing(rows: &mut dyn Rows, token: AddressId) -> Result<Opt
     let Some(row) = rows.row(Table::Token, &key)? else { return Ok(None) };
     let row = TokenRow::from_row(&row)?;
     let audit = rows.row(Table::Audit, &key)?.map(|row| AuditRow::from_row(&row)).transpose()?;
-    let fails = audit.is_some_and(|audit| audit.verdict == AuditVerdict::DoesNotAddUp);
+    let fails = audit.is_some_and(|audit| audit.verdict == AuditResult::DoesNotAddUp);
     let balance_source = if fails { BalanceSource::Calls } else { row.balance_source };
     // As long as the contract was not asked, what the events say is the best there is.
     let asked = match balance_source {

@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use domain::{
-    Address, AuditSample, AuditVerdict, B256, BalanceQuestion, BlockChanges, BlockNumber, BlockRef, Bytes, TokenFacts,
+    Address, AuditResult, AuditSample, B256, BalanceQuestion, BlockChanges, BlockNumber, BlockRef, Bytes, TokenFacts,
     TokenQuestion, U256,
 };
 use store::{ChainWriter, StoreError, Undo};
@@ -80,7 +80,7 @@ impl ChainWriter for EmbeddedWriter {
         self.work(move |engine, _| WriteState::list_audits(engine, limit)).await
     }
 
-    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditVerdict)>, at: BlockNumber) -> Result<(), StoreError> {
+    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError> {
         self.work(move |engine, _| WriteState::keep_audits(engine, &verdicts, at)).await
     }
 

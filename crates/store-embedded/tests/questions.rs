@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use domain::{
-    Address, AuditVerdict, B256, BalanceQuestion, Block, BlockChanges, BlockNumber, TokenFacts, TokenKind,
+    Address, AuditResult, B256, BalanceQuestion, Block, BlockChanges, BlockNumber, TokenFacts, TokenKind,
     TouchedHolder, Transaction, TransferEvent, U256,
 };
 use store::{ChainReader, ChainWriter, Undo};
@@ -190,7 +190,7 @@ async fn where_events_do_not_tell_balances_everyone_of_few_holders_is_asked_at_e
     chain.transfer(&[(COIN, Address::ZERO, CAROL, 50), (COIN, Address::ZERO, ALICE, 50)]).await;
     let audits = chain.writer.list_audits(10).await.unwrap();
     assert_eq!(audits.len(), 1);
-    chain.writer.keep_audits(vec![(COIN, AuditVerdict::DoesNotAddUp)], 0).await.unwrap();
+    chain.writer.keep_audits(vec![(COIN, AuditResult::DoesNotAddUp)], 0).await.unwrap();
     let answer = async |chain: &mut Chain| {
         let asked = chain.asked_balances().await;
         let answers = asked.iter().map(|holder| (BalanceQuestion { token: COIN, holder: *holder }, U256::from(7)));
@@ -215,7 +215,7 @@ async fn a_token_of_many_holders_may_move_before_any_of_them_is_ranked() {
     let holders: Vec<Address> = (1..=100).map(Address::with_last_byte).collect();
     let mints: Vec<_> = holders.iter().map(|holder| (COIN, Address::ZERO, *holder, 50)).collect();
     chain.transfer(&mints).await;
-    chain.writer.keep_audits(vec![(COIN, AuditVerdict::DoesNotAddUp)], 0).await.unwrap();
+    chain.writer.keep_audits(vec![(COIN, AuditResult::DoesNotAddUp)], 0).await.unwrap();
     let asked = chain.asked_balances().await;
     assert_eq!(asked.len(), holders.len());
     let answers = asked.iter().map(|holder| (BalanceQuestion { token: COIN, holder: *holder }, U256::from(7)));
@@ -237,6 +237,6 @@ async fn the_first_transfers_of_a_token_are_all_compared() {
         chain.transfer(&[(COIN, Address::ZERO, ALICE, 1)]).await;
         let audits = chain.writer.list_audits(10).await.unwrap();
         assert_eq!(audits.len(), 1, "transfer {number}");
-        chain.writer.keep_audits(vec![(COIN, AuditVerdict::AddsUp)], chain.next - 1).await.unwrap();
+        chain.writer.keep_audits(vec![(COIN, AuditResult::AddsUp)], chain.next - 1).await.unwrap();
     }
 }

@@ -13,7 +13,7 @@ mod webhook_records;
 use std::sync::Arc;
 
 pub use chain::RandomChain;
-use domain::{Address, AuditVerdict, BlockChanges, BlockNumber, Bytes, TokenFacts, U256};
+use domain::{Address, AuditResult, BlockChanges, BlockNumber, Bytes, TokenFacts, U256};
 pub use model::Model;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -129,7 +129,7 @@ async fn audit_some(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) 
             assert_ne!(holder.address, Address::ZERO);
             assert_eq!(derived.get(&holder.address).copied().unwrap_or_default(), holder.balance, "a sampled balance");
         }
-        let verdict = if rng.random_ratio(1, 8) { AuditVerdict::DoesNotAddUp } else { AuditVerdict::AddsUp };
+        let verdict = if rng.random_ratio(1, 8) { AuditResult::DoesNotAddUp } else { AuditResult::AddsUp };
         model.keep_audit(sample.token, verdict);
         verdicts.push((sample.token, verdict));
     }

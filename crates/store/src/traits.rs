@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, AddressOverview, AuditSample, AuditVerdict, B256, BalanceQuestion, Block,
+    Account, Address, AddressFacts, AddressOverview, AuditResult, AuditSample, B256, BalanceQuestion, Block,
     BlockChanges, BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool,
     Stats, Token, TokenBalance, TokenFacts, TokenQuestion, Trade, TradeFilter, Transaction, TransactionEvents,
     TransactionFilter, Transfer, TransferFilter, U256,
@@ -51,7 +51,7 @@ pub trait ChainWriter: Send + Sync {
 
     /// Keeps how comparisons came out that were made at a block, the tip of then. A token that does not add up has its
     /// balances asked from then on.
-    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditVerdict)>, at: BlockNumber) -> Result<(), StoreError>;
+    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError>;
 
     /// Balances to ask of contracts whose events do not tell them.
     async fn list_balance_questions(&mut self, limit: usize) -> Result<Vec<BalanceQuestion>, StoreError>;

@@ -72,13 +72,13 @@ problem_responses! {
         ApiError::Body(BodyError::Repeated { field: "license".to_owned() }),
     ];
     NoCode: "There is no contract at the address", [ApiError::Verify(VerifyError::NoCode)];
-    InProgress: "The contract is already being verified", [ApiError::Verify(VerifyError::UnderWay)];
+    InProgress: "The contract is already being verified", [ApiError::Verify(VerifyError::AlreadyRunning)];
     TooManyVerifications: "The rate limit is exceeded, or the client has too many running and queued verifications", [
         ApiError::RateLimited { retry_after: 42, advice: ", or send an API key in X-API-Key: the limit is higher with a key" },
-        ApiError::Verify(VerifyError::TooManyOfOneClient),
+        ApiError::Verify(VerifyError::ClientLimitReached),
     ];
     NoList: "The list of compilers is unavailable", [
-        ApiError::Verify(VerifyError::Compilers(CompilersError::Unfetched(String::new()))),
+        ApiError::Verify(VerifyError::Compilers(CompilersError::FetchFailed(String::new()))),
         ApiError::DeadlineExceeded,
     ];
     CompilersUnavailable: "The compiler, the node or the index is unavailable", [
@@ -97,7 +97,7 @@ problem_responses! {
         ApiError::BlockNotFound,
     ];
     BadCall: "The function or an argument is invalid; `field` names which", [
-        ApiError::Call(CallError::Argument { place: "args[0]".to_owned(), rule: "must be an address, 0x and 40 hexadecimal digits".to_owned() }),
+        ApiError::Call(CallError::Argument { path: "args[0]".to_owned(), rule: "must be an address, 0x and 40 hexadecimal digits".to_owned() }),
         ApiError::MissingField { field: "functionName" },
         ApiError::Body(BodyError::Unknown { field: "function".to_owned(), allowed: "functionName, args, blockNumber".to_owned() }),
         ApiError::Body(BodyError::NotAnObject),

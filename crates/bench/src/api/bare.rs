@@ -1,5 +1,4 @@
-//! The least that a server must do: give the same bytes to everybody. It runs as a process of its own, as the explorer
-//! does.
+//! The baseline: a server that returns constant bytes. It runs as a separate process, like the explorer.
 
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -22,7 +21,7 @@ use crate::explorer::cpu_seconds;
 pub(super) struct BareHandler {
     process: Child,
     pub(super) url: String,
-    /// What it serves; it may go once the process has read it.
+    /// The served bytes.
     _body: NamedTempFile,
 }
 
@@ -37,7 +36,7 @@ impl BareHandler {
             .kill_on_drop(true)
             .spawn()?;
         let mut lines = BufReader::new(process.stdout.take().context("no output")?).lines();
-        let url = lines.next_line().await?.context("the bare handler ended at once")?;
+        let url = lines.next_line().await?.context("the bare handler exited at startup")?;
         Ok(Self { process, url, _body: file })
     }
 
@@ -51,7 +50,7 @@ impl BareHandler {
     }
 }
 
-/// Serves the bytes of a file at every path, until it is killed.
+/// Serves the bytes of a file at every path until it is killed.
 pub(crate) async fn serve(body: &Path) -> anyhow::Result<()> {
     let body = Bytes::from(std::fs::read(body)?);
     let handler = move || {
@@ -60,7 +59,7 @@ pub(crate) async fn serve(body: &Path) -> anyhow::Result<()> {
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     writeln!(std::io::stdout(), "http://{}", listener.local_addr()?)?;
-    // As the explorer does; where it fails the figures are a little worse.
+    // As the explorer does.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     Ok(axum::serve(listener, Router::new().fallback(any(handler))).await?)
 }

@@ -1,4 +1,4 @@
-//! Making the chain: block by block, each recorded as soon as it is mined.
+//! Generates the chain block by block and records each block.
 
 use std::time::Instant;
 
@@ -9,29 +9,28 @@ use devchain::{DevChain, DevChainConfig};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::recording::{Recorder, Recording};
 use super::tally::Tally;
 use crate::figures::own_megabytes;
-use crate::progress::tell;
+use crate::progress::report;
+use crate::recording::{Recorder, Recording};
 
 const SEED: u64 = 1;
 const BLOCK_SECONDS: u64 = 3;
 const END: u64 = 1_800_000_000;
-/// Room for the deployment before the traffic.
+/// Blocks for the deployment before the traffic.
 const FIRST_BLOCKS: u64 = 16;
 const ACCOUNTS: usize = 200;
-/// Millions of transactions spend much, and nobody should run dry on the way. Of far more, the pools would get more than
-/// they can count.
-const COINS_OF_AN_ACCOUNT: u64 = 1_000_000;
-/// As on chains with large blocks: several hundred transactions fit.
+/// Enough for millions of transactions. With far more, the reserves of the pools would overflow.
+const COINS_PER_ACCOUNT: u64 = 1_000_000;
+/// Several hundred transactions fit, as on chains with large blocks.
 const BLOCK_GAS: u64 = 300_000_000;
-/// Blocks between two words about progress, and between two rounds of forgetting.
+/// Blocks between two progress reports, and between two prunings.
 const ROUND: u64 = 1_000;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChainPlan {
     pub(crate) transactions: u64,
-    /// In a block, on average; single ones hold between none and twice as many.
+    /// Average per block; blocks have between none and twice as many.
     pub(crate) per_block: u64,
 }
 
@@ -44,14 +43,14 @@ pub(super) struct Made {
 }
 
 pub(super) fn make(plan: ChainPlan) -> anyhow::Result<Made> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let per_block = plan.per_block.max(1);
     let blocks = plan.transactions.div_ceil(per_block);
     let chain = DevChain::new(DevChainConfig {
         genesis_timestamp: END.saturating_sub((blocks + FIRST_BLOCKS) * BLOCK_SECONDS),
         block_seconds: BLOCK_SECONDS,
         accounts: ACCOUNTS,
-        account_balance: U256::from(COINS_OF_AN_ACCOUNT) * U256::from(10).pow(U256::from(18)),
+        account_balance: U256::from(COINS_PER_ACCOUNT) * U256::from(10).pow(U256::from(18)),
         block_gas_limit: BLOCK_GAS,
         ..DevChainConfig::default()
     });
@@ -65,26 +64,26 @@ pub(super) fn make(plan: ChainPlan) -> anyhow::Result<Made> {
     let mut sizes = StdRng::seed_from_u64(SEED);
     for left in (1..=blocks).rev() {
         let wanted = plan.transactions.saturating_sub(record.tally.transactions());
-        // Up to twice the mean of what is left: uneven blocks, and none left over at the end.
+        // Up to twice the mean of the remaining ones, so that blocks are uneven and the total is right.
         let count = if left == 1 { wanted } else { sizes.random_range(0..=2 * wanted.div_ceil(left)) };
         traffic.send(usize::try_from(count.min(wanted))?)?;
         let number = chain.mine(None).number;
         record.block(number)?;
         if left % ROUND == 0 {
-            chain.forget_transactions_below(number);
-            let (done, seconds) = (record.tally.transactions(), begun.elapsed().as_secs());
-            tell(format!("making the chain: {done} of {} transactions in {seconds} s", plan.transactions));
+            chain.prune_transactions_below(number);
+            let (done, seconds) = (record.tally.transactions(), started.elapsed().as_secs());
+            report(format!("generating the chain: {done} of {} transactions in {seconds} s", plan.transactions));
         }
     }
     let recording = record.recorder.finish()?;
-    let report = format!(
-        "Made in {:.0} s with {:.0} MB of memory, the answers kept in {}.",
-        begun.elapsed().as_secs_f64(),
+    let summary = format!(
+        "Generated in {:.0} s with {:.0} MB of memory, recorded in {}.",
+        started.elapsed().as_secs_f64(),
         own_megabytes()?,
-        recording.place()
+        recording.storage()
     );
-    tell(&report);
-    Ok(Made { chain, traffic, recording, tally: record.tally, report })
+    report(&summary);
+    Ok(Made { chain, traffic, recording, tally: record.tally, report: summary })
 }
 
 struct Record {
@@ -95,22 +94,22 @@ struct Record {
 
 impl Record {
     fn block(&mut self, number: u64) -> anyhow::Result<()> {
-        let block = self.chain.block(number).context("a block that was just mined is gone")?;
+        let block = self.chain.block(number).context("a block that was just mined is missing")?;
         self.tally.add(&block);
-        let full = self.ask("eth_getBlockByNumber", &format!(r#"["{number:#x}",true]"#))?;
-        let receipts = self.ask("eth_getBlockReceipts", &format!(r#"["{number:#x}"]"#))?;
+        let full = self.call("eth_getBlockByNumber", &format!(r#"["{number:#x}",true]"#))?;
+        let receipts = self.call("eth_getBlockReceipts", &format!(r#"["{number:#x}"]"#))?;
         self.recorder.push(full, receipts)
     }
 
-    /// The result alone, as the node writes it.
-    fn ask(&self, method: &str, params: &str) -> anyhow::Result<Vec<u8>> {
+    /// The raw JSON of the result.
+    fn call(&self, method: &str, params: &str) -> anyhow::Result<Vec<u8>> {
         let request = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"{method}","params":{params}}}"#);
-        let answer = self.chain.answer(request.as_bytes()).context("the chain does not answer")?;
+        let response = self.chain.answer(request.as_bytes()).context("the chain does not respond")?;
         let result =
-            answer.strip_prefix(br#"{"jsonrpc":"2.0","id":0,"result":"#).and_then(|rest| rest.strip_suffix(b"}"));
+            response.strip_prefix(br#"{"jsonrpc":"2.0","id":0,"result":"#).and_then(|rest| rest.strip_suffix(b"}"));
         match result {
             Some(result) => Ok(result.to_vec()),
-            None => bail!("{method} {params} failed: {}", String::from_utf8_lossy(&answer)),
+            None => bail!("{method} {params} failed: {}", String::from_utf8_lossy(&response)),
         }
     }
 }

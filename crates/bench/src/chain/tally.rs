@@ -1,33 +1,18 @@
-//! What the chain holds, counted as an outsider would.
+//! Counts the transactions, transfers and addresses of the chain independently of the explorer.
 
 use std::collections::HashMap;
 
-use alloy_primitives::{Address, B256, Log, U256, keccak256};
+use alloy_primitives::{Address, Log, U256};
+use alloy_sol_types::SolEvent;
 use devchain::MinedBlock;
+use devchain::traffic::interfaces::{Bep20, GameItems};
 
-const SINGLE_TRANSFERS: [&str; 2] =
-    ["Transfer(address,address,uint256)", "TransferSingle(address,address,address,uint256,uint256)"];
-const MANY_TRANSFERS: &str = "TransferBatch(address,address,address,uint256[],uint256[])";
-
+#[derive(Default)]
 pub(super) struct Tally {
-    single: [B256; 2],
-    many: B256,
     by_address: HashMap<Address, u64>,
-    /// Transactions up to each block.
+    /// Cumulative transactions by block.
     up_to: Vec<u64>,
     transfers: u64,
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self {
-            single: SINGLE_TRANSFERS.map(keccak256),
-            many: keccak256(MANY_TRANSFERS),
-            by_address: HashMap::new(),
-            up_to: Vec::new(),
-            transfers: 0,
-        }
-    }
 }
 
 impl Tally {
@@ -39,18 +24,7 @@ impl Tally {
             if let Some(to) = to.filter(|to| *to != from) {
                 *self.by_address.entry(to).or_default() += 1;
             }
-            self.transfers += mined.receipt.logs().iter().map(|log| self.transfers_of(log)).sum::<u64>();
-        }
-    }
-
-    fn transfers_of(&self, log: &Log) -> u64 {
-        match log.topics().first() {
-            Some(topic) if self.single.contains(topic) => 1,
-            // The ids come first, their number in the third word.
-            Some(topic) if *topic == self.many => {
-                log.data.data.get(64..96).map_or(0, |word| U256::from_be_slice(word).saturating_to())
-            }
-            _ => 0,
+            self.transfers += mined.receipt.logs().iter().map(transfers_of).sum::<u64>();
         }
     }
 
@@ -66,19 +40,30 @@ impl Tally {
         self.by_address.len()
     }
 
-    /// The address with the most transactions, and how many; of several the lowest, so that it is always the same.
+    /// The address with the most transactions and their number; the lowest address of several, for determinism.
     pub(super) fn busiest(&self) -> (Address, u64) {
         let busiest = self.by_address.iter().max_by_key(|(address, count)| (**count, std::cmp::Reverse(**address)));
         busiest.map(|(address, count)| (*address, *count)).unwrap_or_default()
     }
 
     pub(super) fn transactions_up_to(&self, block: u64) -> u64 {
-        let place = usize::try_from(block).unwrap_or(usize::MAX);
-        self.up_to.get(place).copied().unwrap_or_else(|| self.transactions())
+        let index = usize::try_from(block).unwrap_or(usize::MAX);
+        self.up_to.get(index).copied().unwrap_or_else(|| self.transactions())
     }
 
     pub(super) fn block_at(&self, share: f64) -> u64 {
         let wanted = share * self.transactions() as f64;
         self.up_to.partition_point(|&count| (count as f64) < wanted) as u64
+    }
+}
+
+fn transfers_of(log: &Log) -> u64 {
+    match log.topics().first() {
+        Some(&Bep20::Transfer::SIGNATURE_HASH | &GameItems::TransferSingle::SIGNATURE_HASH) => 1,
+        // The array of ids comes first; its length is the third word.
+        Some(&GameItems::TransferBatch::SIGNATURE_HASH) => {
+            log.data.data.get(64..96).map_or(0, |word| U256::from_be_slice(word).saturating_to())
+        }
+        _ => 0,
     }
 }

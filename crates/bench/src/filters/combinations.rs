@@ -3,37 +3,37 @@
 use alloy_primitives::Address;
 use serde_json::{Value, json};
 
-/// Those on whose lists it is most crowded.
-pub(crate) struct Crowd {
+/// The filter values with the longest lists.
+pub(crate) struct FilterTargets {
     pub(crate) hub: Address,
     pub(crate) partner: Address,
     pub(crate) token: Address,
     pub(crate) dex: String,
-    /// The first and the last block of a range with most of the chain in it.
+    /// A block range with most of the chain.
     pub(crate) blocks: (u64, u64),
 }
 
-/// Every subset of the filters of every entity, on the longest lists there are.
-pub(crate) fn combinations(crowd: &Crowd) -> Vec<(&'static str, Value)> {
-    let (from_block, to_block) = crowd.blocks;
-    let hub = json!(crowd.hub);
+/// Every subset of the filters of every entity.
+pub(crate) fn combinations(targets: &FilterTargets) -> Vec<(&'static str, Value)> {
+    let (from_block, to_block) = targets.blocks;
+    let hub = json!(targets.hub);
     let transfers = [
         ("address", hub.clone()),
         ("from", hub.clone()),
-        ("to", json!(crowd.partner)),
-        ("tokenAddress", json!(crowd.token)),
+        ("to", json!(targets.partner)),
+        ("tokenAddress", json!(targets.token)),
         ("blockFrom", json!(from_block)),
         ("blockTo", json!(to_block)),
     ];
     let transactions = [
         ("address", hub.clone()),
         ("from", hub.clone()),
-        ("to", json!(crowd.partner)),
+        ("to", json!(targets.partner)),
         ("blockFrom", json!(from_block)),
         ("blockTo", json!(to_block)),
     ];
     let trades =
-        [("address", hub), ("dex", json!(crowd.dex)), ("blockFrom", json!(from_block)), ("blockTo", json!(to_block))];
+        [("address", hub), ("dex", json!(targets.dex)), ("blockFrom", json!(from_block)), ("blockTo", json!(to_block))];
     let blocks = [("blockFrom", json!(from_block)), ("blockTo", json!(to_block))];
     subsets("token_transfers", &transfers)
         .chain(subsets("transactions", &transactions))
@@ -47,12 +47,12 @@ fn subsets<'a>(
     filters: &'a [(&'static str, Value)],
 ) -> impl Iterator<Item = (&'static str, Value)> + 'a {
     (0..1_usize << filters.len()).map(move |chosen| {
-        let filter = filters.iter().enumerate().filter(|(place, _)| chosen >> place & 1 == 1);
+        let filter = filters.iter().enumerate().filter(|(index, _)| chosen >> index & 1 == 1);
         (entity, Value::Object(filter.map(|(_, (name, value))| ((*name).to_owned(), value.clone())).collect()))
     })
 }
 
-/// The names of the filters that are set.
+/// The names of the filters.
 pub(crate) fn named(filter: &Value) -> String {
     let names = filter.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
     names.collect::<Vec<_>>().join(" + ")

@@ -1,36 +1,36 @@
-//! Whether indexing gets slower as the index grows.
+//! Whether indexing slows down as the index grows.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::chain::RecordedChain;
 use crate::explorer::Explorer;
-use crate::progress::tell;
+use crate::progress::report;
 
-const TOLD_EVERY: Duration = Duration::from_secs(10);
+const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Tips seen while indexing below which nothing can be said about quarters: each tip is the end of a commit.
-const FEWEST_TIPS: usize = 16;
+/// The minimum number of observed tips for a comparison of quarters; each tip is the end of a commit.
+const MIN_TIPS: usize = 16;
 
-/// The rate of each quarter of the chain's transactions.
+/// The rate for each quarter of the transactions.
 pub(super) struct Growth {
     rates: [f64; 4],
     tips: usize,
 }
 
 impl Growth {
-    /// Waits until all is indexed.
-    pub(super) async fn watch(explorer: &Explorer, chain: &RecordedChain, begun: Instant) -> anyhow::Result<Self> {
-        // How many transactions were indexed when: commits are large, so their ends are what can be seen.
-        // The start of the process is no part of the first quarter.
-        let mut seen = vec![(0, begun.elapsed())];
-        let mut told = Instant::now();
+    /// Measures until everything is indexed.
+    pub(super) async fn watch(explorer: &Explorer, chain: &RecordedChain, started: Instant) -> anyhow::Result<Self> {
+        // The number of indexed transactions by time, observed at the end of each commit.
+        // The first quarter does not include the start of the process.
+        let mut seen = vec![(0, started.elapsed())];
+        let mut reported = Instant::now();
         explorer
             .watch_tip(chain.head, |tip| {
-                seen.push((chain.transactions_up_to(tip), begun.elapsed()));
-                if told.elapsed() > TOLD_EVERY {
-                    told = Instant::now();
-                    tell(format!("indexed {} of {} transactions", chain.transactions_up_to(tip), chain.transactions));
+                seen.push((chain.transactions_up_to(tip), started.elapsed()));
+                if reported.elapsed() > REPORT_INTERVAL {
+                    reported = Instant::now();
+                    report(format!("indexed {} of {} transactions", chain.transactions_up_to(tip), chain.transactions));
                 }
             })
             .await?;
@@ -40,9 +40,9 @@ impl Growth {
         Ok(Self { rates, tips: seen.len() - 1 })
     }
 
-    /// Whether the last quarter is at least so fast, by the first one; None where the chain is too short to tell.
-    pub(super) fn keeps(&self, least: f64) -> Option<bool> {
-        (self.tips >= FEWEST_TIPS).then(|| self.last_to_first() >= least)
+    /// Whether the last quarter has at least this share of the rate of the first; None if the chain is too short.
+    pub(super) fn reaches(&self, share: f64) -> Option<bool> {
+        (self.tips >= MIN_TIPS).then(|| self.last_to_first() >= share)
     }
 
     pub(super) fn last_to_first(&self) -> f64 {
@@ -50,7 +50,7 @@ impl Growth {
     }
 }
 
-/// When so many transactions were indexed, in seconds: evenly between two commits.
+/// The time in seconds at which a number of transactions was indexed, interpolated between commits.
 fn time_at(seen: &[(u64, Duration)], transactions: f64) -> f64 {
     let after = seen.partition_point(|(count, _)| (*count as f64) < transactions).min(seen.len() - 1);
     let (count, time) = seen[after];
@@ -70,7 +70,7 @@ impl fmt::Display for Growth {
         let tips = self.tips;
         writeln!(
             f,
-            "\nRates are taken between the {tips} tips that were seen; fewer than {FEWEST_TIPS} tell nothing of growth."
+            "\nRates are interpolated between {tips} observed tips; fewer than {MIN_TIPS} are not enough to measure growth."
         )
     }
 }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn between_two_commits_time_passes_evenly() {
+    fn time_is_interpolated_between_commits() {
         let at = Duration::from_secs;
         let seen = [(0, at(0)), (100, at(1)), (200, at(3))];
         assert_eq!([0.0, 50.0, 100.0, 150.0, 200.0].map(|count| time_at(&seen, count)), [0.0, 0.5, 1.0, 2.0, 3.0]);

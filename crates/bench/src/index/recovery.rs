@@ -1,4 +1,4 @@
-//! How soon an explorer serves again after it was killed in the middle of its work.
+//! The time until an explorer serves again after it was killed during a backfill.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -6,45 +6,45 @@ use std::time::{Duration, Instant};
 use crate::chain::RecordedChain;
 use crate::explorer::Explorer;
 use crate::figures::millis;
-use crate::progress::tell;
+use crate::progress::report;
 
-/// The share of the chain that is indexed before the kill. A commit may hold much of what is left.
+/// The share of the chain that is indexed before the kill; a commit may contain much of the rest.
 const KILLED_AT: f64 = 0.3;
 
 pub(super) struct Opening {
-    /// Transactions that were indexed when it was killed, at least.
+    /// Transactions indexed when it was killed, at least.
     indexed: u64,
-    /// From the start of the process until `/health` answers.
-    pub(super) until_answer: Duration,
-    /// The tip that it came back with.
+    /// From the start of the process until `/health` responds.
+    pub(super) until_response: Duration,
+    /// The tip after the restart.
     tip: Option<u64>,
 }
 
 pub(super) async fn measure(chain: &RecordedChain) -> anyhow::Result<Opening> {
-    tell("index: kill -9 in mid-backfill");
+    report("index: kill -9 in mid-backfill");
     let data = tempfile::tempdir()?;
     let explorer = Explorer::start(&chain.url(), data.path()).await?;
     let mut reached = 0;
     explorer.watch_tip(chain.block_at(KILLED_AT), |tip| reached = tip).await?;
     explorer.kill().await?;
-    let begun = Instant::now();
+    let started = Instant::now();
     let explorer = Explorer::start(&chain.url(), data.path()).await?;
     let tip = explorer.tip().await?;
-    let until_answer = begun.elapsed();
+    let until_response = started.elapsed();
     explorer.wait_for_tip(chain.head).await?;
     explorer.stop().await?;
-    Ok(Opening { indexed: chain.transactions_up_to(reached), until_answer, tip })
+    Ok(Opening { indexed: chain.transactions_up_to(reached), until_response, tip })
 }
 
 impl fmt::Display for Opening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tip = self.tip.map_or_else(|| "no tip told yet".to_owned(), |tip| format!("block {tip} as its tip"));
+        let tip = self.tip.map_or_else(|| "no tip yet".to_owned(), |tip| format!("block {tip} as its tip"));
         writeln!(
             f,
-            "Killed with {} transactions indexed; `/health` answered {} after the start of the process, with {tip}, and \
+            "Killed with {} transactions indexed; `/health` responded {} after the start of the process, with {tip}, and \
              the rest of the chain was indexed.",
             self.indexed,
-            millis(self.until_answer)
+            millis(self.until_response)
         )
     }
 }

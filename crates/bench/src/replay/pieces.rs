@@ -1,4 +1,4 @@
-//! A body of pieces that are not put together before they are sent: what is recorded is never copied.
+//! A response body of several chunks, so that recorded bytes are not copied.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

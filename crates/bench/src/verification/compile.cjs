@@ -1,8 +1,8 @@
-// Compiles the standard JSON input on stdin with the package at the path that is given, in the package's own glue, twice:
-// a compiler is slower the first time. Prints what came out, and the seconds of both, the first with the compiler's start.
+// Compiles the standard JSON input on stdin twice with the package at the given path, since a compiler is slower the first
+// time. Prints the output and the seconds of both runs; the first includes the start of the compiler.
 const { join } = require('path');
 
-// The package of 0.8.14 lacks a file of its glue; that of the newest takes every build.
+// The package of 0.8.14 lacks a file of its wrapper; the wrapper of the newest package supports every build.
 function load(path) {
   try {
     return require(path);
@@ -15,12 +15,12 @@ function load(path) {
 const input = require('fs').readFileSync(0, 'utf8');
 const seconds = [];
 let output;
-let begun = performance.now();
+let started = performance.now();
 const compiler = load(process.argv[1]);
 const compile = compiler.compileStandardWrapper ?? compiler.compile;
 for (let round = 0; round < 2; round++) {
   output = JSON.parse(compile(input));
-  seconds.push((performance.now() - begun) / 1000);
-  begun = performance.now();
+  seconds.push((performance.now() - started) / 1000);
+  started = performance.now();
 }
 process.stdout.write(JSON.stringify({ output, seconds }), () => process.exit(0));

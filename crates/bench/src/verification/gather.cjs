@@ -1,4 +1,4 @@
-// Adds to the sources on stdin all that they import out of the packages in the folder that is given.
+// Adds all imports of the sources on stdin, from the packages in the given folder.
 const { readFileSync } = require('fs');
 const { dirname, join, normalize } = require('path');
 const sources = JSON.parse(readFileSync(0, 'utf8'));

@@ -1,4 +1,4 @@
-//! The contracts that are verified.
+//! The contracts to verify.
 
 use alloy_primitives::U256;
 use serde_json::{Value, json};
@@ -7,19 +7,19 @@ use super::packages::Packages;
 
 const COIN: &str = include_str!("coin.sol");
 const MAKER: &str = include_str!("maker.sol");
-/// One that is JavaScript, and two that are WebAssembly.
+/// One JavaScript and two WebAssembly builds.
 const COIN_VERSIONS: [&str; 3] = ["0.5.16", "0.8.20", "0.8.37"];
 const NEWEST: &str = "0.8.37";
 
-/// Of the compiler, as the explorer finds it.
+/// The state of the compiler's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
-    /// It has to be started.
+    /// Not started yet.
     Cold,
     Warm,
 }
 
-/// A contract, how it is compiled, and what is sent of it.
+/// A contract, its settings, and the source that is sent.
 #[derive(Debug)]
 pub(super) struct Subject {
     pub(super) label: String,
@@ -30,12 +30,12 @@ pub(super) struct Subject {
     pub(super) contract: String,
     pub(super) settings: Value,
     pub(super) arguments: Vec<u8>,
-    /// Without any settings.
+    /// The source that is sent, without settings.
     pub(super) sent: String,
     pub(super) start: Start,
 }
 
-/// Every release of the compiler from the first that takes standard JSON input, without 0.4.12, which npm does not have.
+/// Every release of the compiler since the first with standard JSON input, except 0.4.12, which is missing in npm.
 pub(super) fn releases() -> Vec<String> {
     let of = |minor: u32, from: u32, to: u32| (from..=to).map(move |patch| format!("0.{minor}.{patch}"));
     let all = of(4, 11, 26).chain(of(5, 0, 17)).chain(of(6, 0, 12)).chain(of(7, 0, 6)).chain(of(8, 0, 37));
@@ -60,12 +60,12 @@ fn single(label: String, version: &str, path: &str, contract: &str, source: &str
     }
 }
 
-/// A coin by a compiler that has to be started, and by one that runs.
+/// A coin with a cold and with a warm compiler.
 pub(super) fn coins() -> Vec<Subject> {
     let mut subjects = Vec::new();
     for version in COIN_VERSIONS {
-        for (start, symbol, more) in [(Start::Cold, "COLD", ", its start included"), (Start::Warm, "WARM", "")] {
-            // Another text each time, so that nothing is known of the code.
+        for (start, symbol, more) in [(Start::Cold, "COLD", ", start included"), (Start::Warm, "WARM", "")] {
+            // A different source each time, so that the code is not verified yet.
             let source = COIN.replace("COIN", symbol);
             let subject = single(format!("{version}{more}"), version, "Coin.sol", "Coin", &source);
             subjects.push(Subject { arguments: word(1_000_000), start, ..subject });
@@ -74,14 +74,14 @@ pub(super) fn coins() -> Vec<Subject> {
     subjects
 }
 
-/// The same source by every release: a library function creates a contract, which compilers up to 0.8.3 fail at unless
-/// they are asked for the code of all contracts.
+/// The same source with every release: a library function creates a contract, which fails in compilers up to 0.8.3 unless
+/// the code of all contracts is requested.
 pub(super) fn makers() -> Vec<Subject> {
     let maker = |version: String| single(version.clone(), &version, "contracts/Maker.sol", "Maker", MAKER);
     releases().into_iter().map(maker).collect()
 }
 
-/// Ten contracts as their packages have them, sent as several files.
+/// Ten contracts from packages, sent as several files.
 pub(super) async fn published(packages: &Packages) -> anyhow::Result<Vec<Subject>> {
     const OPENZEPPELIN: &str = "@openzeppelin/contracts";
     const UNISWAP_V3: &str = "@uniswap/v3-core/contracts/libraries";
@@ -121,7 +121,7 @@ pub(super) async fn published(packages: &Packages) -> anyhow::Result<Vec<Subject
         ],
         "contract Council is GovernorSettings, GovernorCountingSimple, GovernorVotesQuorumFraction {\n  constructor() Governor(\"Council\") GovernorSettings(1, 10, 0) GovernorVotes(IVotes(address(1))) GovernorVotesQuorumFraction(4) {}\n  function proposalThreshold() public view override(Governor, GovernorSettings) returns (uint256) { return super.proposalThreshold(); }\n}",
     );
-    // The package of v3 holds its libraries, but not its factory and pool.
+    // The package of v3 contains its libraries, but not its factory and pool.
     let steps = wrapper_of(
         UNISWAP_V3,
         "Steps",
@@ -164,7 +164,7 @@ pub(super) async fn published(packages: &Packages) -> anyhow::Result<Vec<Subject
     Ok(subjects)
 }
 
-/// A number as a word of the ABI.
+/// A number as an ABI word.
 fn word(number: u64) -> Vec<u8> {
     U256::from(number).to_be_bytes::<32>().to_vec()
 }

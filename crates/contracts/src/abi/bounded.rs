@@ -1,27 +1,26 @@
-//! Decoding with an end. In the ABI's encoding a few words can stand for more values than a machine has room for: arrays
-//! whose entries all point to one place, and those there to one place again. So what would come of a decoding is added up
-//! before it is done.
+//! ABI decoding with a size limit. A few words can encode more values than fit in memory: nested arrays whose entries all
+//! point to the same offset. So the number of values is counted before anything is decoded.
 
 use alloy_dyn_abi::{DynSolType, DynSolValue, Specifier};
 use alloy_primitives::U256;
 
 const WORD: usize = 32;
-/// Values that may come of a decoding for each word that is decoded. Whoever encodes honestly spends a word on each.
+/// Values allowed per word of data. A regular encoding uses at least one word per value.
 pub(super) const VALUES_PER_WORD: usize = 8;
-/// Values that may come of any decoding: types have places for them, however few words there are.
-pub(super) const VALUES_AT_LEAST: usize = 1 << 14;
+/// Values allowed whatever the length of the data: types such as `uint256[100]` allocate before decoding.
+pub(super) const MIN_ALLOWED_VALUES: usize = 1 << 14;
 
-/// The values of these types, one after the other; None where the data does not hold them, or far too many.
+/// Decodes one value per type; None if the data does not match the types or expands to too many values.
 pub(crate) fn decode_all<'a, P>(params: impl IntoIterator<Item = &'a P>, data: &[u8]) -> Option<Vec<DynSolValue>>
 where
     P: Specifier<DynSolType> + 'a,
 {
     let kinds: Vec<DynSolType> = params.into_iter().map(|param| param.resolve().ok()).collect::<Option<_>>()?;
     let all = DynSolType::Tuple(kinds);
-    let mut budget = Budget { left: VALUES_AT_LEAST + VALUES_PER_WORD * (data.len() / WORD) };
-    budget.spend(places(&all))?;
+    let mut budget = Budget { left: MIN_ALLOWED_VALUES + VALUES_PER_WORD * (data.len() / WORD) };
+    budget.spend(fixed_values(&all))?;
     let DynSolType::Tuple(kinds) = &all else { return None };
-    budget.weigh_members(kinds, data)?;
+    budget.charge_members(kinds, data)?;
     match all.abi_decode_sequence(data).ok()? {
         DynSolValue::Tuple(values) => Some(values).filter(|values| values.iter().all(is_of_its_type)),
         _ => None,
@@ -54,8 +53,8 @@ impl Budget {
         Some(())
     }
 
-    /// Adds up what stands behind the head at a place of `frame`, from whose beginning offsets count.
-    fn weigh(&mut self, kind: &DynSolType, frame: &[u8], head: usize) -> Option<()> {
+    /// Charges the value whose head is at `head`; offsets count from the start of `frame`.
+    fn charge(&mut self, kind: &DynSolType, frame: &[u8], head: usize) -> Option<()> {
         if !is_dynamic(kind) {
             return Some(());
         }
@@ -64,26 +63,26 @@ impl Budget {
             DynSolType::Bytes | DynSolType::String => self.spend(number_at(body, 0)? / WORD),
             DynSolType::Array(inner) => {
                 let length = number_at(body, 0)?;
-                self.spend(length.checked_mul(places(inner))?)?;
-                self.weigh_entries(inner, length, body.get(WORD..)?)
+                self.spend(length.checked_mul(fixed_values(inner))?)?;
+                self.charge_entries(inner, length, body.get(WORD..)?)
             }
-            DynSolType::FixedArray(inner, length) => self.weigh_entries(inner, *length, body),
-            DynSolType::Tuple(kinds) => self.weigh_members(kinds, body),
+            DynSolType::FixedArray(inner, length) => self.charge_entries(inner, *length, body),
+            DynSolType::Tuple(kinds) => self.charge_members(kinds, body),
             _ => Some(()),
         }
     }
 
-    fn weigh_entries(&mut self, kind: &DynSolType, length: usize, frame: &[u8]) -> Option<()> {
+    fn charge_entries(&mut self, kind: &DynSolType, length: usize, frame: &[u8]) -> Option<()> {
         if !is_dynamic(kind) {
             return Some(());
         }
-        (0..length).try_for_each(|index| self.weigh(kind, frame, index.checked_mul(WORD)?))
+        (0..length).try_for_each(|index| self.charge(kind, frame, index.checked_mul(WORD)?))
     }
 
-    fn weigh_members(&mut self, kinds: &[DynSolType], frame: &[u8]) -> Option<()> {
+    fn charge_members(&mut self, kinds: &[DynSolType], frame: &[u8]) -> Option<()> {
         let mut head: usize = 0;
         for kind in kinds {
-            self.weigh(kind, frame, head)?;
+            self.charge(kind, frame, head)?;
             let words = if is_dynamic(kind) { 1 } else { kind.minimum_words() };
             head = head.checked_add(words.checked_mul(WORD)?)?;
         }
@@ -91,18 +90,18 @@ impl Budget {
     }
 }
 
-/// A length or an offset; None where it leads out of any memory.
-fn number_at(frame: &[u8], place: usize) -> Option<usize> {
-    let word = frame.get(place..place.checked_add(WORD)?)?;
+/// A length or an offset; None if it does not fit a usize.
+fn number_at(frame: &[u8], offset: usize) -> Option<usize> {
+    let word = frame.get(offset..offset.checked_add(WORD)?)?;
     usize::try_from(U256::from_be_slice(word)).ok()
 }
 
-/// The places that a type has before anything is decoded into them.
-pub(super) fn places(kind: &DynSolType) -> usize {
+/// The values that a type allocates before anything is decoded.
+pub(super) fn fixed_values(kind: &DynSolType) -> usize {
     match kind {
-        DynSolType::Array(inner) => places(inner).saturating_add(1),
-        DynSolType::FixedArray(inner, length) => places(inner).saturating_mul(*length).saturating_add(1),
-        DynSolType::Tuple(kinds) => kinds.iter().map(places).fold(1, usize::saturating_add),
+        DynSolType::Array(inner) => fixed_values(inner).saturating_add(1),
+        DynSolType::FixedArray(inner, length) => fixed_values(inner).saturating_mul(*length).saturating_add(1),
+        DynSolType::Tuple(kinds) => kinds.iter().map(fixed_values).fold(1, usize::saturating_add),
         _ => 1,
     }
 }
@@ -133,7 +132,7 @@ mod tests {
         numbers.iter().flat_map(|number| U256::from(*number).to_be_bytes::<32>()).collect()
     }
 
-    /// Arrays whose entries all point to the next array, down to one that is `last`.
+    /// Nested arrays: all entries of each point to the next array, the innermost is `last`.
     fn bomb(depth: usize, width: usize, last: &[usize]) -> Vec<u8> {
         let mut data = words(&[WORD]);
         for _ in 0..depth {
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_encoded_is_decoded() {
+    fn encoded_values_are_decoded() {
         let kinds = params(&["uint256[][]", "string", "(bytes,uint8[2])[]", "bool", "string[2]"]);
         let number = |number: u64| DynSolValue::Uint(U256::from(number), 256);
         let small = |number: u64| DynSolValue::Uint(U256::from(number), 8);
@@ -166,26 +165,26 @@ mod tests {
     }
 
     #[test]
-    fn a_few_words_that_stand_for_billions_of_values_are_refused_at_once() {
-        let begun = Instant::now();
+    fn a_few_words_that_expand_to_billions_of_values_are_rejected_quickly() {
+        let started = Instant::now();
         assert_eq!(decode_all(&params(&["uint256[][][]"]), &bomb(2, 1_000, &[0])), None);
         assert_eq!(decode_all(&params(&["uint256[][][][][][][]"]), &bomb(6, 200, &[0])), None);
-        // One long text that is named a thousand times.
+        // One long string that is referenced a thousand times.
         let mut data = bomb(1, 1_000, &[32_000]);
         data.extend([b'x'; 32_000]);
         assert_eq!(decode_all(&params(&["string[]"]), &data), None);
-        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
     }
 
     #[test]
-    fn a_type_with_more_places_than_there_is_room_for_is_refused_at_once() {
+    fn a_type_with_more_values_than_fit_in_memory_is_rejected_quickly() {
         for kind in ["uint256[4000000000][]", "uint256[100000][100000]", "uint256[9000][][]", "string[4000000000]"] {
             assert_eq!(decode_all(&params(&[kind]), &bomb(1, 100, &[])), None, "{kind}");
         }
     }
 
     #[test]
-    fn a_word_that_is_no_value_of_its_type_is_refused() {
+    fn a_word_outside_the_range_of_its_type_is_rejected() {
         let word = |kind: &str, word: [u8; 32]| decode_all(&params(&[kind]), &word).is_some();
         let number = |kind: &str, number: i64| {
             word(kind, alloy_primitives::I256::try_from(number).unwrap().into_raw().to_be_bytes())
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn an_honest_crowd_has_room() {
+    fn a_large_regular_array_is_decoded() {
         let many = DynSolValue::Array(vec![DynSolValue::String("x".to_owned()); 20_000]);
         let data = DynSolValue::Tuple(vec![many.clone()]).abi_encode_params();
         assert_eq!(decode_all(&params(&["string[]"]), &data), Some(vec![many]));
@@ -209,7 +208,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_data_it_is_never_a_panic(data: Vec<u8>, numbers in prop::collection::vec(0_usize..300, 0..40)) {
+        fn arbitrary_data_never_panics(data: Vec<u8>, numbers in prop::collection::vec(0_usize..300, 0..40)) {
             let kinds = params(&["uint256[][]", "(string,bytes[])[]", "uint8[2][]", "string"]);
             let _ = decode_all(&kinds, &data);
             let _ = decode_all(&kinds, &words(&numbers));

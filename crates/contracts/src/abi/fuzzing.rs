@@ -3,7 +3,7 @@ use alloy_json_abi::Param;
 
 use super::{
     AbiJson,
-    bounded::{VALUES_AT_LEAST, VALUES_PER_WORD, decode_all, places},
+    bounded::{MIN_ALLOWED_VALUES, VALUES_PER_WORD, decode_all, fixed_values},
 };
 
 /// Types that an input may name: more than any interface that is read can nest.
@@ -31,7 +31,7 @@ pub fn abi_values(data: &[u8]) {
     let Some(kinds) = params.iter().map(|param| param.resolve().ok()).collect::<Option<Vec<DynSolType>>>() else {
         return;
     };
-    let most = VALUES_AT_LEAST + VALUES_PER_WORD * (data.len() / 32);
+    let most = MIN_ALLOWED_VALUES + VALUES_PER_WORD * (data.len() / 32);
     match decode_all(&params, data) {
         Some(values) => {
             let count: usize = values.iter().map(count).sum();
@@ -39,7 +39,7 @@ pub fn abi_values(data: &[u8]) {
             assert!(values.iter().all(is_clean), "values of other types: {values:?}");
             values.iter().zip(&params).for_each(|(value, param)| has_no_number(&AbiJson::of(value, &param.components)));
             let encoded = DynSolValue::Tuple(values.clone()).abi_encode_params();
-            if count < VALUES_AT_LEAST {
+            if count < MIN_ALLOWED_VALUES {
                 assert_eq!(decode_all(&params, &encoded), Some(values));
             }
         }
@@ -51,7 +51,7 @@ pub fn abi_values(data: &[u8]) {
 fn refused_for_a_reason(kinds: Vec<DynSolType>, data: &[u8], most: usize) {
     let arrays = kinds.iter().map(|kind| kind.sol_type_name().matches("[]").count()).max().unwrap_or_default();
     let all = DynSolType::Tuple(kinds);
-    if data.len() > 2_048 || arrays > 2 || places(&all) > 1_024 {
+    if data.len() > 2_048 || arrays > 2 || fixed_values(&all) > 1_024 {
         return;
     }
     if let Ok(DynSolValue::Tuple(values)) = all.abi_decode_sequence(data) {

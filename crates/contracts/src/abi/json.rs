@@ -1,4 +1,4 @@
-//! ABI values as JSON. Integers are strings, whatever their size, and members stand in the order of their declaration.
+//! ABI values as JSON. Integers of any size are strings, and members keep the order of their declaration.
 
 use std::collections::HashSet;
 
@@ -7,8 +7,8 @@ use alloy_json_abi::Param;
 use alloy_primitives::hex;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-/// A value as JSON. There is no number in it: readers of JSON would round the large ones. Objects keep their order,
-/// which `serde_json::Value` does only under a feature that would reorder every other answer too.
+/// A value as JSON, without numbers: many JSON parsers round large ones. Objects keep their order, which
+/// `serde_json::Value` does only with a feature that would reorder every other response too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AbiJson {
     Null,
@@ -19,7 +19,7 @@ pub enum AbiJson {
 }
 
 impl AbiJson {
-    /// What a function returns: one value as itself, named or not; several as the members of an object.
+    /// The outputs of a function: a single one as the value itself, named or not; several as members of an object.
     pub(crate) fn of_outputs(params: &[Param], values: &[DynSolValue]) -> Self {
         match (params, values) {
             ([], _) => Self::Null,
@@ -28,7 +28,7 @@ impl AbiJson {
         }
     }
 
-    /// A single value; structs in it have these members.
+    /// A single value; `components` names the members of structs in it.
     pub(crate) fn of(value: &DynSolValue, components: &[Param]) -> Self {
         match value {
             DynSolValue::Bool(value) => Self::Bool(*value),
@@ -46,14 +46,14 @@ impl AbiJson {
         }
     }
 
-    /// By name, and by index where there is no name of its own.
+    /// Members by name, or by index if the name is empty or already used.
     fn of_members(params: &[Param], values: &[DynSolValue]) -> Self {
         let mut members = Vec::with_capacity(values.len());
         let mut taken = HashSet::new();
         for (index, value) in values.iter().enumerate() {
             let param = params.get(index);
             let name = param.map(|param| param.name.as_str()).filter(|name| !name.is_empty());
-            // A second member of the same name would hide the first from most readers.
+            // Most JSON parsers keep only one of two members with the same name.
             let name = name.filter(|name| taken.insert(*name));
             let components = param.map(|param| &param.components[..]).unwrap_or_default();
             members.push((name.map_or_else(|| index.to_string(), str::to_owned), Self::of(value, components)));
@@ -61,7 +61,7 @@ impl AbiJson {
         Self::Object(members)
     }
 
-    /// The text of a value that is one.
+    /// The text, if the value is a string.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -104,27 +104,27 @@ mod tests {
         (1..=count).map(|number| DynSolValue::Uint(U256::from(number), 256)).collect()
     }
 
-    fn written(declared: &[&str]) -> String {
+    fn json_of(declared: &[&str]) -> String {
         let params = params(declared);
         serde_json::to_string(&AbiJson::of_outputs(&params, &numbers(params.len() as u64))).unwrap()
     }
 
     #[test]
     fn one_output_is_the_value_itself_named_or_not() {
-        assert_eq!(written(&["uint256"]), r#""1""#);
-        assert_eq!(written(&["uint256 amount"]), r#""1""#);
-        assert_eq!(written(&[]), "null");
+        assert_eq!(json_of(&["uint256"]), r#""1""#);
+        assert_eq!(json_of(&["uint256 amount"]), r#""1""#);
+        assert_eq!(json_of(&[]), "null");
     }
 
     #[test]
     fn several_outputs_are_an_object_in_the_order_of_their_declaration() {
-        assert_eq!(written(&["uint256 z", "uint256 a", "uint256 m"]), r#"{"z":"1","a":"2","m":"3"}"#);
-        assert_eq!(written(&["uint256 z", "uint256", "uint256 a"]), r#"{"z":"1","1":"2","a":"3"}"#);
-        assert_eq!(written(&["uint256 a", "uint256 a"]), r#"{"a":"1","1":"2"}"#);
+        assert_eq!(json_of(&["uint256 z", "uint256 a", "uint256 m"]), r#"{"z":"1","a":"2","m":"3"}"#);
+        assert_eq!(json_of(&["uint256 z", "uint256", "uint256 a"]), r#"{"z":"1","1":"2","a":"3"}"#);
+        assert_eq!(json_of(&["uint256 a", "uint256 a"]), r#"{"a":"1","1":"2"}"#);
     }
 
     #[test]
-    fn structs_have_their_members_in_declared_order_however_deep() {
+    fn nested_structs_keep_the_declared_order_of_members() {
         let param: Param = serde_json::from_str(
             r#"{"name":"","type":"tuple[]","components":[
                 {"name":"zeta","type":"tuple","components":[{"name":"y","type":"uint8"},{"name":"x","type":"bool"}]},

@@ -1,5 +1,4 @@
-//! Values in the ABI's encoding: decoded within bounds, and written as JSON. Both [`crate::calls`] and [`crate::decode`]
-//! stand on this; it knows of neither.
+//! Bounded decoding of ABI-encoded values, and their JSON form. Used by [`crate::calls`] and [`crate::decode`].
 
 mod bounded;
 #[cfg(feature = "fuzzing")]

@@ -1,4 +1,4 @@
-//! From JSON to the values that a function takes.
+//! Converts JSON arguments to ABI values.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +24,14 @@ pub(super) fn read_all(params: &[Param], given: &[&RawValue]) -> Result<Vec<DynS
         .collect()
 }
 
-/// Reads values whose structs, however deep in arrays, have these members.
+/// Converts values; `components` names the members of structs, also of those nested in arrays.
 struct Reader<'a> {
     components: &'a [Param],
 }
 
 impl Reader<'_> {
-    fn read(&self, kind: &DynSolType, value: &RawValue, place: &str) -> Result<DynSolValue, CallError> {
-        let must = |rule: String| CallError::Argument { place: place.to_owned(), rule };
+    fn read(&self, kind: &DynSolType, value: &RawValue, path: &str) -> Result<DynSolValue, CallError> {
+        let must = |rule: String| CallError::Argument { path: path.to_owned(), rule };
         let text = || as_text(value);
         match kind {
             DynSolType::Bool => match value.get() {
@@ -73,11 +73,11 @@ impl Reader<'_> {
                 .map(DynSolValue::Function)
                 .ok_or_else(|| must("must be 0x and 48 hexadecimal digits".to_owned())),
             DynSolType::String => text().map(DynSolValue::String).ok_or_else(|| must("must be a string".to_owned())),
-            DynSolType::Array(inner) => Ok(DynSolValue::Array(self.list(inner, value, place, None)?)),
+            DynSolType::Array(inner) => Ok(DynSolValue::Array(self.list(inner, value, path, None)?)),
             DynSolType::FixedArray(inner, length) => {
-                Ok(DynSolValue::FixedArray(self.list(inner, value, place, Some(*length))?))
+                Ok(DynSolValue::FixedArray(self.list(inner, value, path, Some(*length))?))
             }
-            DynSolType::Tuple(kinds) => Ok(DynSolValue::Tuple(self.members(kinds, value, place)?)),
+            DynSolType::Tuple(kinds) => Ok(DynSolValue::Tuple(self.members(kinds, value, path)?)),
         }
     }
 
@@ -85,53 +85,53 @@ impl Reader<'_> {
         &self,
         inner: &DynSolType,
         value: &RawValue,
-        place: &str,
+        path: &str,
         length: Option<usize>,
     ) -> Result<Vec<DynSolValue>, CallError> {
-        let wrong = || CallError::Argument {
-            place: place.to_owned(),
+        let invalid = || CallError::Argument {
+            path: path.to_owned(),
             rule: match length {
                 Some(length) => format!("must be a list of {length}"),
                 None => "must be a list".to_owned(),
             },
         };
-        let items: Vec<&RawValue> = serde_json::from_str(value.get()).map_err(|_| wrong())?;
+        let items: Vec<&RawValue> = serde_json::from_str(value.get()).map_err(|_| invalid())?;
         if length.is_some_and(|length| length != items.len()) {
-            return Err(wrong());
+            return Err(invalid());
         }
-        items.iter().enumerate().map(|(index, item)| self.read(inner, item, &format!("{place}[{index}]"))).collect()
+        items.iter().enumerate().map(|(index, item)| self.read(inner, item, &format!("{path}[{index}]"))).collect()
     }
 
-    /// A struct: its members by name, or all of them in order.
-    fn members(&self, kinds: &[DynSolType], value: &RawValue, place: &str) -> Result<Vec<DynSolValue>, CallError> {
-        let wrong = |rule: String| CallError::Argument { place: place.to_owned(), rule };
+    /// A struct: an object with its members, or a list of them in declared order.
+    fn members(&self, kinds: &[DynSolType], value: &RawValue, path: &str) -> Result<Vec<DynSolValue>, CallError> {
+        let invalid = |rule: String| CallError::Argument { path: path.to_owned(), rule };
         let names: Vec<&str> = self.components.iter().map(|component| component.name.as_str()).collect();
         let given: Vec<&RawValue> = if value.get().starts_with('{') {
             let mut fields: BTreeMap<String, &RawValue> =
-                serde_json::from_str(value.get()).map_err(|_| wrong("must be an object".to_owned()))?;
+                serde_json::from_str(value.get()).map_err(|_| invalid("must be an object".to_owned()))?;
             let mut given = Vec::new();
             for name in &names {
-                given.push(fields.remove(*name).ok_or_else(|| wrong(format!("must have the member {name}")))?);
+                given.push(fields.remove(*name).ok_or_else(|| invalid(format!("must have the member {name}")))?);
             }
             if let Some((unknown, _)) = fields.first_key_value() {
                 let unknown: String = unknown.chars().take(64).collect();
-                return Err(wrong(format!("has no member {unknown}; it has {}", names.join(", "))));
+                return Err(invalid(format!("has no member {unknown}; it has {}", names.join(", "))));
             }
             given
         } else {
             serde_json::from_str(value.get())
-                .map_err(|_| wrong("must be an object, or a list of its members".to_owned()))?
+                .map_err(|_| invalid("must be an object, or a list of its members".to_owned()))?
         };
         if given.len() != kinds.len() {
-            return Err(wrong(format!("must have {} members: {}", kinds.len(), names.join(", "))));
+            return Err(invalid(format!("must have {} members: {}", kinds.len(), names.join(", "))));
         }
         let read = |(index, (kind, value)): (usize, (&DynSolType, &&RawValue))| {
             let component = self.components.get(index);
             let reader =
                 Reader { components: component.map(|component| &component.components[..]).unwrap_or_default() };
             let name = component.map(|component| component.name.as_str()).filter(|name| !name.is_empty());
-            let place = name.map_or_else(|| format!("{place}[{index}]"), |name| format!("{place}.{name}"));
-            reader.read(kind, value, &place)
+            let path = name.map_or_else(|| format!("{path}[{index}]"), |name| format!("{path}.{name}"));
+            reader.read(kind, value, &path)
         };
         kinds.iter().zip(&given).enumerate().map(read).collect()
     }
@@ -141,7 +141,7 @@ fn as_text(value: &RawValue) -> Option<String> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// The digits of a number, in or out of quotes, as they were written.
+/// The digits of a number, quoted or not, exactly as sent.
 fn as_number(value: &RawValue) -> Option<String> {
     match value.get().as_bytes().first()? {
         b'"' => as_text(value),
@@ -165,13 +165,13 @@ mod tests {
     use super::*;
     use crate::abi::AbiJson;
 
-    /// A function that takes what it returns.
+    /// A function whose outputs are its inputs.
     fn echo(params: Value) -> AbiFunction {
         let function = json!({ "type": "function", "name": "echo", "stateMutability": "pure", "inputs": params, "outputs": params });
         serde_json::from_value(function).unwrap()
     }
 
-    fn there_and_back(params: Value, arguments: &str) -> Result<Value, String> {
+    fn round_trip(params: Value, arguments: &str) -> Result<Value, String> {
         let function = echo(params);
         let given: Vec<&RawValue> = serde_json::from_str(arguments).unwrap();
         let values = read_all(&function.inputs, &given).map_err(|error| error.to_string())?;
@@ -181,11 +181,11 @@ mod tests {
     }
 
     fn single(kind: &str, argument: &str) -> Result<Value, String> {
-        there_and_back(json!([{ "name": "", "type": kind }]), &format!("[{argument}]"))
+        round_trip(json!([{ "name": "", "type": kind }]), &format!("[{argument}]"))
     }
 
     #[test]
-    fn every_type_comes_back_as_it_went_in() {
+    fn every_type_survives_a_round_trip() {
         let max = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
         for (kind, argument, expected) in [
             ("uint256", max.to_owned(), json!(max)),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn structs_are_objects_also_within_arrays_and_structs() {
+    fn nested_structs_are_objects() {
         let point = json!([{ "name": "x", "type": "int128" }, { "name": "tags", "type": "string[]" }]);
         let outer = json!([{ "name": "", "type": "tuple[2]", "components": [
             { "name": "point", "type": "tuple", "components": point }, { "name": "on", "type": "bool" }] }]);
@@ -225,8 +225,8 @@ mod tests {
             { "point": { "x": "-1", "tags": ["a"] }, "on": true },
             { "point": { "x": "7", "tags": [] }, "on": false },
         ]);
-        assert_eq!(there_and_back(outer.clone(), as_objects), Ok(expected));
-        for (wrong, told) in [
+        assert_eq!(round_trip(outer.clone(), as_objects), Ok(expected));
+        for (invalid, expected_error) in [
             (
                 r#"[[{"point":{"x":-1},"on":true},{"on":false,"point":[7,[]]}]]"#,
                 "args[0][0].point must have the member tags",
@@ -239,13 +239,13 @@ mod tests {
             (r#"[[[[7,[]],true]]]"#, "args[0] must be a list of 2"),
             (r#"[[[[7,[]],true],5]]"#, "args[0][1] must be an object"),
         ] {
-            let error = there_and_back(outer.clone(), wrong).unwrap_err();
-            assert!(error.starts_with(told), "{error}");
+            let error = round_trip(outer.clone(), invalid).unwrap_err();
+            assert!(error.starts_with(expected_error), "{error}");
         }
     }
 
     #[test]
-    fn what_does_not_fit_its_type_is_refused() {
+    fn values_that_do_not_fit_their_type_are_rejected() {
         for (kind, argument) in [
             ("uint8", "256"),
             ("uint8", "-1"),

@@ -1,4 +1,4 @@
-//! Diamonds (EIP-2535) and the verified facets that answer for them.
+//! Diamonds (EIP-2535) and their verified facets.
 
 use std::collections::HashSet;
 
@@ -12,36 +12,36 @@ use super::{
 };
 use crate::Interface;
 
-/// Functions whose route is asked for one by one, on behalf of one page.
+/// Functions of one diamond whose route is confirmed with a call each.
 const MAX_CONFIRMED: usize = 512;
 
-/// A contract that hands each of its functions on to one of its facets.
+/// A contract that delegates each of its functions to one of its facets.
 #[derive(Debug)]
 pub struct Diamond {
     pub facets: Vec<Facet>,
-    /// Facets that are not among them because there are too many.
+    /// Number of facets omitted because there are too many.
     pub left_out: usize,
 }
 
 #[derive(Debug)]
 pub struct Facet {
     pub address: Address,
-    /// The functions that the diamond hands on to it.
+    /// The functions that the diamond delegates to it.
     pub selectors: Vec<[u8; 4]>,
-    /// None where its source is not known.
+    /// None if its source is not verified.
     pub verified: Option<VerifiedFacet>,
 }
 
-/// What the source of a facet tells.
+/// What is known of a facet from its verified source.
 #[derive(Debug)]
 pub struct VerifiedFacet {
     pub name: String,
-    /// The functions that the diamond hands on to it, its events and its errors.
+    /// The functions that the diamond delegates to it, and all its events and errors.
     pub interface: Interface,
 }
 
 impl Diamond {
-    /// All that verified facets answer for; None where there are none, or no function is handed on to one.
+    /// The merged interface of the verified facets; None if no function is delegated to a verified facet.
     #[must_use]
     pub fn interface(&self) -> Option<Interface> {
         let mut whole: Option<Interface> = None;
@@ -68,8 +68,8 @@ impl Diamond {
 }
 
 impl ContractCalls {
-    /// The diamond that a contract says it is, with every function of a verified facet that both its list and the
-    /// loupe's answer for the single selector route there.
+    /// The diamond at an address. A function of a verified facet is included only if the loupe's list and its answer for
+    /// the single selector agree.
     pub async fn find_diamond(&self, address: Address, at: CallBlock) -> Result<Option<Diamond>, CallError> {
         let Some(mut diamond) = Box::pin(self.list_facets(address, at)).await? else { return Ok(None) };
         let claims: Vec<(Selector, Address)> =
@@ -79,24 +79,23 @@ impl ContractCalls {
         Ok(Some(diamond))
     }
 
-    /// The same on behalf of one call: of the functions that can be meant, those that are confirmed; the others as the
-    /// list has them.
+    /// The same for one call: only functions that match the called name are confirmed; the others are taken from the list.
     pub(super) async fn find_diamond_for(
         &self,
         address: Address,
-        is_meant: impl Fn(&Function) -> bool,
+        is_called: impl Fn(&Function) -> bool,
         at: CallBlock,
     ) -> Result<Option<Diamond>, CallError> {
         let Some(mut diamond) = Box::pin(self.list_facets(address, at)).await? else { return Ok(None) };
-        let meant = diamond.functions().filter(|(function, _)| is_meant(function));
+        let called = diamond.functions().filter(|(function, _)| is_called(function));
         let claims: Vec<(Selector, Address)> =
-            meant.map(|(function, facet)| (function.selector().0, facet)).take(MAX_CONFIRMED).collect();
+            called.map(|(function, facet)| (function.selector().0, facet)).take(MAX_CONFIRMED).collect();
         let confirmed = Box::pin(loupe::confirm(&self.node, address, &claims, at)).await?;
-        diamond.retain(|function| !is_meant(function) || confirmed.contains(&function.selector().0));
+        diamond.retain(|function| !is_called(function) || confirmed.contains(&function.selector().0));
         Ok(Some(diamond))
     }
 
-    /// Facets by the loupe's list alone, with what is known of their code.
+    /// Facets from the loupe's list alone, unconfirmed, with their verified source.
     async fn list_facets(&self, address: Address, at: CallBlock) -> Result<Option<Diamond>, CallError> {
         let Some(routes) = loupe::read(&self.node, address, at).await? else { return Ok(None) };
         let addresses: Vec<Address> = routes.routes.iter().map(|route| route.facet).collect();
@@ -105,7 +104,7 @@ impl ContractCalls {
         for (Route { facet, selectors }, code) in routes.routes.into_iter().zip(codes) {
             let known = self.records.find_verified(facet, keccak256(&code)).await?;
             let verified = known.map(|known| {
-                let interface = routed(Interface::read(&known.code.abi), &selectors);
+                let interface = delegated_part(Interface::read(&known.code.abi), &selectors);
                 VerifiedFacet { name: known.code.name, interface }
             });
             facets.push(Facet { address: facet, selectors, verified });
@@ -114,8 +113,8 @@ impl ContractCalls {
     }
 }
 
-/// What a diamond can reach of a facet: of its functions those that are handed on to it.
-fn routed(mut interface: Interface, selectors: &[Selector]) -> Interface {
+/// The part of a facet's interface that the diamond delegates to it.
+fn delegated_part(mut interface: Interface, selectors: &[Selector]) -> Interface {
     let selectors: HashSet<&Selector> = selectors.iter().collect();
     interface.functions.retain(|function| selectors.contains(&function.selector().0));
     interface.constructor = None;

@@ -3,62 +3,63 @@ use alloy_json_abi::{Function, StateMutability};
 use super::CallError;
 use crate::Interface;
 
-/// Of names that could have been meant, so many are told.
-const SHOWN: usize = 40;
+/// Functions that an error message lists.
+const MAX_LISTED: usize = 40;
 
-/// A function as a caller names it: by name, or by signature.
-pub(super) struct Wanted(String);
+/// A function as the caller names it: by name or by signature.
+pub(super) struct FunctionName(String);
 
-impl Wanted {
+impl FunctionName {
     pub(super) fn new(name: &str) -> Self {
         Self(name.chars().filter(|character| !character.is_whitespace()).collect())
     }
 
-    pub(super) fn can_mean(&self, function: &Function) -> bool {
+    pub(super) fn matches(&self, function: &Function) -> bool {
         if self.0.contains('(') { function.signature() == self.0 } else { function.name == self.0 }
     }
 }
 
-/// Finds the function that a name or a signature means. The first interface that has it decides.
+/// Finds the function by name or signature in the first interface that has it.
 pub(super) fn resolve<'a>(
     interfaces: &'a [Interface],
     name: &str,
     arguments: usize,
 ) -> Result<&'a Function, CallError> {
-    let wanted = Wanted::new(name);
+    let name_or_signature = FunctionName::new(name);
     for interface in interfaces {
-        let meant: Vec<&Function> = interface.functions.iter().filter(|function| wanted.can_mean(function)).collect();
-        if !meant.is_empty() {
-            return choose(&meant, &wanted.0, arguments);
+        let matching: Vec<&Function> =
+            interface.functions.iter().filter(|function| name_or_signature.matches(function)).collect();
+        if !matching.is_empty() {
+            return choose(&matching, &name_or_signature.0, arguments);
         }
     }
-    let readable = |interface: &'a Interface| interface.functions.iter().filter(|function| only_reads(function));
-    let mut known: Vec<String> = interfaces.iter().flat_map(readable).map(Function::signature).collect();
+    let view_functions = |interface: &'a Interface| interface.functions.iter().filter(|function| is_view(function));
+    let mut known: Vec<String> = interfaces.iter().flat_map(view_functions).map(Function::signature).collect();
     known.sort();
     known.dedup();
-    known.truncate(SHOWN);
+    known.truncate(MAX_LISTED);
     Err(CallError::UnknownFunction { name: name.chars().take(128).collect(), known })
 }
 
-fn choose<'a>(meant: &[&'a Function], name: &str, arguments: usize) -> Result<&'a Function, CallError> {
-    let of_count: Vec<&'a Function> =
-        meant.iter().filter(|function| function.inputs.len() == arguments).copied().collect();
-    match (&of_count[..], meant) {
-        ([function], _) if !only_reads(function) => Err(CallError::NotView { signature: function.signature() }),
+fn choose<'a>(matching: &[&'a Function], name: &str, arguments: usize) -> Result<&'a Function, CallError> {
+    let with_count: Vec<&'a Function> =
+        matching.iter().filter(|function| function.inputs.len() == arguments).copied().collect();
+    match (&with_count[..], matching) {
+        ([function], _) if !is_view(function) => Err(CallError::NotView { signature: function.signature() }),
         ([function], _) => Ok(function),
         ([], [function]) => Err(CallError::ArgumentCount {
             signature: function.signature(),
-            wanted: function.inputs.len(),
+            expected: function.inputs.len(),
             given: arguments,
         }),
         _ => {
-            let signatures = meant.iter().map(|function| function.signature()).collect();
+            let signatures = matching.iter().map(|function| function.signature()).collect();
             Err(CallError::Ambiguous { name: name.to_owned(), signatures })
         }
     }
 }
 
-fn only_reads(function: &Function) -> bool {
+fn is_view(function: &Function) -> bool {
     matches!(function.state_mutability, StateMutability::View | StateMutability::Pure)
 }
 
@@ -73,7 +74,7 @@ mod tests {
         }
     }
 
-    fn own() -> Vec<Interface> {
+    fn interfaces() -> Vec<Interface> {
         vec![
             interface(&["function get() view", "function get(uint256) view", "function get(address) view"]),
             interface(&["function get() pure returns (uint8)", "function set(uint256)", "function own() view"]),
@@ -81,11 +82,11 @@ mod tests {
     }
 
     fn signature(name: &str, arguments: usize) -> Result<String, String> {
-        resolve(&own(), name, arguments).map(Function::signature).map_err(|error| error.to_string())
+        resolve(&interfaces(), name, arguments).map(Function::signature).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn overloads_are_told_apart_by_count_or_by_signature() {
+    fn overloads_are_resolved_by_argument_count_or_by_signature() {
         assert_eq!(signature("get", 0).unwrap(), "get()");
         assert_eq!(signature("get(address)", 1).unwrap(), "get(address)");
         assert_eq!(signature(" get( uint256 ) ", 1).unwrap(), "get(uint256)");
@@ -95,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_interface_goes_before_the_second_which_is_still_there() {
-        assert!(resolve(&own(), "get", 0).unwrap().outputs.is_empty());
+    fn the_first_interface_takes_precedence_over_the_second() {
+        assert!(resolve(&interfaces(), "get", 0).unwrap().outputs.is_empty());
         assert_eq!(signature("own", 0).unwrap(), "own()");
     }
 
     #[test]
-    fn what_changes_state_is_refused_and_what_is_unknown_is_answered_with_what_there_is() {
-        assert!(signature("set", 1).unwrap_err().contains("not view or pure"));
+    fn functions_that_change_state_are_rejected_and_unknown_names_list_the_known_ones() {
+        assert!(signature("set", 1).unwrap_err().contains("not a view or pure function"));
         assert!(signature("own", 2).unwrap_err().contains("takes 0 arguments"));
         let unknown = signature("nope", 0).unwrap_err();
         assert!(unknown.contains("own()") && !unknown.contains("set("), "{unknown}");

@@ -17,8 +17,8 @@ pub fn abi_arguments(data: &[u8]) {
     let Ok(given) = serde_json::from_slice::<Vec<&RawValue>>(json) else { return };
     let values = match read_all(&params, &given) {
         Ok(values) => values,
-        Err(CallError::Argument { place, rule }) => {
-            assert!(place.starts_with("args[") && place.len() + rule.len() <= 1_024, "{place} {rule}");
+        Err(CallError::Argument { path, rule }) => {
+            assert!(path.starts_with("args[") && path.len() + rule.len() <= 1_024, "{path} {rule}");
             return;
         }
         // A type that there is not.

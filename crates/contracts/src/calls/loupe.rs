@@ -1,41 +1,42 @@
-//! The loupe of a diamond (EIP-2535): functions by which it tells which of its functions it hands on to which facet.
+//! The loupe of a diamond (EIP-2535): the functions that list its facets and their selectors.
 //!
-//! Anybody can deploy a contract that answers to these selectors, with anything: what is read is bounded in bytes, facets
-//! and selectors, and a route counts only where the list and the answer for the single selector agree.
+//! Any contract can implement these selectors and return anything: the output is bounded in bytes, facets and selectors,
+//! and a route counts only if the list and the answer for the single selector agree.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use alloy_dyn_abi::DynSolValue;
-use alloy_primitives::{Address, B256, Bytes, hex};
+use alloy_primitives::{Address, Bytes};
+use alloy_sol_types::{SolCall, sol};
 use node::{CallBlock, CallRequest, ContractAnswer, ContractCall, NodeClient, NodeError, ViewOutcome};
 
 use crate::abi::decode_all;
 
 pub(super) type Selector = [u8; 4];
-/// A facet and its selectors, as a loupe lists them.
+/// A facet and its selectors, as listed by a loupe.
 type Listed = (Address, Vec<Selector>);
 
-/// `facets()`.
-const FACETS: Selector = hex!("7a0ed627");
-/// `facetAddresses()`.
-const FACET_ADDRESSES: Selector = hex!("52ef6b2c");
-/// `facetFunctionSelectors(address)`.
-const FACET_FUNCTION_SELECTORS: Selector = hex!("adfca15e");
-/// `facetAddress(bytes4)`.
-const FACET_ADDRESS: Selector = hex!("cdffacc6");
+sol! {
+    interface DiamondLoupe {
+        function facets() external view;
+        function facetAddresses() external view;
+        function facetFunctionSelectors(address facet) external view;
+        function facetAddress(bytes4 selector) external view;
+    }
+}
 
-/// Loupes go through storage selector by selector, and some of them more than once.
+/// Loupes read storage for each selector, some of them more than once.
 const GAS: u64 = 30_000_000;
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest list that is decoded: some thousand selectors.
-const MAX_ANSWER: usize = 128 * 1024;
-/// Facets of one diamond that are looked at.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest output that is decoded: a few thousand selectors.
+const MAX_OUTPUT: usize = 128 * 1024;
+/// Facets that are read per diamond.
 const MAX_FACETS: usize = 128;
-/// Selectors of one diamond that are looked at.
+/// Selectors that are read per diamond.
 const MAX_SELECTORS: usize = 4_096;
 
-/// The functions that a diamond says it hands on to one facet: one at least.
+/// The functions that a diamond delegates to one facet: at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Route {
     pub(super) facet: Address,
@@ -45,47 +46,47 @@ pub(super) struct Route {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Routes {
     pub(super) routes: Vec<Route>,
-    /// Facets beyond the bounds.
+    /// Number of facets beyond the limits.
     pub(super) left_out: usize,
 }
 
-/// What the loupe of a contract lists; None where it has no loupe, or one that lists nothing usable.
+/// Reads the loupe of a contract; None if it has none, or one that lists nothing usable.
 pub(super) async fn read(node: &NodeClient, diamond: Address, at: CallBlock) -> Result<Option<Routes>, NodeError> {
-    let answer = ask(node, diamond, FACETS, at).await?;
-    if let Some(listed) = answer.as_ref().and_then(|answer| decode_facets(answer)) {
+    let output = call(node, diamond, &DiamondLoupe::facetsCall {}, at).await?;
+    if let Some(listed) = output.as_ref().and_then(|output| decode_facets(output)) {
         return Ok(Routes::of(&listed));
     }
-    let (listed, beyond) = list_one_by_one(node, diamond, at).await?;
-    Ok(Routes::of(&listed).map(|routes| Routes { left_out: routes.left_out + beyond, ..routes }))
+    let (listed, omitted) = list_one_by_one(node, diamond, at).await?;
+    Ok(Routes::of(&listed).map(|routes| Routes { left_out: routes.left_out + omitted, ..routes }))
 }
 
-/// For loupes whose whole list is too long, or takes too much gas. Gives also how many facets are beyond the bound.
+/// For loupes whose whole list is too long or takes too much gas. Also returns the number of facets beyond the limit.
 async fn list_one_by_one(
     node: &NodeClient,
     diamond: Address,
     at: CallBlock,
 ) -> Result<(Vec<Listed>, usize), NodeError> {
-    let answer = ask(node, diamond, FACET_ADDRESSES, at).await?;
-    let Some(mut facets) = answer.as_ref().and_then(|answer| decode_addresses(answer)) else {
+    let output = call(node, diamond, &DiamondLoupe::facetAddressesCall {}, at).await?;
+    let Some(mut facets) = output.as_ref().and_then(|output| decode_addresses(output)) else {
         return Ok((Vec::new(), 0));
     };
     let mut seen = HashSet::new();
     facets.retain(|facet| seen.insert(*facet));
-    let beyond = facets.len().saturating_sub(MAX_FACETS);
+    let omitted = facets.len().saturating_sub(MAX_FACETS);
     facets.truncate(MAX_FACETS);
-    let question = |facet: &Address| ContractCall {
+    let request = |facet: &Address| ContractCall {
         to: diamond,
-        data: [&FACET_FUNCTION_SELECTORS[..], facet.into_word().as_slice()].concat().into(),
+        data: DiamondLoupe::facetFunctionSelectorsCall { facet: *facet }.abi_encode().into(),
     };
-    let answers = node.calls(facets.iter().map(question).collect(), at).await?.answers;
+    let answers = node.calls(facets.iter().map(request).collect(), at).await?.answers;
     let read = |(facet, answer): (Address, ContractAnswer)| match answer {
         ContractAnswer::Returned(data) => Some((facet, decode_selectors(&data)?)),
         ContractAnswer::Reverted => None,
     };
-    Ok((facets.into_iter().zip(answers).filter_map(read).collect(), beyond))
+    Ok((facets.into_iter().zip(answers).filter_map(read).collect(), omitted))
 }
 
-/// Which of these selectors the loupe routes to the facet beside it when asked for that selector alone.
+/// The selectors for which `facetAddress` returns the claimed facet.
 pub(super) async fn confirm(
     node: &NodeClient,
     diamond: Address,
@@ -95,11 +96,11 @@ pub(super) async fn confirm(
     if claims.is_empty() {
         return Ok(HashSet::new());
     }
-    let question = |(selector, _): &(Selector, Address)| ContractCall {
+    let request = |(selector, _): &(Selector, Address)| ContractCall {
         to: diamond,
-        data: [&FACET_ADDRESS[..], B256::right_padding_from(selector).as_slice()].concat().into(),
+        data: DiamondLoupe::facetAddressCall { selector: (*selector).into() }.abi_encode().into(),
     };
-    let answers = node.calls(claims.iter().map(question).collect(), at).await?.answers;
+    let answers = node.calls(claims.iter().map(request).collect(), at).await?.answers;
     let agrees = |((selector, facet), answer): (&(Selector, Address), ContractAnswer)| match answer {
         ContractAnswer::Returned(word) if word[..] == facet.into_word()[..] => Some(*selector),
         _ => None,
@@ -108,7 +109,7 @@ pub(super) async fn confirm(
 }
 
 impl Routes {
-    /// Every facet once, every selector once. A selector that is listed for two facets is taken for neither.
+    /// Lists every facet and every selector once. A selector that is listed for two facets is dropped.
     fn of(listed: &[Listed]) -> Option<Self> {
         let mut owners: HashMap<Selector, Option<Address>> = HashMap::new();
         let mut facets: Vec<Address> = Vec::new();
@@ -147,16 +148,16 @@ impl Routes {
     }
 }
 
-async fn ask(
+async fn call(
     node: &NodeClient,
     contract: Address,
-    selector: Selector,
+    function: &impl SolCall,
     at: CallBlock,
 ) -> Result<Option<Bytes>, NodeError> {
-    let data = Bytes::copy_from_slice(&selector);
-    let request = CallRequest { from: None, to: Some(contract), data, gas: GAS, patience: PATIENCE };
+    let data = function.abi_encode().into();
+    let request = CallRequest { from: None, to: Some(contract), data, gas: GAS, patience: TIMEOUT };
     Ok(match node.view(&request, at).await? {
-        ViewOutcome::Returned(answer) => Some(answer).filter(|answer| answer.len() <= MAX_ANSWER),
+        ViewOutcome::Returned(output) => Some(output).filter(|output| output.len() <= MAX_OUTPUT),
         ViewOutcome::Reverted { .. } | ViewOutcome::StateGone => None,
     })
 }
@@ -191,7 +192,7 @@ fn as_selectors(values: &[DynSolValue]) -> Option<Vec<Selector>> {
 
 #[cfg(test)]
 mod tests {
-    use alloy_primitives::keccak256;
+    use alloy_primitives::B256;
     use proptest::prelude::*;
 
     use super::*;
@@ -213,19 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn selectors_are_those_of_the_standard() {
-        for (signature, selector) in [
-            ("facets()", FACETS),
-            ("facetAddresses()", FACET_ADDRESSES),
-            ("facetFunctionSelectors(address)", FACET_FUNCTION_SELECTORS),
-            ("facetAddress(bytes4)", FACET_ADDRESS),
-        ] {
-            assert_eq!(keccak256(signature)[..4], selector, "{signature}");
-        }
-    }
-
-    #[test]
-    fn a_list_is_read_and_every_facet_and_selector_is_there_once() {
+    fn a_list_is_decoded_and_deduplicated() {
         let listed = [(A, vec![selector(1), selector(2), selector(1)]), (B, vec![selector(3)]), (A, vec![selector(4)])];
         assert_eq!(decode_facets(&encoded(&listed)).unwrap(), listed);
         let routes = Routes::of(&listed).unwrap();
@@ -237,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_of_two_facets_is_taken_for_neither() {
+    fn a_selector_listed_for_two_facets_is_dropped() {
         let listed = [(A, vec![selector(1), selector(2)]), (B, vec![selector(2)]), (A, vec![selector(2)])];
         let routes = Routes::of(&listed).unwrap().routes;
         assert_eq!(routes, [Route { facet: A, selectors: vec![selector(1)] }]);
     }
 
     #[test]
-    fn what_lists_nothing_is_no_diamond() {
+    fn a_loupe_that_lists_nothing_is_not_a_diamond() {
         assert_eq!(Routes::of(&[]), None);
         assert_eq!(Routes::of(&[(A, Vec::new()), (Address::ZERO, vec![selector(1)])]), None);
         assert_eq!(decode_facets(&[]), None);
@@ -252,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn facets_and_selectors_beyond_the_bounds_are_left_out() {
+    fn facets_and_selectors_beyond_the_limits_are_omitted() {
         let facet = |number: usize| Address::left_padding_from(&(number + 1).to_be_bytes());
         let many: Vec<_> = (0..MAX_FACETS + 5).map(|number| (facet(number), vec![selector(number)])).collect();
         let routes = Routes::of(&many).unwrap();
@@ -264,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_loupe_answers_it_is_never_a_panic(data: Vec<u8>, numbers in prop::collection::vec(0_u64..300, 0..40)) {
+        fn arbitrary_loupe_output_never_panics(data: Vec<u8>, numbers in prop::collection::vec(0_u64..300, 0..40)) {
             let words: Vec<u8> = numbers.iter().flat_map(|number| B256::left_padding_from(&number.to_be_bytes()).0).collect();
             for answer in [&data, &words] {
                 let _ = decode_facets(answer).and_then(|listed| Routes::of(&listed));

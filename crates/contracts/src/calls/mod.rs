@@ -1,4 +1,4 @@
-//! Calls that only read, in terms of a contract's own interface.
+//! Read-only calls of verified contracts, by their own ABI.
 
 mod argument;
 mod diamond;
@@ -28,53 +28,53 @@ use crate::{
 };
 
 const GAS: u64 = 50_000_000;
-const PATIENCE: Duration = Duration::from_secs(10);
-/// The longest answer that is decoded.
-const MAX_ANSWER: usize = 1 << 20;
-/// Proxies that stand behind one another, at most.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest output that is decoded.
+const MAX_OUTPUT: usize = 1 << 20;
+/// Proxies that are followed one after the other.
 pub const MAX_HOPS: usize = 4;
 
-/// Asks verified contracts.
+/// Calls view functions of verified contracts.
 pub struct ContractCalls {
     node: NodeClient,
     records: Arc<dyn VerifiedContracts>,
 }
 
-/// What is asked.
+/// A call of a view function.
 #[derive(Debug)]
 pub struct ReadCall<'a> {
     pub address: Address,
-    /// A name, or a signature where there are several of the name.
+    /// A name, or a signature if the name is overloaded.
     pub function: &'a str,
-    /// One piece of JSON for each argument; numbers of any length stay what they are.
+    /// Raw JSON, one item per argument, so that numbers of any length keep their digits.
     pub arguments: Vec<&'a RawValue>,
-    /// The sender that the contract sees; None: the zero address.
+    /// The sender that the contract sees; None means the zero address.
     pub from: Option<Address>,
     pub at: CallBlock,
 }
 
-/// Whom a contract hands calls on to.
+/// The contracts that a contract delegates calls to.
 #[derive(Debug, Default)]
 pub struct Delegation {
     pub proxy: Option<Proxy>,
     pub diamond: Option<Diamond>,
 }
 
-/// The contracts that stand behind an address, one behind the other.
-struct Chain {
+/// A contract and the implementations that it delegates to.
+struct ProxyChain {
     /// The code at the address itself.
     code: Bytes,
-    /// The proxy that the address is.
+    /// Set if the address is a proxy.
     proxy: Option<Proxy>,
-    /// Who stands behind it, the nearest first, with the code there.
-    behind: Vec<(Address, Bytes)>,
+    /// Implementations with their code, the nearest first.
+    implementations: Vec<(Address, Bytes)>,
 }
 
-impl Chain {
-    /// Whether any of the code can route function by function. A proxy in front of a diamond has the diamond's state,
-    /// so it is the outermost address whose loupe is asked.
+impl ProxyChain {
+    /// Whether any of the code can be a diamond. A proxy in front of a diamond holds the diamond's state, so the loupe is
+    /// always called at the outermost address.
     fn can_route(&self) -> bool {
-        std::iter::once(&self.code).chain(self.behind.iter().map(|(_, code)| code)).any(|code| can_route(code))
+        std::iter::once(&self.code).chain(self.implementations.iter().map(|(_, code)| code)).any(|code| can_route(code))
     }
 }
 
@@ -84,14 +84,14 @@ impl ContractCalls {
         Self { node, records }
     }
 
-    /// Calls a function that only reads; gives what it returns as JSON.
+    /// Calls a view function and returns its output as JSON.
     pub async fn call(&self, call: &ReadCall<'_>) -> Result<AbiJson, CallError> {
         let interfaces = self.interfaces(call).await?;
         let function = function::resolve(&interfaces, call.function, call.arguments.len())?;
         let values = argument::read_all(&function.inputs, &call.arguments)?;
         let data = function.abi_encode_input(&values).map_err(|error| CallError::Interface(error.to_string()))?;
         let request =
-            CallRequest { from: call.from, to: Some(call.address), data: data.into(), gas: GAS, patience: PATIENCE };
+            CallRequest { from: call.from, to: Some(call.address), data: data.into(), gas: GAS, patience: TIMEOUT };
         match self.node.view(&request, call.at).await? {
             ViewOutcome::Returned(output) => decode(function, &output),
             ViewOutcome::Reverted { data, message } => {
@@ -101,17 +101,17 @@ impl ContractCalls {
         }
     }
 
-    /// The interfaces to call an address through: those of whom it hands calls on to first, then its own.
+    /// The interfaces of an address: first those of the contracts it delegates to, then its own.
     async fn interfaces(&self, call: &ReadCall<'_>) -> Result<Vec<Interface>, CallError> {
-        let chain = self.chain(call.address, call.at).await?;
+        let chain = self.proxy_chain(call.address, call.at).await?;
         let mut interfaces = Vec::new();
-        // Before what a slot names: some diamonds put a placeholder there.
+        // Before the implementation slot: some diamonds put a placeholder there.
         if chain.can_route() {
-            let wanted = function::Wanted::new(call.function);
-            let diamond = Box::pin(self.find_diamond_for(call.address, |one| wanted.can_mean(one), call.at)).await?;
+            let name = function::FunctionName::new(call.function);
+            let diamond = Box::pin(self.find_diamond_for(call.address, |one| name.matches(one), call.at)).await?;
             interfaces.extend(diamond.and_then(|diamond| diamond.interface()));
         }
-        for (address, code) in &chain.behind {
+        for (address, code) in &chain.implementations {
             interfaces.extend(self.find_interface(*address, code).await?);
         }
         interfaces.extend(self.find_interface(call.address, &chain.code).await?);
@@ -121,26 +121,26 @@ impl ContractCalls {
         Err(if chain.code.is_empty() { CallError::NoCode } else { CallError::NotVerified })
     }
 
-    /// Follows proxies from an address on.
-    async fn chain(&self, address: Address, at: CallBlock) -> Result<Chain, CallError> {
+    /// Follows proxies starting at an address.
+    async fn proxy_chain(&self, address: Address, at: CallBlock) -> Result<ProxyChain, CallError> {
         let code = self.node.code(address, at).await?;
         let proxy = proxy::find(&self.node, address, &code, at).await?;
-        let mut behind = Vec::new();
+        let mut implementations = Vec::new();
         let mut next = proxy;
         while let Some(Proxy { implementation, .. }) = next {
             let code = self.node.code(implementation, at).await?;
-            next = match behind.len() + 1 < MAX_HOPS {
+            next = match implementations.len() + 1 < MAX_HOPS {
                 true => proxy::find(&self.node, implementation, &code, at).await?,
                 false => None,
             };
-            behind.push((implementation, code));
+            implementations.push((implementation, code));
         }
-        Ok(Chain { code, proxy, behind })
+        Ok(ProxyChain { code, proxy, implementations })
     }
 
-    /// Whom the contract at an address hands calls on to now.
+    /// The contracts that an address delegates calls to at the latest block.
     pub async fn find_delegation(&self, address: Address) -> Result<Delegation, CallError> {
-        let chain = self.chain(address, CallBlock::Latest).await?;
+        let chain = self.proxy_chain(address, CallBlock::Latest).await?;
         let diamond = match chain.can_route() {
             true => Box::pin(self.find_diamond(address, CallBlock::Latest)).await?,
             false => None,
@@ -148,13 +148,13 @@ impl ContractCalls {
         Ok(Delegation { proxy: chain.proxy, diamond })
     }
 
-    /// What is known of the interface of some code at an address.
+    /// The verified interface of the code at an address.
     async fn find_interface(&self, address: Address, code: &[u8]) -> Result<Option<Interface>, CallError> {
         let known = self.records.find_verified(address, keccak256(code)).await?;
         Ok(known.map(|known| Interface::read(&known.code.abi)))
     }
 
-    /// The proxy that code at an address is, if it is one. Where the code cannot be one, the node is not asked.
+    /// Whether the contract at an address is a proxy. The node is queried only if the code can delegate.
     pub async fn find_proxy(&self, address: Address, code: &[u8]) -> Result<Option<Proxy>, CallError> {
         Ok(proxy::find(&self.node, address, code, CallBlock::Latest).await?)
     }
@@ -167,9 +167,9 @@ impl std::fmt::Debug for ContractCalls {
 }
 
 fn decode(function: &alloy_json_abi::Function, output: &[u8]) -> Result<AbiJson, CallError> {
-    if output.len() > MAX_ANSWER {
-        return Err(CallError::AnswerTooLong { max: MAX_ANSWER });
+    if output.len() > MAX_OUTPUT {
+        return Err(CallError::OutputTooLong { max: MAX_OUTPUT });
     }
-    let values = decode_all(&function.outputs, output).ok_or(CallError::NotTheAnswer { bytes: output.len() })?;
+    let values = decode_all(&function.outputs, output).ok_or(CallError::UndecodableOutput { bytes: output.len() })?;
     Ok(AbiJson::of_outputs(&function.outputs, &values))
 }

@@ -1,7 +1,6 @@
 use alloy_primitives::{I256, U256};
 
-/// Reads a whole number: decimal digits, or hexadecimal ones after 0x; a minus may stand before decimal ones.
-/// None where it is something else, or too large for 256 bits.
+/// Parses a whole number: decimal digits, or 0x and hexadecimal digits. None if it is anything else or exceeds 256 bits.
 pub(super) fn read_unsigned(text: &str) -> Option<U256> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -20,13 +19,13 @@ pub(super) fn read_signed(text: &str) -> Option<I256> {
     I256::checked_from_sign_and_abs(sign, read_unsigned(digits)?)
 }
 
-/// Whether a number has so many bits at most.
+/// Whether a number fits in `bits` bits.
 pub(super) fn fits_unsigned(number: U256, bits: usize) -> bool {
     number.bit_len() <= bits
 }
 
 pub(super) fn fits_signed(number: I256, bits: usize) -> bool {
-    // All but the sign. The lowest number has no positive twin: its complement counts.
+    // The complement of a negative number has the same magnitude bits, also for the minimum.
     let magnitude = if number.is_negative() { !number.into_raw() } else { number.into_raw() };
     magnitude.bit_len() < bits
 }
@@ -36,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_numbers_of_any_size_are_read_exactly() {
+    fn whole_numbers_of_any_size_are_parsed_exactly() {
         assert_eq!(
             read_unsigned("115792089237316195423570985008687907853269984665640564039457584007913129639935"),
             Some(U256::MAX)
@@ -57,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_each_size_fit_and_what_is_beyond_does_not() {
+    fn the_limits_of_a_type_fit_and_values_beyond_them_do_not() {
         assert!(fits_unsigned(U256::from(255), 8) && !fits_unsigned(U256::from(256), 8));
         let signed = |number: i64| I256::try_from(number).unwrap();
         assert!(fits_signed(signed(127), 8) && !fits_signed(signed(128), 8));

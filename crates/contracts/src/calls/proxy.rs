@@ -1,31 +1,35 @@
-//! Contracts that hand every call on to another one.
+//! Detects proxies: contracts that delegate every call to an implementation.
 
 use std::time::Duration;
 
-use alloy_primitives::{Address, B256, Bytes, b256, hex};
+use alloy_primitives::{Address, B256, b256};
+use alloy_sol_types::{SolCall, sol};
 use node::{CallBlock, CallRequest, NodeClient, NodeError, ViewOutcome};
 
 use crate::code::minimal_proxy_target;
 
-const ASKING_GAS: u64 = 500_000;
-const ASKING_PATIENCE: Duration = Duration::from_secs(5);
-/// `masterCopy()`, which the proxies of Safe answer themselves.
-const MASTER_COPY: [u8; 4] = hex!("a619486e");
-/// `implementation()`.
-const IMPLEMENTATION: [u8; 4] = hex!("5c60da1b");
+const GAS: u64 = 500_000;
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How a proxy knows whom to hand calls on to.
+sol! {
+    /// A Safe proxy implements this itself.
+    function masterCopy() external view;
+    /// A function of EIP-1967 beacons.
+    function implementation() external view;
+}
+
+/// How a proxy stores the address of its implementation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProxyKind {
-    /// The address stands in the code (EIP-1167).
+    /// In its code (EIP-1167).
     Minimal,
-    /// EIP-1967.
+    /// In the storage slot of EIP-1967.
     Slot,
-    /// A contract is asked (EIP-1967).
+    /// A beacon contract returns it (EIP-1967).
     Beacon,
-    /// EIP-1822.
+    /// In the storage slot of EIP-1822.
     Proxiable,
-    /// As OpenZeppelin did it before there was a standard.
+    /// In the slot that OpenZeppelin used before EIP-1967.
     Zeppelin,
     Safe,
 }
@@ -44,24 +48,24 @@ impl ProxyKind {
     }
 }
 
-/// A proxy, and who answers for it.
+/// A proxy and its implementation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Proxy {
     pub kind: ProxyKind,
     pub implementation: Address,
 }
 
-/// Where standards have put the address.
+/// The storage slots of the implementation or beacon address.
 const SLOTS: [(ProxyKind, B256); 5] = [
     (ProxyKind::Slot, b256!("360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc")),
     (ProxyKind::Beacon, b256!("a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50")),
     (ProxyKind::Proxiable, b256!("c5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7")),
     (ProxyKind::Zeppelin, b256!("7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3")),
-    // The first word of storage: an address of somebody in most contracts, so the contract must say the same.
+    // Slot 0 holds some address in most contracts, so `masterCopy()` must return the same one.
     (ProxyKind::Safe, B256::ZERO),
 ];
 
-/// Finds out whether the contract at an address is a proxy.
+/// Detects whether the contract at an address is a proxy.
 pub(super) async fn find(
     node: &NodeClient,
     address: Address,
@@ -71,7 +75,7 @@ pub(super) async fn find(
     if let Some(implementation) = minimal_proxy_target(code) {
         return Ok(Some(Proxy { kind: ProxyKind::Minimal, implementation }));
     }
-    // Whoever hands calls on must be able to.
+    // A proxy must contain a delegating instruction.
     if !delegates(code) {
         return Ok(None);
     }
@@ -81,12 +85,12 @@ pub(super) async fn find(
         let Some(target) = as_address(word) else { continue };
         match kind {
             ProxyKind::Safe => {
-                if ask(node, address, MASTER_COPY, at).await? == Some(target) {
+                if call_for_address(node, address, &masterCopyCall {}, at).await? == Some(target) {
                     return Ok(Some(Proxy { kind, implementation: target }));
                 }
             }
             ProxyKind::Beacon => {
-                if let Some(implementation) = ask(node, target, IMPLEMENTATION, at).await? {
+                if let Some(implementation) = call_for_address(node, target, &implementationCall {}, at).await? {
                     return Ok(Some(Proxy { kind, implementation }));
                 }
             }
@@ -96,13 +100,13 @@ pub(super) async fn find(
     Ok(None)
 }
 
-/// Whether code can hand different functions on to different contracts: a minimal proxy knows one contract only.
+/// Whether code may delegate different functions to different contracts; a minimal proxy has one target.
 #[must_use]
 pub fn can_route(code: &[u8]) -> bool {
     minimal_proxy_target(code).is_none() && delegates(code)
 }
 
-/// Whether code has an instruction that runs other code as its own.
+/// Whether code contains DELEGATECALL or CALLCODE.
 fn delegates(code: &[u8]) -> bool {
     const DELEGATECALL: u8 = 0xf4;
     const CALLCODE: u8 = 0xf2;
@@ -123,15 +127,15 @@ fn as_address(word: B256) -> Option<Address> {
     (front.iter().all(|byte| *byte == 0) && address.iter().any(|byte| *byte != 0)).then(|| Address::from_slice(address))
 }
 
-/// An address that a contract gives; None where it gives something else.
-async fn ask(
+/// Calls a function that returns an address; None if it returns anything else.
+async fn call_for_address(
     node: &NodeClient,
     contract: Address,
-    selector: [u8; 4],
+    function: &impl SolCall,
     at: CallBlock,
 ) -> Result<Option<Address>, NodeError> {
-    let data = Bytes::copy_from_slice(&selector);
-    let request = CallRequest { from: None, to: Some(contract), data, gas: ASKING_GAS, patience: ASKING_PATIENCE };
+    let data = function.abi_encode().into();
+    let request = CallRequest { from: None, to: Some(contract), data, gas: GAS, patience: TIMEOUT };
     Ok(match node.view(&request, at).await? {
         ViewOutcome::Returned(output) => B256::try_from(output.as_ref()).ok().and_then(as_address),
         _ => None,
@@ -140,30 +144,28 @@ async fn ask(
 
 #[cfg(test)]
 mod tests {
-    use alloy_primitives::{U256, keccak256};
+    use alloy_primitives::{U256, hex, keccak256};
 
     use super::*;
 
     #[test]
-    fn slots_are_where_their_standards_say() {
-        let less_one = |name: &str| B256::from(U256::from_be_bytes(keccak256(name).0) - U256::from(1));
+    fn slots_match_their_standards() {
+        let minus_one = |name: &str| B256::from(U256::from_be_bytes(keccak256(name).0) - U256::from(1));
         let slot = |kind: ProxyKind| SLOTS.iter().find(|(other, _)| *other == kind).unwrap().1;
-        assert_eq!(slot(ProxyKind::Slot), less_one("eip1967.proxy.implementation"));
-        assert_eq!(slot(ProxyKind::Beacon), less_one("eip1967.proxy.beacon"));
+        assert_eq!(slot(ProxyKind::Slot), minus_one("eip1967.proxy.implementation"));
+        assert_eq!(slot(ProxyKind::Beacon), minus_one("eip1967.proxy.beacon"));
         assert_eq!(slot(ProxyKind::Proxiable), keccak256("PROXIABLE"));
         assert_eq!(slot(ProxyKind::Zeppelin), keccak256("org.zeppelinos.proxy.implementation"));
-        assert_eq!(keccak256("masterCopy()")[..4], MASTER_COPY);
-        assert_eq!(keccak256("implementation()")[..4], IMPLEMENTATION);
     }
 
     #[test]
-    fn a_constant_is_no_instruction() {
+    fn pushed_constants_are_not_instructions() {
         assert!(delegates(&hex!("5af4")));
         assert!(!delegates(&hex!("60f4 61f4f4 00")));
     }
 
     #[test]
-    fn words_that_are_no_address_are_passed_over() {
+    fn words_that_are_not_addresses_are_skipped() {
         assert_eq!(as_address(B256::ZERO), None);
         assert_eq!(as_address(B256::repeat_byte(1)), None);
         let word = B256::left_padding_from(&[7; 20]);

@@ -1,32 +1,31 @@
-//! Why a contract reverted, in words.
+//! Revert reasons as text.
 
 use alloy_dyn_abi::DynSolType;
 use alloy_primitives::{U256, hex};
+use alloy_sol_types::{Panic, Revert, SolError};
 
 use crate::{
     Interface,
     abi::{AbiJson, decode_all},
 };
 
-const ERROR: [u8; 4] = hex!("08c379a0");
-const PANIC: [u8; 4] = hex!("4e487b71");
-/// Characters of a reason that are told.
-const SHOWN: usize = 500;
+/// Characters of a reason that are kept.
+const MAX_CHARACTERS: usize = 500;
 
-/// The reason that a contract gave, else the node's words.
+/// The reason given by the contract, else the node's error message.
 pub(super) fn reason(data: Option<&[u8]>, message: &str, interfaces: &[Interface]) -> String {
-    let told = match data.and_then(<[u8]>::split_first_chunk::<4>) {
-        Some((&ERROR, rest)) => text(rest),
-        Some((&PANIC, rest)) => panic(rest),
+    let decoded = match data.and_then(<[u8]>::split_first_chunk::<4>) {
+        Some((&Revert::SELECTOR, rest)) => text(rest),
+        Some((&Panic::SELECTOR, rest)) => panic(rest),
         Some((selector, rest)) => custom(*selector, rest, interfaces),
         None => None,
     };
-    let told = told.unwrap_or_else(|| match data {
+    let reason = decoded.unwrap_or_else(|| match data {
         Some([]) => "without a reason".to_owned(),
         Some(data) => format!("with the data {}", hex::encode_prefixed(data)),
         None => message.to_owned(),
     });
-    told.chars().filter(|character| !character.is_control()).take(SHOWN).collect()
+    reason.chars().filter(|character| !character.is_control()).take(MAX_CHARACTERS).collect()
 }
 
 fn text(data: &[u8]) -> Option<String> {
@@ -37,21 +36,21 @@ fn text(data: &[u8]) -> Option<String> {
 fn panic(data: &[u8]) -> Option<String> {
     let code = U256::try_from_be_slice(data.get(..32)?)?;
     let meaning = match u8::try_from(code).ok() {
-        Some(0x01) => "an assertion failed",
-        Some(0x11) => "an arithmetic operation over- or underflowed",
-        Some(0x12) => "a division by zero",
-        Some(0x21) => "a number that is none of an enum",
-        Some(0x22) => "a badly encoded byte array in storage",
-        Some(0x31) => "an element taken off an empty array",
-        Some(0x32) => "an index out of bounds",
-        Some(0x41) => "too much memory asked for",
-        Some(0x51) => "a call of an uninitialized function",
-        _ => "an unknown kind of panic",
+        Some(0x01) => "assertion failed",
+        Some(0x11) => "arithmetic overflow or underflow",
+        Some(0x12) => "division by zero",
+        Some(0x21) => "value outside of the enum",
+        Some(0x22) => "invalid encoding of a byte array in storage",
+        Some(0x31) => "pop on an empty array",
+        Some(0x32) => "index out of bounds",
+        Some(0x41) => "too much memory allocated",
+        Some(0x51) => "call of an uninitialized function pointer",
+        _ => "unknown panic code",
     };
     Some(format!("panic {code:#04x}: {meaning}"))
 }
 
-/// An error that the contract declares itself.
+/// A custom error of the contract's ABI.
 fn custom(selector: [u8; 4], data: &[u8], interfaces: &[Interface]) -> Option<String> {
     let mut errors = interfaces.iter().flat_map(|interface| &interface.errors);
     let error = errors.find(|error| error.selector().0 == selector)?;
@@ -75,39 +74,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_panics_and_declared_errors_are_told_in_words() {
+    fn reasons_panics_and_custom_errors_are_decoded() {
         let declared = Interface {
             errors: vec![Error::parse("error TooLow(uint256 needed, address who, string)").unwrap()],
             ..Interface::default()
         };
-        let told =
-            |data: &str| reason(Some(&hex::decode(data).unwrap()), "node's words", std::slice::from_ref(&declared));
+        let shown =
+            |data: &str| reason(Some(&hex::decode(data).unwrap()), "node message", std::slice::from_ref(&declared));
         let word = |number: u64| format!("{number:064x}");
         let text = format!("{}{}{:0<64}", word(32), word(4), hex::encode("nope"));
-        assert_eq!(told(&format!("08c379a0{text}")), "nope");
-        assert_eq!(
-            told(&format!("4e487b71{}", word(0x11))),
-            "panic 0x11: an arithmetic operation over- or underflowed"
-        );
+        assert_eq!(shown(&format!("08c379a0{text}")), "nope");
+        assert_eq!(shown(&format!("4e487b71{}", word(0x11))), "panic 0x11: arithmetic overflow or underflow");
         let selector = hex::encode(declared.errors[0].selector());
         let values = format!("{}{}{}{}{:0<64}", word(7), word(0xaa), word(96), word(2), hex::encode("hi"));
         assert_eq!(
-            told(&format!("{selector}{values}")),
+            shown(&format!("{selector}{values}")),
             "TooLow(needed: 7, who: 0x00000000000000000000000000000000000000aa, hi)"
         );
-        assert_eq!(told(""), "without a reason");
-        assert_eq!(told("01020304"), "with the data 0x01020304");
-        assert_eq!(told("08c379a0ff"), "with the data 0x08c379a0ff");
+        assert_eq!(shown(""), "without a reason");
+        assert_eq!(shown("01020304"), "with the data 0x01020304");
+        assert_eq!(shown("08c379a0ff"), "with the data 0x08c379a0ff");
         assert_eq!(reason(None, "out of gas", &[]), "out of gas");
     }
 
     proptest::proptest! {
         #[test]
-        fn whatever_a_contract_gives_is_told_and_never_a_panic(data: Vec<u8>) {
+        fn arbitrary_revert_data_is_shown_and_never_panics(data: Vec<u8>) {
             let shown = reason(Some(&data), "", &[]);
-            proptest::prop_assert!(shown.chars().count() <= SHOWN);
-            let _ = reason(Some(&[&ERROR[..], &data].concat()), "", &[]);
-            let _ = reason(Some(&[&PANIC[..], &data].concat()), "", &[]);
+            proptest::prop_assert!(shown.chars().count() <= MAX_CHARACTERS);
+            let _ = reason(Some(&[&Revert::SELECTOR[..], &data].concat()), "", &[]);
+            let _ = reason(Some(&[&Panic::SELECTOR[..], &data].concat()), "", &[]);
         }
     }
 }

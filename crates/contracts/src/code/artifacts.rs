@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// What a compiler tells about a contract beside its code, each as JSON.
+/// Compiler outputs about a contract other than its code, each as JSON.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct OutputArtifacts {
     pub(crate) storage_layout: Option<String>,
@@ -29,11 +29,11 @@ struct RawArtifacts<'a> {
 }
 
 impl OutputArtifacts {
-    /// Reads what an output holds of one contract; nothing where it holds none.
+    /// Reads the artifacts of one contract; empty if the output has none.
     pub(crate) fn read(json: &str, file: &str, name: &str) -> Self {
         let Ok(mut output) = serde_json::from_str::<RawOutput<'_>>(json) else { return Self::default() };
         let Some(mut defined) = output.contracts.remove(file) else { return Self::default() };
-        // Before 0.4.12 or so, names of contracts stood with their file.
+        // Compilers before about 0.4.12 prefix the name with the file.
         let found = defined.remove(name).or_else(|| defined.remove(&format!("{file}:{name}")));
         let text = |part: Option<&RawValue>| part.map(|part| part.get().to_owned()).filter(|text| text != "null");
         found.map_or_else(Self::default, |found| Self {
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_of_a_contract_is_read_and_what_is_not_told_is_missing() {
+    fn artifacts_of_the_output_are_read_and_absent_ones_are_none() {
         let json = r#"{"contracts":{"a.sol":{"A":{"userdoc":{"methods":{ }},"devdoc":null}, "B":{"userdoc":{}}}}}"#;
         let read = OutputArtifacts::read(json, "a.sol", "A");
         assert_eq!(read.userdoc.as_deref(), Some(r#"{"methods":{ }}"#));

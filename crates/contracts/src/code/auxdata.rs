@@ -7,17 +7,17 @@ use alloy_primitives::B256;
 
 use super::MetadataHash;
 
-/// Bytes behind the map that tell its length.
+/// Bytes of the length after the map.
 const LENGTH_BYTES: usize = 2;
-/// Far more than any compiler writes.
+/// More entries than any compiler writes.
 const MAX_ENTRIES: usize = 16;
-/// How a hash of IPFS begins: SHA-256, 32 bytes.
+/// The prefix of an IPFS hash: SHA-256, 32 bytes.
 const SHA256_MULTIHASH: [u8; 2] = [0x12, 0x20];
 
-/// What a compiler appends to code: a CBOR map about the compilation, and the map's length.
+/// What a compiler appends to code: a CBOR map with the metadata hash, and the map's length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Auxdata {
-    /// Where it stands, its length included.
+    /// Its range in the code, the length bytes included.
     pub span: Range<usize>,
     entries: Vec<Entry>,
 }
@@ -36,7 +36,7 @@ enum Value {
 }
 
 impl Auxdata {
-    /// Reads it from the end of code; None where there is none, or something that only looks alike.
+    /// Parses the end of code; None if there is no valid auxdata.
     #[must_use]
     pub fn at_end_of(code: &[u8]) -> Option<Self> {
         let map_end = code.len().checked_sub(LENGTH_BYTES)?;
@@ -45,17 +45,17 @@ impl Auxdata {
         (found.span.end == code.len()).then_some(found)
     }
 
-    /// Reads it from a place within code: a map, and behind it the map's own length.
+    /// Parses auxdata that starts at an offset: a map followed by the map's length.
     #[must_use]
     pub fn starting_at(code: &[u8], start: usize) -> Option<Self> {
         let mut reader = Cbor { rest: code.get(start..)? };
         let entries = reader.map()?;
         let length = code.len() - start - reader.rest.len();
-        let said = u16::from_be_bytes(reader.take(LENGTH_BYTES)?.try_into().ok()?);
-        (usize::from(said) == length).then(|| Self { span: start..start + length + LENGTH_BYTES, entries })
+        let declared = u16::from_be_bytes(reader.take(LENGTH_BYTES)?.try_into().ok()?);
+        (usize::from(declared) == length).then(|| Self { span: start..start + length + LENGTH_BYTES, entries })
     }
 
-    /// The hash of the metadata, where the compiler wrote one.
+    /// The metadata hash, if there is one.
     #[must_use]
     pub fn hash(&self) -> Option<MetadataHash> {
         self.entries.iter().find_map(|entry| match (entry.key.as_str(), &entry.value) {
@@ -69,7 +69,7 @@ impl Auxdata {
         })
     }
 
-    /// The compiler's own version, as `0.8.20` or the whole name of a nightly.
+    /// The compiler version: `0.8.20`, or the full name of a nightly build.
     #[must_use]
     pub fn compiler(&self) -> Option<String> {
         self.entries.iter().find(|entry| entry.key == "solc").and_then(|entry| match &entry.value {
@@ -82,12 +82,12 @@ impl Auxdata {
         })
     }
 
-    /// Whether it holds anything. An empty map is three bytes that any code may have.
+    /// Whether it has any entry. An empty map is three bytes that can occur in any code.
     pub(crate) fn has_fields(&self) -> bool {
         !self.entries.is_empty()
     }
 
-    /// Whether both hold the same fields, of the same lengths.
+    /// Whether both have the same fields with the same lengths.
     #[must_use]
     pub fn has_shape_of(&self, other: &Self) -> bool {
         let shape = |entry: &Entry| match &entry.value {
@@ -98,11 +98,11 @@ impl Auxdata {
         self.entries.iter().map(shape).eq(other.entries.iter().map(shape))
     }
 
-    /// The region that holds a byte of code, found by walking back to where a map begins.
+    /// The auxdata that contains a byte of code, found by scanning backwards for the start of a map.
     pub(crate) fn around(code: &[u8], offset: usize) -> Option<Self> {
-        // The longest map that a compiler writes, with the name of a nightly and a hash.
-        const REACH: usize = 160;
-        let earliest = offset.saturating_sub(REACH);
+        // The longest map that a compiler writes: a nightly's name and a hash.
+        const MAX_LENGTH: usize = 160;
+        let earliest = offset.saturating_sub(MAX_LENGTH);
         (earliest..=offset).rev().find_map(|start| {
             let found = Self::starting_at(code, start)?;
             (found.span.contains(&offset) && !found.entries.is_empty()).then_some(found)
@@ -110,7 +110,7 @@ impl Auxdata {
     }
 }
 
-/// As much of CBOR as compilers use.
+/// The subset of CBOR that compilers use.
 struct Cbor<'a> {
     rest: &'a [u8],
 }
@@ -122,7 +122,7 @@ impl<'a> Cbor<'a> {
         Some(taken)
     }
 
-    /// The kind of what comes next, and its length.
+    /// The major type and the length of the next item.
     fn head(&mut self) -> Option<(u8, usize)> {
         let first = *self.take(1)?.first()?;
         let (kind, short) = (first >> 5, first & 0x1f);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tails_of_all_ages_are_read() {
+    fn auxdata_of_all_compiler_generations_is_parsed() {
         let hash = "11".repeat(32);
         let digest = B256::repeat_byte(0x11);
         for (tail, expected, compiler) in [
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn experimental_code_and_nightlies_are_read() {
+    fn auxdata_of_experimental_and_nightly_builds_is_parsed() {
         let name = hex::encode("0.8.20-nightly.2023.4.1");
         let tail = format!("a26c6578706572696d656e74616cf564736f6c6377{name}");
         let tail = format!("{tail}{:04x}", tail.len() / 2);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_alike_is_not_read() {
+    fn invalid_auxdata_is_rejected() {
         for code in [
             "",
             "00",
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_is_found_from_any_byte_of_its_hash() {
+    fn auxdata_is_found_from_any_byte_of_its_hash() {
         let region = format!("a26469706673582212 20{}64736f6c63430008140033", "ab".repeat(32)).replace(' ', "");
         let code = hex::decode(format!("6080{region}6001")).unwrap();
         for offset in 12..44 {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_tell_fields_and_lengths_apart() {
+    fn shapes_differ_in_fields_and_lengths() {
         let read = |tail: &str| Auxdata::at_end_of(&hex::decode(tail).unwrap()).unwrap();
         let bzzr = |byte: &str| read(&format!("a165627a7a72305820{}0029", byte.repeat(32)));
         assert!(bzzr("11").has_shape_of(&bzzr("22")));

@@ -2,47 +2,47 @@ use std::ops::Range;
 
 use alloy_primitives::hex;
 
-/// Characters of a placeholder: as many as an address has.
+/// Characters of a library placeholder: as many as of an address.
 const PLACEHOLDER: usize = 40;
 const ADDRESS_BYTES: usize = 20;
 
-/// Bytes of code.
+/// A range of code bytes.
 pub type Span = Range<usize>;
 
-/// One contract as a compiler gave it.
+/// One contract of a compiler's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompiledContract {
     /// The source that defines it.
     pub file: String,
     pub name: String,
-    /// The interface, as JSON.
+    /// The ABI, as JSON.
     pub abi: String,
-    /// The metadata, in the compiler's own bytes.
+    /// The metadata, byte for byte as the compiler wrote it.
     pub metadata: String,
     pub creation: CompiledCode,
     pub runtime: CompiledCode,
-    /// Where values stand that the constructor writes into the code, for each variable.
+    /// For each immutable variable, where the constructor writes its value into the code.
     pub immutables: Vec<(String, Vec<Span>)>,
 }
 
-/// Code in which addresses of libraries may still be missing.
+/// Code that may not be linked yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompiledCode {
-    /// With zeros where an address is missing.
+    /// With zeros in place of library addresses.
     pub bytes: Vec<u8>,
     pub links: Vec<LibraryLink>,
 }
 
-/// A place for the address of a library.
+/// A placeholder for the address of a library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LibraryLink {
-    /// `file:Name` where the compiler tells it, else the placeholder.
+    /// `file:Name` if the compiler gives it, else the placeholder.
     pub library: String,
     pub span: Span,
 }
 
 impl CompiledCode {
-    /// Reads the compiler's hexadecimal text, placeholders among it; None where it is something else.
+    /// Parses the compiler's hexadecimal output with placeholders; None if it is invalid.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let mut plain = String::with_capacity(text.len());
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_of_libraries_of_both_kinds_are_found() {
+    fn library_placeholders_of_both_formats_are_found() {
         let (new, old) = ("__$aaf4f569e6914efaed2a07e0ebcf2e$__", "__Library_____________________________");
         let (new, old) = (format!("{new:_<40}"), format!("{old:_<40}"));
         let code = CompiledCode::from_text(&format!("6073{new}63{old}00")).unwrap();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_code_has_no_places() {
+    fn linked_code_has_no_placeholders() {
         assert_eq!(CompiledCode::from_text("6001").unwrap(), CompiledCode { bytes: vec![0x60, 1], links: vec![] });
         assert_eq!(CompiledCode::from_text("").unwrap(), CompiledCode::default());
         assert_eq!(CompiledCode::from_text("600"), None);

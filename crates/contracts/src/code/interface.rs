@@ -1,11 +1,11 @@
 use alloy_json_abi::{Constructor, Error, Event, Function, Param};
 use serde_json::{Value, value::RawValue};
 
-/// Arrays and structs within one another, at most.
-const DEEPEST: usize = 14;
+/// How deep arrays and structs may be nested.
+const MAX_DEPTH: usize = 14;
 
-/// The interface of a contract. Entries that cannot be read are left out: compilers have written some strange ones, above
-/// all for libraries, and one of them must not hide the others.
+/// The parsed ABI of a contract. Invalid entries are skipped: compilers have written some, mostly for libraries, and one
+/// of them must not hide the others.
 #[derive(Debug, Clone, Default)]
 pub struct Interface {
     pub functions: Vec<Function>,
@@ -15,7 +15,7 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// Reads the JSON that compilers give; nothing where it is none.
+    /// Parses a JSON ABI; empty if it is not valid JSON.
     #[must_use]
     pub fn read(abi: &str) -> Self {
         let mut interface = Self::default();
@@ -30,24 +30,24 @@ impl Interface {
                 _ => {}
             }
         }
-        interface.functions.retain(|function| are_flat(&function.inputs) && are_flat(&function.outputs));
-        interface.errors.retain(|error| are_flat(&error.inputs));
+        interface.functions.retain(|function| are_shallow(&function.inputs) && are_shallow(&function.outputs));
+        interface.errors.retain(|error| are_shallow(&error.inputs));
         interface
             .events
-            .retain(|event| event.inputs.iter().all(|input| is_flat(&input.ty, &input.components, DEEPEST)));
-        interface.constructor = interface.constructor.filter(|constructor| are_flat(&constructor.inputs));
+            .retain(|event| event.inputs.iter().all(|input| is_shallow(&input.ty, &input.components, MAX_DEPTH)));
+        interface.constructor = interface.constructor.filter(|constructor| are_shallow(&constructor.inputs));
         interface
     }
 }
 
-/// Whether types can be gone through by recursion: their author may be after the stack.
-fn are_flat(params: &[Param]) -> bool {
-    params.iter().all(|param| is_flat(&param.ty, &param.components, DEEPEST))
+/// Whether types can be walked recursively: deeply nested ones would overflow the stack.
+fn are_shallow(params: &[Param]) -> bool {
+    params.iter().all(|param| is_shallow(&param.ty, &param.components, MAX_DEPTH))
 }
 
-fn is_flat(kind: &str, components: &[Param], deepest: usize) -> bool {
-    let Some(left) = deepest.checked_sub(kind.matches('[').count() + 1) else { return false };
-    components.iter().all(|component| is_flat(&component.ty, &component.components, left))
+fn is_shallow(kind: &str, components: &[Param], max_depth: usize) -> bool {
+    let Some(left) = max_depth.checked_sub(kind.matches('[').count() + 1) else { return false };
+    components.iter().all(|component| is_shallow(&component.ty, &component.components, left))
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_that_cannot_be_read_does_not_hide_the_others() {
+    fn an_invalid_entry_does_not_hide_the_others() {
         let abi = r#"[
             {"type":"function","name":"good","inputs":[],"outputs":[],"stateMutability":"view"},
             {"type":"function","name":"b a d","inputs":[],"outputs":[],"stateMutability":"view"},
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_endless_arrays_or_structs_is_left_out() {
+    fn an_entry_with_deeply_nested_types_is_skipped() {
         let function = |kind: &str, components: Value| {
             serde_json::json!([{ "type": "function", "name": "f", "outputs": [], "stateMutability": "view",
                 "inputs": [{ "name": "", "type": kind, "components": components }] }])
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_functions_of_old_compilers_are_views() {
+    fn constant_functions_of_old_compilers_are_view_functions() {
         let abi = r#"[{"constant":true,"inputs":[],"name":"f","outputs":[],"payable":false,"type":"function"}]"#;
         let interface = Interface::read(abi);
         assert_eq!(interface.functions[0].state_mutability, alloy_json_abi::StateMutability::View);

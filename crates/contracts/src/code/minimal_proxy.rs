@@ -1,15 +1,14 @@
 use alloy_primitives::{Address, hex};
 
-/// Around the address in the code of EIP-1167.
+/// The code of EIP-1167 before and after the address.
 const HEAD: [u8; 9] = hex!("363d3d373d3d3d363d");
 const TAIL: [u8; 5] = hex!("5af43d8280");
-/// The same with PUSH0.
+/// The variant with PUSH0.
 const HEAD_PUSH0: [u8; 9] = hex!("365f5f375f5f365f73");
 const TAIL_PUSH0: [u8; 2] = hex!("5af4");
 const ADDRESS_BYTES: usize = 20;
 
-/// The contract that a minimal proxy (EIP-1167) delegates to, however short the address in its code is written; None
-/// for any other code.
+/// The target of a minimal proxy (EIP-1167), also if leading zeros of the address are omitted; None for any other code.
 pub(crate) fn minimal_proxy_target(code: &[u8]) -> Option<Address> {
     if let Some(rest) = code.strip_prefix(&HEAD_PUSH0) {
         let (address, rest) = rest.split_at_checked(ADDRESS_BYTES)?;
@@ -30,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn minimal_proxies_of_all_lengths_are_read() {
+    fn targets_of_all_minimal_proxy_variants_are_found() {
         let tail = "5af43d82803e903d91602b57fd5bf3";
         let full = hex::decode(format!("363d3d373d3d3d363d73{}{tail}", "ab".repeat(20))).unwrap();
         assert_eq!(minimal_proxy_target(&full), Some(Address::repeat_byte(0xab)));

@@ -1,4 +1,4 @@
-//! Code as compilers write it.
+//! Compiler output: code, ABI, metadata hashes and auxdata.
 
 mod artifacts;
 mod auxdata;
@@ -16,7 +16,7 @@ pub(crate) use auxdata::fuzzing;
 pub use compiled::{CompiledCode, CompiledContract, LibraryLink, Span};
 pub use interface::Interface;
 pub use metadata_hash::MetadataHash;
-pub(crate) use metadata_hash::{HashKind, Hasher, hash_metadata};
+pub(crate) use metadata_hash::{HashKind, PrefixHasher, hash_metadata};
 pub(crate) use minimal_proxy::minimal_proxy_target;
 pub(crate) use nested::own_part;
 pub(crate) use output::{CompilerOutput, OutputError};

@@ -1,5 +1,5 @@
-/// The part of code that runs when the contract is called, as well as its looks tell: the code of contracts that it
-/// creates stands behind it, each beginning with the setting of the pointer to free memory.
+/// The contract's own code without the code of contracts that it creates. A heuristic: embedded code follows a STOP or
+/// INVALID and starts by setting the free memory pointer.
 pub(crate) fn own_part(code: &[u8]) -> &[u8] {
     let begins_nested = |window: &[u8]| {
         matches!(window, [0x00 | 0xfe, 0x60, _, 0x60, 0x40, 0x52, ..] | [0x00 | 0xfe, 0x60, _, 0x80, 0x60, 0x40, 0x52])
@@ -15,7 +15,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_that_begins_anew_is_that_of_another_contract() {
+    fn embedded_contracts_are_cut_off() {
         assert_eq!(own_part(&hex!("6080604052600056fe608060405260018080")), hex!("6080604052600056"));
         assert_eq!(own_part(&hex!("6080604052600056fe60a0806040526001")), hex!("6080604052600056"));
         for whole in [hex!("6080604052600056608060405201").as_slice(), &hex!("fe60"), &[]] {

@@ -5,27 +5,27 @@ use serde_json::value::RawValue;
 
 use super::{CompiledCode, CompiledContract, Span};
 
-/// Of what a compiler has to say against a source, so much is passed on.
+/// Compiler errors that are passed on, and characters of each.
 const SHOWN_ERRORS: usize = 3;
 const SHOWN_CHARACTERS: usize = 600;
 
-/// What a compiler answered to standard JSON input.
+/// The output for standard JSON input.
 #[derive(Debug, Default)]
 pub(crate) struct CompilerOutput {
     pub(crate) contracts: Vec<CompiledContract>,
 }
 
-/// Why there are no contracts in an output.
+/// Why an output has no contracts.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OutputError {
     #[error("{0}")]
     Source(String),
-    /// The compiler failed at code that it had accepted: an error of its own.
+    /// An internal error of the compiler, on a valid source.
     #[error("{0}")]
     Internal(String),
-    #[error("the compiler's output cannot be read")]
+    #[error("the compiler's output is not valid JSON")]
     Unreadable(#[source] serde_json::Error),
-    #[error("the compiler's output holds code that is none")]
+    #[error("the compiler's output contains invalid bytecode")]
     BadCode,
 }
 
@@ -112,7 +112,7 @@ impl CompilerOutput {
 
 fn read_contract(file: String, name: String, raw: RawContract<'_>) -> Result<CompiledContract, OutputError> {
     let mut contract = CompiledContract {
-        // Before 0.4.12 or so, names of contracts stood with their file.
+        // Compilers before about 0.4.12 prefix the name with the file.
         name: name.rsplit(':').next().unwrap_or(&name).to_owned(),
         file,
         abi: raw.abi.map_or_else(|| "[]".to_owned(), |abi| abi.get().to_owned()),
@@ -152,17 +152,17 @@ fn read_code(raw: &RawCode) -> Result<CompiledCode, OutputError> {
     Ok(code)
 }
 
-/// The first errors in the compiler's own words, each cut to a bounded length.
+/// The first errors as the compiler formats them, truncated.
 fn summary(errors: &[&RawError]) -> String {
     let mut text = String::new();
     for error in errors.iter().take(SHOWN_ERRORS) {
-        let said = error.formatted_message.as_deref().unwrap_or(&error.message).trim();
-        let short: String = said.chars().take(SHOWN_CHARACTERS).collect();
+        let message = error.formatted_message.as_deref().unwrap_or(&error.message).trim();
+        let short: String = message.chars().take(SHOWN_CHARACTERS).collect();
         if !text.is_empty() {
             text.push('\n');
         }
         text.push_str(&short);
-        if short.len() < said.len() {
+        if short.len() < message.len() {
             text.push_str(" ...");
         }
     }
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_passed_on_trimmed_and_warnings_are_not() {
+    fn errors_are_truncated_and_warnings_are_ignored() {
         let error = |text: &str| format!(r#"{{"severity":"error","message":"{text}"}}"#);
         let warning = r#"{"severity":"warning","message":"mind"}"#;
         let json =
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_compiler_itself_are_told_from_those_of_the_source() {
+    fn internal_compiler_errors_are_distinguished_from_source_errors() {
         let error =
             |kind: &str| format!(r#"{{"severity":"error","type":"{kind}","message":"Compiled contract not found."}}"#);
         let read = |errors: &[&str]| {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contract_is_read_with_its_links_and_immutables() {
+    fn a_contract_is_parsed_with_its_links_and_immutables() {
         let json = r#"{"contracts":{"a.sol":{"A":{"abi":[ {"type":"fallback"} ],"metadata":"{}","evm":{
             "bytecode":{"object":"6001","linkReferences":{}},
             "deployedBytecode":{"object":"73__$aaf4f569e6914efaed2a07e0ebcf2e3a6b$__00000000",
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn an_immutable_outside_of_the_code_is_refused() {
+    fn an_immutable_outside_of_the_code_is_rejected() {
         let json = r#"{"contracts":{"a.sol":{"A":{"evm":{"deployedBytecode":{"object":"00",
             "immutableReferences":{"7":[{"start":1,"length":32}]}}}}}}}"#;
         assert!(matches!(CompilerOutput::read(json), Err(OutputError::BadCode)));

@@ -5,7 +5,7 @@ use std::{
 
 use super::CompileError;
 
-/// Processor time for all compilations of one verification.
+/// CPU time for all compilations of one verification.
 #[derive(Debug)]
 pub(crate) struct CpuBudget {
     limit: Duration,
@@ -26,7 +26,7 @@ impl CpuBudget {
         self.used.fetch_add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX >> 1), Ordering::Relaxed);
     }
 
-    pub(super) fn spent(&self) -> CompileError {
-        CompileError::BudgetSpent { limit: self.limit }
+    pub(super) fn exhausted(&self) -> CompileError {
+        CompileError::BudgetExhausted { limit: self.limit }
     }
 }

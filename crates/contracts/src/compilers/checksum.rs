@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256, Sha512};
 
 use super::CompilersError;
 
-/// What the npm registry calls the integrity of a package.
+/// The `integrity` of a package in the npm registry.
 pub(super) fn integrity(package: &[u8]) -> String {
     format!("sha512-{}", STANDARD.encode(Sha512::digest(package)))
 }
@@ -29,38 +29,38 @@ pub(super) fn must_be(what: &str, found: String, expected: &str) -> Result<(), C
     Err(CompilersError::Checksum { what: what.to_owned(), expected: expected.to_owned(), found })
 }
 
-/// Where it stands what a file must hash to.
-pub(super) fn beside(path: &Path) -> PathBuf {
+/// The path of a file's checksum.
+pub(super) fn checksum_path(path: &Path) -> PathBuf {
     path.with_added_extension("sha256")
 }
 
-/// Writes a file and, beside it, what it must hash to. Both are there wholly or not at all.
-pub(super) fn keep(path: &Path, content: &[u8], executable: Executable) -> io::Result<()> {
+/// Writes a file and its checksum. Either both exist completely or neither does.
+pub(super) fn store(path: &Path, content: &[u8], executable: Executable) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let aside = path.with_added_extension(format!("{}.new", std::process::id()));
-    let written = write_both(path, &aside, content, executable);
+    let temporary = path.with_added_extension(format!("{}.new", std::process::id()));
+    let written = write_both(path, &temporary, content, executable);
     if written.is_err() {
-        let _ = fs::remove_file(&aside);
+        let _ = fs::remove_file(&temporary);
         let _ = remove(path);
     }
     written
 }
 
-fn write_both(path: &Path, aside: &Path, content: &[u8], executable: Executable) -> io::Result<()> {
-    fs::write(aside, content)?;
+fn write_both(path: &Path, temporary: &Path, content: &[u8], executable: Executable) -> io::Result<()> {
+    fs::write(temporary, content)?;
     if executable == Executable::Yes {
-        make_executable(aside)?;
+        make_executable(temporary)?;
     }
-    fs::write(beside(path), sha256(content))?;
-    fs::rename(aside, path)
+    fs::write(checksum_path(path), sha256(content))?;
+    fs::rename(temporary, path)
 }
 
-/// Removes a file and what stands beside it.
+/// Removes a file and its checksum.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     let removed = fs::remove_file(path);
-    let _ = fs::remove_file(beside(path));
+    let _ = fs::remove_file(checksum_path(path));
     removed
 }
 
@@ -81,9 +81,9 @@ fn make_executable(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Checks a file against what stands beside it; a file without is the operator's own.
-pub(super) fn check_kept(path: &Path) -> Result<(), CompilersError> {
-    let expected = match fs::read_to_string(beside(path)) {
+/// Checks a file against its checksum; a file without one was put there by the operator.
+pub(super) fn check_stored(path: &Path) -> Result<(), CompilersError> {
+    let expected = match fs::read_to_string(checksum_path(path)) {
         Ok(expected) => expected,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(CompilersError::Storage(error)),
@@ -97,28 +97,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kept_file_that_has_changed_is_refused() {
+    fn a_stored_file_that_has_changed_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/soljson-v0.8.20.js");
-        keep(&path, b"good", Executable::No).unwrap();
-        check_kept(&path).unwrap();
+        store(&path, b"good", Executable::No).unwrap();
+        check_stored(&path).unwrap();
         fs::write(&path, b"bad").unwrap();
-        assert!(matches!(check_kept(&path), Err(CompilersError::Checksum { .. })));
+        assert!(matches!(check_stored(&path), Err(CompilersError::Checksum { .. })));
     }
 
     #[test]
-    fn a_file_that_cannot_be_written_leaves_nothing() {
+    fn a_failed_write_leaves_no_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("soljson-v0.8.20.js");
-        // A folder of that name, with something in it, cannot be replaced by a file.
+        // A folder that is not empty cannot be replaced by a file.
         fs::create_dir_all(path.join("inner")).unwrap();
-        assert!(keep(&path, b"good", Executable::No).is_err());
+        assert!(store(&path, b"good", Executable::No).is_err());
         let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["soljson-v0.8.20.js"]);
     }
 
     #[test]
-    fn checksums_are_written_as_their_sources_write_them() {
+    fn checksums_have_the_format_of_their_sources() {
         assert!(integrity(b"").starts_with(
             "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="
         ));

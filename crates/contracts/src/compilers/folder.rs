@@ -1,5 +1,4 @@
-//! What a folder of compilers holds. Files are known by their names; whether a name tells the truth is found out when
-//! the compiler is first run.
+//! Lists the compilers in a folder by file name. Whether the name is right is checked when the compiler first runs.
 
 use std::{
     fs, io,
@@ -8,15 +7,15 @@ use std::{
 
 use super::CompilerVersion;
 
-/// A compiler on the disk.
+/// A compiler on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// JavaScript, with WebAssembly in it if it is new enough.
+pub(crate) enum CompilerFile {
+    /// JavaScript; newer ones contain WebAssembly.
     Soljson(PathBuf),
     Native(PathBuf),
 }
 
-impl Found {
+impl CompilerFile {
     pub(super) fn path(&self) -> &Path {
         match self {
             Self::Soljson(path) | Self::Native(path) => path,
@@ -24,18 +23,18 @@ impl Found {
     }
 }
 
-/// Where a fetched build of JavaScript is put.
-pub(super) fn place_of_soljson(folder: &Path, version: &CompilerVersion) -> PathBuf {
+/// The path of a downloaded JavaScript build.
+pub(super) fn soljson_path(folder: &Path, version: &CompilerVersion) -> PathBuf {
     folder.join(format!("soljson-v{version}.js"))
 }
 
-/// Where a fetched native build is put.
-pub(super) fn place_of_native(folder: &Path, version: &CompilerVersion) -> PathBuf {
+/// The path of a downloaded native build.
+pub(super) fn native_path(folder: &Path, version: &CompilerVersion) -> PathBuf {
     folder.join(format!("solc-v{version}"))
 }
 
-/// All compilers that a folder holds, native ones first.
-pub(super) fn list(folder: &Path) -> io::Result<Vec<(CompilerVersion, Found)>> {
+/// All compilers in a folder, native ones first.
+pub(super) fn list(folder: &Path) -> io::Result<Vec<(CompilerVersion, CompilerFile)>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -47,7 +46,7 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<(CompilerVersion, Found)>> {
         found.extend(read_name(name, &path));
     }
     found.sort_by(|(one, found), (other, other_found)| {
-        let is_script = |found: &Found| matches!(found, Found::Soljson(_));
+        let is_script = |found: &CompilerFile| matches!(found, CompilerFile::Soljson(_));
         (is_script(found), one).cmp(&(is_script(other_found), other))
     });
     Ok(found)
@@ -55,9 +54,9 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<(CompilerVersion, Found)>> {
 
 /// `soljson-v0.8.20+commit.a1b79de6.js`, `solc-v0.8.20`, `solc-linux-amd64-v0.8.20+commit.a1b79de6`, and the folder of
 /// a package, `solc-0.8.20/soljson.js`.
-fn read_name(name: &str, path: &Path) -> Option<(CompilerVersion, Found)> {
+fn read_name(name: &str, path: &Path) -> Option<(CompilerVersion, CompilerFile)> {
     if let Some(version) = name.strip_prefix("soljson-").and_then(|rest| rest.strip_suffix(".js")) {
-        return Some((version.parse().ok()?, Found::Soljson(path.to_owned())));
+        return Some((version.parse().ok()?, CompilerFile::Soljson(path.to_owned())));
     }
     let rest = name.strip_prefix("solc-")?;
     let rest = ["linux-amd64-", "linux-arm64-", "macosx-amd64-"]
@@ -67,9 +66,9 @@ fn read_name(name: &str, path: &Path) -> Option<(CompilerVersion, Found)> {
     let version = rest.parse().ok()?;
     let packed = path.join("soljson.js");
     if packed.is_file() {
-        return Some((version, Found::Soljson(packed)));
+        return Some((version, CompilerFile::Soljson(packed)));
     }
-    path.is_file().then(|| (version, Found::Native(path.to_owned())))
+    path.is_file().then(|| (version, CompilerFile::Native(path.to_owned())))
 }
 
 #[cfg(test)]
@@ -77,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compilers_are_known_by_their_names_and_native_ones_go_first() {
+    fn compilers_are_recognised_by_name_and_native_ones_come_first() {
         let folder = tempfile::tempdir().unwrap();
         let touch = |name: &str| {
             let path = folder.path().join(name);

@@ -1,5 +1,5 @@
-//! Workers that wait for the next source of their version. Each holds some 200 MB, so their number, their memory and
-//! their time are bounded.
+//! Idle compiler processes, kept for the next source of their version. Each uses about 200 MB, so their number, memory and
+//! idle time are limited.
 
 use std::{
     path::Path,
@@ -9,14 +9,14 @@ use std::{
 
 use super::worker::Worker;
 
-/// What a worker is taken to hold where it cannot be seen.
+/// Memory assumed for a worker if it cannot be measured.
 const ASSUMED_BYTES: u64 = 256 << 20;
 
-/// How many may wait, and how long.
+/// Limits of idle workers.
 #[derive(Debug, Clone, Copy)]
 pub struct IdleLimits {
     pub workers: usize,
-    /// Memory of all of them.
+    /// Memory of all idle workers.
     pub bytes: u64,
     pub time: Duration,
 }
@@ -35,10 +35,10 @@ pub(super) struct IdleWorkers {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// The one that waits longest first.
+    /// Oldest first.
     workers: Vec<Idle>,
-    /// Whether a task ends those whose time is over.
-    watched: bool,
+    /// Whether the expiry task is running.
+    expiring: bool,
 }
 
 #[derive(Debug)]
@@ -53,15 +53,15 @@ impl IdleWorkers {
         Self { limits, waiting: Arc::default() }
     }
 
-    /// One that has loaded this compiler.
+    /// An idle worker that has loaded this compiler.
     pub(super) fn take(&self, soljson: &Path) -> Option<Worker> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.workers.retain_mut(|idle| idle.worker.is_running());
-        let place = waiting.workers.iter().rposition(|idle| idle.worker.soljson() == soljson)?;
-        Some(waiting.workers.remove(place).worker)
+        let index = waiting.workers.iter().rposition(|idle| idle.worker.soljson() == soljson)?;
+        Some(waiting.workers.remove(index).worker)
     }
 
-    /// Lets a worker wait; those that have waited longest make room for it. One that is dropped ends.
+    /// Adds a worker and evicts the oldest ones over the limits. A dropped worker is terminated.
     pub(super) fn put(&self, worker: Worker) {
         let bytes = worker.resident().unwrap_or(ASSUMED_BYTES);
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
@@ -73,13 +73,13 @@ impl IdleWorkers {
         while waiting.workers.len() > self.limits.workers || waiting.bytes() > self.limits.bytes {
             waiting.workers.remove(0);
         }
-        if !waiting.watched {
-            waiting.watched = true;
-            runtime.spawn(end_overdue(Arc::downgrade(&self.waiting), self.limits.time));
+        if !waiting.expiring {
+            waiting.expiring = true;
+            runtime.spawn(expire(Arc::downgrade(&self.waiting), self.limits.time));
         }
     }
 
-    /// The processes that wait, for tests.
+    /// The process ids of idle workers, for tests.
     #[cfg(test)]
     pub(super) fn processes(&self) -> Vec<u32> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,15 +93,15 @@ impl Waiting {
     }
 }
 
-/// Ends workers when their time is over, until none is left.
-async fn end_overdue(waiting: Weak<Mutex<Waiting>>, time: Duration) {
+/// Terminates workers that have been idle too long; returns when none is left.
+async fn expire(waiting: Weak<Mutex<Waiting>>, time: Duration) {
     loop {
         let next = {
             let Some(waiting) = waiting.upgrade() else { return };
             let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
             waiting.workers.retain(|idle| idle.since.elapsed() < time);
             let Some(oldest) = waiting.workers.first() else {
-                waiting.watched = false;
+                waiting.expiring = false;
                 return;
             };
             oldest.since + time

@@ -1,4 +1,4 @@
-//! Native builds from a list, such as the one that the Solidity team publishes for each platform.
+//! Native builds from a `list.json`, as the Solidity team publishes for each platform.
 
 use std::time::{Duration, Instant};
 
@@ -10,25 +10,25 @@ use super::{
     checksum::{keccak, must_be, sha256},
 };
 
-const PATIENCE: Duration = Duration::from_secs(180);
-const LIST_PATIENCE: Duration = Duration::from_secs(20);
-/// How long a list is believed.
-const LIST_AGE: Duration = Duration::from_secs(600);
-/// After a list could not be had, none is asked for so long.
-const LIST_PAUSE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(180);
+const LIST_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a list is cached.
+const LIST_TTL: Duration = Duration::from_secs(600);
+/// How long to wait before a failed list is fetched again.
+const LIST_RETRY_DELAY: Duration = Duration::from_secs(20);
 const MAX_BYTES: u64 = 128 << 20;
 
-/// A folder with a `list.json`, and what that said last.
+/// A base URL with a `list.json`, and the cached list.
 #[derive(Debug)]
 pub(super) struct BuildList {
-    address: String,
+    url: String,
     listed: Mutex<Listed>,
 }
 
 #[derive(Debug, Default)]
 struct Listed {
     builds: Option<Vec<Build>>,
-    ask_again: Option<Instant>,
+    refresh_at: Option<Instant>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -45,7 +45,7 @@ struct Build {
     sha256: String,
 }
 
-/// What a build turned out to be.
+/// The content of a build.
 #[derive(Debug)]
 pub(super) enum Program {
     Soljson(Vec<u8>),
@@ -53,11 +53,11 @@ pub(super) enum Program {
 }
 
 impl BuildList {
-    pub(super) fn new(address: &str) -> Self {
-        Self { address: address.trim_end_matches('/').to_owned(), listed: Mutex::default() }
+    pub(super) fn new(url: &str) -> Self {
+        Self { url: url.trim_end_matches('/').to_owned(), listed: Mutex::default() }
     }
 
-    /// All builds that can be had.
+    /// All listed builds.
     pub(super) async fn all(&self) -> Result<Vec<CompilerVersion>, CompilersError> {
         Ok(self.builds().await?.iter().filter_map(Build::version).collect())
     }
@@ -65,11 +65,11 @@ impl BuildList {
     pub(super) async fn fetch(&self, wanted: &CompilerVersion) -> Result<Program, CompilersError> {
         let builds = self.builds().await?;
         let build = builds.into_iter().find(|build| build.version().as_ref() == Some(wanted));
-        let build = build.ok_or_else(|| CompilersError::Unfetched(format!("{wanted} is no longer on the list")))?;
+        let build = build.ok_or_else(|| CompilersError::FetchFailed(format!("{wanted} is no longer on the list")))?;
         if build.path.contains(['/', '\\']) {
-            return Err(CompilersError::Unfetched("the list names a build by a path".to_owned()));
+            return Err(CompilersError::FetchFailed("the list contains a path outside of its folder".to_owned()));
         }
-        let content = download(&format!("{}/{}", self.address, build.path), PATIENCE).await?;
+        let content = download(&format!("{}/{}", self.url, build.path), TIMEOUT).await?;
         must_be(&build.path, sha256(&content), &build.sha256)?;
         must_be(&build.path, keccak(&content), &build.keccak256)?;
         Ok(if build.path.ends_with(".js") { Program::Soljson(content) } else { Program::Native(content) })
@@ -78,22 +78,23 @@ impl BuildList {
     async fn builds(&self) -> Result<Vec<Build>, CompilersError> {
         let mut listed = self.listed.lock().await;
         let now = Instant::now();
-        if listed.ask_again.is_none_or(|then| then <= now) {
-            listed.ask_again = Some(now + LIST_PAUSE);
+        if listed.refresh_at.is_none_or(|then| then <= now) {
+            listed.refresh_at = Some(now + LIST_RETRY_DELAY);
             match self.fetch_list().await {
-                Ok(builds) => *listed = Listed { builds: Some(builds), ask_again: Some(now + LIST_AGE) },
-                // What it said before still holds.
-                Err(error) if listed.builds.is_some() => tracing::warn!(%error, "the list of compilers cannot be had"),
+                Ok(builds) => *listed = Listed { builds: Some(builds), refresh_at: Some(now + LIST_TTL) },
+                Err(error) if listed.builds.is_some() => {
+                    tracing::warn!(%error, "cannot refresh the list of compilers, using the cached one");
+                }
                 Err(error) => return Err(error),
             }
         }
-        listed.builds.clone().ok_or_else(|| CompilersError::Unfetched("the list of builds cannot be had".to_owned()))
+        listed.builds.clone().ok_or_else(|| CompilersError::FetchFailed("the list of builds is unavailable".to_owned()))
     }
 
     async fn fetch_list(&self) -> Result<Vec<Build>, CompilersError> {
-        let list = download(&format!("{}/list.json", self.address), LIST_PATIENCE).await?;
+        let list = download(&format!("{}/list.json", self.url), LIST_TIMEOUT).await?;
         let list: List = serde_json::from_slice(&list)
-            .map_err(|error| CompilersError::Unfetched(format!("the list of builds cannot be read: {error}")))?;
+            .map_err(|error| CompilersError::FetchFailed(format!("the list of builds is invalid: {error}")))?;
         Ok(list.builds)
     }
 }
@@ -104,22 +105,22 @@ impl Build {
     }
 }
 
-async fn download(address: &str, patience: Duration) -> Result<Vec<u8>, CompilersError> {
-    // Fails where the process has chosen its cryptography already, and then that one is used.
+async fn download(url: &str, timeout: Duration) -> Result<Vec<u8>, CompilersError> {
+    // An error means that a crypto provider is already installed, and that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder().timeout(patience).build().map_err(unfetched)?;
+    let client = reqwest::Client::builder().timeout(timeout).build().map_err(fetch_failed)?;
     let mut response =
-        client.get(address).send().await.and_then(reqwest::Response::error_for_status).map_err(unfetched)?;
+        client.get(url).send().await.and_then(reqwest::Response::error_for_status).map_err(fetch_failed)?;
     let mut content = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(unfetched)? {
+    while let Some(piece) = response.chunk().await.map_err(fetch_failed)? {
         if content.len() as u64 + piece.len() as u64 > MAX_BYTES {
-            return Err(CompilersError::Unfetched(format!("{address} is longer than {MAX_BYTES} bytes")));
+            return Err(CompilersError::FetchFailed(format!("{url} is longer than {MAX_BYTES} bytes")));
         }
         content.extend_from_slice(&piece);
     }
     Ok(content)
 }
 
-fn unfetched(error: reqwest::Error) -> CompilersError {
-    CompilersError::Unfetched(error.to_string())
+fn fetch_failed(error: reqwest::Error) -> CompilersError {
+    CompilersError::FetchFailed(error.to_string())
 }

@@ -1,7 +1,8 @@
-//! Compilers: a folder of them, filled on demand and checked, and the running of one on sources that nobody trusts.
+//! Compilers: a folder of verified builds, downloaded on demand, and sandboxed compilation of untrusted sources.
 
 mod budget;
 mod checksum;
+mod disk_cache;
 mod error;
 mod folder;
 mod idle;
@@ -14,12 +15,11 @@ mod obtain;
 mod pinned;
 mod process;
 mod session;
-mod shelf;
 mod source;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod version;
-mod watch;
 mod worker;
 mod workers;
 
@@ -31,46 +31,46 @@ use std::{
 
 pub(crate) use budget::CpuBudget;
 pub use error::{CompileError, CompilersError};
-use folder::Found;
+use folder::CompilerFile;
 pub use idle::IdleLimits;
 use obtain::Known;
 pub(crate) use session::Session;
 use source::Source;
+use usage::Limits;
 pub use version::{CompilerVersion, VersionError};
-use watch::Limits;
 use workers::Workers;
 
-/// Compilers that are fetched at once.
-const FETCHES: usize = 2;
+/// Compilers that are downloaded concurrently.
+const MAX_FETCHES: usize = 2;
 
-/// Where compilers come from that are not in the folder yet.
+/// Where compilers that are not in the folder yet are downloaded from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompilerSource {
-    /// The packages of `solc` in the npm registry that npm is set up for.
+    /// The `solc` packages of the npm registry that npm is configured for.
     Npm,
-    /// The address of a folder with a `list.json`, as the Solidity team publishes native builds for each platform.
+    /// The base URL of a `list.json`, as the Solidity team publishes native builds for each platform.
     List(String),
-    /// A folder of the operator's own.
+    /// A local folder.
     Folder(PathBuf),
-    /// Nowhere: what the folder holds must do.
+    /// Nowhere: only compilers in the folder are used.
     Offline,
 }
 
-/// How compilers are got and run.
+/// How compilers are obtained and run.
 #[derive(Debug, Clone)]
 pub struct CompilerConfig {
-    /// Where fetched compilers are kept.
+    /// Where downloaded compilers are stored.
     pub folder: PathBuf,
-    /// Those that were used longest ago are deleted where all of them are larger than this.
+    /// Size limit of the folder; the least recently used compilers are deleted first.
     pub folder_bytes: u64,
     pub source: CompilerSource,
     /// The program that runs JavaScript builds.
     pub node: PathBuf,
     pub npm: PathBuf,
-    /// For one compilation.
+    /// CPU time of one compilation.
     pub time_limit: Duration,
     pub memory_limit: u64,
-    /// Processes that wait for the next source of their version.
+    /// Processes kept for the next source of their version.
     pub idle: IdleLimits,
 }
 
@@ -94,23 +94,23 @@ impl CompilerConfig {
     }
 }
 
-/// A compiler that is at hand and has been found to be what it is called.
+/// A compiler on disk whose version has been checked.
 #[derive(Debug)]
 pub(crate) struct Compiler {
     pub(crate) version: CompilerVersion,
-    program: Found,
+    program: CompilerFile,
 }
 
-/// A compiler that can be had.
+/// A compiler that is on disk or can be downloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AvailableCompiler {
-    /// Without a commit where that is not known before it is fetched.
+    /// Without a commit if that is not known before the download.
     pub version: CompilerVersion,
-    /// Whether it is at hand already.
+    /// Whether it is on disk.
     pub fetched: bool,
 }
 
-/// All compilers there are. Cheap to share.
+/// All compilers. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Compilers {
     shared: Arc<Shared>,
@@ -133,29 +133,29 @@ impl Compilers {
             source: Source::new(&config),
             config,
             known: Mutex::default(),
-            fetching: tokio::sync::Semaphore::new(FETCHES),
+            fetching: tokio::sync::Semaphore::new(MAX_FETCHES),
         };
         Self { shared: Arc::new(shared) }
     }
 
-    /// A compiler of this version, fetched if need be. A version without a commit stands for the release.
+    /// A compiler of this version, downloaded if necessary. A version without a commit means the release.
     pub(crate) async fn get(&self, wanted: &CompilerVersion) -> Result<Arc<Compiler>, CompilersError> {
         self.shared.get(wanted).await
     }
 
-    /// Compilations by one compiler on one budget.
+    /// Starts a series of compilations with one compiler and one CPU budget.
     pub(crate) fn session(&self, compiler: Arc<Compiler>, budget: CpuBudget) -> Session {
         Session::new(Arc::clone(&self.shared), compiler, budget)
     }
 
-    /// Every compiler that is at hand or can be fetched, newest first.
+    /// Every compiler that is on disk or can be downloaded, newest first.
     pub async fn available(&self) -> Result<Vec<AvailableCompiler>, CompilersError> {
         let local = self.shared.local().await?;
         let mut all: Vec<AvailableCompiler> =
             local.into_iter().map(|(version, _)| AvailableCompiler { version, fetched: true }).collect();
         match self.shared.source.all().await {
             Ok(builds) => {
-                // A file that tells no commit is the build of its release.
+                // A file name without a commit means the build of the release.
                 for one in &mut all {
                     if let Some(build) = builds.iter().find(|build| build.is(&one.version)) {
                         one.version = build.clone();
@@ -164,14 +164,14 @@ impl Compilers {
                 all.extend(builds.into_iter().map(|version| AvailableCompiler { version, fetched: false }));
             }
             Err(error) if all.is_empty() => return Err(error),
-            Err(error) => tracing::warn!(%error, "the source of compilers cannot be asked"),
+            Err(error) => tracing::warn!(%error, "cannot list the compilers of the source"),
         }
         all.sort_by(|one, other| (&other.version, other.fetched).cmp(&(&one.version, one.fetched)));
         all.dedup_by(|next, kept| next.version == kept.version);
         Ok(all)
     }
 
-    /// Fetches a compiler if need be, and tells what it says that it is.
+    /// Downloads a compiler if necessary, and returns the version that it reports.
     pub async fn check(&self, wanted: &CompilerVersion) -> Result<CompilerVersion, CompilersError> {
         Ok(self.get(wanted).await?.version.clone())
     }

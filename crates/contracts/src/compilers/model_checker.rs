@@ -1,20 +1,20 @@
-//! The model checker proves things about a source, runs for as long as that takes, and has no say in the code. A source
-//! asks for it by `pragma experimental SMTChecker`, so it is switched off where a compiler lets us.
+//! Disables the model checker (SMTChecker), which can run for a very long time and does not affect the code. A source
+//! enables it with `pragma experimental SMTChecker`.
 //!
-//! Measured on the JavaScript builds with a source of 350 bytes: before 0.6.9 they hold no solver and are done in a second;
-//! from 0.6.9 to 0.7.3 it runs and nothing switches it off that leaves the metadata as it is, so the budget of processor
-//! time ends it; 0.7.4 and 0.7.5 have a switch beside the settings, later ones in them. From 0.8.4 on the pragma overrules
-//! the switch, but not the choice of contracts to check: one that does not exist. None of it shows in the metadata.
+//! Measured on the JavaScript builds with a source of 350 bytes: before 0.6.9 they have no solver and finish in a second;
+//! from 0.6.9 to 0.7.3 it cannot be disabled without changing the metadata, so the CPU budget ends it; 0.7.4 and 0.7.5 have
+//! a switch next to the settings, later ones inside them. From 0.8.4 on the pragma overrides the switch, but not the
+//! selection of contracts to check: one that does not exist is selected. None of this appears in the metadata.
 
 use serde_json::{Map, Value, json};
 
 type Release = (u16, u16, u16);
 
-const SWITCH_BESIDE_SETTINGS: Release = (0, 7, 4);
+const SWITCH_OUTSIDE_SETTINGS: Release = (0, 7, 4);
 const SWITCH_IN_SETTINGS: Release = (0, 7, 6);
 const CONTRACTS_IN_SETTINGS: Release = (0, 8, 4);
 
-/// Switches it off in settings, whatever they say of it.
+/// Disables the model checker in the settings, overriding what they contain.
 pub(crate) fn switch_off(settings: &mut Map<String, Value>, release: Release) {
     settings.remove("modelCheckerSettings");
     settings.remove("modelChecker");
@@ -25,10 +25,10 @@ pub(crate) fn switch_off(settings: &mut Map<String, Value>, release: Release) {
     }
 }
 
-/// Switches it off in standard JSON input, where that does not take it among the settings.
-pub(super) fn switch_off_beside(input: String, release: Release) -> String {
+/// Disables the model checker in standard JSON input for compilers that have the switch outside of the settings.
+pub(super) fn switch_off_outside_settings(input: String, release: Release) -> String {
     match input.strip_prefix('{') {
-        Some(rest) if (SWITCH_BESIDE_SETTINGS..SWITCH_IN_SETTINGS).contains(&release) => {
+        Some(rest) if (SWITCH_OUTSIDE_SETTINGS..SWITCH_IN_SETTINGS).contains(&release) => {
             format!(r#"{{"modelCheckerSettings":{{"engine":"none"}},{rest}"#)
         }
         _ => input,
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_source_s_settings_ask_of_it_is_not_passed_on() {
+    fn model_checker_settings_of_a_request_are_overridden() {
         let given = json!({ "modelChecker": { "engine": "all", "timeout": 0 }, "viaIR": true });
         let settings = |release| {
             let mut settings = given.as_object().unwrap().clone();
@@ -51,9 +51,10 @@ mod tests {
         assert_eq!(settings((0, 8, 3)), json!({ "modelChecker": { "engine": "none" }, "viaIR": true }));
         assert_eq!(settings((0, 7, 5)), json!({ "viaIR": true }));
         let input = json!({ "language": "Solidity" }).to_string();
-        let beside = |release| serde_json::from_str::<Value>(&switch_off_beside(input.clone(), release)).unwrap();
-        assert_eq!(beside((0, 7, 4))["modelCheckerSettings"], json!({ "engine": "none" }));
-        assert_eq!(beside((0, 7, 6)), json!({ "language": "Solidity" }));
-        assert_eq!(beside((0, 7, 3)), json!({ "language": "Solidity" }));
+        let outside =
+            |release| serde_json::from_str::<Value>(&switch_off_outside_settings(input.clone(), release)).unwrap();
+        assert_eq!(outside((0, 7, 4))["modelCheckerSettings"], json!({ "engine": "none" }));
+        assert_eq!(outside((0, 7, 6)), json!({ "language": "Solidity" }));
+        assert_eq!(outside((0, 7, 3)), json!({ "language": "Solidity" }));
     }
 }

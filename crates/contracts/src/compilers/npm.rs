@@ -1,4 +1,4 @@
-//! Compilers out of the npm registry, fetched by npm itself: it knows which registry the operator uses, and how.
+//! Compilers from the npm registry, downloaded by npm itself, which knows the operator's registry and credentials.
 
 use std::{
     io::Read,
@@ -12,17 +12,17 @@ use tokio::{sync::Mutex, time::timeout};
 use super::{
     CompilerVersion, CompilersError,
     checksum::{integrity, must_be},
+    disk_cache::TemporaryFolder,
     pinned::{self, Package},
     process::{is_missing, output},
-    shelf::Aside,
 };
 
-const PATIENCE: Duration = Duration::from_secs(180);
-/// How long a list of releases is believed, before it is asked for again for one that is not on it.
-const LIST_AGE: Duration = Duration::from_secs(600);
-/// After a list could not be had, none is asked for so long.
-const LIST_PAUSE: Duration = Duration::from_secs(60);
-/// The largest package is a tenth of it.
+const TIMEOUT: Duration = Duration::from_secs(180);
+/// How long the list of releases is cached.
+const LIST_TTL: Duration = Duration::from_secs(600);
+/// How long to wait before a failed list is fetched again.
+const LIST_RETRY_DELAY: Duration = Duration::from_secs(60);
+/// Ten times the size of the largest package.
 const MAX_UNPACKED: u64 = 128 << 20;
 
 #[derive(Debug)]
@@ -31,11 +31,11 @@ pub(super) struct Npm {
     listed: Mutex<Listed>,
 }
 
-/// Releases that the registry named last.
+/// The cached list of releases.
 #[derive(Debug, Default)]
 struct Listed {
     versions: Vec<CompilerVersion>,
-    ask_again: Option<Instant>,
+    refresh_at: Option<Instant>,
 }
 
 impl Npm {
@@ -43,12 +43,12 @@ impl Npm {
         Self { program, listed: Mutex::default() }
     }
 
-    /// Builds of a release. Of one that is newer than this program the commit is not known before it is fetched.
+    /// Builds of a release. For one that is not pinned, the commit is not known before the download.
     pub(super) async fn find(&self, wanted: &CompilerVersion) -> Vec<CompilerVersion> {
         if let Some((version, _)) = pinned::find(wanted) {
             return vec![version];
         }
-        if !wanted.is_release() || pinned::why_lacking(wanted).is_some() {
+        if !wanted.is_release() || pinned::why_unavailable(wanted).is_some() {
             return Vec::new();
         }
         let mut listed = self.list().await;
@@ -56,41 +56,41 @@ impl Npm {
         listed
     }
 
-    /// All builds that can be had.
+    /// All builds that can be downloaded.
     pub(super) async fn all(&self) -> Vec<CompilerVersion> {
         let mut all: Vec<CompilerVersion> = pinned::all().map(|(version, _)| version).collect();
         let listed = self.list().await;
         let unknown = |version: &CompilerVersion| {
-            pinned::why_lacking(version).is_none() && pinned::find(version).is_none() && version.is_release()
+            pinned::why_unavailable(version).is_none() && pinned::find(version).is_none() && version.is_release()
         };
         all.extend(listed.into_iter().filter(unknown));
         all
     }
 
-    /// The compiler out of the package of a build, which must hash to what is known of it.
+    /// Downloads the package of a build, checks its integrity, and extracts the compiler.
     pub(super) async fn fetch(&self, build: &CompilerVersion, folder: &Path) -> Result<Vec<u8>, CompilersError> {
         let package = match pinned::find(build) {
             Some((_, package)) => package,
             None => self.describe(build).await?,
         };
-        let aside = Aside::new(folder, &package.version).map_err(CompilersError::Storage)?;
+        let temporary = TemporaryFolder::new(folder, &package.version).map_err(CompilersError::Storage)?;
         let name = format!("solc@{}", package.version);
-        self.run(&["pack", &name, "--silent", "--ignore-scripts", "--prefer-offline"], aside.path()).await?;
-        let archive = aside.path().join(format!("solc-{}.tgz", package.version));
+        self.run(&["pack", &name, "--silent", "--ignore-scripts", "--prefer-offline"], temporary.path()).await?;
+        let archive = temporary.path().join(format!("solc-{}.tgz", package.version));
         let archive = tokio::fs::read(&archive).await.map_err(CompilersError::Storage)?;
         must_be(&name, integrity(&archive), &package.integrity)?;
         let work = tokio::task::spawn_blocking(move || unpack(&archive));
         work.await.map_err(std::io::Error::other).flatten().map_err(CompilersError::Storage)
     }
 
-    /// A release that is newer than this program: the registry's own word for its checksum must do.
+    /// A release that is not pinned: the checksum is taken from the registry.
     async fn describe(&self, build: &CompilerVersion) -> Result<Package, CompilersError> {
         let version = build.short();
         let here = std::env::temp_dir();
-        let said = self.run(&["view", &format!("solc@{version}"), "dist.integrity"], &here).await?;
-        let integrity = said.trim().to_owned();
+        let output = self.run(&["view", &format!("solc@{version}"), "dist.integrity"], &here).await?;
+        let integrity = output.trim().to_owned();
         if !integrity.starts_with("sha512-") {
-            return Err(CompilersError::Unfetched(format!("the registry tells no checksum of solc {version}")));
+            return Err(CompilersError::FetchFailed(format!("the registry has no checksum for solc {version}")));
         }
         Ok(Package { version, integrity })
     }
@@ -98,39 +98,38 @@ impl Npm {
     async fn list(&self) -> Vec<CompilerVersion> {
         let mut listed = self.listed.lock().await;
         let now = Instant::now();
-        if listed.ask_again.is_none_or(|then| then <= now) {
-            // Whoever leaves while the list is fetched leaves it to the next, a little later.
-            listed.ask_again = Some(now + LIST_PAUSE);
+        if listed.refresh_at.is_none_or(|then| then <= now) {
+            // Set before the fetch, in case this future is dropped while it runs.
+            listed.refresh_at = Some(now + LIST_RETRY_DELAY);
             match self.fetch_list().await {
-                Ok(versions) => *listed = Listed { versions, ask_again: Some(now + LIST_AGE) },
-                // Without the registry, those that this program knows.
-                Err(error) => tracing::warn!(%error, "the releases of the compiler cannot be listed"),
+                Ok(versions) => *listed = Listed { versions, refresh_at: Some(now + LIST_TTL) },
+                Err(error) => tracing::warn!(%error, "cannot list compiler releases, using the pinned ones"),
             }
         }
         listed.versions.clone()
     }
 
     async fn fetch_list(&self) -> Result<Vec<CompilerVersion>, CompilersError> {
-        let said = self.run(&["view", "solc", "versions", "--json"], &std::env::temp_dir()).await?;
-        let names: Vec<String> = serde_json::from_str(&said)
-            .map_err(|error| CompilersError::Unfetched(format!("the registry's list cannot be read: {error}")))?;
+        let output = self.run(&["view", "solc", "versions", "--json"], &std::env::temp_dir()).await?;
+        let names: Vec<String> = serde_json::from_str(&output)
+            .map_err(|error| CompilersError::FetchFailed(format!("the registry's list is invalid: {error}")))?;
         Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
     async fn run(&self, arguments: &[&str], folder: &Path) -> Result<String, CompilersError> {
-        match timeout(PATIENCE, output(&self.program, arguments, folder)).await {
+        match timeout(TIMEOUT, output(&self.program, arguments, folder)).await {
             Ok(Ok(output)) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
             Ok(Ok(output)) if is_missing(output.status) => Err(CompilersError::Missing(format!(
                 "{} is not installed on the server: install Node.js (20 or later) with npm, or give it compilers (--compiler-source)",
                 self.program.display()
             ))),
             Ok(Ok(output)) => {
-                let said = String::from_utf8_lossy(&output.stderr);
-                let last: Vec<&str> = said.lines().filter(|line| line.contains("error")).take(3).collect();
-                Err(CompilersError::Unfetched(format!("npm {}: {}", arguments[0], last.join("; "))))
+                let output = String::from_utf8_lossy(&output.stderr);
+                let last: Vec<&str> = output.lines().filter(|line| line.contains("error")).take(3).collect();
+                Err(CompilersError::FetchFailed(format!("npm {}: {}", arguments[0], last.join("; "))))
             }
             Ok(Err(error)) => Err(CompilersError::Storage(error)),
-            Err(_) => Err(CompilersError::Unfetched(format!("npm took longer than {PATIENCE:?}"))),
+            Err(_) => Err(CompilersError::FetchFailed(format!("npm took longer than {TIMEOUT:?}"))),
         }
     }
 }
@@ -145,5 +144,5 @@ fn unpack(archive: &[u8]) -> std::io::Result<Vec<u8>> {
             return Ok(content);
         }
     }
-    Err(std::io::Error::other("the package holds no soljson.js"))
+    Err(std::io::Error::other("the package contains no soljson.js"))
 }

@@ -1,5 +1,5 @@
-//! From a version that somebody names to a compiler at hand: one known build is chosen before anything is fetched, it is
-//! fetched once whoever waits for it, and it is run once to hear what it is.
+//! Resolves a version to a compiler on disk: one build is chosen before anything is downloaded, concurrent requests share
+//! one download, and the compiler is run once to check its version.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,32 +14,33 @@ use tokio::task::spawn_blocking;
 use super::{
     Compiler, CompilerSource, CompilerVersion, CompilersError, Shared, VersionError,
     checksum::{self, Executable},
-    folder::{self, Found},
-    native, shelf,
+    disk_cache,
+    folder::{self, CompilerFile},
+    native,
 };
 
-/// A build that could not be fetched is not tried again so long: strangers ask for it as often as they like.
-const PAUSE: Duration = Duration::from_secs(60);
-/// A choice may turn out wrong, and be made again with what was learned: the folder's, the operator's, the source's.
-const CHOICES: usize = 4;
+/// How long a build that could not be downloaded is not tried again: any client can request it.
+const RETRY_DELAY: Duration = Duration::from_secs(60);
+/// A file may turn out to be mislabelled; then the choice is made again without it.
+const MAX_CHOICES: usize = 4;
 
-/// What is known of compilers beside what lies in the folders.
+/// State of the compilers beyond the files in the folders.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// Those that were run and are what they are called. One that is held elsewhere too is in use.
+    /// Compilers whose version has been checked. One with further references is in use.
     ready: BTreeMap<PathBuf, Arc<Compiler>>,
-    /// What files turned out to be that were run.
-    own: HashMap<PathBuf, CompilerVersion>,
-    /// Files that are being checked.
+    /// The versions that files reported when they were run.
+    reported: HashMap<PathBuf, CompilerVersion>,
+    /// Files that are being checked, and must not be deleted.
     checking: Vec<PathBuf>,
-    /// Fetched under this version, and found to be another one.
+    /// Downloaded as this version, but reported another one.
     mislabelled: BTreeMap<CompilerVersion, CompilerVersion>,
-    failed: BTreeMap<CompilerVersion, Instant>,
+    failed_fetches: BTreeMap<CompilerVersion, Instant>,
     locks: BTreeMap<CompilerVersion, Arc<tokio::sync::Mutex<()>>>,
 }
 
 enum Choice {
-    File(CompilerVersion, Found),
+    File(CompilerVersion, CompilerFile),
     Fetch(CompilerVersion),
 }
 
@@ -53,33 +54,33 @@ impl Choice {
 
 impl Shared {
     pub(super) async fn get(self: &Arc<Self>, wanted: &CompilerVersion) -> Result<Arc<Compiler>, CompilersError> {
-        for _ in 0..CHOICES {
+        for _ in 0..MAX_CHOICES {
             if let Some(compiler) = self.find_ready(wanted) {
-                shelf::touch(compiler.program.path());
+                disk_cache::touch(compiler.program.path());
                 return Ok(compiler);
             }
             let choice = self.choose(wanted).await?;
             let shared = Arc::clone(self);
-            // A task of its own: whoever asks may leave, and others wait for the same build.
+            // Spawned, so that the download continues for other callers when this future is dropped.
             let task = tokio::spawn(async move { shared.obtain(choice).await });
             task.await.unwrap_or_else(|error| Err(CompilersError::Storage(io::Error::other(error))))?;
         }
-        Err(CompilersError::Unfetched(format!("the files for {wanted} change all the time")))
+        Err(CompilersError::FetchFailed(format!("the files for {wanted} keep changing")))
     }
 
-    /// All builds in the folders, by what they turned out to be where they were run.
-    pub(super) async fn local(&self) -> Result<Vec<(CompilerVersion, Found)>, CompilersError> {
+    /// All builds in the folders, by the version they reported if they were run.
+    pub(super) async fn local(&self) -> Result<Vec<(CompilerVersion, CompilerFile)>, CompilersError> {
         let mut folders = vec![self.config.folder.clone()];
         if let CompilerSource::Folder(folder) = &self.config.source {
             folders.push(folder.clone());
         }
         let listed = spawn_blocking(move || folders.iter().map(|folder| folder::list(folder)).collect());
         let listed: io::Result<Vec<_>> = listed.await.map_err(io::Error::other).flatten();
-        let mut local: Vec<(CompilerVersion, Found)> =
+        let mut local: Vec<(CompilerVersion, CompilerFile)> =
             listed.map_err(CompilersError::Storage)?.into_iter().flatten().collect();
         let known = self.known();
         for (version, found) in &mut local {
-            if let Some(own) = known.own.get(found.path()) {
+            if let Some(own) = known.reported.get(found.path()) {
                 *version = own.clone();
             }
         }
@@ -95,11 +96,11 @@ impl Shared {
         known.ready.values().find(|one| one.version.is(wanted) && one.program.path().is_file()).cloned()
     }
 
-    /// The one build that a version means. Nothing is fetched for one that does not exist.
+    /// Resolves a version to one build. Nothing is downloaded for a version that does not exist.
     async fn choose(&self, wanted: &CompilerVersion) -> Result<Choice, CompilersError> {
         let mut local = self.local().await?;
-        if let Some(place) = local.iter().position(|(version, _)| version.is(wanted)) {
-            let (version, found) = local.swap_remove(place);
+        if let Some(index) = local.iter().position(|(version, _)| version.is(wanted)) {
+            let (version, found) = local.swap_remove(index);
             return Ok(Choice::File(version, found));
         }
         let mut others: Vec<CompilerVersion> = local.iter().map(|(version, _)| version.clone()).collect();
@@ -108,42 +109,42 @@ impl Shared {
         {
             let known = self.known();
             if let Some((_, own)) = builds.iter().find_map(|build| known.mislabelled.get_key_value(build)) {
-                let why = format!("where its compilers come from, the file of that name holds {}", own.short());
-                return Err(VersionError::NotOffered { release: wanted.short(), why }.into());
+                let why = format!("at the compiler source, the file of that name is {}", own.short());
+                return Err(VersionError::Unavailable { release: wanted.short(), why }.into());
             }
         }
-        // One whose commit nobody knows before it is fetched has been fetched, and has another.
+        // A build without a known commit is among the local ones if any of its release is, with another commit.
         builds.retain(|build| build.commit().is_some() || others.is_empty());
-        if let Some(place) = builds.iter().position(|build| build.is(wanted)) {
-            return Ok(Choice::Fetch(builds.swap_remove(place)));
+        if let Some(index) = builds.iter().position(|build| build.is(wanted)) {
+            return Ok(Choice::Fetch(builds.swap_remove(index)));
         }
         others.append(&mut builds);
         if let Some(own) = others.into_iter().next() {
             return Err(VersionError::OtherCommit { wanted: wanted.clone(), own }.into());
         }
-        if let Some(why) = self.source.why_lacking(wanted) {
-            return Err(VersionError::NotOffered { release: wanted.short(), why: why.to_owned() }.into());
+        if let Some(why) = self.source.why_unavailable(wanted) {
+            return Err(VersionError::Unavailable { release: wanted.short(), why: why.to_owned() }.into());
         }
-        let mut there: Vec<CompilerVersion> = local.into_iter().map(|(version, _)| version).collect();
-        there.extend(self.source.all().await?);
-        there.retain(CompilerVersion::is_release);
-        Err(VersionError::unknown(wanted, there).into())
+        let mut available: Vec<CompilerVersion> = local.into_iter().map(|(version, _)| version).collect();
+        available.extend(self.source.all().await?);
+        available.retain(CompilerVersion::is_release);
+        Err(VersionError::unknown(wanted, available).into())
     }
 
-    /// Gets a build ready, or notes why it is not what it is called.
+    /// Makes a build ready, or records that it is mislabelled.
     async fn obtain(&self, choice: Choice) -> Result<(), CompilersError> {
         let lock = Arc::clone(self.known().locks.entry(choice.build().clone()).or_default());
-        let _alone = lock.lock().await;
+        let _guard = lock.lock().await;
         if self.find_ready(choice.build()).is_some() {
             return Ok(());
         }
         match choice {
             Choice::File(build, found) => {
-                let _kept = self.keep_from_deletion(found.path());
+                let _checking = self.mark_checking(found.path());
                 let path = found.path().to_owned();
-                let checked = spawn_blocking(move || checksum::check_kept(&path)).await;
+                let checked = spawn_blocking(move || checksum::check_stored(&path)).await;
                 if let Err(error) = checked.map_err(io::Error::other).map_err(CompilersError::Storage).flatten() {
-                    // The next one who asks has it fetched again.
+                    // The next request downloads it again.
                     self.discard(found.path());
                     return Err(error);
                 }
@@ -154,27 +155,27 @@ impl Shared {
                     Ok(found) => found,
                     Err(error) => {
                         if !matches!(error, CompilersError::Missing(_)) {
-                            self.known().failed.insert(build, Instant::now());
+                            self.known().failed_fetches.insert(build, Instant::now());
                         }
                         return Err(error);
                     }
                 };
-                let _kept = self.keep_from_deletion(found.path());
+                let _checking = self.mark_checking(found.path());
                 self.check(build, found).await
             }
         }
     }
 
-    /// Runs a compiler to hear what it is.
-    async fn check(&self, build: CompilerVersion, found: Found) -> Result<(), CompilersError> {
+    /// Runs a compiler to check its version.
+    async fn check(&self, build: CompilerVersion, found: CompilerFile) -> Result<(), CompilersError> {
         let own = match &found {
-            Found::Soljson(path) => self.workers.version_of(path).await,
-            Found::Native(path) => native::version_of(path).await,
+            CompilerFile::Soljson(path) => self.workers.version_of(path).await,
+            CompilerFile::Native(path) => native::version_of(path).await,
         };
         let own = match own {
             Ok(own) => own,
             Err(error) => {
-                // A file that does not run is no use; the operator's own is for him to mend.
+                // A downloaded file that does not run is deleted; files of the operator are left alone.
                 if !matches!(error, CompilersError::Run(super::CompileError::Missing(_))) {
                     self.discard(found.path());
                 }
@@ -183,75 +184,77 @@ impl Shared {
         };
         if own.same_release(&build) {
             let mut known = self.known();
-            known.own.insert(found.path().to_owned(), own.clone());
+            known.reported.insert(found.path().to_owned(), own.clone());
             known.ready.insert(found.path().to_owned(), Arc::new(Compiler { version: own, program: found }));
             return Ok(());
         }
-        tracing::warn!(path = %found.path().display(), says = %own, "a compiler is not what it is called");
-        if shelf::is_fetched(found.path()) {
+        tracing::warn!(path = %found.path().display(), reported = %own, "compiler file is mislabelled");
+        if disk_cache::is_fetched(found.path()) {
             self.discard(found.path());
             self.known().mislabelled.insert(build, own);
         } else {
-            self.known().own.insert(found.path().to_owned(), own);
+            self.known().reported.insert(found.path().to_owned(), own);
         }
         Ok(())
     }
 
-    async fn fetch(&self, build: &CompilerVersion) -> Result<Found, CompilersError> {
-        let failed = self.known().failed.get(build).is_some_and(|at| at.elapsed() < PAUSE);
+    async fn fetch(&self, build: &CompilerVersion) -> Result<CompilerFile, CompilersError> {
+        let failed = self.known().failed_fetches.get(build).is_some_and(|at| at.elapsed() < RETRY_DELAY);
         if failed {
-            return Err(CompilersError::Unfetched(format!("{build} could not be fetched a short while ago")));
+            return Err(CompilersError::FetchFailed(format!(
+                "{build} could not be fetched a moment ago, try again later"
+            )));
         }
-        let _turn = self.fetching.acquire().await;
+        let _permit = self.fetching.acquire().await;
         tracing::info!(version = %build, source = ?self.config.source, "fetching a compiler");
         let folder = self.config.folder.clone();
         let tidied = spawn_blocking(move || {
             std::fs::create_dir_all(&folder)?;
-            shelf::tidy(&folder)
+            disk_cache::tidy(&folder)
         });
         tidied.await.map_err(io::Error::other).flatten().map_err(CompilersError::Storage)?;
         let (found, content) = self.source.fetch(build, &self.config.folder).await?;
         self.make_room(content.len() as u64).map_err(CompilersError::Storage)?;
         let (path, executable) = match &found {
-            Found::Soljson(path) => (path.clone(), Executable::No),
-            Found::Native(path) => (path.clone(), Executable::Yes),
+            CompilerFile::Soljson(path) => (path.clone(), Executable::No),
+            CompilerFile::Native(path) => (path.clone(), Executable::Yes),
         };
-        let kept = spawn_blocking(move || checksum::keep(&path, &content, executable)).await;
-        kept.map_err(io::Error::other).flatten().map_err(CompilersError::Storage)?;
+        let stored = spawn_blocking(move || checksum::store(&path, &content, executable)).await;
+        stored.map_err(io::Error::other).flatten().map_err(CompilersError::Storage)?;
         tracing::info!(version = %build, path = %found.path().display(), "compiler fetched");
         Ok(found)
     }
 
-    /// Deletes compilers that nobody uses until there is room for one more.
+    /// Deletes unused compilers until there is room for one more.
     fn make_room(&self, bytes: u64) -> io::Result<()> {
         let mut known = self.known();
         let in_use = |path: &Path| {
             known.checking.iter().any(|checked| checked == path)
                 || known.ready.get(path).is_some_and(|compiler| Arc::strong_count(compiler) > 1)
         };
-        let deleted = shelf::make_room(&self.config.folder, self.config.folder_bytes, bytes, in_use)?;
+        let deleted = disk_cache::make_room(&self.config.folder, self.config.folder_bytes, bytes, in_use)?;
         for path in deleted {
-            tracing::info!(path = %path.display(), "a compiler was deleted to make room");
+            tracing::info!(path = %path.display(), "compiler deleted to make room");
             known.ready.remove(&path);
-            known.own.remove(&path);
+            known.reported.remove(&path);
         }
         Ok(())
     }
 
-    /// Removes a fetched file that turned out bad.
+    /// Removes a downloaded file that is invalid.
     fn discard(&self, path: &Path) {
-        if shelf::is_fetched(path) {
+        if disk_cache::is_fetched(path) {
             let _ = checksum::remove(path);
         }
     }
 
-    fn keep_from_deletion<'a>(&'a self, path: &Path) -> Checking<'a> {
+    fn mark_checking<'a>(&'a self, path: &Path) -> Checking<'a> {
         self.known().checking.push(path.to_owned());
         Checking { shared: self, path: path.to_owned() }
     }
 }
 
-/// As long as this is there, a file is not deleted to make room.
+/// While this exists, the file is not deleted to make room.
 struct Checking<'a> {
     shared: &'a Shared,
     path: PathBuf,
@@ -260,8 +263,8 @@ struct Checking<'a> {
 impl Drop for Checking<'_> {
     fn drop(&mut self) {
         let mut known = self.shared.known();
-        if let Some(place) = known.checking.iter().position(|path| *path == self.path) {
-            known.checking.swap_remove(place);
+        if let Some(index) = known.checking.iter().position(|path| *path == self.path) {
+            known.checking.swap_remove(index);
         }
     }
 }

@@ -1,18 +1,17 @@
-//! Builds of the compiler that this program knows in the npm registry, and what their packages must hash to. A package
-//! that hashes to something else is not used, whoever serves it.
+//! The compiler builds pinned by the hash of their npm package. A package with another hash is rejected.
 
 use super::CompilerVersion;
 
 const PINNED: &str = include_str!("npm_packages.txt");
-/// Releases that the registry does not have, and why.
-const LACKING: [((u16, u16, u16), &str); 2] = [
-    ((0, 4, 12), "the npm registry, where its compilers come from, has no package of it"),
-    ((0, 8, 1), "in the npm registry, where its compilers come from, the package of that name holds 0.8.0"),
+/// Releases that are missing in the registry, and why.
+const UNAVAILABLE: [((u16, u16, u16), &str); 2] = [
+    ((0, 4, 12), "the npm registry, the compiler source of this server, has no package for it"),
+    ((0, 8, 1), "in the npm registry, the compiler source of this server, the package of that name holds 0.8.0"),
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Package {
-    /// Mostly the compiler's own; some were published again under another name.
+    /// Usually the compiler version; some were republished under another one.
     pub(super) version: String,
     pub(super) integrity: String,
 }
@@ -26,14 +25,14 @@ pub(super) fn all() -> impl Iterator<Item = (CompilerVersion, Package)> {
     })
 }
 
-/// The build of a release.
+/// The pinned build of a release.
 pub(super) fn find(release: &CompilerVersion) -> Option<(CompilerVersion, Package)> {
     all().find(|(version, _)| version.same_release(release))
 }
 
-/// Why the registry does not have a release that exists.
-pub(super) fn why_lacking(version: &CompilerVersion) -> Option<&'static str> {
-    LACKING.iter().find(|(release, _)| version.is_release() && *release == version.release()).map(|(_, why)| *why)
+/// Why an existing release is missing in the registry.
+pub(super) fn why_unavailable(version: &CompilerVersion) -> Option<&'static str> {
+    UNAVAILABLE.iter().find(|(release, _)| version.is_release() && *release == version.release()).map(|(_, why)| *why)
 }
 
 #[cfg(test)]
@@ -41,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_of_the_pins_is_read_and_names_one_build() {
+    fn every_pinned_line_is_parsed_and_names_one_build() {
         let lines = PINNED.lines().filter(|line| !line.starts_with('#')).count();
         assert_eq!(all().count(), lines);
         assert!(lines > 80);
@@ -54,14 +53,14 @@ mod tests {
     }
 
     #[test]
-    fn corrupt_packages_are_passed_over_for_those_that_were_mended() {
+    fn corrupt_packages_are_replaced_by_their_fixed_versions() {
         let package = |text: &str| find(&text.parse().unwrap()).map(|(_, package)| package.version);
         assert_eq!(package("0.8.7").as_deref(), Some("0.8.7-fixed"));
         assert_eq!(package("0.8.20+commit.a1b79de6").as_deref(), Some("0.8.20"));
         assert_eq!(package("0.8.20-nightly.2023.4.1+commit.11111111"), None);
-        for lacking in ["0.4.12", "0.8.1"] {
-            assert_eq!(package(lacking), None);
-            assert!(why_lacking(&lacking.parse().unwrap()).is_some());
+        for unavailable in ["0.4.12", "0.8.1"] {
+            assert_eq!(package(unavailable), None);
+            assert!(why_unavailable(&unavailable.parse().unwrap()).is_some());
         }
     }
 }

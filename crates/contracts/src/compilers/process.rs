@@ -1,7 +1,7 @@
-//! Processes that run what nobody trusts, or what must not outlive this program.
+//! Child processes that run untrusted code, or must not outlive this process.
 //!
-//! A shell stands between us and the program. It holds the reading end of a pipe, the lifeline, whose writing end is ours
-//! alone: when that closes, because we drop it or because this process is gone, however it went, the shell kills the program.
+//! A shell supervises the program. It holds the reading end of a pipe, the lifeline, whose writing end only this process
+//! has: when that closes, because it is dropped or because this process died in any way, the shell kills the program.
 
 use std::{
     ffi::OsStr,
@@ -16,7 +16,7 @@ use tokio::{
     process::{Child, ChildStdin, ChildStdout, Command},
 };
 
-/// Runs `"$@"` and ends with its status; kills it when the lifeline, file 3, closes.
+/// Waits for the program and exits with its status; kills it when the lifeline, file descriptor 3, closes.
 const SUPERVISE: &str = "worker=$!
 exec 4<&- >&- 2>&-
 { read _ <&3; kill -9 $worker; } &
@@ -25,18 +25,18 @@ wait $worker
 status=$?
 kill -9 $guard
 exit $status";
-/// Compilers stand behind the threads that serve requests.
+/// Compilers get less CPU priority than the threads that serve requests.
 const NICENESS: u8 = 10;
 
-/// What a process may use before the system itself ends it.
+/// Resource limits enforced by the kernel (ulimit).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) cpu: Duration,
-    /// None where a program reserves far more than it uses.
+    /// None for programs that reserve far more than they use.
     pub(super) address_space: Option<u64>,
 }
 
-/// A process that ends when this is dropped.
+/// A process that is killed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Process {
     id: u32,
@@ -45,7 +45,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a program under bounds, with nothing of our environment but where programs are.
+    /// Starts a program with resource limits and an environment that contains only PATH.
     pub(super) async fn start(
         program: &Path,
         arguments: &[impl AsRef<OsStr>],
@@ -84,32 +84,33 @@ impl Process {
         matches!(self.shell.try_wait(), Ok(None))
     }
 
-    /// Waits until it has ended by itself.
-    pub(super) async fn ended(&mut self) -> io::Result<ExitStatus> {
+    /// Waits until it exits by itself.
+    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.shell.wait().await
     }
 
-    /// Ends it and waits until it is gone.
-    pub(super) async fn end(self) {
+    /// Kills it and waits until it has exited.
+    pub(super) async fn kill(self) {
         let Self { mut shell, lifeline, .. } = self;
         drop(lifeline);
         let _ = shell.wait().await;
     }
 }
 
-/// The program's own id is the first line of its output.
+/// The program's process id is the first line of its output.
 async fn read_id(stdout: &mut ChildStdout) -> io::Result<u32> {
     let mut digits = String::new();
     loop {
         match stdout.read_u8().await? {
             b'\n' => return digits.parse().map_err(io::Error::other),
             byte if byte.is_ascii_digit() && digits.len() < 10 => digits.push(char::from(byte)),
-            _ => return Err(io::Error::other("the process did not tell its id")),
+            _ => return Err(io::Error::other("the process did not print its id")),
         }
     }
 }
 
-/// Runs a program of the operator's to its end, in his environment. It ends with us, and when this is dropped.
+/// Runs a trusted program (npm) in our environment and collects its output. It is killed when this is dropped or when
+/// this process ends.
 pub(super) async fn output(program: &Path, arguments: &[&str], folder: &Path) -> io::Result<Output> {
     let script = format!("exec 3<&0 </dev/null\nnice -n {NICENESS} \"$@\" 3<&- &\n{SUPERVISE}");
     let (lifeline, ours) = io::pipe()?;
@@ -121,20 +122,20 @@ pub(super) async fn output(program: &Path, arguments: &[&str], folder: &Path) ->
     output
 }
 
-/// How a shell says that there is no such program.
+/// Whether the shell reports that the program does not exist.
 pub(super) fn is_missing(status: ExitStatus) -> bool {
     status.code() == Some(127)
 }
 
-/// How a process ended, in words.
-pub(super) fn tell(status: ExitStatus) -> String {
-    /// What a shell adds to the number of the signal that ended a program.
+/// Describes an exit status.
+pub(super) fn describe_exit(status: ExitStatus) -> String {
+    /// What a shell adds to the number of the signal that killed a program.
     const SIGNALLED: i32 = 128;
     match status.code() {
-        Some(127) => "the program is not there".to_owned(),
-        Some(code) if code > SIGNALLED => format!("it was ended by signal {}", code - SIGNALLED),
-        Some(code) => format!("it ended with status {code}"),
-        None => "it ended".to_owned(),
+        Some(127) => "the program does not exist".to_owned(),
+        Some(code) if code > SIGNALLED => format!("it was killed by signal {}", code - SIGNALLED),
+        Some(code) => format!("it exited with status {code}"),
+        None => "it exited".to_owned(),
     }
 }
 
@@ -150,7 +151,7 @@ mod tests {
         Process::start(Path::new("/bin/sh"), &["-c", script], BOUNDS, Path::new("/")).await.expect("a shell starts")
     }
 
-    async fn gone(process: u32) {
+    async fn wait_until_gone(process: u32) {
         for _ in 0..600 {
             let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
             if stat.is_empty() || stat.contains(") Z ") {
@@ -162,46 +163,46 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_process_is_told_by_its_own_id_and_stands_behind_others() {
+    async fn a_process_has_its_own_id_and_a_low_priority() {
         let (mut process, mut stdin, mut stdout) = start("read line; echo $$ $line; nice").await;
         assert!(process.is_running());
         stdin.write_all(b"hello\n").await.unwrap();
-        let mut said = String::new();
-        stdout.read_to_string(&mut said).await.unwrap();
-        assert_eq!(said.lines().next().unwrap(), format!("{} hello", process.id()));
-        assert!(said.lines().nth(1).unwrap().parse::<u8>().unwrap() >= NICENESS, "{said}");
-        assert!(process.ended().await.unwrap().success());
+        let mut output = String::new();
+        stdout.read_to_string(&mut output).await.unwrap();
+        assert_eq!(output.lines().next().unwrap(), format!("{} hello", process.id()));
+        assert!(output.lines().nth(1).unwrap().parse::<u8>().unwrap() >= NICENESS, "{output}");
+        assert!(process.wait().await.unwrap().success());
     }
 
     #[tokio::test]
-    async fn a_process_ends_when_its_owner_lets_it_go() {
+    async fn a_process_is_killed_when_its_handle_is_dropped() {
         let (process, _stdin, _stdout) = start("while :; do :; done").await;
         let id = process.id();
         drop(process);
-        gone(id).await;
+        wait_until_gone(id).await;
         let (process, _stdin, _stdout) = start("while :; do :; done").await;
         let id = process.id();
-        process.end().await;
-        gone(id).await;
+        process.kill().await;
+        wait_until_gone(id).await;
     }
 
     #[tokio::test]
-    async fn how_a_process_ended_is_told() {
-        let ended = async |script: &str| {
+    async fn exit_statuses_are_described() {
+        let exit_of = async |script: &str| {
             let (mut process, _stdin, _stdout) = start(script).await;
-            tell(process.ended().await.unwrap())
+            describe_exit(process.wait().await.unwrap())
         };
-        assert_eq!(ended("exit 3").await, "it ended with status 3");
-        assert_eq!(ended("kill -9 $$").await, "it was ended by signal 9");
-        assert_eq!(ended("exec /nowhere/program").await, "the program is not there");
+        assert_eq!(exit_of("exit 3").await, "it exited with status 3");
+        assert_eq!(exit_of("kill -9 $$").await, "it was killed by signal 9");
+        assert_eq!(exit_of("exec /nowhere/program").await, "the program does not exist");
     }
 
     #[tokio::test]
-    async fn a_program_of_the_operator_s_ends_with_whoever_waits_for_it() {
-        let said =
+    async fn a_trusted_program_is_killed_when_its_future_is_dropped() {
+        let printed =
             output(Path::new("/bin/sh"), &["-c", "echo out; echo err >&2; exit 4"], Path::new("/")).await.unwrap();
-        assert_eq!((said.stdout.as_slice(), said.stderr.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
-        assert_eq!(said.status.code(), Some(4));
+        assert_eq!((printed.stdout.as_slice(), printed.stderr.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
+        assert_eq!(printed.status.code(), Some(4));
         assert!(is_missing(output(Path::new("/nowhere/program"), &[], Path::new("/")).await.unwrap().status));
 
         let folder = tempfile::tempdir().unwrap();
@@ -220,6 +221,6 @@ mod tests {
             _ = endless => panic!("it does not end"),
             id = started => id,
         };
-        gone(id).await;
+        wait_until_gone(id).await;
     }
 }

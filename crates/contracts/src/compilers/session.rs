@@ -3,11 +3,12 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::{
-    CompileError, Compiler, CompilerVersion, CpuBudget, Shared, folder::Found, model_checker, native, worker::Worker,
+    CompileError, Compiler, CompilerVersion, CpuBudget, Shared, folder::CompilerFile, model_checker, native,
+    worker::Worker,
 };
 
-/// The compilations of one verification: one after the other, by one compiler, on one budget of processor time. The
-/// process of the compiler stays with it between two compilations, and its file is not deleted meanwhile.
+/// The sequential compilations of one verification with one compiler and one CPU budget. The session holds the compiler's
+/// process between compilations, and its file is not deleted meanwhile.
 #[derive(Debug)]
 pub(crate) struct Session {
     shared: Arc<Shared>,
@@ -29,30 +30,30 @@ impl Session {
         &self.compiler.version
     }
 
-    /// Whether there is nothing left to compile with.
-    pub(crate) fn is_spent(&self) -> bool {
+    /// Whether the CPU budget is exhausted.
+    pub(crate) fn is_exhausted(&self) -> bool {
         self.budget.left().is_zero()
     }
 
-    /// Runs the compiler on standard JSON input; gives its output as it is.
+    /// Runs the compiler on standard JSON input and returns its raw output.
     pub(crate) async fn compile(&self, input: String) -> Result<String, CompileError> {
-        if self.is_spent() {
-            return Err(self.budget.spent());
+        if self.is_exhausted() {
+            return Err(self.budget.exhausted());
         }
-        let input = model_checker::switch_off_beside(input, self.version().release());
+        let input = model_checker::switch_off_outside_settings(input, self.version().release());
         match &self.compiler.program {
-            Found::Soljson(path) => {
+            CompilerFile::Soljson(path) => {
                 let workers = &self.shared.workers;
-                let mut place = self.worker.lock().await;
-                let worker = match place.take() {
+                let mut slot = self.worker.lock().await;
+                let worker = match slot.take() {
                     Some(worker) => worker,
                     None => workers.take(path).await?,
                 };
                 let (outcome, worker) = workers.compile(worker, &input, &self.budget).await;
-                *place = worker;
+                *slot = worker;
                 outcome
             }
-            Found::Native(path) => native::compile(path, input, &self.shared.config, &self.budget).await,
+            CompilerFile::Native(path) => native::compile(path, input, &self.shared.config, &self.budget).await,
         }
     }
 }

@@ -1,10 +1,10 @@
-//! The places where compilers come from, each asked in the same way.
+//! The sources of compilers, behind one interface.
 
 use std::path::Path;
 
 use super::{
     CompilerConfig, CompilerSource, CompilerVersion, CompilersError,
-    folder::{Found, place_of_native, place_of_soljson},
+    folder::{CompilerFile, native_path, soljson_path},
     list::{BuildList, Program},
     npm::Npm,
     pinned,
@@ -14,7 +14,7 @@ use super::{
 pub(super) enum Source {
     Npm(Npm),
     List(BuildList),
-    /// Whatever is in the folders is all there is.
+    /// Only compilers that are already on disk.
     Folders,
 }
 
@@ -27,7 +27,7 @@ impl Source {
         }
     }
 
-    /// Builds of a release that can be fetched. One without a commit is not known better before it is.
+    /// Builds of a release that can be downloaded. The commit may be unknown before the download.
     pub(super) async fn find(&self, release: &CompilerVersion) -> Result<Vec<CompilerVersion>, CompilersError> {
         match self {
             Self::Npm(npm) => Ok(npm.find(release).await),
@@ -38,7 +38,7 @@ impl Source {
         }
     }
 
-    /// All builds that can be fetched.
+    /// All builds that can be downloaded.
     pub(super) async fn all(&self) -> Result<Vec<CompilerVersion>, CompilersError> {
         match self {
             Self::Npm(npm) => Ok(npm.all().await),
@@ -47,27 +47,27 @@ impl Source {
         }
     }
 
-    /// Why a release that exists is not among them.
-    pub(super) fn why_lacking(&self, release: &CompilerVersion) -> Option<&'static str> {
+    /// Why an existing release is not among them.
+    pub(super) fn why_unavailable(&self, release: &CompilerVersion) -> Option<&'static str> {
         match self {
-            Self::Npm(_) => pinned::why_lacking(release),
+            Self::Npm(_) => pinned::why_unavailable(release),
             Self::List(_) | Self::Folders => None,
         }
     }
 
-    /// Fetches a build; gives where it belongs, and its bytes.
+    /// Downloads a build; returns its destination path and its content.
     pub(super) async fn fetch(
         &self,
         build: &CompilerVersion,
         folder: &Path,
-    ) -> Result<(Found, Vec<u8>), CompilersError> {
+    ) -> Result<(CompilerFile, Vec<u8>), CompilersError> {
         match self {
-            Self::Npm(npm) => Ok((Found::Soljson(place_of_soljson(folder, build)), npm.fetch(build, folder).await?)),
+            Self::Npm(npm) => Ok((CompilerFile::Soljson(soljson_path(folder, build)), npm.fetch(build, folder).await?)),
             Self::List(list) => Ok(match list.fetch(build).await? {
-                Program::Soljson(content) => (Found::Soljson(place_of_soljson(folder, build)), content),
-                Program::Native(content) => (Found::Native(place_of_native(folder, build)), content),
+                Program::Soljson(content) => (CompilerFile::Soljson(soljson_path(folder, build)), content),
+                Program::Native(content) => (CompilerFile::Native(native_path(folder, build)), content),
             }),
-            Self::Folders => Err(CompilersError::Unfetched("there is nowhere to fetch compilers from".to_owned())),
+            Self::Folders => Err(CompilersError::FetchFailed("no compiler source is configured".to_owned())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Real compilers, fetched, checked, run and stopped. They come from the folder that `./test` fills.
+//! Downloads, checks, runs and stops real compilers, from the folder that `./test` fills.
 
 use std::{path::Path, sync::Arc};
 
@@ -37,7 +37,7 @@ fn input(source: &str) -> String {
     .to_string()
 }
 
-/// Constants that are worked out anew 2^steps times.
+/// Constants that the compiler evaluates 2^steps times.
 fn doubling(steps: u32) -> String {
     let mut source = "contract C{uint constant a0=1;".to_owned();
     for step in 1..=steps {
@@ -46,7 +46,7 @@ fn doubling(steps: u32) -> String {
     source + &format!("uint[a{steps}] x;}}")
 }
 
-/// Structs that hold the one before twice: an interface of 2^steps members.
+/// Structs that contain the previous one twice: an ABI with 2^steps members.
 fn nesting(steps: u32) -> String {
     let mut source = "contract C{struct S0{uint a;}".to_owned();
     for step in 1..=steps {
@@ -70,7 +70,7 @@ async fn compiles(compilers: &Compilers, compiler: &Arc<Compiler>) {
 }
 
 #[tokio::test]
-async fn a_source_of_more_than_a_megabyte_is_compiled_by_compilers_of_every_age() {
+async fn a_source_of_more_than_a_megabyte_is_compiled_by_old_and_new_compilers() {
     let (compilers, _folder) = compilers(|_| {});
     let source =
         format!("contract Long {{}}\n{}", "// A line of a comment, of which there are very many.\n".repeat(32_000));
@@ -83,7 +83,7 @@ async fn a_source_of_more_than_a_megabyte_is_compiled_by_compilers_of_every_age(
 }
 
 #[tokio::test]
-async fn a_process_stays_for_the_next_source_and_one_that_hangs_is_ended() {
+async fn a_process_is_reused_and_one_that_hangs_is_killed() {
     let (compilers, _folder) = compilers(|config| config.time_limit = Duration::from_secs(5));
     let compiler = compilers.get(&version(VERSION)).await.unwrap();
     assert_eq!(compiler.version.to_string(), VERSION);
@@ -91,7 +91,7 @@ async fn a_process_stays_for_the_next_source_and_one_that_hangs_is_ended() {
     let first = processes();
     compiles(&compilers, &compiler).await;
     compiles(&compilers, &compiler).await;
-    assert_eq!(processes(), first, "the process that told its version has compiled twice");
+    assert_eq!(processes(), first, "the process that reported its version has compiled twice");
 
     let error = compile(&compilers, &compiler, input(&doubling(30))).await.unwrap_err();
     assert!(matches!(error, CompileError::TimedOut { .. }), "{error}");
@@ -118,7 +118,7 @@ async fn ends(process: u32) {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_idle_process_ends_when_its_time_is_over_without_a_further_request() {
+async fn an_idle_process_expires_without_another_request() {
     let (compilers, _folder) = compilers(|config| config.idle.time = Duration::from_millis(300));
     let compiler = compilers.get(&version(VERSION)).await.unwrap();
     let session = session(&compilers, &compiler);
@@ -132,34 +132,37 @@ async fn an_idle_process_ends_when_its_time_is_over_without_a_further_request() 
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn idle_processes_hold_no_more_memory_than_they_may() {
+async fn idle_processes_stay_within_the_memory_limit() {
     let (compilers, _folder) = compilers(|config| config.idle.bytes = 1 << 20);
     let compiler = compilers.get(&version(VERSION)).await.unwrap();
-    assert!(compilers.shared.workers.processes().is_empty(), "the one that told its version is too large to stay");
+    assert!(
+        compilers.shared.workers.processes().is_empty(),
+        "the process that reported its version is too large to be kept"
+    );
     let session = session(&compilers, &compiler);
     for _ in 0..2 {
         session.compile(input("contract A {}")).await.unwrap();
     }
-    assert!(compilers.shared.workers.processes().is_empty(), "within a verification it stays with it");
+    assert!(compilers.shared.workers.processes().is_empty(), "within a verification its process is kept");
     drop(session);
     assert!(compilers.shared.workers.processes().is_empty());
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_compilations_of_a_session_share_a_budget_of_processor_time() {
+async fn the_compilations_of_a_session_share_a_cpu_budget() {
     let (compilers, _folder) = compilers(|_| {});
     let compiler = compilers.get(&version(VERSION)).await.unwrap();
     let session = compilers.session(compiler, CpuBudget::new(Duration::from_millis(1_500)));
     session.compile(input("contract A {}")).await.unwrap();
     let error = session.compile(input(&doubling(30))).await.unwrap_err();
-    assert!(matches!(error, CompileError::BudgetSpent { .. }), "{error}");
-    assert!(session.is_spent());
+    assert!(matches!(error, CompileError::BudgetExhausted { .. }), "{error}");
+    assert!(session.is_exhausted());
     let error = session.compile(input("contract A {}")).await.unwrap_err();
-    assert!(matches!(error, CompileError::BudgetSpent { .. }), "{error}");
+    assert!(matches!(error, CompileError::BudgetExhausted { .. }), "{error}");
 }
 
-/// What a solver of this kind does not find out in a minute.
+/// Takes an SMT solver more than a minute.
 const SMT: &str = "contract C{function f(uint a,uint b,uint c,uint d)public pure{require(a>1&&b>1&&c>1&&d>1&&a<2000000&&b<2000000&&c<2000000&&d<2000000);assert(a*a*a+b*b*b!=c*c*c);assert(a*b*c*d!=12345678901);uint x=a;for(uint i=0;i<b;i++){x=x*c+d;}assert(x!=777777);}}";
 
 fn input_with(source: &str, settings: Value) -> String {
@@ -169,7 +172,7 @@ fn input_with(source: &str, settings: Value) -> String {
 }
 
 #[tokio::test]
-async fn the_model_checker_does_not_run_and_the_metadata_stays_as_it_was() {
+async fn the_model_checker_is_disabled_without_changing_the_metadata() {
     let (compilers, _folder) = compilers(|config| config.time_limit = Duration::from_secs(60));
     for name in ["0.8.20", "0.8.37"] {
         let compiler = compilers.get(&version(name)).await.unwrap();
@@ -194,7 +197,7 @@ async fn the_model_checker_does_not_run_and_the_metadata_stays_as_it_was() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_compilation_that_swells_is_ended() {
+async fn a_compilation_that_exceeds_the_memory_limit_is_killed() {
     let (compilers, _folder) = compilers(|config| {
         config.memory_limit = 256 << 20;
         config.time_limit = Duration::from_secs(120);
@@ -216,7 +219,7 @@ async fn no_file_is_read_for_an_import() {
 }
 
 #[tokio::test]
-async fn a_compiler_that_is_not_what_its_name_says_is_refused() {
+async fn a_mislabelled_compiler_is_rejected() {
     let (compilers, folder) = compilers(|config| config.source = CompilerSource::Offline);
     std::fs::copy(packages().join("solc-0.8.20/soljson.js"), folder.path().join("soljson-v0.8.19.js")).unwrap();
     for _ in 0..2 {
@@ -224,11 +227,11 @@ async fn a_compiler_that_is_not_what_its_name_says_is_refused() {
         assert!(matches!(error, CompilersError::Version(VersionError::Unknown { .. })), "{error}");
     }
     let error = compilers.get(&version("0.8.21")).await.unwrap_err();
-    assert!(error.to_string().contains("near it are 0.8.20"), "by what it is: {error}");
+    assert!(error.to_string().contains("the nearest are 0.8.20"), "listed by its real version: {error}");
 }
 
-/// A program in the place of npm that writes down how it is called, and does no more.
-fn idle_npm(folder: &Path) -> PathBuf {
+/// A stand-in for npm that logs its arguments and fails.
+fn failing_npm(folder: &Path) -> PathBuf {
     let path = folder.join("npm");
     let script = format!("#!/bin/sh\necho \"$@\" >> {}/calls\nexit 1\n", folder.display());
     std::fs::write(&path, script).unwrap();
@@ -249,9 +252,9 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_invented_commit_is_refused_before_anything_is_fetched() {
+async fn an_unknown_commit_is_rejected_before_anything_is_downloaded() {
     let scripts = tempfile::tempdir().unwrap();
-    let npm = idle_npm(scripts.path());
+    let npm = failing_npm(scripts.path());
     let (compilers, folder) = compilers(|config| {
         config.source = CompilerSource::Npm;
         config.npm = npm;
@@ -266,42 +269,42 @@ async fn an_invented_commit_is_refused_before_anything_is_fetched() {
 }
 
 #[tokio::test]
-async fn a_release_that_the_registry_lacks_is_told_at_once() {
+async fn a_release_missing_in_the_registry_is_reported_without_a_download() {
     let scripts = tempfile::tempdir().unwrap();
-    let npm = idle_npm(scripts.path());
+    let npm = failing_npm(scripts.path());
     let (compilers, _folder) = compilers(|config| {
         config.source = CompilerSource::Npm;
         config.npm = npm;
     });
     for (name, why) in [("0.8.1", "holds 0.8.0"), ("0.8.1+commit.df193b15", "holds 0.8.0"), ("0.4.12", "no package")] {
         let error = compilers.get(&version(name)).await.unwrap_err();
-        assert!(matches!(error, CompilersError::Version(VersionError::NotOffered { .. })), "{error}");
+        assert!(matches!(error, CompilersError::Version(VersionError::Unavailable { .. })), "{error}");
         assert!(error.to_string().contains(why) && error.to_string().contains("--compiler-source"), "{error}");
     }
     assert_eq!(calls(scripts.path()), Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn a_fetch_that_fails_leaves_nothing_and_is_not_tried_again_for_everybody_who_asks() {
+async fn a_failed_download_leaves_no_files_and_is_not_retried_for_every_request() {
     let scripts = tempfile::tempdir().unwrap();
-    let npm = idle_npm(scripts.path());
+    let npm = failing_npm(scripts.path());
     let (compilers, folder) = compilers(|config| {
         config.source = CompilerSource::Npm;
         config.npm = npm;
     });
     for _ in 0..5 {
         let error = compilers.get(&version("0.8.26")).await.unwrap_err();
-        assert!(matches!(error, CompilersError::Unfetched(_)), "{error}");
+        assert!(matches!(error, CompilersError::FetchFailed(_)), "{error}");
     }
     assert_eq!(calls(scripts.path()).len(), 1);
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn npm_fetches_a_compiler_once_for_all_who_wait_and_it_is_checked() {
+async fn concurrent_requests_share_one_npm_download_that_is_checked() {
     let scripts = tempfile::tempdir().unwrap();
-    // The real npm, behind a note of how it was called.
-    let npm = idle_npm(scripts.path());
+    // The real npm, with its arguments logged.
+    let npm = failing_npm(scripts.path());
     let script = std::fs::read_to_string(&npm).unwrap().replace("exit 1", "exec npm \"$@\"");
     std::fs::write(&npm, script).unwrap();
     let (compilers, folder) = compilers(|config| {
@@ -325,7 +328,7 @@ async fn npm_fetches_a_compiler_once_for_all_who_wait_and_it_is_checked() {
 }
 
 #[tokio::test]
-async fn compilers_used_longest_ago_make_room_and_one_in_use_is_not_deleted() {
+async fn the_least_recently_used_compiler_is_evicted_unless_it_is_in_use() {
     let soljson = |release: &str| std::fs::read(packages().join(format!("solc-{release}/soljson.js"))).unwrap();
     let releases = [("0.8.20", VERSION), ("0.6.12", "0.6.12+commit.27d51765"), ("0.5.16", "0.5.16+commit.9c3226ce")];
     let mut files = Vec::new();
@@ -349,13 +352,13 @@ async fn compilers_used_longest_ago_make_room_and_one_in_use_is_not_deleted() {
     assert!(there(releases[0].1) && !there(releases[1].1) && there(releases[2].1), "{:?}", names(folder.path()));
     assert_eq!(names(folder.path()).len(), 4, "{:?}", names(folder.path()));
     compiles(&compilers, &in_use).await;
-    // What was deleted is fetched again.
+    // An evicted compiler is downloaded again.
     drop(in_use);
     let again = compilers.get(&version("0.6.12")).await.unwrap();
     compiles(&compilers, &again).await;
 }
 
-/// A file on the loopback, by its path.
+/// Serves files over HTTP on the loopback.
 async fn serve(files: Vec<(String, Vec<u8>)>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -387,7 +390,7 @@ fn list(name: &str, content: &[u8], of: &[u8]) -> Vec<(String, Vec<u8>)> {
     vec![("list.json".to_owned(), list.to_string().into_bytes()), (name.to_owned(), content.to_vec())]
 }
 
-/// Speaks as native builds do, and has the work done by the JavaScript build: there is none to be had from npm.
+/// A script with the command line of a native build, which npm does not provide: it runs the JavaScript build.
 fn native_build() -> Vec<u8> {
     let soljson = packages().join("solc-0.8.20/soljson.js");
     let script = format!(
@@ -404,30 +407,30 @@ fn native_build() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn builds_of_a_list_are_checked_and_run_as_processes() {
+async fn native_builds_of_a_list_are_checked_and_run() {
     let native = native_build();
     let name = "solc-linux-amd64-v0.8.20+commit.a1b79de6";
     let address = serve(list(name, &native, &native)).await;
-    // The work is done by Node.js, which reserves far more address space than it uses.
+    // Node.js, which does the work, reserves far more address space than it uses.
     let (compilers, folder) = compilers(|config| {
         config.source = CompilerSource::List(address);
         config.memory_limit = 1 << 44;
     });
     let compiler = compilers.get(&version("v0.8.20")).await.unwrap();
-    assert_eq!(compiler.program, Found::Native(folder.path().join(format!("solc-v{VERSION}"))));
+    assert_eq!(compiler.program, CompilerFile::Native(folder.path().join(format!("solc-v{VERSION}"))));
     compiles(&compilers, &compiler).await;
     let error = compilers.get(&version("0.8.21")).await.unwrap_err();
-    assert!(error.to_string().contains("near it are 0.8.20"), "{error}");
+    assert!(error.to_string().contains("the nearest are 0.8.20"), "{error}");
 
     let address = serve(list(name, b"something else", &native)).await;
     let (compilers, folder) = self::compilers(|config| config.source = CompilerSource::List(address));
     let error = compilers.get(&version(VERSION)).await.unwrap_err();
     assert!(matches!(error, CompilersError::Checksum { .. }), "{error}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "and nothing of it is kept");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "and nothing of it is stored");
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_installed_is_named() {
+async fn a_missing_program_is_named_in_the_error() {
     let missing = "/nowhere/program";
     let (compilers, _folder) = compilers(|config| config.node = missing.into());
     let error = compilers.get(&version(VERSION)).await.unwrap_err();

@@ -2,41 +2,41 @@ use std::{fmt, str::FromStr};
 
 /// The oldest release that takes standard JSON input.
 const OLDEST: (u16, u16, u16) = (0, 4, 11);
-/// Versions to propose where one is not known.
-const PROPOSED: usize = 5;
+/// How many similar versions an error suggests.
+const MAX_SUGGESTIONS: usize = 5;
 type Release = (u16, u16, u16);
 
-/// Releases that were built twice, from commits with one and the same compiler in them.
-const TWINS: [(Release, [&str; 2]); 3] = [
+/// Releases that were built from two commits with identical compilers.
+const REBUILT: [(Release, [&str; 2]); 3] = [
     ((0, 4, 15), ["bbb8e64f", "8b45bddb"]),
     ((0, 5, 9), ["e560f70d", "c68bc34e"]),
     ((0, 5, 11), ["c082d0b4", "22be8592"]),
 ];
 
-/// Which compiler: a release, or a nightly build of a day.
+/// The version of a compiler: a release or a nightly build.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CompilerVersion {
     release: (u16, u16, u16),
     /// Such as `nightly.2023.4.1`.
     prerelease: Option<String>,
-    /// Eight hexadecimal digits. None: whichever the release was made from.
+    /// Eight hexadecimal digits; None means the commit of the release.
     commit: Option<String>,
 }
 
-/// Why there is no compiler of a version.
+/// Why a compiler version is unavailable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
     #[error("must be the version of a Solidity compiler, such as v0.8.20+commit.a1b79de6 or 0.8.20")]
     Malformed,
     #[error("is older than 0.4.11, the first compiler that takes standard JSON input")]
     TooOld,
-    #[error("is not known; near it are {}", near.join(", "))]
+    #[error("is not known; the nearest are {}", near.join(", "))]
     Unknown { near: Vec<String> },
-    #[error("is not known, and there are no other compilers here")]
-    NoneThere,
-    /// It exists, but not where this server gets its compilers.
-    #[error("{release} cannot be had here: {why}. A server with another --compiler-source may have it")]
-    NotOffered { release: String, why: String },
+    #[error("is not known, and this server has no other compilers")]
+    NoCompilers,
+    /// It exists, but not at the compiler source of this server.
+    #[error("{release} is not available on this server: {why}. A server with another --compiler-source may have it")]
+    Unavailable { release: String, why: String },
     #[error("does not exist with this commit: {} is {own}", wanted.short())]
     OtherCommit { wanted: CompilerVersion, own: CompilerVersion },
 }
@@ -55,12 +55,12 @@ impl CompilerVersion {
         self.commit.as_deref()
     }
 
-    /// `0.8.20`, with the day of a nightly.
+    /// `0.8.20`, with the date of a nightly.
     #[must_use]
     pub fn short(&self) -> String {
         let (major, minor, patch) = self.release;
         match &self.prerelease {
-            Some(day) => format!("{major}.{minor}.{patch}-{day}"),
+            Some(tag) => format!("{major}.{minor}.{patch}-{tag}"),
             None => format!("{major}.{minor}.{patch}"),
         }
     }
@@ -69,38 +69,38 @@ impl CompilerVersion {
         self.release == other.release && self.prerelease == other.prerelease
     }
 
-    /// Whether this compiler is the one that is wanted.
+    /// Whether this compiler satisfies the requested version.
     pub(crate) fn is(&self, wanted: &Self) -> bool {
         self.same_release(wanted)
             && match (&self.commit, &wanted.commit) {
-                (Some(own), Some(wanted)) => own == wanted || self.are_twins(own, wanted),
+                (Some(own), Some(wanted)) => own == wanted || self.is_rebuild(own, wanted),
                 _ => true,
             }
     }
 
-    fn are_twins(&self, one: &str, other: &str) -> bool {
-        TWINS
+    fn is_rebuild(&self, one: &str, other: &str) -> bool {
+        REBUILT
             .iter()
             .any(|(release, commits)| *release == self.release && commits.contains(&one) && commits.contains(&other))
     }
 
-    /// Whether metadata that names a compiler may mean this one.
+    /// Whether the compiler name in metadata matches this version.
     pub(crate) fn is_named(&self, name: &str) -> bool {
         name == self.short() || name.parse::<Self>().is_ok_and(|named| self.is(&named))
     }
 }
 
 impl VersionError {
-    /// With the nearest of those that there are.
-    pub(crate) fn unknown(wanted: &CompilerVersion, mut there: Vec<CompilerVersion>) -> Self {
+    /// With the nearest of the available versions.
+    pub(crate) fn unknown(wanted: &CompilerVersion, mut available: Vec<CompilerVersion>) -> Self {
         let rank = |version: &CompilerVersion| {
             let (major, minor, patch) = version.release;
             i64::from(major) * 1_000_000 + i64::from(minor) * 1_000 + i64::from(patch)
         };
-        there.sort_by_key(|version| (rank(version).abs_diff(rank(wanted)), version.clone()));
-        there.dedup();
-        let near: Vec<String> = there.iter().take(PROPOSED).map(CompilerVersion::short).collect();
-        if near.is_empty() { Self::NoneThere } else { Self::Unknown { near } }
+        available.sort_by_key(|version| (rank(version).abs_diff(rank(wanted)), version.clone()));
+        available.dedup();
+        let near: Vec<String> = available.iter().take(MAX_SUGGESTIONS).map(CompilerVersion::short).collect();
+        if near.is_empty() { Self::NoCompilers } else { Self::Unknown { near } }
     }
 }
 
@@ -119,7 +119,8 @@ impl FromStr for CompilerVersion {
             return Err(VersionError::Malformed);
         };
         let release = (major?, minor?, patch?);
-        let prerelease = prerelease.map(|day| is_day(day).then(|| day.to_owned()).ok_or(VersionError::Malformed));
+        let prerelease =
+            prerelease.map(|tag| is_prerelease(tag).then(|| tag.to_owned()).ok_or(VersionError::Malformed));
         let commit = build.map(commit).transpose()?;
         if release < OLDEST {
             return Err(VersionError::TooOld);
@@ -133,14 +134,14 @@ fn number(text: &str) -> Result<u16, VersionError> {
     plain.then(|| text.parse().ok()).flatten().ok_or(VersionError::Malformed)
 }
 
-/// `nightly.2023.4.1`, and what development builds are called.
-fn is_day(text: &str) -> bool {
+/// `nightly.2023.4.1`, or the tag of a development build.
+fn is_prerelease(text: &str) -> bool {
     let known = ["nightly", "develop", "ci", "pre", "alpha", "beta", "rc"];
     let first = text.split('.').next().unwrap_or_default();
     known.contains(&first) && text.len() <= 40 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
 }
 
-/// `commit.a1b79de6`, and behind it the platform, which does not matter.
+/// `commit.a1b79de6`, optionally followed by the platform, which is ignored.
 fn commit(text: &str) -> Result<String, VersionError> {
     let mut parts = text.split('.');
     let (Some("commit"), Some(hash)) = (parts.next(), parts.next()) else { return Err(VersionError::Malformed) };
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_read_as_everybody_writes_them() {
+    fn all_common_version_formats_are_parsed() {
         for text in [
             "v0.8.20+commit.a1b79de6",
             "0.8.20+commit.a1b79de6",
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_is_refused() {
+    fn invalid_versions_are_rejected() {
         for text in [
             "",
             "v",
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_is_what_its_number_its_commit_or_its_other_commit_says() {
+    fn a_release_matches_by_number_by_commit_or_by_rebuilt_commit() {
         let own = version("0.5.9+commit.e560f70d");
         for wanted in ["0.5.9", "0.5.9+commit.e560f70d", "0.5.9+commit.c68bc34e"] {
             assert!(own.is(&version(wanted)), "{wanted}");
@@ -226,9 +227,9 @@ mod tests {
     }
 
     #[test]
-    fn near_versions_are_proposed() {
-        let there = ["0.8.20", "0.4.26", "0.8.25", "0.8.27", "0.7.6", "0.8.28"].map(version).to_vec();
-        let error = VersionError::unknown(&version("0.8.26"), there);
-        assert_eq!(error.to_string(), "is not known; near it are 0.8.25, 0.8.27, 0.8.28, 0.8.20, 0.7.6");
+    fn the_nearest_versions_are_suggested() {
+        let available = ["0.8.20", "0.4.26", "0.8.25", "0.8.27", "0.7.6", "0.8.28"].map(version).to_vec();
+        let error = VersionError::unknown(&version("0.8.26"), available);
+        assert_eq!(error.to_string(), "is not known; the nearest are 0.8.25, 0.8.27, 0.8.28, 0.8.20, 0.7.6");
     }
 }

@@ -1,6 +1,6 @@
 'use strict';
-// Runs one build of the compiler. Requests and answers are frames: four bytes of length, then the bytes; an answer begins
-// with a mark of its kind. The compiler gets no way to read files: imports that are not part of the input fail.
+// Runs one build of the compiler. Requests and responses are frames: four bytes of length, then the bytes; a response
+// starts with one byte for its kind. The compiler cannot read files: imports that are not part of the input fail.
 const fs = require('fs');
 const soljson = process.argv[1];
 
@@ -8,11 +8,11 @@ const READY = 0;
 const OUTPUT = 1;
 const FAILED = 2;
 
-function answer(mark, text) {
+function respond(kind, text) {
   const body = Buffer.from(text, 'utf8');
   const head = Buffer.alloc(5);
   head.writeUInt32BE(body.length + 1, 0);
-  head.writeUInt8(mark, 4);
+  head.writeUInt8(kind, 4);
   for (let frame = Buffer.concat([head, body]); frame.length > 0; ) {
     try {
       frame = frame.subarray(fs.writeSync(1, frame));
@@ -23,11 +23,11 @@ function answer(mark, text) {
 }
 
 function load() {
-  const offered = { fs, path: require('path'), crypto: require('crypto') };
+  const allowed = { fs, path: require('path'), crypto: require('crypto') };
   const holder = { exports: {} };
   const required = (name) => {
-    if (offered[name]) return offered[name];
-    throw new Error(`the compiler asks for ${name}`);
+    if (allowed[name]) return allowed[name];
+    throw new Error(`the compiler requires the module ${name}`);
   };
   const text = fs.readFileSync(soljson, 'utf8');
   const wrapped = `(function (module, exports, require, __filename, __dirname) {${text}\n})`;
@@ -35,7 +35,7 @@ function load() {
   return holder.exports;
 }
 
-// What a build prints must not be taken for an answer.
+// What a build prints must not be mixed with responses.
 console.log = console.info = console.warn = console.error = () => {};
 for (const name of ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest']) delete globalThis[name];
 
@@ -43,7 +43,7 @@ const compiler = load();
 process.removeAllListeners('uncaughtException');
 process.removeAllListeners('unhandledRejection');
 process.on('uncaughtException', (error) => {
-  answer(FAILED, String(error && error.message));
+  respond(FAILED, String(error && error.message));
   process.exit(1);
 });
 
@@ -52,19 +52,19 @@ const run = modern
   ? compiler.cwrap('solidity_compile', 'string', ['number', 'number', 'number'])
   : compiler.cwrap('compileStandard', 'string', ['number', 'number']);
 
-// The input goes to the heap. Left to the glue it would go to the stack, at four bytes for each character, and a megabyte
-// and a quarter of it would be too much.
+// The input is put on the heap. Emscripten's glue code would put it on the stack, four bytes per character, which
+// overflows at about 1.25 MB.
 function compile(input) {
   const size = compiler.lengthBytesUTF8(input) + 1;
-  const place = compiler._malloc(size);
-  if (place === 0) throw new Error('there is no memory for the input');
-  compiler.stringToUTF8(input, place, size);
-  const output = run(place, 0, 0);
-  compiler._free(place);
+  const pointer = compiler._malloc(size);
+  if (pointer === 0) throw new Error('out of memory for the input');
+  compiler.stringToUTF8(input, pointer, size);
+  const output = run(pointer, 0, 0);
+  compiler._free(pointer);
   return output;
 }
 
-answer(READY, compiler.cwrap(modern ? 'solidity_version' : 'version', 'string', [])());
+respond(READY, compiler.cwrap(modern ? 'solidity_version' : 'version', 'string', [])());
 
 let received = Buffer.alloc(0);
 process.stdin.on('data', (bytes) => {
@@ -75,7 +75,7 @@ process.stdin.on('data', (bytes) => {
     received = received.subarray(end);
     const output = compile(input);
     if (compiler._solidity_reset) compiler._solidity_reset();
-    answer(OUTPUT, output);
+    respond(OUTPUT, output);
   }
 });
 process.stdin.on('end', () => process.exit(0));

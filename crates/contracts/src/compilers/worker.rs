@@ -1,4 +1,4 @@
-//! One build of JavaScript in a process of Node.js, and how it is spoken to.
+//! One JavaScript build in a Node.js process, and the protocol to talk to it.
 
 use std::{
     io,
@@ -13,11 +13,11 @@ use tokio::{
 
 use super::{
     CompileError, CpuBudget,
-    process::{Process, tell},
-    watch::{Limits, resident, within},
+    process::{Process, describe_exit},
+    usage::{Limits, resident, run_within_limits},
 };
 
-/// The longest output that is read. Of 2 MB of source nothing sound comes near.
+/// The longest output that is accepted, far above that of any 2 MB source.
 const MAX_OUTPUT: usize = 64 << 20;
 const READY: u8 = 0;
 const OUTPUT: u8 = 1;
@@ -29,18 +29,18 @@ pub(super) struct Worker {
     process: Process,
     stdin: ChildStdin,
     stdout: ChildStdout,
-    worked: Duration,
+    busy_time: Duration,
 }
 
 impl Worker {
-    /// Takes over a process that has just been started, and waits until it has loaded its compiler.
+    /// Takes a process that was just started, and waits until it has loaded its compiler.
     pub(super) async fn load(
         soljson: &Path,
         (process, stdin, stdout): (Process, ChildStdin, ChildStdout),
     ) -> Result<Self, CompileError> {
-        let (soljson, worked) = (soljson.to_owned(), Duration::ZERO);
-        let mut worker = Self { soljson, version: String::new(), process, stdin, stdout, worked };
-        match worker.answer().await? {
+        let (soljson, busy_time) = (soljson.to_owned(), Duration::ZERO);
+        let mut worker = Self { soljson, version: String::new(), process, stdin, stdout, busy_time };
+        match worker.response().await? {
             (READY, version) => worker.version = version,
             (_, text) => return Err(CompileError::Crashed(text)),
         }
@@ -51,14 +51,14 @@ impl Worker {
         &self.soljson
     }
 
-    /// What the compiler says that it is.
+    /// The version that the compiler reports.
     pub(super) fn version(&self) -> &str {
         &self.version
     }
 
-    /// How long it has compiled so far.
-    pub(super) fn worked(&self) -> Duration {
-        self.worked
+    /// Total time spent compiling.
+    pub(super) fn busy_time(&self) -> Duration {
+        self.busy_time
     }
 
     pub(super) fn is_running(&mut self) -> bool {
@@ -70,12 +70,12 @@ impl Worker {
         self.process.id()
     }
 
-    /// Bytes that it holds in memory, where that can be seen.
+    /// Resident memory in bytes, if it can be measured.
     pub(super) fn resident(&self) -> Option<u64> {
         resident(self.process.id())
     }
 
-    /// Compiles; None for the worker where it had to be ended.
+    /// Compiles; returns the worker unless it had to be killed.
     pub(super) async fn compile(
         mut self,
         input: &str,
@@ -83,18 +83,18 @@ impl Worker {
         budget: &CpuBudget,
     ) -> (Result<String, CompileError>, Option<Self>) {
         let started = Instant::now();
-        let outcome = within(self.process.id(), limits, budget, self.ask(input)).await;
-        self.worked += started.elapsed();
+        let outcome = run_within_limits(self.process.id(), limits, budget, self.request(input)).await;
+        self.busy_time += started.elapsed();
         match outcome {
             Ok(output) => (Ok(output), Some(self)),
             Err(error) => {
-                self.process.end().await;
+                self.process.kill().await;
                 (Err(error), None)
             }
         }
     }
 
-    async fn ask(&mut self, input: &str) -> Result<String, CompileError> {
+    async fn request(&mut self, input: &str) -> Result<String, CompileError> {
         let length =
             u32::try_from(input.len()).map_err(|_| CompileError::Crashed("the input is too long".to_owned()))?;
         let sent = async {
@@ -102,23 +102,23 @@ impl Worker {
             self.stdin.write_all(input.as_bytes()).await?;
             self.stdin.flush().await
         };
-        // One that dies while it reads has its reason in how it ended.
+        // If the process dies while it reads, its exit status gives the reason.
         let sent = sent.await;
-        match self.answer().await? {
+        match self.response().await? {
             (OUTPUT, output) => sent.map(|()| output).map_err(CompileError::from),
             (_, text) => Err(CompileError::Crashed(text)),
         }
     }
 
-    async fn answer(&mut self) -> Result<(u8, String), CompileError> {
+    async fn response(&mut self) -> Result<(u8, String), CompileError> {
         match self.frame().await {
             Ok(frame) => Ok(frame),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                let status = self.process.ended().await?;
-                Err(CompileError::Crashed(tell(status)))
+                let status = self.process.wait().await?;
+                Err(CompileError::Crashed(describe_exit(status)))
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                Err(CompileError::Crashed("its output is too long, or none".to_owned()))
+                Err(CompileError::Crashed("its output is empty, too long or invalid".to_owned()))
             }
             Err(error) => Err(error.into()),
         }
@@ -129,9 +129,9 @@ impl Worker {
         if length == 0 || length > MAX_OUTPUT {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        let mark = self.stdout.read_u8().await?;
+        let kind = self.stdout.read_u8().await?;
         let mut body = vec![0; length - 1];
         self.stdout.read_exact(&mut body).await?;
-        Ok((mark, String::from_utf8(body).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?))
+        Ok((kind, String::from_utf8(body).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?))
     }
 }

@@ -1,4 +1,4 @@
-//! Builds of JavaScript in processes of Node.js. A process that has compiled stays for the next source of its version:
+//! The pool of Node.js processes that run JavaScript builds. A process is reused for the next source of its version, since
 //! loading a compiler takes longer than most compilations.
 
 use std::{path::Path, time::Duration};
@@ -10,14 +10,14 @@ use super::{
     idle::IdleWorkers,
     node::Node,
     process::{Bounds, Process},
-    watch::Limits,
+    usage::Limits,
     worker::Worker,
 };
 
-/// For a compiler to load. It takes a second; behind everything else on a busy machine, many times as long.
-const LOAD_TIME: Duration = Duration::from_secs(90);
-/// A process is replaced when it has compiled this long: what it may use of the processor is bounded over its life.
-const WORKING_LIFE: Duration = Duration::from_secs(60);
+/// Loading takes about a second, and much longer at low priority on a busy machine.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(90);
+/// A process is replaced after this much compiling, since its total CPU time is limited.
+const MAX_BUSY_TIME: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(super) struct Workers {
@@ -42,15 +42,15 @@ impl Workers {
         Ok(version?)
     }
 
-    /// A worker with this compiler: one that waits, or a new one.
+    /// An idle worker with this compiler, or a new one.
     pub(super) async fn take(&self, soljson: &Path) -> Result<Worker, CompileError> {
         if let Some(worker) = self.idle.take(soljson) {
             return Ok(worker);
         }
-        timeout(LOAD_TIME, self.start(soljson)).await.unwrap_or(Err(CompileError::TimedOut { limit: LOAD_TIME }))
+        timeout(LOAD_TIMEOUT, self.start(soljson)).await.unwrap_or(Err(CompileError::TimedOut { limit: LOAD_TIMEOUT }))
     }
 
-    /// Compiles on a worker, which is given back unless it had to be ended or is worn out.
+    /// Compiles on a worker, which is returned unless it was killed or has reached `MAX_BUSY_TIME`.
     pub(super) async fn compile(
         &self,
         worker: Worker,
@@ -58,14 +58,14 @@ impl Workers {
         budget: &CpuBudget,
     ) -> (Result<String, CompileError>, Option<Worker>) {
         let (outcome, worker) = worker.compile(input, self.limits, budget).await;
-        (outcome, worker.filter(|worker| worker.worked() < WORKING_LIFE))
+        (outcome, worker.filter(|worker| worker.busy_time() < MAX_BUSY_TIME))
     }
 
     pub(super) fn put_back(&self, worker: Worker) {
         self.idle.put(worker);
     }
 
-    /// The idle processes, for tests.
+    /// The process ids of idle workers, for tests.
     #[cfg(test)]
     pub(super) fn processes(&self) -> Vec<u32> {
         self.idle.processes()
@@ -73,8 +73,8 @@ impl Workers {
 
     async fn start(&self, soljson: &Path) -> Result<Worker, CompileError> {
         let arguments = self.node.arguments(soljson).await?;
-        // Several threads of Node.js count together, and so does what came before the last compilation.
-        let bounds = Bounds { cpu: 4 * (WORKING_LIFE + self.limits.time), address_space: None };
+        // The limit covers all threads of Node.js over the life of the process.
+        let bounds = Bounds { cpu: 4 * (MAX_BUSY_TIME + self.limits.time), address_space: None };
         let started = Process::start(self.node.program(), &arguments, bounds, Path::new("/")).await?;
         Worker::load(soljson, started).await
     }

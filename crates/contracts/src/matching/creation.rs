@@ -2,17 +2,17 @@ use std::collections::BTreeMap;
 
 use alloy_dyn_abi::JsonAbiExt;
 use alloy_primitives::{Address, Bytes};
-use domain::{CreationTemplate, LibraryPlace};
+use domain::{CreationTemplate, LibraryOffset};
 
 use super::{
     CodeMatch, Difference, MatchKind, fill,
-    metadata::{own_auxdata, proves_sources, regions, take_over},
+    metadata::{copy_metadata, own_auxdata, proves_sources, regions},
     runtime::difference,
 };
 use crate::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink};
 
-/// The compiled creation code, and where it may differ from one deployment to the next. None for a contract without code:
-/// nothing is at the beginning of everything, and an abstract contract would make every other.
+/// The compiled creation code, and where it may differ between deployments. None for a contract without code: an empty
+/// template would be a prefix of any creation code.
 #[must_use]
 pub fn creation_template(compiled: &CompiledContract, altered: Option<&CompiledContract>) -> Option<CreationTemplate> {
     if compiled.creation.bytes.is_empty() || compiled.runtime.bytes.is_empty() {
@@ -26,19 +26,19 @@ pub fn creation_template(compiled: &CompiledContract, altered: Option<&CompiledC
             }
         }
     }
-    let place = |link: &LibraryLink| LibraryPlace { library: link.library.clone(), start: link.span.start };
+    let unlinked = |link: &LibraryLink| LibraryOffset { library: link.library.clone(), start: link.span.start };
     Some(CreationTemplate {
         code: compiled.creation.bytes.clone().into(),
-        links: compiled.creation.links.iter().map(place).collect(),
+        links: compiled.creation.links.iter().map(unlinked).collect(),
         metadata,
         proves_sources: proves_sources(compiled),
     })
 }
 
-/// Compares the code that made a contract with what was compiled: it must begin with the compiled code, and what follows must
-/// be the constructor's arguments, written as everybody writes them.
+/// Compares the creation code on the chain with the compiled one: it must start with the compiled code, followed by the
+/// constructor arguments in the standard encoding.
 ///
-/// `linked` are the libraries of the running code: one library has one address.
+/// `linked` are the libraries of the runtime code: a library has the same address in both.
 pub fn compare_creation(
     template: &CreationTemplate,
     abi: &str,
@@ -48,13 +48,13 @@ pub fn compare_creation(
     compare(template, abi, on_chain, linked, false)
 }
 
-/// The same; `may_find_out`: whether a second compilation could still find more places of metadata.
+/// The same; `may_recompile`: whether a second compilation can still locate more metadata.
 pub(super) fn compare(
     template: &CreationTemplate,
     abi: &str,
     on_chain: &[u8],
     linked: Option<&BTreeMap<String, Address>>,
-    may_find_out: bool,
+    may_recompile: bool,
 ) -> Result<(CodeMatch, Bytes), Difference> {
     let mut expected = template.code.to_vec();
     if expected.is_empty() {
@@ -63,7 +63,7 @@ pub(super) fn compare(
     let Some((code, arguments)) = on_chain.split_at_checked(expected.len()) else {
         return Err(Difference::Length { compiled: expected.len(), on_chain: on_chain.len() });
     };
-    let link = |place: &LibraryPlace| LibraryLink {
+    let link = |place: &LibraryOffset| LibraryLink {
         library: place.library.clone(),
         span: place.start..place.start + Address::len_bytes(),
     };
@@ -72,14 +72,14 @@ pub(super) fn compare(
     let mut kind = if template.proves_sources { MatchKind::Exact } else { MatchKind::Partial };
     if expected != code {
         kind = MatchKind::Partial;
-        // There, and nowhere else, it may differ.
+        // Only metadata may differ.
         for span in &template.metadata {
             if let Some(region) = Auxdata::starting_at(&template.code, span.start) {
-                take_over(&mut expected, &region, code)?;
+                copy_metadata(&mut expected, &region, code)?;
             }
         }
         if expected != code {
-            return Err(difference(&expected, code, template.code.len(), may_find_out));
+            return Err(difference(&expected, code, template.code.len(), may_recompile));
         }
     }
     check_arguments(abi, arguments)?;
@@ -98,16 +98,16 @@ fn own_region(compiled: &CompiledContract) -> Option<Auxdata> {
 }
 
 fn check_arguments(abi: &str, arguments: &[u8]) -> Result<(), Difference> {
-    let unreadable = Difference::ConstructorArguments;
+    let invalid = Difference::ConstructorArguments;
     let Some(constructor) = Interface::read(abi).constructor.filter(|constructor| !constructor.inputs.is_empty())
     else {
         return match arguments {
             [] => Ok(()),
-            _ => Err(unreadable("the constructor takes none")),
+            _ => Err(invalid("the constructor takes none")),
         };
     };
     let values =
-        constructor.abi_decode_input(arguments).map_err(|_| unreadable("they are not what the constructor takes"))?;
-    let again = constructor.abi_encode_input(&values).map_err(|_| unreadable("they cannot be written again"))?;
-    if again == arguments { Ok(()) } else { Err(unreadable("something stands among or behind them")) }
+        constructor.abi_decode_input(arguments).map_err(|_| invalid("they do not match the constructor's inputs"))?;
+    let again = constructor.abi_encode_input(&values).map_err(|_| invalid("they cannot be encoded again"))?;
+    if again == arguments { Ok(()) } else { Err(invalid("their encoding has extra or non-standard bytes")) }
 }

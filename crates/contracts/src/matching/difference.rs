@@ -2,14 +2,14 @@ use alloy_primitives::Address;
 
 use crate::shortened;
 
-/// The first thing in which code differs that nothing excuses.
+/// The first difference that prevents a match.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Difference {
-    #[error("it has no code of its own: it is abstract, or an interface")]
+    #[error("it has no code: it is abstract or an interface")]
     NoCode,
     #[error("its code is {compiled} bytes long, the code on the chain {on_chain}")]
     Length { compiled: usize, on_chain: usize },
-    #[error("it is a library, and the code on the chain guards the address {found:#x}, which is not its own")]
+    #[error("it is a library, and the call protection of the code on the chain names another address, {found:#x}")]
     CallProtection { found: Address },
     #[error("one immutable variable has different values in different places of the code on the chain")]
     Immutables { id: String },
@@ -27,15 +27,15 @@ pub enum Difference {
         differing: usize,
         compiled_length: usize,
         on_chain_length: usize,
-        /// Nothing differs but what looks like metadata of other contracts. Only a second compilation can tell.
+        /// All differing bytes look like metadata of other contracts. A second compilation can tell.
         maybe_metadata: bool,
     },
-    #[error("the constructor arguments behind the creation code cannot be read: {0}")]
+    #[error("the constructor arguments after the creation code are invalid: {0}")]
     ConstructorArguments(&'static str),
 }
 
 impl Difference {
-    /// How far from a match it is; the lowest is the closest.
+    /// How far from a match; lower is closer.
     #[must_use]
     pub fn distance(&self) -> u64 {
         match self {

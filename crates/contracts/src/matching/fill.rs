@@ -1,4 +1,4 @@
-//! What is filled into code after its compilation, taken over from the chain.
+//! Fills values that are set after compilation into the expected code, with the values from the chain.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use alloy_primitives::{Address, Bytes};
 use super::Difference;
 use crate::{CompiledCode, CompiledContract};
 
-/// A library begins with a push of its own address, zero until it is deployed: whoever calls it directly is refused.
+/// A library starts with a push of its own address (zero until deployed), to reject direct calls.
 const PUSH_ADDRESS: u8 = 0x73;
 const ADDRESS_BYTES: usize = 20;
 
-/// Puts the address of a deployed library into its code. It must be where the library stands. Gives whether it was put.
+/// Fills in the library's own address, which must be the address it is deployed at. Returns whether it did.
 pub(super) fn call_protection(expected: &mut [u8], on_chain: &[u8], own: Address) -> Result<bool, Difference> {
     let Some([PUSH_ADDRESS, guarded @ ..]) = expected.get_mut(..=ADDRESS_BYTES) else { return Ok(false) };
     if guarded.iter().any(|byte| *byte != 0) || on_chain.first() != Some(&PUSH_ADDRESS) {
@@ -25,7 +25,7 @@ pub(super) fn call_protection(expected: &mut [u8], on_chain: &[u8], own: Address
     Ok(true)
 }
 
-/// Puts the addresses of libraries into their places: one address for each library.
+/// Fills in the addresses of linked libraries: one address per library.
 pub(super) fn libraries(
     expected: &mut [u8],
     code: &CompiledCode,
@@ -34,7 +34,7 @@ pub(super) fn libraries(
 ) -> Result<BTreeMap<String, Address>, Difference> {
     let mut found = BTreeMap::new();
     for link in &code.links {
-        let (Some(place), Some(bytes)) = (expected.get_mut(link.span.clone()), on_chain.get(link.span.clone())) else {
+        let (Some(target), Some(bytes)) = (expected.get_mut(link.span.clone()), on_chain.get(link.span.clone())) else {
             continue;
         };
         let address = Address::from_slice(bytes);
@@ -43,13 +43,13 @@ pub(super) fn libraries(
         if before.is_some_and(|before| before != address) {
             return Err(Difference::Library { library: link.library.clone() });
         }
-        place.copy_from_slice(bytes);
+        target.copy_from_slice(bytes);
         found.insert(link.library.clone(), address);
     }
     Ok(found)
 }
 
-/// Puts the values of immutable variables into their places: one value for each variable.
+/// Fills in the values of immutable variables: one value per variable.
 pub(super) fn immutables(
     expected: &mut [u8],
     compiled: &CompiledContract,
@@ -58,14 +58,14 @@ pub(super) fn immutables(
     let mut found = BTreeMap::new();
     for (id, spans) in &compiled.immutables {
         for span in spans {
-            let (Some(place), Some(bytes)) = (expected.get_mut(span.clone()), on_chain.get(span.clone())) else {
+            let (Some(target), Some(bytes)) = (expected.get_mut(span.clone()), on_chain.get(span.clone())) else {
                 continue;
             };
             let value = Bytes::copy_from_slice(bytes);
             if found.get(id).is_some_and(|before| *before != value) {
                 return Err(Difference::Immutables { id: id.clone() });
             }
-            place.copy_from_slice(bytes);
+            target.copy_from_slice(bytes);
             found.insert(id.clone(), value);
         }
     }

@@ -1,22 +1,22 @@
-//! Where the compiler's metadata stands in code, and what may differ in it.
+//! Locates the compiler's metadata in code, and decides what may differ in it.
 
 use super::Difference;
 use crate::{Auxdata, CompiledContract, code::hash_metadata};
 
-/// The metadata at the end of a compiled contract's runtime code. A constant can look like it: so the hash in it must
-/// be the hash of the metadata that the compiler gave beside the code.
+/// The auxdata at the end of compiled runtime code. A constant can look the same, so the hash in it must be the hash of the
+/// metadata that the compiler output.
 pub(super) fn own_auxdata(compiled: &CompiledContract) -> Option<Auxdata> {
     let found = Auxdata::at_end_of(&compiled.runtime.bytes)?;
     let hash = found.hash()?;
     (hash_metadata(hash.kind(), compiled.metadata.as_bytes()) == Some(hash)).then_some(found)
 }
 
-/// Whether the runtime code carries a hash over its sources.
+/// Whether the runtime code contains a hash over its sources.
 pub(super) fn proves_sources(compiled: &CompiledContract) -> bool {
     own_auxdata(compiled).is_some()
 }
 
-/// The regions in which metadata stands: where two compilations differ whose sources differ by a space.
+/// The auxdata regions: where two compilations differ whose sources differ only by a space.
 pub(super) fn regions(compiled: &[u8], altered: &[u8]) -> Vec<Auxdata> {
     let mut regions: Vec<Auxdata> = Vec::new();
     if compiled.len() != altered.len() {
@@ -26,7 +26,7 @@ pub(super) fn regions(compiled: &[u8], altered: &[u8]) -> Vec<Auxdata> {
         if regions.last().is_some_and(|region| region.span.contains(&offset)) {
             continue;
         }
-        // A difference outside of any metadata is none that metadata makes; it stays one.
+        // Differences outside of metadata remain differences.
         if let Some(region) = Auxdata::around(compiled, offset)
             && region.hash().is_some()
         {
@@ -36,23 +36,23 @@ pub(super) fn regions(compiled: &[u8], altered: &[u8]) -> Vec<Auxdata> {
     regions
 }
 
-/// Copies a region from the chain, if metadata of the same fields and of the same compiler is there. Where the chain has
-/// no metadata at all, nothing is copied: then it is the code that differs.
-pub(super) fn take_over(expected: &mut [u8], region: &Auxdata, on_chain: &[u8]) -> Result<(), Difference> {
-    let at_place = Auxdata::starting_at(on_chain, region.span.start);
+/// Copies the metadata of a region from the chain if it has the same fields and the same compiler. If the chain has no
+/// metadata there, nothing is copied: then the code differs.
+pub(super) fn copy_metadata(expected: &mut [u8], region: &Auxdata, on_chain: &[u8]) -> Result<(), Difference> {
+    let at_start = Auxdata::starting_at(on_chain, region.span.start);
     let at_end = || Auxdata::at_end_of(on_chain).filter(|end| end.span.end == region.span.end);
-    let Some(found) = at_place.or_else(at_end).filter(|found| found.has_fields()) else { return Ok(()) };
+    let Some(found) = at_start.or_else(at_end).filter(|found| found.has_fields()) else { return Ok(()) };
     if found.span != region.span || !found.has_shape_of(region) {
         return Err(Difference::MetadataFields);
     }
     same_compiler(region, &found)?;
-    if let (Some(place), Some(bytes)) = (expected.get_mut(region.span.clone()), on_chain.get(region.span.clone())) {
-        place.copy_from_slice(bytes);
+    if let (Some(target), Some(bytes)) = (expected.get_mut(region.span.clone()), on_chain.get(region.span.clone())) {
+        target.copy_from_slice(bytes);
     }
     Ok(())
 }
 
-/// Equal code of another compiler is still the code of another compiler.
+/// Equal code of another compiler version is not a match.
 pub(super) fn same_compiler(compiled: &Auxdata, on_chain: &Auxdata) -> Result<(), Difference> {
     match (compiled.compiler(), on_chain.compiler()) {
         (Some(compiled), Some(on_chain)) if compiled != on_chain => Err(Difference::Compiler { compiled, on_chain }),
@@ -60,7 +60,7 @@ pub(super) fn same_compiler(compiled: &Auxdata, on_chain: &Auxdata) -> Result<()
     }
 }
 
-/// Whether all that differs lies in what looks like metadata on both sides. Not proof: a reason to find out.
+/// Whether all differing bytes are in what looks like metadata on both sides. A hint to compile again, not a proof.
 pub(super) fn looks_like_metadata(expected: &[u8], on_chain: &[u8]) -> bool {
     let mut last: Option<Auxdata> = None;
     differing(expected, on_chain).all(|offset| {

@@ -1,9 +1,7 @@
-//! Whether compiled code is the code on the chain. Pure: from what a compiler gave and what the chain holds to a
-//! verdict with its reasons.
+//! Decides whether compiled code is the code on the chain: a pure function of the compiler's output and the chain's code.
 //!
-//! A false match must never be called true, so every allowance is narrow: bytes are taken over from the chain only
-//! where the compiler itself says that they are filled in later, or where the compiler's own words, and nothing that
-//! merely looks like them, differ.
+//! There must be no false match, so every exception is narrow: bytes may differ only where the compiler declares that they
+//! are set after compilation, or in the compiler's own metadata, not in bytes that merely look like it.
 
 mod creation;
 mod difference;
@@ -22,37 +20,37 @@ pub use domain::MatchKind;
 
 use crate::CompiledContract;
 
-/// What stands on the chain.
+/// A contract on the chain.
 #[derive(Debug, Clone, Copy)]
 pub struct Deployed<'a> {
     pub address: Address,
     pub runtime: &'a [u8],
-    /// The code that made the contract, constructor arguments behind it; None where it is not known.
+    /// The creation code followed by the constructor arguments; None if unknown.
     pub creation: Option<&'a [u8]>,
 }
 
-/// Code that agrees, and what was filled into it.
+/// A match, and the values that were filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeMatch {
     pub kind: MatchKind,
-    /// Whether the contract's own address was, as it is into libraries.
+    /// Whether the contract's own address was filled in, as in libraries.
     pub names_own_address: bool,
     pub libraries: BTreeMap<String, Address>,
-    /// Values that the constructor wrote into the code, by the compiler's number for the variable.
+    /// Values that the constructor wrote into the code, by the compiler's AST id of the variable.
     pub immutables: BTreeMap<String, Bytes>,
 }
 
-/// How a compiled contract compares. Runtime code and creation code are judged each for itself.
+/// The comparison of a compiled contract. Runtime code and creation code are compared independently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
     pub runtime: Result<CodeMatch, Difference>,
-    /// With the constructor's arguments; None where the chain's creation code is not known.
+    /// With the constructor arguments; None if the creation code on the chain is unknown.
     pub creation: Option<Result<(CodeMatch, Bytes), Difference>>,
 }
 
 impl Comparison {
-    /// The verdict: how the running code agrees. A constructor may return any code, so that creation code which agrees says
-    /// nothing about the code that runs.
+    /// The verdict: the match of the runtime code. A constructor can return any code, so matching creation code proves nothing
+    /// about the runtime code.
     #[must_use]
     pub fn verdict(&self) -> Option<MatchKind> {
         self.runtime_kind()
@@ -70,17 +68,17 @@ impl Comparison {
 
     /// Whether a second compilation, of sources altered by a space, could turn a difference into a match.
     #[must_use]
-    pub fn wants_altered(&self) -> bool {
-        let open = |difference: &Difference| matches!(difference, Difference::Code { maybe_metadata: true, .. });
-        self.runtime.as_ref().err().is_some_and(open)
-            || self.creation.as_ref().and_then(|creation| creation.as_ref().err()).is_some_and(open)
+    pub fn needs_altered(&self) -> bool {
+        let unclear = |difference: &Difference| matches!(difference, Difference::Code { maybe_metadata: true, .. });
+        self.runtime.as_ref().err().is_some_and(unclear)
+            || self.creation.as_ref().and_then(|creation| creation.as_ref().err()).is_some_and(unclear)
     }
 }
 
-/// Compares a compiled contract with what stands on the chain.
+/// Compares a compiled contract with a contract on the chain.
 ///
-/// `altered` is the same contract of sources that differ in nothing but a space: where it differs from `compiled`, and
-/// there only, metadata stands. It is needed where code carries the metadata of other contracts that it creates.
+/// `altered` is the same contract compiled from sources that differ only by a space: it differs from `compiled` exactly
+/// where metadata is. It is needed for code that contains the metadata of other contracts that it creates.
 #[must_use]
 pub fn compare(compiled: &CompiledContract, altered: Option<&CompiledContract>, chain: Deployed<'_>) -> Comparison {
     let runtime = runtime::compare(compiled, altered, chain);

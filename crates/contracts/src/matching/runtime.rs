@@ -1,10 +1,10 @@
 use super::{
     CodeMatch, Deployed, Difference, MatchKind, fill,
-    metadata::{differing, looks_like_metadata, own_auxdata, proves_sources, regions, same_compiler, take_over},
+    metadata::{copy_metadata, differing, looks_like_metadata, own_auxdata, proves_sources, regions, same_compiler},
 };
 use crate::{Auxdata, CompiledContract};
 
-/// Stands between code and metadata in code of newer compilers.
+/// Separates code and metadata in the output of newer compilers.
 const INVALID: u8 = 0xfe;
 
 pub(super) fn compare(
@@ -33,23 +33,23 @@ pub(super) fn compare(
         let exact = !stripped && proves_sources(compiled);
         return Ok(matched(if exact { MatchKind::Exact } else { MatchKind::Partial }));
     }
-    // What a match cannot be without: a reason that metadata gives is told where nothing else differs.
-    let mut fault = None;
+    // A metadata error is reported only if nothing else differs.
+    let mut metadata_error = None;
     if let Some(own) = own_auxdata(compiled).filter(|_| !stripped) {
-        fault = take_over(&mut expected, &own, on_chain).err();
+        metadata_error = copy_metadata(&mut expected, &own, on_chain).err();
     }
     if let Some(altered) = altered {
         for region in regions(&compiled.runtime.bytes, &altered.runtime.bytes) {
             if region.span.end <= expected.len()
-                && let Err(error) = take_over(&mut expected, &region, on_chain)
+                && let Err(error) = copy_metadata(&mut expected, &region, on_chain)
             {
-                fault.get_or_insert(error);
+                metadata_error.get_or_insert(error);
             }
         }
     }
-    match fault {
+    match metadata_error {
         None if expected == on_chain => Ok(matched(MatchKind::Partial)),
-        Some(fault) if only_at_end(&expected, on_chain, compiled) => Err(fault),
+        Some(metadata_error) if only_at_end(&expected, on_chain, compiled) => Err(metadata_error),
         _ => {
             let named = other_compiler(compiled, on_chain).filter(|_| only_at_end(&expected, on_chain, compiled));
             let found = || difference(&expected, on_chain, compiled.runtime.bytes.len(), altered.is_none());
@@ -58,7 +58,7 @@ pub(super) fn compare(
     }
 }
 
-/// Where the compiled code ends without its metadata, if that makes it as long as code on the chain that has none.
+/// The length of the compiled code without its metadata, if that is the length of the code on the chain, which has none.
 fn without_metadata(compiled: &CompiledContract, on_chain: &[u8]) -> Option<usize> {
     if Auxdata::at_end_of(on_chain).is_some() {
         return None;
@@ -72,23 +72,23 @@ fn without_metadata(compiled: &CompiledContract, on_chain: &[u8]) -> Option<usiz
     (cut == on_chain.len()).then_some(cut)
 }
 
-/// Whether nothing differs but what stands at the end like metadata.
+/// Whether all differences are in the auxdata at the end.
 fn only_at_end(expected: &[u8], on_chain: &[u8], compiled: &CompiledContract) -> bool {
     Auxdata::at_end_of(&compiled.runtime.bytes)
         .is_some_and(|end| differing(expected, on_chain).all(|offset| end.span.contains(&offset)))
 }
 
-/// The compilers that both ends name, where they are two.
+/// The difference, if both ends name different compilers.
 fn other_compiler(compiled: &CompiledContract, on_chain: &[u8]) -> Option<Difference> {
     same_compiler(&Auxdata::at_end_of(&compiled.runtime.bytes)?, &Auxdata::at_end_of(on_chain)?).err()
 }
 
-pub(super) fn difference(expected: &[u8], on_chain: &[u8], compiled_length: usize, may_find_out: bool) -> Difference {
+pub(super) fn difference(expected: &[u8], on_chain: &[u8], compiled_length: usize, may_recompile: bool) -> Difference {
     Difference::Code {
         offset: differing(expected, on_chain).next().unwrap_or_else(|| expected.len().min(on_chain.len())),
         differing: differing(expected, on_chain).count(),
         compiled_length,
         on_chain_length: on_chain.len(),
-        maybe_metadata: may_find_out && looks_like_metadata(expected, on_chain),
+        maybe_metadata: may_recompile && looks_like_metadata(expected, on_chain),
     }
 }

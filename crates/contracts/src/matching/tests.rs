@@ -1,4 +1,4 @@
-//! Every rule, and every way known to be told a false match, on contracts made by hand.
+//! Every matching rule, and every known way to a false match, on hand-made contracts.
 
 use alloy_primitives::{Address, B256, Bytes, hex};
 
@@ -20,7 +20,7 @@ fn auxdata(metadata: &str, version: [u8; 3]) -> Vec<u8> {
 
 const SOLC: [u8; 3] = [0, 8, 20];
 
-/// A contract with this code, its metadata behind it, and a constructor in front.
+/// A contract with this code, followed by its metadata, and with a constructor.
 fn contract(body: &[u8], metadata: &str) -> CompiledContract {
     let runtime = [body, &[0xfe], &auxdata(metadata, SOLC)].concat();
     CompiledContract {
@@ -63,35 +63,35 @@ fn the_same_bytes_without_a_hash_are_a_partial_match() {
 }
 
 #[test]
-fn another_hash_at_the_end_is_a_partial_match() {
+fn a_different_hash_at_the_end_is_a_partial_match() {
     let (compiled, on_chain) = (contract(&BODY, "{one}"), contract(&BODY, "{two}"));
     assert_eq!(runtime(&compiled, &on_chain.runtime.bytes), Ok(MatchKind::Partial));
     assert_eq!(creation(&compiled, &on_chain.creation.bytes), Ok((MatchKind::Partial, Bytes::new())));
 }
 
 #[test]
-fn another_byte_of_code_is_no_match_and_its_place_is_told() {
+fn a_different_byte_of_code_is_no_match_and_its_offset_is_reported() {
     let compiled = contract(&BODY, "{one}");
     for offset in 0..BODY.len() {
         let mut on_chain = compiled.runtime.bytes.clone();
         on_chain[offset] ^= 1;
-        let Err(Difference::Code { offset: told, differing: 1, maybe_metadata: false, .. }) =
+        let Err(Difference::Code { offset: reported, differing: 1, maybe_metadata: false, .. }) =
             runtime(&compiled, &on_chain)
         else {
             panic!("byte {offset}")
         };
-        assert_eq!(told, offset);
+        assert_eq!(reported, offset);
     }
-    // Nor if the metadata differs beside.
+    // Nor if the metadata differs as well.
     let mut on_chain = contract(&BODY, "{two}").runtime.bytes;
     on_chain[3] ^= 1;
     assert!(matches!(runtime(&compiled, &on_chain), Err(Difference::Code { offset: 3, differing: 1, .. })));
 }
 
 #[test]
-fn other_code_is_not_called_other_metadata() {
+fn different_code_is_not_reported_as_different_metadata() {
     let compiled = contract(&BODY, "{one}");
-    // Code of the same length without metadata, the same up to where metadata starts, or other from the beginning.
+    // Code of the same length without metadata: equal up to the start of the metadata, or different from the beginning.
     for start in [0, BODY.len() + 1] {
         let mut on_chain = compiled.runtime.bytes.clone();
         on_chain[start..].fill(0x5b);
@@ -111,7 +111,7 @@ fn other_code_is_not_called_other_metadata() {
 }
 
 #[test]
-fn another_length_is_no_match() {
+fn a_different_length_is_no_match() {
     let compiled = contract(&BODY, "{one}");
     let longer = contract(&[&BODY[..], &[0]].concat(), "{one}");
     assert!(matches!(runtime(&compiled, &longer.runtime.bytes), Err(Difference::Length { .. })));
@@ -120,7 +120,7 @@ fn another_length_is_no_match() {
 }
 
 #[test]
-fn an_abstract_contract_matches_nothing_although_it_is_at_the_beginning_of_everything() {
+fn an_abstract_contract_matches_nothing() {
     let nothing = CompiledContract { abi: "[]".to_owned(), ..CompiledContract::default() };
     let on_chain = contract(&BODY, "{one}");
     for chain in [on_chain.runtime.bytes.as_slice(), &[]] {
@@ -158,7 +158,7 @@ fn library() -> CompiledContract {
 }
 
 #[test]
-fn a_library_guards_its_own_address() {
+fn call_protection_with_the_library_s_own_address_matches() {
     let compiled = library();
     let mut on_chain = compiled.runtime.bytes.clone();
     on_chain[1..21].copy_from_slice(HERE.as_slice());
@@ -166,13 +166,13 @@ fn a_library_guards_its_own_address() {
 }
 
 #[test]
-fn a_library_that_guards_another_address_is_refused() {
+fn call_protection_with_another_address_is_no_match() {
     let compiled = library();
     let mut on_chain = compiled.runtime.bytes.clone();
     let foreign = Address::repeat_byte(0x22);
     on_chain[1..21].copy_from_slice(foreign.as_slice());
     assert_eq!(runtime(&compiled, &on_chain), Err(Difference::CallProtection { found: foreign }));
-    // And one that guards nothing is not deployed code at all.
+    // With the zero address it is not deployed code.
     assert_eq!(runtime(&compiled, &compiled.runtime.bytes), Err(Difference::CallProtection { found: Address::ZERO }));
 }
 
@@ -198,7 +198,7 @@ fn immutables_are_taken_from_the_chain() {
 }
 
 #[test]
-fn one_immutable_with_two_values_is_refused() {
+fn one_immutable_with_two_values_is_no_match() {
     let compiled = with_immutables();
     let mut on_chain = compiled.runtime.bytes.clone();
     on_chain[1..33].fill(7);
@@ -207,7 +207,7 @@ fn one_immutable_with_two_values_is_refused() {
 }
 
 #[test]
-fn bytes_beside_an_immutable_are_not_taken() {
+fn bytes_next_to_an_immutable_must_match() {
     let compiled = with_immutables();
     let mut on_chain = compiled.runtime.bytes.clone();
     on_chain[33] = 0x7e;
@@ -235,7 +235,7 @@ fn addresses_of_libraries_are_taken_from_the_chain() {
 }
 
 #[test]
-fn one_library_at_two_addresses_is_refused() {
+fn one_library_at_two_addresses_is_no_match() {
     let compiled = linked();
     let mut on_chain = compiled.runtime.bytes.clone();
     on_chain[2..22].fill(0x33);
@@ -253,14 +253,14 @@ fn one_library_at_two_addresses_is_refused() {
 }
 
 #[test]
-fn equal_code_of_another_compiler_is_refused() {
+fn equal_code_of_another_compiler_is_no_match() {
     let compiled = contract(&BODY, "{one}");
     let older = [&BODY[..], &[0xfe], &auxdata("{two}", [0, 8, 19])].concat();
     let refused = Difference::Compiler { compiled: "0.8.20".to_owned(), on_chain: "0.8.19".to_owned() };
     assert_eq!(runtime(&compiled, &older), Err(refused.clone()));
     assert_eq!(creation(&compiled, &[&INIT[..], &older].concat()), Err(refused.clone()));
 
-    // Also where there is no hash to compare.
+    // Also without a hash to compare.
     let mut bare = compiled.clone();
     bare.runtime.bytes = [&BODY[..], &hex!("a164736f6c6343000814000a")].concat();
     let older = [&BODY[..], &hex!("a164736f6c6343000813000a")].concat();
@@ -273,14 +273,14 @@ fn a_constant_that_looks_like_metadata_is_code() {
     // In the middle of code.
     let body = |byte| [&BODY[..], &fake(byte), &BODY].concat();
     let (compiled, on_chain) = (contract(&body(1), "{one}"), contract(&body(2), "{one}"));
-    let told = runtime(&compiled, &on_chain.runtime.bytes);
-    assert!(matches!(told, Err(Difference::Code { maybe_metadata: true, .. })), "{told:?}");
+    let found = runtime(&compiled, &on_chain.runtime.bytes);
+    assert!(matches!(found, Err(Difference::Code { maybe_metadata: true, .. })), "{found:?}");
     // The second compilation shows that it does not change with the sources.
     let altered = contract(&body(1), "{one }");
     let compared = compare(&compiled, Some(&altered), at(&on_chain.runtime.bytes));
     assert!(matches!(compared.runtime, Err(Difference::Code { maybe_metadata: false, .. })), "{compared:?}");
 
-    // At the end of code that carries no metadata.
+    // At the end of code without metadata.
     let mut compiled = contract(&BODY, "{one}");
     compiled.runtime.bytes = [&BODY[..], &fake(1)].concat();
     let on_chain = [&BODY[..], &fake(2)].concat();
@@ -289,18 +289,18 @@ fn a_constant_that_looks_like_metadata_is_code() {
     assert!(creation(&compiled, &[&INIT[..], &on_chain].concat()).is_err());
 }
 
-/// A contract that carries another one, with metadata of its own, in its code.
+/// A contract that contains another one, with its own metadata.
 fn factory(metadata: &str, child: &str) -> CompiledContract {
     contract(&[&BODY[..], &contract(&BODY, child).runtime.bytes, &BODY].concat(), metadata)
 }
 
 #[test]
-fn metadata_of_created_contracts_is_found_by_a_second_compilation() {
+fn metadata_of_created_contracts_is_located_by_a_second_compilation() {
     let (compiled, altered) = (factory("{one}", "{child}"), factory("{one }", "{child }"));
     let on_chain = factory("{two}", "{other child}");
     let chain = Deployed { address: HERE, runtime: &on_chain.runtime.bytes, creation: Some(&on_chain.creation.bytes) };
     let once = compare(&compiled, None, chain);
-    assert!(once.verdict().is_none() && once.wants_altered());
+    assert!(once.verdict().is_none() && once.needs_altered());
     let twice = compare(&compiled, Some(&altered), chain);
     assert_eq!((twice.runtime_kind(), twice.creation_kind()), (Some(MatchKind::Partial), Some(MatchKind::Partial)));
 
@@ -309,11 +309,11 @@ fn metadata_of_created_contracts_is_found_by_a_second_compilation() {
     changed[BODY.len() + 1] ^= 1;
     let refused = compare(&compiled, Some(&altered), at(&changed));
     assert!(matches!(refused.runtime, Err(Difference::Code { differing: 1, .. })), "{refused:?}");
-    assert!(!refused.wants_altered());
+    assert!(!refused.needs_altered());
 }
 
 #[test]
-fn a_created_contract_of_another_compiler_is_refused() {
+fn a_created_contract_of_another_compiler_is_no_match() {
     let (compiled, altered) = (factory("{one}", "{child}"), factory("{one }", "{child }"));
     let mut on_chain = factory("{two}", "{other child}").runtime.bytes;
     let inner = BODY.len() + BODY.len() + 1;
@@ -330,7 +330,7 @@ fn abi_of_constructor(types: &[&str]) -> String {
 }
 
 #[test]
-fn constructor_arguments_are_read_and_written_again() {
+fn constructor_arguments_are_decoded_and_encoded_again() {
     let mut compiled = contract(&BODY, "{one}");
     compiled.abi = abi_of_constructor(&["uint256", "address"]);
     let arguments = [B256::with_last_byte(7).to_vec(), B256::left_padding_from(HERE.as_slice()).to_vec()].concat();
@@ -344,14 +344,14 @@ fn constructor_arguments_are_read_and_written_again() {
     refused(&with(&arguments[..63]));
     refused(&with(&[&arguments[..], &[0]].concat()));
     refused(&with(&[&arguments[..], &[0; 32]].concat()));
-    // A word that is no address.
+    // A word that is not an address.
     let mut dirty = arguments;
     dirty[32] = 1;
     refused(&with(&dirty));
 }
 
 #[test]
-fn code_behind_a_constructor_without_arguments_is_refused() {
+fn bytes_after_a_constructor_without_arguments_are_no_match() {
     let compiled = contract(&BODY, "{one}");
     let longer = [&compiled.creation.bytes[..], &[0; 32]].concat();
     assert!(matches!(creation(&compiled, &longer), Err(Difference::ConstructorArguments(_))));
@@ -359,7 +359,7 @@ fn code_behind_a_constructor_without_arguments_is_refused() {
 }
 
 #[test]
-fn dynamic_arguments_written_in_another_way_are_refused() {
+fn non_standard_encodings_of_arguments_are_no_match() {
     let mut compiled = contract(&BODY, "{one}");
     compiled.abi = abi_of_constructor(&["string"]);
     let word = |byte: u8| B256::with_last_byte(byte).to_vec();
@@ -373,7 +373,7 @@ fn dynamic_arguments_written_in_another_way_are_refused() {
 }
 
 #[test]
-fn runtime_and_creation_are_judged_apart_and_the_runtime_is_the_verdict() {
+fn runtime_and_creation_are_compared_independently_and_the_runtime_decides() {
     let (compiled, other) = (contract(&BODY, "{one}"), contract(&BODY, "{two}"));
     let chain = Deployed { address: HERE, runtime: &other.runtime.bytes, creation: Some(&compiled.creation.bytes) };
     let compared = compare(&compiled, None, chain);
@@ -388,8 +388,8 @@ fn runtime_and_creation_are_judged_apart_and_the_runtime_is_the_verdict() {
 }
 
 #[test]
-fn creation_code_that_agrees_alone_is_no_verdict() {
-    // A constructor may return any code: that of a contract which somebody else wrote, for one.
+fn matching_creation_code_alone_is_no_match() {
+    // A constructor can return any code, for example that of somebody else's contract.
     let (compiled, victim) = (contract(&BODY, "{one}"), contract(&hex!("60016002"), "{victim}"));
     let chain = Deployed { address: HERE, runtime: &victim.runtime.bytes, creation: Some(&compiled.creation.bytes) };
     let compared = compare(&compiled, None, chain);
@@ -397,16 +397,16 @@ fn creation_code_that_agrees_alone_is_no_verdict() {
 }
 
 #[test]
-fn bytes_behind_the_code_on_the_chain_are_other_code() {
+fn extra_bytes_after_the_code_are_no_match() {
     let compiled = contract(&BODY, "{one}");
-    for behind in [&hex!("00")[..], &hex!("fe"), &auxdata("{two}", SOLC), &[0; 64]] {
-        let longer = [&compiled.runtime.bytes[..], behind].concat();
-        assert!(matches!(runtime(&compiled, &longer), Err(Difference::Length { .. })), "{} bytes", behind.len());
+    for extra in [&hex!("00")[..], &hex!("fe"), &auxdata("{two}", SOLC), &[0; 64]] {
+        let longer = [&compiled.runtime.bytes[..], extra].concat();
+        assert!(matches!(runtime(&compiled, &longer), Err(Difference::Length { .. })), "{} bytes", extra.len());
     }
 }
 
 #[test]
-fn a_library_that_is_verified_names_its_own_address_and_nothing_else_does() {
+fn only_libraries_name_their_own_address() {
     let compiled = library();
     let mut on_chain = compiled.runtime.bytes.clone();
     on_chain[1..21].copy_from_slice(HERE.as_slice());
@@ -416,7 +416,7 @@ fn a_library_that_is_verified_names_its_own_address_and_nothing_else_does() {
 }
 
 #[test]
-fn a_kept_template_judges_another_deployment_as_the_compiled_contract_does() {
+fn a_stored_template_compares_like_the_compiled_contract() {
     let (compiled, altered) = (factory("{one}", "{child}"), factory("{one }", "{child }"));
     let (mut compiled, mut altered) = (compiled, altered);
     compiled.abi = abi_of_constructor(&["uint256"]);
@@ -426,8 +426,8 @@ fn a_kept_template_judges_another_deployment_as_the_compiled_contract_does() {
     let others =
         [compiled.clone(), factory("{two}", "{other child}"), factory("{two}", "{child}"), contract(&BODY, "{x}")];
     for other in others {
-        for behind in [&argument[..], &[], &argument[1..]] {
-            let created = [&other.creation.bytes[..], behind].concat();
+        for extra in [&argument[..], &[], &argument[1..]] {
+            let created = [&other.creation.bytes[..], extra].concat();
             let chain = Deployed { address: HERE, runtime: &[], creation: Some(&created) };
             let at_once = compare(&compiled, Some(&altered), chain).creation.unwrap();
             assert_eq!(compare_creation(&kept, &compiled.abi, &created, None), at_once);
@@ -438,7 +438,7 @@ fn a_kept_template_judges_another_deployment_as_the_compiled_contract_does() {
 
 proptest::proptest! {
     #[test]
-    fn no_change_of_code_is_ever_a_match(offset in 0_usize..8, mask in 1_u8..) {
+    fn changed_code_never_matches(offset in 0_usize..8, mask in 1_u8..) {
         let compiled = contract(&BODY, "{one}");
         let mut on_chain = contract(&BODY, "{two}").runtime.bytes;
         on_chain[offset] ^= mask;

@@ -1,11 +1,11 @@
-//! Settings to try by compiling, and which to try next given how long the compiled code is.
+//! Candidate settings to try by compiling; the length of the compiled code decides which is next.
 
 use std::cmp::Ordering;
 
 use super::{EvmVersion, Fingerprint, Optimizer, SettingsChoice, metadata_search::RUNS};
 use crate::CompilerVersion;
 
-/// What is given, and need not be searched.
+/// Settings that the request fixes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Given {
     pub(crate) optimizer: Option<bool>,
@@ -14,14 +14,14 @@ pub(crate) struct Given {
     pub(crate) via_ir: Option<bool>,
 }
 
-/// How the code of a trial compares with the code on the chain.
+/// How the length of compiled code compares with the code on the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trial {
     Shorter(Gap),
     Longer(Gap),
-    /// As long or nearly so, but other code: clearly shorter, clearly longer, or neither.
+    /// About the same length, but different code: slightly shorter, slightly longer, or neither.
     Near(Ordering),
-    /// The settings are not for this compiler or these sources.
+    /// The compiler rejects the settings for these sources.
     Failed,
 }
 
@@ -32,11 +32,11 @@ pub(crate) enum Gap {
 }
 
 impl Trial {
-    /// Lengths that differ by no more than one in this many bytes are near.
+    /// Lengths are near if they differ by at most one in this many bytes.
     const NEAR: usize = 40;
-    /// Near lengths that differ by no more than one in this many bytes tell nothing: code does not get longer strictly.
+    /// Below one in this many bytes, the order says nothing: code length is not strictly monotonic in the runs.
     const SAME: usize = 200;
-    /// Beyond one in this many bytes a gap is large.
+    /// A gap above one in this many bytes is large.
     const LARGE: usize = 6;
 
     pub(crate) fn of_lengths(compiled: usize, on_chain: usize) -> Self {
@@ -51,12 +51,12 @@ impl Trial {
     }
 }
 
-/// Gives one choice after the other. Code gets longer as runs rise, so the number of runs is found by halving; but not
-/// strictly so, and once the length is nearly right the usual numbers are tried one by one. A large gap is first closed
-/// from its far end: where that is not enough, no number of runs is.
+/// Iterates over candidate settings. Code gets longer with more runs, so the number of runs is found by binary search; but
+/// not strictly, so once the length is near, the usual numbers are tried one by one. After a large gap the extreme number is
+/// tried next: if that is not enough, no number of runs is.
 #[derive(Debug)]
 pub(crate) struct Candidates {
-    /// IR and EVM versions to go through, the next one last.
+    /// Combinations of IR and EVM version, the next one last.
     kinds: Vec<Kind>,
     optimizers: Optimizers,
     fresh: Optimizers,
@@ -64,32 +64,32 @@ pub(crate) struct Candidates {
     came_near: bool,
 }
 
-/// What is compiled the same way for every optimizer setting.
+/// A combination of IR and EVM version.
 #[derive(Debug, Clone, Copy)]
 struct Kind {
     via_ir: bool,
     evm_version: Option<EvmVersion>,
-    /// Whether the fingerprint allows it.
+    /// Whether it is consistent with the fingerprint.
     likely: bool,
 }
 
-/// The optimizer's settings under one kind.
+/// The optimizer settings to try for one kind.
 #[derive(Debug, Clone)]
 struct Optimizers {
-    /// To be tried in any case.
+    /// Tried first.
     first: Vec<Optimizer>,
-    /// Numbers of runs in ascending order that are still possible.
+    /// Possible numbers of runs, ascending.
     runs: Vec<u32>,
-    /// The next number to try; without one, that in the middle.
+    /// The next number to try; None means the middle one.
     next: Option<u32>,
-    /// To be tried when nothing else is left.
+    /// Tried last.
     finally: Option<Optimizer>,
     last: Option<Optimizer>,
-    /// Whether the usual numbers have been put on the list.
+    /// Whether the usual numbers have been queued.
     came_near: bool,
 }
 
-/// The numbers of runs that most people set.
+/// The most common numbers of runs.
 const USUAL: [u32; 6] = [200, 1, 999_999, 10_000, 1_000, 100];
 
 impl Candidates {
@@ -115,14 +115,14 @@ impl Candidates {
         let kind = |via_ir, evm_version| Kind { via_ir, evm_version, likely: allowed(via_ir, evm_version) };
         let mut kinds: Vec<_> =
             ways.iter().flat_map(|way| versions.iter().map(move |version| kind(*way, *version))).collect();
-        // Stable: among those that are alike, the order stays.
+        // A stable sort keeps the order within each group.
         kinds.sort_by_key(|kind| !kind.likely);
         kinds.reverse();
         let fresh = Optimizers::new(fingerprint, given);
         Self { kinds, optimizers: fresh.clone(), fresh, current: None, came_near: false }
     }
 
-    /// The next choice, after what the last one gave.
+    /// The next candidate, given the outcome of the last one.
     pub(crate) fn next(&mut self, last: Option<Trial>) -> Option<SettingsChoice> {
         self.came_near |= matches!(last, Some(Trial::Near(_)));
         if last == Some(Trial::Failed) {
@@ -134,7 +134,7 @@ impl Candidates {
         {
             return Some(choice(kind, optimizer));
         }
-        // What the fingerprint rules out is not worth a compilation where other settings came near.
+        // Kinds that the fingerprint rules out are not worth a compilation if another kind came near.
         let kind = self.kinds.pop().filter(|kind| kind.likely || !self.came_near)?;
         self.current = Some(kind);
         self.optimizers = self.fresh.clone();
@@ -161,7 +161,7 @@ impl Optimizers {
             (Some(true), None) => Self { runs, next: Some(start), ..none },
             (None, None) if fingerprint.optimized => {
                 let mut first = vec![Optimizer::on(200)];
-                // Masks in full are what many runs make; the most by far is what people set then.
+                // Full address masks indicate many runs, and then 999,999 is by far the most common.
                 if fingerprint.small == Some(false) {
                     first.insert(0, Optimizer::on(999_999));
                 }
@@ -184,7 +184,7 @@ impl Optimizers {
         next
     }
 
-    /// Drops the numbers of runs that the outcome of one of them rules out.
+    /// Drops the numbers of runs that an outcome rules out.
     fn narrow(&mut self, runs: u32, outcome: Trial) {
         match outcome {
             Trial::Shorter(gap) => {
@@ -208,7 +208,7 @@ impl Optimizers {
             }
             Trial::Near(_) | Trial::Failed => {}
         }
-        // A number that is ruled out is not tried, although it was to be.
+        // Queued numbers that are ruled out are dropped as well.
         if matches!(outcome, Trial::Shorter(_) | Trial::Longer(_)) {
             let left = &self.runs;
             self.first.retain(|optimizer| !optimizer.enabled || left.contains(&optimizer.runs));
@@ -230,7 +230,7 @@ mod tests {
     const FINGERPRINT: Fingerprint =
         Fingerprint { via_ir: Some(false), optimized: true, small: None, rules: Rules::FromShanghai };
 
-    /// Goes on until a choice is found, as code that grows with the runs would tell; gives how many were tried.
+    /// Searches for settings with code that grows with the runs; returns the number of trials.
     fn search(fingerprint: &Fingerprint, given: Given, wanted: SettingsChoice) -> Option<usize> {
         let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), fingerprint, given);
         let mut last = None;
@@ -239,9 +239,9 @@ mod tests {
             if choice == wanted {
                 return Some(tried);
             }
-            let kin = (choice.via_ir, choice.evm_version) == (wanted.via_ir, wanted.evm_version);
+            let same_kind = (choice.via_ir, choice.evm_version) == (wanted.via_ir, wanted.evm_version);
             last = Some(match choice.optimizer {
-                _ if !kin => Trial::Near(Ordering::Equal),
+                _ if !same_kind => Trial::Near(Ordering::Equal),
                 Optimizer { enabled: false, .. } => Trial::Longer(Gap::Small),
                 Optimizer { runs, .. } if !wanted.optimizer.enabled || runs < wanted.optimizer.runs => {
                     Trial::Shorter(Gap::Small)
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_in_full_bring_the_most_runs_up_first() {
+    fn full_masks_move_the_highest_runs_first() {
         let large = Fingerprint { small: Some(false), ..FINGERPRINT };
         assert_eq!(search(&large, Given::default(), wanted(Optimizer::on(999_999))), Some(1));
         for runs in RUNS {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_is_nearly_right_brings_the_usual_numbers_up_once() {
+    fn a_near_length_queues_the_usual_numbers_once() {
         let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
         let mut tried = vec![candidates.next(None).unwrap()];
         while let Some(choice) = candidates.next(Some(Trial::Near(Ordering::Equal)))
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_is_not_searched() {
+    fn given_settings_are_not_searched() {
         let given =
             Given { optimizer: Some(true), runs: Some(77), evm_version: Some(EvmVersion::Paris), via_ir: Some(true) };
         let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, given);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_fails_is_left_at_once() {
+    fn a_kind_that_fails_is_skipped() {
         let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
         let first = candidates.next(None).unwrap();
         let second = candidates.next(Some(Trial::Failed)).unwrap();
@@ -310,14 +310,14 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_the_code_shows_go_first() {
+    fn evm_versions_that_fit_the_fingerprint_come_first() {
         let old = Fingerprint { rules: Rules::BeforeShanghai, ..FINGERPRINT };
         let first = Candidates::new(&"0.8.20".parse().unwrap(), &old, Given::default()).next(None).unwrap();
         assert_eq!(first.evm_version, Some(EvmVersion::London));
     }
 
     #[test]
-    fn lengths_are_told_apart_by_how_far_they_are() {
+    fn lengths_are_classified_by_distance() {
         assert_eq!(Trial::of_lengths(1_000, 1_000), Trial::Near(Ordering::Equal));
         assert_eq!(Trial::of_lengths(1_010, 1_000), Trial::Near(Ordering::Greater));
         assert_eq!(Trial::of_lengths(990, 1_000), Trial::Near(Ordering::Less));
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn code_that_no_number_of_runs_makes_long_enough_ends_a_kind_after_its_largest() {
+    fn a_kind_ends_if_its_highest_runs_are_too_short() {
         let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
         let mut tried = Vec::new();
         let mut last = None;
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_fingerprint_rules_out_is_not_tried_where_something_came_near() {
+    fn kinds_ruled_out_by_the_fingerprint_are_skipped_once_another_came_near() {
         let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
         let mut last = None;
         while let Some(choice) = candidates.next(last) {

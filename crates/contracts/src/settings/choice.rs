@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::EvmVersion;
 
-/// How the optimizer is set.
+/// Optimizer settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Optimizer {
     pub enabled: bool,
@@ -19,30 +19,30 @@ impl Optimizer {
         Self { enabled: true, runs }
     }
 
-    /// As the compiler writes it into the metadata.
+    /// Its JSON in the metadata.
     pub(super) fn in_metadata(self) -> String {
         format!(r#"{{"enabled":{},"runs":{}}}"#, self.enabled, self.runs)
     }
 }
 
-/// The settings that are searched for.
+/// The settings that the search varies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SettingsChoice {
     pub optimizer: Optimizer,
-    /// None: whichever the compiler takes by itself.
+    /// None means the compiler's default.
     pub evm_version: Option<EvmVersion>,
     pub via_ir: bool,
 }
 
 impl SettingsChoice {
-    /// Puts the choice into the settings of standard JSON input; what is not chosen stays.
+    /// Writes the choice into settings of standard JSON input; other settings are unchanged.
     pub fn apply(&self, settings: &mut Map<String, Value>) {
         let optimizer = json!({ "enabled": self.optimizer.enabled, "runs": self.optimizer.runs });
         settings.insert("optimizer".to_owned(), optimizer);
         if let Some(version) = self.evm_version {
             settings.insert("evmVersion".to_owned(), version.name().into());
         }
-        // Older compilers refuse a word that they do not know.
+        // Older compilers reject unknown settings.
         if self.via_ir {
             settings.insert("viaIR".to_owned(), true.into());
         } else {

@@ -1,6 +1,6 @@
 use crate::CompilerVersion;
 
-/// The rules of the chain that code is compiled for, oldest first.
+/// The EVM version that code is compiled for, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EvmVersion {
     Homestead,
@@ -21,8 +21,8 @@ pub enum EvmVersion {
 
 type Release = (u16, u16, u16);
 
-/// The first compiler that could be told which rules to compile for.
-const FIRST_TOLD: Release = (0, 4, 21);
+/// The first compiler with an `evmVersion` setting.
+const FIRST_WITH_SETTING: Release = (0, 4, 21);
 
 impl EvmVersion {
     pub const ALL: [Self; 14] = [
@@ -42,7 +42,7 @@ impl EvmVersion {
         Self::Osaka,
     ];
 
-    /// One of each kind that compilers tell apart in nearly all code.
+    /// One version of each group for which compilers generate nearly always the same code.
     const KINDS: [Self; 7] = [
         Self::Homestead,
         Self::Byzantium,
@@ -53,7 +53,7 @@ impl EvmVersion {
         Self::Cancun,
     ];
 
-    /// As the compiler calls it.
+    /// Its name in compiler settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -79,14 +79,14 @@ impl EvmVersion {
         Self::ALL.into_iter().find(|version| version.name().eq_ignore_ascii_case(name))
     }
 
-    /// The compiler that knew these rules first, or a later one that surely does.
-    fn known_since(self) -> Release {
+    /// A compiler release that supports this version; earlier ones may.
+    fn supported_since(self) -> Release {
         match self {
             Self::Homestead
             | Self::TangerineWhistle
             | Self::SpuriousDragon
             | Self::Byzantium
-            | Self::Constantinople => FIRST_TOLD,
+            | Self::Constantinople => FIRST_WITH_SETTING,
             Self::Petersburg => (0, 5, 5),
             Self::Istanbul => (0, 5, 14),
             Self::Berlin => (0, 8, 5),
@@ -99,19 +99,19 @@ impl EvmVersion {
         }
     }
 
-    /// All that a compiler can surely be told.
-    pub(crate) fn known_to(compiler: &CompilerVersion) -> Vec<Self> {
+    /// All versions that a compiler is known to support.
+    pub(crate) fn supported_by(compiler: &CompilerVersion) -> Vec<Self> {
         let release = compiler.release();
-        Self::ALL.into_iter().filter(|version| version.known_since() <= release).collect()
+        Self::ALL.into_iter().filter(|version| version.supported_since() <= release).collect()
     }
 
-    /// All that the metadata of a compiler can name: what it surely knows, and the next two, which it may know already.
+    /// All versions that a compiler's metadata can name: the supported ones and the next two, which it may support.
     pub(crate) fn named_by(compiler: &CompilerVersion) -> Vec<Self> {
-        let known = Self::known_to(compiler).len();
+        let known = Self::supported_by(compiler).len();
         Self::ALL.into_iter().take(known + 2).collect()
     }
 
-    /// What a compiler takes if it is not told; None for compilers that cannot be told.
+    /// The default of a compiler; None for compilers without the setting.
     #[must_use]
     pub fn default_of(compiler: &CompilerVersion) -> Option<Self> {
         let since = [
@@ -124,23 +124,23 @@ impl EvmVersion {
             ((0, 8, 5), Self::Berlin),
             ((0, 5, 14), Self::Istanbul),
             ((0, 5, 5), Self::Petersburg),
-            (FIRST_TOLD, Self::Byzantium),
+            (FIRST_WITH_SETTING, Self::Byzantium),
         ];
         since.into_iter().find(|(first, _)| compiler.release() >= *first).map(|(_, version)| version)
     }
 
-    /// Those to compile for, one of each kind: the compiler's own choice first, then from the newest down.
+    /// The versions to try, one of each group: the compiler's default first, then newest first.
     pub(crate) fn kinds_for(compiler: &CompilerVersion) -> Vec<Self> {
         let Some(default) = Self::default_of(compiler) else { return Vec::new() };
-        let known = Self::known_to(compiler);
-        let others = Self::KINDS.into_iter().rev().filter(|kind| known.contains(kind) && !kind.is_kin_of(default));
+        let known = Self::supported_by(compiler);
+        let others = Self::KINDS.into_iter().rev().filter(|kind| known.contains(kind) && !kind.is_same_kind(default));
         std::iter::once(default).chain(others).collect()
     }
 
-    /// Whether code hardly ever shows a difference.
-    fn is_kin_of(self, other: Self) -> bool {
+    /// Whether generated code is nearly always the same.
+    fn is_same_kind(self, other: Self) -> bool {
         let kind = |version: Self| Self::KINDS.into_iter().rev().find(|kind| *kind <= version);
-        // Constantinople is told from Byzantium, not from Petersburg.
+        // Constantinople has the code of Petersburg, not of Byzantium.
         let settled = |version| if version == Self::Constantinople { Self::Petersburg } else { version };
         kind(settled(self)) == kind(settled(other))
     }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compiler_is_asked_for_what_it_knows_its_own_choice_first() {
+    fn supported_versions_are_tried_with_the_default_first() {
         assert_eq!(kinds("0.4.20"), [] as [&str; 0]);
         assert_eq!(kinds("0.4.26"), ["byzantium", "homestead"]);
         assert_eq!(kinds("0.5.5"), ["petersburg", "byzantium", "homestead"]);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_back() {
+    fn names_round_trip() {
         for version in EvmVersion::ALL {
             assert_eq!(EvmVersion::from_name(version.name()), Some(version));
         }

@@ -3,25 +3,25 @@ use alloy_primitives::hex;
 use super::EvmVersion;
 use crate::code::own_part;
 
-/// Where the dispatcher stands.
+/// Bytes at the start of code that contain the dispatcher.
 const HEAD: usize = 160;
 const SWAP1_POP: [u8; 2] = hex!("9050");
-/// The mask of an address in full, and as optimizers write it when size counts.
+/// An address mask as a constant, and as computed by code that is optimized for size.
 const FULL_MASK: [u8; 20] = [0xff; 20];
 const SHORT_MASK: [u8; 8] = hex!("6001600160a01b03");
 
-/// Patterns in code that show the settings it was compiled with. Hints, never proof.
+/// Patterns in code that indicate its compiler settings. Hints, not proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// Whether IR was used, where the dispatcher shows it.
+    /// Whether it was compiled via IR, if the dispatcher shows it.
     pub via_ir: Option<bool>,
     pub optimized: bool,
-    /// Whether few runs were meant, where it shows.
+    /// Whether it is optimized for size (few runs), if it shows.
     pub small: Option<bool>,
     pub rules: Rules,
 }
 
-/// The rules of the chain that code makes use of.
+/// The range of EVM versions whose instructions the code uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rules {
     /// Without shifts.
@@ -34,7 +34,7 @@ pub enum Rules {
 impl Fingerprint {
     #[must_use]
     pub fn of(code: &[u8]) -> Self {
-        // What creates a contract is made to be small, however many runs are meant.
+        // Creation code is always optimized for size.
         let code = own_part(code);
         let head = &code[..code.len().min(HEAD)];
         let has = |wanted: &[u8]| contains(head, wanted);
@@ -55,8 +55,7 @@ impl Fingerprint {
                 (false, true) => Some(false),
                 _ => None,
             },
-            // Unoptimized code is full of values that are moved about: such a pair stands in every 50 to 170 bytes of it,
-            // and in 500 or more of optimized code.
+            // Unoptimized code has such a pair every 50 to 170 bytes, optimized code every 500 bytes or more.
             optimized: swaps * 250 < code.len(),
             small: match (contains(code, &SHORT_MASK), contains(code, &FULL_MASK)) {
                 (true, false) => Some(true),
@@ -87,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_heads_of_real_code_tell_their_rules() {
+    fn dispatchers_of_real_code_show_their_evm_version() {
         let rules = |head: &str| Fingerprint::of(&hex::decode(head).unwrap()).rules;
         assert_eq!(rules("608060405234801561000f575f80fd5b5060043610610055575f3560e01c8063"), Rules::FromShanghai);
         assert_eq!(rules("608060405234801561001057600080fd5b50600436106100575760003560e01c80"), Rules::BeforeShanghai);
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_tell_the_runs_unless_they_stand_in_a_contract_that_is_created() {
+    fn masks_show_the_runs_unless_they_are_in_a_created_contract() {
         let small = |code: &str| Fingerprint::of(&hex::decode(code).unwrap()).small;
         let (long, short) = (format!("6080604052{}", "ff".repeat(20)), "60806040526001600160a01b03");
         assert_eq!((small(&long), small(short)), (Some(false), Some(true)));

@@ -3,9 +3,9 @@ use std::time::Instant;
 use alloy_primitives::Address;
 
 use super::{EvmVersion, MetadataTemplate, Optimizer, SettingsChoice, template::Filling};
-use crate::{CompilerVersion, MetadataHash, code::Hasher};
+use crate::{CompilerVersion, MetadataHash, code::PrefixHasher};
 
-/// Numbers of runs that people set, the likeliest first.
+/// Common numbers of runs, the most common first.
 pub(super) const RUNS: [u32; 27] = [
     200,
     1,
@@ -35,9 +35,9 @@ pub(super) const RUNS: [u32; 27] = [
     800_000,
     4_294_967_295,
 ];
-/// Candidates that are hashed between two checks of the deadline.
+/// Candidates hashed between two checks of the deadline.
 const CHECK_INTERVAL: u64 = 64;
-/// Every number of runs up to this one is a candidate of the search over all runs.
+/// The search over all runs tries every number up to this one.
 const ALL_RUNS: u32 = 100_000;
 
 /// Finds the candidate settings and the file name whose metadata has the hash on the chain.
@@ -45,7 +45,7 @@ const ALL_RUNS: u32 = 100_000;
 pub struct MetadataSearch<'a> {
     template: &'a MetadataTemplate,
     wanted: MetadataHash,
-    hasher: Hasher,
+    hasher: PrefixHasher,
     scratch: Vec<u8>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Hit {
 impl<'a> MetadataSearch<'a> {
     #[must_use]
     pub fn new(template: &'a MetadataTemplate, wanted: MetadataHash) -> Self {
-        let hasher = Hasher::new(wanted.kind(), template.beginning());
+        let hasher = PrefixHasher::new(wanted.kind(), template.prefix());
         Self { template, wanted, hasher, scratch: Vec::new() }
     }
 
@@ -71,7 +71,7 @@ impl<'a> MetadataSearch<'a> {
         self.hasher.hash(&self.scratch) == Some(self.wanted)
     }
 
-    /// Tries every path with every choice until one matches or the deadline passes; gives the number of candidates.
+    /// Tries every path with every choice until one matches or the deadline passes; returns the number of candidates tried.
     pub(crate) fn search(
         &mut self,
         paths: &[String],
@@ -101,7 +101,7 @@ impl<'a> MetadataSearch<'a> {
     }
 }
 
-/// Libraries as the compiler writes them into the metadata; None where there are none to write.
+/// The JSON of libraries in the metadata; None if there are none.
 fn linked(path: Option<&str>, libraries: &[(String, Address)]) -> Option<String> {
     let mut libraries: Vec<String> = libraries
         .iter()
@@ -111,7 +111,7 @@ fn linked(path: Option<&str>, libraries: &[(String, Address)]) -> Option<String>
     (!libraries.is_empty()).then(|| format!("{{{}}}", libraries.join(",")))
 }
 
-/// Every combination of settings, the likeliest first.
+/// Every combination of settings, the most common first.
 pub(crate) fn all_choices(template: &MetadataTemplate, compiler: &CompilerVersion) -> Vec<SettingsChoice> {
     let versions: Vec<Option<EvmVersion>> = if template.names_evm_version() {
         let default = EvmVersion::default_of(compiler);
@@ -135,8 +135,8 @@ pub(crate) fn all_choices(template: &MetadataTemplate, compiler: &CompilerVersio
     choices
 }
 
-/// Every number of runs that somebody may have set, with the optimizer on: the common ones are not among them, since
-/// they are tried first, with every other setting.
+/// Every plausible number of runs with the optimizer on, except the common ones in `RUNS`, which were tried before with every
+/// other setting.
 pub(crate) fn all_runs(evm_version: Option<EvmVersion>, via_ir: bool) -> Vec<SettingsChoice> {
     let powers = (17..32).flat_map(|power| [1_u32 << power, (1 << power) - 1]);
     let decimal = (6..10).flat_map(|digits| [10_u32.pow(digits), 10_u32.pow(digits) - 1]);

@@ -1,9 +1,9 @@
-//! Finding the settings under which sources give the code on the chain.
+//! The search for the settings with which sources compile to the code on the chain.
 //!
-//! First the metadata at the end of the code is read: it names the compiler and how the metadata was hashed. Then the
-//! metadata search puts candidate settings and file names into the text of the metadata, without compiling, until it has
-//! the hash on the chain. Only where there is no hash, or no candidate has it, settings are tried by compiling, in the
-//! order that the fingerprint of the code suggests.
+//! First the auxdata at the end of the code is read: it names the compiler and the metadata hash. Then the metadata search
+//! puts candidate settings and file names into the text of the metadata, without compiling, until it has that hash. Only if
+//! there is no hash, or no candidate has it, settings are tried by compiling, in the order that the fingerprint of the code
+//! suggests.
 
 mod candidates;
 mod choice;

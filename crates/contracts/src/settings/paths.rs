@@ -1,12 +1,12 @@
-//! The names under which people compile a file.
+//! Common file names of sources.
 
 const FOLDERS: [&str; 8] =
     ["contracts/", "", "src/", "browser/", "project:/contracts/", "project/contracts/", "flattened/", "/contracts/"];
 const NAMES: [&str; 8] = ["Contract", "Token", "flat", "Flattened", "flattened", "contract", "token", "main"];
-/// Contracts of a file whose names are tried as the file's.
+/// Contracts whose names are tried as the file name.
 const TRIED_CONTRACTS: usize = 12;
 
-/// Names to try for the only file, the likeliest first. `target` is the contract that is looked for.
+/// Names to try for a single file, the most common first. `target` is the contract that is verified.
 pub(crate) fn likely_paths<'a>(target: &'a str, contracts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut stems = vec![target.to_owned()];
     stems.extend(contracts.into_iter().filter(|name| *name != target).take(TRIED_CONTRACTS).map(str::to_owned));

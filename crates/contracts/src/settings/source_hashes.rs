@@ -1,4 +1,4 @@
-//! The metadata of the same contract made of other sources: nothing in it changes but the hashes of the files.
+//! Derives the metadata for changed sources without compiling, by replacing the source hashes.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -9,8 +9,8 @@ use crate::code::{HashKind, MetadataHash, hash_metadata};
 
 type Files = BTreeMap<String, String>;
 
-/// Replaces the hashes of `old` sources in metadata by those of `new` ones, which have the same names. None where the
-/// metadata does not hold the hashes of the old ones as this code computes them: then only a compiler can tell.
+/// Replaces the hashes of `old` sources in metadata by those of `new` ones with the same names. None if the metadata does
+/// not contain the hashes of the old ones as computed here: then only a compiler can produce it.
 pub(crate) fn replace_sources(metadata: &str, old: &Files, new: &Files) -> Option<String> {
     let whole = Object::at(metadata, 0)?;
     let sources = Object::at(metadata, whole.find("sources")?.value.start)?;
@@ -20,20 +20,20 @@ pub(crate) fn replace_sources(metadata: &str, old: &Files, new: &Files) -> Optio
         let quoted = metadata.get(source.key.start.checked_sub(1)?..=source.key.end)?;
         let name: String = serde_json::from_str(quoted).ok()?;
         let (old, new) = (old.get(&name)?, new.get(&name)?);
-        for (place, kind) in hashes_in(metadata, source.value.clone())? {
-            if metadata.get(place.clone())? != kind.of(old)? {
+        for (range, kind) in hashes_in(metadata, source.value.clone())? {
+            if metadata.get(range.clone())? != kind.of(old)? {
                 return None;
             }
-            replaced.push_str(metadata.get(done..place.start)?);
+            replaced.push_str(metadata.get(done..range.start)?);
             replaced.push_str(&kind.of(new)?);
-            done = place.end;
+            done = range.end;
         }
     }
     replaced.push_str(metadata.get(done..)?);
     Some(replaced)
 }
 
-/// A hash of a source as metadata holds it.
+/// The kinds of source hashes in metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SourceHash {
     Keccak,
@@ -57,31 +57,31 @@ impl SourceHash {
     }
 }
 
-/// The places of hashes in one entry of the sources, in the order of the text.
+/// The ranges of the hashes in one entry of the sources, in text order.
 fn hashes_in(metadata: &str, entry: Range<usize>) -> Option<Vec<(Range<usize>, SourceHash)>> {
     const SCHEMES: [(&str, SourceHash); 3] =
         [("bzzr://", SourceHash::Bzzr0), ("bzz-raw://", SourceHash::Bzzr1), ("dweb:/ipfs/", SourceHash::Ipfs)];
     let object = Object::at(metadata, entry.start)?;
-    // With its content in it, far more than hashes would have to change.
+    // With literal content, more than the hashes would have to change.
     if object.find("content").is_some() {
         return None;
     }
     let keccak = object.find("keccak256")?.value.clone();
-    let mut places = vec![(keccak.start + 1..keccak.end - 1, SourceHash::Keccak)];
+    let mut ranges = vec![(keccak.start + 1..keccak.end - 1, SourceHash::Keccak)];
     let urls = object.find("urls")?.value.clone();
     let text = metadata.get(urls.clone())?;
     for (scheme, kind) in SCHEMES {
         for (at, _) in text.match_indices(scheme) {
             let start = urls.start + at + scheme.len();
             let end = start + metadata.get(start..)?.find('"')?;
-            places.push((start..end, kind));
+            ranges.push((start..end, kind));
         }
     }
-    places.sort_by_key(|(place, _)| place.start);
-    Some(places)
+    ranges.sort_by_key(|(range, _)| range.start);
+    Some(ranges)
 }
 
-/// As names in IPFS are written.
+/// The encoding of IPFS hashes.
 fn base58(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
     let mut digits: Vec<u32> = Vec::with_capacity(bytes.len() * 138 / 100 + 1);
@@ -109,7 +109,7 @@ mod tests {
         BTreeMap::from([("a \"b\".sol".to_owned(), content.to_owned())])
     }
 
-    /// Of `contract A { uint256 public x; }` and a line feed, as solc 0.8.20 and 0.5.16 wrote it.
+    /// The relevant part of metadata as solc 0.8.20 writes it.
     const MODERN: &str = r#"{"settings":{"x":"keccak256"},"sources":{"a \"b\".sol":{"keccak256":"KECCAK","urls":["bzz-raw://BZZ","dweb:/ipfs/IPFS"]}},"version":1}"#;
 
     fn metadata(content: &str) -> String {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn names_in_ipfs_are_written_as_everybody_does() {
+    fn ipfs_hashes_are_base58_encoded() {
         assert_eq!(SourceHash::Ipfs.of("hello world\n").unwrap(), "QmT78zSuBmuS4z925WZfrqQ1qHaJ56DQaTfyMUF7F8ff5o");
         assert_eq!(base58(&[0, 0, 1]), "112");
     }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_that_are_not_those_of_the_old_sources_are_not_touched() {
+    fn unknown_source_hashes_are_not_replaced() {
         let (old, new) = ("contract A {}\n", "contract A {}\r\n");
         assert_eq!(replace_sources(&metadata(old), &files(new), &files(old)), None);
         assert_eq!(replace_sources(&metadata(old), &Files::new(), &files(new)), None);

@@ -2,10 +2,10 @@ use std::ops::Range;
 
 use super::SettingsChoice;
 
-/// The metadata of a contract, with places where other settings can be put in.
+/// The metadata of a contract in which settings and file names can be replaced.
 ///
-/// The text is never written anew: the compiler has ways of its own with characters beyond ASCII, and one byte that
-/// is another makes the hash another.
+/// The text is edited in place, not serialized again: the compiler has its own way to escape non-ASCII characters, and every
+/// byte affects the hash.
 #[derive(Debug)]
 pub struct MetadataTemplate {
     text: String,
@@ -14,11 +14,11 @@ pub struct MetadataTemplate {
     optimizer: Range<usize>,
     via_ir: Option<Range<usize>>,
     end_of_settings: usize,
-    /// Where the name of the one file stands: as the target, and among the sources. None where there are several files.
+    /// The positions of the file name, as target and among the sources, if there is only one file.
     paths: Option<[Range<usize>; 2]>,
 }
 
-/// What to put into a template.
+/// The values to fill into a template.
 #[derive(Debug, Clone, Copy)]
 pub struct Filling<'a> {
     /// The name of the only file.
@@ -29,7 +29,7 @@ pub struct Filling<'a> {
 }
 
 impl MetadataTemplate {
-    /// None where the text is not metadata as compilers write it.
+    /// None if the text is not metadata as compilers write it.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let whole = Object::at(text, 0)?;
@@ -40,23 +40,23 @@ impl MetadataTemplate {
             ([target], [source]) => Some([target.key.clone(), source.key.clone()]),
             _ => None,
         };
-        let place = |name: &str| settings.find(name).map(|member| member.value.clone());
+        let range = |name: &str| settings.find(name).map(|member| member.value.clone());
         Some(Self {
-            evm_version: place("evmVersion"),
-            libraries: place("libraries"),
-            optimizer: place("optimizer")?,
-            via_ir: place("viaIR"),
+            evm_version: range("evmVersion"),
+            libraries: range("libraries"),
+            optimizer: range("optimizer")?,
+            via_ir: range("viaIR"),
             end_of_settings: settings.end - 1,
             paths,
             text: text.to_owned(),
         })
     }
 
-    /// The text before all places: it is the same whatever is put in.
-    pub(super) fn beginning(&self) -> &[u8] {
-        let places = [self.evm_version.as_ref(), self.libraries.as_ref(), Some(&self.optimizer)];
+    /// The text before the first replaceable value.
+    pub(super) fn prefix(&self) -> &[u8] {
+        let ranges = [self.evm_version.as_ref(), self.libraries.as_ref(), Some(&self.optimizer)];
         let paths = self.paths.iter().map(|[target, _]| target);
-        let first = places.into_iter().flatten().chain(paths).map(|place| place.start).min().unwrap_or(0);
+        let first = ranges.into_iter().flatten().chain(paths).map(|range| range.start).min().unwrap_or(0);
         &self.text.as_bytes()[..first]
     }
 
@@ -70,29 +70,29 @@ impl MetadataTemplate {
         self.evm_version.is_some()
     }
 
-    /// Writes the metadata as it would be with these settings.
+    /// Writes the metadata with these settings.
     pub fn fill(&self, filling: &Filling<'_>, out: &mut Vec<u8>) {
         out.clear();
         let mut done = 0;
-        let mut put = |place: &Range<usize>, text: &[u8]| {
-            out.extend_from_slice(self.text.get(done..place.start).unwrap_or_default().as_bytes());
+        let mut put = |range: &Range<usize>, text: &[u8]| {
+            out.extend_from_slice(self.text.get(done..range.start).unwrap_or_default().as_bytes());
             out.extend_from_slice(text);
-            done = place.end;
+            done = range.end;
         };
         let choice = filling.choice;
-        // In the order in which the compiler sorts them.
+        // In the order in which the compiler sorts the keys.
         if let (Some([target, _]), Some(path)) = (&self.paths, filling.path) {
             put(target, path.as_bytes());
         }
-        if let (Some(place), Some(version)) = (&self.evm_version, choice.evm_version) {
-            put(&(place.start + 1..place.end - 1), version.name().as_bytes());
+        if let (Some(range), Some(version)) = (&self.evm_version, choice.evm_version) {
+            put(&(range.start + 1..range.end - 1), version.name().as_bytes());
         }
-        if let (Some(place), Some(libraries)) = (&self.libraries, filling.libraries) {
-            put(place, libraries.as_bytes());
+        if let (Some(range), Some(libraries)) = (&self.libraries, filling.libraries) {
+            put(range, libraries.as_bytes());
         }
         put(&self.optimizer, choice.optimizer.in_metadata().as_bytes());
         match (&self.via_ir, choice.via_ir) {
-            (Some(place), via_ir) => put(place, if via_ir { b"true" } else { b"false" }),
+            (Some(range), via_ir) => put(range, if via_ir { b"true" } else { b"false" }),
             (None, true) => put(&(self.end_of_settings..self.end_of_settings), br#","viaIR":true"#),
             (None, false) => {}
         }
@@ -103,11 +103,11 @@ impl MetadataTemplate {
     }
 }
 
-/// The members of a JSON object, by their places in the text.
+/// The members of a JSON object, by their ranges in the text.
 pub(super) struct Object<'a> {
     text: &'a str,
     pub(super) members: Vec<Member>,
-    /// Behind the closing brace.
+    /// After the closing brace.
     end: usize,
 }
 
@@ -119,7 +119,7 @@ pub(super) struct Member {
 }
 
 impl<'a> Object<'a> {
-    /// Reads an object that begins here. Compilers write no space between its parts.
+    /// Parses an object that starts here. Compilers write no whitespace.
     pub(super) fn at(text: &'a str, start: usize) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut members = Vec::new();
@@ -151,7 +151,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Behind the closing quote of a string that begins here.
+/// The position after the closing quote of a string that starts here.
 fn end_of_string(bytes: &[u8], start: usize) -> Option<usize> {
     if bytes.get(start) != Some(&b'"') {
         return None;
@@ -166,7 +166,7 @@ fn end_of_string(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// Behind a value that begins here, whatever it is.
+/// The position after a value that starts here.
 fn end_of_value(bytes: &[u8], start: usize) -> Option<usize> {
     let (mut at, mut depth) = (start, 0_usize);
     loop {
@@ -205,13 +205,13 @@ mod tests {
     const AS_IT_IS: SettingsChoice = SettingsChoice { optimizer: Optimizer::OFF, evm_version: None, via_ir: false };
 
     #[test]
-    fn nothing_put_in_leaves_the_text_as_it_was() {
+    fn an_empty_filling_leaves_the_text_unchanged() {
         let template = MetadataTemplate::new(METADATA).unwrap();
         assert_eq!(fill(&template, Filling { path: None, choice: AS_IT_IS, libraries: None }), METADATA);
     }
 
     #[test]
-    fn settings_and_names_are_put_where_the_compiler_puts_them() {
+    fn settings_and_names_are_filled_in_like_the_compiler_does() {
         let template = MetadataTemplate::new(METADATA).unwrap();
         let choice =
             SettingsChoice { optimizer: Optimizer::on(999), evm_version: Some(EvmVersion::Paris), via_ir: true };
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_metadata_is_not_taken_for_it() {
+    fn other_json_is_not_metadata() {
         for text in ["", "{", "[]", "{}", r#"{"settings":{}}"#, r#"{"settings":5,"sources":{}}"#, "{\"a\"", "{\"a\\"] {
             assert!(MetadataTemplate::new(text).is_none(), "{text}");
         }

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-/// What is asked of the compiler.
+/// The outputs to request from the compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted<'a> {
-    /// Metadata of every contract: no code is generated.
+pub(super) enum Outputs<'a> {
+    /// The metadata of every contract; no code is generated.
     Metadata,
-    /// Everything of these contracts, by file and name.
+    /// All outputs of these contracts, by file and name.
     Code(&'a [(String, String)]),
-    /// What is told about one contract beside its code.
+    /// The outputs of one contract other than its code.
     Artifacts { file: &'a str, name: &'a str },
-    /// Everything of every contract.
+    /// All outputs of every contract.
     AllCode,
 }
 
-/// Older compilers pass over what they do not know.
+/// Older compilers ignore unknown outputs.
 const ARTIFACTS: [&str; 3] = ["userdoc", "devdoc", "storageLayout"];
 
 const CODE: [&str; 7] = [
@@ -30,23 +30,23 @@ const CODE: [&str; 7] = [
     "evm.deployedBytecode.immutableReferences",
 ];
 
-pub(super) fn input(files: &BTreeMap<String, String>, settings: &Map<String, Value>, wanted: Wanted<'_>) -> String {
+pub(super) fn input(files: &BTreeMap<String, String>, settings: &Map<String, Value>, outputs: Outputs<'_>) -> String {
     let sources: Map<String, Value> =
         files.iter().map(|(name, content)| (name.clone(), json!({ "content": content }))).collect();
     let mut selection: BTreeMap<&str, BTreeMap<&str, Value>> = BTreeMap::new();
-    match wanted {
-        Wanted::Metadata => {
+    match outputs {
+        Outputs::Metadata => {
             selection.entry("*").or_default().insert("*", json!(["abi", "metadata"]));
         }
-        Wanted::AllCode => {
+        Outputs::AllCode => {
             selection.entry("*").or_default().insert("*", json!(CODE));
         }
-        Wanted::Code(contracts) => {
+        Outputs::Code(contracts) => {
             for (file, name) in contracts {
                 selection.entry(file).or_default().insert(name, json!(CODE));
             }
         }
-        Wanted::Artifacts { file, name } => {
+        Outputs::Artifacts { file, name } => {
             selection.entry(file).or_default().insert(name, json!(ARTIFACTS));
         }
     }
@@ -55,12 +55,12 @@ pub(super) fn input(files: &BTreeMap<String, String>, settings: &Map<String, Val
     json!({ "language": "Solidity", "sources": sources, "settings": settings }).to_string()
 }
 
-/// The same sources, a space longer: nothing but their hashes changes.
+/// The same sources with a trailing space: only their hashes change.
 pub(super) fn altered(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     files.iter().map(|(name, content)| (name.clone(), format!("{content} "))).collect()
 }
 
-/// A text as it is, then as editors and web forms change it: other line ends, another end of the file.
+/// A text unchanged, then as editors and web forms change it: other line endings, another end of file.
 pub(super) fn text_variants(text: &str) -> Vec<String> {
     let mut variants: Vec<String> = Vec::new();
     for change in CHANGES {
@@ -72,7 +72,7 @@ pub(super) fn text_variants(text: &str) -> Vec<String> {
     variants
 }
 
-/// The files as they are, then all of them changed in one of the same ways.
+/// The files unchanged, then all of them with each of these changes.
 pub(super) fn variants(files: &BTreeMap<String, String>) -> Vec<BTreeMap<String, String>> {
     let mut variants: Vec<BTreeMap<String, String>> = Vec::new();
     for change in CHANGES {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_tried_with_other_line_ends_and_nothing_is_tried_twice() {
+    fn line_ending_variants_are_tried_without_duplicates() {
         let files = |text: &str| BTreeMap::from([("a".to_owned(), text.to_owned())]);
         let texts = |text: &str| {
             variants(&files(text)).into_iter().map(|mut files| files.remove("a").unwrap()).collect::<Vec<_>>()
@@ -112,10 +112,10 @@ mod tests {
     }
 
     #[test]
-    fn code_is_asked_for_of_single_contracts_only() {
+    fn code_is_requested_for_the_given_contracts_only() {
         let files = BTreeMap::from([("a.sol".to_owned(), "x".to_owned())]);
-        let wanted = [("a.sol".to_owned(), "A".to_owned())];
-        let input: Value = serde_json::from_str(&input(&files, &Map::new(), Wanted::Code(&wanted))).unwrap();
+        let outputs = [("a.sol".to_owned(), "A".to_owned())];
+        let input: Value = serde_json::from_str(&input(&files, &Map::new(), Outputs::Code(&outputs))).unwrap();
         assert_eq!(input["sources"]["a.sol"]["content"], "x");
         assert_eq!(input["settings"]["outputSelection"]["a.sol"]["A"][0], "abi");
     }

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::sources::Sources;
 use crate::{
-    code::{HashKind, Hasher, hash_metadata},
+    code::{HashKind, PrefixHasher, hash_metadata},
     settings::{EvmVersion, Filling, MetadataTemplate, Optimizer, SettingsChoice},
 };
 
@@ -28,7 +28,7 @@ fn hashes(data: &[u8]) {
     let text = data.repeat(1 + usize::from(first % 8));
     let split = text.len() * usize::from(*last) / 255;
     for kind in [HashKind::Ipfs, HashKind::Bzzr0, HashKind::Bzzr1] {
-        let mut hasher = Hasher::new(kind, &text[..split]);
+        let mut hasher = PrefixHasher::new(kind, &text[..split]);
         assert_eq!(hasher.hash(&text), hash_metadata(kind, &text), "{kind:?} of {} after {split}", text.len());
     }
 }

@@ -1,7 +1,7 @@
-/// Characters of an identifier, or of several with operators between them.
+/// Maximum length of an SPDX expression.
 const MAX: usize = 64;
 
-/// The SPDX identifier in a comment of a source. Compilers before 0.6.8 do not read it.
+/// The SPDX identifier in a comment of a source. Compilers before 0.6.8 do not extract it.
 pub(super) fn spdx_identifier(source: &str) -> Option<String> {
     const TAG: &str = "SPDX-License-Identifier:";
     let line = source.lines().find(|line| is_comment(line) && line.contains(TAG))?;

@@ -1,4 +1,4 @@
-//! From a request to a verdict: the code is read off the chain, the settings are searched for, what is found is kept.
+//! Verifies a contract: reads its code from the chain, searches for the settings, and stores the match.
 
 mod build;
 #[cfg(feature = "fuzzing")]
@@ -10,9 +10,9 @@ mod refusal;
 mod request;
 mod search;
 mod selectors;
-mod sources;
 #[cfg(test)]
-mod truth;
+mod soundness;
+mod sources;
 
 use std::{
     collections::HashSet,
@@ -33,7 +33,7 @@ use store::{ChainReader, Kept, StoreError, VerifiedContracts};
 
 use self::{
     queue::Queue,
-    search::{Found, Match, Search},
+    search::{Match, Search, SearchResult},
 };
 use crate::{
     Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError,
@@ -43,17 +43,17 @@ use crate::{
     matching::Deployed,
 };
 
-/// How much is verified at once.
+/// Limits of verification.
 #[derive(Debug, Clone)]
 pub struct VerifierConfig {
     pub compilers: CompilerConfig,
-    /// Who is verified when; each verification compiles one thing after the other.
+    /// Scheduling of verifications.
     pub queue: QueueConfig,
-    /// Processor time for all compilations of one verification.
+    /// CPU time for all compilations of one verification.
     pub cpu_time: Duration,
-    /// For the search for settings, once the compiler is there.
+    /// Time for the search for settings, once the compiler is available.
     pub search_time: Duration,
-    /// Full compilations that a search may make.
+    /// Full compilations per search.
     pub search_compilations: u32,
 }
 
@@ -70,7 +70,7 @@ impl VerifierConfig {
     }
 }
 
-/// What a verifier works with.
+/// Dependencies of a verifier.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
 pub struct VerifierParts {
     pub node: NodeClient,
@@ -87,34 +87,34 @@ pub struct Verifier {
     config: VerifierConfig,
     compilers: Compilers,
     queue: Queue,
-    under_way: Mutex<HashSet<(IpAddr, Address)>>,
+    running: Mutex<HashSet<(IpAddr, Address)>>,
 }
 
-/// What came of a request.
+/// The result of a verification.
 #[derive(Debug)]
 pub enum Verdict {
     Verified { contract: Box<VerifiedContract>, kept: Kept, note: Option<String> },
     Refused(Refusal),
 }
 
-/// Why there is no verdict.
+/// Why a verification could not be completed.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    #[error("there is no contract's code at the address")]
+    #[error("there is no contract at this address")]
     NoCode,
     #[error("compilerVersion {0}")]
     Version(VersionError),
-    #[error("you have a verification of this address running already: wait for its answer")]
-    UnderWay,
-    /// The client's own others are to be waited for.
-    #[error("you have as many verifications running and waiting as one may have: wait for one of them to end")]
-    TooManyOfOneClient,
-    #[error("too many verifications are waiting")]
+    #[error("you already have a running verification of this address: wait for its response")]
+    AlreadyRunning,
+    /// The client has to wait for its own verifications.
+    #[error("you have reached the limit of running and waiting verifications: wait for one to finish")]
+    ClientLimitReached,
+    #[error("too many verifications are waiting: try again later")]
     Busy,
-    /// The service lacks something; the text says what to install.
+    /// The server lacks a program; the text says what to install.
     #[error("{0}")]
     NoCompiler(String),
-    #[error("a compiler could not be got or run")]
+    #[error("cannot get or run the compiler")]
     Compilers(#[source] CompilersError),
     #[error(transparent)]
     Node(#[from] NodeError),
@@ -126,13 +126,13 @@ impl From<CompilersError> for VerifyError {
     fn from(error: CompilersError) -> Self {
         match error {
             CompilersError::Version(error) => Self::Version(error),
-            CompilersError::Missing(what) | CompilersError::Run(CompileError::Missing(what)) => Self::NoCompiler(what),
+            CompilersError::Missing(key) | CompilersError::Run(CompileError::Missing(key)) => Self::NoCompiler(key),
             error => Self::Compilers(error),
         }
     }
 }
 
-/// What stands on the chain at the address of a request.
+/// The contract on the chain at the requested address.
 struct OnChain {
     runtime: Bytes,
     creation: Option<KnownCreation>,
@@ -145,7 +145,7 @@ impl Verifier {
         Self {
             compilers: Compilers::new(config.compilers.clone()),
             queue: Queue::new(config.queue),
-            under_way: Mutex::default(),
+            running: Mutex::default(),
             node,
             chain,
             records,
@@ -159,25 +159,25 @@ impl Verifier {
         &self.compilers
     }
 
-    /// Finds out whether sources give the code at an address, and keeps them if they do.
+    /// Checks whether sources compile to the code at an address, and stores them if they do.
     pub async fn verify(
         &self,
         client: VerifyClient,
         request: VerifyRequest,
         now: UnixMillis,
     ) -> Result<Verdict, VerifyError> {
-        let _only_one = self.begin(client, request.address)?;
-        let place = self.queue.join(client)?;
+        let _running = self.begin(client, request.address)?;
+        let entry = self.queue.join(client)?;
         let on_chain = self.read_chain(request.address).await?;
         if let Some(target) = minimal_proxy_target(&on_chain.runtime) {
             return Ok(Verdict::Refused(Refusal::MinimalProxy { target }));
         }
-        // Before anything is fetched or compiled: the code itself names its compiler.
+        // The code names its compiler, so a wrong one is rejected before anything is downloaded or compiled.
         if let Some(refusal) = refuse_compiler(&request, &on_chain.runtime) {
             return Ok(Verdict::Refused(refusal));
         }
         let compiler = self.compilers.get(&request.compiler).await?;
-        place.turn().await;
+        entry.wait_until_running().await;
         let session = self.compilers.session(compiler, CpuBudget::new(self.config.cpu_time));
         let chain = Deployed {
             address: request.address,
@@ -186,8 +186,8 @@ impl Verifier {
         };
         let search = Search::new(&session, &request, chain, &self.config);
         let found = match search.run().await? {
-            Found::Match(found) => found,
-            Found::Nothing(refusal) => return Ok(Verdict::Refused(refusal)),
+            SearchResult::Match(found) => found,
+            SearchResult::NoMatch(refusal) => return Ok(Verdict::Refused(refusal)),
         };
         let note = record::note(&found.comparison, &on_chain, &request);
         let artifacts = artifacts(&session, &found).await;
@@ -195,15 +195,15 @@ impl Verifier {
             record::Context { request: &request, compiler: session.version(), on_chain: &on_chain, artifacts, now };
         let contract = record::contract(&found, context);
         self.wait_for_code(contract.address, contract.code.code_hash).await?;
-        let kept = record::keep(&*self.records, contract.clone(), on_chain.creation.as_ref()).await?;
+        let kept = record::store(&*self.records, contract.clone(), on_chain.creation.as_ref()).await?;
         Ok(Verdict::Verified { contract: Box::new(contract), kept, note })
     }
 
-    /// Lists follow the index's word on code, which comes a moment after the block. Whoever is told that a contract is verified
-    /// finds it there.
+    /// Waits until the index has the code of the contract, which it gets shortly after the block: lists show a verified contract
+    /// only then.
     async fn wait_for_code(&self, address: Address, code_hash: B256) -> Result<(), StoreError> {
-        const LONGEST: u32 = 60;
-        for _ in 0..LONGEST {
+        const MAX_POLLS: u32 = 60;
+        for _ in 0..MAX_POLLS {
             let is_known = self.chain.find_address(address).await?.is_some();
             if !is_known || self.chain.find_code_hash(address).await? == Some(code_hash) {
                 break;
@@ -213,15 +213,15 @@ impl Verifier {
         Ok(())
     }
 
-    /// One verification of an address at a time for each client. Another client need not wait for it: its source may be
-    /// one that never compiles.
-    fn begin(&self, client: VerifyClient, address: Address) -> Result<UnderWay<'_>, VerifyError> {
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        let what = (client.site, address);
-        if !under_way.insert(what) {
-            return Err(VerifyError::UnderWay);
+    /// Allows one verification per client and address at a time. Other clients are not blocked by it, since its source may never
+    /// compile.
+    fn begin(&self, client: VerifyClient, address: Address) -> Result<RunningGuard<'_>, VerifyError> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (client.site, address);
+        if !running.insert(key) {
+            return Err(VerifyError::AlreadyRunning);
         }
-        Ok(UnderWay { all: &self.under_way, what })
+        Ok(RunningGuard { all: &self.running, key })
     }
 
     async fn read_chain(&self, address: Address) -> Result<OnChain, VerifyError> {
@@ -229,7 +229,7 @@ impl Verifier {
         if !Code::from_bytes(&runtime).is_contract() {
             return Err(VerifyError::NoCode);
         }
-        // A contract that another one made, and nobody called since, may stand in no block of the index.
+        // A contract that was created by another one and never called may be missing in the index.
         let facts = self.chain.find_address(address).await?;
         let Some(creation) = facts.and_then(|facts| facts.creation) else {
             return Ok(OnChain { runtime, creation: None });
@@ -246,44 +246,44 @@ impl std::fmt::Debug for Verifier {
     }
 }
 
-/// Takes the address off the list again, however the verification ends.
-struct UnderWay<'a> {
+/// Removes the entry when the verification ends in any way.
+struct RunningGuard<'a> {
     all: &'a Mutex<HashSet<(IpAddr, Address)>>,
-    what: (IpAddr, Address),
+    key: (IpAddr, Address),
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for RunningGuard<'_> {
     fn drop(&mut self) {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.what);
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
     }
 }
 
-/// What the compiler tells beside the code of the contract that was found. A match is one without.
+/// The other outputs for the matching contract. The match is valid without them.
 async fn artifacts(session: &Session, found: &Match) -> OutputArtifacts {
     let (file, name) = (&found.compiled.file, &found.compiled.name);
-    let input = build::input(&found.files, &found.settings, build::Wanted::Artifacts { file, name });
+    let input = build::input(&found.files, &found.settings, build::Outputs::Artifacts { file, name });
     match session.compile(input).await {
         Ok(output) => OutputArtifacts::read(&output, file, name),
         Err(error) => {
-            tracing::info!(%error, "no documentation of a verified contract");
+            tracing::info!(%error, "cannot compile the documentation of a verified contract");
             OutputArtifacts::default()
         }
     }
 }
 
 fn refuse_compiler(request: &VerifyRequest, runtime: &[u8]) -> Option<Refusal> {
-    /// The first compiler that names itself, and hashes in another way.
-    const NAMES_ITSELF: (u16, u16, u16) = (0, 5, 9);
+    /// The first compiler that writes its version into the auxdata, and uses bzzr1.
+    const WRITES_VERSION: (u16, u16, u16) = (0, 5, 9);
     let tail = Auxdata::at_end_of(runtime)?;
     let on_chain = match tail.compiler() {
         Some(name) if request.compiler.is_named(&name) => return None,
         Some(name) => name,
         None => match tail.hash()? {
-            crate::MetadataHash::Bzzr0(_) if request.compiler.release() >= NAMES_ITSELF => {
+            crate::MetadataHash::Bzzr0(_) if request.compiler.release() >= WRITES_VERSION => {
                 "one before 0.5.9".to_owned()
             }
             _ => return None,
         },
     };
-    Some(Refusal::OtherCompiler { asked: request.compiler.short(), on_chain })
+    Some(Refusal::OtherCompiler { requested: request.compiler.short(), on_chain })
 }

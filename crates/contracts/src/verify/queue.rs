@@ -1,6 +1,6 @@
-//! Verifications wait here until it is their turn.
+//! The queue of verifications.
 
-mod rota;
+mod scheduler;
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,8 +9,8 @@ use std::{
 
 use tokio::sync::Notify;
 
-pub use rota::{Allowance, QueueConfig, VerifyClient};
-use rota::{Full, Rota, Ticket};
+pub use scheduler::{Allowance, QueueConfig, VerifyClient};
+use scheduler::{Full, Scheduler, Ticket};
 
 use super::VerifyError;
 
@@ -21,56 +21,56 @@ pub(super) struct Queue {
 
 #[derive(Debug)]
 struct Shared {
-    rota: Mutex<Rota>,
-    /// Rings whenever somebody leaves or gets ready.
+    scheduler: Mutex<Scheduler>,
+    /// Notified whenever an entry leaves or becomes ready.
     changed: Notify,
 }
 
-/// A place in the queue, then a turn. It is given up when this is dropped.
+/// A waiting or running verification. It leaves the queue when this is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct QueueEntry {
     shared: Arc<Shared>,
     ticket: Ticket,
 }
 
 impl Queue {
     pub(super) fn new(config: QueueConfig) -> Self {
-        Self { shared: Arc::new(Shared { rota: Mutex::new(Rota::new(config)), changed: Notify::new() }) }
+        Self { shared: Arc::new(Shared { scheduler: Mutex::new(Scheduler::new(config)), changed: Notify::new() }) }
     }
 
-    /// Takes a place. It holds nobody up until its turn is asked for.
-    pub(super) fn join(&self, client: VerifyClient) -> Result<Place, VerifyError> {
-        let ticket = self.shared.rota().join(client).map_err(|full| match full {
-            Full::OfOneClient => VerifyError::TooManyOfOneClient,
-            Full::OfAll => VerifyError::Busy,
+    /// Joins the queue. The entry does not block others until it is ready.
+    pub(super) fn join(&self, client: VerifyClient) -> Result<QueueEntry, VerifyError> {
+        let ticket = self.shared.scheduler().join(client).map_err(|full| match full {
+            Full::ClientLimit => VerifyError::ClientLimitReached,
+            Full::TotalLimit => VerifyError::Busy,
         })?;
-        Ok(Place { shared: Arc::clone(&self.shared), ticket })
+        Ok(QueueEntry { shared: Arc::clone(&self.shared), ticket })
     }
 }
 
 impl Shared {
-    fn rota(&self) -> MutexGuard<'_, Rota> {
-        self.rota.lock().unwrap_or_else(PoisonError::into_inner)
+    fn scheduler(&self) -> MutexGuard<'_, Scheduler> {
+        self.scheduler.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Place {
-    /// Waits until it is this one's turn.
-    pub(super) async fn turn(&self) {
-        self.shared.rota().make_ready(self.ticket);
+impl QueueEntry {
+    /// Marks the entry as ready and waits until it is scheduled to run.
+    pub(super) async fn wait_until_running(&self) {
+        self.shared.scheduler().make_ready(self.ticket);
         loop {
             let changed = self.shared.changed.notified();
             tokio::pin!(changed);
-            // Before the look: what changes after it must be heard.
+            // Enabled before the check, so that no change after it is missed.
             changed.as_mut().enable();
             let next = {
-                let mut rota = self.shared.rota();
-                let running = rota.running();
-                let next = rota.advance(Instant::now());
-                if rota.running() != running {
+                let mut scheduler = self.shared.scheduler();
+                let running = scheduler.running();
+                let next = scheduler.advance(Instant::now());
+                if scheduler.running() != running {
                     self.shared.changed.notify_waiters();
                 }
-                if rota.is_running(self.ticket) {
+                if scheduler.is_running(self.ticket) {
                     return;
                 }
                 next
@@ -83,9 +83,9 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueEntry {
     fn drop(&mut self) {
-        self.shared.rota().leave(self.ticket);
+        self.shared.scheduler().leave(self.ticket);
         self.shared.changed.notify_waiters();
     }
 }
@@ -101,15 +101,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_turn_comes_when_another_ends_and_those_who_leave_make_room() {
-        let config = QueueConfig { at_once: 1, beside: 0, waiting: 2, ..QueueConfig::default() };
+    async fn the_next_entry_runs_when_another_ends_and_dropped_entries_make_room() {
+        let config = QueueConfig { concurrent: 1, overtime: 0, waiting: 2, ..QueueConfig::default() };
         let queue = Queue::new(config);
         let first = queue.join(client(1)).unwrap();
-        first.turn().await;
+        first.wait_until_running().await;
         let (second, third) = (queue.join(client(2)).unwrap(), queue.join(client(3)).unwrap());
         assert!(matches!(queue.join(client(4)), Err(VerifyError::Busy)));
         let third = tokio::spawn(async move {
-            third.turn().await;
+            third.wait_until_running().await;
             third
         });
         drop(second);
@@ -117,18 +117,18 @@ mod tests {
         assert!(!third.is_finished());
         drop(first);
         drop(third.await.unwrap());
-        queue.join(client(4)).unwrap().turn().await;
+        queue.join(client(4)).unwrap().wait_until_running().await;
     }
 
     #[tokio::test]
-    async fn a_turn_comes_by_time_alone_behind_those_that_never_end() {
-        let queue = Queue::new(QueueConfig { turn: Duration::from_millis(200), ..QueueConfig::default() });
+    async fn an_entry_runs_after_the_time_slice_of_entries_that_never_end() {
+        let queue = Queue::new(QueueConfig { time_slice: Duration::from_millis(200), ..QueueConfig::default() });
         let endless = [queue.join(client(1)).unwrap(), queue.join(client(2)).unwrap()];
         for one in &endless {
-            one.turn().await;
+            one.wait_until_running().await;
         }
         let honest = queue.join(client(3)).unwrap();
-        let waited = tokio::time::timeout(Duration::from_secs(60), honest.turn()).await;
-        assert!(waited.is_ok(), "it waits for two that never end");
+        let waited = tokio::time::timeout(Duration::from_secs(60), honest.wait_until_running()).await;
+        assert!(waited.is_ok(), "it waits for two entries that never end");
     }
 }

@@ -1,4 +1,4 @@
-//! What is kept of a match, and what is said beside it.
+//! The record that is stored for a match, and the note that is shown with it.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{OnChain, VerifyRequest, license::spdx_identifier, search::Match};
 use crate::{
     CompilerVersion,
     code::OutputArtifacts,
-    deployment::{KnownCreation, work_out},
+    deployment::{KnownCreation, prove_deployment},
     matching::{Comparison, creation_template},
 };
 
@@ -29,7 +29,7 @@ struct Source {
     license: Option<String>,
 }
 
-/// What came of a match beside itself.
+/// What a record needs besides the match.
 pub(super) struct Context<'a> {
     pub(super) request: &'a VerifyRequest,
     pub(super) compiler: &'a CompilerVersion,
@@ -38,7 +38,7 @@ pub(super) struct Context<'a> {
     pub(super) now: UnixMillis,
 }
 
-/// What there is to keep.
+/// The record of a match.
 pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract {
     let Context { request, compiler, on_chain, artifacts, now } = context;
     let (runtime, compiled) = (&found.runtime, &found.compiled);
@@ -46,7 +46,7 @@ pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract 
         serde_json::from_str(&compiled.metadata).unwrap_or(Metadata { settings: None, sources: BTreeMap::new() });
     let license = metadata.sources.get(&compiled.file).and_then(|source| source.license.clone());
     let license = license.or_else(|| spdx_identifier(found.files.get(&compiled.file)?));
-    // Sources that the contract is not made of prove nothing, and are not shown as if they did.
+    // Files that the contract does not use are not proven, so they are not stored.
     let used = |path: &String| metadata.sources.is_empty() || metadata.sources.contains_key(path);
     let sources = found.files.iter().filter(|(path, _)| used(path));
     let code = VerifiedCode {
@@ -54,7 +54,7 @@ pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract 
         name: compiled.name.clone(),
         compiler: compiler.to_string(),
         runtime_match: runtime.kind,
-        // What the source says is proven with it; a claim counts only where it says nothing.
+        // The license in the source is proven with it; the requested one counts only if the source names none.
         license: license.or_else(|| request.license.clone()),
         verified_at: now,
         names_own_address: runtime.names_own_address,
@@ -72,34 +72,32 @@ pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract 
         },
         creation: creation_template(compiled, found.altered.as_ref()).unwrap_or_default(),
     };
-    let deployment = on_chain.creation.as_ref().map(|creation| work_out(&code, creation));
+    let deployment = on_chain.creation.as_ref().map(|creation| prove_deployment(&code, creation));
     VerifiedContract { address: request.address, twin_of: None, code, deployment }
 }
 
-/// Keeps a verification. What is known of the code already is held against this deployment first: so the store can tell which
-/// of the two proves more of it, and what is told of the deployment is that of the one which stands, whichever stays.
-pub(super) async fn keep(
+/// Stores a verification. An existing record of the code is first compared with this deployment, so that the store can tell
+/// which of the two proves more, and the deployment data is right whichever is kept.
+pub(super) async fn store(
     records: &dyn VerifiedContracts,
     contract: VerifiedContract,
     creation: Option<&KnownCreation>,
 ) -> Result<Kept, StoreError> {
     let (address, code_hash) = (contract.address, contract.code.code_hash);
     if let (Some(known), Some(creation)) = (records.find_verified(address, code_hash).await?, creation) {
-        records.keep_deployment(address, code_hash, work_out(&known.code, creation)).await?;
+        records.keep_deployment(address, code_hash, prove_deployment(&known.code, creation)).await?;
     }
     records.keep_verified(contract).await
 }
 
-/// What the match leaves open.
+/// What the match does not prove.
 pub(super) fn note(comparison: &Comparison, on_chain: &OnChain, request: &VerifyRequest) -> Option<String> {
     let mut notes = Vec::new();
     match &comparison.creation {
         None if on_chain.creation.is_none() => {
-            notes.push(
-                "The code that created the contract is not known, so its constructor was not verified.".to_owned(),
-            );
+            notes.push("The creation code of the contract is unknown, so its constructor was not verified.".to_owned());
             if request.constructor_arguments.is_some() {
-                notes.push("Nor could the constructor arguments be.".to_owned());
+                notes.push("The constructor arguments were not verified either.".to_owned());
             }
         }
         Some(Err(difference)) => {

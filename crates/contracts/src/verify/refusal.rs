@@ -9,25 +9,25 @@ use crate::{
     shortened,
 };
 
-/// Why sources do not give the code on the chain, for whoever sent them.
+/// Why sources do not match the code on the chain, as shown to the client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    #[error("The code on the chain was made by compiler {}, not by {asked}.", shortened(on_chain))]
-    OtherCompiler { asked: String, on_chain: String },
+    #[error("The code on the chain was made by compiler {}, not by {requested}.", shortened(on_chain))]
+    OtherCompiler { requested: String, on_chain: String },
     #[error(
-        "The code at this address is a minimal proxy (EIP-1167) for the contract at {target:#x}, which has no source of its own. Verify {target:#x} instead: calls to the proxy are read by its interface."
+        "The code at this address is a minimal proxy (EIP-1167) for the contract at {target:#x}, which has no source of its own. Verify {target:#x} instead: calls to the proxy are decoded with its ABI."
     )]
     MinimalProxy { target: Address },
     #[error("The source does not compile: {0}")]
     Source(String),
     #[error("The source could not be compiled: {0}.")]
     Compiler(String),
-    #[error("The compiler failed with an error of its own: {0}")]
+    #[error("The compiler failed with an internal error: {0}")]
     Internal(String),
     #[error("The source defines no contract{}.", named.as_ref().map(|name| format!(" named {}", shortened(name))).unwrap_or_default())]
     NoContract { named: Option<String> },
     #[error(
-        "No contract of the source gives the code on the chain. The closest is {} ({choice}): {difference}. {}{tried}",
+        "No contract of the source compiles to the code on the chain. The closest is {} ({choice}): {difference}. {}{tried}",
         shortened(contract),
         functions.as_ref().map(|differ| format!("{differ} ")).unwrap_or_default()
     )]
@@ -41,7 +41,7 @@ pub enum Refusal {
     #[error("No contract of the source has code that could be compared. {0}")]
     NothingCompared(Tried),
     #[error(
-        "Only the creation code is that of {} of {}. The code that its constructor left behind is another, so nothing is verified: in the running code, {difference}.",
+        "Only the creation code is that of {} of {}. Its constructor returned different code, so nothing is verified: in the runtime code, {difference}.",
         shortened(contract),
         shortened(file)
     )]
@@ -52,7 +52,7 @@ pub enum Refusal {
     ConstructorArguments,
 }
 
-/// How far a search went.
+/// The extent of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tried {
     pub compilations: u32,
@@ -63,15 +63,15 @@ pub struct Tried {
 /// Why a search ended before all candidate settings were tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
-    /// The limit of compilations is reached.
+    /// The limit of compilations was reached.
     Compilations(u32),
-    /// The limit of time is reached.
+    /// The time limit was reached.
     Time(Duration),
-    /// The processor time of the verification is spent.
+    /// The CPU budget of the verification was exhausted.
     CpuTime,
-    /// No settings can make this source the code on the chain.
+    /// No settings can compile this source to the code on the chain.
     OtherSource,
-    /// No settings that were tried gave code of about the right length.
+    /// No tried settings gave code of about the right length.
     NothingNear,
 }
 
@@ -83,21 +83,19 @@ impl fmt::Display for Tried {
         match stopped {
             None => f.write_str("."),
             Some(Stopped::Compilations(limit)) => {
-                write!(f, ", which is the limit ({limit} compilations): send the settings, if they are known.")
+                write!(f, ", which is the limit ({limit} compilations): send the settings if you know them.")
             }
             Some(Stopped::Time(limit)) => write!(
                 f,
-                ", and then the limit of {} seconds was reached: send the settings, if they are known.",
+                ", and then the limit of {} seconds was reached: send the settings if you know them.",
                 limit.as_secs()
             ),
             Some(Stopped::CpuTime) => {
-                f.write_str(", and then the processor time was spent: send the settings, if they are known.")
+                f.write_str(", and then the CPU time was used up: send the settings if you know them.")
             }
-            Some(Stopped::OtherSource) => {
-                f.write_str("; other settings were not, since they cannot make this source that code.")
-            }
+            Some(Stopped::OtherSource) => f.write_str("; no other settings can compile this source to that code."),
             Some(Stopped::NothingNear) => {
-                f.write_str("; none gave code of about that length, so the source is most likely another one.")
+                f.write_str("; none gave code of about that length, so the source is most likely a different one.")
             }
         }
     }
@@ -108,13 +106,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_of_any_length_is_cut() {
+    fn long_names_are_truncated() {
         let named = Some("x".repeat(100_000));
         assert!(Refusal::NoContract { named }.to_string().len() < 200);
     }
 
     #[test]
-    fn the_limit_that_was_reached_is_named() {
+    fn the_reached_limit_is_named() {
         let tried = |stopped| Tried { compilations: 24, hashes: 5, stopped }.to_string();
         assert!(tried(None).ends_with("settings were tried."));
         assert!(tried(Some(Stopped::Compilations(24))).contains("the limit (24 compilations)"));

@@ -8,7 +8,7 @@ use crate::{
     settings::{EvmVersion, Given},
 };
 
-/// What somebody claims of a contract.
+/// A request to verify a contract.
 #[derive(Debug, Clone)]
 pub struct VerifyRequest {
     pub address: Address,
@@ -25,7 +25,7 @@ pub struct VerifyRequest {
     pub constructor_arguments: Option<Bytes>,
 }
 
-/// What is told of the optimizer.
+/// The optimizer settings of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OptimizerChoice {
     pub enabled: Option<bool>,
@@ -42,14 +42,14 @@ impl VerifyRequest {
         }
     }
 
-    /// Whether this contract may be the one that is meant.
-    pub(super) fn means(&self, file: &str, name: &str) -> bool {
-        match self.contract_name.as_deref().map(|wanted| wanted.rsplit_once(':').unwrap_or(("", wanted))) {
+    /// Whether this contract matches the requested name.
+    pub(super) fn matches_name(&self, file: &str, name: &str) -> bool {
+        match self.contract_name.as_deref().map(|requested| requested.rsplit_once(':').unwrap_or(("", requested))) {
             None => true,
-            Some(("", wanted)) => wanted == name,
-            // The name of a single file is ours to choose.
-            Some((wanted_file, wanted)) => {
-                wanted == name && (wanted_file == file || self.sources.single_file().is_some())
+            Some(("", requested)) => requested == name,
+            // A single unnamed file can have any name.
+            Some((requested_file, requested)) => {
+                requested == name && (requested_file == file || self.sources.single_file().is_some())
             }
         }
     }

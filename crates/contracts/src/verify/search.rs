@@ -1,9 +1,9 @@
-//! The search for the contract, the settings and the file names that give the code on the chain.
+//! The search for the contract, the settings and the file names that compile to the code on the chain.
 
 mod by_compiling;
 mod by_metadata;
+mod comparing;
 mod given;
-mod judge;
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Refusal, VerifierConfig, VerifyError, VerifyRequest,
-    build::{self, Wanted},
+    build::{self, Outputs},
     refusal::{Stopped, Tried},
     selectors::{self, FunctionsDiffer, Ranking},
 };
@@ -27,8 +27,8 @@ use crate::{
     settings::SettingsChoice,
 };
 
-/// Contracts of a source whose code is compiled.
-const COMPILED: usize = 8;
+/// Contracts per source whose code is compiled.
+const MAX_COMPILED: usize = 8;
 
 pub(super) type Files = BTreeMap<String, String>;
 pub(super) type Settings = Map<String, Value>;
@@ -38,42 +38,42 @@ pub(super) struct Search<'a> {
     compiler: &'a Compiler,
     request: &'a VerifyRequest,
     chain: Deployed<'a>,
-    /// The metadata at the end of the code on the chain.
-    tail: Option<Auxdata>,
-    until: Instant,
+    /// The auxdata at the end of the code on the chain.
+    auxdata: Option<Auxdata>,
+    deadline: Instant,
     max_time: Duration,
     max_compilations: u32,
     compilations: u32,
     hashes: u64,
     stopped: Option<Stopped>,
     closest: Option<Closest>,
-    /// What the compiler said of code that it could not generate.
+    /// The first compiler error.
     failure: Option<Refusal>,
-    /// A contract of which the creation code agrees and the running code does not.
+    /// Set if the creation code of a contract matches but its runtime code does not.
     creation_only: Option<Refusal>,
-    /// Whether the compiler generates the code of all contracts or fails.
-    wants_all_code: bool,
-    /// The metadata of every contract of the sources as they were sent.
+    /// Whether the compiler fails unless the code of all contracts is requested.
+    needs_all_code: bool,
+    /// The metadata of every contract of the unchanged sources.
     metadata: Vec<String>,
 }
 
-/// Sources and settings that give the code.
+/// Sources and settings that compile to the code on the chain.
 #[derive(Debug)]
 pub(super) struct Match {
-    /// How the running code agrees: without that there is no match.
+    /// The match of the runtime code, which is required.
     pub(super) runtime: CodeMatch,
     pub(super) comparison: Comparison,
     pub(super) compiled: CompiledContract,
-    /// The same contract of sources that differ in nothing but a space, where that was needed.
+    /// The same contract compiled from sources that differ only by a space, if that was needed.
     pub(super) altered: Option<CompiledContract>,
     pub(super) files: Files,
     pub(super) settings: Settings,
 }
 
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum SearchResult {
     Match(Box<Match>),
-    Nothing(Refusal),
+    NoMatch(Refusal),
 }
 
 /// The compiled contract that differs least from the code on the chain so far.
@@ -84,15 +84,15 @@ struct Closest {
     functions: Option<FunctionsDiffer>,
 }
 
-/// The contracts of a source, with their metadata.
+/// The contracts defined by a source, with their metadata.
 struct Defined {
-    /// The likeliest first.
+    /// Most likely first.
     contracts: Vec<CompiledContract>,
-    /// How many of them can be meant.
+    /// How many of them may be the one on the chain.
     likely: usize,
-    /// Whether the functions of any are those of the code on the chain.
+    /// Whether the functions of any of them match the code on the chain.
     possible: bool,
-    /// Of every contract, also of those that cannot be meant.
+    /// Of every contract, also of unlikely ones.
     metadata: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl Defined {
     }
 }
 
-/// What came of a compilation, where it is not a fault of ours.
+/// The contracts, or an error that is caused by the source.
 type Compiled = Result<Vec<CompiledContract>, Refusal>;
 
 impl<'a> Search<'a> {
@@ -121,8 +121,8 @@ impl<'a> Search<'a> {
             compiler: session.compiler(),
             request,
             chain,
-            tail: Auxdata::at_end_of(chain.runtime),
-            until: Instant::now() + config.search_time,
+            auxdata: Auxdata::at_end_of(chain.runtime),
+            deadline: Instant::now() + config.search_time,
             max_time: config.search_time,
             max_compilations: config.search_compilations,
             compilations: 0,
@@ -131,24 +131,24 @@ impl<'a> Search<'a> {
             closest: None,
             failure: None,
             creation_only: None,
-            wants_all_code: false,
+            needs_all_code: false,
             metadata: Vec::new(),
         }
     }
 
-    pub(super) async fn run(mut self) -> Result<Found, VerifyError> {
+    pub(super) async fn run(mut self) -> Result<SearchResult, VerifyError> {
         let files = self.request.sources.files.clone();
         let base = self.base_settings();
         let defined = match self.metadata_of(&files, &base).await? {
             Ok(defined) => defined,
-            Err(refusal) => return Ok(Found::Nothing(refusal)),
+            Err(refusal) => return Ok(SearchResult::NoMatch(refusal)),
         };
         self.metadata.clone_from(&defined.metadata);
         let Some(first) = defined.contracts.first() else {
-            return Ok(Found::Nothing(Refusal::NoContract { named: self.request.contract_name.clone() }));
+            return Ok(SearchResult::NoMatch(Refusal::NoContract { named: self.request.contract_name.clone() }));
         };
         tracing::debug!(contracts = defined.contracts.len(), likely = defined.likely, likeliest = %first.name, "searching for settings");
-        let names = defined.names(COMPILED);
+        let names = defined.names(MAX_COMPILED);
         let mut found = None;
         if self.request.sources.settings.is_some() {
             found = self.try_as_given(&files, &base, &names).await?;
@@ -156,41 +156,41 @@ impl<'a> Search<'a> {
         if found.as_ref().is_none_or(|found| !found.is_exact()) {
             found = self.search_by_metadata(&files, &base, defined).await?.or(found);
         }
-        // Under other settings the creation code would be another.
+        // With other settings the creation code would not match.
         if found.is_none() && self.creation_only.is_none() {
             found = self.try_by_compiling(&files, &base, &names).await?;
         }
         Ok(match found {
             Some(found) => self.check_claims(found),
-            None => Found::Nothing(self.refuse()),
+            None => SearchResult::NoMatch(self.refuse()),
         })
     }
 
-    /// What was claimed beside the sources must be true as well.
-    fn check_claims(&self, found: Box<Match>) -> Found {
+    /// Checks the constructor arguments and libraries of the request.
+    fn check_claims(&self, found: Box<Match>) -> SearchResult {
         if let (Some(claimed), Some(Ok((_, arguments)))) =
             (&self.request.constructor_arguments, &found.comparison.creation)
             && claimed != arguments
         {
-            return Found::Nothing(Refusal::ConstructorArguments);
+            return SearchResult::NoMatch(Refusal::ConstructorArguments);
         }
         for (library, on_chain) in found.libraries() {
             let name = library.rsplit(':').next().unwrap_or(library);
             let claimed = self.request.libraries.get(library).or_else(|| self.request.libraries.get(name));
             if let Some(claimed) = claimed.filter(|claimed| *claimed != on_chain) {
                 let (library, claimed, on_chain) = (library.clone(), *claimed, *on_chain);
-                return Found::Nothing(Refusal::Library { library, claimed, on_chain });
+                return SearchResult::NoMatch(Refusal::Library { library, claimed, on_chain });
             }
         }
-        Found::Match(found)
+        SearchResult::Match(found)
     }
 
     fn refuse(self) -> Refusal {
         if let Some(refusal) = self.creation_only {
             return refusal;
         }
-        let spent = self.session.is_spent().then_some(Stopped::CpuTime);
-        let tried = Tried { compilations: self.compilations, hashes: self.hashes, stopped: self.stopped.or(spent) };
+        let exhausted = self.session.is_exhausted().then_some(Stopped::CpuTime);
+        let tried = Tried { compilations: self.compilations, hashes: self.hashes, stopped: self.stopped.or(exhausted) };
         match (self.closest, self.failure) {
             (Some(Closest { contract, choice, difference, functions }), _) => {
                 Refusal::Closest { contract, choice, difference, functions, tried }
@@ -200,32 +200,32 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The settings that came with the sources, with the metadata options that the code on the chain shows.
+    /// The settings of the request, with the metadata options that the code on the chain shows.
     fn base_settings(&self) -> Settings {
         let settings = self.request.sources.settings.clone().unwrap_or_default();
         let release = self.compiler.version.release();
-        let mut settings = given::base_settings(settings, release, self.tail.as_ref());
+        let mut settings = given::base_settings(settings, release, self.auxdata.as_ref());
         model_checker::switch_off(&mut settings, release);
         settings
     }
 
-    fn may_go_on(&mut self) -> bool {
+    fn may_continue(&mut self) -> bool {
         if self.compilations >= self.max_compilations {
             self.stopped = Some(Stopped::Compilations(self.max_compilations));
-        } else if Instant::now() >= self.until {
+        } else if Instant::now() >= self.deadline {
             self.stopped = Some(Stopped::Time(self.max_time));
-        } else if self.session.is_spent() {
+        } else if self.session.is_exhausted() {
             self.stopped = Some(Stopped::CpuTime);
         }
         self.stopped.is_none()
     }
 
-    /// The contracts that may be meant, with their metadata.
+    /// Compiles the metadata of the contracts and ranks them.
     async fn metadata_of(&self, files: &Files, settings: &Settings) -> Result<Result<Defined, Refusal>, VerifyError> {
-        let compiled = self.compile(build::input(files, settings, Wanted::Metadata)).await?;
+        let compiled = self.compile(build::input(files, settings, Outputs::Metadata)).await?;
         Ok(compiled.map(|mut contracts| {
             let metadata = contracts.iter().map(|contract| contract.metadata.clone()).collect();
-            contracts.retain(|contract| self.request.means(&contract.file, &contract.name));
+            contracts.retain(|contract| self.request.matches_name(&contract.file, &contract.name));
             let Ranking { likely, possible } = selectors::rank(&mut contracts, self.chain.runtime);
             let target = self.request.sources.target.as_ref().and_then(|(file, name)| {
                 contracts.iter().position(|contract| contract.file == *file && contract.name == *name)
@@ -243,18 +243,18 @@ impl<'a> Search<'a> {
         settings: &Settings,
         contracts: &[(String, String)],
     ) -> Result<Compiled, VerifyError> {
-        let wanted = if self.wants_all_code { Wanted::AllCode } else { Wanted::Code(contracts) };
-        let mut compiled = self.compile_outputs(files, settings, wanted).await?;
-        if matches!(compiled, Err(Refusal::Internal(_))) && !self.wants_all_code {
-            // Up to 0.8.3 the code of a contract that an internal library function creates is missing unless it is
-            // an output: "Compiled contract not found".
-            let all = self.compile_outputs(files, settings, Wanted::AllCode).await?;
+        let outputs = if self.needs_all_code { Outputs::AllCode } else { Outputs::Code(contracts) };
+        let mut compiled = self.compile_outputs(files, settings, outputs).await?;
+        if matches!(compiled, Err(Refusal::Internal(_))) && !self.needs_all_code {
+            // Up to 0.8.3, a contract that is created by an internal library function must be among the requested outputs:
+            // "Compiled contract not found".
+            let all = self.compile_outputs(files, settings, Outputs::AllCode).await?;
             if all.is_ok() {
-                self.wants_all_code = true;
+                self.needs_all_code = true;
                 compiled = all;
             }
         }
-        // Some compilers give more than they are asked for.
+        // Some compilers output more than was requested.
         Ok(compiled.map(|mut given| {
             given.retain(|one| contracts.iter().any(|(file, name)| *file == one.file && *name == one.name));
             given
@@ -265,11 +265,11 @@ impl<'a> Search<'a> {
         &mut self,
         files: &Files,
         settings: &Settings,
-        wanted: Wanted<'_>,
+        outputs: Outputs<'_>,
     ) -> Result<Compiled, VerifyError> {
         self.compilations += 1;
         let started = Instant::now();
-        let compiled = self.compile(build::input(files, settings, wanted)).await?;
+        let compiled = self.compile(build::input(files, settings, outputs)).await?;
         tracing::debug!(took = ?started.elapsed(), "compiled");
         Ok(compiled)
     }
@@ -280,10 +280,10 @@ impl<'a> Search<'a> {
             Err(
                 error @ (CompileError::TimedOut { .. }
                 | CompileError::OutOfMemory { .. }
-                | CompileError::BudgetSpent { .. }
+                | CompileError::BudgetExhausted { .. }
                 | CompileError::Crashed(_)),
             ) => {
-                tracing::info!(%error, address = %self.request.address, "a compilation was stopped");
+                tracing::info!(%error, address = %self.request.address, "compilation stopped");
                 return Ok(Err(Refusal::Compiler(error.to_string())));
             }
             Err(error) => return Err(CompilersError::Run(error).into()),
@@ -291,14 +291,14 @@ impl<'a> Search<'a> {
         let read = tokio::task::spawn_blocking(move || CompilerOutput::read(&output)).await;
         Ok(match read {
             Ok(Ok(output)) => Ok(output.contracts),
-            Ok(Err(OutputError::Source(said))) => Err(Refusal::Source(said)),
-            Ok(Err(OutputError::Internal(said))) => Err(Refusal::Internal(said)),
+            Ok(Err(OutputError::Source(message))) => Err(Refusal::Source(message)),
+            Ok(Err(OutputError::Internal(message))) => Err(Refusal::Internal(message)),
             Ok(Err(error)) => Err(Refusal::Compiler(error.to_string())),
             Err(error) => Err(Refusal::Compiler(error.to_string())),
         })
     }
 
-    /// Standard JSON input brings its settings along.
+    /// Tries the settings of standard JSON input.
     async fn try_as_given(
         &mut self,
         files: &Files,
@@ -307,7 +307,7 @@ impl<'a> Search<'a> {
     ) -> Result<Option<Box<Match>>, VerifyError> {
         let choice = given::choice_in(settings);
         match self.compile_code(files, settings, names).await? {
-            Ok(compiled) => Ok(self.judge(files, settings, choice, compiled).await?.0),
+            Ok(compiled) => Ok(self.compare_all(files, settings, choice, compiled).await?.0),
             Err(refusal) => {
                 self.failure.get_or_insert(refusal);
                 Ok(None)

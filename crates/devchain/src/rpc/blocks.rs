@@ -28,18 +28,18 @@ fn block_number(chain: &DevChain, _: Params) -> Result<U64, RpcError> {
 fn get_block_by_number(chain: &DevChain, mut params: Params) -> Result<Reply, RpcError> {
     let tag: BlockNumberOrTag = params.required(0, "block number")?;
     let view = block_view(&mut params)?;
-    served(chain, tag, view)
+    cached_json(chain, tag, view)
 }
 
 fn get_block_by_hash(chain: &DevChain, mut params: Params) -> Result<Reply, RpcError> {
     let hash: B256 = params.required(0, "block hash")?;
     let view = block_view(&mut params)?;
-    served(chain, hash, view)
+    cached_json(chain, hash, view)
 }
 
 fn get_block_receipts(chain: &DevChain, mut params: Params) -> Result<Reply, RpcError> {
     let id: BlockId = params.required(0, "block")?;
-    served(chain, id, BlockView::Receipts)
+    cached_json(chain, id, BlockView::Receipts)
 }
 
 fn count_by_number(chain: &DevChain, mut params: Params) -> Result<Option<U64>, RpcError> {
@@ -65,11 +65,11 @@ fn block_view(params: &mut Params) -> Result<BlockView, RpcError> {
     })
 }
 
-fn served(chain: &DevChain, id: impl Into<BlockId>, view: BlockView) -> Result<Reply, RpcError> {
+fn cached_json(chain: &DevChain, id: impl Into<BlockId>, view: BlockView) -> Result<Reply, RpcError> {
     let Some(block) = chain.block(id) else {
         return reply(&());
     };
-    block.served.get_or_make(view, || match view {
+    block.json.get_or_render(view, || match view {
         BlockView::Full => reply(&wire::full_block(&block)),
         BlockView::Hashes => reply(&wire::block_of_hashes(&block)),
         BlockView::Receipts => reply(&wire::receipts(&block)),

@@ -1,4 +1,4 @@
-//! From a method's name to what answers it.
+//! Maps method names to handlers.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -28,7 +28,7 @@ static METHODS: LazyLock<Methods> = LazyLock::new(|| {
     methods
 });
 
-/// Turns a function with a typed answer into a handler.
+/// Wraps a function with a typed result as a handler.
 pub(super) fn typed<T: serde::Serialize + 'static>(method: fn(&DevChain, Params) -> Result<T, RpcError>) -> Handler {
     Box::new(move |chain, params| reply(&method(chain, params)?))
 }

@@ -1,4 +1,4 @@
-//! JSON-RPC errors and where they come from.
+//! JSON-RPC errors and conversions to them.
 
 use alloy_primitives::Bytes;
 use alloy_sol_types::decode_revert_reason;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{CallError, ReorgError, StateUnavailable, SubmitError};
 
-/// The error object of a JSON-RPC answer.
+/// The error object of a JSON-RPC response.
 #[derive(Debug, Clone, Serialize, thiserror::Error)]
 #[error("{message} ({code})")]
 pub(super) struct RpcError {
@@ -42,7 +42,7 @@ impl RpcError {
         Self { code, message: message.into(), data: None }
     }
 
-    /// The form in which wallets look for the reason of a revert.
+    /// The format that wallets expect for reverts.
     fn reverted(output: Bytes) -> Self {
         let message = match decode_revert_reason(&output) {
             Some(reason) if !output.is_empty() => {
@@ -84,6 +84,6 @@ impl From<CallError> for RpcError {
 
 impl From<serde_json::Error> for RpcError {
     fn from(error: serde_json::Error) -> Self {
-        Self::new(-32_603, format!("answer cannot be written: {error}"))
+        Self::new(-32_603, format!("cannot serialize the result: {error}"))
     }
 }

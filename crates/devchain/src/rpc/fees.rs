@@ -1,4 +1,4 @@
-//! What a wallet asks before it names a price.
+//! Gas price and fee history.
 
 use alloy_consensus::Transaction;
 use alloy_eips::BlockNumberOrTag;
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::{DevChain, block::MinedBlock};
 
-/// The tip that gets a transaction into the next block.
+/// A tip that is enough for the next block.
 const SUGGESTED_TIP: u64 = 1_000_000_000;
-const LONGEST_HISTORY: u64 = 1_024;
-const MOST_PERCENTILES: usize = 100;
+const MAX_HISTORY: u64 = 1_024;
+const MAX_PERCENTILES: usize = 100;
 
 pub(super) fn register(methods: &mut Methods) {
     methods.insert("eth_gasPrice", typed(gas_price));
@@ -37,7 +37,7 @@ fn fee_history(chain: &DevChain, mut params: Params) -> Result<FeeHistory, RpcEr
     let percentiles: Option<Vec<f64>> = params.optional(2, "reward percentiles")?;
     check_percentiles(percentiles.as_deref().unwrap_or_default())?;
     let newest = chain.block(newest).ok_or_else(|| RpcError::server("request beyond head block"))?;
-    let count = count.to::<u64>().min(LONGEST_HISTORY).min(newest.number() + 1);
+    let count = count.to::<u64>().min(MAX_HISTORY).min(newest.number() + 1);
     let oldest = newest.number() + 1 - count;
     let mut history =
         FeeHistory { oldest_block: oldest, reward: percentiles.as_ref().map(|_| Vec::new()), ..FeeHistory::default() };
@@ -62,14 +62,14 @@ fn fee_history(chain: &DevChain, mut params: Params) -> Result<FeeHistory, RpcEr
 
 fn check_percentiles(percentiles: &[f64]) -> Result<(), RpcError> {
     let in_range = percentiles.iter().all(|one| (0.0..=100.0).contains(one));
-    if percentiles.len() > MOST_PERCENTILES || !in_range || !percentiles.is_sorted() {
-        let message = "reward percentiles must rise, each from 0 to 100, at most 100 of them";
+    if percentiles.len() > MAX_PERCENTILES || !in_range || !percentiles.is_sorted() {
+        let message = "reward percentiles must be at most 100 ascending values from 0 to 100";
         return Err(RpcError::invalid_params(message));
     }
     Ok(())
 }
 
-/// The tips at the given percentiles of the block's gas, all zero for an empty block.
+/// The tips at the given percentiles of the block's gas; zeros for an empty block.
 fn rewards_at(block: &MinedBlock, base_fee: u64, percentiles: &[f64]) -> Vec<u128> {
     let mut tips: Vec<(u128, u64)> = block
         .transactions

@@ -1,4 +1,4 @@
-//! Logs by address, topic and place.
+//! Logs by address, topic and block.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn get_logs(chain: &DevChain, mut params: Params) -> Result<Vec<Log>, RpcError> 
         .collect())
 }
 
-/// The blocks of an inclusive range, as far as the chain reaches.
+/// The existing blocks of an inclusive range.
 fn range(chain: &DevChain, from: BlockNumberOrTag, to: BlockNumberOrTag) -> Result<Vec<Arc<MinedBlock>>, RpcError> {
     let number = |tag: BlockNumberOrTag| match tag {
         BlockNumberOrTag::Number(number) => number,

@@ -1,4 +1,4 @@
-//! Who the node is.
+//! Network and client information.
 
 use alloy_primitives::{Address, U64};
 use alloy_signer_local::PrivateKeySigner;

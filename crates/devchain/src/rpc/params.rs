@@ -1,4 +1,4 @@
-//! The parameters of a request, read by position.
+//! Positional parameters of a request.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, value::RawValue};
@@ -25,7 +25,7 @@ impl Params {
             .ok_or_else(|| RpcError::invalid_params(format!("missing value for required argument {index}: {name}")))
     }
 
-    /// `None` where the parameter is left out or null.
+    /// `None` if the parameter is missing or null.
     pub(super) fn optional<T: DeserializeOwned>(&mut self, index: usize, name: &str) -> Result<Option<T>, RpcError> {
         match self.0.get_mut(index).map(Value::take) {
             None | Some(Value::Null) => Ok(None),

@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 
 use super::{error::RpcError, params::Params};
 
-/// More requests than this in one batch are refused.
-const MOST_IN_BATCH: usize = 1_000;
+/// Requests per batch.
+const MAX_BATCH: usize = 1_000;
 
-/// The `result` of an answer, already as JSON.
+/// The serialized `result` of a response.
 pub(super) type Reply = Arc<RawValue>;
 
 pub(super) fn reply<T: Serialize + ?Sized>(result: &T) -> Result<Reply, RpcError> {
@@ -33,7 +33,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct RpcResponse<'a> {
     jsonrpc: &'static str,
     id: Option<&'a RawValue>,
     #[serde(flatten)]
@@ -47,7 +47,7 @@ enum Outcome {
     Error(RpcError),
 }
 
-impl<'a> Answer<'a> {
+impl<'a> RpcResponse<'a> {
     fn new(id: Option<&'a RawValue>, outcome: Result<Reply, RpcError>) -> Self {
         Self {
             jsonrpc: "2.0",
@@ -59,53 +59,54 @@ impl<'a> Answer<'a> {
         }
     }
 
-    fn refusal(error: RpcError) -> Self {
+    fn error(error: RpcError) -> Self {
         Self::new(None, Err(error))
     }
 }
 
-/// Answers a body that holds a request or a batch; `None` where it holds only notifications.
+/// Handles a body with a request or a batch; `None` if it contains only notifications.
 pub(super) fn answer(body: &[u8], mut run: impl FnMut(&str, Params) -> Result<Reply, RpcError>) -> Option<Vec<u8>> {
     let Ok(body) = serde_json::from_slice::<&RawValue>(body) else {
-        return written(&Answer::refusal(RpcError::parse()));
+        return serialized(&RpcResponse::error(RpcError::parse()));
     };
     if !body.get().starts_with('[') {
-        return answer_one(body, &mut run).and_then(|answer| written(&answer));
+        return handle_one(body, &mut run).and_then(|response| serialized(&response));
     }
     let Ok(batch) = serde_json::from_str::<Vec<&RawValue>>(body.get()) else {
-        return written(&Answer::refusal(RpcError::parse()));
+        return serialized(&RpcResponse::error(RpcError::parse()));
     };
-    if batch.is_empty() || batch.len() > MOST_IN_BATCH {
-        let message = format!("a batch holds 1 to {MOST_IN_BATCH} requests");
-        return written(&Answer::refusal(RpcError::invalid_request(message)));
+    if batch.is_empty() || batch.len() > MAX_BATCH {
+        let message = format!("a batch must have 1 to {MAX_BATCH} requests");
+        return serialized(&RpcResponse::error(RpcError::invalid_request(message)));
     }
-    let answers: Vec<Answer<'_>> = batch.into_iter().filter_map(|request| answer_one(request, &mut run)).collect();
-    if answers.is_empty() {
+    let responses: Vec<RpcResponse<'_>> =
+        batch.into_iter().filter_map(|request| handle_one(request, &mut run)).collect();
+    if responses.is_empty() {
         return None;
     }
-    written(&answers)
+    serialized(&responses)
 }
 
-fn answer_one<'a>(
+fn handle_one<'a>(
     request: &'a RawValue,
     run: &mut impl FnMut(&str, Params) -> Result<Reply, RpcError>,
-) -> Option<Answer<'a>> {
+) -> Option<RpcResponse<'a>> {
     let request: Request<'a> = match serde_json::from_str(request.get()) {
         Ok(request) => request,
         Err(error) => {
             let message = format!("invalid request: {error}");
-            return Some(Answer::refusal(RpcError::invalid_request(message)));
+            return Some(RpcResponse::error(RpcError::invalid_request(message)));
         }
     };
     let outcome = Params::parse(request.params).and_then(|params| run(&request.method, params));
-    request.id.map(|id| Answer::new(Some(id), outcome))
+    request.id.map(|id| RpcResponse::new(Some(id), outcome))
 }
 
-fn written<T: Serialize>(answer: &T) -> Option<Vec<u8>> {
-    match serde_json::to_vec(answer) {
+fn serialized<T: Serialize>(response: &T) -> Option<Vec<u8>> {
+    match serde_json::to_vec(response) {
         Ok(json) => Some(json),
         Err(error) => {
-            tracing::error!(%error, "an answer cannot be written as JSON");
+            tracing::error!(%error, "cannot serialize a JSON-RPC response");
             None
         }
     }
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_of_any_kind_comes_back_as_it_was() {
+    fn an_id_of_any_type_is_returned_unchanged() {
         for id in [json!(1), json!("a"), json!(null), json!(1.5)] {
             let answer = ask(&json!({"id": id, "method": "m"}).to_string());
             assert_eq!(answer, Some(json!({"jsonrpc": "2.0", "id": id, "result": "m"})));
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_request_gets_the_code_for_it() {
+    fn invalid_requests_get_the_right_error_code() {
         assert_eq!(ask("{").unwrap()["error"]["code"], -32700);
         assert_eq!(ask("\u{7f}").unwrap()["error"]["code"], -32700);
         assert_eq!(ask("[]").unwrap()["error"]["code"], -32600);

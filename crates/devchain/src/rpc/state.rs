@@ -1,4 +1,4 @@
-//! Accounts after a block.
+//! Account state at a block.
 
 use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
@@ -45,7 +45,7 @@ fn get_transaction_count(chain: &DevChain, mut params: Params) -> Result<U64, Rp
     account(chain, at, address, |account| U64::from(account.nonce))
 }
 
-/// The block whose state is meant, the newest where none is given.
+/// The block parameter; the latest block by default.
 pub(super) fn block_param(params: &mut Params, index: usize) -> Result<BlockId, RpcError> {
     let given = params.optional(index, "block")?;
     Ok(given.unwrap_or(BlockId::Number(BlockNumberOrTag::Latest)))

@@ -1,4 +1,4 @@
-//! JSON-RPC over WebSocket, where a client can follow the heads.
+//! JSON-RPC over WebSocket, with subscriptions to new heads.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -26,22 +26,22 @@ use crate::{DevChain, block::MinedBlock};
 #[derive(Debug, Default)]
 struct Subscriptions {
     heads: BTreeSet<u64>,
-    made: u64,
+    last_id: u64,
 }
 
 pub(super) async fn open_socket(State(node): State<Node>, upgrade: WebSocketUpgrade) -> Response {
-    upgrade.on_upgrade(|socket| converse(socket, node))
+    upgrade.on_upgrade(|socket| serve_socket(socket, node))
 }
 
-async fn converse(mut socket: WebSocket, node: Node) {
+async fn serve_socket(mut socket: WebSocket, node: Node) {
     let mut blocks = node.chain.subscribe_blocks();
     let mut subscriptions = Subscriptions::default();
     loop {
         let sent = tokio::select! {
             () = node.stop.cancelled() => return,
             block = blocks.recv() => match block {
-                Ok(block) => announce(&mut socket, &subscriptions, &block).await,
-                // Those who cannot keep up miss heads, as with any node.
+                Ok(block) => notify(&mut socket, &subscriptions, &block).await,
+                // A slow client misses heads, as with any node.
                 Err(RecvError::Lagged(_)) => Ok(()),
                 Err(RecvError::Closed) => return,
             },
@@ -89,9 +89,9 @@ impl Subscriptions {
             let message = format!("no \"{kind}\" subscription, only \"newHeads\"");
             return Err(RpcError::invalid_params(message));
         }
-        self.made += 1;
-        self.heads.insert(self.made);
-        reply(&U64::from(self.made))
+        self.last_id += 1;
+        self.heads.insert(self.last_id);
+        reply(&U64::from(self.last_id))
     }
 
     fn unsubscribe(&mut self, mut params: Params) -> Result<Reply, RpcError> {
@@ -100,7 +100,7 @@ impl Subscriptions {
     }
 }
 
-async fn announce(
+async fn notify(
     socket: &mut WebSocket,
     subscriptions: &Subscriptions,
     block: &Arc<MinedBlock>,
@@ -117,7 +117,7 @@ async fn announce(
 }
 
 async fn send(socket: &mut WebSocket, json: Vec<u8>) -> Result<(), axum::Error> {
-    // serde_json writes UTF-8 only, so nothing is ever replaced here.
+    // serde_json writes valid UTF-8, so nothing is replaced.
     let text = Utf8Bytes::from(String::from_utf8_lossy(&json).into_owned());
     socket.send(Message::Text(text)).await
 }

@@ -1,4 +1,4 @@
-//! Transactions, mined and waiting, and their receipts.
+//! Mined and pending transactions, and receipts.
 
 use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::{B256, Bytes, U64};

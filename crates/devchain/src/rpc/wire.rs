@@ -1,4 +1,4 @@
-//! Blocks, transactions and receipts as a node shows them.
+//! Conversions to the JSON-RPC types of blocks, transactions and receipts.
 
 use alloy_consensus::{Header, TxEnvelope, transaction::Recovered};
 use alloy_primitives::U256;
@@ -16,15 +16,15 @@ pub(super) fn header(block: &MinedBlock) -> rpc::Header<Header> {
 
 pub(super) fn full_block(block: &MinedBlock) -> Block {
     let transactions = (0..block.transactions.len()).map(|index| transaction(block, index)).collect();
-    assembled(block, rpc::BlockTransactions::Full(transactions))
+    block_with(block, rpc::BlockTransactions::Full(transactions))
 }
 
 pub(super) fn block_of_hashes(block: &MinedBlock) -> Block {
     let hashes = block.transactions.iter().map(MinedTransaction::hash).collect();
-    assembled(block, rpc::BlockTransactions::Hashes(hashes))
+    block_with(block, rpc::BlockTransactions::Hashes(hashes))
 }
 
-fn assembled(block: &MinedBlock, transactions: rpc::BlockTransactions<Transaction>) -> Block {
+fn block_with(block: &MinedBlock, transactions: rpc::BlockTransactions<Transaction>) -> Block {
     rpc::Block {
         header: header(block),
         uncles: Vec::new(),
@@ -86,7 +86,7 @@ pub(super) fn receipt(block: &MinedBlock, index: usize) -> Receipt {
     }
 }
 
-/// A log of the transaction at `index` with its place in the block.
+/// A log of the transaction at `index`, with its block fields.
 pub(super) fn log(block: &MinedBlock, index: usize, log_index: u64, inner: alloy_primitives::Log) -> rpc::Log {
     rpc::Log {
         inner,

@@ -1,7 +1,7 @@
 //! A persistent Merkle Patricia trie over hashed keys.
 //!
-//! Nodes are shared between the states of different blocks and each branch remembers its hash, so
-//! that a block pays for the paths it touched and not for the whole state.
+//! States of different blocks share nodes, and each branch caches its hash, so that a block costs
+//! only the paths that it changes.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,7 +22,7 @@ pub(super) trait Leaf: Clone {
 /// A map from hashed keys to values, with the trie root of its content.
 #[derive(Debug, Clone)]
 pub(super) struct MerkleMap<V> {
-    top: Option<Arc<Node<V>>>,
+    root_node: Option<Arc<Node<V>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -31,8 +31,8 @@ enum Node<V> {
     Branch(Branch<V>),
 }
 
-/// A fork of at least two children. The nibbles before `depth` are equal in all keys below, and
-/// `sample` is one of those keys up to there.
+/// A branch with at least two children. All keys below share the nibbles before `depth`, and
+/// `sample` is one of them.
 #[derive(Debug, Clone)]
 struct Branch<V> {
     depth: usize,
@@ -43,13 +43,13 @@ struct Branch<V> {
 
 impl<V> Default for MerkleMap<V> {
     fn default() -> Self {
-        Self { top: None }
+        Self { root_node: None }
     }
 }
 
 impl<V: Leaf> MerkleMap<V> {
     pub(super) fn get(&self, key: &B256) -> Option<&V> {
-        let mut node = self.top.as_deref()?;
+        let mut node = self.root_node.as_deref()?;
         loop {
             match node {
                 Node::Leaf { key: held, value } => return (held == key).then_some(value),
@@ -59,27 +59,27 @@ impl<V: Leaf> MerkleMap<V> {
     }
 
     pub(super) fn insert(&mut self, key: B256, value: V) {
-        match &mut self.top {
+        match &mut self.root_node {
             Some(node) => insert(node, key, value),
-            None => self.top = Some(Arc::new(Node::Leaf { key, value })),
+            None => self.root_node = Some(Arc::new(Node::Leaf { key, value })),
         }
     }
 
     pub(super) fn remove(&mut self, key: &B256) {
-        // Looked up first, so that removing what is absent copies no shared node.
+        // Checked first, so that removing an absent key copies no shared node.
         if self.get(key).is_some()
-            && let Some(top) = self.top.take()
+            && let Some(root_node) = self.root_node.take()
         {
-            self.top = remove(top, key);
+            self.root_node = remove(root_node, key);
         }
     }
 
     pub(super) fn root(&self) -> B256 {
-        let Some(top) = &self.top else {
+        let Some(root_node) = &self.root_node else {
             return EMPTY_ROOT_HASH;
         };
-        let node = encode(top, 0);
-        // A root is a hash even where the node is short enough to be inlined elsewhere.
+        let node = encode(root_node, 0);
+        // The root is always a hash, even of a node that is short enough to be inlined.
         node.as_hash().unwrap_or_else(|| alloy_primitives::keccak256(&node))
     }
 }
@@ -119,7 +119,7 @@ fn insert<V: Leaf>(slot: &mut Arc<Node<V>>, key: B256, value: V) {
     }
 }
 
-/// What is left of a node after the removal of a key that is known to be below it.
+/// Removes a key that is known to be below the node.
 fn remove<V: Leaf>(mut node: Arc<Node<V>>, key: &B256) -> Option<Arc<Node<V>>> {
     match Arc::make_mut(&mut node) {
         Node::Leaf { .. } => return None,
@@ -128,7 +128,7 @@ fn remove<V: Leaf>(mut node: Arc<Node<V>>, key: &B256) -> Option<Arc<Node<V>>> {
             let child = &mut branch.children[nibble(key, branch.depth)];
             *child = child.take().and_then(|child| remove(child, key));
             let mut left = branch.children.iter().flatten();
-            // A fork with one way out is no fork: the child takes its place.
+            // A branch with a single child is replaced by it.
             if let (Some(only), None) = (left.next(), left.next()) {
                 return Some(Arc::clone(only));
             }
@@ -137,7 +137,7 @@ fn remove<V: Leaf>(mut node: Arc<Node<V>>, key: &B256) -> Option<Arc<Node<V>>> {
     Some(node)
 }
 
-/// The node as its parent refers to it, where `from` nibbles of the path are already spent.
+/// The reference to the node in its parent, which consumed `from` nibbles of the path.
 fn encode<V: Leaf>(node: &Node<V>, from: usize) -> RlpNode {
     match node {
         Node::Leaf { key, value } => {
@@ -189,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_root_is_that_of_the_content_whatever_the_way_there(
+        fn the_root_depends_only_on_the_content(
             steps in prop::collection::vec((key(), prop::option::of(1_u64..500)), 0..60)
         ) {
             let mut map = MerkleMap::<U256>::default();

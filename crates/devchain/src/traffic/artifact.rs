@@ -1,4 +1,4 @@
-//! The compiled contracts, as `contracts/build` left them.
+//! The compiled contracts, as written by `contracts/build`.
 
 use alloy_primitives::Bytes;
 use alloy_sol_types::{SolType, SolValue, abi::TokenSeq};
@@ -6,14 +6,14 @@ use serde::Deserialize;
 
 macro_rules! contracts {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
-        /// A contract of the demo, ready to be created.
+        /// A contract of the demo.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Contract { $($(#[$doc])* $name),* }
 
         impl Contract {
             pub const ALL: &[Contract] = &[$(Contract::$name),*];
 
-            /// The artefact: contract name, source path, ABI and creation code as JSON.
+            /// The artifact as JSON: contract name, source path, ABI and creation code.
             pub fn artifact(self) -> &'static str {
                 match self {
                     $(Contract::$name => include_str!(concat!(
@@ -26,15 +26,15 @@ macro_rules! contracts {
 }
 
 contracts! {
-    /// A fungible token by the book, with any number of decimals.
+    /// A standard fungible token with any number of decimals.
     PlainToken,
     /// A token whose name and symbol are bytes32.
     Bytes32Token,
-    /// A token that reverts when asked for its decimals.
+    /// A token whose decimals() reverts.
     NoDecimalsToken,
-    /// A token that moves less than its Transfer event says.
+    /// A token that transfers less than its Transfer event says.
     SilentFeeToken,
-    /// The native coin as a token; its deposits emit no Transfer.
+    /// The wrapped native coin; deposits emit no Transfer.
     WrappedCoin,
     Collectible,
     GameItems,
@@ -43,7 +43,7 @@ contracts! {
     V2Router,
     V3Factory,
     V3Pool,
-    /// Emits Swap logs and is no pool.
+    /// Emits Swap logs but is not a pool.
     LookAlikeSwap,
     /// Creates contracts inside a call.
     Nursery,
@@ -59,14 +59,14 @@ struct CreationCode {
 }
 
 impl Contract {
-    /// The code to create it with, constructor arguments not included.
+    /// The creation code without constructor arguments.
     pub fn creation_code(self) -> Bytes {
         serde_json::from_str::<CreationCode>(self.artifact())
-            .expect("contracts/build writes the creation code of every artefact")
+            .expect("contracts/build writes the creation code of every artifact")
             .bytecode
     }
 
-    /// The creation code followed by the encoded constructor arguments, a tuple.
+    /// The creation code followed by the ABI-encoded constructor arguments.
     pub fn creation_with<A>(self, arguments: &A) -> Bytes
     where
         A: SolValue,
@@ -114,7 +114,7 @@ mod tests {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// The hash of every source below a folder, by its path relative to `root`.
+    /// The hash of every source in a folder, by path relative to `root`.
     fn source_hashes(root: &Path, folder: &Path) -> BTreeMap<String, B256> {
         let mut hashes = BTreeMap::new();
         for entry in fs::read_dir(folder).unwrap() {
@@ -130,22 +130,22 @@ mod tests {
     }
 
     #[test]
-    fn the_artefacts_were_built_from_the_sources_as_they_are_now() {
+    fn the_artifacts_match_the_sources() {
         let src = contracts().join("src");
         assert_eq!(manifest().sources, source_hashes(&src, &src), "a source changed: run contracts/build");
     }
 
     #[test]
-    fn the_artefacts_were_built_with_the_compiler_settings_as_they_are_now() {
+    fn the_artifacts_match_the_compiler_settings() {
         let text = fs::read_to_string(contracts().join("compiler.json")).unwrap();
-        let wanted: Value = serde_json::from_str(&text).unwrap();
+        let expected: Value = serde_json::from_str(&text).unwrap();
         let manifest = manifest();
-        assert_eq!(manifest.settings, wanted["settings"]);
-        assert_eq!(manifest.compiler["version"], wanted["version"]);
+        assert_eq!(manifest.settings, expected["settings"]);
+        assert_eq!(manifest.compiler["version"], expected["version"]);
     }
 
     #[test]
-    fn the_creation_code_is_what_the_compiler_wrote() {
+    fn the_creation_code_matches_the_manifest() {
         let built = manifest().artifacts;
         assert_eq!(built.len(), Contract::ALL.len());
         for contract in Contract::ALL {

@@ -1,4 +1,4 @@
-//! Puts every contract on chain and fills the pools.
+//! Deploys every contract and adds liquidity to the pools.
 
 use alloy_primitives::{
     Address, Bytes, U256,
@@ -9,24 +9,24 @@ use super::{
     TrafficError,
     amount::units,
     artifact::Contract,
+    deployed::{DeployedContracts, Pool, Token},
     intent::{Actor, Intent},
     interfaces::{Bep20, V2Factory, V2Router, V3Factory, V3Pool, WrappedCoin},
     people::People,
     reader::Reader,
-    stage::{Pool, Stage, Token},
 };
 use crate::DevChain;
 
-/// The blocks that a deployment takes.
+/// The number of blocks of a deployment.
 pub(super) const DEPLOYMENT_BLOCKS: u64 = 4;
 
-/// Each pool with a coin side gets one part in this many of the treasury's coins.
+/// Each pool with the wrapped coin gets this fraction (1/n) of the treasury's coins.
 const POOL_SHARE: u64 = 40;
 const DOLLARS_PER_COIN: u64 = 600;
 const POOL_ORCHARDS: u64 = 1_000_000;
 const LANTERNS_PER_ORCHARD: u64 = 2;
 
-/// Minted for the treasury of each token in a pool, in whole tokens.
+/// Whole tokens of each pool token that are minted for the treasury.
 const TREASURY_TOKENS: u64 = 100_000_000;
 
 const V3_FEES: [u32; 2] = [2_500, 500];
@@ -34,7 +34,7 @@ const V3_FEES: [u32; 2] = [2_500, 500];
 const POOL_CREATION_GAS: u64 = 3_000_000;
 const LIQUIDITY_GAS: u64 = 500_000;
 
-pub(super) fn deploy(chain: &DevChain, people: &People) -> Result<Stage, TrafficError> {
+pub(super) fn deploy(chain: &DevChain, people: &People) -> Result<DeployedContracts, TrafficError> {
     let deployment = Deployment { chain, people };
     let [dollar, orchard, lantern, bytes32, no_decimals, silent_fee, wrapped] = deployment.create_tokens()?;
 
@@ -68,7 +68,7 @@ pub(super) fn deploy(chain: &DevChain, people: &People) -> Result<Stage, Traffic
     let v3_pools = deployment.find_pools(v3_factory, &v3_sides)?;
     deployment.fill_pools(&exchanges, &v2_sides, &v3_pools, &v3_sides)?;
 
-    Ok(Stage {
+    Ok(DeployedContracts {
         tokens: vec![dollar, orchard, lantern, bytes32, no_decimals, silent_fee, wrapped],
         wrapped,
         dollar,
@@ -92,7 +92,7 @@ pub(super) fn deploy(chain: &DevChain, people: &People) -> Result<Stage, Traffic
     })
 }
 
-/// What a pool is filled with.
+/// The initial liquidity of a pool.
 type Sides = [(Token, U256); 2];
 
 struct Exchanges {
@@ -126,7 +126,7 @@ impl Deployment<'_> {
         Ok(std::array::from_fn(|index| Token { address: addresses[index], decimals: decimals[index] }))
     }
 
-    /// Pairs and pools without liquidity, and a treasury that can fill them.
+    /// Creates pairs and pools without liquidity, and mints tokens for the treasury.
     fn prepare_pools(
         &self,
         exchanges: &Exchanges,
@@ -186,7 +186,7 @@ impl Deployment<'_> {
             intents.extend(approvals(pool.address, [a, b]));
             let initialize = V3Pool::initializeCall { sqrtPriceX96: U160::from(sqrt_price(amount0, amount1)) };
             intents.push(treasury(pool.address, &initialize));
-            // Rounded up, the pool would ask for a wei more than there is: a little less is asked for.
+            // Slightly less, since the pool rounds up and would pull one wei more than approved.
             let liquidity = (amount0 * amount1).root(2) * U256::from(999) / U256::from(1_000);
             let mint = V3Pool::mintCall { owner: to, amount: liquidity.saturating_to() };
             intents.push(treasury(pool.address, &mint).with_gas(LIQUIDITY_GAS));
@@ -210,7 +210,7 @@ impl Deployment<'_> {
         sides.iter().zip(V3_FEES).map(find).collect()
     }
 
-    /// The address of the contract that the treasury creates next.
+    /// The address of the next contract created by the treasury.
     fn next_creation(&self) -> Address {
         let treasury = self.people.address(Actor::TREASURY);
         treasury.create(self.chain.next_nonce(treasury))
@@ -225,7 +225,7 @@ impl Deployment<'_> {
         Ok(std::array::from_fn(|index| treasury.create(nonce + index as u64)))
     }
 
-    /// Mines one block with all of these, none of which may fail.
+    /// Mines one block with these transactions, all of which must succeed.
     fn mine(&self, intents: &[Intent]) -> Result<(), TrafficError> {
         let mut hashes = Vec::with_capacity(intents.len());
         for intent in intents {
@@ -253,7 +253,7 @@ fn approvals(spender: Address, tokens: [Token; 2]) -> [Intent; 2] {
     tokens.map(|token| treasury(token.address, &Bep20::approveCall { spender, value }))
 }
 
-/// The square root of the price of token 0 in token 1, with 96 bits after the point.
+/// The square root of the price of token 0 in token 1, in 64.96 fixed point.
 fn sqrt_price(amount0: U256, amount1: U256) -> U256 {
     let price_x128: U256 = (amount1 << 128) / amount0;
     price_x128.root(2) << 32

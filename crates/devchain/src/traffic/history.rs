@@ -1,18 +1,18 @@
-//! When the blocks of a history are made.
+//! The schedule of a history.
 
 use super::deploy::DEPLOYMENT_BLOCKS;
 
-/// Transactions in a block of a history, on average.
+/// Average number of transactions per block.
 const TRANSACTIONS_PER_BLOCK: u64 = 8;
 
-/// A past of evenly spaced blocks that ends at a given time.
+/// A history of evenly spaced blocks that ends at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryPlan {
-    /// How many transactions it is to have, give or take two.
+    /// Approximate number of transactions; it may be exceeded by two.
     pub transactions: u64,
     /// The time of the last block, in unix seconds.
     pub end: u64,
-    /// Seconds from block to block; the chain's own `block_seconds` should be the same.
+    /// Seconds between blocks; should equal `block_seconds` of the chain.
     pub block_seconds: u64,
 }
 
@@ -21,7 +21,7 @@ impl HistoryPlan {
         self.transactions.div_ceil(TRANSACTIONS_PER_BLOCK)
     }
 
-    /// The genesis time that leaves room for the deployment before the history.
+    /// A genesis time that is early enough for the deployment and the history.
     pub fn genesis_timestamp(&self) -> u64 {
         let span = (self.blocks() + DEPLOYMENT_BLOCKS) * self.block_seconds;
         self.end.saturating_sub(span)

@@ -1,9 +1,9 @@
-//! A transaction as an activity wants it, before its form and price are chosen.
+//! A transaction of an activity, before its type and price are chosen.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::SolCall;
 
-/// An account of the chain that can sign, by its position.
+/// The index of an account of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Actor(pub(super) usize);
 
@@ -12,14 +12,14 @@ impl Actor {
     pub(super) const TREASURY: Actor = Actor(0);
 }
 
-/// What a transaction is meant to come to.
+/// The intended outcome of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Succeeds,
     Fails,
 }
 
-/// Gas for a call that touches a token or two; what is left over is given back.
+/// Enough gas for a call that moves one or two tokens.
 const CALL_GAS: u64 = 250_000;
 
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ impl Intent {
     }
 
     pub(super) fn creation(from: Actor, code: Bytes) -> Self {
-        // 200 gas for each byte kept, the price of calldata, and room for a constructor that stores.
+        // 200 gas per byte of code, the calldata, and a constructor that writes storage.
         let gas = 250_000 + 250 * u64::try_from(code.len()).unwrap_or(u64::MAX / 250);
         Self { from, to: None, value: U256::ZERO, input: code, gas, outcome: Outcome::Succeeds }
     }
@@ -63,7 +63,7 @@ impl Intent {
         Self { gas, ..self }
     }
 
-    pub(super) fn meant_to_fail(self) -> Self {
+    pub(super) fn expected_to_fail(self) -> Self {
         Self { outcome: Outcome::Fails, ..self }
     }
 }

@@ -1,4 +1,4 @@
-//! The functions and events of the contracts, for encoding calls and reading results.
+//! The ABIs of the contracts.
 
 use alloy_sol_types::sol;
 

@@ -1,4 +1,4 @@
-//! Traffic that goes on by the clock.
+//! Continuous traffic in real time.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Traffic;
 
-/// Puts transactions into the pool and mines a block of them at every interval, until told to stop.
+/// Submits transactions and mines a block at every interval, until cancelled.
 pub async fn run(mut traffic: Traffic, interval: Duration, cancel: CancellationToken) {
     let mut ticks = tokio::time::interval(interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -16,10 +16,10 @@ pub async fn run(mut traffic: Traffic, interval: Duration, cancel: CancellationT
             () = cancel.cancelled() => return,
             _ = ticks.tick() => {}
         }
-        // A block without these transactions is better than a chain that stands still: the next
-        // step starts from whatever the chain then holds.
+        // An empty block is better than a stalled chain; the next step starts from the then current
+        // state.
         if let Err(error) = traffic.step() {
-            tracing::warn!(error = &error as &dyn std::error::Error, "no traffic for this block");
+            tracing::warn!(error = &error as &dyn std::error::Error, "cannot generate traffic for this block");
         }
         traffic.chain.mine(Some(seconds_now()));
     }

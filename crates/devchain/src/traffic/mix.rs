@@ -1,23 +1,25 @@
-//! How often each thing happens.
+//! How often each activity occurs.
 
 use rand::{Rng, rngs::StdRng};
 
-use super::{TrafficError, collectibles, creations, dex, failures, intent::Intent, native, tokens, turn::Turn};
+use super::{
+    TrafficError, collectibles, context::ActivityContext, creations, dex, failures, intent::Intent, native, tokens,
+};
 
-type Draw = fn(&mut Turn<'_>) -> Result<Vec<Intent>, TrafficError>;
+type Activity = fn(&mut ActivityContext<'_>) -> Result<Vec<Intent>, TrafficError>;
 
-/// What people mostly do.
+/// A distribution of activities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mix {
-    /// A little of everything.
+    /// All activities.
     #[default]
     Everyday,
-    /// Mostly tokens and swaps, as on chains where people trade: some 1.3 transfers a transaction.
+    /// Mostly token transfers and swaps: about 1.3 token transfers per transaction.
     Trading,
 }
 
 impl Mix {
-    fn activities(self) -> &'static [(u32, Draw)] {
+    fn activities(self) -> &'static [(u32, Activity)] {
         match self {
             Self::Everyday => EVERYDAY,
             Self::Trading => TRADING,
@@ -25,10 +27,10 @@ impl Mix {
     }
 }
 
-/// Each activity with its share, in thousandths.
-const EVERYDAY: &[(u32, Draw)] = &[
+/// Activities with their share, in thousandths.
+const EVERYDAY: &[(u32, Activity)] = &[
     (160, native::pay),
-    (40, native::pay_much),
+    (40, native::pay_large_amount),
     (12, native::pay_nothing),
     (12, native::pay_oneself),
     (20, native::count),
@@ -60,9 +62,9 @@ const EVERYDAY: &[(u32, Draw)] = &[
     (76, failures::fail),
 ];
 
-const TRADING: &[(u32, Draw)] = &[
+const TRADING: &[(u32, Activity)] = &[
     (70, native::pay),
-    (10, native::pay_much),
+    (10, native::pay_large_amount),
     (5, native::pay_nothing),
     (5, native::pay_oneself),
     (10, native::count),
@@ -94,8 +96,8 @@ const TRADING: &[(u32, Draw)] = &[
     (25, failures::fail),
 ];
 
-/// The next activity, drawn by its share.
-pub(super) fn draw(mix: Mix, rng: &mut StdRng) -> Draw {
+/// A random activity, weighted by share.
+pub(super) fn draw(mix: Mix, rng: &mut StdRng) -> Activity {
     let activities = mix.activities();
     let total: u32 = activities.iter().map(|(share, _)| share).sum();
     let mut drawn = rng.random_range(0..total);
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shares_are_thousandths() {
+    fn the_shares_add_up_to_one_thousand() {
         for mix in [Mix::Everyday, Mix::Trading] {
             assert_eq!(mix.activities().iter().map(|(share, _)| share).sum::<u32>(), 1_000, "{mix:?}");
         }

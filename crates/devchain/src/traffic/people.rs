@@ -1,4 +1,4 @@
-//! Who takes part: a few accounts do most of what happens, many are seen once.
+//! The accounts that take part: a few are very active, many appear once.
 
 use alloy_primitives::{Address, B256};
 use rand::{Rng, RngCore, rngs::StdRng};
@@ -6,10 +6,10 @@ use rand::{Rng, RngCore, rngs::StdRng};
 use super::intent::Actor;
 use crate::keys::derive;
 
-/// Addresses that receive again and again and never send.
+/// Addresses that receive repeatedly and never send.
 const REGULAR_RECEIVERS: u64 = 200;
 
-/// Those who act, and those who are only paid.
+/// Actors and regular receivers.
 #[derive(Debug)]
 pub(super) struct People {
     actors: Vec<Address>,
@@ -19,7 +19,7 @@ pub(super) struct People {
 }
 
 impl People {
-    /// `accounts` are those of the chain; the first is the treasury and acts for itself only.
+    /// The first of the accounts is the treasury, which is not an actor.
     pub(super) fn new(accounts: &[Address], seed: u64) -> Self {
         let regulars: Vec<Address> =
             (0..REGULAR_RECEIVERS).map(|index| Address::from_word(derive(seed, "regular receiver", index))).collect();
@@ -48,7 +48,7 @@ impl People {
         self.next_after(than)
     }
 
-    /// The neighbour in the ring of actors: whom an actor trusts with an allowance.
+    /// The next actor in the ring, who gets allowances from this one.
     pub(super) fn next_after(&self, actor: Actor) -> Actor {
         Actor(1 + actor.0 % (self.actors.len() - 1))
     }
@@ -57,12 +57,12 @@ impl People {
         (1..self.actors.len()).map(Actor)
     }
 
-    /// Anyone: mostly another actor, often a regular receiver, at times an address never seen.
+    /// A receiver: usually another actor, often a regular receiver, sometimes a new address.
     pub(super) fn receiver(&self, from: Actor, rng: &mut StdRng) -> Address {
         match rng.random_range(0..100) {
             0..55 => self.address(self.another(from, rng)),
             55..90 => self.regular(rng),
-            _ => newcomer(rng),
+            _ => new_address(rng),
         }
     }
 
@@ -71,14 +71,14 @@ impl People {
     }
 }
 
-/// An address that nobody has seen before.
-pub(super) fn newcomer(rng: &mut StdRng) -> Address {
+/// A random address.
+pub(super) fn new_address(rng: &mut StdRng) -> Address {
     let mut word = B256::ZERO;
     rng.fill_bytes(word.as_mut_slice());
     Address::from_word(word)
 }
 
-/// Ranks drawn so that the k-th is about k times rarer than the first.
+/// Zipf distribution: the k-th rank is k times rarer than the first.
 #[derive(Debug)]
 struct Zipf {
     cumulative: Vec<f64>,
@@ -89,7 +89,7 @@ impl Zipf {
         let mut sum = 0.0;
         let cumulative = (1..=ranks)
             .map(|rank| {
-                // Exact: ranks are far below the 2^52 that a float holds.
+                // Exact: ranks are far below 2^52.
                 sum += 1.0 / u32::try_from(rank).map_or(f64::INFINITY, f64::from);
                 sum
             })
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn another_is_never_the_same() {
+    fn another_actor_is_never_the_same_one() {
         let accounts: Vec<Address> = (0..4).map(Address::with_last_byte).collect();
         let people = People::new(&accounts, 1);
         let mut rng = StdRng::seed_from_u64(1);

@@ -1,4 +1,4 @@
-//! Questions to the contracts at the head of the chain.
+//! Reads contracts at the head of the chain.
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::SolCall;
@@ -24,17 +24,17 @@ impl<'a> Reader<'a> {
         self.chain.balance(address)
     }
 
-    /// The nonce of an address's next transaction, with those that wait counted in.
+    /// The nonce of the next transaction of an address, including pending ones.
     pub(super) fn next_nonce(&self, address: Address) -> u64 {
         self.chain.next_nonce(address)
     }
 
     pub(super) fn read<C: SolCall>(&self, contract: Address, call: &C) -> Result<C::Return, TrafficError> {
         self.read_unless_reverted(contract, call)?
-            .ok_or(TrafficError::QuestionReverted { contract, function: C::SIGNATURE })
+            .ok_or(TrafficError::CallReverted { contract, function: C::SIGNATURE })
     }
 
-    /// The answer, or None where the contract refuses to give one.
+    /// The result; None if the call reverts.
     pub(super) fn read_unless_reverted<C: SolCall>(
         &self,
         contract: Address,
@@ -43,9 +43,9 @@ impl<'a> Reader<'a> {
         let output = match self.chain.call(&Call::to(contract, call.abi_encode())) {
             Ok(output) => output,
             Err(CallError::Reverted(_)) => return Ok(None),
-            Err(source) => return Err(TrafficError::Question { contract, source }),
+            Err(source) => return Err(TrafficError::Call { contract, source }),
         };
-        C::abi_decode_returns(&output).map(Some).map_err(|source| TrafficError::Answer {
+        C::abi_decode_returns(&output).map(Some).map_err(|source| TrafficError::Output {
             contract,
             function: C::SIGNATURE,
             source,

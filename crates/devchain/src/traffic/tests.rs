@@ -1,4 +1,4 @@
-//! Traffic on a real chain, watched as an indexer would watch it.
+//! Generated traffic on a real chain, checked from outside.
 
 mod exchanges;
 mod odd_tokens;
@@ -16,18 +16,18 @@ use crate::{Call, DevChainConfig, MinedTransaction};
 const END: u64 = 1_750_000_000;
 const BLOCK_SECONDS: u64 = 3;
 
-/// A chain with a past.
-struct Past {
+/// A chain with a history.
+struct History {
     chain: DevChain,
     traffic: Traffic,
-    stage: Stage,
+    contracts: DeployedContracts,
     sent: Vec<Sent>,
 }
 
-/// A thousand transactions, made once for all tests that only look.
-static PAST: LazyLock<Past> = LazyLock::new(|| Past::of(1_000, 7));
+/// A thousand transactions, shared by all read-only tests.
+static HISTORY: LazyLock<History> = LazyLock::new(|| History::of(1_000, 7));
 
-impl Past {
+impl History {
     fn of(transactions: u64, seed: u64) -> Self {
         let plan = plan(transactions);
         let chain = DevChain::new(DevChainConfig {
@@ -37,12 +37,12 @@ impl Past {
             ..DevChainConfig::default()
         });
         let mut traffic = Traffic::new(chain.clone(), seed);
-        let stage = traffic.deploy().unwrap().clone();
+        let contracts = traffic.deploy().unwrap().clone();
         let sent = traffic.history(&plan).unwrap();
-        Self { chain, traffic, stage, sent }
+        Self { chain, traffic, contracts, sent }
     }
 
-    /// Every mined transaction, the deployment's included.
+    /// Every mined transaction, including the deployment.
     fn mined(&self) -> impl Iterator<Item = MinedTransaction> {
         (1..=self.chain.head().number).flat_map(|number| self.chain.block(number).unwrap().transactions.clone())
     }
@@ -51,8 +51,8 @@ impl Past {
         self.mined().flat_map(|mined| mined.receipt.logs().to_vec())
     }
 
-    fn ask<C: SolCall>(&self, contract: Address, call: &C) -> C::Return {
-        ask(&self.chain, contract, call)
+    fn read<C: SolCall>(&self, contract: Address, call: &C) -> C::Return {
+        read(&self.chain, contract, call)
     }
 }
 
@@ -60,7 +60,7 @@ fn plan(transactions: u64) -> HistoryPlan {
     HistoryPlan { transactions, end: END, block_seconds: BLOCK_SECONDS }
 }
 
-fn ask<C: SolCall>(chain: &DevChain, contract: Address, call: &C) -> C::Return {
+fn read<C: SolCall>(chain: &DevChain, contract: Address, call: &C) -> C::Return {
     let output = chain.call(&Call::to(contract, call.abi_encode())).unwrap();
     C::abi_decode_returns(&output).unwrap()
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::node::{Node, ether, keeper, word};
 
-/// A block with every kind of transaction, one of them failing, and with logs.
+/// A block with logs and with every type of transaction, one of which fails.
 async fn mixed_block(node: &Node) -> u64 {
     let contract = node.create_keeper(0);
     let chain = &node.chain;
@@ -26,7 +26,7 @@ async fn mixed_block(node: &Node) -> u64 {
 }
 
 #[tokio::test]
-async fn what_is_served_hashes_to_what_the_header_says() {
+async fn block_content_matches_the_roots_in_the_header() {
     let node = Node::start().await;
     let number = mixed_block(&node).await;
     let block = node.full_block(number).await;
@@ -55,7 +55,7 @@ async fn what_is_served_hashes_to_what_the_header_says() {
 }
 
 #[tokio::test]
-async fn the_state_root_is_that_of_the_accounts() {
+async fn the_state_root_matches_the_accounts() {
     let node = Node::start().await;
     let fresh = alloy_primitives::Address::repeat_byte(0x77);
     for block in 0..3 {
@@ -79,7 +79,7 @@ async fn the_state_root_is_that_of_the_accounts() {
 }
 
 #[tokio::test]
-async fn a_block_has_the_fields_of_a_block_after_prague() {
+async fn a_block_has_all_fields_of_prague() {
     let node = Node::start().await;
     node.chain.mine(None);
     let block = node.ask("eth_getBlockByNumber", json!(["latest", false])).await;
@@ -128,7 +128,7 @@ async fn a_block_is_found_by_number_tag_and_hash() {
 }
 
 #[tokio::test]
-async fn receipts_come_by_number_tag_and_hash() {
+async fn receipts_are_found_by_number_tag_and_hash() {
     let node = Node::start().await;
     node.pay(0, node.account(1), ether(1));
     let hash = node.chain.head().hash;
@@ -142,7 +142,7 @@ async fn receipts_come_by_number_tag_and_hash() {
 }
 
 #[tokio::test]
-async fn blocks_out_of_the_kept_history_are_still_served() {
+async fn blocks_older_than_the_state_history_are_still_served() {
     let node = Node::with(devchain::DevChainConfig { history: 128, ..Default::default() }).await;
     node.pay(0, node.account(1), ether(1));
     let before = node.ask("eth_getBlockByNumber", json!(["0x1", true])).await;

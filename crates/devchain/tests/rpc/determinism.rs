@@ -6,25 +6,25 @@ use tokio_util::sync::CancellationToken;
 
 use crate::node::{ether, keeper, word};
 
-/// A history with all kinds of transactions and a reorganisation.
+/// A history with all kinds of transactions and a reorg.
 fn history(seed: u64, transactions: u64) -> (DevChain, Vec<B256>) {
     let chain = DevChain::new(DevChainConfig { seed, accounts: 40, ..DevChainConfig::default() });
     let created = chain.send(0, TxKind::Create, U256::ZERO, keeper()).unwrap();
     chain.mine(None);
     let contract = chain.receipt(created).unwrap().transaction().created.unwrap();
-    for turn in 0..transactions {
-        let from = usize::try_from(turn * 7 % 40).unwrap();
+    for index in 0..transactions {
+        let from = usize::try_from(index * 7 % 40).unwrap();
         let draft = chain.draft(from).unwrap();
-        let stranger = Address::from_word(B256::from(U256::from(turn % 500 + 1_000)));
-        match turn % 4 {
-            0 => draft.to(contract).data(word(turn)),
-            1 => draft.to(stranger).value(ether(1) / U256::from(turn + 1)),
-            2 => draft.to(stranger).value(U256::from(turn)).form(TransactionForm::Legacy),
+        let stranger = Address::from_word(B256::from(U256::from(index % 500 + 1_000)));
+        match index % 4 {
+            0 => draft.to(contract).data(word(index)),
+            1 => draft.to(stranger).value(ether(1) / U256::from(index + 1)),
+            2 => draft.to(stranger).value(U256::from(index)).form(TransactionForm::Legacy),
             _ => draft.to(contract),
         }
         .submit()
         .unwrap();
-        if turn % 10 == 9 {
+        if index % 10 == 9 {
             chain.mine(None);
         }
     }
@@ -45,17 +45,17 @@ fn another_seed_gives_another_chain() {
 }
 
 #[test]
-fn three_thousand_transactions_take_seconds_at_most() {
+fn three_thousand_transactions_take_a_few_seconds() {
     let start = Instant::now();
     let (chain, _) = history(1, 3_000);
     let elapsed = start.elapsed();
     println!("3,000 transactions in {} blocks: {elapsed:?}", chain.head().number);
-    // Far above what it takes, so that only a change of order fails on a busy machine.
+    // Far above the usual time, so that only a change in complexity fails on a busy machine.
     assert!(elapsed < Duration::from_secs(20), "{elapsed:?}");
 }
 
 #[tokio::test]
-async fn a_chain_mines_by_itself_until_it_is_told_to_stop() {
+async fn interval_mining_stops_when_cancelled() {
     let chain = DevChain::new(DevChainConfig::default());
     let mut heads = chain.subscribe_heads();
     let stop = CancellationToken::new();
@@ -64,7 +64,7 @@ async fn a_chain_mines_by_itself_until_it_is_told_to_stop() {
     stop.cancel();
     mining.await.unwrap();
     let head = chain.head();
-    assert!(head.timestamp > 1_700_000_003, "the clock's time is used");
+    assert!(head.timestamp > 1_700_000_003, "wall-clock time is used");
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert_eq!(chain.head(), head);
 }

@@ -12,7 +12,7 @@ fn reverting(output: &[u8]) -> Bytes {
     code.into()
 }
 
-/// Creation code that returns what the given instructions leave on the stack.
+/// Creation code that returns the top of the stack after these instructions.
 fn returning(instructions: &[u8]) -> Bytes {
     let mut code = instructions.to_vec();
     code.extend_from_slice(&hex!("60005260206000f3"));
@@ -20,7 +20,7 @@ fn returning(instructions: &[u8]) -> Bytes {
 }
 
 #[tokio::test]
-async fn a_call_sees_the_block_it_is_asked_on() {
+async fn a_call_sees_the_requested_block() {
     let node = Node::start().await;
     for _ in 0..4 {
         node.chain.mine(None);
@@ -40,7 +40,7 @@ async fn a_call_sees_the_block_it_is_asked_on() {
 }
 
 #[tokio::test]
-async fn a_revert_is_told_with_code_three_and_its_data() {
+async fn a_revert_has_error_code_three_and_its_data() {
     let node = Node::start().await;
     let output = Revert::from("too late").abi_encode();
     for method in ["eth_call", "eth_estimateGas"] {
@@ -55,7 +55,7 @@ async fn a_revert_is_told_with_code_three_and_its_data() {
 }
 
 #[tokio::test]
-async fn an_endless_call_ends_at_the_gas_cap() {
+async fn an_endless_call_stops_at_the_gas_cap() {
     let node = Node::start().await;
     // JUMPDEST, PUSH1 0, JUMP
     let error = node.error("eth_call", json!([{"data": "0x5b600056", "gas": "0xffffffffffff"}])).await;
@@ -72,7 +72,7 @@ async fn a_call_cannot_spend_what_the_caller_does_not_have() {
 }
 
 #[tokio::test]
-async fn an_estimate_is_the_least_gas_that_is_enough() {
+async fn an_estimate_is_the_smallest_sufficient_gas_limit() {
     let node = Node::start().await;
     let payment = json!({"from": node.account(0), "to": node.account(1), "value": "0x1"});
     assert_eq!(node.ask("eth_estimateGas", json!([payment])).await, "0x5208");
@@ -93,7 +93,7 @@ async fn an_estimate_is_the_least_gas_that_is_enough() {
 }
 
 #[tokio::test]
-async fn a_call_leaves_no_trace() {
+async fn a_call_does_not_change_the_state() {
     let node = Node::start().await;
     let contract = node.create_keeper(0);
     let root = node.full_block(1).await.header.state_root;
@@ -104,7 +104,7 @@ async fn a_call_leaves_no_trace() {
 }
 
 #[tokio::test]
-async fn state_overrides_are_refused_rather_than_ignored() {
+async fn state_overrides_are_rejected_rather_than_ignored() {
     let node = Node::start().await;
     let overrides = json!({node.account(0).to_string(): {"balance": "0x0"}});
     let error = node.error("eth_call", json!([{"to": node.account(1)}, "latest", overrides])).await;

@@ -25,7 +25,7 @@ async fn the_base_fee_rises_after_a_full_block() {
         ..DevChainConfig::default()
     })
     .await;
-    // An endless loop uses up all the gas it is given.
+    // An endless loop uses all its gas.
     let endless = Bytes::from(hex!("5b600056"));
     node.chain.draft(0).unwrap().data(endless).gas_limit(1_000_000).submit().unwrap();
     node.chain.mine(None);

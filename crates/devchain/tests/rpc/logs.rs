@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::node::{Node, ether, word};
 
 #[tokio::test]
-async fn logs_are_found_by_place_address_and_topic() {
+async fn logs_are_found_by_block_address_and_topic() {
     let node = Node::start().await;
     let (one, other) = (node.create_keeper(0), node.create_keeper(0));
     for contract in [one, other, one] {
@@ -33,11 +33,11 @@ async fn logs_are_found_by_place_address_and_topic() {
     assert_eq!(at_hash[0].address(), other);
     let beyond = json!({"fromBlock": "0x0", "toBlock": "0xffffffffffffffff"});
     assert_eq!(found(beyond).await.len(), 3);
-    assert_eq!(found(json!({})).await.len(), 0, "only the newest block is meant");
+    assert_eq!(found(json!({})).await.len(), 0, "the default is the latest block");
 }
 
 #[tokio::test]
-async fn a_range_that_runs_backwards_and_an_unknown_block_are_errors() {
+async fn an_inverted_range_and_an_unknown_block_are_errors() {
     let node = Node::start().await;
     node.chain.mine(None);
     let backwards = json!([{"fromBlock": "0x1", "toBlock": "0x0"}]);

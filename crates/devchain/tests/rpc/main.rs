@@ -1,17 +1,17 @@
-//! The chain as its clients see it: real JSON-RPC over HTTP and WebSocket.
+//! Tests over real JSON-RPC, by HTTP and WebSocket.
 
-// All of this is test code, also where clippy cannot tell.
+// Clippy does not recognise helpers as test code.
 #![allow(clippy::unwrap_used)]
 
 mod blocks;
 mod determinism;
 mod execution;
 mod fees;
-mod forgetting;
 mod logs;
 mod node;
 mod pool;
 mod protocol;
+mod pruning;
 mod reorgs;
 mod states;
 mod subscriptions;

@@ -38,7 +38,7 @@ impl Node {
     }
 
     pub(crate) async fn with(config: DevChainConfig) -> Self {
-        // Another test of this process may have been first.
+        // Another test of this process may have installed it.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let chain = DevChain::new(config);
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -49,21 +49,21 @@ impl Node {
         self.chain.accounts()[index].address()
     }
 
-    /// Sends a value, mines it and gives the transaction's hash.
+    /// Sends a value, mines it and returns the transaction hash.
     pub(crate) fn pay(&self, from: usize, to: Address, value: U256) -> B256 {
         let hash = self.chain.send(from, TxKind::Call(to), value, []).unwrap();
         self.chain.mine(None);
         hash
     }
 
-    /// Creates a keeper, mines it and gives its address.
+    /// Creates a keeper, mines it and returns its address.
     pub(crate) fn create_keeper(&self, from: usize) -> Address {
         let hash = self.chain.send(from, TxKind::Create, U256::ZERO, keeper()).unwrap();
         self.chain.mine(None);
         self.chain.receipt(hash).unwrap().transaction().created.unwrap()
     }
 
-    /// Posts any body and gives the status and the body of the answer.
+    /// Posts a body and returns the status and body of the response.
     pub(crate) async fn post(&self, body: impl Into<String>) -> (u16, String) {
         let request = self.client.post(self.server.url()).body(body.into());
         let response = request.send().await.unwrap();

@@ -25,7 +25,7 @@ fn signed(signer: &PrivateKeySigner, transaction: TxEip1559) -> Bytes {
     TxEnvelope::from(transaction.into_signed(signature)).encoded_2718().into()
 }
 
-async fn refusal(node: &Node, transaction: TxEip1559) -> String {
+async fn rejection(node: &Node, transaction: TxEip1559) -> String {
     let raw = signed(&node.chain.accounts()[0], transaction);
     let error = node.error("eth_sendRawTransaction", json!([raw])).await;
     assert_eq!(error["code"], -32000);
@@ -45,47 +45,47 @@ async fn a_raw_transaction_of_a_wallet_is_mined() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_cannot_be_mined_is_refused_with_the_reason() {
+async fn an_invalid_transaction_is_rejected_with_the_reason() {
     let node = Node::start().await;
     node.pay(0, node.account(1), ether(1));
     let mut wrong_chain = payment(1);
     wrong_chain.chain_id = 1;
-    assert!(refusal(&node, wrong_chain).await.contains("invalid chain id"));
-    assert!(refusal(&node, payment(0)).await.contains("nonce too low"));
+    assert!(rejection(&node, wrong_chain).await.contains("invalid chain id"));
+    assert!(rejection(&node, payment(0)).await.contains("nonce too low"));
     let mut rich = payment(1);
     rich.value = ether(1_000_000);
-    assert!(refusal(&node, rich).await.contains("insufficient funds"));
+    assert!(rejection(&node, rich).await.contains("insufficient funds"));
     let mut little_gas = payment(1);
     little_gas.gas_limit = 20_999;
-    assert!(refusal(&node, little_gas).await.contains("intrinsic gas too low"));
+    assert!(rejection(&node, little_gas).await.contains("intrinsic gas too low"));
     let mut much_gas = payment(1);
     much_gas.gas_limit = 30_000_001;
-    assert!(refusal(&node, much_gas).await.contains("exceeds block gas limit"));
+    assert!(rejection(&node, much_gas).await.contains("exceeds block gas limit"));
     let mut tip = payment(1);
     tip.max_priority_fee_per_gas = tip.max_fee_per_gas + 1;
-    assert!(refusal(&node, tip).await.contains("max priority fee"));
+    assert!(rejection(&node, tip).await.contains("max priority fee"));
     let mut long = payment(1);
     long.to = TxKind::Create;
     long.input = vec![0; 49_153].into();
     long.gas_limit = 5_000_000;
-    assert!(refusal(&node, long).await.contains("initcode"));
+    assert!(rejection(&node, long).await.contains("initcode"));
     let garbage = node.error("eth_sendRawTransaction", json!(["0x02c0ffee"])).await;
     assert!(garbage["message"].as_str().unwrap().contains("decoded"));
     assert_eq!(node.chain.pool_size(), 0);
 }
 
 #[tokio::test]
-async fn all_waiting_transactions_together_must_be_affordable() {
+async fn the_balance_must_cover_all_pending_transactions() {
     let node = Node::start().await;
     let raw = |transaction| signed(&node.chain.accounts()[0], transaction);
     let mut most = payment(0);
     most.value = ether(9_999);
     node.ask("eth_sendRawTransaction", json!([raw(most)])).await;
-    assert!(refusal(&node, payment(1)).await.contains("insufficient funds"));
+    assert!(rejection(&node, payment(1)).await.contains("insufficient funds"));
 }
 
 #[tokio::test]
-async fn a_transaction_ahead_of_its_nonce_waits_for_the_one_before() {
+async fn a_transaction_with_a_nonce_gap_waits() {
     let node = Node::start().await;
     let raw = |nonce| signed(&node.chain.accounts()[0], payment(nonce));
     let ahead = node.ask("eth_sendRawTransaction", json!([raw(1)])).await;
@@ -98,14 +98,14 @@ async fn a_transaction_ahead_of_its_nonce_waits_for_the_one_before() {
 }
 
 #[tokio::test]
-async fn a_waiting_transaction_is_replaced_only_by_one_that_pays_more() {
+async fn a_pending_transaction_is_replaced_only_by_one_that_pays_more() {
     let node = Node::start().await;
     let raw = |transaction| signed(&node.chain.accounts()[0], transaction);
     let first = node.ask("eth_sendRawTransaction", json!([raw(payment(0))])).await;
-    assert!(refusal(&node, payment(0)).await.contains("already known"));
+    assert!(rejection(&node, payment(0)).await.contains("already known"));
     let mut same_price = payment(0);
     same_price.value = ether(2);
-    assert!(refusal(&node, same_price.clone()).await.contains("underpriced"));
+    assert!(rejection(&node, same_price.clone()).await.contains("underpriced"));
     same_price.max_fee_per_gas *= 2;
     same_price.max_priority_fee_per_gas *= 2;
     let second = node.ask("eth_sendRawTransaction", json!([raw(same_price)])).await;
@@ -118,7 +118,7 @@ async fn a_waiting_transaction_is_replaced_only_by_one_that_pays_more() {
 async fn a_block_takes_no_more_than_its_gas_limit() {
     let node = Node::start().await;
     for _ in 0..3 {
-        // An endless loop uses up all the gas it is given.
+        // An endless loop uses all its gas.
         let draft = node.chain.draft(0).unwrap().data(hex!("5b600056"));
         draft.gas_limit(16_000_000).submit().unwrap();
     }

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use crate::node::Node;
 
 #[tokio::test]
-async fn a_batch_is_answered_in_one_piece() {
+async fn a_batch_gets_one_response() {
     let node = Node::start().await;
     let batch = json!([
         {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []},
@@ -54,7 +54,7 @@ async fn a_bad_request_gets_a_json_rpc_error() {
 }
 
 #[tokio::test]
-async fn a_notification_gets_no_answer() {
+async fn a_notification_gets_no_response() {
     let node = Node::start().await;
     let (status, body) = node.post(r#"{"jsonrpc":"2.0","method":"evm_mine"}"#).await;
     assert_eq!((status, body.as_str()), (204, ""));
@@ -62,7 +62,7 @@ async fn a_notification_gets_no_answer() {
 }
 
 #[tokio::test]
-async fn the_node_tells_who_it_is() {
+async fn the_node_reports_its_identity() {
     let node = Node::start().await;
     assert_eq!(node.ask("eth_syncing", json!([])).await, false);
     assert_eq!(node.ask("net_listening", json!([])).await, true);
@@ -73,7 +73,7 @@ async fn the_node_tells_who_it_is() {
 }
 
 #[tokio::test]
-async fn a_page_of_any_origin_may_ask() {
+async fn requests_of_any_origin_are_allowed() {
     let node = Node::start().await;
     let preflight = reqwest::Client::new()
         .request(reqwest::Method::OPTIONS, node.server.url())

@@ -12,7 +12,7 @@ const PAYEE: Address = Address::repeat_byte(0x33);
 /// Twelve blocks with one payment of 1 ether each.
 async fn paid_node() -> (Node, Vec<B256>) {
     let node = Node::start().await;
-    let payments = (0..12).map(|turn| node.pay(turn % 4, PAYEE, ether(1))).collect();
+    let payments = (0..12).map(|index| node.pay(index % 4, PAYEE, ether(1))).collect();
     (node, payments)
 }
 
@@ -33,7 +33,7 @@ async fn assert_linked(node: &Node) {
 }
 
 #[tokio::test]
-async fn a_replayed_reorganisation_has_other_blocks_and_the_same_payments() {
+async fn a_reorg_with_replay_has_new_blocks_and_the_same_payments() {
     for depth in [1, 3, 10] {
         let (node, payments) = paid_node().await;
         let before = hashes(&node).await;
@@ -57,7 +57,7 @@ async fn a_replayed_reorganisation_has_other_blocks_and_the_same_payments() {
 }
 
 #[tokio::test]
-async fn a_replay_spreads_the_transactions_differently() {
+async fn a_replay_distributes_the_transactions_differently() {
     let (node, _) = paid_node().await;
     node.chain.reorg(6, 6, Replay).unwrap();
     let mut counts = Vec::new();
@@ -69,7 +69,7 @@ async fn a_replay_spreads_the_transactions_differently() {
 }
 
 #[tokio::test]
-async fn dropped_transactions_are_gone_with_their_effects() {
+async fn dropped_transactions_have_no_effect() {
     let (node, payments) = paid_node().await;
     node.chain.reorg(3, 4, Drop).unwrap();
     assert_eq!(node.chain.head().number, 13);
@@ -80,7 +80,7 @@ async fn dropped_transactions_are_gone_with_their_effects() {
 }
 
 #[tokio::test]
-async fn a_branch_can_be_shorter_and_even_empty() {
+async fn a_new_branch_can_be_shorter_or_empty() {
     let (node, _) = paid_node().await;
     let head = node.chain.reorg(5, 2, Replay).unwrap();
     assert_eq!(head.number, 9);
@@ -91,14 +91,14 @@ async fn a_branch_can_be_shorter_and_even_empty() {
     assert_eq!(hash, json!(node.chain.head().hash));
     assert_eq!(node.chain.head().number, 5);
     assert_eq!(node.balance(PAYEE).await, ether(5));
-    assert_eq!(node.chain.pool_size(), 7, "what found no block waits again");
+    assert_eq!(node.chain.pool_size(), 7, "transactions without a block are pending again");
     node.chain.mine(None);
     assert_eq!(node.balance(PAYEE).await, ether(12));
     assert_linked(&node).await;
 }
 
 #[tokio::test]
-async fn the_state_after_a_reorganisation_is_that_of_the_new_branch() {
+async fn the_state_after_a_reorg_is_that_of_the_new_branch() {
     let (node, _) = paid_node().await;
     node.chain.reorg(4, 4, Drop).unwrap();
     let at: U256 = node.ask_as("eth_getBalance", json!([PAYEE, "0xa"])).await;
@@ -110,7 +110,7 @@ async fn the_state_after_a_reorganisation_is_that_of_the_new_branch() {
 }
 
 #[tokio::test]
-async fn the_same_reorganisation_twice_gives_two_branches() {
+async fn the_same_reorg_twice_gives_two_branches() {
     let (node, _) = paid_node().await;
     let first = node.chain.reorg(2, 2, Drop).unwrap();
     let second = node.chain.reorg(2, 2, Drop).unwrap();
@@ -118,7 +118,7 @@ async fn the_same_reorganisation_twice_gives_two_branches() {
 }
 
 #[tokio::test]
-async fn a_reorganisation_beyond_what_is_kept_changes_nothing() {
+async fn a_reorg_that_is_too_deep_changes_nothing() {
     let (node, _) = paid_node().await;
     let head = node.chain.head();
     assert_eq!(node.chain.reorg(0, 1, Replay), Err(ReorgError::NothingToReplace));

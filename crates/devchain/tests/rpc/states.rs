@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::node::{Node, ether, word};
 
 #[tokio::test]
-async fn the_state_of_a_past_block_can_be_asked_for() {
+async fn the_state_of_a_past_block_is_available() {
     let node = Node::start().await;
     let payee = Address::repeat_byte(0x44);
     for amount in 1..=5 {
@@ -25,7 +25,7 @@ async fn the_state_of_a_past_block_can_be_asked_for() {
 }
 
 #[tokio::test]
-async fn storage_and_code_have_a_past_too() {
+async fn storage_and_code_of_past_blocks_are_available() {
     let node = Node::start().await;
     let contract = node.create_keeper(0);
     for value in [7, 0, 9] {
@@ -43,7 +43,7 @@ async fn storage_and_code_have_a_past_too() {
 }
 
 #[tokio::test]
-async fn state_is_kept_for_the_promised_number_of_blocks_and_then_refused() {
+async fn state_is_kept_for_the_configured_number_of_blocks_and_then_pruned() {
     let node = Node::with(DevChainConfig { history: 0, ..DevChainConfig::default() }).await;
     for _ in 0..200 {
         node.chain.mine(None);

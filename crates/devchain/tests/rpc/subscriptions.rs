@@ -35,7 +35,7 @@ impl Socket {
 }
 
 #[tokio::test]
-async fn a_subscriber_hears_of_every_head_until_it_unsubscribes() {
+async fn a_subscriber_gets_every_head_until_it_unsubscribes() {
     let node = Node::start().await;
     let mut socket = Socket::open(&node).await;
     let id = socket.ask("eth_subscribe", json!(["newHeads"])).await["result"].clone();
@@ -54,7 +54,7 @@ async fn a_subscriber_hears_of_every_head_until_it_unsubscribes() {
 }
 
 #[tokio::test]
-async fn the_heads_of_a_new_branch_are_told_too() {
+async fn a_subscriber_gets_the_heads_of_a_reorg() {
     let node = Node::start().await;
     for _ in 0..3 {
         node.chain.mine(None);
@@ -68,7 +68,7 @@ async fn the_heads_of_a_new_branch_are_told_too() {
 }
 
 #[tokio::test]
-async fn a_socket_answers_everything_else_as_http_does() {
+async fn a_socket_supports_all_other_methods() {
     let node = Node::start().await;
     let mut socket = Socket::open(&node).await;
     assert_eq!(socket.ask("eth_chainId", json!([])).await["result"], "0x7a69");
@@ -78,7 +78,7 @@ async fn a_socket_answers_everything_else_as_http_does() {
 }
 
 #[tokio::test]
-async fn an_open_socket_does_not_hold_up_the_end_of_the_server() {
+async fn an_open_socket_does_not_block_the_shutdown() {
     let node = Node::start().await;
     let mut socket = Socket::open(&node).await;
     socket.ask("eth_subscribe", json!(["newHeads"])).await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::node::{KEEPER_RUNTIME, Node, ether, keeper, word};
 
 #[tokio::test]
-async fn a_payment_moves_the_value_and_costs_its_gas() {
+async fn a_payment_transfers_the_value_and_costs_gas() {
     let node = Node::start().await;
     let payee = Address::repeat_byte(0x55);
     let before = node.balance(node.account(0)).await;
@@ -37,7 +37,7 @@ async fn the_beneficiary_earns_the_tips_and_the_base_fee_is_burnt() {
 }
 
 #[tokio::test]
-async fn a_creation_names_the_contract_and_leaves_its_code() {
+async fn a_creation_has_the_contract_address_and_stores_its_code() {
     let node = Node::start().await;
     let hash = node.chain.send(0, TxKind::Create, U256::ZERO, keeper()).unwrap();
     node.chain.mine(None);
@@ -65,7 +65,7 @@ async fn a_failing_transaction_is_mined_with_status_zero_and_pays() {
 }
 
 #[tokio::test]
-async fn each_form_is_served_with_its_type() {
+async fn each_transaction_type_is_served() {
     let node = Node::start().await;
     let contract = node.create_keeper(0);
     let authorization = node.chain.authorize(3, contract).unwrap();
@@ -92,7 +92,7 @@ async fn each_form_is_served_with_its_type() {
 }
 
 #[tokio::test]
-async fn a_transaction_is_found_while_it_waits_and_by_its_place_after() {
+async fn a_transaction_is_found_while_pending_and_by_position_when_mined() {
     let node = Node::start().await;
     let hash = node.chain.send(0, TxKind::Call(node.account(1)), ether(1), []).unwrap();
     let waiting: Transaction = node.ask_as("eth_getTransactionByHash", json!([hash])).await;
@@ -113,7 +113,7 @@ async fn a_transaction_is_found_while_it_waits_and_by_its_place_after() {
 }
 
 #[tokio::test]
-async fn logs_are_numbered_through_the_block() {
+async fn log_indexes_are_consecutive_in_a_block() {
     let node = Node::start().await;
     let contract = node.create_keeper(0);
     for from in 0..3 {

@@ -133,7 +133,7 @@ const scenes = {
       assert.deepEqual(JSON.parse(await said.textContent()), { guest: account.address.toLowerCase(), said: words });
       await page.reload();
       const refused = await call(page, "wordsOf", "5");
-      await refused.and(page.locator(".bad", { hasText: "an index out of bounds" })).waitFor();
+      await refused.and(page.locator(".bad", { hasText: "index out of bounds" })).waitFor();
     }),
 
   "what is written is sent as it stands, and shown in the order of the declaration": () =>

@@ -1,6 +1,6 @@
 //! What someone holds by the contract's own word, to compare with what events say or to stand in their place.
 
-use domain::{Address, AuditSample, AuditVerdict, Balance, BalanceQuestion, Selector, U256};
+use domain::{Address, AuditResult, AuditSample, Balance, BalanceQuestion, Selector, U256};
 use node::{ContractAnswer, ContractCall};
 
 use super::facts::read_number;
@@ -19,12 +19,12 @@ pub(super) fn audit_calls(sample: &AuditSample) -> impl Iterator<Item = Contract
 }
 
 /// Whether a contract's answers bear its events out. What it does not answer says nothing against them.
-pub(super) fn judge(sample: &AuditSample, answers: &[ContractAnswer]) -> AuditVerdict {
+pub(super) fn judge(sample: &AuditSample, answers: &[ContractAnswer]) -> AuditResult {
     let contradicts =
         sample.holders.iter().zip(answers).any(|(holder, answer)| {
             read_number(answer).is_some_and(|balance| Balance::from(balance) != holder.balance)
         });
-    if contradicts { AuditVerdict::DoesNotAddUp } else { AuditVerdict::AddsUp }
+    if contradicts { AuditResult::DoesNotAddUp } else { AuditResult::AddsUp }
 }
 
 /// A contract that does not answer holds nothing for anyone.
@@ -50,14 +50,14 @@ mod tests {
 
     #[test]
     fn one_balance_that_differs_is_enough() {
-        assert_eq!(judge(&sample(&[5, 7]), &[returned(5), returned(7)]), AuditVerdict::AddsUp);
-        assert_eq!(judge(&sample(&[5, 7]), &[returned(5), returned(6)]), AuditVerdict::DoesNotAddUp);
+        assert_eq!(judge(&sample(&[5, 7]), &[returned(5), returned(7)]), AuditResult::AddsUp);
+        assert_eq!(judge(&sample(&[5, 7]), &[returned(5), returned(6)]), AuditResult::DoesNotAddUp);
     }
 
     #[test]
     fn silence_says_nothing_against_the_events() {
-        assert_eq!(judge(&sample(&[5]), &[ContractAnswer::Reverted]), AuditVerdict::AddsUp);
-        assert_eq!(judge(&sample(&[5]), &[ContractAnswer::Returned(Default::default())]), AuditVerdict::AddsUp);
+        assert_eq!(judge(&sample(&[5]), &[ContractAnswer::Reverted]), AuditResult::AddsUp);
+        assert_eq!(judge(&sample(&[5]), &[ContractAnswer::Returned(Default::default())]), AuditResult::AddsUp);
     }
 
     #[test]
@@ -66,6 +66,6 @@ mod tests {
             token: TOKEN,
             holders: vec![Holder { address: TOKEN, balance: Balance::from(U256::MAX) + Balance::from(1) }],
         };
-        assert_eq!(judge(&wide, &[returned(0)]), AuditVerdict::DoesNotAddUp);
+        assert_eq!(judge(&wide, &[returned(0)]), AuditResult::DoesNotAddUp);
     }
 }

@@ -8,7 +8,7 @@ mod text;
 use std::time::{Duration, Instant};
 
 use domain::{
-    Address, AuditSample, AuditVerdict, BalanceQuestion, BlockNumber, BlockRef, Bytes, TokenFacts, TokenQuestion, U256,
+    Address, AuditResult, AuditSample, BalanceQuestion, BlockNumber, BlockRef, Bytes, TokenFacts, TokenQuestion, U256,
 };
 use node::{CallBlock, NodeClient, NodeError};
 use store::{ChainWriter, StoreError};
@@ -56,7 +56,7 @@ impl Questions {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Answers {
     facts: Vec<(Address, TokenFacts)>,
-    verdicts: Vec<(Address, AuditVerdict)>,
+    verdicts: Vec<(Address, AuditResult)>,
     balances: Vec<(BalanceQuestion, U256)>,
     at: BlockNumber,
     codes: Vec<(Address, Bytes)>,
@@ -165,7 +165,7 @@ impl Settler {
 
 async fn keep(writer: &mut dyn ChainWriter, answers: Answers) -> Result<(), StoreError> {
     let Answers { facts, verdicts, balances, at, codes, codes_at } = answers;
-    for (token, _) in verdicts.iter().filter(|(_, verdict)| *verdict == AuditVerdict::DoesNotAddUp) {
+    for (token, _) in verdicts.iter().filter(|(_, verdict)| *verdict == AuditResult::DoesNotAddUp) {
         info!(%token, block = at, "the events of a token do not tell its balances: its contract is asked from now on");
     }
     writer.keep_token_facts(facts).await?;
@@ -263,7 +263,7 @@ mod tests {
         let unknown = TokenFacts { asked_at: Some(node.head().number), ..TokenFacts::default() };
         let expected = Answers {
             facts: vec![(TOKEN, known), (Address::ZERO, unknown)],
-            verdicts: vec![(TOKEN, AuditVerdict::DoesNotAddUp)],
+            verdicts: vec![(TOKEN, AuditResult::DoesNotAddUp)],
             balances: vec![(BalanceQuestion { token: TOKEN, holder: SENDER }, U256::from(8))],
             at: node.head().number,
             codes: vec![(TOKEN, Bytes::from_static(&[0x60, 0x01]))],

@@ -1,4 +1,4 @@
-use domain::{AuditVerdict, Balance, BalanceSource, BlockNumber, TokenFacts, TokenKind};
+use domain::{AuditResult, Balance, BalanceSource, BlockNumber, TokenFacts, TokenKind};
 use store::StoreError;
 
 use crate::codec::{RowReader, RowWriter};
@@ -73,7 +73,7 @@ pub(crate) fn facts_from_row(row: &[u8]) -> Result<TokenFacts, StoreError> {
 /// How the last comparison of a token's balances with its contract's word came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AuditRow {
-    pub(crate) verdict: AuditVerdict,
+    pub(crate) verdict: AuditResult,
     pub(crate) block: BlockNumber,
     /// Transfers of the token at that time.
     pub(crate) transfers: u64,
@@ -82,7 +82,7 @@ pub(crate) struct AuditRow {
 impl AuditRow {
     pub(crate) fn to_row(self) -> Vec<u8> {
         let mut row = RowWriter::with_capacity(12);
-        row.byte(u8::from(self.verdict == AuditVerdict::DoesNotAddUp));
+        row.byte(u8::from(self.verdict == AuditResult::DoesNotAddUp));
         row.varint(self.block);
         row.varint(self.transfers);
         row.finish()
@@ -90,7 +90,7 @@ impl AuditRow {
 
     pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
-        let verdict = if row.byte()? == 0 { AuditVerdict::AddsUp } else { AuditVerdict::DoesNotAddUp };
+        let verdict = if row.byte()? == 0 { AuditResult::AddsUp } else { AuditResult::DoesNotAddUp };
         Ok(Self { verdict, block: row.varint()?, transfers: row.varint()? })
     }
 }

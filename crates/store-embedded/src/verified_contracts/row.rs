@@ -1,5 +1,5 @@
 use domain::{
-    Address, Artifacts, B256, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, LibraryPlace, MatchKind,
+    Address, Artifacts, B256, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, LibraryOffset, MatchKind,
     SourceFile, VerifiedCode,
 };
 use store::StoreError;
@@ -135,7 +135,7 @@ fn write_template(row: &mut RowWriter, template: &CreationTemplate) {
 fn read_template(row: &mut RowReader<'_>) -> Result<CreationTemplate, StoreError> {
     let code = read_bytes(row)?;
     let count: usize = row.varint()?;
-    let links = (0..count).map(|_| Ok(LibraryPlace { library: row.text()?, start: row.varint()? }));
+    let links = (0..count).map(|_| Ok(LibraryOffset { library: row.text()?, start: row.varint()? }));
     let links = links.collect::<Result<_, StoreError>>()?;
     let count: usize = row.varint()?;
     let metadata = (0..count).map(|_| Ok(row.varint()?..row.varint()?)).collect::<Result<_, StoreError>>()?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use domain::{
-    Address, AuditSample, AuditVerdict, Balance, BalanceQuestion, BalanceSource, BlockNumber, Holder, TokenKind, U256,
+    Address, AuditResult, AuditSample, Balance, BalanceQuestion, BalanceSource, BlockNumber, Holder, TokenKind, U256,
 };
 use store::StoreError;
 
@@ -47,7 +47,7 @@ impl WriteState {
 
     pub(crate) fn keep_audits(
         engine: &Engine,
-        verdicts: &[(Address, AuditVerdict)],
+        verdicts: &[(Address, AuditResult)],
         at: BlockNumber,
     ) -> Result<(), StoreError> {
         let view = engine.view();
@@ -58,11 +58,11 @@ impl WriteState {
             let transfers = List::open(&view, ListKind::TokenTransfers.of(token))?.total(Role::Any);
             // Once found not to add up, always: a later sample may just happen to fit.
             let known = standing.audit.map(|audit| audit.verdict);
-            let verdict = if known == Some(AuditVerdict::DoesNotAddUp) { AuditVerdict::DoesNotAddUp } else { *verdict };
+            let verdict = if known == Some(AuditResult::DoesNotAddUp) { AuditResult::DoesNotAddUp } else { *verdict };
             let audit = AuditRow { verdict, block: at, transfers };
             overwrites.put(Table::Audit, &Key::id(token), Some(audit.to_row()))?;
             batch.delete(Table::Unaudited, &Key::id(token));
-            if verdict == AuditVerdict::DoesNotAddUp && standing.balance_source == BalanceSource::Events {
+            if verdict == AuditResult::DoesNotAddUp && standing.balance_source == BalanceSource::Events {
                 begin_sweep(&mut batch, token);
                 changed.insert(token);
             }

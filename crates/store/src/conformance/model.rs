@@ -3,7 +3,7 @@ mod tokens;
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
-    Address, AddressFacts, AuditVerdict, B256, BalanceQuestion, BalanceSource, Block, BlockChanges, BlockGasPrice,
+    Address, AddressFacts, AuditResult, B256, BalanceQuestion, BalanceSource, Block, BlockChanges, BlockGasPrice,
     BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Order, Page, PageRequest, Stats, TokenFacts,
     TradeFilter, Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
 };
@@ -16,7 +16,7 @@ pub struct Model {
     blocks: Vec<BlockChanges>,
     undo: BTreeSet<BlockNumber>,
     facts: BTreeMap<Address, TokenFacts>,
-    audits: BTreeMap<Address, (AuditVerdict, BlockNumber)>,
+    audits: BTreeMap<Address, (AuditResult, BlockNumber)>,
     /// What contracts gave when they were asked, and at which block; None: of a block that was taken back since.
     asked: BTreeMap<BalanceQuestion, (U256, Option<BlockNumber>)>,
     /// Code as the node last gave it, by address.
@@ -105,10 +105,10 @@ impl Model {
         self.facts.insert(token, facts);
     }
 
-    pub fn keep_audit(&mut self, token: Address, verdict: AuditVerdict) {
+    pub fn keep_audit(&mut self, token: Address, verdict: AuditResult) {
         let Some(tip) = self.tip() else { return };
-        let failed = self.audits.get(&token).is_some_and(|(known, _)| *known == AuditVerdict::DoesNotAddUp);
-        let verdict = if failed { AuditVerdict::DoesNotAddUp } else { verdict };
+        let failed = self.audits.get(&token).is_some_and(|(known, _)| *known == AuditResult::DoesNotAddUp);
+        let verdict = if failed { AuditResult::DoesNotAddUp } else { verdict };
         self.audits.insert(token, (verdict, tip.number));
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::{
-    Address, Artifacts, B256, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, LibraryPlace, MatchKind,
+    Address, Artifacts, B256, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, LibraryOffset, MatchKind,
     Order, PageRequest, SourceFile, VerifiedCode, VerifiedContract,
 };
 use rand::rngs::StdRng;
@@ -60,7 +60,7 @@ fn code(hash: B256, kind: MatchKind, name: &str) -> VerifiedCode {
         },
         creation: CreationTemplate {
             code: Bytes::from_static(&[0x60, 0x80, 1, 2, 3]),
-            links: vec![LibraryPlace { library: "a.sol:L".to_owned(), start: 1 }],
+            links: vec![LibraryOffset { library: "a.sol:L".to_owned(), start: 1 }],
             metadata: std::iter::once(2..5).collect(),
             proves_sources: true,
         },

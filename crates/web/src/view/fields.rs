@@ -1,7 +1,7 @@
 //! Decoded arguments of calls and logs.
 
 use contracts::abi::AbiJson;
-use contracts::decode::{Decoded, Field, Place};
+use contracts::decode::{Decoded, Field, FieldLocation};
 use domain::Address;
 
 use super::{AddressLink, sanitize_name, sanitize_text};
@@ -45,10 +45,10 @@ impl FieldRow {
         Self {
             name: sanitize_name(&field.name),
             kind: cut(&field.kind),
-            note: match field.place {
-                Place::Data => "",
-                Place::Topic => "indexed",
-                Place::HashInTopic => "indexed, hash only",
+            note: match field.location {
+                FieldLocation::Data => "",
+                FieldLocation::Topic => "indexed",
+                FieldLocation::HashInTopic => "indexed, hash only",
             },
             value: match address.and_then(|text| text.parse::<Address>().ok()) {
                 Some(address) => FieldValue::Address(names.address(address)),

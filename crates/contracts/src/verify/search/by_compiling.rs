@@ -1,4 +1,4 @@
-//! The search by compiling, where the code holds no hash or no candidate has it.
+//! The search by compiling, for code without a metadata hash or if no candidate has it.
 
 use super::{Files, Match, Search, Settings};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     verify::{Refusal, VerifyError, refusal::Stopped},
 };
 
-/// Compilations after which the search ends unless the length of one was near to that of the code on the chain.
+/// The search ends after this many compilations if no code length came near that on the chain.
 const FAR_COMPILATIONS: u32 = 8;
 
 impl Search<'_> {
@@ -26,7 +26,7 @@ impl Search<'_> {
             if !came_near && self.compilations >= FAR_COMPILATIONS {
                 self.stopped = Some(Stopped::NothingNear);
             }
-            if !self.may_go_on() || self.only_source_differs(choice) {
+            if !self.may_continue() || self.only_source_differs(choice) {
                 break;
             }
             let mut settings = base.clone();
@@ -43,7 +43,7 @@ impl Search<'_> {
                     continue;
                 }
             };
-            let (found, trial) = self.judge(files, &settings, choice, compiled).await?;
+            let (found, trial) = self.compare_all(files, &settings, choice, compiled).await?;
             if let Some(found) = found {
                 return self.with_libraries(files, base, choice, found).await.map(Some);
             }
@@ -53,8 +53,8 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// Whether so few bytes differ that the settings are found, and only the source is another: other settings would
-    /// change more than that.
+    /// Whether so few bytes differ that the settings must be right and the source differs: other settings would change more
+    /// bytes.
     fn only_source_differs(&self, next: SettingsChoice) -> bool {
         self.closest.as_ref().is_some_and(|closest| {
             let same_rules = (closest.choice.evm_version, closest.choice.via_ir) == (next.evm_version, next.via_ir);

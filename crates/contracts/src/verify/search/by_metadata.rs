@@ -1,5 +1,4 @@
-//! The search by metadata: its hash is in the code, so candidate settings and file names are tried on its text without
-//! compiling.
+//! The metadata search: the metadata hash is in the code, so candidate settings and file names are hashed without compiling.
 
 use std::time::{Duration, Instant};
 
@@ -16,13 +15,13 @@ use crate::{
     verify::{VerifyError, build},
 };
 
-/// Contracts of a source whose metadata is tried.
+/// Contracts per source whose metadata is searched.
 const SEARCHED_CONTRACTS: usize = 6;
-/// File names that are tried with every combination of settings; the others with usual ones.
+/// File names that are tried with every combination of settings; the others with the usual ones.
 const FIRST_PATHS: usize = 16;
 /// File names that are tried with every number of runs.
 const ALL_RUNS_PATHS: usize = 3;
-/// For hashing one kind of candidates, over all variants of a source.
+/// Time for one candidate set, over all variants of a source.
 const METADATA_SEARCH_TIME: Duration = Duration::from_secs(4);
 
 /// The result of hashing candidates.
@@ -37,60 +36,60 @@ impl<T> Default for Searched<T> {
     }
 }
 
-/// Which candidates are tried.
+/// The candidates to try.
 #[derive(Debug, Clone)]
 enum CandidateSet {
-    /// Every combination of what people use.
+    /// Every combination of common settings.
     Common,
     /// Every number of runs, for these EVM versions.
     AllRuns { versions: Vec<Option<EvmVersion>>, via_ir: bool },
 }
 
 impl Search<'_> {
-    /// Tries settings and file names on the metadata, for each way in which the source may have been changed on its way
-    /// here; what has the hash is compiled.
+    /// Searches settings and file names for each line-ending variant of the source, and compiles the hit.
     pub(super) async fn search_by_metadata(
         &mut self,
         files: &Files,
         base: &Settings,
         defined: Defined,
     ) -> Result<Option<Box<Match>>, VerifyError> {
-        let Some(wanted) = self.tail.as_ref().and_then(Auxdata::hash) else { return Ok(None) };
-        let until = self.search_deadline();
+        let Some(wanted) = self.auxdata.as_ref().and_then(Auxdata::hash) else { return Ok(None) };
+        let deadline = self.search_deadline();
         let variants: Vec<(Files, Defined)> = build::variants(files)
             .into_iter()
             .filter_map(|variant| defined.with_sources(files, &variant).map(|defined| (variant, defined)))
             .collect();
         for (files, defined) in &variants {
-            let found = self.search_variant(files, base, defined, wanted, until, &CandidateSet::Common).await?;
+            let found = self.search_variant(files, base, defined, wanted, deadline, &CandidateSet::Common).await?;
             if found.is_some() {
                 return Ok(found);
             }
         }
-        // The hash covers the functions as well: where they are others, no settings have it.
+        // The hash also covers the functions: if they differ, no settings can have it.
         if !defined.possible || self.stopped.is_some() {
             return Ok(None);
         }
-        // Rare, and slow to try: all of the source is behind the settings then.
+        // Rare and slow: the metadata then contains the whole source.
         let settings = with_literal_content(base);
         if let Ok(defined) = self.metadata_of(files, &settings).await? {
-            let until = self.search_deadline();
-            let found = self.search_variant(files, &settings, &defined, wanted, until, &CandidateSet::Common).await?;
+            let deadline = self.search_deadline();
+            let found =
+                self.search_variant(files, &settings, &defined, wanted, deadline, &CandidateSet::Common).await?;
             if found.is_some() {
                 return Ok(found);
             }
         }
-        // So many numbers of runs are only tried on the source as it was sent.
-        let (until, all_runs) = (self.search_deadline(), self.all_runs());
-        self.search_variant(files, base, &defined, wanted, until, &all_runs).await
+        // All numbers of runs are tried only for the unchanged source.
+        let (deadline, all_runs) = (self.search_deadline(), self.all_runs());
+        self.search_variant(files, base, &defined, wanted, deadline, &all_runs).await
     }
 
-    /// Each kind of candidates has its own time, so that none is left out because of another.
+    /// Each candidate set has its own deadline, so that none is skipped because of another.
     fn search_deadline(&self) -> Instant {
-        self.until.min(Instant::now() + METADATA_SEARCH_TIME)
+        self.deadline.min(Instant::now() + METADATA_SEARCH_TIME)
     }
 
-    /// Every number of runs, under the rules of the chain that the code on the chain shows.
+    /// Every number of runs, for the EVM versions that fit the fingerprint.
     fn all_runs(&self) -> CandidateSet {
         let fingerprint = Fingerprint::of(self.chain.runtime);
         let compiler = &self.compiler.version;
@@ -114,22 +113,22 @@ impl Search<'_> {
         settings: &Settings,
         defined: &Defined,
         wanted: MetadataHash,
-        until: Instant,
+        deadline: Instant,
         candidates: &CandidateSet,
     ) -> Result<Option<Box<Match>>, VerifyError> {
-        let searched = self.search_contracts(defined, wanted, until, candidates).await;
+        let searched = self.search_contracts(defined, wanted, deadline, candidates).await;
         self.hashes += searched.tried;
         tracing::debug!(hit = ?searched.hit, tried = self.hashes, "metadata searched");
         let Some((contract, hit)) = searched.hit else { return Ok(None) };
         self.compile_hit(files, settings, contract, &hit, &[]).await
     }
 
-    /// Tries the metadata of all contracts that can be meant.
+    /// Searches the metadata of the likely contracts.
     async fn search_contracts<'b>(
         &self,
         defined: &'b Defined,
         wanted: MetadataHash,
-        until: Instant,
+        deadline: Instant,
         candidates: &CandidateSet,
     ) -> Searched<(&'b CompiledContract, Hit)> {
         let mut tried = 0;
@@ -139,7 +138,7 @@ impl Search<'_> {
         };
         for contract in defined.likely(contracts) {
             let others = defined.contracts.iter().map(|other| other.name.as_str());
-            let searched = self.search_metadata(contract, others, wanted, until, &[], candidates).await;
+            let searched = self.search_metadata(contract, others, wanted, deadline, &[], candidates).await;
             tried += searched.tried;
             if let Some(hit) = searched.hit {
                 return Searched { hit: Some((contract, hit)), tried };
@@ -153,7 +152,7 @@ impl Search<'_> {
         contract: &'b CompiledContract,
         others: impl Iterator<Item = &'b str>,
         wanted: MetadataHash,
-        until: Instant,
+        deadline: Instant,
         libraries: &[(String, Address)],
         candidates: &CandidateSet,
     ) -> Searched<Hit> {
@@ -179,7 +178,7 @@ impl Search<'_> {
             let mut search = MetadataSearch::new(&template, wanted);
             let mut tried = 0;
             for (paths, choices) in steps {
-                let (hit, more) = search.search(&paths, &choices, &libraries, until);
+                let (hit, more) = search.search(&paths, &choices, &libraries, deadline);
                 tried += more;
                 if hit.is_some() {
                     return Searched { hit, tried };
@@ -211,7 +210,7 @@ impl Search<'_> {
             settings.insert("libraries".to_owned(), json!({ file.clone(): Map::from_iter(named) }));
         }
         match self.compile_code(&files, &settings, &[(file, contract.name.clone())]).await? {
-            Ok(compiled) => Ok(self.judge(&files, &settings, hit.choice, compiled).await?.0),
+            Ok(compiled) => Ok(self.compare_all(&files, &settings, hit.choice, compiled).await?.0),
             Err(refusal) => {
                 self.failure.get_or_insert(refusal);
                 Ok(None)
@@ -219,7 +218,7 @@ impl Search<'_> {
         }
     }
 
-    /// Addresses of libraries may have been among the settings: with them the hash may be found after all.
+    /// Library addresses may have been part of the settings: with them the hash may match exactly.
     pub(super) async fn with_libraries(
         &mut self,
         files: &Files,
@@ -227,18 +226,18 @@ impl Search<'_> {
         choice: SettingsChoice,
         found: Box<Match>,
     ) -> Result<Box<Match>, VerifyError> {
-        let Some(wanted) = self.tail.as_ref().and_then(Auxdata::hash) else { return Ok(found) };
+        let Some(wanted) = self.auxdata.as_ref().and_then(Auxdata::hash) else { return Ok(found) };
         let name = |library: &String| library.rsplit(':').next().unwrap_or(library).to_owned();
         let libraries: Vec<(String, Address)> =
             found.libraries().map(|(library, address)| (name(library), *address)).collect();
-        if libraries.is_empty() || self.request.sources.single_file().is_none() || !self.may_go_on() {
+        if libraries.is_empty() || self.request.sources.single_file().is_none() || !self.may_continue() {
             return Ok(found);
         }
         let mut settings = base.clone();
         choice.apply(&mut settings);
         let (others, common) = (std::iter::empty(), CandidateSet::Common);
-        let until = self.search_deadline();
-        let searched = self.search_metadata(&found.compiled, others, wanted, until, &libraries, &common).await;
+        let deadline = self.search_deadline();
+        let searched = self.search_metadata(&found.compiled, others, wanted, deadline, &libraries, &common).await;
         self.hashes += searched.tried;
         let Some(hit) = searched.hit else { return Ok(found) };
         let better = self.compile_hit(files, &settings, &found.compiled, &hit, &libraries).await?;
@@ -247,8 +246,8 @@ impl Search<'_> {
 }
 
 impl Defined {
-    /// The same contracts of sources that differ in their line ends: only the hashes of the sources change. None where
-    /// these are not known.
+    /// The same contracts for sources with other line endings: only the source hashes in the metadata change. None if these
+    /// cannot be replaced.
     fn with_sources(&self, files: &Files, variant: &Files) -> Option<Self> {
         let mut contracts = self.contracts.clone();
         if variant != files {
@@ -260,10 +259,10 @@ impl Defined {
     }
 }
 
-/// Whether nothing is set but the optimizer and IR.
+/// Whether all settings except the optimizer and IR have their default.
 fn is_usual(choice: &SettingsChoice, default: Option<EvmVersion>) -> bool {
-    let by_itself = choice.evm_version.is_none_or(|version| Some(version) == default);
-    by_itself && (choice.optimizer.enabled || choice.optimizer == Optimizer::OFF)
+    let is_default = choice.evm_version.is_none_or(|version| Some(version) == default);
+    is_default && (choice.optimizer.enabled || choice.optimizer == Optimizer::OFF)
 }
 
 fn with_literal_content(settings: &Settings) -> Settings {

@@ -1,4 +1,4 @@
-//! Settings that need no search: those that came with the sources, and those that the code on the chain shows.
+//! Settings that need no search: those of the request, and those that the code on the chain shows.
 
 use serde_json::{Map, Value};
 
@@ -8,15 +8,15 @@ use crate::{
     settings::{EvmVersion, Optimizer, SettingsChoice},
 };
 
-/// The settings that came with the sources, with the metadata options that the code on the chain shows.
-pub(super) fn base_settings(mut settings: Settings, release: (u16, u16, u16), tail: Option<&Auxdata>) -> Settings {
+/// The settings of the request, with the metadata options that the code on the chain shows.
+pub(super) fn base_settings(mut settings: Settings, release: (u16, u16, u16), auxdata: Option<&Auxdata>) -> Settings {
     let mut metadata = match settings.remove("metadata") {
         Some(Value::Object(metadata)) => metadata,
         _ => Map::new(),
     };
     metadata.remove("appendCBOR");
-    match tail.map(Auxdata::hash) {
-        // The compiler refuses a hash beside it, which some tools write all the same.
+    match auxdata.map(Auxdata::hash) {
+        // The compiler rejects `appendCBOR: false` together with a hash, which some tools write anyway.
         None if release >= (0, 8, 18) => {
             metadata.remove("bytecodeHash");
             metadata.insert("appendCBOR".to_owned(), false.into());
@@ -39,7 +39,7 @@ pub(super) fn base_settings(mut settings: Settings, release: (u16, u16, u16), ta
     settings
 }
 
-/// The candidate settings among settings.
+/// The searched settings among all settings.
 pub(super) fn choice_in(settings: &Settings) -> SettingsChoice {
     let optimizer = settings.get("optimizer");
     let runs = optimizer.and_then(|optimizer| optimizer.get("runs")?.as_u64()).unwrap_or(200);
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_metadata_options_are_those_of_the_code_on_the_chain() {
+    fn metadata_options_follow_the_code_on_the_chain() {
         let options = |given: Value, release, code: &[u8]| {
             let settings = Map::from_iter([("metadata".to_owned(), given)]);
             base_settings(settings, release, Auxdata::at_end_of(code).as_ref()).remove("metadata").unwrap_or_default()

@@ -6,16 +6,16 @@ use super::{MAX_FILES, MAX_NAME};
 use crate::shortened;
 
 /// Missing files that a message names.
-const NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
-/// Why source code cannot be read.
+/// Why the source code of a request is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourcesError {
     #[error("is empty")]
     Empty,
     #[error("starts like JSON, but is not valid JSON: {0}")]
     NotJson(String),
-    #[error("is standard JSON input of another language than Solidity")]
+    #[error("is standard JSON input of a language other than Solidity")]
     OtherLanguage,
     #[error("has no content for the source {}: send its text, URLs are not fetched", shortened(name))]
     NoContent { name: String },
@@ -24,19 +24,19 @@ pub enum SourcesError {
     #[error("has a file with a name of more than {MAX_NAME} characters: {}", shortened(start))]
     LongName { start: String },
     #[error(
-        "is a metadata.json without all of its sources; add each as \"path\": {{\"content\": \"...\"}} beside it. Missing: {}",
+        "is a metadata.json without all of its sources; add each as \"path\": {{\"content\": \"...\"}} next to it. Missing: {}",
         named(.0)
     )]
     MissingSources(Vec<MissingSource>),
 }
 
-/// A source that a metadata.json names, and that was not sent.
+/// A source that is listed in a metadata.json but was not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingSource {
     pub path: String,
-    /// Of the content that is needed.
+    /// The hash of the required content.
     pub keccak256: Option<B256>,
-    /// Of the content that was sent under this name instead.
+    /// The hash of the content that was sent under this name.
     pub sent: Option<B256>,
 }
 
@@ -55,9 +55,9 @@ impl fmt::Display for MissingSource {
 }
 
 fn named(missing: &[MissingSource]) -> String {
-    let mut text = missing.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    if missing.len() > NAMED {
-        text.push_str(&format!(", and {} more", missing.len() - NAMED));
+    let mut text = missing.iter().take(MAX_NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if missing.len() > MAX_NAMED {
+        text.push_str(&format!(", and {} more", missing.len() - MAX_NAMED));
     }
     text
 }

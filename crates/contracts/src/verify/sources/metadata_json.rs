@@ -1,38 +1,38 @@
-//! The metadata of a contract as solc writes it, and as Sourcify and other tools keep it: the settings, and for every
-//! source its content or the hash of it.
+//! The metadata.json of a contract, as written by solc and stored by Sourcify and other tools: the settings, and for every
+//! source its content or hash.
 
 use std::collections::BTreeMap;
 
 use alloy_primitives::{B256, keccak256};
 use serde_json::{Map, Value, json};
 
-use super::{MissingSource, Sources, SourcesError, check_names, must_be_solidity, without_mark};
+use super::{MissingSource, Sources, SourcesError, check_names, must_be_solidity, without_bom};
 use crate::verify::build::text_variants;
 
 type Files = BTreeMap<String, String>;
 
-/// Whether an object is the metadata of a contract. Standard JSON input has no compiler in it.
+/// Whether an object is a metadata.json. Standard JSON input has no `compiler`.
 pub(super) fn is_metadata(object: &Map<String, Value>) -> bool {
     let has = |name: &str| object.get(name).is_some_and(Value::is_object);
     has("compiler") && has("settings") && has("sources")
 }
 
-/// Finds a metadata.json among files, all at the top or within `files`, each as a text, as an object with `content`, or
-/// as the JSON itself; gives it with the other files.
+/// Finds a metadata.json among files, at the top level or inside `files`, each a string, an object with `content`, or JSON;
+/// returns it with the other files.
 pub(super) fn find_beside_files(object: &Map<String, Value>) -> Option<(Map<String, Value>, Files)> {
     let within = object.get("files").and_then(Value::as_object).into_iter().flatten();
     let entries: Vec<(&String, &Value)> = object.iter().filter(|(name, _)| *name != "files").chain(within).collect();
     let metadata =
         entries.iter().filter(|(name, _)| name.ends_with(".json")).find_map(|(_, value)| as_metadata(value))?;
     let files = entries.into_iter().filter(|(name, _)| !name.ends_with(".json"));
-    let files = files.filter_map(|(name, value)| Some((name.clone(), without_mark(text_of(value)?).to_owned())));
+    let files = files.filter_map(|(name, value)| Some((name.clone(), without_bom(text_of(value)?).to_owned())));
     Some((metadata, files.collect()))
 }
 
 fn as_metadata(value: &Value) -> Option<Map<String, Value>> {
     match (value, text_of(value)) {
         (Value::Object(object), None) => Some(object.clone()),
-        (_, text) => serde_json::from_str(without_mark(text?)).ok(),
+        (_, text) => serde_json::from_str(without_bom(text?)).ok(),
     }
     .filter(is_metadata)
 }
@@ -41,8 +41,8 @@ fn text_of(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value.get("content")?.as_str())
 }
 
-/// Reads metadata; the content of its sources is in it, or in the files beside it.
-pub(super) fn read(mut metadata: Map<String, Value>, beside: &Files) -> Result<Sources, SourcesError> {
+/// Reads a metadata.json; the content of its sources is in it or in the other files.
+pub(super) fn read(mut metadata: Map<String, Value>, others: &Files) -> Result<Sources, SourcesError> {
     must_be_solidity(&metadata)?;
     let (Some(Value::Object(sources)), Some(Value::Object(mut settings))) =
         (metadata.remove("sources"), metadata.remove("settings"))
@@ -53,10 +53,10 @@ pub(super) fn read(mut metadata: Map<String, Value>, beside: &Files) -> Result<S
         return Err(SourcesError::Empty);
     }
     check_names(&sources)?;
-    let by_hash = index_by_hash(beside);
+    let by_hash = index_by_hash(others);
     let (mut files, mut missing) = (Files::new(), Vec::new());
     for (path, source) in sources {
-        let given = source.get("content").and_then(Value::as_str).or_else(|| beside.get(&path).map(String::as_str));
+        let given = source.get("content").and_then(Value::as_str).or_else(|| others.get(&path).map(String::as_str));
         let hash = source.get("keccak256").and_then(Value::as_str).and_then(|text| text.parse::<B256>().ok());
         let content = match hash {
             None => given.map(str::to_owned),
@@ -86,12 +86,12 @@ pub(super) fn read(mut metadata: Map<String, Value>, beside: &Files) -> Result<S
     Ok(Sources { settings: Some(settings), target, ..Sources::from_files(files) })
 }
 
-/// Every file, as it is and with other line ends, by its hash: names differ between a repository and a compilation.
+/// All line-ending variants of every file by hash, since file names differ between repositories and compilations.
 fn index_by_hash(files: &Files) -> BTreeMap<B256, String> {
     files.values().flat_map(|text| text_variants(text)).map(|text| (keccak256(&text), text)).collect()
 }
 
-/// Metadata has libraries as `file:Name`, the compiler's input by file and then by name.
+/// Metadata has libraries as `file:Name`, compiler input by file and then by name.
 fn by_file(libraries: Map<String, Value>, target: Option<&(String, String)>) -> Value {
     let mut files: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     for (library, address) in libraries {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_beside_the_metadata_are_found_by_name_or_by_hash_with_any_line_ends() {
+    fn sources_are_found_by_name_or_hash_with_any_line_endings() {
         let metadata = hashed();
         for form in [
             json!({ "metadata.json": metadata, "src/A.sol": { "content": SOURCE } }),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_that_are_missing_or_other_ones_are_named_with_their_hashes() {
+    fn missing_and_different_sources_are_named_with_their_hashes() {
         let (wanted, other) = (format!("{:#x}", keccak256(SOURCE)), format!("{:#x}", keccak256("contract B {}")));
         let alone = Sources::read(&hashed().to_string()).unwrap_err().to_string();
         assert!(alone.contains(&format!("Missing: src/A.sol (keccak256 {wanted})")), "{alone}");

@@ -1,4 +1,4 @@
-//! Source code in every form in which people have it.
+//! Parses source code in all supported formats.
 
 mod error;
 mod metadata_json;
@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 pub use error::{MissingSource, SourcesError};
 use serde_json::{Map, Value};
 
-/// Files of one request at most, and characters of a name.
+/// Limits of files per request and of characters per name.
 const MAX_FILES: usize = 2_000;
 const MAX_NAME: usize = 512;
-/// The name of a file that came without one.
+/// The name of a single file without one.
 const UNNAMED: &str = "contract.sol";
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Source code in one of the forms in which people have it.
+/// The source code of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sources {
-    /// By name. Names are keys and nothing else: no file of any disk is meant.
+    /// By name. Names are only keys, never paths on a disk.
     pub(super) files: BTreeMap<String, String>,
-    /// The settings of standard JSON input, or those of a metadata.json.
+    /// The settings of standard JSON input or of a metadata.json.
     pub(super) settings: Option<Map<String, Value>>,
     /// The contract that a metadata.json belongs to, by file and name.
     pub(super) target: Option<(String, String)>,
@@ -28,10 +28,10 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Reads a single file, several files as a JSON object, standard JSON input, that in one more pair of braces, a
-    /// metadata.json with the content of its sources, or one beside its files.
+    /// Parses a single file, several files as a JSON object, standard JSON input (also in double braces), or a metadata.json with
+    /// its sources inside or next to it.
     pub fn read(text: &str) -> Result<Self, SourcesError> {
-        let text = without_mark(text);
+        let text = without_bom(text);
         let trimmed = text.trim();
         if trimmed.is_empty() {
             return Err(SourcesError::Empty);
@@ -73,14 +73,14 @@ impl Sources {
             Some(Value::Object(settings)) => settings,
             _ => Map::new(),
         };
-        // The verifier chooses the outputs; what changes the code stays.
+        // The verifier chooses the outputs; settings that affect the code are kept.
         for unused in ["outputSelection", "modelChecker", "stopAfter", "compilationTarget"] {
             settings.remove(unused);
         }
         Ok(Self { settings: Some(settings), ..Self::from_files(read_files(&sources)?) })
     }
 
-    /// The content of the only file, where it came without a name.
+    /// The content of a single file without a name.
     pub(super) fn single_file(&self) -> Option<&str> {
         if self.unnamed { self.files.values().next().map(String::as_str) } else { None }
     }
@@ -93,8 +93,8 @@ fn must_be_solidity(object: &Map<String, Value>) -> Result<(), SourcesError> {
     }
 }
 
-/// No compiler takes a file that starts with a byte-order mark, so no code was made of one: editors add it.
-fn without_mark(text: &str) -> &str {
+/// Editors add byte-order marks, and no compiler accepts them, so the original source had none.
+fn without_bom(text: &str) -> &str {
     text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
 }
 
@@ -104,7 +104,7 @@ fn read_files(sources: &Map<String, Value>) -> Result<BTreeMap<String, String>, 
     }
     check_names(sources)?;
     let content = |(name, source): (&String, &Value)| match source.get("content") {
-        Some(Value::String(content)) => Ok((name.clone(), without_mark(content).to_owned())),
+        Some(Value::String(content)) => Ok((name.clone(), without_bom(content).to_owned())),
         _ => Err(SourcesError::NoContent { name: name.clone() }),
     };
     sources.iter().map(content).collect()
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_is_recognised() {
+    fn every_format_is_recognised() {
         let single = Sources::read("pragma solidity ^0.8.0;\ncontract A {}\n").unwrap();
         assert_eq!(single.single_file(), Some("pragma solidity ^0.8.0;\ncontract A {}\n"));
 
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_says_why() {
+    fn invalid_sources_give_a_reason() {
         let refused = |text: &str| Sources::read(text).unwrap_err();
         assert_eq!(refused(" \n"), SourcesError::Empty);
         assert_eq!(refused("{}"), SourcesError::Empty);

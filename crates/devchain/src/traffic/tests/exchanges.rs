@@ -1,4 +1,4 @@
-//! What pools say they moved is what moved.
+//! The events of pools match their balance changes.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use alloy_sol_types::{SolCall, SolEvent};
 
 use super::{super::interfaces::*, *};
 
-/// What each token of each pool gained in a block, by the pool's own events.
+/// The change of each token of each pool in a block, according to the pool's events.
 type Gains = HashMap<(Address, Address), I256>;
 
 fn signed(amount: U256) -> I256 {
@@ -42,18 +42,18 @@ fn v3_amounts(log: &Log) -> Option<[I256; 2]> {
     Some([signed(mint.amount0), signed(mint.amount1)])
 }
 
-/// Compares the events of every block with the change of the pools' balances in it.
+/// Compares the events of every block with the balance changes of the pools.
 fn check_every_block(pools: &[Pool], amounts: fn(&Log) -> Option<[I256; 2]>) {
     let held = |pool: &Pool, token: Token, at: u64| {
         let call = Bep20::balanceOfCall { holder: pool.address };
-        let output = PAST.chain.call_at(&Call::to(token.address, call.abi_encode()), at).unwrap();
+        let output = HISTORY.chain.call_at(&Call::to(token.address, call.abi_encode()), at).unwrap();
         signed(Bep20::balanceOfCall::abi_decode_returns(&output).unwrap())
     };
     let mut moved = 0;
-    // The tokens exist from the first block on.
-    for number in 2..=PAST.chain.head().number {
+    // The tokens exist from block 1 on.
+    for number in 2..=HISTORY.chain.head().number {
         let mut gains = Gains::new();
-        for mined in &PAST.chain.block(number).unwrap().transactions {
+        for mined in &HISTORY.chain.block(number).unwrap().transactions {
             for log in mined.receipt.logs() {
                 let pool = pools.iter().find(|pool| pool.address == log.address);
                 if let (Some(pool), Some(amounts)) = (pool, amounts(log)) {
@@ -65,8 +65,8 @@ fn check_every_block(pools: &[Pool], amounts: fn(&Log) -> Option<[I256; 2]>) {
         for pool in pools {
             for token in [pool.token0, pool.token1] {
                 let change = held(pool, token, number) - held(pool, token, number - 1);
-                let told = gains.get(&(pool.address, token.address)).copied().unwrap_or_default();
-                assert_eq!(change, told, "block {number}, pool {}, token {}", pool.address, token.address);
+                let from_events = gains.get(&(pool.address, token.address)).copied().unwrap_or_default();
+                assert_eq!(change, from_events, "block {number}, pool {}, token {}", pool.address, token.address);
             }
         }
     }
@@ -74,21 +74,21 @@ fn check_every_block(pools: &[Pool], amounts: fn(&Log) -> Option<[I256; 2]>) {
 }
 
 #[test]
-fn v2_pairs_gain_and_lose_what_their_events_say() {
-    check_every_block(&PAST.stage.v2_pairs, v2_amounts);
+fn v2_pair_balances_match_their_events() {
+    check_every_block(&HISTORY.contracts.v2_pairs, v2_amounts);
 }
 
 #[test]
-fn v3_pools_gain_and_lose_what_their_events_say() {
-    check_every_block(&PAST.stage.v3_pools, v3_amounts);
+fn v3_pool_balances_match_their_events() {
+    check_every_block(&HISTORY.contracts.v3_pools, v3_amounts);
 }
 
 #[test]
 fn swaps_go_both_ways() {
     let mut v2 = [0, 0];
     let mut v3 = [0, 0];
-    for log in PAST.logs() {
-        if PAST.stage.v2_pairs.iter().any(|pair| pair.address == log.address)
+    for log in HISTORY.logs() {
+        if HISTORY.contracts.v2_pairs.iter().any(|pair| pair.address == log.address)
             && let Ok(swap) = V2Pair::Swap::decode_log(&log)
         {
             v2[usize::from(swap.amount0In.is_zero())] += 1;
@@ -102,9 +102,9 @@ fn swaps_go_both_ways() {
 }
 
 #[test]
-fn the_product_of_a_pairs_reserves_never_falls_by_a_swap() {
+fn a_swap_never_decreases_the_product_of_the_reserves() {
     let mut products = HashMap::<Address, U256>::new();
-    for mined in PAST.mined() {
+    for mined in HISTORY.mined() {
         let logs = mined.receipt.logs();
         for (position, log) in logs.iter().enumerate() {
             let Ok(sync) = V2Pair::Sync::decode_log(log) else { continue };
@@ -116,32 +116,32 @@ fn the_product_of_a_pairs_reserves_never_falls_by_a_swap() {
             }
         }
     }
-    assert_eq!(products.len(), PAST.stage.v2_pairs.len());
+    assert_eq!(products.len(), HISTORY.contracts.v2_pairs.len());
 }
 
 #[test]
 fn pairs_and_pools_name_their_factory_and_tokens() {
-    for pair in &PAST.stage.v2_pairs {
-        assert_eq!(PAST.ask(pair.address, &V2Pair::factoryCall {}), PAST.stage.v2_factory);
-        assert_eq!(PAST.ask(pair.address, &V2Pair::token0Call {}), pair.token0.address);
-        assert_eq!(PAST.ask(pair.address, &V2Pair::token1Call {}), pair.token1.address);
-        let reserves = PAST.ask(pair.address, &V2Pair::getReservesCall {});
+    for pair in &HISTORY.contracts.v2_pairs {
+        assert_eq!(HISTORY.read(pair.address, &V2Pair::factoryCall {}), HISTORY.contracts.v2_factory);
+        assert_eq!(HISTORY.read(pair.address, &V2Pair::token0Call {}), pair.token0.address);
+        assert_eq!(HISTORY.read(pair.address, &V2Pair::token1Call {}), pair.token1.address);
+        let reserves = HISTORY.read(pair.address, &V2Pair::getReservesCall {});
         let call = Bep20::balanceOfCall { holder: pair.address };
-        assert_eq!(U256::from(reserves.reserve0), PAST.ask(pair.token0.address, &call));
-        assert_eq!(U256::from(reserves.reserve1), PAST.ask(pair.token1.address, &call));
+        assert_eq!(U256::from(reserves.reserve0), HISTORY.read(pair.token0.address, &call));
+        assert_eq!(U256::from(reserves.reserve1), HISTORY.read(pair.token1.address, &call));
     }
-    for pool in &PAST.stage.v3_pools {
-        assert_eq!(PAST.ask(pool.address, &V3Pool::factoryCall {}), PAST.stage.v3_factory);
-        assert_eq!(PAST.ask(pool.address, &V3Pool::token0Call {}), pool.token0.address);
-        assert_eq!(PAST.ask(pool.address, &V3Pool::token1Call {}), pool.token1.address);
-        assert!([2_500, 500].contains(&PAST.ask(pool.address, &V3Pool::feeCall {}).to::<u32>()));
+    for pool in &HISTORY.contracts.v3_pools {
+        assert_eq!(HISTORY.read(pool.address, &V3Pool::factoryCall {}), HISTORY.contracts.v3_factory);
+        assert_eq!(HISTORY.read(pool.address, &V3Pool::token0Call {}), pool.token0.address);
+        assert_eq!(HISTORY.read(pool.address, &V3Pool::token1Call {}), pool.token1.address);
+        assert!([2_500, 500].contains(&HISTORY.read(pool.address, &V3Pool::feeCall {}).to::<u32>()));
     }
 }
 
 #[test]
-fn the_tick_of_a_v3_swap_fits_its_price() {
+fn the_tick_of_a_v3_swap_matches_its_price() {
     let mut checked = 0;
-    for log in PAST.logs() {
+    for log in HISTORY.logs() {
         let Ok(swap) = V3Pool::Swap::decode_log(&log) else { continue };
         let root = f64::from(U256::from(swap.sqrtPriceX96)) / 2_f64.powi(96);
         let exact = (root * root).ln() / 1.0001_f64.ln();
@@ -153,9 +153,9 @@ fn the_tick_of_a_v3_swap_fits_its_price() {
 }
 
 #[test]
-fn the_look_alike_tells_of_a_swap_and_has_no_tokens() {
-    let look_alike = PAST.stage.look_alike;
-    assert!(PAST.logs().any(|log| log.address == look_alike && V2Pair::Swap::decode_log(&log).is_ok()));
+fn the_look_alike_emits_swaps_and_has_no_tokens() {
+    let look_alike = HISTORY.contracts.look_alike;
+    assert!(HISTORY.logs().any(|log| log.address == look_alike && V2Pair::Swap::decode_log(&log).is_ok()));
     let call = Call::to(look_alike, V2Pair::token0Call {}.abi_encode());
-    assert!(PAST.chain.call(&call).is_err());
+    assert!(HISTORY.chain.call(&call).is_err());
 }

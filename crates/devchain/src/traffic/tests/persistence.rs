@@ -1,4 +1,4 @@
-//! Traffic repeats itself under a seed and goes on whatever happens to the chain.
+//! Traffic is deterministic for a seed, and continues after reorgs.
 
 use std::time::Duration;
 
@@ -9,36 +9,36 @@ use crate::{BlockSummary, ReorgedTransactions};
 
 #[test]
 fn the_same_seed_gives_the_same_chain() {
-    let head = |seed| -> BlockSummary { Past::of(200, seed).chain.head() };
+    let head = |seed| -> BlockSummary { History::of(200, seed).chain.head() };
     assert_eq!(head(3), head(3));
     assert_ne!(head(3).hash, head(4).hash);
 }
 
 #[test]
-fn a_step_brings_a_blocks_worth_or_nothing() {
-    let mut past = Past::of(50, 5);
+fn a_step_submits_three_to_fifteen_transactions_or_none() {
+    let mut history = History::of(50, 5);
     let mut sizes = Vec::new();
     for _ in 0..100 {
-        sizes.push(past.traffic.step().unwrap().len());
-        past.chain.mine(None);
+        sizes.push(history.traffic.step().unwrap().len());
+        history.chain.mine(None);
     }
     assert!(sizes.contains(&0));
-    // An approval or two may come with the last activity.
+    // The last activity may add one or two approvals.
     assert!(sizes.iter().all(|size| *size == 0 || (3..=17).contains(size)), "{sizes:?}");
-    assert_eq!(past.chain.pool_size(), 0);
+    assert_eq!(history.chain.pool_size(), 0);
 }
 
 #[test]
-fn traffic_goes_on_as_meant_after_a_reorganisation() {
-    let mut past = Past::of(300, 6);
+fn traffic_continues_as_intended_after_a_reorg() {
+    let mut history = History::of(300, 6);
     for transactions in [ReorgedTransactions::Drop, ReorgedTransactions::Replay] {
-        past.chain.reorg(5, 6, transactions).unwrap();
-        past.chain.mine(None);
+        history.chain.reorg(5, 6, transactions).unwrap();
+        history.chain.mine(None);
         for _ in 0..20 {
-            let sent = past.traffic.step().unwrap();
-            past.chain.mine(None);
+            let sent = history.traffic.step().unwrap();
+            history.chain.mine(None);
             for sent in sent {
-                let included = past.chain.receipt(sent.hash).unwrap();
+                let included = history.chain.receipt(sent.hash).unwrap();
                 assert_eq!(included.transaction().succeeded(), sent.outcome == Outcome::Succeeds);
             }
         }
@@ -46,8 +46,8 @@ fn traffic_goes_on_as_meant_after_a_reorganisation() {
 }
 
 #[test]
-fn accounts_never_run_dry() {
-    // So little that the larger payments soon need those who have more to help.
+fn accounts_never_run_out_of_coins() {
+    // So little that large payments soon need a top-up.
     let chain =
         DevChain::new(DevChainConfig { account_balance: amount::COIN * U256::from(60), ..DevChainConfig::default() });
     let mut traffic = Traffic::new(chain.clone(), 8);
@@ -61,38 +61,38 @@ fn accounts_never_run_dry() {
         }
     }
     for signer in chain.accounts() {
-        assert!(chain.balance(signer.address()) > native::RESERVE / U256::from(2));
+        assert!(chain.balance(signer.address()) > amount::GAS_RESERVE / U256::from(2));
     }
 }
 
 #[test]
-fn there_is_no_traffic_before_the_contracts_are_there() {
+fn there_is_no_traffic_before_the_deployment() {
     let chain = DevChain::new(DevChainConfig::default());
     let mut traffic = Traffic::new(chain, 1);
     assert!(matches!(traffic.step(), Err(TrafficError::NotDeployed)));
 }
 
 #[test]
-fn a_chain_with_too_few_accounts_is_refused() {
+fn a_chain_with_too_few_accounts_is_rejected() {
     let chain = DevChain::new(DevChainConfig { accounts: 2, ..DevChainConfig::default() });
     let refused = Traffic::new(chain, 1).deploy().unwrap_err();
     assert!(matches!(refused, TrafficError::TooFewAccounts { accounts: 2 }));
 }
 
 #[test]
-fn a_history_cannot_begin_before_the_head() {
-    let mut past = Past::of(50, 2);
-    let refused = past.traffic.history(&plan(50)).unwrap_err();
+fn a_history_cannot_start_before_the_head() {
+    let mut history = History::of(50, 2);
+    let refused = history.traffic.history(&plan(50)).unwrap_err();
     assert!(matches!(refused, TrafficError::NoRoomForHistory { head: END, .. }));
 }
 
 #[tokio::test]
-async fn live_traffic_mines_until_it_is_told_to_stop() {
-    let past = Past::of(50, 9);
-    let begin = past.chain.head();
+async fn live_traffic_mines_until_it_is_cancelled() {
+    let history = History::of(50, 9);
+    let begin = history.chain.head();
     let cancel = CancellationToken::new();
-    let mut heads = past.chain.subscribe_heads();
-    let live = tokio::spawn(run(past.traffic, Duration::from_millis(5), cancel.clone()));
+    let mut heads = history.chain.subscribe_heads();
+    let live = tokio::spawn(run(history.traffic, Duration::from_millis(5), cancel.clone()));
     tokio::time::timeout(Duration::from_secs(20), heads.wait_for(|head| head.number >= begin.number + 10))
         .await
         .unwrap()
@@ -100,8 +100,8 @@ async fn live_traffic_mines_until_it_is_told_to_stop() {
     cancel.cancel();
     live.await.unwrap();
 
-    let end = past.chain.head();
+    let end = history.chain.head();
     let mined: usize =
-        (begin.number + 1..=end.number).map(|number| past.chain.block(number).unwrap().transactions.len()).sum();
+        (begin.number + 1..=end.number).map(|number| history.chain.block(number).unwrap().transactions.len()).sum();
     assert!(mined >= 30, "{mined}");
 }

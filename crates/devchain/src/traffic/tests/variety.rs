@@ -1,4 +1,4 @@
-//! Everything that can happen on a chain does happen.
+//! The traffic covers all kinds of transactions and events.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use alloy_sol_types::SolCall;
 
 use super::{super::interfaces::*, *};
 
-/// Event topics as they are on public chains, written out: those of our contracts must be the same.
+/// Event topics of public chains, written out: those of our contracts must be the same.
 const PUBLIC_EVENTS: &[(&str, B256)] = &[
     ("Transfer", b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")),
     ("Approval", b256!("8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925")),
@@ -28,15 +28,15 @@ const PUBLIC_EVENTS: &[(&str, B256)] = &[
     ("V3 Swap", b256!("c42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67")),
 ];
 
-/// The same, as fungible and non-fungible tokens tell them apart: by the number of topics.
+/// Events of fungible and non-fungible tokens differ in the number of topics.
 fn occurs(topic: B256, topics: usize) -> bool {
-    PAST.logs().any(|log| log.topics().first() == Some(&topic) && log.topics().len() == topics)
+    HISTORY.logs().any(|log| log.topics().first() == Some(&topic) && log.topics().len() == topics)
 }
 
 #[test]
-fn every_transaction_ends_as_it_was_meant_to() {
-    for sent in &PAST.sent {
-        let included = PAST.chain.receipt(sent.hash).unwrap();
+fn every_transaction_has_its_intended_outcome() {
+    for sent in &HISTORY.sent {
+        let included = HISTORY.chain.receipt(sent.hash).unwrap();
         let mined = included.transaction();
         assert_eq!(
             mined.succeeded(),
@@ -54,29 +54,30 @@ fn every_transaction_ends_as_it_was_meant_to() {
 
 #[test]
 fn between_6_and_10_percent_fail() {
-    let failed = PAST.sent.iter().filter(|sent| sent.outcome == Outcome::Fails).count();
-    let per_mille = failed * 1_000 / PAST.sent.len();
+    let failed = HISTORY.sent.iter().filter(|sent| sent.outcome == Outcome::Fails).count();
+    let per_mille = failed * 1_000 / HISTORY.sent.len();
     assert!((60..=100).contains(&per_mille), "{per_mille} of 1000");
 }
 
 #[test]
 fn the_history_has_its_size_its_spacing_and_its_end() {
-    assert!((1_000..=1_002).contains(&PAST.sent.len()), "{}", PAST.sent.len());
-    assert_eq!(PAST.chain.head().timestamp, END);
-    assert_eq!(PAST.chain.pool_size(), 0);
+    assert!((1_000..=1_002).contains(&HISTORY.sent.len()), "{}", HISTORY.sent.len());
+    assert_eq!(HISTORY.chain.head().timestamp, END);
+    assert_eq!(HISTORY.chain.pool_size(), 0);
     let times: Vec<u64> =
-        (0..=PAST.chain.head().number).map(|number| PAST.chain.block(number).unwrap().header.timestamp).collect();
+        (0..=HISTORY.chain.head().number).map(|number| HISTORY.chain.block(number).unwrap().header.timestamp).collect();
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] == BLOCK_SECONDS));
-    let sizes: HashSet<usize> =
-        (5..=PAST.chain.head().number).map(|number| PAST.chain.block(number).unwrap().transactions.len()).collect();
+    let sizes: HashSet<usize> = (5..=HISTORY.chain.head().number)
+        .map(|number| HISTORY.chain.block(number).unwrap().transactions.len())
+        .collect();
     assert!(sizes.contains(&0) && sizes.len() > 10, "{sizes:?}");
 }
 
 #[test]
 fn every_event_of_public_chains_occurs() {
-    let seen: HashSet<B256> = PAST.logs().filter_map(|log| log.topics().first().copied()).collect();
+    let seen: HashSet<B256> = HISTORY.logs().filter_map(|log| log.topics().first().copied()).collect();
     for (name, topic) in PUBLIC_EVENTS {
-        assert!(seen.contains(topic), "{name} never happened");
+        assert!(seen.contains(topic), "{name} never occurred");
     }
     let (transfer, approval) = (PUBLIC_EVENTS[0].1, PUBLIC_EVENTS[1].1);
     for topic in [transfer, approval] {
@@ -86,8 +87,8 @@ fn every_event_of_public_chains_occurs() {
 }
 
 #[test]
-fn every_function_worth_showing_is_called_with_success() {
-    let called: HashSet<[u8; 4]> = PAST
+fn every_function_is_called_successfully() {
+    let called: HashSet<[u8; 4]> = HISTORY
         .mined()
         .filter(|mined| mined.succeeded())
         .filter_map(|mined| mined.transaction.input().first_chunk().copied())
@@ -129,8 +130,8 @@ fn every_function_worth_showing_is_called_with_success() {
 }
 
 #[test]
-fn calls_fail_with_a_message_a_custom_error_a_panic_and_for_want_of_gas() {
-    let failed: Vec<MinedTransaction> = PAST.mined().filter(|mined| !mined.succeeded()).collect();
+fn calls_fail_with_a_message_a_custom_error_a_panic_or_out_of_gas() {
+    let failed: Vec<MinedTransaction> = HISTORY.mined().filter(|mined| !mined.succeeded()).collect();
     let called: HashSet<[u8; 4]> =
         failed.iter().filter_map(|mined| mined.transaction.input().first_chunk().copied()).collect();
     let panics = [
@@ -151,7 +152,7 @@ fn calls_fail_with_a_message_a_custom_error_a_panic_and_for_want_of_gas() {
 #[test]
 fn coins_move_in_amounts_from_a_few_wei_to_beyond_64_bits() {
     let payments: Vec<MinedTransaction> =
-        PAST.mined().filter(|mined| mined.succeeded() && mined.transaction.input().is_empty()).collect();
+        HISTORY.mined().filter(|mined| mined.succeeded() && mined.transaction.input().is_empty()).collect();
     let some = |what: fn(&MinedTransaction) -> bool| payments.iter().any(what);
     assert!(some(|paid| paid.transaction.value() > U256::from(u64::MAX)));
     assert!(some(|paid| !paid.transaction.value().is_zero() && paid.transaction.value() < U256::from(1_000)));
@@ -160,10 +161,10 @@ fn coins_move_in_amounts_from_a_few_wei_to_beyond_64_bits() {
 }
 
 #[test]
-fn transactions_come_in_three_forms_and_at_many_prices() {
+fn transactions_have_three_types_and_many_prices() {
     let mut forms = HashMap::<TxType, usize>::new();
     let mut prices = HashSet::new();
-    for mined in PAST.mined() {
+    for mined in HISTORY.mined() {
         *forms.entry(mined.transaction.tx_type()).or_default() += 1;
         prices.insert(mined.effective_gas_price);
     }
@@ -174,10 +175,10 @@ fn transactions_come_in_three_forms_and_at_many_prices() {
 }
 
 #[test]
-fn a_few_addresses_are_busy_and_many_are_seen_once() {
+fn a_few_addresses_are_busy_and_many_appear_once() {
     let mut sent = HashMap::<Address, usize>::new();
     let mut received = HashMap::<Address, usize>::new();
-    for mined in PAST.mined().filter(|mined| mined.transaction.input().is_empty()) {
+    for mined in HISTORY.mined().filter(|mined| mined.transaction.input().is_empty()) {
         *sent.entry(mined.sender()).or_default() += 1;
         *received.entry(mined.transaction.to().unwrap_or_default()).or_default() += 1;
     }
@@ -188,27 +189,27 @@ fn a_few_addresses_are_busy_and_many_are_seen_once() {
 
 #[test]
 fn contracts_are_created_by_transactions_and_inside_calls() {
-    let directly: Vec<Address> = PAST
+    let directly: Vec<Address> = HISTORY
         .mined()
-        .skip_while(|mined| mined.sender() == PAST.chain.accounts()[0].address())
+        .skip_while(|mined| mined.sender() == HISTORY.chain.accounts()[0].address())
         .filter(MinedTransaction::succeeded)
         .filter_map(|mined| mined.created)
         .collect();
     assert!(directly.len() > 3);
-    assert!(directly.iter().all(|created| !PAST.chain.code(*created).is_empty()));
+    assert!(directly.iter().all(|created| !HISTORY.chain.code(*created).is_empty()));
 
-    let children: Vec<Address> = PAST
+    let children: Vec<Address> = HISTORY
         .logs()
-        .filter(|log| log.address == PAST.stage.nursery)
+        .filter(|log| log.address == HISTORY.contracts.nursery)
         .map(|log| Address::from_word(log.topics()[1]))
         .collect();
-    let original = PAST.stage.counter.to_vec();
+    let original = HISTORY.contracts.counter.to_vec();
     let proxies = children.iter().filter(|child| {
-        let code = PAST.chain.code(**child);
+        let code = HISTORY.chain.code(**child);
         code.len() == 45
             && code[..10] == [0x36, 0x3d, 0x3d, 0x37, 0x3d, 0x3d, 0x3d, 0x36, 0x3d, 0x73]
             && code[10..30] == original
     });
     assert!(proxies.count() > 1);
-    assert!(children.iter().any(|child| PAST.chain.code(*child) == PAST.chain.code(PAST.stage.counter)));
+    assert!(children.iter().any(|child| HISTORY.chain.code(*child) == HISTORY.chain.code(HISTORY.contracts.counter)));
 }

@@ -125,7 +125,7 @@ async fn every_type_goes_in_and_comes_out() {
     for (function, arguments, status, field, told) in [
         ("over", json!([1]), 400, "functionName", "over(address)"),
         ("nope", json!([]), 400, "functionName", "stored()"),
-        ("set", json!([1]), 400, "functionName", "not view or pure"),
+        ("set", json!([1]), 400, "functionName", "not a view or pure function"),
         ("single", json!([]), 400, "args", "takes 1 arguments, not 0"),
         ("single", json!(["x"]), 400, "args", "args[0] must be a whole number"),
         ("single", json!([1.5]), 400, "args", "args[0]"),
@@ -135,10 +135,10 @@ async fn every_type_goes_in_and_comes_out() {
         ("text", json!([]), 422, "", "the call reverted: not today"),
         ("bare", json!([]), 422, "", "the call reverted: without a reason"),
         ("custom", json!([yard.from]), 422, "", "needed: 9)"),
-        ("divide", json!([0]), 422, "", "panic 0x12: a division by zero"),
+        ("divide", json!([0]), 422, "", "panic 0x12: division by zero"),
         ("flag", json!([true, yard.from, 2]), 422, "", "reverted"),
         ("burn", json!([]), 422, "", "reverted"),
-        ("huge", json!([]), 422, "", "longer than"),
+        ("huge", json!([]), 422, "", "returned more than"),
     ] {
         let answer = yard.call(&address, function, arguments).await;
         assert_eq!(answer.status, status, "{function}: {}", answer.json);

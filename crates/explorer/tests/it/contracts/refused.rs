@@ -95,7 +95,11 @@ async fn an_unknown_compiler_is_answered_with_those_near_it() {
     let body = json!({ "address": address, "sourceCode": "contract A {}", "compilerVersion": "0.8.21" });
     let answer = yard.post("/api/v1/verify", &body).await;
     assert_eq!((answer.status, &answer.json["field"]), (400, &json!("compilerVersion")), "{}", answer.json);
-    assert!(answer.json["detail"].as_str().unwrap().contains("near it are 0.8.20, 0.8.37, 0.7.6"), "{}", answer.json);
+    assert!(
+        answer.json["detail"].as_str().unwrap().contains("the nearest are 0.8.20, 0.8.37, 0.7.6"),
+        "{}",
+        answer.json
+    );
 }
 
 #[tokio::test]

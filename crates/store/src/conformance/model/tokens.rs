@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
-    Address, AuditVerdict, Balance, BalanceSource, BlockChanges, Exchange, Holder, Order, Page, PageRequest, Pool,
+    Address, AuditResult, Balance, BalanceSource, BlockChanges, Exchange, Holder, Order, Page, PageRequest, Pool,
     Token, TokenBalance, TokenFacts, TokenKind, Trade, TradeDirection, TradeFilter, TradedToken, Transfer,
     TransferFilter,
 };
@@ -75,7 +75,7 @@ impl Model {
     fn finish(&self, Ledger { mut token, mut balances }: Ledger) -> Ledger {
         if let Some((verdict, block)) = self.audits.get(&token.address) {
             token.audited_block = Some(*block);
-            if *verdict == AuditVerdict::DoesNotAddUp {
+            if *verdict == AuditResult::DoesNotAddUp {
                 token.balance_source = BalanceSource::Calls;
             }
         }

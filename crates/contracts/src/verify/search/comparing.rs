@@ -1,4 +1,4 @@
-//! The comparison of what was compiled with the chain.
+//! Compares compiled contracts with the chain during a search.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +19,8 @@ use crate::{
 };
 
 impl Search<'_> {
-    /// Compares what was compiled with the chain; gives the best match, else how the closest one differs.
-    pub(super) async fn judge(
+    /// Compares compiled contracts with the chain; returns the best match, and how the code length of the closest one compares.
+    pub(super) async fn compare_all(
         &mut self,
         files: &Files,
         settings: &Settings,
@@ -35,7 +35,7 @@ impl Search<'_> {
             let (comparison, altered) = self.compare(files, settings, choice, &contract).await?;
             match &comparison.runtime {
                 Ok(runtime) => {
-                    // Of two that give the running code, the one whose constructor ran.
+                    // Of two with the same runtime code, prefer the one whose creation code matches.
                     let rank = |comparison: &Comparison| (comparison.verdict(), comparison.creation_kind());
                     if best.as_ref().is_none_or(|best| rank(&best.comparison) < rank(&comparison)) {
                         best = Some(Box::new(Match {
@@ -64,7 +64,7 @@ impl Search<'_> {
                     let functions = FunctionsDiffer::between(&contract, self.chain.runtime);
                     let other = functions.is_some() || has_other_constants(&contract.runtime.bytes, self.chain.runtime);
                     others += usize::from(other || *difference == Difference::NoCode);
-                    self.note(&contract, choice, difference.clone(), functions);
+                    self.update_closest(&contract, choice, difference.clone(), functions);
                 }
             }
         }
@@ -74,8 +74,8 @@ impl Search<'_> {
         Ok((best, nearest.map_or(Trial::Failed, |(_, trial)| trial)))
     }
 
-    /// Compares, and finds out where metadata of other contracts is in the code if nothing else differs. Gives the altered
-    /// contract that showed it, too.
+    /// Compares one contract. If only bytes that look like metadata differ, locates the metadata with an altered contract, which
+    /// is returned too.
     async fn compare(
         &mut self,
         files: &Files,
@@ -84,7 +84,7 @@ impl Search<'_> {
         contract: &CompiledContract,
     ) -> Result<(Comparison, Option<CompiledContract>), VerifyError> {
         let comparison = compare(contract, None, self.chain);
-        if !comparison.wants_altered() {
+        if !comparison.needs_altered() {
             return Ok((comparison, None));
         }
         if let Some(altered) = self.alter_known_metadata(files, choice, contract) {
@@ -99,12 +99,11 @@ impl Search<'_> {
         })
     }
 
-    /// The contract as other comments would make it, without compiling: the hashes of the metadata of all contracts are
-    /// known, and where code holds one of them, that is metadata.
+    /// The contract as compiled from altered sources, but without compiling: the metadata hashes of all contracts are known, and
+    /// where the code contains one of them, that is metadata.
     ///
-    /// Only metadata that covers every source of this contract counts. Then no constant of the contract can be its hash:
-    /// the hash would have to be chosen before the text that it is made of. A constant in one file can well be the hash of
-    /// metadata that speaks of other files only.
+    /// Only metadata that covers every source of this contract counts. Then no constant of the contract can be its hash, since
+    /// the hash depends on that constant. A constant in one file can be the hash of metadata that covers only other files.
     fn alter_known_metadata(
         &self,
         files: &Files,
@@ -114,13 +113,13 @@ impl Search<'_> {
         let kind = Auxdata::at_end_of(&contract.runtime.bytes)?.hash()?.kind();
         let sent = &self.request.sources;
         let path = sent.single_file().and_then(|_| files.keys().next()).map(String::as_str);
-        // A single file may have got another name.
+        // A single file may have been renamed by the search.
         let files: Files = match path {
             Some(_) => sent.files.keys().cloned().zip(files.values().cloned()).collect(),
             None => files.clone(),
         };
         let mut hashes: Vec<B256> = Vec::new();
-        // A single file is covered by the metadata of every contract in it, whatever name it got.
+        // A single file is covered by the metadata of every contract in it, under any name.
         let own = if path.is_some() { BTreeSet::new() } else { source_names(&contract.metadata)? };
         let covering = |metadata: &&String| source_names(metadata).is_some_and(|names| names.is_superset(&own));
         for metadata in self.metadata.iter().filter(covering) {
@@ -136,7 +135,7 @@ impl Search<'_> {
         let mut altered = contract.clone();
         let mut found = 0;
         for code in [&mut altered.runtime.bytes, &mut altered.creation.bytes] {
-            found += flip(code, &hashes);
+            found += invert_hashes(code, &hashes);
         }
         (found > 0).then_some(altered)
     }
@@ -152,7 +151,7 @@ impl Search<'_> {
         Ok(compiled.ok().and_then(|compiled| compiled.into_iter().next()))
     }
 
-    fn note(
+    fn update_closest(
         &mut self,
         contract: &CompiledContract,
         choice: SettingsChoice,
@@ -166,7 +165,7 @@ impl Search<'_> {
     }
 }
 
-/// The names of the sources that metadata speaks of.
+/// The names of the sources in metadata.
 fn source_names(metadata: &str) -> Option<BTreeSet<String>> {
     #[derive(Deserialize)]
     struct Metadata {
@@ -176,20 +175,20 @@ fn source_names(metadata: &str) -> Option<BTreeSet<String>> {
     Some(metadata.sources.into_keys().collect())
 }
 
-/// Changes every byte of the hashes that code holds; gives the number of places.
-fn flip(code: &mut [u8], hashes: &[B256]) -> usize {
-    let places: Vec<usize> = code
+/// Inverts every byte of the hashes in the code; returns their number.
+fn invert_hashes(code: &mut [u8], hashes: &[B256]) -> usize {
+    let offsets: Vec<usize> = code
         .windows(B256::len_bytes())
         .enumerate()
         .filter(|(_, window)| hashes.iter().any(|hash| hash.as_slice() == *window))
-        .map(|(place, _)| place)
+        .map(|(offset, _)| offset)
         .collect();
-    for place in &places {
-        for byte in code.iter_mut().skip(*place).take(B256::len_bytes()) {
+    for offset in &offsets {
+        for byte in code.iter_mut().skip(*offset).take(B256::len_bytes()) {
             *byte = !*byte;
         }
     }
-    places.len()
+    offsets.len()
 }
 
 fn trial(contract: &CompiledContract, chain: Deployed<'_>) -> Trial {

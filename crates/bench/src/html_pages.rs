@@ -1,4 +1,4 @@
-//! What pages cost: the time until one is there, and the bytes that come over the wire.
+//! Latency and size of the HTML pages.
 
 mod visits;
 
@@ -10,23 +10,23 @@ use crate::chain::RecordedChain;
 use crate::explorer::Explorer;
 use crate::figures::{millis, quantile};
 
-/// No page may take longer, beside what the node takes to answer.
-const LONGEST: Duration = Duration::from_millis(5);
-/// The home page with all that it needs may not be heavier.
-const HEAVIEST_HOME: usize = 100_000;
-/// What browsers say they can unpack.
+/// Bound of the latency, not counting the node.
+const MAX_MEDIAN: Duration = Duration::from_millis(5);
+/// Bound of the home page with its assets, in bytes.
+const MAX_HOME_BYTES: usize = 100_000;
+/// The usual accept-encoding of browsers.
 const ENCODINGS: &str = "gzip, deflate, br, zstd";
 
-pub(crate) struct RenderFigures {
+pub(crate) struct HtmlPageFigures {
     entries: u64,
     rows: Vec<Row>,
-    /// The home page and its assets, as they come over the wire.
+    /// Transferred bytes of the home page and its assets.
     home: Vec<(String, usize)>,
 }
 
 struct Row {
     name: &'static str,
-    /// The first view, for which the node may be asked.
+    /// The first request, which may query the node.
     first: Duration,
     median: Duration,
     p99: Duration,
@@ -34,26 +34,26 @@ struct Row {
     transferred: usize,
 }
 
-pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize) -> anyhow::Result<RenderFigures> {
+pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize) -> anyhow::Result<HtmlPageFigures> {
     let explorer = Explorer::start(&chain.url(), data).await?;
     explorer.wait_for_tip(chain.head).await?;
     let browser = Browser { client: reqwest::Client::new(), url: explorer.url.clone() };
     let visits = visits::all(&browser, chain).await?;
     let mut rows = Vec::new();
     for (name, path) in &visits {
-        let begun = Instant::now();
+        let started = Instant::now();
         let bytes = browser.get(path, "identity").await?.len();
-        let first = begun.elapsed();
+        let first = started.elapsed();
         let transferred = browser.get(path, ENCODINGS).await?.len();
         rows.push(Row { name, first, median: first, p99: first, bytes, transferred });
     }
     let mut samples = vec![Vec::with_capacity(requests); visits.len()];
-    // Page after page in turn, so that a noisy moment hits all of them alike.
+    // Round-robin over the pages, so that noise affects all of them equally.
     for _ in 0..requests {
         for ((_, path), sample) in visits.iter().zip(&mut samples) {
-            let begun = Instant::now();
+            let started = Instant::now();
             browser.get(path, ENCODINGS).await?;
-            sample.push(begun.elapsed());
+            sample.push(started.elapsed());
         }
     }
     for (row, sample) in rows.iter_mut().zip(&mut samples) {
@@ -62,10 +62,10 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize)
     }
     let home = browser.home().await?;
     explorer.stop().await?;
-    Ok(RenderFigures { entries: chain.busiest.1, rows, home })
+    Ok(HtmlPageFigures { entries: chain.busiest.1, rows, home })
 }
 
-/// Fetches as a browser does, and leaves packed what comes packed.
+/// Fetches like a browser, without decompressing.
 struct Browser {
     client: reqwest::Client,
     url: String,
@@ -88,19 +88,19 @@ impl Browser {
     }
 }
 
-impl fmt::Display for RenderFigures {
+impl fmt::Display for HtmlPageFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(dearest) = self.rows.iter().max_by_key(|row| row.median) {
-            let (name, median) = (dearest.name, millis(dearest.median));
+        if let Some(slowest) = self.rows.iter().max_by_key(|row| row.median) {
+            let (name, median) = (slowest.name, millis(slowest.median));
             writeln!(
                 f,
-                "The dearest of {} pages is {name} with {median} (bound: {}).",
+                "The slowest of {} pages is {name} with {median} (bound: {}).",
                 self.rows.len(),
-                millis(LONGEST)
+                millis(MAX_MEDIAN)
             )?;
         }
         let total: usize = self.home.iter().map(|(_, bytes)| bytes).sum();
-        writeln!(f, "The home page with all that it needs is {total} bytes (bound: {HEAVIEST_HOME}):\n")?;
+        writeln!(f, "The home page with its assets is {total} bytes (bound: {MAX_HOME_BYTES}):\n")?;
         writeln!(f, "| home page | bytes transferred |\n|---|---|")?;
         for (path, bytes) in &self.home {
             writeln!(f, "| {path} | {bytes} |")?;

@@ -1,7 +1,8 @@
-//! No sequence of submissions by strangers makes the service say of a contract what a bare comparison of its code does not.
+//! Property test: no sequence of submissions makes the service claim more about a contract than a direct comparison of its
+//! code proves.
 //!
-//! Contracts come and go, are copied, made again and reorganised away, and everybody submits anything for any of them. What is
-//! compiled stands ready, made by hand; matching, what is kept of it and the store are the real ones.
+//! Contracts are deployed, copied, deployed again and reverted by reorgs, and any source is submitted for any of them. The
+//! compiled contracts are hand-made; matching, records and store are the real ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,7 @@ use super::{OnChain, Sources, VerifyRequest, record, request::OptimizerChoice, s
 use crate::{
     CompiledCode, CompiledContract, LibraryLink, MetadataHash,
     code::{HashKind, OutputArtifacts, hash_metadata},
-    deployment::{KnownCreation, work_out},
+    deployment::{KnownCreation, prove_deployment},
     matching::{Comparison, Deployed, compare},
 };
 
@@ -47,8 +48,7 @@ fn compiled(name: &str, init: &[u8], body: &[u8], is_exact: bool) -> CompiledCon
     }
 }
 
-/// Contracts of which some differ in nothing but a name, a constructor, an immutable value, a link or the hash over their
-/// sources.
+/// Contracts, some of which differ only in a name, a constructor, an immutable value, a link or the metadata hash.
 fn sources() -> Vec<CompiledContract> {
     let (init, other_init) = (hex!("6080604052"), hex!("6080604053"));
     let (body, other_body) = (hex!("600160026003"), hex!("600160026004"));
@@ -72,10 +72,10 @@ fn sources() -> Vec<CompiledContract> {
     ]
 }
 
-/// What a stranger may do.
+/// An action of an untrusted user.
 #[derive(Debug, Clone)]
 enum Step {
-    /// Creates a contract as its source says.
+    /// Creates a contract from its source.
     Deploy {
         at: u8,
         source: usize,
@@ -88,21 +88,21 @@ enum Step {
         constructor: usize,
         of: u8,
     },
-    /// Creates one with something behind its code.
+    /// Creates a contract with extra bytes after its code.
     Lengthen {
         at: u8,
         source: usize,
     },
-    /// So many blocks are replaced by none.
-    Reorganise {
+    /// Reverts this many blocks.
+    Reorg {
         blocks: u8,
     },
     Submit {
         at: u8,
         source: usize,
     },
-    /// The service asks a node that cannot trace.
-    SubmitBlind {
+    /// A submission while the node cannot trace, so that the creation code is unknown.
+    SubmitWithoutTrace {
         at: u8,
         source: usize,
     },
@@ -115,29 +115,29 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             .prop_map(|(at, source, argument, fill)| Step::Deploy { at, source, argument, fill }),
         2 => (at.clone(), source.clone(), at.clone()).prop_map(|(at, constructor, of)| Step::Copy { at, constructor, of }),
         1 => (at.clone(), source.clone()).prop_map(|(at, source)| Step::Lengthen { at, source }),
-        2 => (1_u8..4).prop_map(|blocks| Step::Reorganise { blocks }),
+        2 => (1_u8..4).prop_map(|blocks| Step::Reorg { blocks }),
         6 => (at.clone(), source.clone()).prop_map(|(at, source)| Step::Submit { at, source }),
-        1 => (at, source).prop_map(|(at, source)| Step::SubmitBlind { at, source }),
+        1 => (at, source).prop_map(|(at, source)| Step::SubmitWithoutTrace { at, source }),
     ];
     proptest::collection::vec(step, 1..40)
 }
 
 #[derive(Debug, Clone)]
-struct Standing {
+struct DeployedContract {
     runtime: Bytes,
     creation: KnownCreation,
 }
 
-/// A chain, the service's store beside it, and what was ever proven.
+/// A chain, the store of the service, and everything that was ever proven.
 struct World {
     store: EmbeddedStore,
     writer: Box<dyn ChainWriter>,
     records: std::sync::Arc<dyn VerifiedContracts>,
-    /// Each block with what stands after it.
-    blocks: Vec<(Block, BTreeMap<Address, Standing>)>,
-    made: u64,
+    /// Each block with the contracts that exist after it.
+    blocks: Vec<(Block, BTreeMap<Address, DeployedContract>)>,
+    blocks_made: u64,
     sources: Vec<CompiledContract>,
-    /// Address and code of every submission that was right, in the order of the first of each.
+    /// Address and code hash of every successful submission, in the order of the first of each.
     proven: Vec<(Address, B256)>,
     best: BTreeMap<B256, MatchKind>,
     _folder: tempfile::TempDir,
@@ -151,23 +151,23 @@ impl World {
         let sources = sources();
         let (proven, best) = (Vec::new(), BTreeMap::new());
         let mut world =
-            Self { store, writer, records, blocks: Vec::new(), made: 0, sources, proven, best, _folder: folder };
+            Self { store, writer, records, blocks: Vec::new(), blocks_made: 0, sources, proven, best, _folder: folder };
         world.add_block(None).await;
         world
     }
 
-    fn standing(&self) -> BTreeMap<Address, Standing> {
-        self.blocks.last().map(|(_, standing)| standing.clone()).unwrap_or_default()
+    fn deployed(&self) -> BTreeMap<Address, DeployedContract> {
+        self.blocks.last().map(|(_, deployed)| deployed.clone()).unwrap_or_default()
     }
 
     async fn add_block(&mut self, created: Option<(Address, Bytes, Bytes)>) {
-        self.made += 1;
+        self.blocks_made += 1;
         let parent = self.blocks.last().map(|(block, _)| block.clone());
         let block = Block {
             number: parent.as_ref().map_or(0, |parent| parent.number + 1),
-            hash: keccak256(self.made.to_be_bytes()),
+            hash: keccak256(self.blocks_made.to_be_bytes()),
             parent_hash: parent.map_or(B256::ZERO, |parent| parent.hash),
-            timestamp: 1_700_000_000 + self.made,
+            timestamp: 1_700_000_000 + self.blocks_made,
             miner: Address::ZERO,
             tx_count: u32::from(created.is_some()),
             gas_used: 0,
@@ -175,11 +175,11 @@ impl World {
             base_fee_per_gas: None,
             size: 500,
         };
-        let mut standing = self.standing();
+        let mut deployed = self.deployed();
         let transactions: Vec<Transaction> = created
             .iter()
             .map(|(address, _, _)| Transaction {
-                hash: keccak256([&b"tx"[..], &self.made.to_be_bytes()].concat()),
+                hash: keccak256([&b"tx"[..], &self.blocks_made.to_be_bytes()].concat()),
                 block_number: block.number,
                 block_hash: block.hash,
                 index: 0,
@@ -197,7 +197,7 @@ impl World {
             .collect();
         for ((address, runtime, creation), tx) in created.into_iter().zip(&transactions) {
             let id = CreationId { tx_hash: tx.hash, block_hash: block.hash };
-            standing.insert(address, Standing { runtime, creation: KnownCreation { id, code: creation } });
+            deployed.insert(address, DeployedContract { runtime, creation: KnownCreation { id, code: creation } });
         }
         let involved =
             transactions.iter().filter_map(|tx| Some(Involvement { tx_index: 0, address: tx.created? })).collect();
@@ -212,21 +212,21 @@ impl World {
             inner_creations: Some(vec![]),
         };
         self.writer.commit(vec![changes], Undo::Keep { down_to: 0 }).await.unwrap();
-        self.blocks.push((block, standing));
+        self.blocks.push((block, deployed));
         self.settle().await;
     }
 
-    /// Answers what the index asks about code, as a node does.
+    /// Stores the codes that the index requests, as the indexer does.
     async fn settle(&mut self) {
-        let (standing, tip) = (self.standing(), self.blocks[self.blocks.len() - 1].0.number);
-        let questions = self.writer.list_code_questions(100).await.unwrap();
+        let (deployed, tip) = (self.deployed(), self.blocks[self.blocks.len() - 1].0.number);
+        let addresses = self.writer.list_code_questions(100).await.unwrap();
         let code =
-            |address: &Address| standing.get(address).map(|standing| standing.runtime.clone()).unwrap_or_default();
-        let codes = questions.iter().map(|address| (*address, code(address))).collect();
+            |address: &Address| deployed.get(address).map(|deployed| deployed.runtime.clone()).unwrap_or_default();
+        let codes = addresses.iter().map(|address| (*address, code(address))).collect();
         self.writer.keep_codes(codes, tip).await.unwrap();
     }
 
-    async fn take(&mut self, step: Step) {
+    async fn apply(&mut self, step: Step) {
         let argument = |number: u8| B256::with_last_byte(number);
         match step {
             Step::Deploy { at, source, argument: number, fill } => {
@@ -250,17 +250,17 @@ impl World {
                 self.add_block(Some((address(at), runtime.into(), creation.into()))).await;
             }
             Step::Copy { at, constructor, of } => {
-                let Some(copied) = self.standing().get(&address(of)).cloned() else { return };
+                let Some(copied) = self.deployed().get(&address(of)).cloned() else { return };
                 let creation = [&self.sources[constructor].creation.bytes[..], argument(9).as_slice()].concat();
                 self.add_block(Some((address(at), copied.runtime, creation.into()))).await;
             }
             Step::Lengthen { at, source } => {
                 let code = &self.sources[source];
                 let (runtime, creation) = (code.runtime.bytes.clone(), code.creation.bytes.clone());
-                let behind = |code: Vec<u8>| Bytes::from([&code[..], &[0x00, 0x01]].concat());
-                self.add_block(Some((address(at), behind(runtime), behind(creation)))).await;
+                let extended = |code: Vec<u8>| Bytes::from([&code[..], &[0x00, 0x01]].concat());
+                self.add_block(Some((address(at), extended(runtime), extended(creation)))).await;
             }
-            Step::Reorganise { blocks } => {
+            Step::Reorg { blocks } => {
                 let stay = self.blocks.len().saturating_sub(usize::from(blocks)).max(1);
                 self.blocks.truncate(stay);
                 self.writer.revert_to(self.blocks[stay - 1].0.number).await.unwrap();
@@ -268,20 +268,20 @@ impl World {
                 self.add_block(None).await;
             }
             Step::Submit { at, source } => self.submit(address(at), source, true).await,
-            Step::SubmitBlind { at, source } => self.submit(address(at), source, false).await,
+            Step::SubmitWithoutTrace { at, source } => self.submit(address(at), source, false).await,
         }
     }
 
-    /// What the service does with a submission once it is compiled.
+    /// What the service does with a compiled submission.
     async fn submit(&mut self, address: Address, source: usize, traces: bool) {
-        let Some(standing) = self.standing().get(&address).cloned() else { return };
+        let Some(deployed) = self.deployed().get(&address).cloned() else { return };
         let compiled = self.sources[source].clone();
         let on_chain =
-            OnChain { runtime: standing.runtime.clone(), creation: traces.then(|| standing.creation.clone()) };
+            OnChain { runtime: deployed.runtime.clone(), creation: traces.then(|| deployed.creation.clone()) };
         let creation = on_chain.creation.as_ref().map(|creation| creation.code.as_ref());
         let comparison = compare(&compiled, None, Deployed { address, runtime: &on_chain.runtime, creation });
         let Ok(runtime) = comparison.runtime.clone() else { return };
-        let hash = keccak256(&standing.runtime);
+        let hash = keccak256(&deployed.runtime);
         if !self.proven.contains(&(address, hash)) {
             self.proven.push((address, hash));
         }
@@ -296,41 +296,45 @@ impl World {
             compiler: &"0.8.20+commit.a1b79de6".parse().unwrap(),
             on_chain: &on_chain,
             artifacts: OutputArtifacts::default(),
-            now: 1_800_000_000_000 + self.made,
+            now: 1_800_000_000_000 + self.blocks_made,
         };
         let contract = record::contract(&found, context);
-        record::keep(&*self.records, contract, on_chain.creation.as_ref()).await.unwrap();
+        record::store(&*self.records, contract, on_chain.creation.as_ref()).await.unwrap();
     }
 
-    fn bare(&self, name: &str, address: Address, standing: &Standing) -> Comparison {
+    fn direct(&self, name: &str, address: Address, deployed: &DeployedContract) -> Comparison {
         let source = self.sources.iter().find(|source| source.name == name).unwrap();
-        let creation = Some(standing.creation.code.as_ref());
-        compare(source, None, Deployed { address, runtime: &standing.runtime, creation })
+        let creation = Some(deployed.creation.code.as_ref());
+        compare(source, None, Deployed { address, runtime: &deployed.runtime, creation })
     }
 
-    /// Holds everything that the service says against a bare comparison.
+    /// Compares everything that the service claims with a direct comparison.
     async fn check(&self) {
-        let standing = self.standing();
+        let deployed = self.deployed();
         for number in 0..ADDRESSES {
             let address = address(number);
-            let Some(standing) = standing.get(&address) else { continue };
-            let hash = keccak256(&standing.runtime);
+            let Some(deployed) = deployed.get(&address) else { continue };
+            let hash = keccak256(&deployed.runtime);
             let found = self.records.find_verified(address, hash).await.unwrap();
             let Some(found) = found else {
-                assert!(!self.best.contains_key(&hash), "proven, and forgotten: {address}");
+                assert!(!self.best.contains_key(&hash), "proven, but not found: {address}");
                 continue;
             };
-            let bare = self.bare(&found.code.name, address, standing);
-            assert_eq!(bare.verdict(), Some(found.code.runtime_match), "{} at {address}", found.code.name);
-            assert!(Some(&found.code.runtime_match) >= self.best.get(&hash), "less than was proven of {address}");
-            let bare_proof = bare.creation.and_then(Result::ok).map(|(creation, arguments)| (creation.kind, arguments));
+            let direct = self.direct(&found.code.name, address, deployed);
+            assert_eq!(direct.verdict(), Some(found.code.runtime_match), "{} at {address}", found.code.name);
+            assert!(
+                Some(&found.code.runtime_match) >= self.best.get(&hash),
+                "a weaker match than was proven for {address}"
+            );
+            let direct_proof =
+                direct.creation.and_then(Result::ok).map(|(creation, arguments)| (creation.kind, arguments));
             let shown = match &found.deployment {
                 Some(deployment) => deployment.clone(),
-                // As whoever shows it does.
-                None => work_out(&found.code, &standing.creation),
+                // As the pages do.
+                None => prove_deployment(&found.code, &deployed.creation),
             };
-            assert_eq!(shown.creation, standing.creation.id, "the deployment of another creation at {address}");
-            assert_eq!(shown.proof.map(|proof| (proof.kind, proof.arguments)), bare_proof, "{address}");
+            assert_eq!(shown.creation, deployed.creation.id, "the deployment of another creation at {address}");
+            assert_eq!(shown.proof.map(|proof| (proof.kind, proof.arguments)), direct_proof, "{address}");
             let summary = self.records.find_verified_summary(address, hash).await.unwrap().unwrap();
             assert_eq!((&summary.name, summary.runtime_match), (&found.code.name, found.code.runtime_match));
             assert_eq!(summary.twin_of.is_none(), self.proven.contains(&(address, hash)));
@@ -339,13 +343,13 @@ impl World {
         let all = PageRequest { offset: 0, limit: 100, order: Order::OldestFirst };
         let listed = self.records.list_verified(all).await.unwrap();
         let listed: Vec<(Address, B256)> = listed.items.iter().map(|row| (row.address, row.code_hash)).collect();
-        let stands = |(address, hash): &&(Address, B256)| {
-            standing.get(address).is_some_and(|standing| keccak256(&standing.runtime) == *hash)
+        let exists = |(address, hash): &&(Address, B256)| {
+            deployed.get(address).is_some_and(|deployed| keccak256(&deployed.runtime) == *hash)
         };
-        let wanted: Vec<(Address, B256)> = self.proven.iter().filter(stands).copied().collect();
-        assert_eq!(listed, wanted);
+        let expected: Vec<(Address, B256)> = self.proven.iter().filter(exists).copied().collect();
+        assert_eq!(listed, expected);
         let reader = self.store.reader();
-        for (address, hash) in wanted {
+        for (address, hash) in expected {
             assert_eq!(reader.find_code_hash(address).await.unwrap(), Some(hash));
         }
     }
@@ -371,7 +375,7 @@ fn run(steps: Vec<Step>) {
     runtime.block_on(async {
         let mut world = World::new().await;
         for step in steps {
-            world.take(step).await;
+            world.apply(step).await;
             world.check().await;
         }
     });
@@ -381,14 +385,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_said_of_a_contract_that_its_code_does_not_prove(steps in steps()) {
+    fn no_claim_exceeds_what_the_code_proves(steps in steps()) {
         run(steps);
     }
 }
 
 #[test]
-fn every_case_is_met() {
-    // The sources are what they are meant to be: else the property says nothing.
+fn every_case_occurs() {
+    // The sources must cover all kinds of matches, else the property proves nothing.
     let sources = sources();
     let kinds: BTreeSet<Option<MatchKind>> = sources
         .iter()
@@ -400,12 +404,12 @@ fn every_case_is_met() {
         .collect();
     assert_eq!(kinds.len(), 3, "exact, partial and none");
     run(vec![
-        // Somebody takes a stranger's code by a constructor that returns it, and names it.
+        // A constructor that returns somebody else's code, submitted under another name.
         Step::Deploy { at: 0, source: 0, argument: 1, fill: 0 },
         Step::Copy { at: 1, constructor: 5, of: 0 },
         Step::Submit { at: 1, source: 5 },
         Step::Submit { at: 0, source: 5 },
-        // A name that is not proven, then one that is, then the first again.
+        // An unproven name, then the proven one, then the first again.
         Step::Submit { at: 0, source: 1 },
         Step::Submit { at: 0, source: 0 },
         Step::Submit { at: 1, source: 1 },
@@ -414,14 +418,14 @@ fn every_case_is_met() {
         Step::Submit { at: 2, source: 6 },
         Step::Copy { at: 3, constructor: 6, of: 2 },
         Step::Submit { at: 3, source: 6 },
-        // Two constructors that leave the same code behind.
+        // Two constructors that return the same code.
         Step::Deploy { at: 0, source: 3, argument: 1, fill: 0 },
-        Step::SubmitBlind { at: 0, source: 4 },
+        Step::SubmitWithoutTrace { at: 0, source: 4 },
         Step::Deploy { at: 1, source: 4, argument: 1, fill: 0 },
         Step::Submit { at: 0, source: 3 },
         Step::Submit { at: 1, source: 4 },
-        // Gone, and made again with another argument.
-        Step::Reorganise { blocks: 3 },
+        // Reverted, and deployed again with another argument.
+        Step::Reorg { blocks: 3 },
         Step::Deploy { at: 0, source: 3, argument: 2, fill: 0 },
         Step::Deploy { at: 4, source: 7, argument: 1, fill: 1 },
         Step::Submit { at: 4, source: 7 },

@@ -1,4 +1,4 @@
-//! The form and the price that an intent goes out with.
+//! Submits intents with a random transaction type and price.
 
 use alloy_eips::eip2930::{AccessList, AccessListItem};
 use alloy_primitives::{Address, B256, U256};
@@ -10,20 +10,20 @@ use super::{
 };
 use crate::{DevChain, SendError, TransactionForm};
 
-/// An access list entry costs gas before anything runs.
+/// Intrinsic gas of the access list.
 const ACCESS_LIST_GAS: u64 = 5_000;
 
-const HIGHEST_TIP: u64 = 5_000_000_000;
+const MAX_TIP: u64 = 5_000_000_000;
 
-/// A transaction that waits in the pool.
+/// A submitted transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
     pub hash: B256,
-    /// What it is meant to come to.
+    /// The intended outcome.
     pub outcome: Outcome,
 }
 
-/// Signs an intent in a drawn form, at a drawn price, and submits it.
+/// Signs an intent with a random type and price, and submits it.
 pub(super) fn send(chain: &DevChain, intent: Intent, rng: &mut StdRng) -> Result<Sent, SendError> {
     let (form, extra_gas) = match rng.random_range(0..100) {
         0..60 => (TransactionForm::DynamicFee, 0),
@@ -37,12 +37,12 @@ pub(super) fn send(chain: &DevChain, intent: Intent, rng: &mut StdRng) -> Result
         .data(intent.input)
         .gas_limit(intent.gas + extra_gas)
         .form(form)
-        .tip(spread(U256::from(HIGHEST_TIP), rng).saturating_to())
+        .tip(spread(U256::from(MAX_TIP), rng).saturating_to())
         .submit()?;
     Ok(Sent { hash, outcome: intent.outcome })
 }
 
-/// The recipient and its first slot; nothing for a creation.
+/// The recipient and its first slot; empty for a creation.
 fn access_list(to: Option<Address>) -> AccessList {
     let item = |address| AccessListItem { address, storage_keys: vec![B256::ZERO] };
     AccessList(to.map(item).into_iter().collect())

@@ -1,4 +1,4 @@
-//! Whether a page's depth costs anything.
+//! Whether latency depends on the depth of a page.
 
 use std::fmt;
 use std::path::Path;
@@ -10,12 +10,12 @@ use crate::figures::{micros, quantile};
 
 const PAGE_SIZE: u64 = 25;
 
-pub(crate) struct PageFigures {
+pub(crate) struct PageDepthFigures {
     entries: u64,
     rows: Vec<(&'static str, Duration, Duration)>,
 }
 
-pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize) -> anyhow::Result<PageFigures> {
+pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize) -> anyhow::Result<PageDepthFigures> {
     let explorer = Explorer::start(&chain.url(), data).await?;
     explorer.wait_for_tip(chain.head).await?;
     let (address, entries) = chain.busiest;
@@ -33,12 +33,12 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize)
     ];
     let client = reqwest::Client::new();
     let mut samples = vec![Vec::with_capacity(requests); pages.len()];
-    // Page after page in turn, so that a noisy moment hits all of them alike.
+    // Round-robin over the pages, so that noise affects all of them equally.
     for _ in 0..requests {
         for ((_, url), sample) in pages.iter().zip(&mut samples) {
-            let begun = Instant::now();
+            let started = Instant::now();
             client.get(url).send().await?.error_for_status()?.bytes().await?;
-            sample.push(begun.elapsed());
+            sample.push(started.elapsed());
         }
     }
     explorer.stop().await?;
@@ -46,10 +46,10 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize)
         sample.sort_unstable();
         (*name, quantile(&sample, 0.5), quantile(&sample, 0.99))
     });
-    Ok(PageFigures { entries, rows: rows.collect() })
+    Ok(PageDepthFigures { entries, rows: rows.collect() })
 }
 
-impl fmt::Display for PageFigures {
+impl fmt::Display for PageDepthFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "| one client, {} entries of the busiest address | median | p99 |", self.entries)?;
         writeln!(f, "|---|---|---|")?;

@@ -1,8 +1,10 @@
-//! A data folder with lists as long as they get, made without a node.
+//! A data folder with very long lists, written without a node.
 
 use std::path::Path;
 
 use alloy_primitives::{Address, B256, U256, keccak256};
+use alloy_sol_types::SolCall;
+use devchain::traffic::interfaces::Bep20;
 use domain::{
     Block, BlockChanges, ChainIdentity, Pool, PoolStyle, TokenKind, TradeDirection, TradeEvent, Transaction,
     TransferEvent,
@@ -10,35 +12,35 @@ use domain::{
 use store::{ChainWriter, Undo};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
-use super::Crowd;
+use super::FilterTargets;
 
 const TRANSACTIONS_PER_BLOCK: u32 = 200;
 const BLOCKS_PER_COMMIT: usize = 200;
-/// One in so many transactions trades too.
+/// One in this many transactions is also a trade.
 const TRADE_EVERY: u64 = 2;
 
-pub(crate) struct CrowdedStore {
-    /// Gives or takes in every transfer and every transaction.
+pub(crate) struct DenseStore {
+    /// Sender or receiver of every transfer and every transaction.
     hub: Address,
-    /// Takes half of what the hub gives.
+    /// Receiver of half of what the hub sends.
     partner: Address,
-    /// Nearly all transfers are of it.
+    /// The token of nearly all transfers.
     token: Address,
     factory: Address,
     blocks: u64,
 }
 
-impl CrowdedStore {
+impl DenseStore {
     pub(crate) async fn make(data: &Path, transfers: u64) -> anyhow::Result<Self> {
         let blocks = transfers.div_ceil(u64::from(TRANSACTIONS_PER_BLOCK)) + 1;
-        let crowd = Self { hub: someone(1), partner: someone(2), token: someone(3), factory: someone(4), blocks };
+        let content = Self { hub: address(1), partner: address(2), token: address(3), factory: address(4), blocks };
         let store = EmbeddedStore::open(data, StoreOptions::default())?;
-        let mut parent = crowd.block(None);
+        let mut parent = content.block(None);
         store.bind(ChainIdentity { chain_id: 31_337, genesis_hash: parent.block.hash }, None)?;
         let mut writer = store.writer();
         let mut batch = vec![parent.clone()];
         for _ in 1..blocks {
-            parent = crowd.block(Some(&parent.block));
+            parent = content.block(Some(&parent.block));
             batch.push(parent.clone());
             if batch.len() == BLOCKS_PER_COMMIT {
                 writer.commit(std::mem::take(&mut batch), Undo::Discard).await?;
@@ -46,13 +48,13 @@ impl CrowdedStore {
         }
         writer.commit(batch, Undo::Discard).await?;
         while writer.rank_holders(10_000).await? > 0 {}
-        Ok(crowd)
+        Ok(content)
     }
 
-    pub(crate) fn crowd(&self) -> Crowd {
+    pub(crate) fn targets(&self) -> FilterTargets {
         let Self { hub, partner, token, factory, blocks } = *self;
-        // A range that cuts a little off both ends.
-        Crowd { hub, partner, token, dex: format!("v2-{factory}"), blocks: (blocks / 20, blocks - blocks / 20) }
+        // All blocks except 5% at both ends.
+        FilterTargets { hub, partner, token, dex: format!("v2-{factory}"), blocks: (blocks / 20, blocks - blocks / 20) }
     }
 
     fn block(&self, parent: Option<&Block>) -> BlockChanges {
@@ -63,7 +65,7 @@ impl CrowdedStore {
             hash: keccak256(number.to_be_bytes()),
             parent_hash: parent.map_or(B256::ZERO, |parent| parent.hash),
             timestamp: 1_700_000_000 + number,
-            miner: someone(5),
+            miner: address(5),
             tx_count: count,
             gas_used: u64::from(count) * 50_000,
             gas_limit: 30_000_000,
@@ -87,11 +89,11 @@ impl CrowdedStore {
         }
     }
 
-    /// Every other one goes out from the hub, and every other one of those to the partner.
+    /// Half of them are sent by the hub, and half of those to the partner.
     fn transaction(&self, block: &Block, index: u32) -> Transaction {
-        let running = block.number * u64::from(TRANSACTIONS_PER_BLOCK) + u64::from(index);
-        let stranger = someone(100 + running % 50_000);
-        let (from, to) = match running % 4 {
+        let sequence = block.number * u64::from(TRANSACTIONS_PER_BLOCK) + u64::from(index);
+        let stranger = address(100 + sequence % 50_000);
+        let (from, to) = match sequence % 4 {
             0 => (self.hub, self.partner),
             1 => (self.hub, stranger),
             2 => (self.partner, self.hub),
@@ -106,12 +108,12 @@ impl CrowdedStore {
             from,
             to: Some(to),
             created: None,
-            value: U256::from(running),
-            nonce: running,
+            value: U256::from(sequence),
+            nonce: sequence,
             gas_used: 50_000,
             gas_price: 1_000_000_000,
             succeeded: true,
-            method: Some([0xa9, 0x05, 0x9c, 0xbb]),
+            method: Some(Bep20::transferCall::SELECTOR),
         }
     }
 
@@ -120,7 +122,7 @@ impl CrowdedStore {
             tx_index: tx.index,
             log_index: tx.index * 2,
             batch_index: 0,
-            token: if tx.nonce.is_multiple_of(50) { someone(6) } else { self.token },
+            token: if tx.nonce.is_multiple_of(50) { address(6) } else { self.token },
             kind: TokenKind::Bep20,
             from: tx.from,
             to: tx.to.unwrap_or_default(),
@@ -142,15 +144,15 @@ impl CrowdedStore {
 
     fn pool(&self) -> Pool {
         Pool {
-            address: someone(7),
+            address: address(7),
             style: PoolStyle::V2,
             factory: self.factory,
             token0: self.token,
-            token1: someone(6),
+            token1: address(6),
         }
     }
 }
 
-fn someone(number: u64) -> Address {
+fn address(number: u64) -> Address {
     Address::from_word(keccak256(number.to_be_bytes()))
 }

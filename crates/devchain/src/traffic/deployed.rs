@@ -1,15 +1,15 @@
-//! Where everything is once it is deployed.
+//! The addresses of the deployed contracts.
 
 use alloy_primitives::Address;
 
-/// A fungible token and what it counts in.
+/// A fungible token and its decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token {
     pub address: Address,
     pub decimals: u8,
 }
 
-/// A pool of two tokens, in the pool's own order.
+/// A pool of two tokens, in the order of the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pool {
     pub address: Address,
@@ -17,10 +17,10 @@ pub struct Pool {
     pub token1: Token,
 }
 
-/// The contracts on chain.
+/// The deployed contracts.
 #[derive(Debug, Clone)]
-pub struct Stage {
-    /// All fungible tokens, the odd ones and the wrapped coin included.
+pub struct DeployedContracts {
+    /// All fungible tokens, including the non-standard ones and the wrapped coin.
     pub tokens: Vec<Token>,
     pub wrapped: Token,
     /// 6 decimals.
@@ -31,9 +31,9 @@ pub struct Stage {
     pub lantern: Token,
     /// Its name and symbol are bytes32.
     pub bytes32: Token,
-    /// Its decimals() reverts; it counts in 18 all the same.
+    /// Its decimals() reverts; amounts have 18 decimals anyway.
     pub no_decimals: Token,
-    /// Moves less than its events say.
+    /// Transfers less than its events say.
     pub silent_fee: Token,
     pub collectible: Address,
     pub items: Address,
@@ -42,7 +42,7 @@ pub struct Stage {
     pub v2_pairs: Vec<Pool>,
     pub v3_factory: Address,
     pub v3_pools: Vec<Pool>,
-    /// Emits Swap logs and is no pool.
+    /// Emits Swap logs but is not a pool.
     pub look_alike: Address,
     pub nursery: Address,
     pub failing: Address,

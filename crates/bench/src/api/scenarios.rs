@@ -1,4 +1,4 @@
-//! What is asked of the API under load.
+//! The requests that are measured under load.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,32 +12,32 @@ use super::load::Requests;
 use crate::chain::RecordedChain;
 use crate::explorer::Explorer;
 use crate::figures::quantile;
-use crate::filters::{Crowd, combinations, named};
+use crate::filters::{FilterTargets, combinations, named};
 
 pub(super) const FIRST_PAGE: &str = "busiest address, page 1";
 pub(super) const LAST_PAGE: &str = "busiest address, last full page";
 const PAGE_SIZE: u64 = 25;
-/// How often a query is tried to find out what it costs.
+/// How often a query is sent to measure its cost.
 const TRIES: usize = 9;
-/// Pages on which addresses are looked for.
+/// Pages that are searched for addresses.
 const PAGES: u64 = 20;
-/// Different windows of one query.
+/// Different offsets of one query.
 const WINDOWS: u64 = 1_000;
 
-pub(super) struct Question {
+pub(super) struct Scenario {
     pub(super) name: String,
-    asked: Asked,
-    /// Others of its kind that cost as much, all different: more than any of them is asked twice in a while.
-    others: Vec<Asked>,
+    request: ApiRequest,
+    /// Different requests of the same kind and cost.
+    others: Vec<ApiRequest>,
 }
 
-struct Asked {
+struct ApiRequest {
     path: String,
-    /// Posted where there is one.
+    /// Sent with POST if present.
     body: Option<String>,
 }
 
-impl Asked {
+impl ApiRequest {
     fn get(path: impl Into<String>) -> Self {
         Self { path: path.into(), body: None }
     }
@@ -46,8 +46,8 @@ impl Asked {
         Self { path: "/api/v1/query".to_owned(), body: Some(body.to_string()) }
     }
 
-    /// As it goes over the wire.
-    fn request(&self) -> Vec<u8> {
+    /// The HTTP request.
+    fn encode(&self) -> Vec<u8> {
         let path = &self.path;
         let text = match &self.body {
             None => format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n"),
@@ -60,25 +60,25 @@ impl Asked {
     }
 }
 
-impl Question {
+impl Scenario {
     fn get(name: &str, path: String, others: Vec<String>) -> Self {
-        let others = others.into_iter().map(Asked::get).collect();
-        Self { name: name.to_owned(), asked: Asked::get(path), others }
+        let others = others.into_iter().map(ApiRequest::get).collect();
+        Self { name: name.to_owned(), request: ApiRequest::get(path), others }
     }
 
-    /// The question itself, over and over.
+    /// The same request, repeated.
     pub(super) fn same(&self) -> Requests {
-        Arc::new([self.asked.request()])
+        Arc::new([self.request.encode()])
     }
 
-    /// Those that are all different.
+    /// Requests that are all different.
     pub(super) fn different(&self) -> Requests {
-        self.others.iter().map(Asked::request).collect()
+        self.others.iter().map(ApiRequest::encode).collect()
     }
 }
 
-/// To be asked of an explorer that reads every answer anew: the dearest query is found by what it costs.
-pub(super) async fn all(explorer: &Explorer, chain: &RecordedChain) -> anyhow::Result<Vec<Question>> {
+/// The explorer must run without a response cache, so that the most expensive query can be found by its latency.
+pub(super) async fn all(explorer: &Explorer, chain: &RecordedChain) -> anyhow::Result<Vec<Scenario>> {
     let api = Api { client: reqwest::Client::new(), url: format!("{}/api/v1", explorer.url) };
     let (address, _) = chain.busiest;
     let list = format!("/api/v1/transactions?address={address}");
@@ -89,10 +89,10 @@ pub(super) async fn all(explorer: &Explorer, chain: &RecordedChain) -> anyhow::R
     let blocks = |page: u64| format!("/api/v1/blocks?page={page}");
     let addresses = api.busy_addresses().await?;
     Ok(vec![
-        Question::get("/blocks", blocks(1), (1..=(chain.head / PAGE_SIZE).max(1)).map(blocks).collect()),
-        Question::get(FIRST_PAGE, page(1), (1..=half).map(page).collect()),
-        Question::get(LAST_PAGE, page(last), (half..=last).map(page).collect()),
-        Question::get(
+        Scenario::get("/blocks", blocks(1), (1..=(chain.head / PAGE_SIZE).max(1)).map(blocks).collect()),
+        Scenario::get(FIRST_PAGE, page(1), (1..=half).map(page).collect()),
+        Scenario::get(LAST_PAGE, page(last), (half..=last).map(page).collect()),
+        Scenario::get(
             "/addresses/:address",
             format!("/api/v1/addresses/{address}"),
             addresses.iter().map(|address| format!("/api/v1/addresses/{address}")).collect(),
@@ -108,17 +108,17 @@ struct Api {
 
 impl Api {
     async fn get(&self, path: &str) -> anyhow::Result<Value> {
-        let answer = self.client.get(format!("{}{path}", self.url)).send().await?.error_for_status()?;
-        Ok(serde_json::from_slice(&answer.bytes().await?)?)
+        let response = self.client.get(format!("{}{path}", self.url)).send().await?.error_for_status()?;
+        Ok(serde_json::from_slice(&response.bytes().await?)?)
     }
 
     async fn query(&self, body: String) -> anyhow::Result<Value> {
         let request = self.client.post(format!("{}/query", self.url)).header("content-type", "application/json");
-        let answer = request.body(body).send().await?.error_for_status()?;
-        Ok(serde_json::from_slice(&answer.bytes().await?)?)
+        let response = request.body(body).send().await?.error_for_status()?;
+        Ok(serde_json::from_slice(&response.bytes().await?)?)
     }
 
-    /// Addresses with at least a page of transactions, as those of the busiest one: so their answers are as long.
+    /// Addresses with at least one full page of transactions, so that all responses are equally long.
     async fn busy_addresses(&self) -> anyhow::Result<Vec<String>> {
         let mut seen = BTreeSet::new();
         for page in 1..=PAGES {
@@ -137,8 +137,8 @@ impl Api {
         Ok(busy)
     }
 
-    /// The busiest address, one that deals with it, the token that moves most, and an exchange.
-    async fn crowd(&self, chain: &RecordedChain) -> anyhow::Result<Crowd> {
+    /// The busiest address, one of its counterparties, the token with the most transfers, and an exchange.
+    async fn filter_targets(&self, chain: &RecordedChain) -> anyhow::Result<FilterTargets> {
         let (hub, _) = chain.busiest;
         let parse = |value: &Value| value.as_str().and_then(|text| text.parse::<Address>().ok());
         let tokens = self.query(json!({ "entity": "tokens", "limit": 100 }).to_string()).await?;
@@ -151,8 +151,9 @@ impl Api {
             .into_iter()
             .flatten()
             .flat_map(|tx| [parse(&tx["fromAddress"]), parse(&tx["toAddress"])]);
-        let partner = others.flatten().find(|party| *party != hub).context("nobody deals with the busiest address")?;
-        Ok(Crowd {
+        let partner =
+            others.flatten().find(|party| *party != hub).context("the busiest address has no counterparty")?;
+        Ok(FilterTargets {
             hub,
             partner,
             token: parse(&token["address"]).context("a token without an address")?,
@@ -162,34 +163,34 @@ impl Api {
     }
 }
 
-/// The combination of filters that takes longest, by its median, in the middle of what it finds.
-async fn costliest(api: &Api, chain: &RecordedChain) -> anyhow::Result<Question> {
+/// The combination of filters with the highest median latency, at an offset in the middle of the results.
+async fn costliest(api: &Api, chain: &RecordedChain) -> anyhow::Result<Scenario> {
     let mut found: Option<(Duration, String, &str, Value, u64)> = None;
-    for (entity, filter) in combinations(&api.crowd(chain).await?) {
+    for (entity, filter) in combinations(&api.filter_targets(chain).await?) {
         let first = json!({ "entity": entity, "filter": filter }).to_string();
         let total = api.query(first).await?["total"].as_u64().unwrap_or_default();
         let body = json!({ "entity": entity, "filter": filter, "offset": total / 2 }).to_string();
         let mut sample = Vec::with_capacity(TRIES);
         for _ in 0..TRIES {
-            let begun = Instant::now();
+            let started = Instant::now();
             api.query(body.clone()).await?;
-            sample.push(begun.elapsed());
+            sample.push(started.elapsed());
         }
         sample.sort_unstable();
         let cost = quantile(&sample, 0.5);
-        if found.as_ref().is_none_or(|(dearest, ..)| cost > *dearest) {
+        if found.as_ref().is_none_or(|(slowest, ..)| cost > *slowest) {
             let name = format!("/query, {entity} by {}", named(&filter));
             found = Some((cost, name, entity, filter, total));
         }
     }
     let (_, name, entity, filter, total) = found.context("no query to measure")?;
-    let at = |offset: u64| Asked::query(&json!({ "entity": entity, "filter": filter, "offset": offset }));
-    // Windows of full length, all along what is found.
+    let at = |offset: u64| ApiRequest::query(&json!({ "entity": entity, "filter": filter, "offset": offset }));
+    // Full pages, evenly distributed over the results.
     let last = total.saturating_sub(PAGE_SIZE);
     let windows = WINDOWS.min(last + 1);
-    Ok(Question {
+    Ok(Scenario {
         name,
-        asked: at(total / 2),
+        request: at(total / 2),
         others: (0..windows).map(|window| at(last * window / windows)).collect(),
     })
 }

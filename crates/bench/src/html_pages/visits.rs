@@ -1,4 +1,4 @@
-//! One page of every kind, and of long lists the first, the middle and the last.
+//! One page of every kind; of long lists the first, middle and last page.
 
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -9,14 +9,14 @@ use crate::chain::RecordedChain;
 const PAGE_SIZE: u64 = 25;
 
 impl Browser {
-    /// The newest of an entity, and how many there are.
+    /// The latest item of an entity, and the total.
     async fn newest(&self, entity: &str) -> anyhow::Result<(Value, u64)> {
         let body = json!({ "entity": entity, "limit": 1 }).to_string();
         let request = self.client.post(format!("{}/api/v1/query", self.url)).header("content-type", "application/json");
-        let mut answer: Value =
+        let mut response: Value =
             serde_json::from_slice(&request.body(body).send().await?.error_for_status()?.bytes().await?)?;
-        let total = answer["total"].as_u64().with_context(|| format!("no {entity}"))?;
-        Ok((answer["data"][0].take(), total))
+        let total = response["total"].as_u64().with_context(|| format!("no {entity}"))?;
+        Ok((response["data"][0].take(), total))
     }
 }
 

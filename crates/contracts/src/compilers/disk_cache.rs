@@ -1,5 +1,5 @@
-//! The folder of fetched compilers, which is kept below a size: those that were used longest ago go first. What the
-//! operator put there is known by having no checksum beside it, and is never touched.
+//! The folder of downloaded compilers, with LRU eviction above a size limit. Files that the operator put there have no
+//! checksum file, and are never touched.
 
 use std::{
     fs, io,
@@ -9,8 +9,8 @@ use std::{
 
 use super::checksum;
 
-/// What is left of a fetch that ended with its process is removed after this.
-const LEFTOVER: Duration = Duration::from_secs(600);
+/// Files of an interrupted download are removed after this time.
+const STALE_AFTER: Duration = Duration::from_secs(600);
 
 #[derive(Debug)]
 struct Fetched {
@@ -19,7 +19,7 @@ struct Fetched {
     used: SystemTime,
 }
 
-/// Deletes compilers until there is room for so many bytes; gives those that were deleted.
+/// Deletes the least recently used compilers until `wanted` more bytes fit; returns the deleted ones.
 pub(super) fn make_room(
     folder: &Path,
     limit: u64,
@@ -43,24 +43,24 @@ pub(super) fn make_room(
     Ok(deleted)
 }
 
-/// Notes that a compiler is used now.
+/// Marks a compiler as just used.
 pub(super) fn touch(path: &Path) {
-    // The compiler itself may be running, and then cannot be opened for writing.
-    if let Ok(file) = fs::OpenOptions::new().append(true).open(checksum::beside(path)) {
+    // The modification time of the checksum file: an executable that is running cannot be opened for writing.
+    if let Ok(file) = fs::OpenOptions::new().append(true).open(checksum::checksum_path(path)) {
         let _ = file.set_modified(SystemTime::now());
     }
 }
 
-/// Whether this file was fetched, and not put there by the operator.
+/// Whether this file was downloaded, not put there by the operator.
 pub(super) fn is_fetched(path: &Path) -> bool {
-    checksum::beside(path).is_file()
+    checksum::checksum_path(path).is_file()
 }
 
-/// A folder for what is being fetched, which goes with this.
+/// A folder for a download in progress, removed on drop.
 #[derive(Debug)]
-pub(super) struct Aside(PathBuf);
+pub(super) struct TemporaryFolder(PathBuf);
 
-impl Aside {
+impl TemporaryFolder {
     pub(super) fn new(folder: &Path, name: &str) -> io::Result<Self> {
         let path = folder.join(format!("fetching-{}-{name}", std::process::id()));
         fs::create_dir_all(&path)?;
@@ -72,17 +72,18 @@ impl Aside {
     }
 }
 
-impl Drop for Aside {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Removes what a process that was killed left in the midst of a fetch.
+/// Removes the files of interrupted downloads.
 pub(super) fn tidy(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let old = |time: io::Result<SystemTime>| time.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > LEFTOVER));
+        let old =
+            |time: io::Result<SystemTime>| time.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > STALE_AFTER));
         if !old(entry.metadata().and_then(|data| data.modified())) {
             continue;
         }
@@ -120,12 +121,12 @@ fn list(folder: &Path) -> io::Result<Vec<Fetched>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compilers::checksum::{Executable, beside, keep};
+    use crate::compilers::checksum::{Executable, checksum_path, store};
 
     fn put(folder: &Path, name: &str, bytes: usize, used: u64) -> PathBuf {
         let path = folder.join(name);
-        keep(&path, &vec![0; bytes], Executable::No).unwrap();
-        set_used(&beside(&path), used);
+        store(&path, &vec![0; bytes], Executable::No).unwrap();
+        set_used(&checksum_path(&path), used);
         path
     }
 
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn those_used_longest_ago_make_room_but_not_those_in_use_nor_the_operator_s_own() {
+    fn the_least_recently_used_are_evicted_except_those_in_use_and_of_the_operator() {
         let folder = tempfile::tempdir().unwrap();
         let own = folder.path().join("solc-v0.8.1");
         fs::write(&own, [0; 5_000]).unwrap();
@@ -147,15 +148,15 @@ mod tests {
         touch(&first);
         assert_eq!(room(2_000, &own), std::slice::from_ref(&third), "the first was used last");
         assert!(first.is_file() && own.is_file() && !second.exists() && !third.exists());
-        assert!(!beside(&third).exists(), "nothing is left of it");
+        assert!(!checksum_path(&third).exists(), "nothing is left of it");
         assert_eq!(room(9_000, &first), Vec::<PathBuf>::new(), "one in use stays, whatever is wanted");
     }
 
     #[test]
-    fn what_a_killed_process_left_is_removed_and_what_is_being_fetched_is_not() {
+    fn files_of_interrupted_downloads_are_removed_and_those_in_progress_are_not() {
         let folder = tempfile::tempdir().unwrap();
-        let aside = Aside::new(folder.path(), "0.8.20").unwrap();
-        fs::write(aside.path().join("half.tgz"), "half").unwrap();
+        let temporary = TemporaryFolder::new(folder.path(), "0.8.20").unwrap();
+        fs::write(temporary.path().join("half.tgz"), "half").unwrap();
         for name in ["soljson-v0.8.20.js.77.new", "soljson-v0.8.21.js.sha256", "kept.js", "kept.js.sha256"] {
             fs::write(folder.path().join(name), "").unwrap();
             set_used(&folder.path().join(name), 1);
@@ -172,7 +173,7 @@ mod tests {
         };
         let fetching = format!("fetching-{}-0.8.20", std::process::id());
         assert_eq!(names(), [&fetching, "kept.js", "kept.js.sha256", "soljson-v0.8.22.js.78.new"]);
-        drop(aside);
+        drop(temporary);
         assert_eq!(names(), ["kept.js", "kept.js.sha256", "soljson-v0.8.22.js.78.new"]);
     }
 }
