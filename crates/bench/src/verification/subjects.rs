@@ -111,16 +111,6 @@ pub(super) async fn published(packages: &Packages) -> anyhow::Result<Vec<Subject
         &["token/ERC1155/extensions/ERC1155Supply"],
         "contract Items is ERC1155Supply {\n  constructor() ERC1155(\"ipfs://items\") {}\n  function make(uint256 id, uint256 amount) external { _mint(msg.sender, id, amount, \"\"); }\n}",
     );
-    let council = wrapper(
-        "Council",
-        &[
-            "governance/extensions/GovernorSettings",
-            "governance/extensions/GovernorCountingSimple",
-            "governance/extensions/GovernorVotesQuorumFraction",
-            "governance/utils/IVotes",
-        ],
-        "contract Council is GovernorSettings, GovernorCountingSimple, GovernorVotesQuorumFraction {\n  constructor() Governor(\"Council\") GovernorSettings(1, 10, 0) GovernorVotes(IVotes(address(1))) GovernorVotesQuorumFraction(4) {}\n  function proposalThreshold() public view override(Governor, GovernorSettings) returns (uint256) { return super.proposalThreshold(); }\n}",
-    );
     // The package of v3 contains its libraries, but not its factory and pool.
     let steps = wrapper_of(
         UNISWAP_V3,
@@ -134,13 +124,14 @@ pub(super) async fn published(packages: &Packages) -> anyhow::Result<Vec<Subject
     let mut uniswap_v3 = optimizer(800);
     uniswap_v3["metadata"] = json!({ "bytecodeHash": "none" });
     let timelock = [word(1), word(0x80), word(0xa0), word(0), word(0), word(0)].concat();
+    let forwarder = [word(0x20), word(1), [b"F".as_slice(), &[0; 31]].concat()].concat();
     let vesting = [word(7), word(1), word(1_000)].concat();
     let mut subjects = Vec::new();
     for (version, (path, contract, files), settings, arguments) in [
         (NEWEST, shares, optimizer(200), Vec::new()),
         (NEWEST, badges, optimizer(1_000), Vec::new()),
         (NEWEST, items, optimizer(777), Vec::new()),
-        (NEWEST, council, optimizer(200), Vec::new()),
+        (NEWEST, own(&format!("{OPENZEPPELIN}/metatx/ERC2771Forwarder.sol")), optimizer(200), forwarder),
         (NEWEST, own(&format!("{OPENZEPPELIN}/governance/TimelockController.sol")), optimizer(10_000), timelock),
         (NEWEST, own(&format!("{OPENZEPPELIN}/access/manager/AccessManager.sol")), optimizer(1), word(7)),
         (NEWEST, own(&format!("{OPENZEPPELIN}/finance/VestingWallet.sol")), json!({}), vesting),

@@ -90,7 +90,7 @@ struct Optimizers {
 }
 
 /// The most common numbers of runs.
-const USUAL: [u32; 6] = [200, 1, 999_999, 10_000, 1_000, 100];
+const USUAL: [u32; 8] = [200, 1, 999_999, 10_000, 1_000, 100, 800, 1_000_000];
 
 impl Candidates {
     pub(crate) fn new(compiler: &CompilerVersion, fingerprint: &Fingerprint, given: Given) -> Self {
