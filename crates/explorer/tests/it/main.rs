@@ -19,6 +19,7 @@ mod kept_answers;
 mod keys;
 mod limits;
 mod node_trouble;
+mod other_nodes;
 mod pages;
 mod real_contracts;
 mod reorgs;
