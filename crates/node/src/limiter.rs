@@ -13,6 +13,9 @@ const START: usize = 8;
 const FRONT: usize = 16;
 /// Slower than this much times the usual: the node is asked for no more at once.
 const RISING: f64 = 1.5;
+/// Windows in a row that are so slow before it counts as the node's limit. One may be slow since this machine was busy, and
+/// from the limit on growth is slow.
+const RISING_WINDOWS: u32 = 2;
 /// Slower than this much times the usual: the node is asked for less at once.
 const STEEP: f64 = 3.0;
 /// Below this an answer is quick, whatever the usual is.
@@ -42,6 +45,8 @@ struct State {
     window: Window,
     /// Seconds that an answer usually takes.
     usual: Option<f64>,
+    /// Windows in a row that were slower than usual.
+    rising: u32,
     last_cut: Option<Instant>,
 }
 
@@ -85,6 +90,7 @@ impl Limiter {
                 owed: 0,
                 window: Window::default(),
                 usual: None,
+                rising: 0,
                 last_cut: None,
             }),
         }
@@ -123,10 +129,12 @@ impl Limiter {
         let usual = state.usual.unwrap_or(mean);
         state.usual = Some(if mean < usual { mean } else { usual + (mean - usual) * ADAPTATION });
         let slow = mean > QUICK.as_secs_f64();
+        let is_rising = slow && mean > usual * RISING;
+        state.rising = if is_rising { state.rising + 1 } else { 0 };
         if slow && mean > usual * STEEP {
             self.cut(&mut state);
-        } else if slow && mean > usual * RISING {
-            state.exploring = false;
+        } else if is_rising {
+            state.exploring &= state.rising < RISING_WINDOWS;
         } else if window.full {
             self.grow(&mut state);
         }
@@ -281,10 +289,14 @@ mod tests {
             limiter.limit()
         };
         assert_eq!(window(60, &limiter), 16);
+        // Once may be chance.
         assert_eq!(window(100, &limiter), 16);
+        assert_eq!(window(60, &limiter), 32);
+        assert_eq!(window(100, &limiter), 32);
+        assert_eq!(window(105, &limiter), 32);
         // It has met a limit, and doubles no more.
-        assert_eq!(window(60, &limiter), 17);
-        assert_eq!(window(400, &limiter), 8);
+        assert_eq!(window(60, &limiter), 33);
+        assert_eq!(window(400, &limiter), 16);
     }
 
     #[tokio::test]

@@ -265,11 +265,24 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_passed_before_a_refusal_has_to_pass_again() {
+        let gate = RateGate::new(WINDOW);
+        let admitted = gate.admit(Turn::InLine).await;
+        assert!(gate.still_admits(admitted));
+        gate.refused(Instant::now(), None);
+        assert!(!gate.still_admits(admitted), "no limit was known then");
+        let admitted = gate.admit(Turn::InLine).await;
+        assert!(gate.still_admits(admitted));
+        gate.refused(Instant::now(), Some(WINDOW));
+        assert!(!gate.still_admits(admitted), "the endpoint asked for a pause");
+    }
+
+    #[tokio::test]
     async fn without_a_refusal_nobody_waits() {
         let gate = RateGate::new(WINDOW);
         let begun = Instant::now();
         for _ in 0..10_000 {
-            gate.admit(Turn::InLine).await;
+            assert_eq!(gate.admit(Turn::InLine).await, Admitted::Unlimited);
             gate.answered();
         }
         assert!(begun.elapsed() < WINDOW);
