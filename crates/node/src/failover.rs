@@ -191,8 +191,12 @@ impl Failover {
         }
     }
 
-    /// A preferred endpoint that stands still answers as if nothing were wrong: only the others can tell.
+    /// A preferred endpoint that stands still answers as if nothing were wrong: only the others can tell. Not before it is
+    /// known which chain is served: the first endpoint that is asked says so, and not the one that answers first.
     fn is_survey_due(&self) -> bool {
+        if self.identity.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            return false;
+        }
         let (mut surveyed_at, now) = (self.surveyed_at.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
         let due = self.len() > 1 && surveyed_at.is_none_or(|then| now.duration_since(then) >= self.probe_interval);
         if due {

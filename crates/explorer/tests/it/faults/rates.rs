@@ -12,7 +12,7 @@ async fn with_a_fifth_of_the_requests_failing_at_least_half_of_the_rate_remains(
         chain.mine(None);
     }
     // Far enough away that the round trips count, and not the machine.
-    let delay = Duration::from_millis(250);
+    let delay = Duration::from_millis(600);
     let well = FaultyNode::start(&chain, 1, Script { delay, ..Script::default() }).await;
     let fault_free = blocks_per_second(&well).await;
 
