@@ -73,7 +73,13 @@ impl Silence {
             if self.heard_since(since) {
                 continue;
             }
-            let _probing = self.probe.lock().await;
+            let found_before = *self.found.borrow();
+            let probing = self.probe.lock().await;
+            if *self.found.borrow() != found_before {
+                // Another request found it out meanwhile, and that ends this one: it sends no probe of its own.
+                drop(probing);
+                return std::future::pending().await;
+            }
             if self.heard_since(since) {
                 continue;
             }
