@@ -7,6 +7,7 @@ use domain::{BlockRef, ChainIdentity};
 use crate::{
     NodeError,
     decode::{Quantity, RawGenesis, RawHeader},
+    limiter::Turn,
     retry::persist_part,
     upstream::{Call, Upstream},
 };
@@ -21,8 +22,8 @@ impl Upstream {
         let genesis = Call::new("eth_getBlockByNumber", r#"["0x0",false]"#);
         // All calls wait for the two, so that one failure must not send both back.
         let (chain_id, genesis) = tokio::join!(
-            persist_part(self, || self.call::<Quantity>(&chain_id)),
-            persist_part(self, || self.call::<RawGenesis>(&genesis))
+            persist_part(self, Turn::Next, |_| self.call::<Quantity>(&chain_id)),
+            persist_part(self, Turn::Next, |_| self.call::<RawGenesis>(&genesis))
         );
         let chain_id = chain_id?.ok_or_else(|| NodeError::bad_answer("eth_chainId", "null"))?.0;
         let genesis = genesis?.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no block 0"))?;

@@ -33,7 +33,7 @@ pub(crate) async fn fetch_block(
         Choice::TryBeside => drop(tokio::spawn(try_block_receipts(Arc::clone(&upstream), number))),
         Choice::GoWithout => {}
     }
-    let asked = persist_part(&upstream, || block(&upstream, number, turn));
+    let asked = persist_part(&upstream, turn, |turn| block(&upstream, number, turn));
     let Some(block) = asked.await? else { return Ok(None) };
     with_receipts_one_by_one(&upstream, block).await.map(Some)
 }
@@ -47,12 +47,14 @@ async fn with_block_receipts(
     let receipts = async {
         tokio::select! {
             biased;
-            receipts = persist_part(upstream, || block_receipts(upstream, by_number.clone(), turn)) => Some(receipts),
+            receipts = persist_part(upstream, turn, |turn| block_receipts(upstream, by_number.clone(), turn)) => {
+                Some(receipts)
+            }
             // Hundreds of blocks may have been sent for before the first of them found out.
             () = upstream.abilities().block_receipts.given_up() => None,
         }
     };
-    let (block, receipts) = tokio::join!(persist_part(upstream, || block(upstream, number, turn)), receipts);
+    let (block, receipts) = tokio::join!(persist_part(upstream, turn, |turn| block(upstream, number, turn)), receipts);
     let Some(block) = block? else { return Ok(None) };
     let Some(receipts) = receipts else { return with_receipts_one_by_one(upstream, block).await.map(Some) };
     match receipts {

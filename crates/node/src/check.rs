@@ -3,7 +3,7 @@
 use alloy_primitives::B256;
 use domain::{Block, BlockNumber, FetchedBlock, Log, Transaction};
 
-use crate::decode::{RawBlock, RawReceipt, RawTransaction};
+use crate::decode::{RawBlock, RawLog, RawReceipt, RawTransaction};
 
 /// Why an answer is not believed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -64,7 +64,7 @@ pub(crate) fn arrange_receipts(block: &RawBlock, receipts: &mut [RawReceipt]) ->
 pub(crate) fn join_receipts(block: RawBlock, receipts: Vec<RawReceipt>) -> Result<FetchedBlock, Doubt> {
     let header = header(&block)?;
     let mut transactions = Vec::with_capacity(receipts.len());
-    let mut logs = Logs::with_capacity(receipts.iter().map(|receipt| receipt.logs.len()).sum());
+    let mut logs = Logs::of(&receipts);
     for (index, (tx, receipt)) in block.transactions.iter().zip(receipts).enumerate() {
         transactions.push(transaction(index, tx, &receipt, &header)?);
         logs.take(index, receipt)?;
@@ -124,11 +124,30 @@ fn transaction(index: usize, tx: &RawTransaction, receipt: &RawReceipt, block: &
 struct Logs {
     list: Vec<Log>,
     last: Option<u64>,
+    numbering: Numbering,
+}
+
+/// What the numbers of logs count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Numbering {
+    Block,
+    /// Ganache begins anew with every transaction. Nothing commits to the numbers: they are made up from the order.
+    Transaction,
+}
+
+impl Numbering {
+    fn of(receipts: &[RawReceipt]) -> Self {
+        let mut with_logs = receipts.iter().map(|receipt| &receipt.logs).filter(|logs| !logs.is_empty());
+        let from_nought = |logs: &Vec<RawLog>| (0..).zip(logs).all(|(place, log)| log.log_index.0 == place);
+        if with_logs.clone().nth(1).is_some() && with_logs.all(from_nought) { Self::Transaction } else { Self::Block }
+    }
 }
 
 impl Logs {
-    fn with_capacity(capacity: usize) -> Self {
-        Self { list: Vec::with_capacity(capacity), last: None }
+    /// Room for the logs of all these.
+    fn of(receipts: &[RawReceipt]) -> Self {
+        let capacity = receipts.iter().map(|receipt| receipt.logs.len()).sum();
+        Self { list: Vec::with_capacity(capacity), last: None, numbering: Numbering::of(receipts) }
     }
 
     /// Holes between the numbers are let pass: some chains number logs that they do not serve.
@@ -142,7 +161,10 @@ impl Logs {
             if log.removed == Some(true) {
                 return Err(Doubt::RemovedLog { index });
             }
-            let found = log.log_index.0;
+            let found = match self.numbering {
+                Numbering::Block => log.log_index.0,
+                Numbering::Transaction => self.list.len() as u64,
+            };
             if let Some(before) = self.last.filter(|before| *before >= found) {
                 return Err(Doubt::LogOrder { before, found });
             }
@@ -166,7 +188,7 @@ fn position(index: usize) -> Result<u32, Doubt> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::decode;
+    use crate::decode::{Quantity, decode};
 
     const BLOCK: &str = include_str!("../fixtures/mainnet.block.json");
     const RECEIPTS: &str = include_str!("../fixtures/mainnet.receipts.json");
@@ -231,6 +253,25 @@ mod tests {
         assert_eq!(doubt(|receipts| receipts[2].logs[1].transaction_hash = Some(parent)), Doubt::StrayLog { index: 2 });
         assert_eq!(doubt(|receipts| receipts[5].logs[0].removed = Some(true)), Doubt::RemovedLog { index: 5 });
         assert_eq!(doubt(|receipts| receipts[2].logs.swap(0, 1)), Doubt::LogOrder { before: 3, found: 1 });
+    }
+
+    #[test]
+    fn logs_that_every_transaction_numbers_from_nought_get_numbers_of_the_block() {
+        let number = |receipts: &mut Vec<RawReceipt>| {
+            for receipt in receipts {
+                (0..).zip(&mut receipt.logs).for_each(|(place, log)| log.log_index = Quantity(place));
+            }
+        };
+        let mut by_transaction = receipts();
+        number(&mut by_transaction);
+        let logs = join(by_transaction).unwrap().logs;
+        assert!(logs.len() > 2 && (0..).zip(&logs).all(|(place, log)| log.log_index == place), "{logs:?}");
+        // Numbers that begin anew in one place alone are out of order.
+        let spoilt = doubt(|receipts| {
+            number(receipts);
+            receipts[2].logs[1].log_index = Quantity(9);
+        });
+        assert!(matches!(spoilt, Doubt::LogOrder { .. }), "{spoilt:?}");
     }
 
     #[test]

@@ -191,13 +191,14 @@ impl Failover {
         }
     }
 
-    /// A preferred endpoint that stands still answers as if nothing were wrong: only the others can tell.
+    /// A preferred endpoint that stands still answers as if nothing were wrong: only the others can tell. Not before it is
+    /// known which chain is served: the first endpoint that is asked says so, and not the one that answers first.
     fn is_survey_due(&self) -> bool {
+        if self.identity.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            return false;
+        }
         let (mut surveyed_at, now) = (self.surveyed_at.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
-        // Not before an endpoint in use has said which chain it is: a survey asks them all, in no order.
-        let is_chain_known = self.identity.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        let rested = surveyed_at.is_none_or(|then| now.duration_since(then) >= self.probe_interval);
-        let due = self.len() > 1 && is_chain_known && rested;
+        let due = self.len() > 1 && surveyed_at.is_none_or(|then| now.duration_since(then) >= self.probe_interval);
         if due {
             *surveyed_at = Some(now);
         }

@@ -13,16 +13,22 @@ const START: usize = 8;
 const FRONT: usize = 16;
 /// Slower than this much times the usual: the node is asked for no more at once.
 const RISING: f64 = 1.5;
+/// Windows in a row that are so slow before it counts as the node's limit. One may be slow since this machine was busy, and
+/// from the limit on growth is slow.
+const RISING_WINDOWS: u32 = 2;
 /// Slower than this much times the usual: the node is asked for less at once.
 const STEEP: f64 = 3.0;
+/// The share of the limit that is added for a window of answers once the node has shown a limit. It may have been this
+/// machine that was slow: at one more for each window, a hundred more would take minutes at a distant node.
+const GROWTH_SHARE: usize = 8;
 /// Below this an answer is quick, whatever the usual is.
 const QUICK: Duration = Duration::from_millis(50);
 /// How fast the usual follows what is measured, per window, when things get slower. Blocks grow: slower is not always
 /// overload.
 const ADAPTATION: f64 = 0.1;
 
-/// Doubles until the node shows for the first time what it bears. From then on one more while all goes well, and half when
-/// it does not.
+/// Doubles until the node shows for the first time what it bears. From then on an eighth more while all goes well, and half
+/// when it does not.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     slots: Arc<Semaphore>,
@@ -42,6 +48,8 @@ struct State {
     window: Window,
     /// Seconds that an answer usually takes.
     usual: Option<f64>,
+    /// Windows in a row that were slower than usual.
+    rising: u32,
     last_cut: Option<Instant>,
 }
 
@@ -85,6 +93,7 @@ impl Limiter {
                 owed: 0,
                 window: Window::default(),
                 usual: None,
+                rising: 0,
                 last_cut: None,
             }),
         }
@@ -123,17 +132,19 @@ impl Limiter {
         let usual = state.usual.unwrap_or(mean);
         state.usual = Some(if mean < usual { mean } else { usual + (mean - usual) * ADAPTATION });
         let slow = mean > QUICK.as_secs_f64();
+        let is_rising = slow && mean > usual * RISING;
+        state.rising = if is_rising { state.rising + 1 } else { 0 };
         if slow && mean > usual * STEEP {
             self.cut(&mut state);
-        } else if slow && mean > usual * RISING {
-            state.exploring = false;
+        } else if is_rising {
+            state.exploring &= state.rising < RISING_WINDOWS;
         } else if window.full {
             self.grow(&mut state);
         }
     }
 
     fn grow(&self, state: &mut State) {
-        let wanted = if state.exploring { state.limit } else { 1 };
+        let wanted = if state.exploring { state.limit } else { (state.limit / GROWTH_SHARE).max(1) };
         let more = wanted.min(self.max - state.limit);
         state.limit += more;
         let paid_back = state.owed.min(more);
@@ -203,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_doubles_until_the_node_wants_less_and_then_grows_by_one_for_a_window_of_answers() {
+    async fn it_doubles_until_the_node_wants_less_and_then_grows_by_an_eighth_for_a_window_of_answers() {
         let limiter = Limiter::new(128);
         assert_eq!(limiter.limit(), 8);
         for expected in [16, 32, 64] {
@@ -211,7 +222,7 @@ mod tests {
             assert_eq!(limiter.limit(), expected);
         }
         limiter.slot(Turn::Next).await.overloaded();
-        for expected in 33..=36 {
+        for expected in [36, 40, 45, 50] {
             fill(&limiter).await.into_iter().for_each(Slot::answered);
             assert_eq!(limiter.limit(), expected);
         }
@@ -281,10 +292,14 @@ mod tests {
             limiter.limit()
         };
         assert_eq!(window(60, &limiter), 16);
+        // Once may be chance.
         assert_eq!(window(100, &limiter), 16);
+        assert_eq!(window(60, &limiter), 32);
+        assert_eq!(window(100, &limiter), 32);
+        assert_eq!(window(105, &limiter), 32);
         // It has met a limit, and doubles no more.
-        assert_eq!(window(60, &limiter), 17);
-        assert_eq!(window(400, &limiter), 8);
+        assert_eq!(window(60, &limiter), 36);
+        assert_eq!(window(400, &limiter), 18);
     }
 
     #[tokio::test]

@@ -36,6 +36,16 @@ pub(crate) struct RateGate {
     longest_pause: Duration,
 }
 
+/// How a request passed the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Admitted {
+    /// No limit was known.
+    Unlimited,
+    /// At its time under the limit.
+    InTurn,
+}
+
 #[derive(Debug, Default)]
 struct State {
     /// Requests a second; None: the endpoint has not refused any.
@@ -69,19 +79,31 @@ impl RateGate {
     }
 
     /// Waits until one more request may be sent.
-    pub(crate) async fn admit(&self, turn: Turn) {
+    pub(crate) async fn admit(&self, turn: Turn) -> Admitted {
         if self.state().rate.is_none() {
-            return;
+            return Admitted::Unlimited;
         }
         let _first_in_line = match turn {
             Turn::Next => None,
             Turn::InLine => self.line.acquire().await.ok(),
         };
-        let mut at = self.state().reserve(Instant::now());
-        while at > Instant::now() {
+        loop {
+            let at = self.state().reserve(Instant::now());
             tokio::time::sleep_until(at.into()).await;
-            // The endpoint may have asked for a pause in the meantime.
-            at = self.state().paused_until.unwrap_or(at).max(at);
+            // The endpoint may have asked for a pause in the meantime. All who wait for its end leave it one by one.
+            if !self.state().is_paused(Instant::now()) {
+                return Admitted::InTurn;
+            }
+        }
+    }
+
+    /// Whether a request that was admitted may still be sent: hundreds may have been waiting for a slot when the endpoint
+    /// refused one for the first time, or asked for a pause.
+    pub(crate) fn still_admits(&self, admitted: Admitted) -> bool {
+        let state = self.state();
+        match admitted {
+            Admitted::Unlimited => state.rate.is_none(),
+            Admitted::InTurn => !state.is_paused(Instant::now()),
         }
     }
 
@@ -164,6 +186,10 @@ impl State {
         }
     }
 
+    fn is_paused(&self, now: Instant) -> bool {
+        self.paused_until.is_some_and(|until| until > now)
+    }
+
     fn pause_until(&mut self, until: Instant) {
         self.paused_until = Some(self.paused_until.map_or(until, |before| before.max(until)));
     }
@@ -239,11 +265,24 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_passed_before_a_refusal_has_to_pass_again() {
+        let gate = RateGate::new(WINDOW);
+        let admitted = gate.admit(Turn::InLine).await;
+        assert!(gate.still_admits(admitted));
+        gate.refused(Instant::now(), None);
+        assert!(!gate.still_admits(admitted), "no limit was known then");
+        let admitted = gate.admit(Turn::InLine).await;
+        assert!(gate.still_admits(admitted));
+        gate.refused(Instant::now(), Some(WINDOW));
+        assert!(!gate.still_admits(admitted), "the endpoint asked for a pause");
+    }
+
+    #[tokio::test]
     async fn without_a_refusal_nobody_waits() {
         let gate = RateGate::new(WINDOW);
         let begun = Instant::now();
         for _ in 0..10_000 {
-            gate.admit(Turn::InLine).await;
+            assert_eq!(gate.admit(Turn::InLine).await, Admitted::Unlimited);
             gate.answered();
         }
         assert!(begun.elapsed() < WINDOW);

@@ -2,30 +2,37 @@ use std::time::Duration;
 
 use rand::Rng;
 
-use crate::{NodeError, RetryPolicy, error::Remedy, upstream::Upstream};
+use crate::{NodeError, RetryPolicy, error::Remedy, limiter::Turn, upstream::Upstream};
 
 /// Tries for one of several calls that make an answer together.
 const PART_TRIES: u32 = 3;
 /// The longest pause between two of them.
 const PART_PAUSE: Duration = Duration::from_millis(50);
 
-/// Asks for a part of an answer, again where that may help: the other parts need not be asked for again.
-pub(crate) async fn persist_part<T, Answer>(upstream: &Upstream, ask: impl Fn() -> Answer) -> Result<T, NodeError>
+/// Asks for a part of an answer, again where that may help: the other parts need not be asked for again. A retry does not
+/// queue behind the requests for later blocks, all of which wait for this one.
+pub(crate) async fn persist_part<T, Answer>(
+    upstream: &Upstream,
+    first_turn: Turn,
+    ask: impl Fn(Turn) -> Answer,
+) -> Result<T, NodeError>
 where
     Answer: Future<Output = Result<T, NodeError>>,
 {
+    let mut turn = first_turn;
     for _ in 1..PART_TRIES {
-        match ask().await {
+        match ask(turn).await {
             Err(error) if is_of_this_request(&error) => {
                 tracing::debug!(%error, "asking for a part again");
                 upstream.count_retry();
                 let pause = PART_PAUSE.mul_f64(rand::rng().random_range(0.0..=1.0));
                 tokio::time::sleep(pause).await;
+                turn = Turn::Next;
             }
             outcome => return outcome,
         }
     }
-    ask().await
+    ask(turn).await
 }
 
 /// Whether it went wrong with this request rather than with the endpoint, so that the next may fare better.

@@ -89,7 +89,8 @@ const METHOD_MISSING: [&str; 13] = [
     "access denied",
     "not enabled",
 ];
-const INVALID: [&str; 4] = ["invalid argument", "invalid param", "cannot unmarshal", "invalid type"];
+const INVALID: [&str; 5] =
+    ["invalid argument", "invalid param", "cannot unmarshal", "invalid type", "as a json-rpc type"];
 
 pub(crate) fn kind_of(error: &ErrorObject) -> RpcErrorKind {
     let message = error.message.to_ascii_lowercase();
@@ -127,6 +128,9 @@ mod tests {
             (-32005, "daily request count exceeded, request rate limited", RpcErrorKind::Limited),
             (-32000, "Too Many Requests", RpcErrorKind::Limited),
             (-32600, "batch too large", RpcErrorKind::BatchRefused),
+            (-32700, "The method eth_getBlockReceipts does not exist/is not available", RpcErrorKind::MethodMissing),
+            (-32700, r#"Cannot wrap a "object" as a json-rpc type"#, RpcErrorKind::InvalidParams),
+            (-32603, "Error: Transaction reverted without a reason string", RpcErrorKind::Execution),
             (-32003, "response size exceeded", RpcErrorKind::BatchRefused),
             (-32000, "missing trie node 00ab (path ) state 0x00 is not available", RpcErrorKind::StateGone),
             (-32000, "header not found", RpcErrorKind::StateGone),

@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::{Instant, sleep_until};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
 
 /// An endpoint that answered nothing to anybody for so long, while a request waits, is asked whether it is there.
 const SUSPICIOUS: Duration = Duration::from_secs(5);
@@ -15,17 +18,37 @@ pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub(crate) struct Silence {
     heard: Mutex<Instant>,
-    /// When the last probe ended without an answer. Held during a probe, so that many who wait send one.
-    probe: tokio::sync::Mutex<Option<Instant>>,
+    /// Held during a probe, so that many who wait send one.
+    probe: tokio::sync::Mutex<()>,
+    /// How often the endpoint was found to be silent.
+    found: watch::Sender<u64>,
+}
+
+/// What is found out about an endpoint from some moment on.
+#[derive(Debug)]
+pub(crate) struct Verdicts(watch::Receiver<u64>);
+
+impl Verdicts {
+    /// Ends when the endpoint is found to be silent: all requests that wait for it, or for their turn, end together.
+    pub(crate) async fn found_silent(&mut self) {
+        if self.0.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
 }
 
 impl Silence {
     pub(crate) fn new() -> Self {
-        Self { heard: Mutex::new(Instant::now()), probe: tokio::sync::Mutex::default() }
+        Self { heard: Mutex::new(Instant::now()), probe: tokio::sync::Mutex::default(), found: watch::Sender::new(0) }
     }
 
     fn heard(&self) -> MutexGuard<'_, Instant> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on.
+    pub(crate) fn verdicts(&self) -> Verdicts {
+        Verdicts(self.found.subscribe())
     }
 
     /// The endpoint answered something.
@@ -38,7 +61,8 @@ impl Silence {
     }
 
     /// Ends when the endpoint has not answered anything for too long, for a request that was sent at that time, and not
-    /// the probe either. Never ends while it answers others.
+    /// the probe either; everybody else learns it from their [`Verdicts`]. Never ends while it answers others, and not
+    /// for those whom another request told.
     pub(crate) async fn is_certain<Probe>(&self, sent: Instant, probe: impl Fn() -> Probe)
     where
         Probe: Future<Output = bool>,
@@ -49,18 +73,20 @@ impl Silence {
             if self.heard_since(since) {
                 continue;
             }
-            let waiting_since = Instant::now();
-            let mut last_unanswered = self.probe.lock().await;
+            let found_before = *self.found.borrow();
+            let probing = self.probe.lock().await;
+            if *self.found.borrow() != found_before {
+                // Another request found it out meanwhile, and that ends this one: it sends no probe of its own.
+                drop(probing);
+                return std::future::pending().await;
+            }
             if self.heard_since(since) {
                 continue;
-            }
-            if last_unanswered.is_some_and(|ended| ended > waiting_since) {
-                return;
             }
             if probe().await {
                 self.ended();
             } else {
-                *last_unanswered = Some(Instant::now());
+                self.found.send_modify(|found| *found += 1);
                 return;
             }
         }
@@ -81,9 +107,31 @@ mod tests {
             tokio::time::sleep(PROBE_TIMEOUT).await;
             false
         };
-        let sent = Instant::now();
-        futures::future::join_all((0..50).map(|_| silence.is_certain(sent, probe))).await;
+        let begun = Instant::now();
+        let wait = |index: u32| {
+            let (silence, mut verdicts) = (&silence, silence.verdicts());
+            async move {
+                // Some are sent long after the others.
+                let sent = begun + Duration::from_millis(150) * index;
+                sleep_until(sent).await;
+                tokio::select! {
+                    biased;
+                    () = silence.is_certain(sent, probe) => {}
+                    () = verdicts.found_silent() => {}
+                }
+            }
+        };
+        futures::future::join_all((0..50).map(wait)).await;
         assert_eq!(probes.load(Ordering::Relaxed), 1);
+        assert_eq!(begun.elapsed(), SUSPICIOUS + PROBE_TIMEOUT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_found_out_before_says_nothing_about_a_later_request() {
+        let silence = Silence::new();
+        silence.is_certain(Instant::now(), || async { false }).await;
+        let mut verdicts = silence.verdicts();
+        assert!(tokio::time::timeout(Duration::from_secs(60), verdicts.found_silent()).await.is_err());
     }
 
     #[tokio::test(start_paused = true)]

@@ -184,13 +184,18 @@ impl Upstream {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        self.rate.admit(Turn::InLine).await;
+        let mut verdicts = self.silence.verdicts();
+        let _ = self.rate.admit(Turn::InLine).await;
         let (id, sent) = (self.next_id.fetch_add(1, Ordering::Relaxed), Instant::now());
         Counters::count(&self.counters.requests);
         let transport = self.aside.as_ref().unwrap_or(&self.transport);
         let answer = transport.send_within(id, call.request(id), most_bytes);
         let patience = patience.min(self.timeout);
-        let outcome = tokio::time::timeout(patience, answer).await;
+        let outcome = tokio::select! {
+            biased;
+            outcome = tokio::time::timeout(patience, answer) => outcome,
+            () = verdicts.found_silent() => return Err(self.silent(call.method, sent)),
+        };
         let answer = match outcome {
             Ok(outcome) => outcome.map_err(|error| self.transport_error(call.method, error, sent))?,
             Err(_) => return Err(self.timed_out(call.method, patience)),
@@ -273,8 +278,13 @@ impl Upstream {
 
     /// Sends when it is its turn, and waits for the answer no longer than allowed. Tells the answer and when it was sent.
     async fn send(&self, id: u64, call: &Call, request: String) -> Result<(Bytes, Instant), NodeError> {
-        self.rate.admit(call.turn).await;
-        let slot = self.limiter_of(call.method).slot(call.turn).await;
+        let (mut verdicts, waiting_since) = (self.silence.verdicts(), Instant::now());
+        // Those that wait for a slot at a silent endpoint would otherwise find out one after the other.
+        let slot = tokio::select! {
+            biased;
+            slot = self.slot(call) => slot,
+            () = verdicts.found_silent() => return Err(self.silent(call.method, waiting_since)),
+        };
         let sent = slot.since();
         self.counters.asked();
         let patience = call.patience.map_or(self.timeout, |patience| patience.min(self.timeout));
@@ -282,7 +292,12 @@ impl Upstream {
         let outcome = tokio::select! {
             biased;
             outcome = answer => outcome,
-            () = self.silence.is_certain(sent.into(), || self.answers_probe()) => return Err(self.silent(call.method, slot).await),
+            () = self.silence.is_certain(sent.into(), || self.answers_probe()) => {
+                slot.overloaded();
+                self.transport.reset().await;
+                return Err(self.silent(call.method, sent));
+            }
+            () = verdicts.found_silent() => return Err(self.silent(call.method, sent)),
         };
         match outcome {
             Ok(Ok(answer)) => {
@@ -313,6 +328,17 @@ impl Upstream {
         }
     }
 
+    /// Waits until the request may be sent.
+    async fn slot(&self, call: &Call) -> Slot<'_> {
+        loop {
+            let admitted = self.rate.admit(call.turn).await;
+            let slot = self.limiter_of(call.method).slot(call.turn).await;
+            if self.rate.still_admits(admitted) {
+                return slot;
+            }
+        }
+    }
+
     fn limiter_of(&self, method: &str) -> &Limiter {
         match method {
             "eth_chainId" | "eth_getBlockByNumber" | "eth_getBlockReceipts" | "eth_getTransactionReceipt" => {
@@ -330,12 +356,9 @@ impl Upstream {
         matches!(answer, Ok(Ok(_) | Err(TransportError::Status { .. })))
     }
 
-    async fn silent(&self, method: &'static str, slot: Slot<'_>) -> NodeError {
+    fn silent(&self, method: &'static str, since: Instant) -> NodeError {
         self.counters.reachable.store(false, Ordering::Relaxed);
-        let waited = slot.since().elapsed();
-        slot.overloaded();
-        self.transport.reset().await;
-        NodeError::Silent { endpoint: self.name.clone(), method, waited }
+        NodeError::Silent { endpoint: self.name.clone(), method, waited: since.elapsed() }
     }
 
     fn timed_out(&self, method: &'static str, timeout: Duration) -> NodeError {

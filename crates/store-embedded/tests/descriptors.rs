@@ -1,5 +1,5 @@
-//! A table that cannot be written, for want of a file descriptor, holds writing up for as long as that lasts. Alone in its
-//! binary, since the limit is the whole process's.
+//! A table that cannot be written, for want of a file descriptor, holds writing up for as long as that lasts. In a binary
+//! of their own and one after the other, since the limit is the whole process's.
 
 #![cfg(target_os = "linux")]
 // All of this is test code, also where clippy cannot tell.
@@ -7,10 +7,13 @@
 
 use std::time::{Duration, Instant};
 
-use domain::BlockChanges;
+use domain::{
+    Address, Attempt, AttemptEffect, AttemptOutcome, AttemptReport, BlockChanges, Bytes, DeliveryId, DeliveryNumber,
+    EventKind, EventKinds, NewDelivery, NewWebhook, NextStep, SealedSecret, WebhookId,
+};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use store::conformance::RandomChain;
-use store::{ChainReader, ChainWriter, StoreError, Undo};
+use store::{ChainReader, ChainWriter, StoreError, Undo, WebhookRecords};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 const KEEP: Undo = Undo::Keep { down_to: 0 };
@@ -25,8 +28,94 @@ fn allow_descriptors(count: u64) {
     setrlimit(Resource::Nofile, Rlimit { current: Some(count), ..limit }).unwrap();
 }
 
+/// Held while the limit is lowered.
+static LIMIT: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+async fn write_until_refused(
+    writer: &mut impl ChainWriter,
+    chain: &mut RandomChain,
+    blocks: &mut Vec<BlockChanges>,
+) -> StoreError {
+    loop {
+        let block = chain.next_block(blocks.last().map(|changes| &changes.block));
+        match writer.commit(vec![block.clone()], KEEP).await {
+            Ok(()) => blocks.push(block),
+            Err(failure) => return failure,
+        }
+        assert!(blocks.len() < 5_000, "tables are written all the same");
+    }
+}
+
+fn new_webhook() -> NewWebhook {
+    NewWebhook {
+        owner: Address::repeat_byte(1),
+        url: "https://receiver.example/".to_owned(),
+        watched: Address::repeat_byte(9),
+        events: EventKinds::default().with(EventKind::Tx),
+        secret: SealedSecret::new(vec![1]),
+        created_at: 5,
+    }
+}
+
+fn message(webhook: WebhookId, number: u8) -> NewDelivery {
+    let (id, body) = (DeliveryId::new([number; 16]), Bytes::from(vec![number]));
+    NewDelivery { webhook, id, kind: EventKind::Ping, place: None, body }
+}
+
+fn done(webhook: WebhookId, number: DeliveryNumber) -> AttemptReport {
+    let outcome = AttemptOutcome::Answered { status: 200, body: String::new() };
+    let attempt = Attempt { at: 1, millis: 1, outcome };
+    AttemptReport { webhook, number, attempt, effect: AttemptEffect::Succeeded, next: NextStep::Done, dropped: 0 }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_the_queues_that_cannot_be_written_does_not_happen_in_memory_either() {
+    let _alone = LIMIT.lock().await;
+    let before = getrlimit(Resource::Nofile).current.unwrap_or(1_024);
+    let folder = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(folder.path(), options()).unwrap();
+    let (mut writer, records, mut chain) = (store.writer(), store.webhook_records(), RandomChain::new(8));
+    let webhook = records.add_webhook(new_webhook()).await.unwrap().id;
+    for number in 0..4 {
+        records.enqueue(message(webhook, number), 10).await.unwrap().unwrap();
+    }
+    const LEASE: u64 = 1_000_000;
+    let claimed = records.claim(webhook, 2, 20, LEASE).await.unwrap();
+    let totals = records.totals();
+    let numbers: Vec<DeliveryNumber> = claimed.iter().map(|delivery| delivery.number).collect();
+    assert_eq!((numbers.len(), totals.pending), (2, 4));
+
+    allow_descriptors(3);
+    write_until_refused(&mut writer, &mut chain, &mut Vec::new()).await;
+    let failure = records.record_attempts(vec![done(webhook, numbers[0])]).await.unwrap_err();
+    assert!(failure.is_transient(), "{failure:?}");
+    assert!(records.forget_deliveries(u64::MAX, 100).await.is_err());
+    assert_eq!(records.totals(), totals);
+
+    allow_descriptors(before);
+    let begun = Instant::now();
+    let rest = loop {
+        // While the index is opened again nothing can be read either.
+        match records.claim(webhook, 10, 30, LEASE).await {
+            Ok(rest) => break rest,
+            Err(failure) => assert!(failure.is_transient() && begun.elapsed() < PATIENCE, "{failure:?}"),
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    let rest: Vec<DeliveryNumber> = rest.iter().map(|delivery| delivery.number).collect();
+    assert_eq!(rest, [numbers[1] + 1, numbers[1] + 2], "those that are under way stay so, and none is passed over");
+    let reports: Vec<AttemptReport> = numbers.iter().chain(&rest).map(|number| done(webhook, *number)).collect();
+    while let Err(failure) = records.record_attempts(reports.clone()).await {
+        assert!(failure.is_transient() && begun.elapsed() < 2 * PATIENCE, "{failure:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(records.totals().pending, 0);
+    assert_eq!(records.find_due(webhook).await.unwrap(), None);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_descriptors_writing_waits_and_goes_on_by_itself() {
+    let _alone = LIMIT.lock().await;
     let before = getrlimit(Resource::Nofile).current.unwrap_or(1_024);
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let fresh = EmbeddedStore::open(other.path(), StoreOptions::default()).unwrap();
@@ -36,14 +125,7 @@ async fn without_descriptors_writing_waits_and_goes_on_by_itself() {
     writer.commit(blocks.clone(), KEEP).await.unwrap();
 
     allow_descriptors(3);
-    let failure = loop {
-        let block = chain.next_block(blocks.last().map(|changes| &changes.block));
-        match writer.commit(vec![block.clone()], KEEP).await {
-            Ok(()) => blocks.push(block),
-            Err(failure) => break failure,
-        }
-        assert!(blocks.len() < 5_000, "tables are written all the same");
-    };
+    let failure = write_until_refused(&mut writer, &mut chain, &mut blocks).await;
     assert!(matches!(failure, StoreError::Unavailable { .. }), "{failure:?}");
     assert!(failure.is_transient());
     let begun = Instant::now();

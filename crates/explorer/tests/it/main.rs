@@ -18,6 +18,7 @@ mod faults;
 mod keys;
 mod limits;
 mod node_trouble;
+mod other_nodes;
 mod pages;
 mod real_contracts;
 mod reorgs;

@@ -1,7 +1,8 @@
 //! Headers as the chain hashes them.
 
 use alloy_consensus::Header;
-use alloy_primitives::{B64, B256, Bloom};
+use alloy_primitives::{B64, B256, Bloom, KECCAK256_EMPTY};
+use alloy_trie::EMPTY_ROOT_HASH;
 
 use crate::decode::{LooseBytes, RawBlock};
 
@@ -88,6 +89,12 @@ fn bytes(field: &Option<LooseBytes>) -> Option<&alloy_primitives::Bytes> {
 
 pub(super) fn hash(field: &Option<LooseBytes>) -> Option<B256> {
     B256::try_from(&bytes(field)?[..]).ok()
+}
+
+/// A root of transactions or receipts. The genesis block of Hardhat has the hash of nothing where others have the root of
+/// the empty trie; no trie has that root, so that it cannot stand for anything else.
+pub(super) fn trie_root(field: &Option<LooseBytes>) -> Option<B256> {
+    hash(field).map(|root| if root == KECCAK256_EMPTY { EMPTY_ROOT_HASH } else { root })
 }
 
 /// The bloom that was served; None where there is none, or one that says nothing.

@@ -10,8 +10,18 @@ use crate::decode::{RawLog, RawReceipt};
 
 const DEPOSIT: u64 = 0x7e;
 
+/// How the status of a failed transaction is encoded. No receipt has the same encoding in one way as another in the
+/// other: a root that is right in either proves the receipts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FailedStatus {
+    /// As the specification says.
+    Empty,
+    /// As ganache does.
+    ZeroByte,
+}
+
 /// Appends the encoding that the receipts root is made of. None where the receipt lacks a part of it.
-pub(super) fn encode(receipt: &RawReceipt, bloom: &Bloom, out: &mut Vec<u8>) -> Option<()> {
+pub(super) fn encode(receipt: &RawReceipt, bloom: &Bloom, failed: FailedStatus, out: &mut Vec<u8>) -> Option<()> {
     let gas = receipt.cumulative_gas_used?.0;
     let root = match (receipt.status, &receipt.root) {
         (Some(_), _) => None,
@@ -24,6 +34,7 @@ pub(super) fn encode(receipt: &RawReceipt, bloom: &Bloom, out: &mut Vec<u8>) -> 
     list(out, |out| {
         match (receipt.status, root) {
             (None, Some(root)) => root.encode(out),
+            (Some(status), _) if status.0 == 0 && failed == FailedStatus::ZeroByte => out.push(0),
             (status, _) => (status.unwrap_or_default().0 != 0).encode(out),
         }
         gas.encode(out);

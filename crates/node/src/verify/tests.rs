@@ -313,6 +313,53 @@ fn the_genesis_block_tells_how_a_chain_hashes_its_headers() {
 }
 
 /// The first deposit of an OP Mainnet block of 2023, as the chain encodes it.
+/// A block of ganache with one transaction, which failed.
+fn by_ganache() -> Served {
+    let read = |text| serde_json::from_str::<Value>(text).unwrap();
+    let [block, receipts] =
+        [include_str!("../../fixtures/ganache.block.json"), include_str!("../../fixtures/ganache.receipts.json")];
+    Served { block: read(block), receipts: read(receipts), evidence: Arc::default() }
+}
+
+#[test]
+fn a_failed_transaction_of_ganache_is_proven_by_the_encoding_that_ganache_has() {
+    let served = by_ganache();
+    assert_eq!(served.verify(BlockChecks::Full), Ok(()));
+    assert_eq!(served.evidence.unproven_blocks(), 0);
+    type Spoil = fn(&mut Value, &mut Value);
+    let lies: [Spoil; 2] =
+        [|_, receipts| receipts[0]["status"] = json!("0x1"), |_, receipts| receipts[0]["type"] = json!("0x1")];
+    for lie in lies {
+        assert_eq!(by_ganache().with(lie).refusal(BlockChecks::Full), Some(BlockCheck::ReceiptsRoot));
+    }
+}
+
+#[test]
+fn the_genesis_block_of_hardhat_is_proven_with_the_hash_of_nothing_for_a_root() {
+    let block: Value = serde_json::from_str(include_str!("../../fixtures/hardhat.genesis.json")).unwrap();
+    let served = Served { block, receipts: json!({"id": 1, "result": []}), evidence: Arc::default() };
+    assert_eq!(served.verify(BlockChecks::Full), Ok(()));
+    assert!(served.evidence.headers_are_hashed_as_ethereums());
+    assert_eq!(served.evidence.unproven_blocks(), 0);
+    // Nothing else is forgiven for it.
+    let lie = served.with(|block, _| block["transactionsRoot"] = json!(ROOTS[0]));
+    assert_eq!(lie.refusal(BlockChecks::Full), Some(BlockCheck::TransactionsRoot));
+}
+
+#[test]
+fn a_parity_of_old_is_encoded_as_what_it_is_since() {
+    let parity = |block: &mut Value, _: &mut Value| {
+        let transactions = block["transactions"].as_array_mut().unwrap();
+        let typed = transactions.iter_mut().filter(|tx| tx["type"] != "0x0").map(|tx| tx.as_object_mut().unwrap());
+        for tx in typed {
+            let is_odd = tx["v"] == "0x1";
+            tx.insert("v".to_owned(), json!(if is_odd { "0x1c" } else { "0x1b" }));
+            tx.remove("yParity");
+        }
+    };
+    assert_eq!(Served::honestly().with(parity).verify(BlockChecks::Full), Ok(()));
+}
+
 #[test]
 fn a_deposit_is_encoded_as_op_chains_do() {
     let input = "015d8eb900000000000000000000000000000000000000000000000000000000008057650000000000000000000000000000000000000000000000000000000063d96d10000000000000000000000000000000000000000000000000000000000009f35273d89754a1e0387b89520d989d3be9c37c1f32495a88faf1ea05c61121ab0d1900000000000000000000000000000000000000000000000000000000000000010000000000000000000000002d679b567db6187c0c8323fa982cfb88b74dbcc7000000000000000000000000000000000000000000000000000000000000083400000000000000000000000000000000000000000000000000000000000f4240";
@@ -344,7 +391,7 @@ fn the_receipt_of_a_deposit_counts_its_nonce_once_it_has_a_version() {
         }});
         let receipt: RawReceipt = decode(receipt.to_string().as_bytes()).unwrap().unwrap();
         let mut out = Vec::new();
-        receipt::encode(&receipt, &Bloom::ZERO, &mut out).unwrap();
+        receipt::encode(&receipt, &Bloom::ZERO, FailedStatus::Empty, &mut out).unwrap();
         out
     };
     let bloom = "00".repeat(256);

@@ -9,6 +9,9 @@ use crate::decode::{RawAccess, RawAuthorization, RawBlock, RawReceipt, RawTransa
 /// What a field that is not there is encoded as.
 const NOTHING: u8 = 0x80;
 
+/// What was added to the parity before there were types of transactions.
+const OLD_PARITY: u64 = 27;
+
 /// A type of transaction whose encoding is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -92,11 +95,17 @@ fn encode_fields(tx: &RawTransaction, kind: Kind, out: &mut Vec<u8>) -> Option<(
         let entries = tx.authorization_list.as_ref()?;
         list(out, |out| entries.iter().for_each(|entry| encode_authorization(entry, out)));
     }
-    let parity = tx.y_parity.filter(|_| kind != Kind::Legacy).map(|parity| U256::from(parity.0));
-    parity.or(tx.v.map(|v| v.0))?.encode(out);
+    if kind == Kind::Legacy { tx.v?.0 } else { parity(tx)? }.encode(out);
     tx.r?.0.encode(out);
     tx.s?.0.encode(out);
     Some(())
+}
+
+/// Hardhat serves 27 and 28 for transactions of senders whose key it does not have, and encodes 0 and 1.
+fn parity(tx: &RawTransaction) -> Option<U256> {
+    let v = tx.y_parity.map(|parity| U256::from(parity.0)).or(tx.v.map(|v| v.0))?;
+    let is_of_old = v == U256::from(OLD_PARITY) || v == U256::from(OLD_PARITY + 1);
+    Some(if is_of_old { v - U256::from(OLD_PARITY) } else { v })
 }
 
 fn encode_to(tx: &RawTransaction, out: &mut Vec<u8>) {

@@ -89,13 +89,14 @@ impl EmbeddedWebhookRecords {
         aside(move || {
             let mut queues = queues.lock().unwrap_or_else(PoisonError::into_inner);
             let (view, mut batch) = (engine.view(), engine.batch());
-            let mut changing = Change::new(&view, &mut batch, &mut queues, &limits);
+            let mut changing = Change::new(&view, &mut batch, &queues, &limits);
             let outcome = change(&mut changing)?;
             let effects = changing.finish();
             match outlast {
                 Outlast::Process => batch.commit()?,
                 Outlast::Power => batch.commit_durably()?,
             }
+            // Not before: a commit that failed leaves the queues as they are on the disk.
             queues.apply(effects);
             *totals.lock().unwrap_or_else(PoisonError::into_inner) = queues.loads.totals();
             Ok(after(outcome, &engine.view(), &mut queues)?)

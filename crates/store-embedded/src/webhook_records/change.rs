@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::{Address, BlockNumber, DeliveryNumber, Webhook, WebhookId};
+use domain::{Address, BlockNumber, DeliveryNumber, UnixMillis, Webhook, WebhookId};
 use store::{StoreError, WebhookLimits};
 
 use super::queues::Queues;
@@ -16,7 +16,8 @@ use crate::keys::{Key, Table};
 pub(super) struct Change<'a> {
     pub(super) view: &'a View,
     pub(super) batch: &'a mut Batch,
-    pub(super) queues: &'a mut Queues,
+    /// As they were before the change: what it means for them is noted, and happens once it is on disk.
+    pub(super) queues: &'a Queues,
     pub(super) limits: &'a WebhookLimits,
     logs: BTreeMap<WebhookId, Held<DeliveryLog>>,
     webhooks: BTreeMap<WebhookId, Held<Option<Webhook>>>,
@@ -34,6 +35,25 @@ pub(super) struct Effects {
     pub(super) deleted: Vec<WebhookId>,
     pub(super) pending: Vec<(WebhookId, u64)>,
     pub(super) dropped: u64,
+    /// In their order.
+    pub(super) queue_notes: Vec<QueueNote>,
+}
+
+/// What is known of a queue from now on, beside what is on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum QueueNote {
+    /// Nobody has it under way any more.
+    Released(WebhookId, DeliveryNumber),
+    /// One more is to be sent again, at that time.
+    Retry(WebhookId, UnixMillis),
+    /// What stands below a number is gone.
+    SkipTo(WebhookId, DeliveryNumber),
+    /// The webhook's log is gone.
+    LogGone(WebhookId),
+    /// Below this block nothing is left to be forgotten.
+    PrunedBelow(BlockNumber),
+    /// From this block on there may be something to be forgotten.
+    UnprunedFrom(BlockNumber),
 }
 
 /// Numbers one after the other.
@@ -60,7 +80,7 @@ impl<T: Clone + PartialEq> Held<T> {
 }
 
 impl<'a> Change<'a> {
-    pub(super) fn new(view: &'a View, batch: &'a mut Batch, queues: &'a mut Queues, limits: &'a WebhookLimits) -> Self {
+    pub(super) fn new(view: &'a View, batch: &'a mut Batch, queues: &'a Queues, limits: &'a WebhookLimits) -> Self {
         Self {
             view,
             batch,
@@ -151,7 +171,11 @@ impl<'a> Change<'a> {
     pub(super) fn drop_log(&mut self, webhook: WebhookId) {
         self.logs.remove(&webhook);
         self.batch.delete(Table::DeliveryLog, &Key::id(webhook));
-        self.queues.drop_webhook(webhook);
+        self.note(QueueNote::LogGone(webhook));
+    }
+
+    pub(super) fn note(&mut self, note: QueueNote) {
+        self.effects.queue_notes.push(note);
     }
 
     /// A new event, which nothing sends yet.

@@ -8,7 +8,7 @@ use domain::{
 };
 use store::{KEPT_ATTEMPTS, Recipient, StoreError};
 
-use super::change::{Change, varint};
+use super::change::{Change, QueueNote, varint};
 use super::read;
 use super::rows::{self, DeliveryRow, EventNumber};
 use crate::keys::{Key, Table, number_after_id, number_in_key};
@@ -86,14 +86,14 @@ impl Change<'_> {
     pub(super) fn queue_at(&mut self, delivery: &mut Delivery, due: UnixMillis) -> Result<(), StoreError> {
         delivery.status = DeliveryStatus::Pending { due: Some(due) };
         self.batch.put(Table::RetryDelivery, &Key::retry(delivery.webhook, due, delivery.number), []);
-        self.queues.note_retry(delivery.webhook, due);
+        self.note(QueueNote::Retry(delivery.webhook, due));
         self.log(delivery.webhook)?.pending += 1;
         Ok(())
     }
 
     pub(super) fn record(&mut self, report: AttemptReport) -> Result<(), StoreError> {
         let AttemptReport { webhook, number, attempt, effect, next, dropped } = report;
-        self.queues.release(webhook, number);
+        self.note(QueueNote::Released(webhook, number));
         let at = attempt.at + u64::from(attempt.millis);
         let Some(hook) = self.webhook(webhook)? else { return Ok(()) };
         let was_active = hook.active;
@@ -149,7 +149,7 @@ impl Change<'_> {
             first = row.delivery.number + 1;
         }
         self.log(webhook)?.first = first;
-        self.queues.skip_to(webhook, first);
+        self.note(QueueNote::SkipTo(webhook, first));
         Ok(())
     }
 
@@ -182,7 +182,7 @@ impl Change<'_> {
             self.log(webhook)?.first = number + 1;
         }
         let first = self.log(webhook)?.first;
-        self.queues.skip_to(webhook, first);
+        self.note(QueueNote::SkipTo(webhook, first));
         Ok(())
     }
 
@@ -201,7 +201,7 @@ impl Change<'_> {
             first += 1;
         }
         self.log(webhook)?.first = first;
-        self.queues.skip_to(webhook, first);
+        self.note(QueueNote::SkipTo(webhook, first));
         if gone && first == log.next {
             self.drop_log(webhook);
         }

@@ -8,7 +8,7 @@ use store::{
     RetractedPlace, Retraction, StoreError,
 };
 
-use super::change::{Change, varint};
+use super::change::{Change, QueueNote, varint};
 use super::deliveries::tells_of_block;
 use super::read;
 use super::rows;
@@ -125,7 +125,7 @@ impl Change<'_> {
                 }
             }
         }
-        self.queues.pruned_below = below;
+        self.note(QueueNote::PrunedBelow(below));
         Ok(())
     }
 
@@ -150,7 +150,7 @@ impl Change<'_> {
                 webhook.after = retraction.rebase_to;
             }
         }
-        self.queues.pruned_below = self.queues.pruned_below.min(first);
+        self.note(QueueNote::UnprunedFrom(first));
         let first = read::find_retracting(self.view)?.map_or(first, |earlier| earlier.min(first));
         self.batch.put(Table::WebhookMeta, &Key::name(read::RETRACTING), varint(first));
         self.touch_watch_list()

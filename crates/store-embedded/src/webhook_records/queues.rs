@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use domain::{DeliveryNumber, UnixMillis, WebhookId};
 use store::{LONGEST_WAIT, StoreError};
 
-use super::change::Effects;
+use super::change::{Effects, QueueNote};
 use super::load::Loads;
 use super::{read, rows};
 use crate::engine::View;
@@ -61,6 +61,16 @@ impl Queues {
             self.loads.remove(webhook);
         }
         self.loads.note_drops(effects.dropped);
+        for note in effects.queue_notes {
+            match note {
+                QueueNote::Released(webhook, number) => self.release(webhook, number),
+                QueueNote::Retry(webhook, due) => self.note_retry(webhook, due),
+                QueueNote::SkipTo(webhook, first) => self.skip_to(webhook, first),
+                QueueNote::LogGone(webhook) => self.drop_webhook(webhook),
+                QueueNote::PrunedBelow(block) => self.pruned_below = block,
+                QueueNote::UnprunedFrom(block) => self.pruned_below = self.pruned_below.min(block),
+            }
+        }
     }
 
     pub(super) fn end_leases(&mut self) {
@@ -72,8 +82,7 @@ impl Queues {
         self.first_fresh.get(&webhook).copied().unwrap_or_default()
     }
 
-    /// What stands below a number is gone.
-    pub(super) fn skip_to(&mut self, webhook: WebhookId, first: DeliveryNumber) {
+    fn skip_to(&mut self, webhook: WebhookId, first: DeliveryNumber) {
         if let Some(fresh) = self.first_fresh.get_mut(&webhook) {
             *fresh = (*fresh).max(first);
         }
@@ -92,13 +101,13 @@ impl Queues {
         self.leases.get(&(webhook, number)).copied().filter(|until| *until > now)
     }
 
-    pub(super) fn note_retry(&mut self, webhook: WebhookId, due: UnixMillis) {
+    fn note_retry(&mut self, webhook: WebhookId, due: UnixMillis) {
         if let Some(first) = self.first_retry.get_mut(&webhook) {
             *first = (*first).min(due);
         }
     }
 
-    pub(super) fn drop_webhook(&mut self, webhook: WebhookId) {
+    fn drop_webhook(&mut self, webhook: WebhookId) {
         self.leases.retain(|(leased, _), _| *leased != webhook);
         self.first_fresh.remove(&webhook);
         self.first_retry.remove(&webhook);

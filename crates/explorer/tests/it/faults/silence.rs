@@ -41,6 +41,27 @@ async fn a_silent_node_is_noticed_within_fifteen_seconds_and_its_return_too() {
 }
 
 #[tokio::test]
+async fn a_node_that_falls_silent_in_a_backfill_is_left_for_the_next() {
+    let chain = busy_chain(1_000).await;
+    for _ in 0..1_000 {
+        chain.mine(None);
+    }
+    let first = FaultyNode::start(&chain, 1, Script { delay: Duration::from_millis(100), ..Script::default() }).await;
+    let second = FaultyNode::start(&chain, 2, Script::default()).await;
+    let explorer = Launch::run(&first.url()).argument("--rpc", second.url()).start().await;
+    let blocks_of = |node: &FaultyNode| node.tally().methods.get("eth_getBlockReceipts").copied().unwrap_or_default();
+    eventually("the first blocks", async || (blocks_of(&first) > 200).then_some(())).await;
+    first.behave(silent());
+    let begun = Instant::now();
+    eventually("many blocks asked of the second", async || (blocks_of(&second) > 200).then_some(())).await;
+    println!("the second is asked after {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    first.wait_for(&explorer).await;
+    println!("all is there after {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
 async fn while_the_node_is_silent_addresses_are_answered_from_the_index() {
     let chain = busy_chain(60).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;

@@ -1,0 +1,2 @@
+// The network alone: nothing is compiled.
+module.exports = { solidity: '0.8.20' };

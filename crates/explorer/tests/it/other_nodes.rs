@@ -1,0 +1,133 @@
+//! The whole API against nodes that do some things in a way of their own: Hardhat and ganache.
+
+use serde_json::json;
+
+use crate::support::{
+    Launch, NpmNode, TestExplorer, ask_node,
+    npm_node::NpmNodeKind::{self, Ganache, Hardhat},
+    picture::text,
+    walk,
+};
+
+/// Logs the word it is called with; reverts without input.
+const LOGGER: &str = "0x601c600c600039601c6000f33660095760006000fd5b60003580600055600052602a60206000a100";
+const NOBODY: &str = "0x00000000000000000000000000000000deadbeef";
+const ETHER: &str = "0xde0b6b3a7640000";
+
+#[tokio::test]
+async fn the_whole_api_agrees_with_hardhat_through_reorgs_and_restarts() {
+    follow_through_everything(Hardhat).await;
+}
+
+#[tokio::test]
+async fn the_whole_api_agrees_with_ganache_through_reorgs_and_restarts() {
+    follow_through_everything(Ganache).await;
+}
+
+async fn follow_through_everything(kind: NpmNodeKind) {
+    let node = NpmNode::start(kind).await;
+    let explorer = TestExplorer::start(node.url()).await;
+    every_kind_of_transaction(&node).await;
+    assert_agree(&node, &explorer, "while it followed").await;
+
+    // What waits in the pool is in no block.
+    let accounts = node.accounts().await;
+    node.hold_transactions().await;
+    let pending = node.submit(json!({"from": accounts[3], "to": accounts[4], "value": "0x1"})).await;
+    assert_eq!(explorer.get(&format!("/api/v1/transactions/{pending}")).await.status, 404);
+    node.mine(1).await;
+    node.mine_at_once().await;
+    assert_agree(&node, &explorer, "with what was pending").await;
+
+    // Another branch, longer than the one that was left.
+    let snapshot = node.rpc.call("evm_snapshot", json!([])).await;
+    let orphaned = node.send(json!({"from": accounts[5], "to": accounts[6], "value": "0x7"})).await;
+    node.mine(2).await;
+    assert_agree(&node, &explorer, "on the first branch").await;
+    assert_eq!(node.rpc.call("evm_revert", json!([snapshot])).await, true);
+    let snapshot = node.rpc.call("evm_snapshot", json!([])).await;
+    for value in 1..=5 {
+        node.send(json!({"from": accounts[6], "to": accounts[5], "value": format!("{value:#x}")})).await;
+    }
+    assert_agree(&node, &explorer, "on the second branch").await;
+    let hash = text(&orphaned["transactionHash"]);
+    assert_eq!(explorer.get(&format!("/api/v1/transactions/{hash}")).await.status, 404);
+
+    // The chain as it was before both, and nothing more.
+    assert_eq!(node.rpc.call("evm_revert", json!([snapshot])).await, true);
+    assert_agree(&node, &explorer, "on the shorter chain").await;
+
+    // A restart, with blocks in between.
+    let (ended, data) = explorer.stop().await;
+    assert!(ended.status.success());
+    node.send(json!({"from": accounts[7], "to": accounts[8], "value": "0x9"})).await;
+    node.mine(3).await;
+    let explorer = TestExplorer::start_on(node.url(), &data).await;
+    assert_agree(&node, &explorer, "after the restart").await;
+
+    // From the beginning, by announced heads, with every block proven to the full.
+    let anew = Launch::run(&node.ws_url()).argument("--verify-blocks", "full").start().await;
+    node.wait_for(&anew).await;
+    node.send(json!({"from": accounts[8], "to": accounts[7], "value": "0x3"})).await;
+    assert_agree(&node, &anew, "over a socket").await;
+    assert!(!anew.log().contains("cannot be proven"), "{}", anew.log());
+}
+
+/// The index is where the node is, nothing was refused on the way, and the API says what the node does.
+async fn assert_agree(node: &NpmNode, explorer: &TestExplorer, when: &str) {
+    node.wait_for(explorer).await;
+    let health = explorer.json("/health").await;
+    assert_eq!((&health["status"], &health["refusedBlock"]), (&json!("ok"), &json!(null)), "{when}: {health}");
+    let expected = ask_node(&node.rpc, 0, [NOBODY]).await;
+    let what = format!("{:?} {when}", node.kind);
+    walk(explorer, expected.address_names()).await.assert_equals(&expected, &what);
+}
+
+/// A small history with the kinds of transactions that both nodes know, in blocks of none, one and several.
+async fn every_kind_of_transaction(node: &NpmNode) {
+    let accounts = node.accounts().await;
+    let (alice, bob, carol) = (&accounts[0], &accounts[1], &accounts[2]);
+
+    node.send(json!({"from": alice, "to": bob, "value": "0x1", "gasPrice": "0x77359400"})).await;
+    let tuple = json!([{"address": carol, "storageKeys": [format!("0x{}", "00".repeat(32))]}]);
+    let access =
+        json!({"from": alice, "to": bob, "value": "0x2", "gasPrice": "0x77359400", "accessList": tuple, "type": "0x1"});
+    assert_eq!(node.send(access).await["type"], "0x1");
+    let priced = json!({"from": bob, "to": carol, "value": "0x5", "maxFeePerGas": "0x12a05f200", "maxPriorityFeePerGas": "0x3b9aca01"});
+    assert_eq!(node.send(priced).await["type"], "0x2");
+    node.send(json!({"from": carol, "to": carol, "value": "0x5"})).await;
+    node.mine(3).await;
+
+    let created = node.send(json!({"from": alice, "data": LOGGER, "gas": "0x186a0"})).await;
+    let logger = text(&created["contractAddress"]).to_lowercase();
+    let word = format!("0x{}", "ab".repeat(32));
+    node.send(json!({"from": bob, "to": logger, "data": word, "gas": "0x186a0"})).await;
+    let reverted = node.send(json!({"from": bob, "to": logger, "gas": "0x186a0"})).await;
+    assert_eq!(reverted["status"], "0x0");
+    node.send(json!({"from": bob, "to": logger, "data": word, "gas": "0x5800"})).await;
+    let failed_creation = node.send(json!({"from": alice, "data": "0x60006000fd", "gas": "0x186a0"})).await;
+    assert_eq!(failed_creation["status"], "0x0");
+
+    // Several in one block, some with logs and one that fails.
+    node.hold_transactions().await;
+    for (sender, receiver, data) in [
+        (alice, bob, "0x"),
+        (alice, &logger, word.as_str()),
+        (bob, &logger, "0x"),
+        (carol, &logger, word.as_str()),
+        (alice, alice, "0xabcdef12"),
+    ] {
+        node.submit(json!({"from": sender, "to": receiver, "data": data, "gas": "0x186a0"})).await;
+    }
+    node.mine(2).await;
+    node.mine_at_once().await;
+
+    // In the name of an account whose key nobody has.
+    node.send(json!({"from": alice, "to": NAMELESS, "value": ETHER})).await;
+    node.impersonate(NAMELESS).await;
+    node.send(json!({"from": NAMELESS, "to": bob, "value": "0x1", "gasPrice": "0x77359400"})).await;
+    node.send(json!({"from": NAMELESS, "to": bob, "value": "0x1", "maxFeePerGas": "0x12a05f200", "maxPriorityFeePerGas": "0x1"})).await;
+    node.mine(1).await;
+}
+
+const NAMELESS: &str = "0x00000000000000000000000000000000000beef1";

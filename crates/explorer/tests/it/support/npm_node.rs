@@ -1,0 +1,136 @@
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+};
+
+use serde_json::{Value, json};
+
+use super::{Rpc, TestExplorer, eventually, process::Process, wallet_clients::installed_clients};
+
+/// A real node for development other than anvil, as ./test has installed it, with its unlocked accounts.
+#[derive(Debug)]
+pub(crate) struct NpmNode {
+    pub(crate) kind: NpmNodeKind,
+    pub(crate) rpc: Rpc,
+    _process: Process,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NpmNodeKind {
+    Hardhat,
+    Ganache,
+}
+
+impl NpmNode {
+    pub(crate) async fn start(kind: NpmNodeKind) -> Self {
+        let installed = installed_clients();
+        let scripts = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
+        let home = tempfile::tempdir().unwrap();
+        let mut command = Command::new("node");
+        command.env("EXPLORER_TEST_CLIENTS", &installed).current_dir(&installed);
+        // Neither finds settings of whoever runs the tests, nor asks whether it may report what it does.
+        for folder in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
+            command.env(folder, home.path());
+        }
+        command.env("HARDHAT_DISABLE_TELEMETRY_PROMPT", "true");
+        let mark = match kind {
+            NpmNodeKind::Hardhat => {
+                command.arg(installed.join("node_modules/hardhat/internal/cli/bootstrap.js"));
+                command.arg("--config").arg(scripts.join("hardhat.config.cjs"));
+                command.args(["node", "--hostname", "127.0.0.1", "--port", "0"]);
+                "JSON-RPC server at "
+            }
+            NpmNodeKind::Ganache => {
+                command.arg(scripts.join("ganache_node.mjs"));
+                "Listening on "
+            }
+        };
+        assert_is_installed(&installed, kind);
+        let mut process = Process::spawn(&mut command);
+        process.keep(Arc::new(home));
+        let url = process.printed(mark).await;
+        Self { kind, rpc: Rpc::new(url.trim_end_matches('/')), _process: process }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        self.rpc.url()
+    }
+
+    pub(crate) fn ws_url(&self) -> String {
+        self.url().replacen("http", "ws", 1)
+    }
+
+    pub(crate) async fn accounts(&self) -> Vec<String> {
+        let accounts = self.rpc.call("eth_accounts", json!([])).await;
+        accounts.as_array().unwrap().iter().map(|account| account.as_str().unwrap().to_lowercase()).collect()
+    }
+
+    /// Sends from an unlocked account, waits for the block and gives the receipt.
+    pub(crate) async fn send(&self, transaction: Value) -> Value {
+        let hash = self.submit(transaction).await;
+        eventually("the receipt", async || {
+            let receipt = self.rpc.call("eth_getTransactionReceipt", json!([hash])).await;
+            (!receipt.is_null()).then_some(receipt)
+        })
+        .await
+    }
+
+    /// Puts a transaction of an unlocked account into the pool and gives its hash.
+    pub(crate) async fn submit(&self, transaction: Value) -> String {
+        let answer = self.rpc.answers(&[("eth_sendTransaction", json!([transaction]))]).await.remove(0);
+        // Hardhat tells by an error that a transaction failed, though it is in a block.
+        let hash = answer.unwrap_or_else(|error| error["data"]["txHash"].clone());
+        hash.as_str().unwrap_or_else(|| panic!("{transaction} was not taken")).to_owned()
+    }
+
+    pub(crate) async fn mine(&self, blocks: u64) {
+        for _ in 0..blocks {
+            self.rpc.call("evm_mine", json!([])).await;
+        }
+    }
+
+    /// Transactions stay in the pool until [`Self::mine`].
+    pub(crate) async fn hold_transactions(&self) {
+        match self.kind {
+            NpmNodeKind::Hardhat => self.rpc.call("evm_setAutomine", json!([false])).await,
+            NpmNodeKind::Ganache => self.rpc.call("miner_stop", json!([])).await,
+        };
+    }
+
+    /// Each transaction gets a block at once.
+    pub(crate) async fn mine_at_once(&self) {
+        match self.kind {
+            NpmNodeKind::Hardhat => self.rpc.call("evm_setAutomine", json!([true])).await,
+            NpmNodeKind::Ganache => self.rpc.call("miner_start", json!([])).await,
+        };
+    }
+
+    /// From now on it sends in the name of this account, whose key it does not have.
+    pub(crate) async fn impersonate(&self, address: &str) {
+        match self.kind {
+            NpmNodeKind::Hardhat => {
+                self.rpc.call("hardhat_impersonateAccount", json!([address])).await;
+            }
+            NpmNodeKind::Ganache => {
+                self.rpc.call("evm_addAccount", json!([address, "password"])).await;
+                self.rpc.call("personal_unlockAccount", json!([address, "password", "0x0"])).await;
+            }
+        }
+    }
+
+    /// Waits until the explorer is where the node is.
+    pub(crate) async fn wait_for(&self, explorer: &TestExplorer) {
+        let (number, hash) = self.rpc.head().await;
+        explorer.wait_for_tip(number, &hash).await;
+    }
+}
+
+fn assert_is_installed(installed: &Path, kind: NpmNodeKind) {
+    let name = match kind {
+        NpmNodeKind::Hardhat => "hardhat",
+        NpmNodeKind::Ganache => "ganache",
+    };
+    let folder = installed.join("node_modules").join(name);
+    assert!(folder.is_dir(), "this test needs {name}: run ./test, which gets it into {}", folder.display());
+}
