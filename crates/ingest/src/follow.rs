@@ -2,12 +2,13 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::{BlockId, BlockNumber, BlockRef, SyncPhase, SyncStatus};
 use node::{Heads, NodeClient};
 use store::{ChainReader, ChainWriter, StoreError, Undo};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -175,7 +176,7 @@ impl Follower {
 
     /// Until the node shows another head, or so long; what tokens answer in the meantime is kept at once.
     async fn wait(&mut self, heads: &mut Heads, pause: Duration) -> Result<(), StoreError> {
-        let until = tokio::time::Instant::now() + pause;
+        let until = Instant::now() + pause;
         loop {
             tokio::select! {
                 biased;
@@ -363,7 +364,7 @@ impl Follower {
             status.tip_timestamp = timestamp;
             let behind = status.node_head.map_or(0, |head| head.saturating_sub(tip.number));
             status.phase = if behind > NEAR_HEAD { SyncPhase::Backfilling } else { SyncPhase::Following };
-            status.quiet_from = self.rhythm.quiet_from(self.lower_head.is_dev_chain());
+            status.quiet_from = self.rhythm.quiet_from(self.lower_head.is_dev_chain()).map(Instant::into_std);
         });
     }
 

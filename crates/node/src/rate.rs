@@ -3,10 +3,11 @@
 use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use crate::limiter::Turn;
 
@@ -79,7 +80,7 @@ impl RateGate {
         };
         let mut at = self.state().reserve(Instant::now());
         while at > Instant::now() {
-            tokio::time::sleep_until(at.into()).await;
+            tokio::time::sleep_until(at).await;
             // The endpoint may have asked for a pause in the meantime.
             at = self.state().paused_until.unwrap_or(at).max(at);
         }
