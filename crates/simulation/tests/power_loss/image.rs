@@ -27,7 +27,7 @@ pub(crate) fn write_image(recording: &Recording, cut: usize, rng: &mut StdRng, f
                 synced.insert(*inode, place);
                 named = place;
             }
-            Operation::SyncFolder { .. } => named = place,
+            Operation::SyncFolder => named = place,
             _ => {}
         }
     }
@@ -68,7 +68,7 @@ pub(crate) fn write_image(recording: &Recording, cut: usize, rng: &mut StdRng, f
                 names.remove(path);
                 folders.retain(|folder| folder != path);
             }
-            Operation::SyncFile { .. } | Operation::SyncFolder { .. } | Operation::Acknowledge { .. } => {}
+            Operation::SyncFile { .. } | Operation::SyncFolder | Operation::Acknowledge { .. } => {}
         }
     }
     for path in &folders {

@@ -93,6 +93,9 @@ fn after_a_loss_of_power_nothing_acknowledged_is_lost_and_nothing_is_wrong() {
         }
         std::fs::remove_dir_all(&data).unwrap();
     }
-    println!("{images} images: {opened} opened and right, {} refused: {refused:#?}", images - opened - failed.len() as u64);
+    println!(
+        "{images} images: {opened} opened and right, {} refused: {refused:#?}",
+        images - opened - failed.len() as u64
+    );
     assert!(failed.is_empty(), "images {failed:?} are wrong, or have lost what was acknowledged");
 }

@@ -17,7 +17,7 @@ pub(crate) enum Operation {
     Rename { from: PathBuf, to: PathBuf },
     Remove { path: PathBuf },
     SyncFile { inode: Inode },
-    SyncFolder { path: PathBuf },
+    SyncFolder,
     Acknowledge { what: String },
 }
 
@@ -221,8 +221,7 @@ impl Parser {
         }
         let Some((inode, offset, appends)) = self.open.get(&number).copied() else {
             if matches!(name, "fsync" | "fdatasync") {
-                let path = self.relative(&found);
-                self.operations.push(Operation::SyncFolder { path });
+                self.operations.push(Operation::SyncFolder);
             }
             return;
         };

@@ -145,7 +145,8 @@ fn actions(rng: &mut StdRng, steps: u32, end: Duration) -> Vec<(Duration, Action
                 0..7 => Action::Mine { transactions: rng.random_range(0..6) },
                 7 => Action::Look,
                 _ => {
-                    let depth = rng.random_range(1..=if rng.random_bool(0.3) { DEEPEST_REORG } else { 4 });
+                    let deepest = if rng.random_bool(0.3) { DEEPEST_REORG } else { 4 };
+                    let depth = rng.random_range(1..=deepest);
                     Action::Reorg { depth, blocks: rng.random_range(0..=depth + 2), replay: rng.random_bool(0.7) }
                 }
             };
@@ -198,9 +199,10 @@ fn receiver_mode(rng: &mut StdRng) -> ReceiverMode {
 }
 
 fn crash(rng: &mut StdRng) -> Crash {
+    // Most lives make some dozen writes to a hundred.
+    let latest = if rng.random_bool(0.5) { 15 } else { 80 };
     Crash {
-        // Most lives make some dozen writes to a hundred.
-        at_write: rng.random_range(1..=if rng.random_bool(0.5) { 15 } else { 80 }),
+        at_write: rng.random_range(1..=latest),
         moment: if rng.random() { Moment::Before } else { Moment::After },
         disk: [Disk::Kept, Disk::TornWrite, Disk::LostPower][rng.random_range(0..3)],
         downtime: Duration::from_millis(rng.random_range(0..8_000)),
