@@ -232,6 +232,12 @@ impl Follower {
         self.lower_head.is_over();
         let horizon = self.finality.horizon(head.number, &self.config).await;
         let first = tip.map_or(self.config.start_block, |tip| tip.number + 1);
+        // Nothing proves the height of a head, and undo is dropped by it: below one that is made up, the next reorganisation
+        // could not be followed. A whole block at that height is held against its hash.
+        if horizon >= first && self.node.find_block(head.number).await?.is_none() {
+            warn!(head = head.number, "the node does not have the block that it names as its head: looking again");
+            return Ok(Outcome::Again(self.short_pause()));
+        }
         let last = head.number.min(first.saturating_add(PASS_BLOCKS));
         let mut run = BlockRun::start(&self.node, &self.resolver, first..=last, &self.config);
         let (mut batch, mut parent, mut retries) = (Batch::default(), tip, 0);

@@ -118,6 +118,7 @@ impl Explorer {
         let (gate, follower_cancel, follower_reader) = (Arc::clone(gate), cancel.clone(), reader.clone());
         tasks.spawn(async move {
             let start_block = bind(&node, &store).await;
+            gate.note_synced();
             let writer = Box::new(GatedWriter(store.writer(), gate));
             let config = ingest_config(start_block);
             let progress = Arc::new(Progress::default());

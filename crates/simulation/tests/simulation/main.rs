@@ -30,7 +30,7 @@ use crate::life::{End, live};
 use crate::plan::Plan;
 use crate::world::{World, lock};
 
-const SEEDS: Range<u64> = 0..150;
+const SEEDS: Range<u64> = 0..40;
 const STACK_BYTES: usize = 256 << 20;
 
 /// What came of a seed.
