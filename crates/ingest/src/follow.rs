@@ -293,7 +293,9 @@ impl Follower {
         let Some((last, timestamp)) = batch.last().map(|block| (block.id(), block.timestamp)) else { return Ok(()) };
         let (blocks, transactions) = batch.take();
         let count = blocks.len() as u64;
-        let undo = if last.number <= horizon { Undo::Discard } else { Undo::Keep { down_to: horizon } };
+        // Measured by a block that is at hand: the head may be made up.
+        let down_to = horizon.min(last.number.saturating_sub(self.config.undo_depth));
+        let undo = if last.number <= horizon { Undo::Discard } else { Undo::Keep { down_to } };
         self.writer.commit(blocks, undo).await?;
         self.progress.committed(count, transactions);
         self.rhythm.arrived(count, Instant::now());

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use domain::{Address, EventKind, EventKinds, SyncPhase, SyncStatus};
 use ingest::{Follower, IngestConfig, Progress};
-use node::{Endpoint, Exchange, NodeClient, NodeConfig};
+use node::{BlockChecks, Endpoint, Exchange, NodeClient, NodeConfig};
 use rand::Rng;
 use store::{ChainReader, WebhookRecords};
 use store_embedded::{EmbeddedReader, EmbeddedStore, StoreOptions};
@@ -231,7 +231,10 @@ impl Explorer {
 pub(crate) fn node_client(world: &World, nodes: &[Arc<dyn Exchange>], life: u64) -> NodeClient {
     let endpoints = (0..nodes.len()).map(|index| format!("http://node-{index}.test").parse::<Endpoint>().unwrap());
     let jitter_seed = Some(world.plan.chance.of("jitter").nth(life).number());
-    NodeClient::in_process(NodeConfig { jitter_seed, ..NodeConfig::new(endpoints.collect()) }, nodes).unwrap()
+    // To the full: a node that lies about its head as well gets some changed logs past the cheap checks.
+    let verify_blocks = BlockChecks::Full;
+    let config = NodeConfig { jitter_seed, verify_blocks, ..NodeConfig::new(endpoints.collect()) };
+    NodeClient::in_process(config, nodes).unwrap()
 }
 
 pub(crate) fn ingest_config(start_block: u64) -> IngestConfig {
