@@ -26,7 +26,7 @@ use crate::image::write_image;
 use crate::recording::Recording;
 use crate::scene::{Scene, options};
 
-const IMAGES: u64 = 2_000;
+const IMAGES: u64 = 200;
 const DATA: &str = "POWER_LOSS_DATA";
 const CALLS: &str = "trace=openat,creat,write,pwrite64,writev,lseek,fsync,fdatasync,ftruncate,fallocate,rename,renameat,\
                      renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,close,copy_file_range,sync_file_range,mmap";

@@ -24,7 +24,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::life::{End, live};
 use crate::plan::Plan;
@@ -129,20 +128,15 @@ fn whatever_fails_the_index_and_the_deliveries_are_those_of_the_chain() {
     assert!(failed.is_empty(), "seeds {:?} failed", failed.keys().collect::<Vec<_>>());
 }
 
-/// As far as that goes: see decision 51.
+/// The chain is the same to the last hash. What the explorer does in between is not: see decision 51.
 #[test]
-fn the_same_seed_gives_the_same_run() {
-    let mut traces = on_threads(2, || (1_000_000..1_000_004).map(|seed| run(seed).trace).collect::<Vec<_>>());
-    let (first, second) = (traces.pop().unwrap(), traces.pop().unwrap());
-    for (first, second) in first.iter().zip(&second) {
-        let differ = first.iter().zip(second).find(|(first, second)| first != second);
-        let hash = |trace: &[(u64, String)]| xxh3_64(format!("{trace:?}").as_bytes());
-        assert_eq!(
-            hash(first),
-            hash(second),
-            "{} and {} events, the first to differ: {differ:?}",
-            first.len(),
-            second.len()
-        );
-    }
+fn the_same_seed_gives_the_same_chain() {
+    let chain = |seed| -> Vec<String> {
+        let trace = run(seed).trace.into_iter().map(|(_, what)| what);
+        trace.filter(|what| what.starts_with("block ") || what.starts_with("reorg ")).collect()
+    };
+    let mut runs = on_threads(2, || (0..3).map(chain).collect::<Vec<_>>());
+    let (first, second) = (runs.pop().unwrap(), runs.pop().unwrap());
+    assert!(first.iter().all(|chain| chain.len() > 10), "{first:?}");
+    assert_eq!(first, second);
 }
