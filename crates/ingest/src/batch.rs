@@ -1,8 +1,7 @@
 //! Blocks that wait for the next commit.
 
-use std::time::Instant;
-
 use domain::{Block, BlockChanges};
+use tokio::time::Instant;
 
 use crate::IngestConfig;
 

@@ -1,11 +1,12 @@
 //! Who made the contracts that were made inside calls.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::{BlockNumber, FetchedBlock, InnerCreation, Transaction};
 use node::NodeClient;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::Traces;

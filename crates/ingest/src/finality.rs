@@ -1,11 +1,12 @@
 //! The newest block that no revert needs to go below.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::BlockNumber;
 use node::NodeClient;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::IngestConfig;

@@ -2,12 +2,13 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::{BlockId, BlockNumber, BlockRef, SyncPhase, SyncStatus};
 use node::{Heads, NodeClient};
 use store::{ChainReader, ChainWriter, StoreError, Undo};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -175,7 +176,7 @@ impl Follower {
 
     /// Until the node shows another head, or so long; what tokens answer in the meantime is kept at once.
     async fn wait(&mut self, heads: &mut Heads, pause: Duration) -> Result<(), StoreError> {
-        let until = tokio::time::Instant::now() + pause;
+        let until = Instant::now() + pause;
         loop {
             tokio::select! {
                 biased;
@@ -231,6 +232,12 @@ impl Follower {
         self.lower_head.is_over();
         let horizon = self.finality.horizon(head.number, &self.config).await;
         let first = tip.map_or(self.config.start_block, |tip| tip.number + 1);
+        // Nothing proves the height of a head, and undo is dropped by it: below one that is made up, the next reorganisation
+        // could not be followed. A whole block at that height is held against its hash.
+        if horizon >= first && self.node.find_block(head.number).await?.is_none() {
+            warn!(head = head.number, "the node does not have the block that it names as its head: looking again");
+            return Ok(Outcome::Again(self.short_pause()));
+        }
         let last = head.number.min(first.saturating_add(PASS_BLOCKS));
         let mut run = BlockRun::start(&self.node, &self.resolver, first..=last, &self.config);
         let (mut batch, mut parent, mut retries) = (Batch::default(), tip, 0);
@@ -286,7 +293,9 @@ impl Follower {
         let Some((last, timestamp)) = batch.last().map(|block| (block.id(), block.timestamp)) else { return Ok(()) };
         let (blocks, transactions) = batch.take();
         let count = blocks.len() as u64;
-        let undo = if last.number <= horizon { Undo::Discard } else { Undo::Keep { down_to: horizon } };
+        // Measured by a block that is at hand: the head may be made up.
+        let down_to = horizon.min(last.number.saturating_sub(self.config.undo_depth));
+        let undo = if last.number <= horizon { Undo::Discard } else { Undo::Keep { down_to } };
         self.writer.commit(blocks, undo).await?;
         self.progress.committed(count, transactions);
         self.rhythm.arrived(count, Instant::now());
@@ -364,7 +373,7 @@ impl Follower {
             status.tip_timestamp = timestamp;
             let behind = status.node_head.map_or(0, |head| head.saturating_sub(tip.number));
             status.phase = if behind > NEAR_HEAD { SyncPhase::Backfilling } else { SyncPhase::Following };
-            status.quiet_from = self.rhythm.quiet_from(self.lower_head.is_dev_chain());
+            status.quiet_from = self.rhythm.quiet_from(self.lower_head.is_dev_chain()).map(Instant::into_std);
         });
     }
 

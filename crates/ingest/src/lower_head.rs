@@ -1,9 +1,10 @@
 //! What to make of a node whose head is below our tip, on our own branch.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::{BlockNumber, BlockRef};
 use node::{HeadSurvey, NodeClient};
+use tokio::time::Instant;
 
 /// Between two reports in the log.
 const REPORT_EVERY: Duration = Duration::from_secs(60);

@@ -1,7 +1,8 @@
 //! How regularly blocks have come of late, and when that makes a pause too long.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Commits that are remembered.
 const REMEMBERED: usize = 32;

@@ -2,10 +2,11 @@
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// Failures in a row, with the other methods at work, after which a method is not used for a while.
 const PATIENCE: u32 = 6;

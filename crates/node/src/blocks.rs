@@ -1,9 +1,10 @@
 //! A block with all that belongs to it, in as few round trips as the node allows.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use alloy_primitives::B256;
 use domain::{BlockNumber, FetchedBlock};
+use tokio::time::Instant;
 
 use crate::{
     NodeError,

@@ -22,13 +22,15 @@ use crate::{
     contract, creation,
     error::Remedy,
     failover::Failover,
+    jitter::Jitter,
     limiter::Turn,
     rpc_error::RpcErrorKind,
     standing::Operation,
     status::Counters,
     traces::trace_block,
     transaction::fetch_transaction,
-    upstream::Upstream,
+    transport::{Exchange, Transport},
+    upstream::{Transports, Upstream},
     verify::{Evidence, Verifier},
     view,
 };
@@ -41,14 +43,30 @@ pub struct NodeClient {
     evidence: Arc<Evidence>,
     retry: RetryPolicy,
     poll: PollBounds,
+    jitter: Arc<Jitter>,
 }
 
 impl NodeClient {
     /// Opens nothing yet: the node may be down.
     pub fn new(config: NodeConfig) -> Result<Self, NodeError> {
+        Self::with_transports(config, |_, endpoint, config| Transport::new(endpoint, config))
+    }
+
+    /// Asks nodes in this process, one for each endpoint of the configuration, which then only names them.
+    pub fn in_process(config: NodeConfig, nodes: &[Arc<dyn Exchange>]) -> Result<Self, NodeError> {
+        Self::with_transports(config, |index, _, _| {
+            nodes.get(index).map(|node| Transport::InProcess(Arc::clone(node))).ok_or(NodeError::NoEndpoint)
+        })
+    }
+
+    fn with_transports(
+        config: NodeConfig,
+        transport: impl Fn(usize, &Endpoint, &NodeConfig) -> Result<Transport, NodeError>,
+    ) -> Result<Self, NodeError> {
         if config.endpoints.is_empty() {
             return Err(NodeError::NoEndpoint);
         }
+        let jitter = Arc::new(Jitter::new(config.jitter_seed));
         // Fails where the process has chosen its cryptography already, and then that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let counters = Arc::new(Counters::default());
@@ -59,7 +77,13 @@ impl NodeClient {
                 checks => checks,
             };
             let verifier = Verifier::new(checks, Arc::clone(&evidence), endpoint.host());
-            Upstream::new(endpoint, &config, Arc::clone(&counters), verifier)
+            let aside = match endpoint {
+                Endpoint::Http(_) => None,
+                Endpoint::WebSocket(_) | Endpoint::Ipc(_) => Some(transport(index, endpoint, &config)?),
+            };
+            let transports = Transports { main: transport(index, endpoint, &config)?, aside };
+            let shared = (Arc::clone(&counters), Arc::clone(&jitter));
+            Ok(Upstream::new(endpoint, &config, transports, shared, verifier))
         };
         let upstreams = config.endpoints.iter().enumerate().map(upstream).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
@@ -68,6 +92,7 @@ impl NodeClient {
             evidence,
             retry: config.retry,
             poll: config.poll,
+            jitter,
         })
     }
 
@@ -313,7 +338,7 @@ impl NodeClient {
                 Remedy::GiveUp => return Err(error),
                 Remedy::AskElsewhere if !elsewhere => return Err(error),
                 _ if elsewhere => Duration::ZERO,
-                _ => self.retry.pause_after(tried, &error),
+                _ => self.retry.pause_after(tried, &error, &self.jitter),
             };
             Counters::count(&self.counters.retries);
             tracing::debug!(%error, tried, ?pause, "asking the node again");

@@ -21,6 +21,8 @@ pub struct NodeConfig {
     /// How far blocks of the first endpoint are checked. Those of the others are checked to the full, unless checks are
     /// off: they are asked where the operator's first choice failed.
     pub verify_blocks: BlockChecks,
+    /// Makes the pauses between tries the same in each run with the same seed, for simulations. None: other ones each time.
+    pub jitter_seed: Option<u64>,
 }
 
 impl NodeConfig {
@@ -35,6 +37,7 @@ impl NodeConfig {
             poll: PollBounds::default(),
             probe_interval: Duration::from_secs(5),
             verify_blocks: BlockChecks::default(),
+            jitter_seed: None,
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use domain::ChainIdentity;
+use tokio::time::Instant;
 
 use crate::{
     NodeError,

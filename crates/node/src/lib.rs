@@ -24,6 +24,7 @@ mod failover;
 #[doc(hidden)]
 pub mod fuzzing;
 mod heads;
+mod jitter;
 mod limiter;
 mod rate;
 mod retry;
@@ -50,5 +51,6 @@ pub use error::NodeError;
 pub use heads::Heads;
 pub use status::NodeStatus;
 pub use survey::HeadSurvey;
+pub use transport::{Exchange, TransportError};
 pub use verify::{BlockCheck, BlockChecks, BlockChecksError, RefusedBlock};
 pub use view::ViewOutcome;

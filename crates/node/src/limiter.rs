@@ -2,10 +2,11 @@
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 const START: usize = 8;
 /// The first of those who stand in line wait for slots together with all others, since answers come many at a time: if one

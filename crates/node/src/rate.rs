@@ -3,10 +3,11 @@
 use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use crate::limiter::Turn;
 
@@ -89,7 +90,7 @@ impl RateGate {
         };
         loop {
             let at = self.state().reserve(Instant::now());
-            tokio::time::sleep_until(at.into()).await;
+            tokio::time::sleep_until(at).await;
             // The endpoint may have asked for a pause in the meantime. All who wait for its end leave it one by one.
             if !self.state().is_paused(Instant::now()) {
                 return Admitted::InTurn;

@@ -1,11 +1,9 @@
 //! What is known of one endpoint: whether it is well, and which operations are not.
 
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, time::Duration};
 
 use crate::{NodeError, error::Remedy};
+use tokio::time::Instant;
 
 /// Failures in a row after which an operation is not asked of an endpoint for a while.
 const PATIENCE: u32 = 3;

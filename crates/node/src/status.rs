@@ -3,10 +3,11 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use crate::RefusedBlock;
+use tokio::time::Instant;
 
 /// How the client gets on with its node.
 #[derive(Debug, Clone, PartialEq, Eq)]

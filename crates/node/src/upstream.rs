@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use alloy_primitives::bytes::Bytes;
@@ -13,11 +13,13 @@ use domain::BlockRef;
 use futures::future::{join_all, try_join_all};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::{
     Endpoint, NodeConfig, NodeError,
     ability::Ability,
     decode::{AnswerError, ErrorObject, Quantity, decode, split_batch},
+    jitter::Jitter,
     limiter::{Limiter, Slot, Turn},
     rate::RateGate,
     rpc_error::{RpcErrorKind, kind_of},
@@ -35,10 +37,7 @@ const LONG_ANSWER: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Upstream {
     name: String,
-    transport: Transport,
-    /// For calls that the node may answer by closing the connection: where one connection carries all calls, these have
-    /// one of their own.
-    aside: Option<Transport>,
+    transports: Transports,
     timeout: Duration,
     /// For blocks, headers and receipts.
     blocks: Limiter,
@@ -49,7 +48,17 @@ pub(crate) struct Upstream {
     abilities: Abilities,
     next_id: AtomicU64,
     counters: Arc<Counters>,
+    jitter: Arc<Jitter>,
     verifier: Arc<Verifier>,
+}
+
+/// The ways to the endpoint.
+#[derive(Debug)]
+pub(crate) struct Transports {
+    pub(crate) main: Transport,
+    /// For calls that the node may answer by closing the connection: where one connection carries all calls, these have
+    /// one of their own.
+    pub(crate) aside: Option<Transport>,
 }
 
 /// What the node turned out to be able to do. Found out once, by trying.
@@ -102,16 +111,13 @@ impl Upstream {
     pub(crate) fn new(
         endpoint: &Endpoint,
         config: &NodeConfig,
-        counters: Arc<Counters>,
+        transports: Transports,
+        (counters, jitter): (Arc<Counters>, Arc<Jitter>),
         verifier: Verifier,
-    ) -> Result<Self, NodeError> {
-        Ok(Self {
+    ) -> Self {
+        Self {
             name: endpoint.to_string(),
-            transport: Transport::new(endpoint, config)?,
-            aside: match endpoint {
-                Endpoint::Http(_) => None,
-                Endpoint::WebSocket(_) | Endpoint::Ipc(_) => Some(Transport::new(endpoint, config)?),
-            },
+            transports,
             timeout: config.request_timeout,
             blocks: Limiter::new(config.max_concurrency),
             others: Limiter::new(config.max_concurrency.div_ceil(4)),
@@ -125,8 +131,9 @@ impl Upstream {
             },
             next_id: AtomicU64::new(1),
             counters,
+            jitter,
             verifier: Arc::new(verifier),
-        })
+        }
     }
 
     pub(crate) fn verifier(&self) -> &Arc<Verifier> {
@@ -148,6 +155,11 @@ impl Upstream {
     /// Requests a second; None while no limit is known.
     pub(crate) fn rate_limit(&self) -> Option<f64> {
         self.rate.rate()
+    }
+
+    /// A share of a pause, from 0 to 1.
+    pub(crate) fn jitter(&self) -> f64 {
+        self.jitter.fraction()
     }
 
     /// A call is made again.
@@ -188,7 +200,7 @@ impl Upstream {
         let _ = self.rate.admit(Turn::InLine).await;
         let (id, sent) = (self.next_id.fetch_add(1, Ordering::Relaxed), Instant::now());
         Counters::count(&self.counters.requests);
-        let transport = self.aside.as_ref().unwrap_or(&self.transport);
+        let transport = self.transports.aside.as_ref().unwrap_or(&self.transports.main);
         let answer = transport.send_within(id, call.request(id), most_bytes);
         let patience = patience.min(self.timeout);
         let outcome = tokio::select! {
@@ -226,7 +238,7 @@ impl Upstream {
     {
         loop {
             let size = self.abilities.batch.load(Ordering::Relaxed);
-            if size <= 1 || calls.len() <= 1 || !self.transport.takes_batches() {
+            if size <= 1 || calls.len() <= 1 || !self.transports.main.takes_batches() {
                 return Ok(join_all(calls.iter().map(|call| self.call(call))).await);
             }
             match try_join_all(calls.chunks(size).map(|chunk| self.call_batch(chunk))).await {
@@ -288,13 +300,13 @@ impl Upstream {
         let sent = slot.since();
         self.counters.asked();
         let patience = call.patience.map_or(self.timeout, |patience| patience.min(self.timeout));
-        let answer = tokio::time::timeout(patience, self.transport.send(id, request));
+        let answer = tokio::time::timeout(patience, self.transports.main.send(id, request));
         let outcome = tokio::select! {
             biased;
             outcome = answer => outcome,
-            () = self.silence.is_certain(sent.into(), || self.answers_probe()) => {
+            () = self.silence.is_certain(sent, || self.answers_probe()) => {
                 slot.overloaded();
-                self.transport.reset().await;
+                self.transports.main.reset().await;
                 return Err(self.silent(call.method, sent));
             }
             () = verdicts.found_silent() => return Err(self.silent(call.method, sent)),
@@ -320,7 +332,7 @@ impl Upstream {
             }
             Err(_) => {
                 self.counters.reachable.store(false, Ordering::Relaxed);
-                if call.patience.is_none() || !self.silence.heard_since(sent.into()) {
+                if call.patience.is_none() || !self.silence.heard_since(sent) {
                     slot.overloaded();
                 }
                 Err(self.timed_out(call.method, patience))
@@ -352,7 +364,7 @@ impl Upstream {
     async fn answers_probe(&self) -> bool {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let request = Call::new("eth_chainId", "[]").request(id);
-        let answer = tokio::time::timeout(PROBE_TIMEOUT, self.transport.send(id, request)).await;
+        let answer = tokio::time::timeout(PROBE_TIMEOUT, self.transports.main.send(id, request)).await;
         matches!(answer, Ok(Ok(_) | Err(TransportError::Status { .. })))
     }
 
@@ -410,7 +422,7 @@ impl Upstream {
     /// New heads as the node announces them; None where this endpoint cannot.
     pub(crate) async fn announced_heads(&self) -> Option<watch::Receiver<Option<BlockRef>>> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let subscribed = tokio::time::timeout(self.timeout, self.transport.announced_heads(id)).await.ok()??;
+        let subscribed = tokio::time::timeout(self.timeout, self.transports.main.announced_heads(id)).await.ok()??;
         match subscribed {
             Ok(heads) => Some(heads),
             Err(error) => {
@@ -421,7 +433,7 @@ impl Upstream {
     }
 
     pub(crate) fn announces_heads(&self) -> bool {
-        !self.transport.takes_batches()
+        !self.transports.main.takes_batches()
     }
 }
 

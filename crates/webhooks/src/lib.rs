@@ -22,7 +22,7 @@ mod sign;
 mod wake;
 
 pub use dispatch::{Dispatcher, MOST_SET_ASIDE};
-pub use egress::{Egress, EgressConfig, EgressError, Insecure, UrlFault};
+pub use egress::{Connecting, Egress, EgressConfig, EgressError, Insecure, Network, Stream, UrlFault};
 pub use follow::Matcher;
 pub use housekeeping::keep_house;
 pub use registry::{ListedWebhook, Registered, Registration, Registry, RegistryError};

@@ -1,5 +1,5 @@
 use std::{
-    collections::HashSet,
+    collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -22,9 +22,9 @@ struct Shared {
 #[derive(Debug, Default)]
 pub(crate) struct News {
     /// Webhooks with something new to send.
-    pub(crate) queued: HashSet<WebhookId>,
+    pub(crate) queued: BTreeSet<WebhookId>,
     /// Webhooks that were made, changed or deleted.
-    pub(crate) changed: HashSet<WebhookId>,
+    pub(crate) changed: BTreeSet<WebhookId>,
 }
 
 impl Wake {
@@ -76,6 +76,6 @@ mod tests {
         wake.queued([4]);
         wake.put_back(news);
         let again = wake.take();
-        assert_eq!((again.queued, again.changed), (HashSet::from([2, 4]), HashSet::from([3])));
+        assert_eq!((again.queued, again.changed), (BTreeSet::from([2, 4]), BTreeSet::from([3])));
     }
 }

@@ -5,13 +5,14 @@ mod balances;
 mod facts;
 mod text;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::{
     Address, AuditResult, AuditSample, BalanceQuestion, BlockNumber, BlockRef, Bytes, TokenFacts, TokenQuestion, U256,
 };
 use node::{CallBlock, NodeClient, NodeError};
 use store::{ChainWriter, StoreError};
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{debug, info, warn};
 

@@ -1,19 +1,21 @@
 //! How a request gets to the node and its answer back, whatever it says.
 
 mod bodies;
+mod exchange;
 mod http;
 mod ipc;
 mod link;
 mod socket;
 mod ws;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use alloy_primitives::bytes::Bytes;
 use domain::BlockRef;
 use tokio::sync::watch;
 
 use crate::{Endpoint, NodeConfig, NodeError, error::BoxError};
+pub use exchange::Exchange;
 use http::Http;
 use socket::Socket;
 
@@ -22,11 +24,13 @@ pub(crate) enum Transport {
     Http(Http),
     /// WebSocket and IPC: one connection that carries all requests at once, and announcements.
     Socket(Socket),
+    /// No connection at all: a simulated node.
+    InProcess(Arc<dyn Exchange>),
 }
 
 /// Why no answer came.
 #[derive(Debug)]
-pub(crate) enum TransportError {
+pub enum TransportError {
     /// No connection could be made.
     Unreachable(BoxError),
     /// The connection ended before the answer did.
@@ -60,10 +64,8 @@ impl Transport {
     ) -> Result<Bytes, TransportError> {
         match self {
             Self::Http(http) => http.send(request, most_bytes).await,
-            Self::Socket(socket) => {
-                let answer = socket.send(id, request).await?;
-                if answer.len() > most_bytes { Err(TransportError::TooLong) } else { Ok(answer) }
-            }
+            Self::InProcess(node) => within(node.exchange(request).await?, most_bytes),
+            Self::Socket(socket) => within(socket.send(id, request).await?, most_bytes),
         }
     }
 
@@ -77,7 +79,7 @@ impl Transport {
 
     /// A batch saves round trips over HTTP. On a socket many requests share a round trip anyway.
     pub(crate) fn takes_batches(&self) -> bool {
-        matches!(self, Self::Http(_))
+        matches!(self, Self::Http(_) | Self::InProcess(_))
     }
 
     /// New heads as the node announces them, until the connection ends. None over HTTP.
@@ -86,8 +88,12 @@ impl Transport {
         id: u64,
     ) -> Option<Result<watch::Receiver<Option<BlockRef>>, TransportError>> {
         match self {
-            Self::Http(_) => None,
+            Self::Http(_) | Self::InProcess(_) => None,
             Self::Socket(socket) => Some(socket.announced_heads(id).await),
         }
     }
+}
+
+fn within(answer: Bytes, most_bytes: usize) -> Result<Bytes, TransportError> {
+    if answer.len() > most_bytes { Err(TransportError::TooLong) } else { Ok(answer) }
 }

@@ -8,16 +8,13 @@ mod places;
 mod send;
 mod turns;
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use domain::{DeliveryNumber, UnixMillis, WebhookId};
-use rand::Rng;
+use rand::{Rng, SeedableRng, rngs::StdRng};
 use store::{StoreError, WebhookRecords};
 use tokio::task::{self, JoinSet};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub use self::places::MOST_SET_ASIDE;
@@ -60,6 +57,8 @@ pub struct Dispatcher {
     kept_connections: usize,
     looked_over: Option<Instant>,
     taken_over: bool,
+    /// For the pauses between attempts.
+    rng: StdRng,
 }
 
 /// A message under way.
@@ -101,7 +100,14 @@ impl Dispatcher {
             kept_connections: 0,
             looked_over: None,
             taken_over: false,
+            rng: StdRng::from_rng(&mut rand::rng()),
         }
+    }
+
+    /// Makes the pauses between attempts the same in each run with the same seed, for simulations.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { rng: StdRng::seed_from_u64(seed), ..self }
     }
 
     /// Sends until told to stop. What is under way then gets a moment to be answered; what is not, is sent again later.
@@ -273,8 +279,8 @@ impl Dispatcher {
             }
             let place = self.places.take(trust, Instant::now());
             let (egress, route) = (Arc::clone(&self.egress), endpoint.route.clone());
-            let number = delivery.number;
-            let task = self.sending.spawn(send::attempt(egress, route, connection, delivery, rand::rng().random()));
+            let (number, chance) = (delivery.number, self.rng.random());
+            let task = self.sending.spawn(send::attempt(egress, route, connection, delivery, chance));
             self.tasks.insert(task.id(), UnderWay { place, webhook: id, number });
         }
         self.settle(id, now);
@@ -317,7 +323,7 @@ impl Dispatcher {
         for state in states {
             let id = state.webhook.id;
             let Some(endpoint) = self.endpoints.get_mut(&id) else { continue };
-            endpoint.note(&state.webhook, now, rand::rng().random());
+            endpoint.note(&state.webhook, now, self.rng.random());
             endpoint.due = state.due;
             let mut claims = Vec::new();
             if endpoint.trust() != Trust::Proven {

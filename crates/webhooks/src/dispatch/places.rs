@@ -6,10 +6,11 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use crate::breaker::{IN_ALL, Trust};
+use tokio::time::Instant;
 
 /// Messages set aside at most, where the system lets us have so many sockets.
 pub const MOST_SET_ASIDE: usize = 4_096;

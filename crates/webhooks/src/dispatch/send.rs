@@ -1,11 +1,9 @@
 //! One attempt: connect if need be, post, read the answer, judge it.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use domain::{Attempt, AttemptEffect, AttemptOutcome, AttemptReport, ClaimedDelivery, NextStep, UnixMillis};
+use tokio::time::Instant;
 use tokio::time::timeout;
 
 use super::endpoint::Route;

@@ -96,10 +96,9 @@ impl Turns {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        collections::BTreeMap,
-        time::{Duration, Instant},
-    };
+    use std::{collections::BTreeMap, time::Duration};
+
+    use tokio::time::Instant;
 
     use super::super::places::{MOST_SET_ASIDE, Places};
     use super::*;

@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use http_body_util::{BodyExt, Full};
 use hyper::{
     HeaderMap, Method, Request, Response,
@@ -9,6 +7,7 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{SendFault, Target};

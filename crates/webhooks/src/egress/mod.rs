@@ -7,6 +7,7 @@ mod address;
 mod connection;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
+mod network;
 mod target;
 
 use std::{
@@ -22,11 +23,13 @@ use hickory_resolver::{
     net::runtime::TokioRuntimeProvider,
 };
 use rustls::{ClientConfig, RootCertStore, pki_types::CertificateDer, pki_types::pem::PemObject};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use address::ForbiddenAddress;
 pub(crate) use connection::{Answer, Connection};
+use network::Tcp;
+pub use network::{Connecting, Network, Stream};
 pub use target::{Insecure, UrlFault};
 pub(crate) use target::{Security, Target, TargetHost, USUAL_PORTS};
 
@@ -94,6 +97,7 @@ pub struct Egress {
     ports: Vec<u16>,
     resolver: TokioResolver,
     tls: TlsConnector,
+    network: Arc<dyn Network>,
 }
 
 impl std::fmt::Debug for Egress {
@@ -109,7 +113,14 @@ impl Egress {
         let mut ports = config.ports.clone().unwrap_or_else(|| USUAL_PORTS.to_vec());
         ports.sort_unstable();
         ports.dedup();
-        Ok(Self { insecure: config.insecure, ports, resolver: resolver(config.dns_server)?, tls: tls(config)? })
+        let (resolver, tls) = (resolver(config.dns_server)?, tls(config)?);
+        Ok(Self { insecure: config.insecure, ports, resolver, tls, network: Arc::new(Tcp) })
+    }
+
+    /// Connects on another network than that of this machine, for simulations.
+    #[must_use]
+    pub fn on(self, network: Arc<dyn Network>) -> Self {
+        Self { network, ..self }
     }
 
     /// Says whether an owner may give this URL.
@@ -151,7 +162,7 @@ impl Egress {
         })?;
         let mut fault = SendFault::Host;
         for address in addresses.into_iter().take(ADDRESSES_TRIED) {
-            match timeout(CONNECT_PATIENCE, TcpStream::connect((address, target.port))).await {
+            match timeout(CONNECT_PATIENCE, self.network.connect((address, target.port).into())).await {
                 Ok(Ok(stream)) => return self.secure(stream, target).await,
                 Ok(Err(error)) => fault = SendFault::Connect(error),
                 Err(_) => fault = SendFault::ConnectTimeout,
@@ -160,9 +171,7 @@ impl Egress {
         Err(fault)
     }
 
-    async fn secure(&self, stream: TcpStream, target: &Target) -> Result<Connection, SendFault> {
-        // A message goes out in one write; waiting for more would only delay it.
-        stream.set_nodelay(true).map_err(SendFault::Connect)?;
+    async fn secure(&self, stream: Box<dyn Stream>, target: &Target) -> Result<Connection, SendFault> {
         if target.security == Security::Plain {
             return Connection::open(stream).await;
         }

@@ -1,0 +1,20 @@
+//! Chance for the pauses between tries: callers that failed together must not come back together.
+
+use std::sync::{Mutex, PoisonError};
+
+use rand::{Rng, SeedableRng, rngs::StdRng};
+
+#[derive(Debug)]
+pub(crate) struct Jitter(Mutex<StdRng>);
+
+impl Jitter {
+    /// The same pauses for the same seed; other ones each time where there is none.
+    pub(crate) fn new(seed: Option<u64>) -> Self {
+        Self(Mutex::new(seed.map_or_else(|| StdRng::from_rng(&mut rand::rng()), StdRng::seed_from_u64)))
+    }
+
+    /// Anywhere from 0 to 1.
+    pub(crate) fn fraction(&self) -> f64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).random_range(0.0..=1.0)
+    }
+}

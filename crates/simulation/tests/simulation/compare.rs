@@ -1,0 +1,255 @@
+//! The end of a run: every answer against a fresh index, and every delivery against what the chain holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::{
+    Address, B256, BalanceSource, BlockId, BlockRange, Delivery, EventKind, Order, PageRequest, SyncStatus, Token,
+    TokenPrefix, TradeFilter, TransactionFilter, TransferFilter,
+};
+use ingest::{Follower, Progress};
+use node::Exchange;
+use serde_json::Value;
+use store::{ChainReader, WebhookRecords};
+use store_embedded::{EmbeddedReader, EmbeddedStore};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use webhooks::{Matcher, Wake};
+
+use crate::life::{bind, ingest_config, node_client, runtime, store_options};
+use crate::scripted_node::ScriptedNode;
+use crate::world::{World, lock};
+
+const ALL: PageRequest = PageRequest { offset: 0, limit: 100_000, order: Order::OldestFirst };
+
+/// All that can be asked of an index, one line for each answer.
+pub(crate) struct Answers {
+    lines: Vec<String>,
+    /// What depends on where a token's balances come from.
+    tokens: BTreeMap<Address, (BalanceSource, Vec<String>)>,
+    fingerprint: B256,
+}
+
+impl Answers {
+    /// Whether a token's events add up is found out by samples, at times that differ between the two: balances are compared
+    /// where both have come to the same verdict.
+    pub(crate) fn assert_equals(&self, fresh: &Self) {
+        let source = |answers: &Self, token: &Address| answers.tokens.get(token).map(|(source, _)| *source);
+        let differs = |token: &Address| {
+            let sources = [source(self, token), source(fresh, token)];
+            sources[0] != sources[1] && sources.contains(&Some(BalanceSource::Calls))
+        };
+        let lines = |answers: &Self| -> BTreeSet<String> {
+            let tokens = answers.tokens.iter().filter(|(token, _)| !differs(token));
+            let of_tokens = tokens.flat_map(|(_, (_, lines))| lines);
+            answers.lines.iter().chain(of_tokens).cloned().collect()
+        };
+        let (ours, theirs) = (lines(self), lines(fresh));
+        let show =
+            |lines: Vec<&String>| -> String { lines.iter().take(3).map(|line| format!("\n  {line:.600}")).collect() };
+        let wrong = show(ours.difference(&theirs).collect());
+        let missing = show(theirs.difference(&ours).collect());
+        assert!(ours == theirs, "answers differ from those of a fresh index:{wrong}\nwhich says:{missing}");
+        if !self.tokens.keys().any(differs) {
+            assert_eq!(self.fingerprint, fresh.fingerprint, "rows differ from those of a fresh index");
+        }
+    }
+}
+
+/// What was asked of a contract, and when, is no matter of the chain alone.
+fn without_times(mut token: Token) -> Token {
+    token.facts.asked_at = None;
+    token.audited_block = None;
+    token
+}
+
+async fn ask_everything(reader: &EmbeddedReader) -> Answers {
+    let (mut lines, mut tokens) = (Vec::new(), BTreeMap::new());
+    let mut addresses = BTreeSet::from([Address::ZERO]);
+    lines.push(format!("{:?}", reader.stats().await.unwrap()));
+    lines.push(format!("{:?}", reader.list_gas_prices(50).await.unwrap()));
+    let blocks = reader.list_blocks(BlockRange::ALL, ALL).await.unwrap();
+    lines.push(format!("{} blocks", blocks.total));
+    for block in &blocks.items {
+        addresses.insert(block.miner);
+        lines.push(format!("{block:?}"));
+        for id in [BlockId::Number(block.number), BlockId::Hash(block.hash)] {
+            assert_eq!(reader.find_block(id).await.unwrap().as_ref(), Some(block), "{id:?}");
+        }
+        let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
+        let of_block = reader.list_transactions(&filter, ALL).await.unwrap();
+        lines.push(format!("block {} has {}", block.number, of_block.total));
+    }
+    let transactions = reader.list_transactions(&TransactionFilter::default(), ALL).await.unwrap();
+    for transaction in &transactions.items {
+        addresses.extend([Some(transaction.from), transaction.to, transaction.created].into_iter().flatten());
+        lines.push(format!("{transaction:?}"));
+        let found = reader.find_transaction(transaction.hash).await.unwrap();
+        assert_eq!(found.as_ref(), Some(transaction));
+        let events = reader.find_transaction_events(transaction.hash, 1_000).await.unwrap();
+        lines.push(format!("{} {events:?}", transaction.hash));
+    }
+    let transfers = reader.list_transfers(&TransferFilter::default(), ALL).await.unwrap();
+    for transfer in &transfers.items {
+        addresses.extend([transfer.event.from, transfer.event.to, transfer.event.token]);
+        lines.push(format!("{transfer:?}"));
+    }
+    let trades = reader.list_trades(&TradeFilter::default(), ALL).await.unwrap();
+    for trade in &trades.items {
+        addresses.insert(trade.pool.address);
+        lines.push(format!("{trade:?}"));
+    }
+    for token in reader.list_tokens(ALL).await.unwrap().items {
+        let holders = reader.list_holders(token.address, ALL).await.unwrap();
+        let (address, source) = (token.address, token.balance_source);
+        let of_token = vec![format!("{address} {holders:?}"), format!("{:?}", without_times(token))];
+        tokens.insert(address, (source, of_token));
+    }
+    for address in addresses {
+        ask_about(reader, address, &mut lines, &mut tokens).await;
+    }
+    Answers { lines, tokens, fingerprint: reader.fingerprint().unwrap() }
+}
+
+async fn ask_about(
+    reader: &EmbeddedReader,
+    address: Address,
+    lines: &mut Vec<String>,
+    tokens: &mut BTreeMap<Address, (BalanceSource, Vec<String>)>,
+) {
+    lines.push(format!("{:?}", reader.find_address(address).await.unwrap()));
+    lines.push(format!("{address} code {:?}", reader.find_code_hash(address).await.unwrap()));
+    lines.push(format!("{address} pool {:?}", reader.find_pool(address).await.unwrap()));
+    for filter in [
+        TransactionFilter::touching(address),
+        TransactionFilter { from: Some(address), ..TransactionFilter::default() },
+        TransactionFilter { to: Some(address), ..TransactionFilter::default() },
+    ] {
+        let page = reader.list_transactions(&filter, ALL).await.unwrap();
+        let hashes: Vec<_> = page.items.iter().map(|transaction| transaction.hash).collect();
+        lines.push(format!("{filter:?} {} {hashes:?}", page.total));
+    }
+    for filter in [
+        TransferFilter { address: Some(address), ..TransferFilter::default() },
+        TransferFilter { token: Some(address), ..TransferFilter::default() },
+    ] {
+        let page = reader.list_transfers(&filter, ALL).await.unwrap();
+        let places: Vec<_> = page.items.iter().map(|transfer| (transfer.tx_hash, transfer.event.log_index)).collect();
+        lines.push(format!("{filter:?} {} {places:?}", page.total));
+    }
+    let filter = TradeFilter { maker: Some(address), ..TradeFilter::default() };
+    lines.push(format!("{address} trades {:?}", reader.list_trades(&filter, ALL).await.unwrap()));
+    for held in reader.list_address_tokens(address, ALL).await.unwrap().items {
+        let (_, of_token) = tokens.get_mut(&held.token.address).unwrap();
+        of_token.push(format!("{address} holds {} {:?}", held.balance, without_times(held.token)));
+    }
+}
+
+/// Asks an index that is not written to.
+pub(crate) fn ask_folder(world: &World, data: &Path) -> Answers {
+    runtime().block_on(async {
+        let store = EmbeddedStore::open(data, store_options(world.plan.write_buffer_bytes)).unwrap();
+        ask_everything(&store.reader()).await
+    })
+}
+
+/// An index of the chain as it is now, made without any fault, and what its webhooks would tell, had they been there from
+/// the first block on.
+pub(crate) fn index_anew(world: &Arc<World>, data: &Path) -> (Answers, Vec<Delivery>) {
+    runtime().block_on(async {
+        let store = Arc::new(EmbeddedStore::open(data, store_options(64 << 20)).unwrap());
+        let nodes: [Arc<dyn Exchange>; 1] = [Arc::new(ScriptedNode::honest(world))];
+        let node = node_client(world, &nodes, u64::MAX);
+        let start_block = bind(&node, &store).await;
+        let records: Arc<dyn WebhookRecords> = Arc::new(store.webhook_records());
+        let mut promises = lock(&world.promises).clone();
+        promises.sort_by_key(|promise| promise.webhook);
+        for promise in &promises {
+            let events = domain::EventKinds::default().with(EventKind::Tx).with(EventKind::TokenTransfer);
+            let webhook = domain::NewWebhook {
+                owner: Address::ZERO,
+                url: String::new(),
+                watched: promise.watched,
+                events,
+                secret: domain::SealedSecret::new(Vec::new()),
+                created_at: 0,
+            };
+            let added = records.add_webhook(webhook).await.unwrap();
+            assert_eq!(added.id, promise.webhook, "webhooks are numbered from 1 on, without a gap");
+        }
+        let (status, sync) = watch::channel(SyncStatus::starting());
+        let reader = Arc::new(store.reader());
+        let writer = Box::new(store.writer());
+        let (config, progress) = (ingest_config(start_block), Arc::new(Progress::default()));
+        let follower = Follower::new(node, writer, reader.clone(), config, status, progress);
+        let following = tokio::spawn(follower.run(CancellationToken::new()));
+        let matcher = Matcher::new(reader.clone(), Arc::clone(&records), sync, Wake::default(), TokenPrefix::default());
+        let matching = tokio::spawn(matcher.run(CancellationToken::new()));
+        let head = world.chain.head();
+        while records.find_cursor().await.unwrap().is_none_or(|cursor| cursor.hash != head.hash) {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        following.abort();
+        matching.abort();
+        let mut deliveries = Vec::new();
+        for promise in &promises {
+            deliveries.extend(records.list_deliveries(promise.webhook, ALL).await.unwrap().items);
+        }
+        (ask_everything(&reader).await, deliveries)
+    })
+}
+
+/// The newest word on an event, by the count of inclusions.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Word {
+    told: u64,
+    removed: u64,
+}
+
+/// Compares what receivers were told with what the chain holds.
+pub(crate) fn check_deliveries(world: &World, expected: &[Delivery]) -> usize {
+    let promises = lock(&world.promises).clone();
+    let mut words: BTreeMap<(usize, String), Word> = BTreeMap::new();
+    let mut bodies = BTreeMap::new();
+    for told in world.ledger.all() {
+        let body: Value = serde_json::from_slice(&told.body).unwrap();
+        let inclusion = body["inclusion"].as_u64().unwrap_or(1);
+        let same = bodies.entry((told.receiver, told.id.clone(), inclusion)).or_insert_with(|| told.body.clone());
+        assert_eq!(*same, told.body, "the same message with other bytes: {}", told.id);
+        if !told.accepted {
+            continue;
+        }
+        if let Some(of) = body["data"]["removedDelivery"].as_str() {
+            let word = words.entry((told.receiver, of.to_owned())).or_default();
+            word.removed = word.removed.max(inclusion);
+        } else {
+            let word = words.entry((told.receiver, told.id)).or_default();
+            word.told = word.told.max(inclusion);
+        }
+    }
+    let mut stands = BTreeSet::new();
+    let mut checked = 0;
+    for promise in &promises {
+        let after = promise.after.map(|after| world.last_common(after));
+        for delivery in expected.iter().filter(|delivery| delivery.webhook == promise.webhook) {
+            let key = (promise.receiver, delivery.id.to_string());
+            stands.insert(key.clone());
+            let place = delivery.place.unwrap();
+            if after.is_some_and(|after| place.block.number <= after) {
+                continue;
+            }
+            let word = words.get(&key).copied().unwrap_or_default();
+            assert!(word.told > 0, "never told: {key:?} at {place:?}, {promise:?}");
+            assert!(word.told > word.removed, "said to be removed though it stands: {key:?} {word:?} at {place:?}");
+            checked += 1;
+        }
+    }
+    for (key, word) in words.iter().filter(|(key, _)| !stands.contains(*key)) {
+        assert!(word.removed >= word.told, "never taken back: {key:?} {word:?}, of a block that left the chain");
+        checked += 1;
+    }
+    checked
+}

@@ -1,0 +1,250 @@
+//! Where a life ends: all writes to the store pass here, and at one of them the process is gone.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use domain::{
+    Address, AttemptReport, AuditResult, AuditSample, B256, BalanceQuestion, BlockChanges, BlockNumber, BlockRef,
+    Bytes, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, NewDelivery, NewWebhook, Page, PageRequest,
+    SealedSecret, TokenFacts, TokenQuestion, U256, UnixMillis, Webhook, WebhookChange, WebhookId,
+};
+use store::{
+    AddWebhookError, ChainWriter, EnqueueError, Matches, Orphaning, Progress, QueueCounts, QueueHead, QueueState,
+    Removal, RetractedPiece, RetractedPlace, Retraction, StoreError, Undo, WatchList, WebhookRecords, WebhookTotals,
+};
+use store_embedded::{EmbeddedWebhookRecords, EmbeddedWriter};
+use tokio::sync::Notify;
+
+use crate::disk::{self, Synced};
+use crate::plan::{Crash, Moment};
+use crate::world::{World, lock};
+
+pub(crate) struct Gate {
+    world: Arc<World>,
+    data: PathBuf,
+    /// Where the folder is copied to when the process is gone.
+    image: PathBuf,
+    crash: Option<Crash>,
+    state: Mutex<State>,
+    pub(crate) gone: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    writes: u64,
+    synced: Option<Synced>,
+}
+
+/// What a write outlasts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outlasts {
+    Process,
+    Power,
+}
+
+impl Gate {
+    pub(crate) fn new(world: &Arc<World>, data: PathBuf, image: PathBuf, crash: Option<Crash>) -> Arc<Self> {
+        let state = Mutex::default();
+        Arc::new(Self { world: Arc::clone(world), data, image, crash, state, gone: Notify::new() })
+    }
+
+    pub(crate) fn synced(&self) -> Option<Synced> {
+        lock(&self.state).synced.clone()
+    }
+
+    /// What is there at this moment is on the disk.
+    pub(crate) fn note_synced(&self) {
+        lock(&self.state).synced = disk::measure(&self.data);
+    }
+
+    async fn pass<T>(&self, name: &'static str, outlasts: Outlasts, write: impl Future<Output = T>) -> T {
+        let number = {
+            let mut state = lock(&self.state);
+            state.writes += 1;
+            state.writes
+        };
+        let ends = |moment| self.crash.is_some_and(|crash| (crash.at_write, crash.moment) == (number, moment));
+        if ends(Moment::Before) {
+            self.end(name, number).await;
+        }
+        let outcome = write.await;
+        if outlasts == Outlasts::Power && self.crash.is_some() {
+            let data = self.data.clone();
+            // The one thread for blocking work is this one's now: no write is under way.
+            let synced = tokio::task::spawn_blocking(move || disk::measure(&data)).await.unwrap();
+            lock(&self.state).synced = synced;
+        }
+        if ends(Moment::After) {
+            self.end(name, number).await;
+        }
+        outcome
+    }
+
+    async fn end(&self, name: &str, number: u64) {
+        let (data, image) = (self.data.clone(), self.image.clone());
+        tokio::task::spawn_blocking(move || disk::copy(&data, &image)).await.unwrap();
+        self.world.note(format!("gone at write {number}, {name}"));
+        self.gone.notify_one();
+        std::future::pending().await
+    }
+}
+
+pub(crate) struct GatedWriter(pub(crate) EmbeddedWriter, pub(crate) Arc<Gate>);
+
+#[async_trait]
+impl ChainWriter for GatedWriter {
+    async fn tip(&self) -> Result<Option<BlockRef>, StoreError> {
+        self.0.tip().await
+    }
+    async fn find_block_hash(&self, number: BlockNumber) -> Result<Option<B256>, StoreError> {
+        self.0.find_block_hash(number).await
+    }
+    async fn oldest_revertible(&self) -> Result<Option<BlockNumber>, StoreError> {
+        self.0.oldest_revertible().await
+    }
+    async fn commit(&mut self, blocks: Vec<BlockChanges>, undo: Undo) -> Result<(), StoreError> {
+        self.1.pass("commit", Outlasts::Process, self.0.commit(blocks, undo)).await
+    }
+    async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError> {
+        self.1.pass("revert", Outlasts::Process, self.0.revert_to(number)).await
+    }
+    async fn list_token_questions(&self, limit: usize) -> Result<Vec<TokenQuestion>, StoreError> {
+        self.0.list_token_questions(limit).await
+    }
+    async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError> {
+        self.1.pass("facts", Outlasts::Process, self.0.keep_token_facts(facts)).await
+    }
+    async fn list_audits(&self, limit: usize) -> Result<Vec<AuditSample>, StoreError> {
+        self.0.list_audits(limit).await
+    }
+    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError> {
+        self.1.pass("audits", Outlasts::Process, self.0.keep_audits(verdicts, at)).await
+    }
+    async fn list_balance_questions(&mut self, limit: usize) -> Result<Vec<BalanceQuestion>, StoreError> {
+        self.0.list_balance_questions(limit).await
+    }
+    async fn keep_balances(
+        &mut self,
+        balances: Vec<(BalanceQuestion, U256)>,
+        at: BlockNumber,
+    ) -> Result<(), StoreError> {
+        self.1.pass("balances", Outlasts::Process, self.0.keep_balances(balances, at)).await
+    }
+    async fn list_code_questions(&self, limit: usize) -> Result<Vec<Address>, StoreError> {
+        self.0.list_code_questions(limit).await
+    }
+    async fn keep_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError> {
+        self.1.pass("codes", Outlasts::Process, self.0.keep_codes(codes, at)).await
+    }
+    async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError> {
+        self.0.rank_holders(limit).await
+    }
+}
+
+pub(crate) struct GatedRecords(pub(crate) EmbeddedWebhookRecords, pub(crate) Arc<Gate>);
+
+#[async_trait]
+impl WebhookRecords for GatedRecords {
+    async fn add_webhook(&self, webhook: NewWebhook) -> Result<Webhook, AddWebhookError> {
+        self.1.pass("add webhook", Outlasts::Power, self.0.add_webhook(webhook)).await
+    }
+    async fn find_webhook(&self, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
+        self.0.find_webhook(id).await
+    }
+    async fn list_webhooks(&self, owner: Address) -> Result<Vec<Webhook>, StoreError> {
+        self.0.list_webhooks(owner).await
+    }
+    async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<Option<Webhook>, StoreError> {
+        self.1.pass("change webhook", Outlasts::Power, self.0.change_webhook(id, change)).await
+    }
+    async fn rotate_secret(
+        &self,
+        id: WebhookId,
+        secret: SealedSecret,
+        old_until: UnixMillis,
+    ) -> Result<Option<Webhook>, StoreError> {
+        self.1.pass("rotate secret", Outlasts::Power, self.0.rotate_secret(id, secret, old_until)).await
+    }
+    async fn delete_webhook(&self, id: WebhookId) -> Result<bool, StoreError> {
+        self.1.pass("delete webhook", Outlasts::Power, self.0.delete_webhook(id)).await
+    }
+    async fn watch_list(&self) -> Result<WatchList, StoreError> {
+        self.0.watch_list().await
+    }
+    async fn progress(&self) -> Result<Progress, StoreError> {
+        self.0.progress().await
+    }
+    async fn list_matched_blocks(&self, below: BlockNumber, limit: usize) -> Result<Vec<BlockRef>, StoreError> {
+        self.0.list_matched_blocks(below, limit).await
+    }
+    async fn find_orphaning(&self, block: BlockRef) -> Result<Option<Orphaning>, StoreError> {
+        self.0.find_orphaning(block).await
+    }
+    async fn enqueue_matches(&self, matches: Matches, now: UnixMillis) -> Result<(), EnqueueError> {
+        let outlasts = if matches.events.is_empty() { Outlasts::Process } else { Outlasts::Power };
+        self.1.pass("matches", outlasts, self.0.enqueue_matches(matches, now)).await
+    }
+    async fn begin_retraction(&self, retraction: Retraction) -> Result<(), StoreError> {
+        self.1.pass("begin retraction", Outlasts::Power, self.0.begin_retraction(retraction)).await
+    }
+    async fn list_retracted(&self, limit: usize) -> Result<RetractedPiece, StoreError> {
+        self.0.list_retracted(limit).await
+    }
+    async fn retract(&self, removals: Vec<Removal>, upto: RetractedPlace, now: UnixMillis) -> Result<(), StoreError> {
+        self.1.pass("retract", Outlasts::Power, self.0.retract(removals, upto, now)).await
+    }
+    async fn end_retraction(&self) -> Result<(), StoreError> {
+        self.1.pass("end retraction", Outlasts::Process, self.0.end_retraction()).await
+    }
+    async fn enqueue(&self, delivery: NewDelivery, now: UnixMillis) -> Result<Option<Delivery>, StoreError> {
+        self.1.pass("enqueue", Outlasts::Power, self.0.enqueue(delivery, now)).await
+    }
+    async fn requeue(
+        &self,
+        webhook: WebhookId,
+        id: DeliveryId,
+        now: UnixMillis,
+    ) -> Result<Option<Delivery>, StoreError> {
+        self.1.pass("requeue", Outlasts::Power, self.0.requeue(webhook, id, now)).await
+    }
+    async fn find_delivery(&self, webhook: WebhookId, id: DeliveryId) -> Result<Option<Delivery>, StoreError> {
+        self.0.find_delivery(webhook, id).await
+    }
+    async fn list_queues(&self) -> Result<Vec<QueueHead>, StoreError> {
+        self.0.list_queues().await
+    }
+    async fn find_due(&self, webhook: WebhookId) -> Result<Option<UnixMillis>, StoreError> {
+        self.0.find_due(webhook).await
+    }
+    async fn claim(
+        &self,
+        webhook: WebhookId,
+        limit: usize,
+        now: UnixMillis,
+        lease_until: UnixMillis,
+    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        self.1.pass("claim", Outlasts::Process, self.0.claim(webhook, limit, now, lease_until)).await
+    }
+    async fn release(&self, claims: Vec<(WebhookId, DeliveryNumber)>) -> Result<(), StoreError> {
+        self.1.pass("release", Outlasts::Process, self.0.release(claims)).await
+    }
+    async fn end_leases(&self) -> Result<(), StoreError> {
+        self.1.pass("end leases", Outlasts::Process, self.0.end_leases()).await
+    }
+    async fn record_attempts(&self, reports: Vec<AttemptReport>) -> Result<Vec<QueueState>, StoreError> {
+        self.1.pass("attempts", Outlasts::Process, self.0.record_attempts(reports)).await
+    }
+    async fn list_deliveries(&self, webhook: WebhookId, page: PageRequest) -> Result<Page<Delivery>, StoreError> {
+        self.0.list_deliveries(webhook, page).await
+    }
+    async fn queue_counts(&self, webhook: WebhookId) -> Result<QueueCounts, StoreError> {
+        self.0.queue_counts(webhook).await
+    }
+    fn totals(&self) -> WebhookTotals {
+        self.0.totals()
+    }
+    async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.0.forget_deliveries(before, limit).await
+    }
+}

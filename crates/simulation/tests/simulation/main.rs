@@ -1,0 +1,142 @@
+//! One explorer with its node, disk, clock and receivers, simulated by seed: see decision 51.
+//!
+//! `SIMULATION_SEEDS=from..to` runs other seeds than the usual ones.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod chance;
+mod compare;
+mod disk;
+mod gate;
+mod life;
+mod look;
+mod plan;
+mod receivers;
+mod scripted_node;
+mod world;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tempfile::TempDir;
+
+use crate::life::{End, live};
+use crate::plan::Plan;
+use crate::world::{World, lock};
+
+const SEEDS: Range<u64> = 0..40;
+const STACK_BYTES: usize = 256 << 20;
+
+/// What came of a seed.
+#[derive(Debug)]
+struct Run {
+    trace: Vec<(u64, String)>,
+    crashes: u64,
+    deliveries: usize,
+}
+
+/// In memory where there is such a folder: thousands of runs wear out no disk.
+fn folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    tempfile::Builder::new().prefix("simulation").tempdir_in(folder).unwrap()
+}
+
+fn run(seed: u64) -> Run {
+    let world = Arc::new(World::new(Plan::new(seed)));
+    let folder = folder();
+    let path = |name: &str| -> PathBuf { folder.path().join(name) };
+    let mut data = path("life-0");
+    let mut crashes = 0;
+    for life in 0.. {
+        let image = path(&format!("life-{}", life + 1));
+        let crash = world.plan.crashes.get(life).copied();
+        match live(&world, &data, &image, crash, life) {
+            End::Finished => break,
+            End::Crashed => {
+                crashes += 1;
+                std::fs::remove_dir_all(&data).unwrap();
+                data = image;
+            }
+        }
+    }
+    let answers = compare::ask_folder(&world, &data);
+    let (fresh, expected) = compare::index_anew(&world, &path("fresh"));
+    answers.assert_equals(&fresh);
+    let deliveries = compare::check_deliveries(&world, &expected);
+    Run { trace: world.trace(), crashes, deliveries }
+}
+
+/// Each seed on a thread of its own with a large stack: without optimisation futures are large.
+fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let start = |_| std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, &work).unwrap();
+        let handles: Vec<_> = (0..threads).map(start).collect();
+        handles.into_iter().map(|handle| handle.join().unwrap()).collect()
+    })
+}
+
+fn seeds() -> Range<u64> {
+    let Ok(text) = std::env::var("SIMULATION_SEEDS") else { return SEEDS };
+    let (from, to) = text.split_once("..").expect("SIMULATION_SEEDS=from..to");
+    from.parse().unwrap()..to.parse().unwrap()
+}
+
+#[test]
+fn whatever_fails_the_index_and_the_deliveries_are_those_of_the_chain() {
+    if std::env::var_os("RUST_LOG").is_some() {
+        tracing_subscriber::fmt().with_env_filter(tracing_subscriber::EnvFilter::from_default_env()).init();
+    }
+    let seeds = seeds();
+    let (next, failed) = (AtomicU64::new(seeds.start), Mutex::new(BTreeMap::new()));
+    let (crashes, deliveries) = (AtomicU64::new(0), AtomicU64::new(0));
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    on_threads(threads, || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.end {
+                return;
+            }
+            match catch_unwind(AssertUnwindSafe(|| run(seed))) {
+                Ok(run) => {
+                    crashes.fetch_add(run.crashes, Ordering::Relaxed);
+                    deliveries.fetch_add(run.deliveries as u64, Ordering::Relaxed);
+                }
+                Err(panic) => {
+                    let text = panic.downcast_ref::<String>().map(String::as_str);
+                    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+                    lock(&failed).insert(seed, text.to_owned());
+                }
+            }
+        }
+    });
+    let failed = lock(&failed).clone();
+    println!(
+        "seeds {seeds:?}: {} crashes, {} deliveries compared, {} seeds failed",
+        crashes.into_inner(),
+        deliveries.into_inner(),
+        failed.len()
+    );
+    for (seed, text) in failed.iter().take(10) {
+        println!("\nseed {seed}: {text}\nto run it alone: SIMULATION_SEEDS={seed}..{} ./test -p simulation", seed + 1);
+    }
+    assert!(failed.is_empty(), "seeds {:?} failed", failed.keys().collect::<Vec<_>>());
+}
+
+/// The chain is the same to the last hash. What the explorer does in between is not: see decision 51.
+#[test]
+fn the_same_seed_gives_the_same_chain() {
+    let chain = |seed| -> Vec<String> {
+        let trace = run(seed).trace.into_iter().map(|(_, what)| what);
+        trace.filter(|what| what.starts_with("block ") || what.starts_with("reorg ")).collect()
+    };
+    let mut runs = on_threads(2, || (0..3).map(chain).collect::<Vec<_>>());
+    let (first, second) = (runs.pop().unwrap(), runs.pop().unwrap());
+    assert!(first.iter().all(|chain| chain.len() > 10), "{first:?}");
+    assert_eq!(first, second);
+}

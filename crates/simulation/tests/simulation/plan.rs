@@ -1,0 +1,210 @@
+//! All that a seed decides beforehand.
+
+use std::time::Duration;
+
+use rand::Rng;
+use rand::rngs::StdRng;
+
+use crate::chance::Chance;
+
+/// No branch parts from the chain further below its head than this, and blocks can be undone as far.
+pub(crate) const DEEPEST_REORG: u64 = 16;
+
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    pub(crate) chance: Chance,
+    /// What happens on the chain and at the registry, in order.
+    pub(crate) actions: Vec<(Duration, Action)>,
+    /// How each endpoint behaves, until when.
+    pub(crate) endpoints: Vec<Schedule<NodeMode>>,
+    /// How each receiver behaves; there is one for each webhook.
+    pub(crate) receivers: Vec<Schedule<ReceiverMode>>,
+    /// One for each life but the last.
+    pub(crate) crashes: Vec<Crash>,
+    /// From then on nothing fails.
+    pub(crate) faults_end: Duration,
+    pub(crate) is_dev_chain: bool,
+    /// Small: tables are written all the time.
+    pub(crate) write_buffer_bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Action {
+    Mine {
+        transactions: usize,
+    },
+    Reorg {
+        depth: u64,
+        blocks: u64,
+        replay: bool,
+    },
+    Register {
+        receiver: usize,
+    },
+    /// Looks whether what the index says of its newest blocks is true.
+    Look,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NodeMode {
+    Honest,
+    /// Errors, closed connections and cut answers, for some of the requests.
+    Flaky,
+    /// Answers that are well formed and not true, for some of the requests.
+    Lying,
+    /// Shows no block newer than so many below the head.
+    Lagging(u64),
+    /// Has not heard of the last reorganisation.
+    OldBranch,
+    /// Nothing is answered.
+    Silent,
+    /// So many requests a second.
+    Limited(u32),
+    Down,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReceiverMode {
+    Well,
+    /// Some messages are refused, not answered, or taken without a word.
+    Flaky,
+    Down,
+}
+
+#[derive(Debug)]
+pub(crate) struct Schedule<T>(Vec<(Duration, T)>);
+
+impl<T: Copy> Schedule<T> {
+    pub(crate) fn at(&self, time: Duration) -> Option<T> {
+        self.0.iter().find(|(until, _)| time < *until).map(|(_, mode)| *mode)
+    }
+}
+
+/// How a life ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Crash {
+    /// At which write to the store, counted from the start of the life.
+    pub(crate) at_write: u64,
+    pub(crate) moment: Moment,
+    pub(crate) disk: Disk,
+    /// Until the next start.
+    pub(crate) downtime: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    Before,
+    /// The write is there, and whoever made it was not told.
+    After,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Disk {
+    /// The process is killed: what it wrote is there.
+    Kept,
+    /// Half a commit at the end of the journal.
+    TornWrite,
+    /// Power is lost: of what was not synced, some is there.
+    LostPower,
+}
+
+impl Plan {
+    pub(crate) fn new(seed: u64) -> Self {
+        let chance = Chance::new(seed);
+        let mut rng = chance.of("plan").rng();
+        let steps = rng.random_range(14..40);
+        let faults_end = Duration::from_secs(rng.random_range(20..90));
+        let actions = actions(&mut rng, steps, faults_end);
+        let receivers = actions.iter().filter(|(_, action)| matches!(action, Action::Register { .. })).count();
+        let troubled = rng.random_bool(0.9);
+        let endpoints = (0..rng.random_range(1..=3))
+            .map(|_| schedule(&mut rng, faults_end, |rng| if troubled { node_mode(rng) } else { NodeMode::Honest }))
+            .collect();
+        let receivers = (0..receivers).map(|_| schedule(&mut rng, faults_end, receiver_mode)).collect();
+        let crashes = (0..[0, 0, 1, 1, 2, 3][rng.random_range(0..6)]).map(|_| crash(&mut rng)).collect();
+        Self {
+            seed,
+            chance,
+            actions,
+            endpoints,
+            receivers,
+            crashes,
+            faults_end,
+            is_dev_chain: rng.random_bool(0.3),
+            write_buffer_bytes: if rng.random_bool(0.3) { 100 << 10 } else { 64 << 20 },
+        }
+    }
+}
+
+fn actions(rng: &mut StdRng, steps: u32, end: Duration) -> Vec<(Duration, Action)> {
+    let mut actions: Vec<(Duration, Action)> = (0..steps)
+        .map(|_| {
+            let at = end.mul_f64(rng.random_range(0.0..1.0));
+            let action = match rng.random_range(0..10) {
+                0..7 => Action::Mine { transactions: rng.random_range(0..6) },
+                7 => Action::Look,
+                _ => {
+                    let deepest = if rng.random_bool(0.3) { DEEPEST_REORG } else { 4 };
+                    let depth = rng.random_range(1..=deepest);
+                    Action::Reorg { depth, blocks: rng.random_range(0..=depth + 2), replay: rng.random_bool(0.7) }
+                }
+            };
+            (at, action)
+        })
+        .collect();
+    for receiver in 0..rng.random_range(1..=3) {
+        actions.push((end.mul_f64(rng.random_range(0.0..0.8)), Action::Register { receiver }));
+    }
+    actions.sort_by_key(|(at, _)| *at);
+    // The first of all is the first to be registered.
+    let mut receiver = 0;
+    for (_, action) in &mut actions {
+        if let Action::Register { receiver: number } = action {
+            *number = receiver;
+            receiver += 1;
+        }
+    }
+    actions
+}
+
+fn schedule<T>(rng: &mut StdRng, end: Duration, mut mode: impl FnMut(&mut StdRng) -> T) -> Schedule<T> {
+    let (mut parts, mut until) = (Vec::new(), Duration::ZERO);
+    while until < end {
+        until += Duration::from_millis(rng.random_range(500..15_000));
+        parts.push((until.min(end), mode(rng)));
+    }
+    Schedule(parts)
+}
+
+fn node_mode(rng: &mut StdRng) -> NodeMode {
+    match rng.random_range(0..14) {
+        0..4 => NodeMode::Honest,
+        4..6 => NodeMode::Flaky,
+        6..9 => NodeMode::Lying,
+        9 => NodeMode::Lagging(rng.random_range(1..10)),
+        10 => NodeMode::OldBranch,
+        11 => NodeMode::Silent,
+        12 => NodeMode::Limited(rng.random_range(1..30)),
+        _ => NodeMode::Down,
+    }
+}
+
+fn receiver_mode(rng: &mut StdRng) -> ReceiverMode {
+    match rng.random_range(0..5) {
+        0..2 => ReceiverMode::Well,
+        2..4 => ReceiverMode::Flaky,
+        _ => ReceiverMode::Down,
+    }
+}
+
+fn crash(rng: &mut StdRng) -> Crash {
+    // Most lives make some dozen writes to a hundred.
+    let latest = if rng.random_bool(0.5) { 15 } else { 80 };
+    Crash {
+        at_write: rng.random_range(1..=latest),
+        moment: if rng.random() { Moment::Before } else { Moment::After },
+        disk: [Disk::Kept, Disk::TornWrite, Disk::LostPower][rng.random_range(0..3)],
+        downtime: Duration::from_millis(rng.random_range(0..8_000)),
+    }
+}

@@ -1,0 +1,126 @@
+//! Receivers of webhooks, on a network of their own, with a ledger of what they were told.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use rand::Rng;
+use webhooks::{Connecting, Network, Stream};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::plan::ReceiverMode;
+use crate::world::{World, lock};
+
+/// What receivers were told, in the order of arrival.
+#[derive(Default)]
+pub(crate) struct Ledger(Mutex<Vec<Told>>);
+
+#[derive(Debug, Clone)]
+pub(crate) struct Told {
+    pub(crate) receiver: usize,
+    pub(crate) id: String,
+    pub(crate) body: Bytes,
+    /// Whether the receiver answered that it has it.
+    pub(crate) accepted: bool,
+}
+
+impl Ledger {
+    pub(crate) fn all(&self) -> Vec<Told> {
+        lock(&self.0).clone()
+    }
+}
+
+/// A message is refused so many times at most, so that none waits for hours.
+const MOST_REFUSALS: u64 = 2;
+
+pub(crate) fn url(receiver: usize) -> String {
+    format!("http://127.0.0.{}:80/hook", receiver + 1)
+}
+
+pub(crate) struct SimulatedNetwork(pub(crate) Arc<World>);
+
+impl fmt::Debug for SimulatedNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SimulatedNetwork")
+    }
+}
+
+impl Network for SimulatedNetwork {
+    fn connect(&self, address: SocketAddr) -> Connecting<'_> {
+        let IpAddr::V4(ip) = address.ip() else { unreachable!("no receiver has such an address") };
+        let receiver = usize::from(ip.octets()[3]) - 1;
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            if mode(&self.0, receiver) == ReceiverMode::Down {
+                return Err(io::Error::from(io::ErrorKind::ConnectionRefused));
+            }
+            let (ours, theirs) = tokio::io::duplex(64 << 10);
+            tokio::spawn(serve(Arc::clone(&self.0), receiver, theirs));
+            Ok(Box::new(ours) as Box<dyn Stream>)
+        })
+    }
+}
+
+fn mode(world: &World, receiver: usize) -> ReceiverMode {
+    world.plan.receivers[receiver].at(world.now()).unwrap_or(ReceiverMode::Well)
+}
+
+async fn serve(world: Arc<World>, receiver: usize, stream: impl Stream + 'static) {
+    let service = service_fn(move |request| hear(Arc::clone(&world), receiver, request));
+    // How it ends is seen by whoever sends.
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+}
+
+async fn hear(
+    world: Arc<World>,
+    receiver: usize,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, io::Error> {
+    let id = request.headers()["webhook-id"].to_str().unwrap().to_owned();
+    let body = request.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
+    let count = world.count_request(1_000 + receiver, xxh3_64(id.as_bytes()));
+    let mut rng = world.plan.chance.of("receiver").of(&id).nth(count).rng();
+    let told = |accepted| {
+        world.note(format!("receiver {receiver} {id} {count} {accepted}"));
+        lock(&world.ledger.0).push(Told { receiver, id: id.clone(), body: body.clone(), accepted });
+    };
+    let answer = |status: u16| {
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = status.try_into().unwrap();
+        response
+    };
+    let is_flaky = mode(&world, receiver) == ReceiverMode::Flaky && count < MOST_REFUSALS;
+    match rng.random_range(0..8) {
+        0 if is_flaky => Ok(answer(500)),
+        1 if is_flaky => Ok(answer(503)),
+        2 if is_flaky => Err(io::ErrorKind::ConnectionReset.into()),
+        3 if is_flaky => {
+            // It has the message, and nobody is told.
+            told(false);
+            Err(io::ErrorKind::ConnectionReset.into())
+        }
+        4 if is_flaky => never().await,
+        5 if is_flaky => {
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            told(true);
+            Ok(answer(200))
+        }
+        _ => {
+            tokio::time::sleep(Duration::from_millis(rng.random_range(1..60))).await;
+            told(true);
+            Ok(answer(200))
+        }
+    }
+}
+
+async fn never() -> Result<Response<Full<Bytes>>, io::Error> {
+    match std::future::pending::<Infallible>().await {}
+}

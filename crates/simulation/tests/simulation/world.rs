@@ -1,0 +1,197 @@
+//! What outlasts a life of the explorer: the chain, the time, the receivers, and what was promised to whom.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use alloy_primitives::B256;
+use devchain::traffic::Traffic;
+use devchain::{DevChain, DevChainConfig, MinedBlock, ReorgedTransactions};
+use domain::{Address, BlockRef};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::plan::{DEEPEST_REORG, Plan};
+use crate::receivers::Ledger;
+
+pub(crate) struct World {
+    pub(crate) plan: Plan,
+    pub(crate) chain: DevChain,
+    traffic: Mutex<Traffic>,
+    pub(crate) branches: Mutex<Branches>,
+    clock: Mutex<Clock>,
+    /// How many of the plan's actions are done.
+    pub(crate) actions_done: AtomicUsize,
+    pub(crate) ledger: Ledger,
+    pub(crate) promises: Mutex<Vec<Promise>>,
+    trace: Mutex<Vec<(u64, String)>>,
+    pub(crate) requests: Mutex<HashMap<(usize, u64), u64>>,
+}
+
+/// Blocks that the chain has or had.
+#[derive(Default)]
+pub(crate) struct Branches {
+    pub(crate) blocks: HashMap<B256, Arc<MinedBlock>>,
+    /// The branch that the last reorganisation left: its blocks above the fork, as a node serves them.
+    pub(crate) left: Option<LeftBranch>,
+    pub(crate) finalized: u64,
+}
+
+#[derive(Clone)]
+pub(crate) struct LeftBranch {
+    pub(crate) fork: u64,
+    pub(crate) blocks: Arc<Vec<ServedBlock>>,
+}
+
+pub(crate) struct ServedBlock {
+    pub(crate) hash: String,
+    pub(crate) full: Value,
+    pub(crate) header: Value,
+    pub(crate) receipts: Value,
+}
+
+/// A webhook whose registration was acknowledged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Promise {
+    pub(crate) webhook: u64,
+    pub(crate) receiver: usize,
+    pub(crate) watched: Address,
+    /// The newest indexed block then.
+    pub(crate) after: Option<BlockRef>,
+}
+
+#[derive(Clone, Copy)]
+struct Clock {
+    before: Duration,
+    life_began: Option<Instant>,
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap()
+}
+
+impl World {
+    pub(crate) fn new(plan: Plan) -> Self {
+        let config = DevChainConfig { seed: plan.seed, accounts: 6, ..DevChainConfig::default() };
+        let chain = DevChain::new(config);
+        let mut traffic = Traffic::new(chain.clone(), plan.chance.of("traffic").number());
+        traffic.deploy().unwrap();
+        let world = Self {
+            chain,
+            traffic: Mutex::new(traffic),
+            branches: Mutex::default(),
+            clock: Mutex::new(Clock { before: Duration::ZERO, life_began: None }),
+            actions_done: AtomicUsize::new(0),
+            ledger: Ledger::default(),
+            promises: Mutex::default(),
+            trace: Mutex::default(),
+            requests: Mutex::default(),
+            plan,
+        };
+        world.note_blocks();
+        world
+    }
+
+    /// Since the beginning of the run, all lives and pauses between them together.
+    pub(crate) fn now(&self) -> Duration {
+        let Clock { before, life_began } = *lock(&self.clock);
+        before + life_began.map_or(Duration::ZERO, |began| began.elapsed())
+    }
+
+    /// A life begins: the runtime's clock is moved to where the last one ended.
+    pub(crate) async fn begin_life(&self) {
+        let before = lock(&self.clock).before;
+        tokio::time::advance(before).await;
+        lock(&self.clock).life_began = Some(Instant::now());
+    }
+
+    pub(crate) fn end_life(&self, now: Duration, downtime: Duration) {
+        *lock(&self.clock) = Clock { before: now + downtime, life_began: None };
+    }
+
+    pub(crate) fn note(&self, what: impl Into<String>) {
+        let now = u64::try_from(self.now().as_millis()).unwrap();
+        lock(&self.trace).push((now, what.into()));
+    }
+
+    /// What happened, in an order that does not depend on which of two things at the same moment came first.
+    pub(crate) fn trace(&self) -> Vec<(u64, String)> {
+        let mut trace = lock(&self.trace).clone();
+        trace.sort();
+        trace
+    }
+
+    pub(crate) fn mine(&self, transactions: usize) {
+        // A block without traffic where the state after a reorganisation does not allow any.
+        let _ = lock(&self.traffic).send(transactions);
+        self.chain.mine(None);
+        self.note_blocks();
+        self.note(format!("block {} {}", self.chain.head().number, self.chain.head().hash));
+    }
+
+    pub(crate) fn reorg(&self, depth: u64, blocks: u64, replay: bool) {
+        let head = self.chain.head().number;
+        let depth = depth.min(head.saturating_sub(lock(&self.branches).finalized));
+        if depth == 0 {
+            return;
+        }
+        let fork = head - depth;
+        let left = (fork + 1..=head).map(|number| self.serve(number)).collect();
+        let replay = if replay { ReorgedTransactions::Replay } else { ReorgedTransactions::Drop };
+        self.chain.reorg(depth, blocks, replay).unwrap();
+        lock(&self.branches).left = Some(LeftBranch { fork, blocks: Arc::new(left) });
+        self.note_blocks();
+        self.note(format!("reorg of {depth} to {} {}", self.chain.head().number, self.chain.head().hash));
+    }
+
+    fn serve(&self, number: u64) -> ServedBlock {
+        let ask = |method: &str, params: Value| {
+            let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+            let answer = self.chain.answer(request.to_string().as_bytes()).unwrap();
+            serde_json::from_slice::<Value>(&answer).unwrap()["result"].take()
+        };
+        let tag = format!("{number:#x}");
+        let full = ask("eth_getBlockByNumber", json!([tag, true]));
+        let hash = full["hash"].as_str().unwrap().to_owned();
+        let header = ask("eth_getBlockByNumber", json!([tag, false]));
+        ServedBlock { hash, full, header, receipts: ask("eth_getBlockReceipts", json!([tag])) }
+    }
+
+    fn note_blocks(&self) {
+        let mut branches = lock(&self.branches);
+        let head = self.chain.head().number;
+        for number in (0..=head).rev() {
+            let block = self.chain.block(number).unwrap();
+            if branches.blocks.insert(block.hash(), block).is_some() {
+                break;
+            }
+        }
+        branches.finalized = branches.finalized.max(head.saturating_sub(DEEPEST_REORG));
+    }
+
+    /// The highest block that the branch of a block shares with the chain as it is now.
+    pub(crate) fn last_common(&self, block: BlockRef) -> u64 {
+        let branches = lock(&self.branches);
+        let mut hash = block.hash;
+        loop {
+            let block = &branches.blocks[&hash];
+            if self.chain.block(block.number()).is_some_and(|ours| ours.hash() == hash) {
+                return block.number();
+            }
+            hash = block.header.parent_hash;
+        }
+    }
+
+    /// The count of this request at this endpoint, from 0.
+    pub(crate) fn count_request(&self, endpoint: usize, key: u64) -> u64 {
+        let mut requests = lock(&self.requests);
+        let count = requests.entry((endpoint, key)).or_default();
+        *count += 1;
+        *count - 1
+    }
+
+    pub(crate) fn next_action(&self) -> usize {
+        self.actions_done.load(Ordering::Relaxed)
+    }
+}
