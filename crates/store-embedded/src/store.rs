@@ -117,11 +117,11 @@ impl EmbeddedStore {
             return Ok(binding.start_block);
         };
         if stored.identity != identity {
-            return Err(StoreError::OtherChain { stored: stored.identity, asked: identity });
+            return Err(StoreError::OtherChain { stored: stored.identity, requested: identity });
         }
         match start_block {
-            Some(asked) if asked != stored.start_block => {
-                Err(StoreError::OtherStart { stored: stored.start_block, asked })
+            Some(requested) if requested != stored.start_block => {
+                Err(StoreError::OtherStart { stored: stored.start_block, requested })
             }
             _ => Ok(stored.start_block),
         }

@@ -22,7 +22,7 @@ use domain::{
 };
 use store::{
     AddWebhookError, EnqueueError, Matches, Orphaning, Progress, QueueCounts, QueueHead, QueueState, Removal,
-    RetractedPiece, RetractedPlace, Retraction, StoreError, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookRecords,
+    RetractedBatch, Retraction, RetractionCursor, StoreError, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookRecords,
     WebhookTotals,
 };
 
@@ -166,11 +166,11 @@ impl WebhookRecords for EmbeddedWebhookRecords {
         self.change(Outlast::Power, move |changing| changing.begin_retraction(retraction), as_it_is).await
     }
 
-    async fn list_retracted(&self, limit: usize) -> Result<RetractedPiece, StoreError> {
+    async fn list_retracted(&self, limit: usize) -> Result<RetractedBatch, StoreError> {
         self.read(move |view| matches::list_retracted(view, limit)).await
     }
 
-    async fn retract(&self, removals: Vec<Removal>, upto: RetractedPlace, now: UnixMillis) -> Result<(), StoreError> {
+    async fn retract(&self, removals: Vec<Removal>, upto: RetractionCursor, now: UnixMillis) -> Result<(), StoreError> {
         self.change(Outlast::Power, move |changing| changing.retract(removals, upto, now), as_it_is).await
     }
 

@@ -38,7 +38,7 @@ fn a_folder_begins_where_it_was_begun() {
     let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
     assert_eq!(store.bind(CHAIN, Some(1_000)).unwrap(), 1_000);
     assert_eq!(store.bind(CHAIN, None).unwrap(), 1_000);
-    assert!(matches!(store.bind(CHAIN, Some(0)), Err(StoreError::OtherStart { stored: 1_000, asked: 0 })));
+    assert!(matches!(store.bind(CHAIN, Some(0)), Err(StoreError::OtherStart { stored: 1_000, requested: 0 })));
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use domain::{B256, BlockNumber, BlockRef, DeliveryNumber, DeliveryStatus, NewDelivery, UnixMillis, WebhookId};
 use store::{
-    MatchedBlock, Matches, NewEvent, Orphaning, Part, REMEMBERED_BLOCKS, Recipient, Removal, RetractedPiece,
-    RetractedPlace, Retraction, StoreError,
+    MATCHED_BLOCK_HISTORY, MatchedBlock, Matches, NewEvent, Orphaning, Part, Recipient, Removal, RetractedBatch,
+    Retraction, RetractionCursor, StoreError,
 };
 
 use super::change::{Change, varint};
@@ -24,7 +24,7 @@ impl Change<'_> {
             && let Some(cursor) = matches.blocks.last()
         {
             self.put_cursor(&cursor.block);
-            self.forget_blocks(cursor.block.number.saturating_sub(REMEMBERED_BLOCKS))?;
+            self.forget_blocks(cursor.block.number.saturating_sub(MATCHED_BLOCK_HISTORY))?;
         }
         Ok(())
     }
@@ -159,7 +159,7 @@ impl Change<'_> {
     pub(super) fn retract(
         &mut self,
         removals: Vec<Removal>,
-        upto: RetractedPlace,
+        upto: RetractionCursor,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
         let Some(first) = read::find_retracting(self.view)? else { return Ok(()) };
@@ -245,8 +245,8 @@ struct BlockRun {
 }
 
 impl BlockRun {
-    fn place(&self, number: DeliveryNumber) -> RetractedPlace {
-        RetractedPlace { block: self.block, webhook: self.webhook, number }
+    fn place(&self, number: DeliveryNumber) -> RetractionCursor {
+        RetractionCursor { block: self.block, webhook: self.webhook, number }
     }
 }
 
@@ -258,8 +258,8 @@ fn runs_from(view: &View, first: BlockNumber) -> impl Iterator<Item = Result<Blo
     })
 }
 
-pub(super) fn list_retracted(view: &View, limit: usize) -> Result<RetractedPiece, StoreError> {
-    let mut piece = RetractedPiece { deliveries: Vec::new(), upto: None };
+pub(super) fn list_retracted(view: &View, limit: usize) -> Result<RetractedBatch, StoreError> {
+    let mut piece = RetractedBatch { deliveries: Vec::new(), upto: None };
     let Some(first) = read::find_retracting(view)? else { return Ok(piece) };
     for run in runs_from(view, first) {
         let run = run?;

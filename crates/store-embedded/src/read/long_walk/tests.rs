@@ -54,7 +54,7 @@ impl Chain {
 
 async fn compare(chain: &Chain, reader: &EmbeddedReader, rng: &mut StdRng) {
     let tip = chain.blocks.len() as u64;
-    let people: Vec<Address> = chain.source.people()[..4].to_vec();
+    let people: Vec<Address> = chain.source.addresses()[..4].to_vec();
     let tokens: Vec<Address> = chain.source.tokens().take(3).collect();
     for _ in 0..60 {
         let someone = |rng: &mut StdRng| rng.random_bool(0.5).then(|| people[rng.random_range(0..people.len())]);
