@@ -12,7 +12,7 @@ use domain::{Address, ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey};
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, StoreError, UserRecords};
 use subtle::ConstantTimeEq;
 
-use crate::aside::aside;
+use crate::blocking::run_blocking;
 use crate::codec::{RowReader, RowWriter};
 use crate::engine::{Batch, Engine, View};
 use crate::keys::{Key, Table, number_after_hash, number_in_key};
@@ -21,20 +21,20 @@ use crate::keys::{Key, Table, number_after_hash, number_in_key};
 #[derive(Debug, Clone)]
 pub struct EmbeddedUserRecords {
     engine: Engine,
-    changing: Arc<Mutex<()>>,
+    write_lock: Arc<Mutex<()>>,
 }
 
 impl EmbeddedUserRecords {
     pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine, changing: Arc::default() }
+        Self { engine, write_lock: Arc::default() }
     }
 
     async fn read<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&View) -> Result<T, StoreError> + Send + 'static,
+        query: impl FnOnce(&View) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let engine = self.engine.clone();
-        aside(move || question(&engine.view())).await
+        run_blocking(move || query(&engine.view())).await
     }
 
     /// Runs one change alone, and makes it durable if it succeeds.
@@ -46,9 +46,9 @@ impl EmbeddedUserRecords {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let Self { engine, changing } = self.clone();
-        aside(move || {
-            let _alone = changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let Self { engine, write_lock } = self.clone();
+        run_blocking(move || {
+            let _guard = write_lock.lock().unwrap_or_else(PoisonError::into_inner);
             let mut batch = engine.batch();
             let outcome = change(&engine.view(), &mut batch)?;
             batch.commit_durably()?;

@@ -25,9 +25,9 @@ pub(crate) struct WriteState {
     tails: Tails,
     addresses: AddressIds,
     /// Addresses whose code is known, or asked for.
-    met_codes: AgedCache<AddressId, ()>,
+    known_codes: AgedCache<AddressId, ()>,
     /// The token that was last given out to be asked again: the next round goes on behind it.
-    last_asked_again: Option<AddressId>,
+    last_refreshed: Option<AddressId>,
     /// Shared with those who verify: the list of verified contracts follows the code at their addresses.
     listing: Arc<Listing>,
 }
@@ -37,8 +37,8 @@ impl WriteState {
         Self {
             tails: Tails::new(cache_entries),
             addresses: AddressIds::new(cache_entries),
-            met_codes: AgedCache::new(cache_entries),
-            last_asked_again: None,
+            known_codes: AgedCache::new(cache_entries),
+            last_refreshed: None,
             listing,
         }
     }

@@ -20,11 +20,9 @@ pub enum StoreError {
     OtherChain { stored: ChainIdentity, requested: ChainIdentity },
     #[error("the data was indexed from block {stored}, but the configured start block is {requested}")]
     OtherStart { stored: BlockNumber, requested: BlockNumber },
-    #[error("the data has schema {stored}, newer than the schema {known} of this version: run a newer version")]
+    #[error("the data has schema {stored}, newer than the schema {known} of this version")]
     NewerSchema { stored: u32, known: u32 },
-    #[error(
-        "the data has schema {stored}, older than the schema {known} of this version: index again into an empty folder"
-    )]
+    #[error("the data has schema {stored}, older than the schema {known} of this version")]
     OlderSchema { stored: u32, known: u32 },
     #[error("the data is in use by another process")]
     InUse,

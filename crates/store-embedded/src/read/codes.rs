@@ -1,10 +1,10 @@
 use domain::{Address, B256, Bytes};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use crate::keys::{Key, Table};
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
         let Some(id) = self.address_id(&address)? else { return Ok(None) };
         // A row without a hash says that there was no code.

@@ -6,10 +6,10 @@ use std::ops::Range;
 use domain::{B256, BlockRange, Page, TransactionEvents};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use crate::keys::TxId;
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn find_transaction_events(
         &self,
         hash: B256,

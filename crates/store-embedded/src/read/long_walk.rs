@@ -5,8 +5,8 @@ mod tests;
 
 use store::StoreError;
 
-use super::Reading;
-use super::marks::Hold;
+use super::ReadSnapshot;
+use super::checkpoints::Validity;
 use super::select::Condition;
 use crate::lists::List;
 use crate::shared_work::Cancelled;
@@ -32,14 +32,14 @@ impl From<StoreError> for ReadError {
     }
 }
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn walk(&self, walk: &LongWalk, cancelled: &Cancelled) -> Result<(), StoreError> {
         let lists = walk
             .conditions
             .iter()
             .map(|condition| Ok((List::open(&self.view, condition.list)?, condition.role)))
             .collect::<Result<Vec<_>, StoreError>>()?;
-        let hold = Hold { settled: walk.settled, epoch: self.epoch };
-        self.marks().walk_to_end(&walk.conditions, &lists, hold, cancelled)
+        let validity = Validity { settled: walk.settled, epoch: self.epoch };
+        self.checkpoints().walk_to_end(&walk.conditions, &lists, validity, cancelled)
     }
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use domain::Token;
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use crate::keys::{ID_BYTES, Key, Table, number_in_key};
 use crate::token_names::folded;
 
 /// Tokens that begin alike and are looked at, so that one letter does not read through the names of a whole chain.
 const LOOKED_AT: usize = 200;
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn search_tokens(&self, beginning: &str, limit: usize) -> Result<Vec<Token>, StoreError> {
         let beginning = folded(beginning);
         let Some(prefix) = Key::from_slice(&beginning).filter(|_| !beginning.is_empty()) else { return Ok(Vec::new()) };

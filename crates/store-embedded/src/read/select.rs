@@ -5,9 +5,9 @@ use std::ops::Range;
 use domain::{Address, BlockRange, Page, PageRequest};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
+use super::checkpoints::{CheckpointedLists, Validity};
 use super::long_walk::ReadError;
-use super::marks::{Hold, Marked};
 use crate::keys::{ListKey, ListKind};
 use crate::lists::{List, Role};
 use crate::rows::Totals;
@@ -50,7 +50,7 @@ pub(crate) struct Condition {
     pub(super) role: Role,
 }
 
-impl Reading {
+impl ReadSnapshot {
     /// The parties as conditions on lists; None where they cannot be met.
     pub(super) fn conditions(&self, parties: Parties, kind: ListKind) -> Result<Option<Vec<Condition>>, StoreError> {
         let wanted = match parties {
@@ -107,8 +107,8 @@ impl Reading {
                     .iter()
                     .map(|condition| Ok((List::open(&self.view, condition.list)?, condition.role)))
                     .collect::<Result<Vec<_>, StoreError>>()?;
-                let hold = Hold { settled, epoch: self.epoch };
-                Ok(Marked::open(self.marks(), conditions, &lists, hold)?.page(span, page)?)
+                let validity = Validity { settled, epoch: self.epoch };
+                Ok(CheckpointedLists::open(self.checkpoints(), conditions, &lists, validity)?.page(span, page)?)
             }
         }
     }

@@ -1,14 +1,14 @@
 use domain::{BlockGasPrice, BlockNumber, BlockRange, Stats, U256};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use crate::meta::Tip;
 use crate::rows::Totals;
 
 /// Blocks with transactions that the average gas price looks at.
 const GAS_PRICE_BLOCKS: u64 = 100;
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn stats(&self) -> Result<Stats, StoreError> {
         let Some(tip) = self.tip() else { return Ok(Stats::default()) };
         Ok(Stats {

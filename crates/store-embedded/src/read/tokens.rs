@@ -1,14 +1,14 @@
 use domain::{Address, Holder, Order, Page, PageRequest, Token, TokenBalance, TokenFacts};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use crate::keys::{AddressId, Key, ListKind, Pair, Table, number_in_key};
 use crate::lists::{List, Role};
 use crate::ranked::{RankedSet, SortKey, member_count, members_from};
 use crate::rows::{balance_from_row, facts_from_row};
-use crate::standing::find_standing;
+use crate::token_status::find_token_status;
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError> {
         match self.address_id(&address)? {
             Some(id) => self.token(id, address),
@@ -17,15 +17,15 @@ impl Reading {
     }
 
     pub(super) fn token(&self, id: AddressId, address: Address) -> Result<Option<Token>, StoreError> {
-        let Some(standing) = find_standing(&mut &self.view, id)? else { return Ok(None) };
+        let Some(status) = find_token_status(&mut &self.view, id)? else { return Ok(None) };
         Ok(Some(Token {
             address,
-            kind: standing.row.kind,
+            kind: status.row.kind,
             facts: self.token_facts(id)?,
-            holder_count: standing.holder_count,
+            holder_count: status.holder_count,
             transfer_count: List::open(&self.view, ListKind::TokenTransfers.of(id))?.total(Role::Any),
-            balance_source: standing.balance_source,
-            audited_block: standing.audit.map(|audit| audit.block),
+            balance_source: status.balance_source,
+            audited_block: status.audit.map(|audit| audit.block),
         }))
     }
 

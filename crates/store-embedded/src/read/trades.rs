@@ -5,14 +5,14 @@ use domain::{
 };
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use super::long_walk::ReadError;
 use super::select::Condition;
 use crate::keys::{AddressId, Key, ListKind, Table, TradeId};
 use crate::lists::Role;
 use crate::rows::{PoolRow, TradeRow, exchange_list};
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, ReadError> {
         let mut maker = Vec::new();
         if let Some(address) = filter.maker {
@@ -137,7 +137,7 @@ impl Reading {
     }
 
     pub(super) fn hydrate_trade(&self, row: TradeRow) -> Result<Trade, StoreError> {
-        let place = self.place_of(row.tx)?;
+        let position = self.transaction_position(row.tx)?;
         let pool_row = self.pool_row(row.pool)?.ok_or(StoreError::Corrupt("a trade without a pool"))?;
         let pool = self.hydrate_pool(self.address(row.pool)?, pool_row)?;
         let (token_in, token_out) = match row.direction {
@@ -146,7 +146,7 @@ impl Reading {
         };
         Ok(Trade {
             event: TradeEvent {
-                tx_index: place.tx_index,
+                tx_index: position.tx_index,
                 log_index: row.log_index,
                 pool: pool.address,
                 direction: row.direction,
@@ -154,10 +154,10 @@ impl Reading {
                 amount_out: row.amount_out,
             },
             pool,
-            maker: self.address(place.from)?,
-            tx_hash: place.tx_hash,
-            block_number: place.block_number,
-            timestamp: place.timestamp,
+            maker: self.address(position.from)?,
+            tx_hash: position.tx_hash,
+            block_number: position.block_number,
+            timestamp: position.timestamp,
             token_in: self.traded_token(token_in)?,
             token_out: self.traded_token(token_out)?,
         })

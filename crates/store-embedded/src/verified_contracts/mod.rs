@@ -13,7 +13,7 @@ use domain::{Address, B256, Deployment, Page, PageRequest, VerifiedContract, Ver
 use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 
 use self::records::{Record, Scope};
-use crate::aside::{ReadingPlaces, aside};
+use crate::blocking::{ReadSlots, run_blocking};
 use crate::engine::{Engine, View};
 use crate::keys::{Key, Table, id_bytes, number_in_key};
 
@@ -25,12 +25,12 @@ pub(crate) use self::listing::{Listing, code_hash_at, relist};
 pub struct EmbeddedVerifiedContracts {
     engine: Engine,
     listing: Arc<Listing>,
-    places: Arc<ReadingPlaces>,
+    read_slots: Arc<ReadSlots>,
 }
 
 impl EmbeddedVerifiedContracts {
-    pub(crate) fn new(engine: Engine, places: Arc<ReadingPlaces>) -> Self {
-        Self { engine, listing: Arc::default(), places }
+    pub(crate) fn new(engine: Engine, read_slots: Arc<ReadSlots>) -> Self {
+        Self { engine, listing: Arc::default(), read_slots }
     }
 
     pub(crate) fn listing(&self) -> Arc<Listing> {
@@ -42,7 +42,7 @@ impl EmbeddedVerifiedContracts {
         &self,
         read: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        if let Some(_place) = self.places.take() {
+        if let Some(_slot) = self.read_slots.take() {
             return read(self);
         }
         self.work(read).await
@@ -53,7 +53,7 @@ impl EmbeddedVerifiedContracts {
         work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let own = self.clone();
-        aside(move || work(&own)).await
+        run_blocking(move || work(&own)).await
     }
 
     fn keep(&self, contract: &VerifiedContract) -> Result<Kept, StoreError> {

@@ -9,7 +9,7 @@ use crate::rows::AddressRow;
 /// Gives addresses their ids, in the order in which the chain shows them.
 #[derive(Debug)]
 pub(crate) struct AddressIds {
-    settled: AgedCache<Address, AddressId>,
+    committed: AgedCache<Address, AddressId>,
     /// First seen in the batch in hand.
     new: FastMap<Address, AddressId>,
     /// The same, in the order of their ids.
@@ -18,7 +18,7 @@ pub(crate) struct AddressIds {
 
 impl AddressIds {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { settled: AgedCache::new(capacity), new: FastMap::default(), new_in_order: Vec::new() }
+        Self { committed: AgedCache::new(capacity), new: FastMap::default(), new_in_order: Vec::new() }
     }
 
     /// The id of an address; a new one takes `next`, which then moves on.
@@ -33,12 +33,12 @@ impl AddressIds {
         if let Some(&id) = self.new.get(&address) {
             return Ok(id);
         }
-        if let Some(id) = self.settled.get(&address) {
+        if let Some(id) = self.committed.get(&address) {
             return Ok(id);
         }
         if let Some(row) = view.get(Table::AddressId, &Key::address(&address))? {
             let id = number_in_key(&row, 0);
-            self.settled.insert(address, id);
+            self.committed.insert(address, id);
             return Ok(id);
         }
         let id = *next;
@@ -58,20 +58,20 @@ impl AddressIds {
         }
     }
 
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn mark_committed(&mut self) {
         for (address, id) in self.new.drain() {
-            self.settled.insert(address, id);
+            self.committed.insert(address, id);
         }
         self.new_in_order.clear();
     }
 
-    pub(crate) fn forget_changes(&mut self) {
+    pub(crate) fn discard_changes(&mut self) {
         self.new.clear();
         self.new_in_order.clear();
     }
 
     /// The ids from `first` on are free again.
-    pub(crate) fn forget_from(&mut self, first: AddressId) {
-        self.settled.retain(|_, id| *id < first);
+    pub(crate) fn drop_from(&mut self, first: AddressId) {
+        self.committed.retain(|_, id| *id < first);
     }
 }

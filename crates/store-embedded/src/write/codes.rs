@@ -16,52 +16,52 @@ use crate::verified_contracts::{code_hash_at, relist};
 
 impl Step<'_, '_> {
     /// Code ran at an address: it emitted a log, made a contract, or was made.
-    pub(super) fn meet_contract(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
-        self.meet(id, block, |known| !known.is_empty())
+    pub(super) fn note_contract(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
+        self.note_code(id, block, |known| !known.is_empty())
     }
 
     /// Someone called an address as if there were code. There may be none, and once that is known it is not asked again.
-    pub(super) fn meet_called(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
-        self.meet(id, block, |_| true)
+    pub(super) fn note_called(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
+        self.note_code(id, block, |_| true)
     }
 
-    fn meet(
+    fn note_code(
         &mut self,
         id: AddressId,
         block: BlockNumber,
         is_answer: impl FnOnce(&[u8]) -> bool,
     ) -> Result<(), StoreError> {
-        if self.state.met_codes.get(&id).is_some() {
+        if self.state.known_codes.get(&id).is_some() {
             return Ok(());
         }
         match self.view.get(Table::CodeHash, &Key::id(id))? {
             // Not remembered without a hash: the address may yet turn out to be a contract.
             Some(known) if is_answer(&known) => {
                 if !known.is_empty() {
-                    self.state.met_codes.insert(id, ());
+                    self.state.known_codes.insert(id, ());
                 }
             }
-            _ => self.meet_new_code(id, block),
+            _ => self.note_new_code(id, block),
         }
         Ok(())
     }
 
     /// Whatever stood at an address, another code may stand there since a block.
-    pub(super) fn meet_new_code(&mut self, id: AddressId, block: BlockNumber) {
-        ask_code(&mut self.batch, id, block);
-        self.state.met_codes.insert(id, ());
+    pub(super) fn note_new_code(&mut self, id: AddressId, block: BlockNumber) {
+        raise_code_question(&mut self.batch, id, block);
+        self.state.known_codes.insert(id, ());
     }
 }
 
 /// Notes that the code at an address must be asked, as it stands at a block or later.
-pub(super) fn ask_code(batch: &mut Batch, id: AddressId, since: BlockNumber) {
-    batch.put(Table::UnaskedCode, &Key::id(id), Key::block(since).as_slice());
+pub(super) fn raise_code_question(batch: &mut Batch, id: AddressId, since: BlockNumber) {
+    batch.put(Table::CodeQuestion, &Key::id(id), Key::block(since).as_slice());
 }
 
 impl WriteState {
     pub(crate) fn list_code_questions(engine: &Engine, limit: usize) -> Result<Vec<Address>, StoreError> {
         let view = engine.view();
-        let unasked = view.prefix(Table::UnaskedCode, &Key::EMPTY).take(limit);
+        let unasked = view.prefix(Table::CodeQuestion, &Key::EMPTY).take(limit);
         unasked.map(|row| stored_address(&view, number_in_key(&row?.0, 0))).collect()
     }
 
@@ -72,7 +72,7 @@ impl WriteState {
         at: BlockNumber,
     ) -> Result<(), StoreError> {
         let listing = Arc::clone(&self.listing);
-        let _alone = listing.lock();
+        let _guard = listing.lock();
         let view = engine.view();
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
         let (mut batch, mut listed) = (engine.batch(), RankMoves::default());
@@ -82,9 +82,9 @@ impl WriteState {
                 continue;
             };
             let key = Key::id(id);
-            let Some(raised) = view.get(Table::UnaskedCode, &key)? else { continue };
+            let Some(raised) = view.get(Table::CodeQuestion, &key)? else { continue };
             if at >= number_in_key(&raised, 0).min(tip.block.number) {
-                batch.delete(Table::UnaskedCode, &key);
+                batch.delete(Table::CodeQuestion, &key);
             }
             let known = Code::from_bytes(code);
             relist(&view, &mut batch, &mut listed, *address, code_hash_at(&view, id)?, known.hash())?;
@@ -97,7 +97,7 @@ impl WriteState {
                 }
                 Code::None | Code::Delegation { .. } => {
                     batch.put(Table::CodeHash, &key, []);
-                    self.met_codes.take(&id);
+                    self.known_codes.take(&id);
                 }
             }
         }

@@ -11,7 +11,7 @@ use crate::keys::{AddressId, Key, ListKey, ListKind, Pair, Table, TxId, number_i
 use crate::lists::{Entry, Roles};
 use crate::meta::{self, Tip};
 use crate::rows::{BlockRow, CreationRow, TokenRow, Totals, TransactionRow};
-use crate::standing::find_standing;
+use crate::token_status::find_token_status;
 use crate::undo::{self, UndoRecord};
 
 impl WriteState {
@@ -19,9 +19,9 @@ impl WriteState {
     pub(crate) fn commit(&mut self, engine: &Engine, blocks: &[BlockChanges], undo: Undo) -> Result<(), StoreError> {
         let result = self.try_commit(engine, blocks, undo);
         if result.is_err() {
-            self.tails.forget_changes();
-            self.addresses.forget_changes();
-            self.met_codes.clear();
+            self.tails.discard_changes();
+            self.addresses.discard_changes();
+            self.known_codes.clear();
         }
         result
     }
@@ -33,8 +33,8 @@ impl WriteState {
         check_order(&view, tip.as_ref(), blocks)?;
 
         let (overwrites, record) = match undo {
-            Undo::Keep { .. } => (Overwrites::by_block(&view), Some(UndoRecord::default())),
-            Undo::Discard => (Overwrites::for_good(&view), None),
+            Undo::Keep { .. } => (Overwrites::with_undo(&view), Some(UndoRecord::default())),
+            Undo::Discard => (Overwrites::without_undo(&view), None),
         };
         let mut step = Step {
             state: self,
@@ -55,20 +55,20 @@ impl WriteState {
         for pair in moved_pairs {
             let key = Key::balance(pair);
             batch.put(Table::Unranked, &key, []);
-            if find_standing(&mut overwrites, pair.token)?
-                .is_some_and(|standing| standing.balance_source == BalanceSource::Calls)
+            if find_token_status(&mut overwrites, pair.token)?
+                .is_some_and(|status| status.balance_source == BalanceSource::Calls)
             {
-                holders::ask_balance(&mut batch, &key, last.block.number);
+                holders::raise_balance_question(&mut batch, &key, last.block.number);
                 drifting.insert(pair.token);
             }
         }
         for token in drifting {
-            holders::ask_drifting(&mut overwrites, &view, &mut batch, token, last.block.number)?;
+            holders::raise_drifting_balances(&mut overwrites, &view, &mut batch, token, last.block.number)?;
         }
         for token in &moved_tokens {
-            facts::refresh(&view, &mut batch, *token, last.block.number)?;
+            facts::refresh_if_old(&view, &mut batch, *token, last.block.number)?;
             let transfers = self.tails.total(&view, ListKind::TokenTransfers.of(*token))?;
-            holders::note_audit(&mut overwrites, &mut batch, *token, transfers, last.block.number)?;
+            holders::schedule_audit(&mut overwrites, &mut batch, *token, transfers, last.block.number)?;
         }
         sweep_where_source_changed(&overwrites, &mut batch)?;
         let addresses = &self.addresses;
@@ -76,11 +76,11 @@ impl WriteState {
         overwrites.write(&mut batch);
         let start_block = tip.map_or(first.block.number, |tip| tip.start_block);
         meta::put_tip(&mut batch, &Tip { block: last.block.id(), start_block, totals });
-        forget_undo(&view, &mut batch, undo, last.block.number)?;
+        prune_undo(&view, &mut batch, undo, last.block.number)?;
         self.tails.write(&mut batch);
         batch.commit()?;
-        self.tails.settle();
-        self.addresses.settle();
+        self.tails.mark_committed();
+        self.addresses.mark_committed();
         Ok(())
     }
 }
@@ -109,7 +109,7 @@ fn check_order(view: &View, tip: Option<&Tip>, blocks: &[BlockChanges]) -> Resul
 }
 
 /// Drops the undo records that no revert will ask for.
-fn forget_undo(view: &View, batch: &mut Batch, undo: Undo, tip: BlockNumber) -> Result<(), StoreError> {
+fn prune_undo(view: &View, batch: &mut Batch, undo: Undo, tip: BlockNumber) -> Result<(), StoreError> {
     let last = match undo {
         Undo::Keep { down_to } => down_to,
         // What is final cannot be taken back, and so neither can anything below it.
@@ -175,7 +175,7 @@ impl Step<'_, '_> {
             let maker = self.add_transaction(id, tx)?;
             while let Some(involvement) = involved.next_if(|involvement| involvement.tx_index == tx.index) {
                 let owner = self.address_id(involvement.address, block.number)?;
-                self.meet_contract(owner, block.number)?;
+                self.note_contract(owner, block.number)?;
                 self.append(ListKind::Involved.of(owner), Entry { id, roles: Roles::NONE })?;
             }
             while let Some(creation) = creations.next_if(|creation| creation.tx_index == tx.index) {
@@ -213,7 +213,7 @@ impl Step<'_, '_> {
             self.add_creation(created, CreationRow { tx: id, creator: None }, tx.block_number)?;
         }
         if let Some(to) = to.filter(|_| tx.method.is_some()) {
-            self.meet_called(to, tx.block_number)?;
+            self.note_called(to, tx.block_number)?;
         }
         let roles = Roles { from: true, to: to == Some(from) };
         self.append(ListKind::Transactions.of(from), Entry { id, roles })?;
@@ -229,7 +229,7 @@ impl Step<'_, '_> {
     /// At one address contracts may come and go and come again: the newest counts.
     fn add_creation(&mut self, created: Address, row: CreationRow, block: BlockNumber) -> Result<(), StoreError> {
         let created = self.address_id(created, block)?;
-        self.meet_new_code(created, block);
+        self.note_new_code(created, block);
         self.overwrites.put(Table::Creation, &Key::id(created), Some(row.to_row()))
     }
 

@@ -6,19 +6,19 @@ use domain::{Address, BlockNumber, TokenFacts, TokenQuestion};
 use store::StoreError;
 
 use super::WriteState;
-use super::tokens::{ask_again, stored_address};
+use super::tokens::{raise_token_question, stored_address};
 use crate::engine::{Batch, Engine, View};
 use crate::keys::{AddressId, Key, Table, number_in_key};
 use crate::meta;
 use crate::rows::{TokenRow, facts_from_row, facts_to_row};
 use crate::token_names;
 
-/// A token that is in use is asked again when its last answer is this many blocks old: some hours on most chains.
+/// A token that is in use is asked refreshes when its last answer is this many blocks old: some hours on most chains.
 const FACTS_AGE: u64 = 10_000;
 
-/// Of one round of questions, at least one in so many is left to tokens that are asked again, however many new ones
+/// Of one round of questions, at least one in so many is left to tokens that are asked refreshes, however many new ones
 /// there are.
-const SHARE_OF_ASKED_AGAIN: usize = 4;
+const REFRESH_SHARE: usize = 4;
 
 impl WriteState {
     pub(crate) fn list_token_questions(
@@ -30,23 +30,23 @@ impl WriteState {
         let new = view.prefix(Table::NewToken, &Key::EMPTY).take(limit);
         let mut new: Vec<AddressId> =
             new.map(|row| Ok(number_in_key(&row?.0, 0))).collect::<Result<_, StoreError>>()?;
-        let mut again = self.next_asked_again(&view, limit)?;
-        again.retain(|id| new.binary_search(id).is_err());
-        again.truncate((limit / SHARE_OF_ASKED_AGAIN).max(limit.saturating_sub(new.len())));
-        new.truncate(limit - again.len());
-        self.last_asked_again = again.last().copied().or(self.last_asked_again);
+        let mut refreshes = self.next_refreshes(&view, limit)?;
+        refreshes.retain(|id| new.binary_search(id).is_err());
+        refreshes.truncate((limit / REFRESH_SHARE).max(limit.saturating_sub(new.len())));
+        new.truncate(limit - refreshes.len());
+        self.last_refreshed = refreshes.last().copied().or(self.last_refreshed);
         let question = |id: AddressId| {
             let token = view.get(Table::Token, &Key::id(id))?;
             let token = token.ok_or(StoreError::Corrupt("a question about no token"))?;
             Ok(TokenQuestion { token: stored_address(&view, id)?, kind: TokenRow::from_row(&token)?.kind })
         };
-        new.into_iter().chain(again).map(question).collect()
+        new.into_iter().chain(refreshes).map(question).collect()
     }
 
     /// Behind the last one that was given out, and round: tokens that always have something new to say do not keep
     /// others from being asked.
-    fn next_asked_again(&self, view: &View, limit: usize) -> Result<Vec<AddressId>, StoreError> {
-        let first = self.last_asked_again.map_or(0, |last| last + 1);
+    fn next_refreshes(&self, view: &View, limit: usize) -> Result<Vec<AddressId>, StoreError> {
+        let first = self.last_refreshed.map_or(0, |last| last + 1);
         let behind = view.range_from(Table::TokenQuestion, &Key::id(first), &Key::EMPTY);
         let before = view.range(Table::TokenQuestion, &Key::id(0), &Key::id(first));
         behind.chain(before).take(limit).map(|row| Ok(number_in_key(&row?.0, 0))).collect()
@@ -57,7 +57,7 @@ impl WriteState {
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
         let mut batch = engine.batch();
         for (address, facts) in facts {
-            // A token may be gone again by now: its block was taken back while it was being asked.
+            // A token may be gone refreshes by now: its block was taken back while it was being asked.
             let Some(id) = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0)) else {
                 continue;
             };
@@ -74,7 +74,7 @@ impl WriteState {
             // been taken back: then the tip is as new as anything can be.
             let settled_at = (*newest).min(tip.block.number);
             if facts.asked_at.is_none_or(|asked_at| asked_at < settled_at) {
-                ask_again(&mut batch, id, *newest);
+                raise_token_question(&mut batch, id, *newest);
             }
         }
         batch.commit()
@@ -96,7 +96,7 @@ fn rename(view: &View, batch: &mut Batch, token: AddressId, facts: &TokenFacts) 
 }
 
 /// Removes a token from the search. Its id goes to another address.
-pub(super) fn forget_names(view: &View, batch: &mut Batch, token: AddressId) -> Result<(), StoreError> {
+pub(super) fn remove_names(view: &View, batch: &mut Batch, token: AddressId) -> Result<(), StoreError> {
     let Some(row) = view.get(Table::TokenFacts, &Key::id(token))? else { return Ok(()) };
     for key in token_names::keys(token, &facts_from_row(&row)?) {
         batch.delete(Table::TokenName, &key);
@@ -104,11 +104,16 @@ pub(super) fn forget_names(view: &View, batch: &mut Batch, token: AddressId) -> 
     Ok(())
 }
 
-/// Has a token that moved asked again, if that was long ago. One that was never asked is on the list anyway.
-pub(super) fn refresh(view: &View, batch: &mut Batch, token: AddressId, tip: BlockNumber) -> Result<(), StoreError> {
+/// Has a token that moved asked refreshes, if that was long ago. One that was never asked is on the list anyway.
+pub(super) fn refresh_if_old(
+    view: &View,
+    batch: &mut Batch,
+    token: AddressId,
+    tip: BlockNumber,
+) -> Result<(), StoreError> {
     let Some(row) = view.get(Table::TokenFacts, &Key::id(token))? else { return Ok(()) };
     if facts_from_row(&row)?.asked_at.is_none_or(|asked_at| asked_at.saturating_add(FACTS_AGE) <= tip) {
-        ask_again(batch, token, tip);
+        raise_token_question(batch, token, tip);
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::lists::{List, Role};
 use crate::meta;
 use crate::ranked::{RankedSet, SortKey, members_from};
 use crate::rows::{AuditRow, CallHolders, TransferRow, balance_from_row, balance_to_row};
-use crate::standing::find_standing;
+use crate::token_status::find_token_status;
 
 /// Transfers whose parties are compared: these many of the newest ...
 const NEWEST_TRANSFERS: u64 = 4;
@@ -51,18 +51,19 @@ impl WriteState {
         at: BlockNumber,
     ) -> Result<(), StoreError> {
         let view = engine.view();
-        let (mut batch, mut overwrites, mut changed) = (engine.batch(), Overwrites::for_good(&view), BTreeSet::new());
+        let (mut batch, mut overwrites, mut changed) =
+            (engine.batch(), Overwrites::without_undo(&view), BTreeSet::new());
         for (address, verdict) in verdicts {
             let Some(token) = find_id(&view, address)? else { continue };
-            let Some(standing) = find_standing(&mut &view, token)? else { continue };
+            let Some(status) = find_token_status(&mut &view, token)? else { continue };
             let transfers = List::open(&view, ListKind::TokenTransfers.of(token))?.total(Role::Any);
             // Once found not to add up, always: a later sample may just happen to fit.
-            let known = standing.audit.map(|audit| audit.verdict);
+            let known = status.audit.map(|audit| audit.verdict);
             let verdict = if known == Some(AuditVerdict::DoesNotAddUp) { AuditVerdict::DoesNotAddUp } else { *verdict };
             let audit = AuditRow { verdict, block: at, transfers };
             overwrites.put(Table::Audit, &Key::id(token), Some(audit.to_row()))?;
             batch.delete(Table::Unaudited, &Key::id(token));
-            if verdict == AuditVerdict::DoesNotAddUp && standing.balance_source == BalanceSource::Events {
+            if verdict == AuditVerdict::DoesNotAddUp && status.balance_source == BalanceSource::Events {
                 begin_sweep(&mut batch, token);
                 changed.insert(token);
             }
@@ -76,19 +77,19 @@ impl WriteState {
         advance_sweep(engine, limit)?;
         let view = engine.view();
         let (mut batch, mut questions) = (engine.batch(), Vec::new());
-        let mut unasked = view.prefix(Table::Unasked, &Key::EMPTY);
+        let mut unasked = view.prefix(Table::BalanceQuestion, &Key::EMPTY);
         while questions.len() < limit
             && let Some(row) = unasked.next()
         {
             let (key, _) = row?;
             let pair = Pair::from_key(&key);
-            match find_standing(&mut &view, pair.token)? {
-                Some(standing) if standing.balance_source == BalanceSource::Calls => questions.push(BalanceQuestion {
+            match find_token_status(&mut &view, pair.token)? {
+                Some(status) if status.balance_source == BalanceSource::Calls => questions.push(BalanceQuestion {
                     token: stored_address(&view, pair.token)?,
                     holder: stored_address(&view, pair.holder)?,
                 }),
                 // Its events tell its balances after all: the block that said otherwise was taken back.
-                _ => batch.delete(Table::Unasked, &Key::balance(pair)),
+                _ => batch.delete(Table::BalanceQuestion, &Key::balance(pair)),
             }
         }
         batch.commit()?;
@@ -102,7 +103,8 @@ impl WriteState {
     ) -> Result<(), StoreError> {
         let view = engine.view();
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
-        let (mut batch, mut overwrites, mut changed) = (engine.batch(), Overwrites::for_good(&view), BTreeSet::new());
+        let (mut batch, mut overwrites, mut changed) =
+            (engine.batch(), Overwrites::without_undo(&view), BTreeSet::new());
         for (question, balance) in balances {
             let (Some(token), Some(holder)) = (find_id(&view, &question.token)?, find_id(&view, &question.holder)?)
             else {
@@ -110,9 +112,9 @@ impl WriteState {
             };
             let pair = Pair { token, holder };
             // An answer to a question that was taken back says nothing about what the chain is now.
-            let Some(raised) = view.get(Table::Unasked, &Key::balance(pair))? else { continue };
+            let Some(raised) = view.get(Table::BalanceQuestion, &Key::balance(pair))? else { continue };
             if at >= number_in_key(&raised, 0).min(tip.block.number) {
-                batch.delete(Table::Unasked, &Key::balance(pair));
+                batch.delete(Table::BalanceQuestion, &Key::balance(pair));
             }
             batch.put(Table::Unranked, &Key::balance(pair), []);
             change_call_balance(&mut overwrites, pair, Some(Balance::from(*balance)))?;
@@ -165,18 +167,18 @@ fn sample_holders(view: &View, token: AddressId) -> Result<Vec<Holder>, StoreErr
 
 /// Notes that a token that moved is due for a comparison: at first always, then each time its transfers have doubled,
 /// and now and then.
-pub(super) fn note_audit(
+pub(super) fn schedule_audit(
     overwrites: &mut Overwrites<'_>,
     batch: &mut Batch,
     token: AddressId,
     transfers: u64,
     block: u64,
 ) -> Result<(), StoreError> {
-    let Some(standing) = find_standing(overwrites, token)? else { return Ok(()) };
+    let Some(status) = find_token_status(overwrites, token)? else { return Ok(()) };
     // The balance of many ids at once cannot be asked for.
-    let comparable = standing.row.kind != TokenKind::Bep1155 && standing.balance_source == BalanceSource::Events;
+    let comparable = status.row.kind != TokenKind::Bep1155 && status.balance_source == BalanceSource::Events;
     let is_new = transfers <= FIRST_TRANSFERS;
-    let doubled = standing.audit.is_none_or(|audit| transfers >= audit.transfers.saturating_mul(2));
+    let doubled = status.audit.is_none_or(|audit| transfers >= audit.transfers.saturating_mul(2));
     let spot_check = (token ^ block).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (SPOT_CHECK - 1) == 0;
     if comparable && (is_new || doubled || spot_check) {
         batch.put(Table::Unaudited, &Key::id(token), []);
@@ -186,7 +188,7 @@ pub(super) fn note_audit(
 
 /// Asks for balances that may have changed although no event touched them: of a token whose events do not tell its
 /// balances, and that moved.
-pub(super) fn ask_drifting(
+pub(super) fn raise_drifting_balances(
     overwrites: &mut Overwrites<'_>,
     view: &View,
     batch: &mut Batch,
@@ -206,14 +208,14 @@ pub(super) fn ask_drifting(
             continue;
         }
         batch.put(Table::Unranked, &key, []);
-        ask_balance(batch, &key, since);
+        raise_balance_question(batch, &key, since);
     }
     Ok(())
 }
 
 /// Notes that a contract must be asked for a balance as it stands at a block or later.
-pub(super) fn ask_balance(batch: &mut Batch, pair: &Key, since: BlockNumber) {
-    batch.put(Table::Unasked, pair, Key::block(since).as_slice());
+pub(super) fn raise_balance_question(batch: &mut Batch, pair: &Key, since: BlockNumber) {
+    batch.put(Table::BalanceQuestion, pair, Key::block(since).as_slice());
 }
 
 /// The source of a token's balances changed: every holder known so far is to be looked at again.
@@ -256,7 +258,7 @@ fn sweep_some(
     for holder in &step {
         let key = Key::balance(Pair { token, holder: *holder });
         batch.put(Table::Unranked, &key, []);
-        ask_balance(&mut batch, &key, tip.block.number);
+        raise_balance_question(&mut batch, &key, tip.block.number);
     }
     match step.last() {
         Some(last) if step.len() >= limit => batch.put(Table::Sweep, &token_key, id_bytes(last + 1).as_slice()),

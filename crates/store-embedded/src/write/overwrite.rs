@@ -5,7 +5,7 @@ use store::StoreError;
 use crate::cache::FastMap;
 use crate::engine::{Batch, View};
 use crate::keys::{Key, Table};
-use crate::standing::Rows;
+use crate::token_status::RowSource;
 use crate::undo::Overwritten;
 
 /// The rows of one batch that are changed in place. Later blocks of the batch see what earlier ones wrote; each row
@@ -26,7 +26,7 @@ pub(crate) struct Change {
     pub(crate) now: Option<Vec<u8>>,
 }
 
-impl Rows for Overwrites<'_> {
+impl RowSource for Overwrites<'_> {
     fn row(&mut self, table: Table, key: &Key) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.get(table, key)?.map(<[u8]>::to_vec))
     }
@@ -34,13 +34,13 @@ impl Rows for Overwrites<'_> {
 
 impl<'a> Overwrites<'a> {
     /// For good: nobody will ask what stood there.
-    pub(crate) fn for_good(view: &'a View) -> Self {
+    pub(crate) fn without_undo(view: &'a View) -> Self {
         Self { view, rows: FastMap::default(), before_block: None }
     }
 
     /// Block by block, each with a record of what it wrote over.
-    pub(crate) fn by_block(view: &'a View) -> Self {
-        Self { before_block: Some(FastMap::default()), ..Self::for_good(view) }
+    pub(crate) fn with_undo(view: &'a View) -> Self {
+        Self { before_block: Some(FastMap::default()), ..Self::without_undo(view) }
     }
 
     pub(crate) fn get(&mut self, table: Table, key: &Key) -> Result<Option<&[u8]>, StoreError> {

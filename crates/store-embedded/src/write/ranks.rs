@@ -12,7 +12,7 @@ use crate::engine::{Batch, Engine, View};
 use crate::keys::{AddressId, Key, Pair, Table, id_bytes};
 use crate::ranked::{RankMoves, RankedSet, SortKey};
 use crate::rows::{balance_from_row, balance_to_row};
-use crate::standing::{Standing, find_balance, find_standing};
+use crate::token_status::{TokenStatus, find_balance, find_token_status};
 
 /// Moves tokens to their new places. `address` finds the address behind an id, also one that the batch brings.
 pub(super) fn rerank_tokens(
@@ -25,11 +25,11 @@ pub(super) fn rerank_tokens(
     let mut moves = RankMoves::default();
     for token in tokens {
         let address = address(*token)?;
-        let place = |standing: Option<Standing>| {
-            standing.map(|standing| SortKey::descending(&Balance::from(standing.holder_count), address.as_slice()))
+        let place = |status: Option<TokenStatus>| {
+            status.map(|status| SortKey::descending(&Balance::from(status.holder_count), address.as_slice()))
         };
-        let before = place(find_standing(&mut &*view, *token)?);
-        let now = place(find_standing(overwrites, *token)?);
+        let before = place(find_token_status(&mut &*view, *token)?);
+        let now = place(find_token_status(overwrites, *token)?);
         if before == now {
             continue;
         }
@@ -53,7 +53,7 @@ impl WriteState {
             let (key, _) = row?;
             let pair = Pair::from_key(&key);
             let now = find_balance(&mut &view, pair)?;
-            place_holder(&view, &mut batch, &mut moves, pair, now)?;
+            rerank_holder(&view, &mut batch, &mut moves, pair, now)?;
             batch.delete(Table::Unranked, &Key::balance(pair));
             looked_at += 1;
         }
@@ -64,7 +64,7 @@ impl WriteState {
 }
 
 /// Ranks a holder by a balance, wherever it was ranked before. Nothing held: nowhere.
-pub(super) fn place_holder(
+pub(super) fn rerank_holder(
     view: &View,
     batch: &mut Batch,
     moves: &mut RankMoves,

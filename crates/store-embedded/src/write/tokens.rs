@@ -48,7 +48,7 @@ impl Step<'_, '_> {
             }
         };
         if event.from == Address::ZERO || event.to == Address::ZERO {
-            ask_again(&mut self.batch, parties.token, block);
+            raise_token_question(&mut self.batch, parties.token, block);
         }
         self.moved_tokens.insert(parties.token);
         let value = Balance::from(event.value);
@@ -107,14 +107,14 @@ impl Step<'_, '_> {
         self.moved_pairs.insert(pair);
         if self.overwrites.get(Table::Token, &Key::id(token))?.is_some() {
             // What is put in or taken out of a wrapper changes its supply as a mint or a burn would.
-            ask_again(&mut self.batch, token, block);
+            raise_token_question(&mut self.batch, token, block);
         }
         self.overwrites.put(Table::TouchedHolder, &Key::balance(pair), Some(Key::block(block).as_slice().to_vec()))
     }
 }
 
 /// Notes that the token's contract may have something new to say since a block.
-pub(super) fn ask_again(batch: &mut Batch, token: AddressId, since: BlockNumber) {
+pub(super) fn raise_token_question(batch: &mut Batch, token: AddressId, since: BlockNumber) {
     batch.put(Table::TokenQuestion, &Key::id(token), Key::block(since).as_slice());
 }
 

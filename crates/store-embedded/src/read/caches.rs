@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::BlockNumber;
 use quick_cache::sync::Cache;
 
-use super::{Condition, Marks};
+use super::{CheckpointCache, Condition};
 use crate::engine::Epoch;
 use crate::keys::AddressId;
 use crate::rows::{AddressRow, BlockRow};
@@ -18,17 +18,17 @@ const BLOCKS: usize = 1 << 14;
 
 /// Shared by all readings. Keyed by the epoch too, so that nothing has to be cleared when blocks are taken back.
 #[derive(Debug)]
-pub(crate) struct Memory {
-    pub(super) marks: Marks,
+pub(crate) struct ReadCaches {
+    pub(super) checkpoints: CheckpointCache,
     pub(crate) walks: SharedWork<Vec<Condition>>,
     pub(super) addresses: Cache<(Epoch, AddressId), AddressRow>,
     pub(super) blocks: Cache<(Epoch, BlockNumber), Arc<BlockRow>>,
 }
 
-impl Default for Memory {
+impl Default for ReadCaches {
     fn default() -> Self {
         Self {
-            marks: Marks::default(),
+            checkpoints: CheckpointCache::default(),
             walks: SharedWork::default(),
             addresses: Cache::new(ADDRESSES),
             blocks: Cache::new(BLOCKS),
