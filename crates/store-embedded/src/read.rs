@@ -1,4 +1,4 @@
-//! Answering questions from one consistent state.
+//! Queries on one consistent snapshot.
 
 mod addresses;
 mod blocks;
@@ -32,22 +32,22 @@ use crate::meta::{self, Tip};
 use crate::rows::{AddressRow, BlockRow, Totals};
 use crate::undo;
 
-/// One question's look at the index.
+/// A snapshot of the index for one query.
 pub(crate) struct ReadSnapshot {
     view: View,
     tip: Option<Tip>,
-    /// None where a revert was just becoming visible: then nothing is known of what others have met.
+    /// None if a revert was becoming visible: then the shared caches are not used.
     epoch: Option<Epoch>,
     caches: Arc<ReadCaches>,
-    /// Tokens it has met, since a page repeats them. What is known of one may change with any block.
+    /// Tokens read so far, since a page repeats them. Not shared, since token metadata may change with any block.
     token_facts: RefCell<HashMap<AddressId, TokenFacts>>,
-    /// No block below this one can be taken back.
+    /// No block below this one can be reverted.
     settled_floor: BlockNumber,
 }
 
 impl ReadSnapshot {
     pub(crate) fn open(engine: &Engine, caches: Arc<ReadCaches>) -> Result<Self, StoreError> {
-        // Read before the view is taken: what was settled then is settled in the view.
+        // Read before the view is taken: what was irreversible then is irreversible in the view.
         let settled_floor = caches.checkpoints.settled_floor();
         let (view, epoch) = engine.view_of_epoch();
         let tip = meta::find_tip(&view)?;
@@ -66,7 +66,7 @@ impl ReadSnapshot {
         &self.caches.checkpoints
     }
 
-    /// What runs along the chain, as it stood before the first block that may yet be taken back.
+    /// The totals before the first block that can still be reverted.
     fn settled_totals(&self) -> Result<Totals, StoreError> {
         let floor = undo::oldest_undo(&self.view, self.settled_floor)?;
         let floor = floor.unwrap_or_else(|| self.tip.map_or(0, |tip| tip.block.number + 1));
@@ -97,7 +97,7 @@ impl ReadSnapshot {
     }
 
     fn find_block_row(&self, number: BlockNumber) -> Result<Option<Arc<BlockRow>>, StoreError> {
-        // Another reading may have met a block that this one's state does not have yet.
+        // Another query may have cached a block that is not in this snapshot yet.
         let indexed = self.tip.is_some_and(|tip| number <= tip.block.number);
         let key = self.epoch.filter(|_| indexed).map(|epoch| (epoch, number));
         if let Some(row) = key.and_then(|key| self.caches.blocks.get(&key)) {
@@ -123,7 +123,7 @@ impl ReadSnapshot {
         first..end.max(first)
     }
 
-    /// What runs along the chain, as it stood before a block. Past the tip, as it stands now.
+    /// The totals before a block; the current totals for a block after the tip.
     fn totals_before(&self, number: BlockNumber) -> Result<Totals, StoreError> {
         match self.tip {
             Some(tip) if number > tip.block.number => Ok(tip.totals),
@@ -132,7 +132,7 @@ impl ReadSnapshot {
         }
     }
 
-    /// The running numbers that a range of blocks gave out, as a half-open span.
+    /// The ids assigned in a range of blocks, as a half-open span.
     fn id_span(&self, range: BlockRange, id: impl Fn(&Totals) -> u64) -> Result<std::ops::Range<u64>, StoreError> {
         let blocks = self.block_span(range);
         if blocks.is_empty() {

@@ -39,9 +39,9 @@ pub fn chunk(row: &[u8]) {
     assert!(entries.is_sorted_by(|before, after| before.id < after.id));
     let cut = entries.get(entries.len() / 2).map_or(0, |entry| entry.id);
     let mut shorter = chunk.clone();
-    shorter.truncate(cut).expect("a chunk that can be decoded can be cut");
+    shorter.truncate(cut).expect("a chunk that can be decoded can be truncated");
     let kept: Vec<Entry> = entries.into_iter().filter(|entry| entry.id < cut).collect();
-    assert_eq!(shorter.decode().expect("a cut chunk can be decoded"), kept);
+    assert_eq!(shorter.decode().expect("a truncated chunk can be decoded"), kept);
 }
 
 /// An index on disk: lists are read from snapshots of it.

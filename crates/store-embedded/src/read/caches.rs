@@ -1,4 +1,4 @@
-//! What readings have met and later ones will meet again: rows that stay as they are until a block is taken back.
+//! Caches shared by queries: rows that do not change until a block is reverted.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::keys::AddressId;
 use crate::rows::{AddressRow, BlockRow};
 use crate::shared_work::SharedWork;
 
-/// Some 100 bytes each.
+/// About 100 bytes each.
 const ADDRESSES: usize = 1 << 16;
-/// Some 300 bytes each.
+/// About 300 bytes each.
 const BLOCKS: usize = 1 << 14;
 
-/// Shared by all readings. Keyed by the epoch too, so that nothing has to be cleared when blocks are taken back.
+/// Shared by all queries. Keys contain the epoch, so that a revert needs no invalidation.
 #[derive(Debug)]
 pub(crate) struct ReadCaches {
     pub(super) checkpoints: CheckpointCache,

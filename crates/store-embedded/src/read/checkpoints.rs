@@ -1,9 +1,9 @@
-//! What long lists have in common is counted once. Walking two lists of a million entries takes as long as they are, so a
-//! walk leaves checkpoints along its progress: how many it had count up to there. The next question about the same lists begins at
-//! the checkpoint before its page.
+//! Counts the intersection of long lists once. Walking two lists of a million entries takes time in proportion, so a
+//! walk leaves checkpoints: the count of common ids up to a position. The next query on the same lists starts at the
+//! checkpoint before its page.
 //!
-//! A checkpoint in the part of the lists that no revert can reach holds for good, since that part never changes. One behind it
-//! holds until blocks are taken back: until then lists are only added to.
+//! A checkpoint in the part of the lists that cannot be reverted is valid forever. A later one is valid within its
+//! epoch: until a revert, lists only grow.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,38 +21,38 @@ use crate::engine::Epoch;
 use crate::lists::{Intersection, List, Role};
 use crate::shared_work::Cancelled;
 
-/// Entries that a walk looks at from one checkpoint to the next.
+/// Entries between two checkpoints.
 const STRIDE: u64 = 2 * 1024;
-/// CheckpointCache kept in caches for all lists together, 16 bytes each.
+/// Checkpoints cached for all lists together, 16 bytes each.
 const CAPACITY: u64 = 1 << 20;
 const COMBINATIONS: usize = 4096;
-/// Entries ahead from which on a walk is not made by the reader itself: it takes milliseconds, and is worth more than one
-/// thread. Tests have short lists.
+/// A walk over at least this many entries does not run within the query: it takes milliseconds, and is worth several
+/// threads. Tests use short lists.
 const LONG: u64 = if cfg!(test) { 512 } else { 64 * 1024 };
-/// Entries of the shortest list that a long walk passes before it keeps its checkpoints and may be cancelled.
+/// Entries of the shortest list after which a long walk stores its checkpoints and checks for cancellation.
 const PIECE: u64 = if cfg!(test) { 2_000 } else { 1 << 20 };
 
-/// So many common numbers lie below this one.
+/// The number of common ids below `id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Checkpoint {
     id: u64,
     below: u64,
 }
 
-/// How far lists have been walked, and the checkpoints that were left.
+/// How far lists have been walked, and the checkpoints on the way.
 #[derive(Debug, Clone, Default)]
 struct WalkProgress {
     checkpoints: Vec<Checkpoint>,
-    /// Up to here no checkpoint is missing.
+    /// The checkpoints are complete up to here.
     walked_to: u64,
-    /// Up to here it holds for good.
+    /// The checkpoints are valid forever up to here ...
     settled: u64,
-    /// Beyond that, in this epoch.
+    /// ... and beyond that in this epoch.
     epoch: Option<Epoch>,
 }
 
 impl WalkProgress {
-    /// What of it holds in an epoch.
+    /// The part that is valid in an epoch.
     fn in_epoch(self: Arc<Self>, epoch: Option<Epoch>) -> Arc<Self> {
         if epoch.is_some() && self.epoch == epoch {
             return self;
@@ -67,7 +67,7 @@ impl WalkProgress {
     }
 }
 
-/// The checkpoints of the combinations that were asked for of late.
+/// The checkpoints of recently queried combinations of lists.
 #[derive(Debug)]
 pub(crate) struct CheckpointCache {
     by_conditions: Cache<Vec<Condition>, Arc<WalkProgress>, Length>,
@@ -81,13 +81,13 @@ impl Default for CheckpointCache {
 }
 
 impl CheckpointCache {
-    /// A block below which nothing can be taken back any more.
+    /// No block below this one can be reverted any more.
     pub(super) fn settled_floor(&self) -> BlockNumber {
         self.settled_floor.load(Ordering::Acquire)
     }
 
-    /// Walks on to the end of the lists, and keeps the checkpoints of each piece: whoever comes after a cancelled walk begins
-    /// where it stopped.
+    /// Continues to the end of the lists, and stores the checkpoints of each piece, so that a later walk continues
+    /// where a cancelled one stopped.
     pub(super) fn walk_to_end(
         &self,
         conditions: &[Condition],
@@ -104,7 +104,7 @@ impl CheckpointCache {
         Ok(())
     }
 
-    /// What is known of lists, and where they end.
+    /// The progress on these lists, and their end.
     fn known(
         &self,
         conditions: &[Condition],
@@ -112,7 +112,7 @@ impl CheckpointCache {
         validity: Validity,
     ) -> (Arc<WalkProgress>, u64) {
         let known = self.by_conditions.get(conditions).unwrap_or_default().in_epoch(validity.epoch);
-        // What lists have in common ends with the one that ends first.
+        // The intersection ends with the list that ends first.
         let last = lists.iter().map(|(list, _)| list.last()).min().flatten();
         let end = if validity.epoch.is_some() { last.map_or(0, |last| last + 1) } else { validity.settled };
         (known, end)
@@ -151,23 +151,23 @@ impl Weighter<Vec<Condition>, Arc<WalkProgress>> for Length {
     }
 }
 
-/// Several lists with checkpoints along what they have in common.
+/// Several lists with the checkpoints of their intersection.
 pub(super) struct CheckpointedLists<'a> {
     lists: &'a [(List<'a>, Role)],
     progress: Arc<WalkProgress>,
 }
 
-/// How long checkpoints validity.
+/// How long checkpoints are valid.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Validity {
-    /// From here on the lists may still change.
+    /// Lists can still change from here on ...
     pub(super) settled: u64,
-    /// But not within this epoch.
+    /// ... but not within this epoch.
     pub(super) epoch: Option<Epoch>,
 }
 
 impl<'a> CheckpointedLists<'a> {
-    /// Walks on to the end of the lists where that is short.
+    /// Continues to the end of the lists if that is short.
     pub(super) fn open(
         caches: &CheckpointCache,
         conditions: &[Condition],
@@ -184,7 +184,7 @@ impl<'a> CheckpointedLists<'a> {
         Ok(Self { lists, progress: caches.walk_on(conditions, lists, validity, &known, end)? })
     }
 
-    /// A page of the common numbers that lie in the span.
+    /// A page of the common ids in the span.
     pub(super) fn page(&self, span: Range<u64>, page: PageRequest) -> Result<Page<u64>, StoreError> {
         let first = self.count_below(span.start)?;
         let total = self.count_below(span.end)? - first;
@@ -219,7 +219,7 @@ impl<'a> CheckpointedLists<'a> {
         Ok(ids)
     }
 
-    /// The last checkpoint with a property that all checkpoints have up to some point.
+    /// The last checkpoint for which `holds` is true; it must be true for a prefix of the checkpoints.
     fn last_checkpoint(&self, holds: impl Fn(&Checkpoint) -> bool) -> Checkpoint {
         let checkpoints = &self.progress.checkpoints;
         let after = checkpoints.partition_point(holds);
@@ -227,14 +227,15 @@ impl<'a> CheckpointedLists<'a> {
     }
 }
 
-/// Entries of the shortest list from a number on.
+/// The number of entries of the shortest list from an id on.
 fn entries_from(lists: &[(List<'_>, Role)], id: u64) -> Result<u64, StoreError> {
     let Some((list, role)) = lists.iter().min_by_key(|(list, role)| list.total(*role)) else { return Ok(0) };
     let before = if id == 0 { 0 } else { list.rank_of(*role, id)? };
     Ok(list.total(*role).saturating_sub(before))
 }
 
-/// Walks on from a checkpoint to `end`, and checkpoints its progress. A long progress is split into parts that are walked at the same time.
+/// Continues from a checkpoint to `end`, and returns the checkpoints on the way. A long walk is split into parts that
+/// run in parallel.
 fn checkpoints_between(lists: &[(List<'_>, Role)], begin: Checkpoint, end: u64) -> Result<Vec<Checkpoint>, StoreError> {
     if begin.id >= end {
         return Ok(Vec::new());
@@ -271,11 +272,11 @@ fn checkpoints_between(lists: &[(List<'_>, Role)], begin: Checkpoint, end: u64) 
 
 const LOST: StoreError = StoreError::Corrupt("a walk along lists ended early");
 
-/// What a walk found.
+/// The result of one part of a walk.
 struct WalkPart {
-    /// How many it count.
+    /// Number of common ids.
     count: u64,
-    /// Counted from where it began.
+    /// Counted from the start of the part.
     checkpoints: Vec<Checkpoint>,
 }
 
@@ -292,8 +293,8 @@ impl WalkPart {
     }
 }
 
-/// Counts what lists have in common from `begin` to before `end`, and shows every place where a checkpoint could stand, with
-/// the work up to there.
+/// Counts the common ids from `begin` to before `end`, and calls `pass` for every possible checkpoint with the work
+/// done up to there.
 fn walk(
     lists: &[(List<'_>, Role)],
     begin: u64,

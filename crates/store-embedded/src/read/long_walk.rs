@@ -1,4 +1,4 @@
-//! Walks along several lists that are too long for a reader to make by itself.
+//! Walks along several lists that are too long for a single query.
 
 #[cfg(test)]
 mod tests;
@@ -11,15 +11,15 @@ use super::select::Condition;
 use crate::lists::List;
 use crate::shared_work::Cancelled;
 
-/// A walk along lists to their end, to be made before the question is asked again.
+/// A walk along lists to their end, required before the query is retried.
 #[derive(Debug)]
 pub(crate) struct LongWalk {
     pub(crate) conditions: Vec<Condition>,
-    /// From this number on, entries may still be reverted.
+    /// Entries with an id from here on can still be reverted.
     pub(crate) settled: u64,
 }
 
-/// Why there is no answer yet.
+/// Why a query has no result yet.
 #[derive(Debug)]
 pub(crate) enum ReadError {
     Store(StoreError),

@@ -34,7 +34,7 @@ impl ReadSnapshot {
         let items = self.ranked_page(RankedSet::Tokens, total, page)?.into_iter().map(|sort_key| {
             let (_, address) = SortKey::parts(&sort_key).ok_or(BAD_SORT_KEY)?;
             let address = Address::try_from(address).map_err(|_| BAD_SORT_KEY)?;
-            self.find_token(address)?.ok_or(StoreError::Corrupt("a ranked token that is none"))
+            self.find_token(address)?.ok_or(StoreError::Corrupt("a ranked token is missing"))
         });
         Ok(Page { items: items.collect::<Result<_, _>>()?, total })
     }
@@ -66,29 +66,29 @@ impl ReadSnapshot {
             let id = number_in_key(token, 0);
             let balance = self.view.get(Table::RankedBalance, &Key::balance(Pair { token: id, holder }))?;
             Ok(TokenBalance {
-                token: self.token(id, self.address(id)?)?.ok_or(StoreError::Corrupt("a held token that is none"))?,
+                token: self.token(id, self.address(id)?)?.ok_or(StoreError::Corrupt("a held token is missing"))?,
                 balance: balance_from_row(&balance.ok_or(StoreError::Corrupt("a held token without a balance"))?)?,
             })
         });
         Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
     }
 
-    /// The sort keys on a page. A ranked set stands in its own order first; the other order begins at its other end.
+    /// The sort keys on a page. The default order of a ranked set is its stored order; the other one starts at its end.
     fn ranked_page(&self, set: RankedSet, total: u64, page: PageRequest) -> Result<Vec<Vec<u8>>, StoreError> {
         let own_order = PageRequest { order: Order::OldestFirst, ..page };
-        let mut places: Vec<u64> = own_order.ranks(total).collect();
+        let mut ranks: Vec<u64> = own_order.ranks(total).collect();
         if page.order == Order::OldestFirst {
-            places.iter_mut().for_each(|place| *place = total - 1 - *place);
+            ranks.iter_mut().for_each(|rank| *rank = total - 1 - *rank);
         }
-        let Some(&first) = places.iter().min() else { return Ok(Vec::new()) };
-        let mut keys = members_from(&self.view, set, first, places.len())?;
+        let Some(&first) = ranks.iter().min() else { return Ok(Vec::new()) };
+        let mut keys = members_from(&self.view, set, first, ranks.len())?;
         if page.order == Order::OldestFirst {
             keys.reverse();
         }
         Ok(keys)
     }
 
-    /// What the token says of itself; nothing as long as it was not asked.
+    /// The token's metadata; empty if it was not fetched yet.
     pub(super) fn token_facts(&self, id: AddressId) -> Result<TokenFacts, StoreError> {
         if let Some(facts) = self.token_facts.borrow().get(&id) {
             return Ok(facts.clone());
@@ -102,4 +102,4 @@ impl ReadSnapshot {
     }
 }
 
-const BAD_SORT_KEY: StoreError = StoreError::Corrupt("a ranked set with an odd sort key");
+const BAD_SORT_KEY: StoreError = StoreError::Corrupt("a ranked set with an invalid sort key");

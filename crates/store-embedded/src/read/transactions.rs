@@ -7,6 +7,7 @@ use super::select::Parties;
 use crate::keys::{AddressId, Key, ListKind, Table, TxId, number_after_hash};
 use crate::rows::TransactionRow;
 
+/// Where a transaction is, for the events in it.
 pub(super) struct TransactionPosition {
     pub(super) tx_hash: B256,
     pub(super) tx_index: u32,
@@ -71,7 +72,6 @@ impl ReadSnapshot {
         TransactionRow::from_row(&row.ok_or(StoreError::Corrupt("a transaction is missing"))?)
     }
 
-    /// Where a transaction stands, for whatever happened in it.
     pub(super) fn transaction_position(&self, id: TxId) -> Result<TransactionPosition, StoreError> {
         let row = self.transaction_row(id)?;
         let block = self.block_row(row.block_number)?;
