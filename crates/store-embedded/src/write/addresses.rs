@@ -6,13 +6,13 @@ use crate::engine::{Batch, View};
 use crate::keys::{AddressId, Key, Table, number_in_key};
 use crate::rows::AddressRow;
 
-/// Gives addresses their ids, in the order in which the chain shows them.
+/// Assigns ids to addresses in the order of their first appearance.
 #[derive(Debug)]
 pub(crate) struct AddressIds {
     committed: AgedCache<Address, AddressId>,
-    /// First seen in the batch in hand.
+    /// First seen in the current batch.
     new: FastMap<Address, AddressId>,
-    /// The same, in the order of their ids.
+    /// The same, sorted by id.
     new_in_order: Vec<(AddressId, Address)>,
 }
 
@@ -21,7 +21,7 @@ impl AddressIds {
         Self { committed: AgedCache::new(capacity), new: FastMap::default(), new_in_order: Vec::new() }
     }
 
-    /// The id of an address; a new one takes `next`, which then moves on.
+    /// The id of an address; a new one gets `next`, which is then incremented.
     pub(crate) fn resolve(
         &mut self,
         view: &View,
@@ -50,7 +50,7 @@ impl AddressIds {
         Ok(id)
     }
 
-    /// The address behind an id, also one of the batch in hand.
+    /// The address of an id, including ids of the current batch.
     pub(crate) fn find(&self, view: &View, id: AddressId) -> Result<Address, StoreError> {
         match self.new_in_order.binary_search_by_key(&id, |(id, _)| *id) {
             Ok(position) => Ok(self.new_in_order[position].1),
@@ -70,7 +70,7 @@ impl AddressIds {
         self.new_in_order.clear();
     }
 
-    /// The ids from `first` on are free again.
+    /// Ids from `first` on are unassigned again.
     pub(crate) fn drop_from(&mut self, first: AddressId) {
         self.committed.retain(|_, id| *id < first);
     }

@@ -1,4 +1,4 @@
-//! The code of contracts: met in the chain, asked of the node, kept once however many contracts share it.
+//! Contract code: noticed in the chain, fetched from the node, stored once for all contracts that share it.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::ranked::RankMoves;
 use crate::verified_contracts::{code_hash_at, relist};
 
 impl Step<'_, '_> {
-    /// Code ran at an address: it emitted a log, made a contract, or was made.
+    /// Code ran at an address: it emitted a log, created a contract, or was created.
     pub(super) fn note_contract(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
         self.note_code(id, block, |known| !known.is_empty())
     }
 
-    /// Someone called an address as if there were code. There may be none, and once that is known it is not asked again.
+    /// An address was called as if it had code. If it is known to have none, it is not fetched again.
     pub(super) fn note_called(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
         self.note_code(id, block, |_| true)
     }
@@ -29,14 +29,14 @@ impl Step<'_, '_> {
         &mut self,
         id: AddressId,
         block: BlockNumber,
-        is_answer: impl FnOnce(&[u8]) -> bool,
+        is_sufficient: impl FnOnce(&[u8]) -> bool,
     ) -> Result<(), StoreError> {
         if self.state.known_codes.get(&id).is_some() {
             return Ok(());
         }
         match self.view.get(Table::CodeHash, &Key::id(id))? {
-            // Not remembered without a hash: the address may yet turn out to be a contract.
-            Some(known) if is_answer(&known) => {
+            // Not cached without a hash: the address may become a contract later.
+            Some(known) if is_sufficient(&known) => {
                 if !known.is_empty() {
                     self.state.known_codes.insert(id, ());
                 }
@@ -46,14 +46,14 @@ impl Step<'_, '_> {
         Ok(())
     }
 
-    /// Whatever stood at an address, another code may stand there since a block.
+    /// The code at an address may be new since a block.
     pub(super) fn note_new_code(&mut self, id: AddressId, block: BlockNumber) {
         raise_code_question(&mut self.batch, id, block);
         self.state.known_codes.insert(id, ());
     }
 }
 
-/// Notes that the code at an address must be asked, as it stands at a block or later.
+/// Raises a question about the code at an address, at a block or later.
 pub(super) fn raise_code_question(batch: &mut Batch, id: AddressId, since: BlockNumber) {
     batch.put(Table::CodeQuestion, &Key::id(id), Key::block(since).as_slice());
 }
@@ -61,8 +61,8 @@ pub(super) fn raise_code_question(batch: &mut Batch, id: AddressId, since: Block
 impl WriteState {
     pub(crate) fn list_code_questions(engine: &Engine, limit: usize) -> Result<Vec<Address>, StoreError> {
         let view = engine.view();
-        let unasked = view.prefix(Table::CodeQuestion, &Key::EMPTY).take(limit);
-        unasked.map(|row| stored_address(&view, number_in_key(&row?.0, 0))).collect()
+        let open = view.prefix(Table::CodeQuestion, &Key::EMPTY).take(limit);
+        open.map(|row| stored_address(&view, number_in_key(&row?.0, 0))).collect()
     }
 
     pub(crate) fn keep_codes(
@@ -77,7 +77,7 @@ impl WriteState {
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
         let (mut batch, mut listed) = (engine.batch(), RankMoves::default());
         for (address, code) in codes {
-            // The address may be gone again by now: its block was taken back while the node was being asked.
+            // The address may be gone: its block was reverted while its code was being fetched.
             let Some(id) = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0)) else {
                 continue;
             };

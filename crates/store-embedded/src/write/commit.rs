@@ -15,7 +15,7 @@ use crate::token_status::find_token_status;
 use crate::undo::{self, UndoRecord};
 
 impl WriteState {
-    /// Appends blocks in one atomic step.
+    /// Appends blocks atomically.
     pub(crate) fn commit(&mut self, engine: &Engine, blocks: &[BlockChanges], undo: Undo) -> Result<(), StoreError> {
         let result = self.try_commit(engine, blocks, undo);
         if result.is_err() {
@@ -85,7 +85,7 @@ impl WriteState {
     }
 }
 
-/// The first block follows the tip (or begins the index), and each further one is the child of the one before.
+/// The first block follows the tip (or starts the index), and each further one is the child of the one before.
 fn check_order(view: &View, tip: Option<&Tip>, blocks: &[BlockChanges]) -> Result<(), StoreError> {
     let mut parent = tip.map(|tip| tip.block);
     if parent.is_none()
@@ -108,11 +108,11 @@ fn check_order(view: &View, tip: Option<&Tip>, blocks: &[BlockChanges]) -> Resul
     Ok(())
 }
 
-/// Drops the undo records that no revert will ask for.
+/// Deletes the undo records that no revert needs.
 fn prune_undo(view: &View, batch: &mut Batch, undo: Undo, tip: BlockNumber) -> Result<(), StoreError> {
     let last = match undo {
         Undo::Keep { down_to } => down_to,
-        // What is final cannot be taken back, and so neither can anything below it.
+        // A finalized block cannot be reverted, nor can anything below it.
         Undo::Discard => tip,
     };
     for number in undo::undo_numbers(view, last)? {
@@ -121,13 +121,13 @@ fn prune_undo(view: &View, batch: &mut Batch, undo: Undo, tip: BlockNumber) -> R
     Ok(())
 }
 
-/// Tokens whose events turned out not to tell their balances, or to tell them after all.
+/// Starts a sweep for tokens whose balance source changed.
 pub(super) fn sweep_where_source_changed(overwrites: &Overwrites<'_>, batch: &mut Batch) -> Result<(), StoreError> {
     for (key, change) in overwrites.changes(Table::Token) {
         let source = |row: &Option<Vec<u8>>| -> Result<Option<BalanceSource>, StoreError> {
             row.as_ref().map(|row| TokenRow::from_row(row).map(|row| row.balance_source)).transpose()
         };
-        // A new token has nobody to look at again, but for those whom other events had touched before.
+        // A new token has no holders to sweep, except those that other events touched before.
         let before = source(&change.before)?.unwrap_or(BalanceSource::Events);
         if source(&change.now)?.is_some_and(|now| now != before) {
             holders::begin_sweep(batch, number_in_key(key.as_slice(), 0));
@@ -136,18 +136,18 @@ pub(super) fn sweep_where_source_changed(overwrites: &Overwrites<'_>, batch: &mu
     Ok(())
 }
 
-/// One batch in the making.
+/// An unfinished batch.
 pub(super) struct Step<'state, 'view> {
     pub(super) state: &'state mut WriteState,
     pub(super) view: &'view View,
     pub(super) batch: Batch,
     pub(super) totals: Totals,
     pub(super) overwrites: Overwrites<'view>,
-    /// Of the block in hand, if it may be taken back.
+    /// The undo record of the current block, if it can be reverted.
     record: Option<UndoRecord>,
-    /// Tokens that had a transfer.
+    /// Tokens with transfers.
     pub(super) moved_tokens: BTreeSet<AddressId>,
-    /// Whose balance of which token may have changed.
+    /// Holders whose balance may have changed.
     pub(super) moved_pairs: BTreeSet<Pair>,
 }
 
@@ -201,7 +201,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// Gives the sender.
+    /// Returns the sender.
     fn add_transaction(&mut self, id: TxId, tx: &domain::Transaction) -> Result<AddressId, StoreError> {
         let from = self.address_id(tx.from, tx.block_number)?;
         let to = tx.to.map(|to| self.address_id(to, tx.block_number)).transpose()?;
@@ -226,7 +226,7 @@ impl Step<'_, '_> {
         Ok(from)
     }
 
-    /// At one address contracts may come and go and come again: the newest counts.
+    /// Contracts can be destroyed and created again at one address: the newest counts.
     fn add_creation(&mut self, created: Address, row: CreationRow, block: BlockNumber) -> Result<(), StoreError> {
         let created = self.address_id(created, block)?;
         self.note_new_code(created, block);

@@ -1,4 +1,4 @@
-//! Balances that events do not tell: found by comparison, then asked of the contract.
+//! Balances that events do not give: detected by audits, then fetched from the contract.
 
 use std::collections::BTreeSet;
 
@@ -19,17 +19,17 @@ use crate::ranked::{RankedSet, SortKey, members_from};
 use crate::rows::{AuditRow, CallHolders, TransferRow, balance_from_row, balance_to_row};
 use crate::token_status::find_token_status;
 
-/// Transfers whose parties are compared: these many of the newest ...
+/// An audit compares the parties of this many of the newest transfers ...
 const NEWEST_TRANSFERS: u64 = 4;
-/// ... and these many of the oldest.
+/// ... and of this many of the oldest.
 const OLDEST_TRANSFERS: u64 = 2;
-/// A token is compared at every block that moves it, as long as it has no more transfers than this. Beyond, each time
-/// they have doubled ...
+/// A token with up to this many transfers is audited at every block that moves it. Beyond, each time they have doubled
+/// ...
 const FIRST_TRANSFERS: u64 = 16;
-/// ... and at one in so many of the blocks that move it.
+/// ... and at one in this many of the blocks that move it.
 const SPOT_CHECK: u64 = 64;
-/// Where events do not tell who is touched, everyone may be. Up to this many holders, all are asked whenever a token
-/// moves; beyond, these many of the largest.
+/// If events do not show whose balance changes, any may have. Up to this many holders, all balances are fetched
+/// whenever the token moves; beyond, those of the largest holders.
 const ALL_HOLDERS: u64 = 64;
 const LARGEST_HOLDERS: usize = 10;
 
@@ -57,7 +57,7 @@ impl WriteState {
             let Some(token) = find_id(&view, address)? else { continue };
             let Some(status) = find_token_status(&mut &view, token)? else { continue };
             let transfers = List::open(&view, ListKind::TokenTransfers.of(token))?.total(Role::Any);
-            // Once found not to add up, always: a later sample may just happen to fit.
+            // A failed audit is permanent: a later sample may match by chance.
             let known = status.audit.map(|audit| audit.verdict);
             let verdict = if known == Some(AuditVerdict::DoesNotAddUp) { AuditVerdict::DoesNotAddUp } else { *verdict };
             let audit = AuditRow { verdict, block: at, transfers };
@@ -77,9 +77,9 @@ impl WriteState {
         advance_sweep(engine, limit)?;
         let view = engine.view();
         let (mut batch, mut questions) = (engine.batch(), Vec::new());
-        let mut unasked = view.prefix(Table::BalanceQuestion, &Key::EMPTY);
+        let mut open = view.prefix(Table::BalanceQuestion, &Key::EMPTY);
         while questions.len() < limit
-            && let Some(row) = unasked.next()
+            && let Some(row) = open.next()
         {
             let (key, _) = row?;
             let pair = Pair::from_key(&key);
@@ -88,7 +88,7 @@ impl WriteState {
                     token: stored_address(&view, pair.token)?,
                     holder: stored_address(&view, pair.holder)?,
                 }),
-                // Its events tell its balances after all: the block that said otherwise was taken back.
+                // Its events give its balances after all: the block that showed otherwise was reverted.
                 _ => batch.delete(Table::BalanceQuestion, &Key::balance(pair)),
             }
         }
@@ -111,7 +111,7 @@ impl WriteState {
                 continue;
             };
             let pair = Pair { token, holder };
-            // An answer to a question that was taken back says nothing about what the chain is now.
+            // An answer to a question that was reverted is obsolete.
             let Some(raised) = view.get(Table::BalanceQuestion, &Key::balance(pair))? else { continue };
             if at >= number_in_key(&raised, 0).min(tip.block.number) {
                 batch.delete(Table::BalanceQuestion, &Key::balance(pair));
@@ -126,7 +126,7 @@ impl WriteState {
     }
 }
 
-/// Keeps or forgets a balance that a contract gave, and counts the holders anew.
+/// Stores or deletes a balance fetched from a contract, and updates the count of holders.
 pub(super) fn change_call_balance(
     overwrites: &mut Overwrites<'_>,
     pair: Pair,
@@ -141,7 +141,7 @@ pub(super) fn change_call_balance(
     overwrites.put(Table::CallHolders, &token, holders.to_row())
 }
 
-/// The parties of the newest and the first transfers, with what events say they hold.
+/// The parties of the newest and the oldest transfers, with their derived balances.
 fn sample_holders(view: &View, token: AddressId) -> Result<Vec<Holder>, StoreError> {
     let list = List::open(view, ListKind::TokenTransfers.of(token))?;
     let total = list.total(Role::Any);
@@ -165,8 +165,8 @@ fn sample_holders(view: &View, token: AddressId) -> Result<Vec<Holder>, StoreErr
     Ok(holders)
 }
 
-/// Notes that a token that moved is due for a comparison: at first always, then each time its transfers have doubled,
-/// and now and then.
+/// Schedules an audit of a token that moved: at first always, then each time its transfers have doubled, and at random
+/// blocks.
 pub(super) fn schedule_audit(
     overwrites: &mut Overwrites<'_>,
     batch: &mut Batch,
@@ -175,7 +175,7 @@ pub(super) fn schedule_audit(
     block: u64,
 ) -> Result<(), StoreError> {
     let Some(status) = find_token_status(overwrites, token)? else { return Ok(()) };
-    // The balance of many ids at once cannot be asked for.
+    // A contract cannot return a balance over many ids.
     let comparable = status.row.kind != TokenKind::Bep1155 && status.balance_source == BalanceSource::Events;
     let is_new = transfers <= FIRST_TRANSFERS;
     let doubled = status.audit.is_none_or(|audit| transfers >= audit.transfers.saturating_mul(2));
@@ -186,8 +186,8 @@ pub(super) fn schedule_audit(
     Ok(())
 }
 
-/// Asks for balances that may have changed although no event touched them: of a token whose events do not tell its
-/// balances, and that moved.
+/// Raises questions about balances that may have changed without an event: those of a token that moved and whose events
+/// do not give its balances.
 pub(super) fn raise_drifting_balances(
     overwrites: &mut Overwrites<'_>,
     view: &View,
@@ -195,15 +195,16 @@ pub(super) fn raise_drifting_balances(
     token: AddressId,
     since: BlockNumber,
 ) -> Result<(), StoreError> {
-    let asked = overwrites.get(Table::CallHolders, &Key::id(token))?.map(CallHolders::from_row).transpose()?;
-    if asked.is_none_or(|asked| asked.asked <= ALL_HOLDERS) {
+    let fetched = overwrites.get(Table::CallHolders, &Key::id(token))?.map(CallHolders::from_row).transpose()?;
+    if fetched.is_none_or(|holders| holders.fetched <= ALL_HOLDERS) {
         begin_sweep(batch, token);
         return Ok(());
     }
     for sort_key in members_from(view, RankedSet::Holders { token }, 0, LARGEST_HOLDERS)? {
-        let (_, holder) = SortKey::parts(&sort_key).ok_or(StoreError::Corrupt("a ranked set with an odd sort key"))?;
+        let (_, holder) =
+            SortKey::parts(&sort_key).ok_or(StoreError::Corrupt("a ranked set with an invalid sort key"))?;
         let key = Key::balance(Pair { token, holder: number_in_key(holder, 0) });
-        // The order follows behind: it may still name one whom no event that is left has touched.
+        // The ranking lags behind: it may still contain a holder that no remaining event touched.
         if overwrites.get(Table::Balance, &key)?.is_none() && overwrites.get(Table::TouchedHolder, &key)?.is_none() {
             continue;
         }
@@ -213,18 +214,17 @@ pub(super) fn raise_drifting_balances(
     Ok(())
 }
 
-/// Notes that a contract must be asked for a balance as it stands at a block or later.
+/// Raises a question about a balance, at a block or later.
 pub(super) fn raise_balance_question(batch: &mut Batch, pair: &Key, since: BlockNumber) {
     batch.put(Table::BalanceQuestion, pair, Key::block(since).as_slice());
 }
 
-/// The source of a token's balances changed: every holder known so far is to be looked at again.
+/// Starts a sweep over all known holders of a token, after its balance source changed.
 pub(super) fn begin_sweep(batch: &mut Batch, token: AddressId) {
     batch.put(Table::Sweep, &Key::id(token), id_bytes(0).as_slice());
 }
 
-/// Puts some holders of tokens that are being swept on the lists of what is to be asked and ranked. Gives how many; 0
-/// when no sweep is left.
+/// Queues some holders of swept tokens for fetching and ranking. Returns how many; 0 when no sweep is left.
 pub(super) fn advance_sweep(engine: &Engine, limit: usize) -> Result<usize, StoreError> {
     loop {
         let view = engine.view();
@@ -253,7 +253,7 @@ fn sweep_some(
         }
     }
     let mut batch = engine.batch();
-    // Each table gave its lowest, so the lowest of both together are complete.
+    // Each table returned its lowest ids, so the lowest of both together are complete.
     let step: Vec<AddressId> = holders.into_iter().take(limit).collect();
     for holder in &step {
         let key = Key::balance(Pair { token, holder: *holder });

@@ -19,7 +19,7 @@ use crate::undo::{Overwritten, UndoRecord};
 use crate::verified_contracts::{code_hash_at, relist};
 
 impl WriteState {
-    /// Takes back every block above `number` in one atomic step.
+    /// Reverts every block above `number` atomically.
     pub(crate) fn revert_to(&mut self, engine: &Engine, number: BlockNumber) -> Result<(), StoreError> {
         let result = self.try_revert(engine, number);
         if result.is_err() {
@@ -50,7 +50,7 @@ impl WriteState {
             let row = row.ok_or(StoreError::BeyondUndo { target: number, oldest: above })?;
             let record = UndoRecord::from_row(&row)?;
             grown.extend(record.grown_lists);
-            // The newest block first: what an older one wrote over stands in the end.
+            // From the newest block down: the row before the oldest block remains.
             for Overwritten { table, key, row } in record.overwritten {
                 overwrites.put(table, &key, row)?;
             }
@@ -69,7 +69,7 @@ impl WriteState {
                 batch.put(Table::Unranked, &key, []);
                 raise_balance_question(&mut batch, &key, number);
             } else {
-                // The two have nothing to do with each other any more: what was made up about them goes.
+                // The holder has no relation to the token any more: its derived data is deleted.
                 rerank_holder(&view, &mut batch, &mut moves, *pair, Balance::ZERO)?;
                 change_call_balance(&mut overwrites, *pair, None)?;
                 batch.delete(Table::Unranked, &key);
@@ -121,7 +121,7 @@ fn find_block(view: &View, number: BlockNumber) -> Result<Option<BlockRow>, Stor
     view.get(Table::Block, &Key::block(number))?.map(|row| BlockRow::from_row(&row)).transpose()
 }
 
-/// Whose balance of which token the blocks that are taken back may have changed.
+/// Holders whose balance the reverted blocks may have changed.
 fn moved_since(
     view: &View,
     overwrites: &Overwrites<'_>,
@@ -138,7 +138,7 @@ fn moved_since(
 }
 
 fn complete_moved(view: &View, overwrites: &mut Overwrites<'_>, moved: &mut BTreeSet<Pair>) -> Result<(), StoreError> {
-    // Other events may have touched holders before the contract was known for a token, and it may be none again.
+    // Other events may have touched holders before the contract was known as a token, and it may no longer be one.
     for token in moved.iter().map(|pair| pair.token).collect::<BTreeSet<_>>() {
         let key = Key::id(token);
         if overwrites.get(Table::Token, &key)?.is_none() {
@@ -147,13 +147,13 @@ fn complete_moved(view: &View, overwrites: &mut Overwrites<'_>, moved: &mut BTre
             }
         }
     }
-    // What goes to nobody is held by nobody.
-    let nobody = view.get(Table::AddressId, &Key::address(&Address::ZERO))?.map(|row| number_in_key(&row, 0));
-    moved.retain(|pair| Some(pair.holder) != nobody);
+    // The zero address is not a holder.
+    let zero_address = view.get(Table::AddressId, &Key::address(&Address::ZERO))?.map(|row| number_in_key(&row, 0));
+    moved.retain(|pair| Some(pair.holder) != zero_address);
     Ok(())
 }
 
-/// What a touched token says of itself may be another thing now; one that is no token any more is not asked.
+/// Metadata of a touched token may have changed; for an address that is no longer a token, everything is deleted.
 fn raise_token_questions(
     view: &View,
     overwrites: &mut Overwrites<'_>,
@@ -177,7 +177,7 @@ fn raise_token_questions(
     Ok(())
 }
 
-/// Where a block that is taken back ran code, or called for it, another code may stand now, or none.
+/// Where a reverted block ran or called code, the code may be another now.
 fn raise_code_questions(
     view: &View,
     batch: &mut Batch,
