@@ -14,7 +14,7 @@ pub enum StoreError {
     #[error("cannot revert to block {target}: the oldest block with undo data is {oldest}")]
     BeyondUndo { target: BlockNumber, oldest: BlockNumber },
     #[error(
-        "the data belongs to another chain: it holds chain {} with genesis {}, the node is on chain {} with genesis {}",
+        "the data belongs to another chain: it contains chain {} with genesis {}, the node is on chain {} with genesis {}",
         .stored.chain_id, .stored.genesis_hash, .requested.chain_id, .requested.genesis_hash
     )]
     OtherChain { stored: ChainIdentity, requested: ChainIdentity },

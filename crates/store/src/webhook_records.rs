@@ -80,10 +80,10 @@ pub trait WebhookRecords: Send + Sync {
     /// The active watchers. The version of the list changes whenever one of them does.
     async fn watch_list(&self) -> Result<WatchList, StoreError>;
 
-    /// How far the chain has been looked through.
+    /// How far the chain has been matched against the watchers.
     async fn progress(&self) -> Result<Progress, StoreError>;
 
-    /// The newest block that was looked through.
+    /// The newest matched block.
     async fn find_cursor(&self) -> Result<Option<BlockRef>, StoreError> {
         Ok(self.progress().await?.cursor)
     }
@@ -182,7 +182,7 @@ pub struct Watcher {
     pub after: Option<BlockRef>,
 }
 
-/// How far the chain has been looked through.
+/// How far the chain has been matched against the watchers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
     /// The newest block whose events are all queued.
