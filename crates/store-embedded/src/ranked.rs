@@ -91,7 +91,7 @@ impl SortKey {
     }
 }
 
-/// The end of the number and prefix of the tie-breaker in a sort key.
+/// The offset in a sort key where the number ends and the tie-breaker starts.
 fn number_end(sort_key: &[u8]) -> usize {
     1 + sort_key.first().map_or(0, |length| usize::from(!length))
 }

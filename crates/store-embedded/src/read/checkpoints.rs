@@ -169,19 +169,19 @@ pub(super) struct Validity {
 impl<'a> CheckpointedLists<'a> {
     /// Continues to the end of the lists if that is short.
     pub(super) fn open(
-        caches: &CheckpointCache,
+        cache: &CheckpointCache,
         conditions: &[Condition],
         lists: &'a [(List<'a>, Role)],
         validity: Validity,
     ) -> Result<Self, ReadError> {
-        let (known, end) = caches.known(conditions, lists, validity);
+        let (known, end) = cache.known(conditions, lists, validity);
         if known.walked_to >= end {
             return Ok(Self { lists, progress: known });
         }
         if entries_from(lists, known.walked_to)? >= LONG {
             return Err(ReadError::NeedsWalk(LongWalk { conditions: conditions.to_vec(), settled: validity.settled }));
         }
-        Ok(Self { lists, progress: caches.walk_on(conditions, lists, validity, &known, end)? })
+        Ok(Self { lists, progress: cache.walk_on(conditions, lists, validity, &known, end)? })
     }
 
     /// A page of the common ids in the span.
