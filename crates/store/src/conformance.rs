@@ -24,7 +24,7 @@ pub use webhook_records::{run_webhook_limits, run_webhook_records};
 use crate::{ChainReader, ChainWriter, KeptAccounts, StoreError, Undo};
 
 /// An empty store to test.
-#[expect(unfetched_debug_implementations, reason = "traits without Debug")]
+#[expect(missing_debug_implementations, reason = "traits without Debug")]
 pub struct Subject {
     pub writer: Box<dyn ChainWriter>,
     pub reader: Arc<dyn ChainReader>,

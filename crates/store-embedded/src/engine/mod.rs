@@ -69,7 +69,7 @@ struct Commits {
     failure: Option<WriteFailure>,
     is_reopening: bool,
     reopened_at: Option<Instant>,
-    pause: Duration,
+    backoff: Duration,
 }
 
 /// Why writes are failing.
@@ -136,7 +136,7 @@ impl Engine {
         let (opened, last) = Opened::open(data, &options)?;
         let watermark = Watermark::open(data, last)?;
         let commits =
-            Commits { last, watermark, failure: None, is_reopening: false, reopened_at: None, pause: Duration::ZERO };
+            Commits { last, watermark, failure: None, is_reopening: false, reopened_at: None, backoff: Duration::ZERO };
         let shared = Shared {
             data: data.to_owned(),
             options,

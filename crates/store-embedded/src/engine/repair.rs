@@ -70,7 +70,7 @@ pub(crate) fn repair(data: &Path, options: &EngineOptions) -> Result<Option<Repa
     let copies = back_up(data, &index).map_err(from_io_error)?;
     let lost = lost_records(&journals);
     if let Some(damage) = &journals.damage {
-        journals::cut(&damage.path, damage.offset).map_err(from_io_error)?;
+        journals::truncate(&damage.path, damage.offset).map_err(from_io_error)?;
         for path in &damage.later {
             fs::remove_file(path).map_err(from_io_error)?;
         }
