@@ -1,16 +1,16 @@
-//! Maps in memory: a quick one, and a bounded one that forgets what has not been used for a while.
+//! Hash maps: a fast one, and a bounded cache that evicts entries not used recently.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use foldhash::fast::RandomState;
 
-/// Keys come from a chain, where anybody may put what he likes; the seed, which differs from run to run, is enough
-/// against keys that were chosen to collide, at a fraction of what the standard hash costs.
+/// Keys come from the chain, so anyone can choose them; the random seed is enough against chosen collisions, and the
+/// hash is much faster than the standard one.
 pub(crate) type FastMap<K, V> = HashMap<K, V, RandomState>;
 
-/// Two generations: what is used moves to the young one; when that is full, the old one is forgotten and the young one
-/// grows old. No order is kept, so a look-up costs a hash and nothing else.
+/// A cache of two generations: an entry that is used moves to the young one; when that is full, the old generation is
+/// dropped and the young one becomes old. No order is kept, so a lookup costs one hash.
 #[derive(Debug)]
 pub(crate) struct AgedCache<K, V> {
     young: FastMap<K, V>,
@@ -30,7 +30,7 @@ impl<K: Eq + Hash, V> AgedCache<K, V> {
         self.young.insert(key, value);
     }
 
-    /// Takes an entry out, to be put back by whoever uses it.
+    /// Removes an entry; the caller inserts it again after use.
     pub(crate) fn take(&mut self, key: &K) -> Option<V> {
         let old = self.old.remove(key);
         self.young.remove(key).or(old)
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_used_stays_and_what_is_not_goes() {
+    fn used_entries_stay_and_unused_ones_are_evicted() {
         let mut cache = AgedCache::new(8);
         cache.insert(0, "kept");
         for key in 1..100 {

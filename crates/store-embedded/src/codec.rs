@@ -1,4 +1,4 @@
-//! How numbers and fields stand in a row: short ones short.
+//! The encoding of numbers and fields in a row: small numbers take few bytes.
 
 use alloy_primitives::{Address, B256, Uint};
 use store::StoreError;
@@ -20,7 +20,7 @@ impl RowWriter {
         self.0.extend_from_slice(bytes);
     }
 
-    /// Seven bits a byte, the lowest first; the high bit says that more follow.
+    /// LEB128: seven bits per byte, the lowest first; the high bit says that more follow.
     pub(crate) fn varint(&mut self, number: impl Into<u128>) {
         write_varint(&mut self.0, number.into());
     }
@@ -43,7 +43,7 @@ impl RowWriter {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the low seven bits are what is wanted")]
+#[expect(clippy::cast_possible_truncation, reason = "only the low seven bits are used")]
 pub(crate) fn write_varint(out: &mut Vec<u8>, mut number: u128) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -52,7 +52,7 @@ pub(crate) fn write_varint(out: &mut Vec<u8>, mut number: u128) {
     out.push(number as u8);
 }
 
-/// Takes fields off a row, in the order in which they were written.
+/// Reads the fields of a row in the order in which they were written.
 #[derive(Debug, Clone)]
 pub(crate) struct RowReader<'a>(&'a [u8]);
 
@@ -97,7 +97,7 @@ impl<'a> RowReader<'a> {
         let mut number = 0;
         for shift in (0..128).step_by(7) {
             let byte = self.byte()?;
-            // Of the last byte only two bits have a place.
+            // The last byte has room for two bits only.
             if shift == 126 && byte & 0x7f > 3 {
                 return Err(TOO_LARGE);
             }
@@ -106,7 +106,7 @@ impl<'a> RowReader<'a> {
                 return Ok(number);
             }
         }
-        Err(StoreError::Corrupt("a number without an end"))
+        Err(StoreError::Corrupt("a varint without an end"))
     }
 
     #[inline]
@@ -121,7 +121,7 @@ impl<'a> RowReader<'a> {
         T::try_from(number).map_err(|_| TOO_LARGE)
     }
 
-    /// Eight numbers of one byte each, if the next eight are: for long runs of small numbers.
+    /// Eight one-byte varints, if the next eight are; speeds up long runs of small numbers.
     #[inline]
     pub(crate) fn eight_short_varints(&mut self) -> Option<[u8; 8]> {
         let (eight, rest) = self.0.split_first_chunk::<8>()?;
@@ -141,7 +141,7 @@ impl<'a> RowReader<'a> {
 impl RowReader<'_> {
     pub(crate) fn text(&mut self) -> Result<String, StoreError> {
         let length = self.varint()?;
-        String::from_utf8(self.bytes(length)?.to_vec()).map_err(|_| StoreError::Corrupt("a text that is no text"))
+        String::from_utf8(self.bytes(length)?.to_vec()).map_err(|_| StoreError::Corrupt("a text that is not UTF-8"))
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_number_comes_back_as_it_went_in(number: u128, other: u64, amount: [u8; 32]) {
+        fn numbers_survive_a_round_trip(number: u128, other: u64, amount: [u8; 32]) {
             let amount = U256::from_be_bytes(amount);
             let mut row = RowWriter::default();
             row.varint(number);
@@ -181,7 +181,7 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_bytes_are_an_error_and_never_a_panic(bytes: Vec<u8>) {
+        fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
             let mut reader = RowReader::new(&bytes);
             let _ = reader.wide_varint();
             let _ = reader.amount::<256, 4>();

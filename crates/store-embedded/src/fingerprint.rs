@@ -1,4 +1,4 @@
-//! A digest of all that the index holds, to see that two states are one and the same.
+//! A digest of the whole index, to compare two states.
 
 use alloy_primitives::{B256, Keccak256};
 use store::StoreError;
@@ -7,15 +7,15 @@ use crate::keys::{Key, Table};
 use crate::reader::EmbeddedReader;
 
 impl EmbeddedReader {
-    /// Digests every row of the index. What is not of the chain's own saying stays out: undo records, and what was or is
-    /// to be asked of the node.
+    /// Digests every row of the index that is determined by the chain: not undo records, and not data fetched or to be
+    /// fetched from the node.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     pub fn fingerprint(&self) -> Result<B256, StoreError> {
         let view = self.engine().view();
         let mut digest = Keccak256::new();
-        for table in Table::ALL.iter().copied().filter(|table| table.is_of_the_chain()) {
+        for table in Table::ALL.iter().copied().filter(|table| table.is_chain_data()) {
             for row in view.prefix(table, &Key::EMPTY) {
                 let (key, value) = row?;
                 digest.update([table as u8]);

@@ -1,4 +1,4 @@
-//! What the fuzz targets call: rows, chunks and lists read from arbitrary bytes.
+//! Entry points of the fuzz targets: rows, chunks and lists decoded from arbitrary bytes.
 
 use std::fmt::Debug;
 
@@ -53,7 +53,7 @@ pub(crate) fn reads_what_it_writes<T: PartialEq + Debug>(
     };
     let canonical = write(&value);
     assert!(canonical.len() <= row.len(), "{} bytes are written, {} were read", canonical.len(), row.len());
-    let again = read(&canonical).expect("what was written is read");
+    let again = read(&canonical).expect("a written row can be read");
     assert_eq!(again, value);
     assert_eq!(write(&again), canonical);
 }
@@ -62,7 +62,7 @@ fn undo_record(row: &[u8]) {
     let Ok(record) = UndoRecord::from_row(row) else { return };
     let canonical = record.to_row();
     assert!(canonical.len() <= row.len());
-    let again = UndoRecord::from_row(&canonical).expect("what was written is read");
+    let again = UndoRecord::from_row(&canonical).expect("a written row can be read");
     assert_eq!(again.grown_lists, record.grown_lists);
     assert_eq!(again.overwritten.len(), record.overwritten.len());
     assert_eq!(again.to_row(), canonical);

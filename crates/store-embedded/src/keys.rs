@@ -1,4 +1,4 @@
-//! The keys of the tables. Numbers stand big-endian, so that keys sort as numbers do.
+//! The keys of the tables. Numbers are big-endian, so that keys sort as numbers do.
 
 mod table;
 
@@ -7,22 +7,22 @@ use domain::{ApiKeyId, BlockNumber, BlockRef, DeliveryId, DeliveryNumber, KeyDig
 
 pub(crate) use table::Table;
 
-/// The running number of a transaction, in chain order, from 0.
+/// The sequential id of a transaction, in chain order, from 0.
 pub(crate) type TxId = u64;
-/// The running number of a transfer, in chain order, from 0.
+/// The sequential id of a transfer, in chain order, from 0.
 pub(crate) type TransferId = u64;
-/// The running number of a trade, in chain order, from 0.
+/// The sequential id of a trade, in chain order, from 0.
 pub(crate) type TradeId = u64;
-/// The running number of an address, in the order in which they were first seen, from 0.
+/// The sequential id of an address, in the order of first appearance, from 0.
 pub(crate) type AddressId = u64;
 
-/// Bytes of a running number in a key: enough for a million million.
+/// Bytes of a sequential id in a key: enough for 10^12.
 pub(crate) const ID_BYTES: usize = 5;
-/// Bytes of a hash that stand in a key; the row behind it tells two hashes apart that begin alike.
+/// Bytes of a hash in a key; the row distinguishes hashes with the same prefix.
 const HASH_BYTES: usize = 8;
 const LONGEST_KEY: usize = 56;
 
-/// A key without the mark of its table. Short enough to live on the stack.
+/// A key without the tag of its table. Small enough for the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     bytes: [u8; LONGEST_KEY],
@@ -30,7 +30,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Before every other key.
+    /// Sorts before every other key.
     pub(crate) const EMPTY: Self = Self { bytes: [0; LONGEST_KEY], len: 0 };
 
     fn of(parts: &[&[u8]]) -> Self {
@@ -62,7 +62,7 @@ impl Key {
         Self::of(&[hash.as_slice()])
     }
 
-    /// Verified code, as it counts for one address alone.
+    /// Verified code that applies to one address only.
     pub(crate) fn code_at(code_hash: &B256, address: &Address) -> Self {
         Self::of(&[code_hash.as_slice(), address.as_slice()])
     }
@@ -140,12 +140,12 @@ impl Key {
         Self::of(&[&id_bytes(pair.token), &id_bytes(pair.holder)])
     }
 
-    /// A key as the engine gave it; None where it is longer than any key.
+    /// A key read from the engine; None if it is longer than any key.
     pub(crate) fn from_slice(bytes: &[u8]) -> Option<Self> {
         (bytes.len() <= LONGEST_KEY).then(|| Self::of(&[bytes]))
     }
 
-    /// This key with more behind it.
+    /// This key with more bytes appended.
     pub(crate) fn then(&self, more: &[u8]) -> Self {
         Self::of(&[self.as_slice(), more])
     }
@@ -154,7 +154,7 @@ impl Key {
         &self.bytes[..self.len]
     }
 
-    /// The key as the engine keeps it: the mark of the table, then the key.
+    /// The key as stored in the engine: the tag of the table, then the key.
     pub(crate) fn in_table(&self, table: Table) -> EngineKey {
         let mut bytes = [0; LONGEST_KEY + 1];
         bytes[0] = table as u8;
@@ -170,8 +170,8 @@ pub(crate) struct EngineKey {
 }
 
 impl EngineKey {
-    /// The first key that sorts after every key that begins like this one; None where there is none.
-    pub(crate) fn after_all_that_begin_so(mut self) -> Option<Self> {
+    /// The first key that sorts after every key with this prefix; None if there is none.
+    pub(crate) fn prefix_end(mut self) -> Option<Self> {
         while self.len > 0 {
             if let Some(next) = self.bytes[self.len - 1].checked_add(1) {
                 self.bytes[self.len - 1] = next;
@@ -189,12 +189,12 @@ impl AsRef<[u8]> for EngineKey {
     }
 }
 
-/// Reads the number at the end of a key, after a start of known length.
+/// Reads the number at the end of a key, after a prefix of known length.
 pub(crate) fn number_in_key(key: &[u8], skip: usize) -> u64 {
     key.iter().skip(skip).fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Reads the time and the number in the key of a delivery that is to be sent again.
+/// Reads the due time and the number in the key of a retry.
 pub(crate) fn retry_in_key(key: &[u8]) -> (UnixMillis, DeliveryNumber) {
     let (due, number) = key.get(ID_BYTES..).and_then(|rest| rest.split_at_checked(8)).unwrap_or_default();
     (number_in_key(due, 0), number_in_key(number, 0))
@@ -207,17 +207,17 @@ pub(crate) fn deliveries_in_block_key(key: &[u8]) -> (BlockNumber, WebhookId, De
     (number_in_key(block, 0), number_in_key(webhook, 0), number_in_key(number, 0))
 }
 
-/// Reads the number of a delivery that follows its webhook in a key.
+/// Reads the delivery number after the webhook id in a key.
 pub(crate) fn number_after_id(key: &[u8]) -> u64 {
     number_in_key(key, ID_BYTES)
 }
 
-/// Reads the number that follows the start of a hash in a key.
+/// Reads the number after the hash prefix in a key.
 pub(crate) fn number_after_hash(key: &[u8]) -> u64 {
     number_in_key(key, HASH_BYTES)
 }
 
-/// A token and someone who holds it, or did.
+/// A token and an address that holds or held it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Pair {
     pub(crate) token: AddressId,
@@ -236,7 +236,7 @@ pub(crate) fn id_bytes(id: u64) -> [u8; ID_BYTES] {
     bytes
 }
 
-/// One list: whose, and of what.
+/// Identifies a list: its owner and its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ListKey {
     pub(crate) kind: ListKind,
@@ -248,11 +248,11 @@ pub(crate) struct ListKey {
 pub(crate) enum ListKind {
     /// Transactions that an address sent or received.
     Transactions = 0,
-    /// Transactions that reached an address on the way.
+    /// Transactions that involved an address other than as sender or receiver.
     Involved = 1,
     /// Blocks that an address produced: numbers, not transaction ids.
     Mined = 2,
-    /// Transfers that an address gave or received.
+    /// Transfers that an address sent or received.
     Transfers = 3,
     /// Transfers of the token at an address.
     TokenTransfers = 4,
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_gives_its_number_back() {
+    fn numbers_are_read_back_from_keys() {
         let hash = B256::repeat_byte(9);
         assert_eq!(number_after_hash(Key::transaction_by_hash(&hash, 77_777).as_slice()), 77_777);
         assert_eq!(number_after_hash(Key::block_by_hash(&hash, u64::MAX).as_slice()), u64::MAX);

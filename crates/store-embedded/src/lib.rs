@@ -1,10 +1,10 @@
-//! The default store: an index on the local disk, inside the process.
+//! The default store: an index on the local disk, embedded in the process.
 //!
-//! Every transaction has a running number in chain order, and every list is a run of such numbers cut into chunks that
-//! carry the count of what came before them. So a total is read, a page is a seek whatever its depth, a range of blocks
-//! is two searches, and taking a block back cuts the ends off the lists it had grown.
+//! Every transaction has a sequential id in chain order. A list is a sorted run of such ids, stored in chunks that
+//! carry the count of all entries before them. So a total is one read, a page is one seek at any depth, a block range
+//! is two searches, and reverting a block truncates the lists that it extended.
 
-mod aside;
+mod blocking;
 mod cache;
 mod codec;
 mod engine;
@@ -21,12 +21,12 @@ mod read;
 mod reader;
 mod rows;
 mod shared_work;
-mod standing;
 mod states;
 #[cfg(test)]
 mod states_tests;
 mod store;
 mod token_names;
+mod token_status;
 mod undo;
 mod user_records;
 mod verified_contracts;

@@ -1,4 +1,4 @@
-//! What the store knows of itself: its schema, its chain, where it begins and where it ends.
+//! Metadata of the store: its schema, its chain, its first block and its tip.
 
 use domain::{BlockNumber, BlockRef, ChainIdentity};
 use store::StoreError;
@@ -8,21 +8,21 @@ use crate::engine::{Batch, View};
 use crate::keys::{Key, Table};
 use crate::rows::Totals;
 
-/// Raised by every change that an older version could not read.
+/// Increased by every change that older versions cannot read.
 pub(crate) const SCHEMA: u32 = 4;
 
 const SCHEMA_KEY: &str = "schema";
 const CHAIN_KEY: &str = "chain";
 const TIP_KEY: &str = "tip";
 
-/// Which chain the data is of, and from which block on.
+/// The chain that the data belongs to, and the first block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Binding {
     pub(crate) identity: ChainIdentity,
     pub(crate) start_block: BlockNumber,
 }
 
-/// The newest block, and the totals up to and with it.
+/// The newest block, and the totals including it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tip {
     pub(crate) block: BlockRef,

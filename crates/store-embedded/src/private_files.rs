@@ -1,11 +1,11 @@
-//! Files in a data folder are for its owner alone: the index holds what users leave, and beside it lies the key of their
-//! webhooks' secrets.
+//! Files in a data folder are readable by its owner only: the index contains user records, and next to it is the key
+//! that encrypts webhook secrets.
 
 use std::io;
 use std::path::Path;
 
-/// Takes every right of other users away from a folder and what is in it. A file whose owner is another user is left as it
-/// is, with a warning.
+/// Removes all permissions of other users from a folder and its contents. A file owned by another user is left
+/// unchanged, with a warning.
 #[cfg(unix)]
 pub(crate) fn tighten(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn others_lose_their_rights_and_the_owner_keeps_all() {
+    fn other_users_lose_their_permissions_and_the_owner_keeps_them() {
         let data = tempfile::tempdir().unwrap();
         let (folder, file) = (data.path().join("index"), data.path().join("index/0.jnl"));
         fs::create_dir(&folder).unwrap();

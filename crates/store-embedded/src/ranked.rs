@@ -1,8 +1,8 @@
-//! Sets that are kept in an order, from which the n-th member can be had without walking to it.
+//! Sorted sets in which the n-th member is found without a scan.
 //!
-//! Members stand in a table sorted by their sort key. Beside them stand counts: how many members begin with these
-//! bytes, for starts of growing length. Finding the n-th member goes down from count to count, some hundred small rows
-//! in all, however many members there are.
+//! Members are rows sorted by their sort key. Count rows next to them contain the number of members with a given
+//! prefix, for prefixes of growing length. Finding the n-th member descends from count to count: about a hundred small
+//! rows, however many members there are.
 
 use std::collections::HashMap;
 
@@ -13,40 +13,41 @@ use crate::codec::{RowReader, RowWriter};
 use crate::engine::{Batch, View};
 use crate::keys::{AddressId, Key, Table, id_bytes};
 
-/// Which set, and of whom.
+/// Identifies a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum RankedSet {
-    /// Tokens, the most held first; ties by address.
+    /// Tokens by number of holders, descending; ties by address.
     Tokens,
-    /// Holders of a token, the largest balance first; ties by id.
+    /// Holders of a token by balance, descending; ties by id.
     Holders { token: AddressId },
-    /// Tokens that an address holds; all tie, by id.
+    /// Tokens that an address holds, by id (all have the same number).
     HeldTokens { holder: AddressId },
-    /// Verified contracts whose code stands at their address; all tie, by running number.
+    /// Verified contracts that still have the verified code, by sequential id (all have the same number).
     VerifiedContracts,
 }
 
 impl RankedSet {
     fn key(self) -> Key {
-        let (mark, owner) = match self {
+        let (tag, owner) = match self {
             Self::Tokens => (0, 0),
             Self::Holders { token } => (1, token),
             Self::HeldTokens { holder } => (2, holder),
             Self::VerifiedContracts => (3, 0),
         };
-        Key::EMPTY.then(&[mark]).then(&id_bytes(owner))
+        Key::EMPTY.then(&[tag]).then(&id_bytes(owner))
     }
 
-    /// Where its members stand, and where their counts.
+    /// The table of its members, and the table of their counts.
     fn tables(self) -> (Table, Table) {
         match self {
             Self::Tokens | Self::Holders { .. } | Self::HeldTokens { .. } => (Table::Ranked, Table::RankCount),
-            // Not of the chain's own saying.
+            // Not determined by the chain alone.
             Self::VerifiedContracts => (Table::VerifiedListed, Table::VerifiedListedCount),
         }
     }
 
-    /// The lengths at which starts of the tie-breaker are counted. Random addresses part early, running numbers late.
+    /// The lengths at which prefixes of the tie-breaker are counted. Random addresses differ early, sequential ids
+    /// late.
     fn counted_tie_lengths(self) -> [usize; 2] {
         match self {
             Self::Tokens => [1, 2],
@@ -54,32 +55,32 @@ impl RankedSet {
         }
     }
 
-    /// The next longer start that is counted, for a start of a sort key; None: what is left is few.
-    fn next_counted(self, start: &[u8]) -> Option<usize> {
-        if start.is_empty() {
+    /// The next longer prefix length that is counted; None if few members can share the prefix.
+    fn next_counted(self, prefix: &[u8]) -> Option<usize> {
+        if prefix.is_empty() {
             return Some(1);
         }
-        let end = number_end(start);
-        let number_lengths = (1..=FINELY_COUNTED.min(end)).chain([end]);
+        let end = number_end(prefix);
+        let number_lengths = (1..=COUNTED_NUMBER_BYTES.min(end)).chain([end]);
         let tie_lengths = self.counted_tie_lengths().map(|length| end + length);
-        number_lengths.chain(tie_lengths).find(|length| *length > start.len())
+        number_lengths.chain(tie_lengths).find(|length| *length > prefix.len())
     }
 }
 
-/// Up to this length, every start of the number is counted; after that the whole number.
-const FINELY_COUNTED: usize = 4;
+/// Up to this length, every prefix of the number is counted; after that only the whole number.
+const COUNTED_NUMBER_BYTES: usize = 4;
 
-/// A descending number and a tie-breaker, as bytes that sort so.
+/// A number and a tie-breaker, encoded so that they sort by number descending, then by tie-breaker.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct SortKey(Vec<u8>);
 
 impl SortKey {
-    /// A longer number is larger, so its length goes first; all of it is turned round for the largest to come first.
+    /// The length comes first, since a longer number is larger; the bits are inverted so that the largest sorts first.
     pub(crate) fn descending(number: &Balance, tie: &[u8]) -> Self {
         let number = number.to_be_bytes_trimmed_vec();
         let length = u8::try_from(number.len()).unwrap_or(u8::MAX);
-        let turned = std::iter::once(length).chain(number).map(|byte| !byte);
-        Self(turned.chain(tie.iter().copied()).collect())
+        let inverted = std::iter::once(length).chain(number).map(|byte| !byte);
+        Self(inverted.chain(tie.iter().copied()).collect())
     }
 
     /// The number and the tie-breaker of a sort key.
@@ -90,17 +91,17 @@ impl SortKey {
     }
 }
 
-/// Where the number of a sort key ends and its tie-breaker begins.
+/// The offset in a sort key where the number ends and the tie-breaker starts.
 fn number_end(sort_key: &[u8]) -> usize {
     1 + sort_key.first().map_or(0, |length| usize::from(!length))
 }
 
-/// Starts of one length stand together, so that those with a common start are neighbours.
-fn count_key(set: RankedSet, length: usize, start: &[u8]) -> Key {
-    set.key().then(&[u8::try_from(length).unwrap_or(u8::MAX)]).then(start)
+/// Prefixes of one length are adjacent, so that those with a common prefix are neighbours.
+fn count_key(set: RankedSet, length: usize, prefix: &[u8]) -> Key {
+    set.key().then(&[u8::try_from(length).unwrap_or(u8::MAX)]).then(prefix)
 }
 
-/// Moves of members, gathered so that a count that many moves touch is written once.
+/// Moves of members, collected so that a count that many moves change is written once.
 #[derive(Debug, Default)]
 pub(crate) struct RankMoves {
     counts: HashMap<(Table, Key), i64>,
@@ -118,10 +119,10 @@ impl RankMoves {
     }
 
     fn count(&mut self, set: RankedSet, key: &SortKey, change: i64) {
-        let mut start: &[u8] = &[];
-        while let Some(length) = set.next_counted(start).filter(|length| *length <= key.0.len()) {
-            start = &key.0[..length];
-            *self.counts.entry((set.tables().1, count_key(set, length, start))).or_default() += change;
+        let mut prefix: &[u8] = &[];
+        while let Some(length) = set.next_counted(prefix).filter(|length| *length <= key.0.len()) {
+            prefix = &key.0[..length];
+            *self.counts.entry((set.tables().1, count_key(set, length, prefix))).or_default() += change;
         }
     }
 
@@ -151,42 +152,43 @@ fn count_from_row(row: &[u8]) -> Result<u64, StoreError> {
     RowReader::new(row).varint()
 }
 
-/// How many members a set has.
+/// The number of members of a set.
 pub(crate) fn member_count(view: &View, set: RankedSet) -> Result<u64, StoreError> {
     view.prefix(set.tables().1, &count_key(set, 1, &[])).map(|row| count_from_row(&row?.1)).sum()
 }
 
-/// The sort keys of `count` members in a row, from the one at `rank` on; of fewer where the set ends.
+/// The sort keys of up to `count` consecutive members, starting at `rank`.
 pub(crate) fn members_from(view: &View, set: RankedSet, rank: u64, count: usize) -> Result<Vec<Vec<u8>>, StoreError> {
-    let Some((start, skip)) = find_start(view, set, rank)? else { return Ok(Vec::new()) };
+    let Some((prefix, skip)) = find_prefix(view, set, rank)? else { return Ok(Vec::new()) };
     let set_key = set.key();
-    view.range_from(set.tables().0, &set_key.then(&start), &set_key)
+    view.range_from(set.tables().0, &set_key.then(&prefix), &set_key)
         .skip(usize::try_from(skip).unwrap_or(usize::MAX))
         .take(count)
         .map(|row| Ok(row?.0.get(set_key.as_slice().len()..).unwrap_or_default().to_vec()))
         .collect()
 }
 
-/// The longest counted start of the member at a rank, and its rank among those that begin so. None: the set is smaller.
-fn find_start(view: &View, set: RankedSet, mut rank: u64) -> Result<Option<(Vec<u8>, u64)>, StoreError> {
-    let mut start: Vec<u8> = Vec::new();
-    'longer: while let Some(length) = set.next_counted(&start) {
+/// The longest counted prefix of the member at a rank, and its rank among those with the prefix. None if the set is
+/// smaller.
+fn find_prefix(view: &View, set: RankedSet, mut rank: u64) -> Result<Option<(Vec<u8>, u64)>, StoreError> {
+    let mut prefix: Vec<u8> = Vec::new();
+    'longer: while let Some(length) = set.next_counted(&prefix) {
         let head = count_key(set, length, &[]).as_slice().len();
-        for row in view.prefix(set.tables().1, &count_key(set, length, &start)) {
+        for row in view.prefix(set.tables().1, &count_key(set, length, &prefix)) {
             let (key, count) = row?;
             let count = count_from_row(&count)?;
             if rank < count {
-                start = key.get(head..).unwrap_or_default().to_vec();
+                prefix = key.get(head..).unwrap_or_default().to_vec();
                 continue 'longer;
             }
             rank -= count;
         }
-        if start.is_empty() {
+        if prefix.is_empty() {
             return Ok(None);
         }
         return Err(StoreError::Corrupt("a ranked set has fewer members than it counts"));
     }
-    Ok(Some((start, rank)))
+    Ok(Some((prefix, rank)))
 }
 
 #[cfg(test)]
@@ -203,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn starts_of_every_number_are_counted_in_growing_lengths() {
+    fn prefixes_of_every_number_are_counted_in_growing_lengths() {
         let set = RankedSet::Holders { token: 1 };
         for number in [Balance::ZERO, Balance::from(7), Balance::MAX] {
             let key = SortKey::descending(&number, &[0, 0, 1, 2, 3]).0;
-            let (mut start, mut lengths) = (0, Vec::new());
-            while let Some(length) = set.next_counted(&key[..start]) {
+            let (mut prefix, mut lengths) = (0, Vec::new());
+            while let Some(length) = set.next_counted(&key[..prefix]) {
                 lengths.push(length);
-                start = length;
+                prefix = length;
             }
             assert_eq!(lengths.last(), Some(&(key.len() - 1)));
             assert!(lengths.contains(&number_end(&key)) && lengths.is_sorted(), "{lengths:?}");

@@ -1,12 +1,12 @@
-//! Answering questions from one consistent state.
+//! Queries on one consistent snapshot.
 
 mod addresses;
 mod blocks;
+mod caches;
+mod checkpoints;
 mod codes;
 mod events;
 mod long_walk;
-mod marks;
-mod memory;
 mod search;
 mod select;
 mod stats;
@@ -22,9 +22,9 @@ use std::sync::Arc;
 use domain::{Address, BlockNumber, BlockRange, TokenFacts};
 use store::StoreError;
 
+pub(crate) use self::caches::ReadCaches;
+use self::checkpoints::CheckpointCache;
 pub(crate) use self::long_walk::{LongWalk, ReadError};
-use self::marks::Marks;
-pub(crate) use self::memory::Memory;
 use self::select::Condition;
 use crate::engine::{Engine, Epoch, View};
 use crate::keys::{AddressId, Key, Table, number_in_key};
@@ -32,26 +32,26 @@ use crate::meta::{self, Tip};
 use crate::rows::{AddressRow, BlockRow, Totals};
 use crate::undo;
 
-/// One question's look at the index.
-pub(crate) struct Reading {
+/// A snapshot of the index for one query.
+pub(crate) struct ReadSnapshot {
     view: View,
     tip: Option<Tip>,
-    /// None where a revert was just becoming visible: then nothing is known of what others have met.
+    /// None if a revert was becoming visible: then the shared caches are not used.
     epoch: Option<Epoch>,
-    memory: Arc<Memory>,
-    /// Tokens it has met, since a page repeats them. What is known of one may change with any block.
+    caches: Arc<ReadCaches>,
+    /// Tokens read so far, since a page repeats them. Not shared, since token metadata may change with any block.
     token_facts: RefCell<HashMap<AddressId, TokenFacts>>,
-    /// No block below this one can be taken back.
+    /// No block below this one can be reverted.
     settled_floor: BlockNumber,
 }
 
-impl Reading {
-    pub(crate) fn open(engine: &Engine, memory: Arc<Memory>) -> Result<Self, StoreError> {
-        // Read before the view is taken: what was settled then is settled in the view.
-        let settled_floor = memory.marks.settled_floor();
+impl ReadSnapshot {
+    pub(crate) fn open(engine: &Engine, caches: Arc<ReadCaches>) -> Result<Self, StoreError> {
+        // Read before the view is taken: what was irreversible then is irreversible in the view.
+        let settled_floor = caches.checkpoints.settled_floor();
         let (view, epoch) = engine.view_of_epoch();
         let tip = meta::find_tip(&view)?;
-        Ok(Self { view, tip, epoch, memory, token_facts: RefCell::default(), settled_floor })
+        Ok(Self { view, tip, epoch, caches, token_facts: RefCell::default(), settled_floor })
     }
 
     pub(crate) fn view(&self) -> &View {
@@ -62,15 +62,15 @@ impl Reading {
         self.tip.as_ref()
     }
 
-    fn marks(&self) -> &Marks {
-        &self.memory.marks
+    fn checkpoints(&self) -> &CheckpointCache {
+        &self.caches.checkpoints
     }
 
-    /// What runs along the chain, as it stood before the first block that may yet be taken back.
+    /// The totals before the first block that can still be reverted.
     fn settled_totals(&self) -> Result<Totals, StoreError> {
         let floor = undo::oldest_undo(&self.view, self.settled_floor)?;
         let floor = floor.unwrap_or_else(|| self.tip.map_or(0, |tip| tip.block.number + 1));
-        self.memory.marks.raise_settled_floor(floor);
+        self.caches.checkpoints.raise_settled_floor(floor);
         self.totals_before(floor)
     }
 
@@ -81,13 +81,13 @@ impl Reading {
 
     fn address_row(&self, id: AddressId) -> Result<AddressRow, StoreError> {
         let key = self.epoch.map(|epoch| (epoch, id));
-        if let Some(row) = key.and_then(|key| self.memory.addresses.get(&key)) {
+        if let Some(row) = key.and_then(|key| self.caches.addresses.get(&key)) {
             return Ok(row);
         }
         let row = self.view.get(Table::Address, &Key::id(id))?;
         let row = AddressRow::from_row(&row.ok_or(StoreError::Corrupt("an address id without an address"))?)?;
         if let Some(key) = key {
-            self.memory.addresses.insert(key, row);
+            self.caches.addresses.insert(key, row);
         }
         Ok(row)
     }
@@ -97,16 +97,16 @@ impl Reading {
     }
 
     fn find_block_row(&self, number: BlockNumber) -> Result<Option<Arc<BlockRow>>, StoreError> {
-        // Another reading may have met a block that this one's state does not have yet.
+        // Another query may have cached a block that is not in this snapshot yet.
         let indexed = self.tip.is_some_and(|tip| number <= tip.block.number);
         let key = self.epoch.filter(|_| indexed).map(|epoch| (epoch, number));
-        if let Some(row) = key.and_then(|key| self.memory.blocks.get(&key)) {
+        if let Some(row) = key.and_then(|key| self.caches.blocks.get(&key)) {
             return Ok(Some(row));
         }
         let Some(row) = self.view.get(Table::Block, &Key::block(number))? else { return Ok(None) };
         let row = Arc::new(BlockRow::from_row(&row)?);
         if let Some(key) = key {
-            self.memory.blocks.insert(key, Arc::clone(&row));
+            self.caches.blocks.insert(key, Arc::clone(&row));
         }
         Ok(Some(row))
     }
@@ -123,7 +123,7 @@ impl Reading {
         first..end.max(first)
     }
 
-    /// What runs along the chain, as it stood before a block. Past the tip, as it stands now.
+    /// The totals before a block; the current totals for a block after the tip.
     fn totals_before(&self, number: BlockNumber) -> Result<Totals, StoreError> {
         match self.tip {
             Some(tip) if number > tip.block.number => Ok(tip.totals),
@@ -132,7 +132,7 @@ impl Reading {
         }
     }
 
-    /// The running numbers that a range of blocks gave out, as a half-open span.
+    /// The ids assigned in a range of blocks, as a half-open span.
     fn id_span(&self, range: BlockRange, id: impl Fn(&Totals) -> u64) -> Result<std::ops::Range<u64>, StoreError> {
         let blocks = self.block_span(range);
         if blocks.is_empty() {

@@ -8,68 +8,68 @@ use domain::{
 };
 use store::{ChainReader, KeptAccounts, StateVersion, StoreError};
 
-use crate::aside::{ReadingPlaces, aside};
+use crate::blocking::{ReadSlots, run_blocking};
 use crate::engine::Engine;
 use crate::keys::{Key, Table};
-use crate::read::{LongWalk, Memory, ReadError, Reading};
+use crate::read::{LongWalk, ReadCaches, ReadError, ReadSnapshot};
 use crate::rows::{account_from_row, account_to_row};
 use crate::shared_work::Cancelled;
 
-/// Reads an embedded store. Cheap to clone, never in the way of the writer.
+/// Reads an embedded store. Cheap to clone; never blocks the writer.
 #[derive(Debug, Clone)]
 pub struct EmbeddedReader {
     engine: Engine,
-    memory: Arc<Memory>,
-    places: Arc<ReadingPlaces>,
+    caches: Arc<ReadCaches>,
+    read_slots: Arc<ReadSlots>,
 }
 
 impl EmbeddedReader {
-    pub(crate) fn new(engine: Engine, places: Arc<ReadingPlaces>) -> Self {
-        Self { engine, memory: Arc::default(), places }
+    pub(crate) fn new(engine: Engine, read_slots: Arc<ReadSlots>) -> Self {
+        Self { engine, caches: Arc::default(), read_slots }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Runs one question against one state of the index. Nearly always all of it is in memory, and to hand it to another
-    /// thread would cost more than to answer it; so it is answered here while there is a place, and aside where those who
-    /// have them may be waiting for the disk.
+    /// Runs one query on one snapshot of the index. Nearly always its data is in memory, and moving it to another
+    /// thread would cost more than running it; so it runs here while a read slot is free, and otherwise on the blocking
+    /// pool, since the reads that hold the slots may be waiting for the disk.
     async fn read<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&Reading) -> Result<T, StoreError> + Send + 'static,
+        query: impl FnOnce(&ReadSnapshot) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        if let Some(_place) = self.places.take() {
-            return question(&Reading::open(&self.engine, Arc::clone(&self.memory))?);
+        if let Some(_slot) = self.read_slots.take() {
+            return query(&ReadSnapshot::open(&self.engine, Arc::clone(&self.caches))?);
         }
-        let (engine, memory) = (self.engine.clone(), Arc::clone(&self.memory));
-        aside(move || question(&Reading::open(&engine, memory)?)).await
+        let (engine, caches) = (self.engine.clone(), Arc::clone(&self.caches));
+        run_blocking(move || query(&ReadSnapshot::open(&engine, caches)?)).await
     }
 
-    /// The same for a question that may need a long walk first. That is made beside the reads, and the question is
-    /// asked again.
+    /// Like [`Self::read`], for a query that may need a long walk first. The walk runs separately, and then the query
+    /// is retried.
     async fn read_list<T: Send + 'static>(
         &self,
-        question: impl Fn(&Reading) -> Result<T, ReadError> + Clone + Send + 'static,
+        query: impl Fn(&ReadSnapshot) -> Result<T, ReadError> + Clone + Send + 'static,
     ) -> Result<T, StoreError> {
         loop {
-            let question = question.clone();
-            // Once more for every reorg that drops marks in the meantime.
-            let walk = match self.read(move |index| split(question(index))).await? {
-                Ok(answer) => return Ok(answer),
+            let query = query.clone();
+            // Repeats after every reorg that drops checkpoints in the meantime.
+            let walk = match self.read(move |index| split(query(index))).await? {
+                Ok(result) => return Ok(result),
                 Err(walk) => walk,
             };
-            let (engine, memory) = (self.engine.clone(), Arc::clone(&self.memory));
+            let (engine, caches) = (self.engine.clone(), Arc::clone(&self.caches));
             let key = walk.conditions.clone();
-            let work = move |cancelled: &Cancelled| Reading::open(&engine, memory)?.walk(&walk, cancelled);
-            self.memory.walks.run(&key, work).await?;
+            let work = move |cancelled: &Cancelled| ReadSnapshot::open(&engine, caches)?.walk(&walk, cancelled);
+            self.caches.walks.run(&key, work).await?;
         }
     }
 }
 
-fn split<T>(answer: Result<T, ReadError>) -> Result<Result<T, LongWalk>, StoreError> {
-    match answer {
-        Ok(answer) => Ok(Ok(answer)),
+fn split<T>(result: Result<T, ReadError>) -> Result<Result<T, LongWalk>, StoreError> {
+    match result {
+        Ok(result) => Ok(Ok(result)),
         Err(ReadError::NeedsWalk(walk)) => Ok(Err(walk)),
         Err(ReadError::Store(error)) => Err(error),
     }
@@ -86,7 +86,7 @@ impl ChainReader for EmbeddedReader {
     }
 
     async fn stats(&self) -> Result<Stats, StoreError> {
-        self.read(Reading::stats).await
+        self.read(ReadSnapshot::stats).await
     }
 
     async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError> {
@@ -187,6 +187,6 @@ impl KeptAccounts for EmbeddedReader {
     async fn keep_account(&self, address: Address, account: Account) -> Result<(), StoreError> {
         let mut batch = self.engine.batch();
         batch.put(Table::Account, &Key::address(&address), account_to_row(&account));
-        aside(move || batch.commit()).await
+        run_blocking(move || batch.commit()).await
     }
 }

@@ -1,4 +1,4 @@
-//! How a block, a transaction, an address and an account stand on disk.
+//! The encoding of rows on disk.
 
 mod account;
 mod address;

@@ -1,5 +1,5 @@
-//! Expensive work on behalf of readers: one piece of work at a time, done once for all who wait for it, cancelled when
-//! nobody does.
+//! Expensive work for readers: one job at a time, run once for all callers that wait for it, cancelled when none is
+//! left.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 type Outcome = Result<(), Arc<StoreError>>;
 type Work = BoxFuture<'static, Outcome>;
 
-/// Tells work that nobody waits for it any longer.
+/// Set when no caller waits for the work any longer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cancelled(Arc<AtomicBool>);
 
@@ -51,8 +51,7 @@ impl<K> fmt::Debug for SharedWork<K> {
 }
 
 impl<K: Clone + Eq + Hash> SharedWork<K> {
-    /// Waits for the work of this key. It runs on a thread that may block, and stops early when all callers are gone:
-    /// it must check for that now and then.
+    /// Waits for the work of this key. It runs on the blocking pool, and must check regularly whether it is cancelled.
     pub(crate) async fn run(
         &self,
         key: &K,
@@ -72,7 +71,7 @@ impl<K: Clone + Eq + Hash> SharedWork<K> {
         let future = async move {
             let cancelled = Cancelled::default();
             let _cancel = CancelOnDrop(cancelled.clone());
-            // Given back by the thread: work that was cancelled takes up its slot until it has stopped.
+            // Released by the thread: cancelled work occupies its slot until it has stopped.
             let permit = slot.acquire_owned().await;
             let blocking = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn equal_work_runs_once_for_all_who_wait() {
+    async fn equal_work_runs_once_for_all_callers() {
         let (works, runs) = (SharedWork::<u8>::default(), Arc::new(AtomicUsize::new(0)));
         let work = || {
             let runs = Arc::clone(&runs);
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_piece_of_work_runs_at_a_time() {
+    async fn only_one_job_runs_at_a_time() {
         let works = Arc::new(SharedWork::<u8>::default());
         let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let all = (0..8).map(|key| {
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn work_stops_when_its_last_caller_leaves_and_not_before() {
+    async fn work_is_cancelled_when_its_last_caller_leaves() {
         let works = SharedWork::<u8>::default();
         let (started, stopped) = (Cancelled::default(), Cancelled::default());
         let (begin, end) = (started.clone(), stopped.clone());
@@ -157,13 +156,13 @@ mod tests {
         first.abort();
         let _ = first.await;
         tokio::time::sleep(Duration::from_millis(20)).await;
-        assert!(!stopped.is_set(), "somebody still waits");
+        assert!(!stopped.is_set(), "a caller is still waiting");
         drop(second);
         tokio::task::spawn_blocking(move || wait_until(|| stopped.is_set())).await.unwrap();
     }
 
     #[tokio::test]
-    async fn everybody_gets_the_error() {
+    async fn every_caller_gets_the_error() {
         let works = SharedWork::<u8>::default();
         let fails = |_: &Cancelled| Err(StoreError::Corrupt("a row is missing"));
         let (one, other) = futures::join!(works.run(&1, fails), works.run(&1, fails));

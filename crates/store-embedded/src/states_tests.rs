@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use crate::states::States;
 
 #[test]
-fn a_state_lasts_until_a_change_is_visible_and_is_another_when_it_is_done() {
+fn a_version_is_valid_until_a_change_is_visible_and_new_when_it_is_done() {
     let (states, engine) = (States::default(), AtomicU64::new(7));
     let visible = || engine.load(SeqCst);
     let first = states.now(visible);
@@ -17,7 +17,7 @@ fn a_state_lasts_until_a_change_is_visible_and_is_another_when_it_is_done() {
 }
 
 #[test]
-fn a_change_that_fails_makes_another_state_too() {
+fn a_failed_change_makes_a_new_version_too() {
     let states = States::default();
     let first = states.now(|| 0);
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -8,7 +8,7 @@ use store::{
     WebhookRecords,
 };
 
-use crate::aside::ReadingPlaces;
+use crate::blocking::ReadSlots;
 use crate::engine::{self, Engine, EngineOptions, Repair};
 use crate::meta::{self, Binding, SCHEMA};
 use crate::private_files;
@@ -18,17 +18,17 @@ use crate::verified_contracts::EmbeddedVerifiedContracts;
 use crate::webhook_records::EmbeddedWebhookRecords;
 use crate::writer::EmbeddedWriter;
 
-/// How much memory the store may use.
+/// Resource limits of the store.
 #[derive(Debug, Clone, Copy)]
 pub struct StoreOptions {
-    /// Bytes of recently read data to keep.
+    /// Bytes of the read cache.
     pub cache_bytes: u64,
-    /// Bytes of what was written last, for each of four groups of tables, before they go to the disk in order. A data
-    /// folder keeps the size that it was made with.
+    /// Bytes of the write buffer of each of four groups of tables, before it is flushed. A data folder keeps the size
+    /// that it was created with.
     pub write_buffer_bytes: u64,
-    /// Ends of lists, and as many address ids, that the writer keeps at hand.
+    /// Number of list tails, and of address ids, that the writer caches.
     pub writer_cache_entries: usize,
-    /// File descriptors that the store may have open.
+    /// Maximum open file descriptors of the store.
     pub descriptors: usize,
 }
 
@@ -48,24 +48,24 @@ impl Default for StoreOptions {
     }
 }
 
-/// An open data folder. One process at a time may have it open.
+/// An open data folder. Only one process can have it open.
 #[derive(Debug)]
 pub struct EmbeddedStore {
     engine: Engine,
     options: StoreOptions,
-    /// Shared by all who read.
-    places: Arc<ReadingPlaces>,
+    /// Shared by all readers.
+    read_slots: Arc<ReadSlots>,
     user_records: EmbeddedUserRecords,
     verified_contracts: EmbeddedVerifiedContracts,
     webhook_records: EmbeddedWebhookRecords,
 }
 
 impl EmbeddedStore {
-    /// Opens a data folder, or makes a new one.
+    /// Opens a data folder, or creates one.
     ///
     /// # Errors
-    /// When another process has it open, when it is of another schema, when something was changed or cut since it was
-    /// written, or when the disk fails.
+    /// If another process has it open, if it has another schema, if it was changed or truncated since it was written, or
+    /// if the disk fails.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         std::fs::create_dir_all(path).map_err(|error| StoreError::Backend(error.into()))?;
         let engine = Engine::open(path, options.engine())?;
@@ -81,32 +81,32 @@ impl EmbeddedStore {
             }
         }
         let user_records = EmbeddedUserRecords::new(engine.clone());
-        let places = Arc::<ReadingPlaces>::default();
-        let verified_contracts = EmbeddedVerifiedContracts::new(engine.clone(), Arc::clone(&places));
+        let read_slots = Arc::<ReadSlots>::default();
+        let verified_contracts = EmbeddedVerifiedContracts::new(engine.clone(), Arc::clone(&read_slots));
         let webhook_records = EmbeddedWebhookRecords::new(engine.clone())?;
-        Ok(Self { engine, options, places, user_records, verified_contracts, webhook_records })
+        Ok(Self { engine, options, read_slots, user_records, verified_contracts, webhook_records })
     }
 
-    /// Brings a damaged data folder back to its last whole commit; None where nothing is damaged.
+    /// Restores a damaged data folder to its last complete commit; None if nothing is damaged.
     ///
     /// # Errors
-    /// When it is damaged in a way that no commit can be told to be whole. Then it is left as it was.
+    /// If no complete commit can be restored. Then the folder is left as it was.
     pub fn repair(path: &Path, options: StoreOptions) -> Result<Option<Repair>, StoreError> {
         engine::repair(path, &options.engine())
     }
 
-    /// The chain that the data is of; None while nothing was indexed yet.
+    /// The chain that the data belongs to; None before the first [`Self::bind`].
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     pub fn identity(&self) -> Result<Option<ChainIdentity>, StoreError> {
         Ok(meta::find_binding(&self.engine.view())?.map(|binding| binding.identity))
     }
 
-    /// Ties the data to a chain for good, or checks that it is tied to this one. Gives the first block to index.
+    /// Binds the data to a chain permanently, or checks that it is bound to this one. Returns the first block to index.
     ///
     /// # Errors
-    /// When the data is of another chain or was begun at another block.
+    /// If the data belongs to another chain or starts at another block.
     pub fn bind(&self, identity: ChainIdentity, start_block: Option<BlockNumber>) -> Result<BlockNumber, StoreError> {
         let Some(stored) = meta::find_binding(&self.engine.view())? else {
             let binding = Binding { identity, start_block: start_block.unwrap_or(0) };
@@ -117,17 +117,17 @@ impl EmbeddedStore {
             return Ok(binding.start_block);
         };
         if stored.identity != identity {
-            return Err(StoreError::OtherChain { stored: stored.identity, asked: identity });
+            return Err(StoreError::OtherChain { stored: stored.identity, requested: identity });
         }
         match start_block {
-            Some(asked) if asked != stored.start_block => {
-                Err(StoreError::OtherStart { stored: stored.start_block, asked })
+            Some(requested) if requested != stored.start_block => {
+                Err(StoreError::OtherStart { stored: stored.start_block, requested })
             }
             _ => Ok(stored.start_block),
         }
     }
 
-    /// The writer. There must be only one.
+    /// The writer. Only one may be in use.
     #[must_use]
     pub fn writer(&self) -> EmbeddedWriter {
         EmbeddedWriter::new(self.engine.clone(), self.options.writer_cache_entries, self.verified_contracts.listing())
@@ -135,7 +135,7 @@ impl EmbeddedStore {
 
     #[must_use]
     pub fn reader(&self) -> EmbeddedReader {
-        EmbeddedReader::new(self.engine.clone(), Arc::clone(&self.places))
+        EmbeddedReader::new(self.engine.clone(), Arc::clone(&self.read_slots))
     }
 
     #[must_use]
@@ -153,18 +153,18 @@ impl EmbeddedStore {
         self.webhook_records.clone()
     }
 
-    /// Returns once everything committed so far would survive a loss of power.
+    /// Returns when everything committed so far is durable, also after a loss of power.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     pub fn sync(&self) -> Result<(), StoreError> {
         self.engine.sync()
     }
 
-    /// Merges the tables fully and gives the bytes they take. Slow: for measurements.
+    /// Compacts the tables fully, and returns their size in bytes. Slow: for measurements.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     pub fn compacted_bytes(&self) -> Result<u64, StoreError> {
         self.engine.compact()?;
         Ok(self.engine.table_bytes())
@@ -217,7 +217,7 @@ mod tests {
     use crate::keys::{Key, Table};
 
     #[test]
-    fn data_of_a_newer_schema_is_refused_and_left_alone() {
+    fn data_of_a_newer_schema_is_rejected_and_not_changed() {
         let folder = tempfile::tempdir().unwrap();
         {
             let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();

@@ -1,5 +1,5 @@
-//! What taking a block back needs beyond the block's own rows: which lists it had grown, and what stood where it wrote
-//! over something.
+//! The data that reverting a block needs beyond the block's own rows: the lists that it extended, and the rows that it
+//! overwrote.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub(crate) struct UndoRecord {
     pub(crate) overwritten: Vec<Overwritten>,
 }
 
-/// A row as it stood before the block; None: it was not there.
+/// A row before the block; None if it did not exist.
 #[derive(Debug)]
 pub(crate) struct Overwritten {
     pub(crate) table: Table,
@@ -36,7 +36,7 @@ impl UndoRecord {
             row.byte(*table as u8);
             row.varint(key.as_slice().len() as u64);
             row.bytes(key.as_slice());
-            // Absent is 0, and a length stands one higher.
+            // 0 if absent, else the length plus one.
             row.varint(old.as_ref().map_or(0, |old| old.len() as u64 + 1));
             row.bytes(old.as_deref().unwrap_or_default());
         }
@@ -51,9 +51,9 @@ impl UndoRecord {
             record.grown_lists.insert(kind.of(row.varint()?));
         }
         while !row.is_empty() {
-            let table = Table::from_mark(row.byte()?).ok_or(StoreError::Corrupt("an unknown table"))?;
+            let table = Table::from_tag(row.byte()?).ok_or(StoreError::Corrupt("an unknown table"))?;
             let length = row.varint()?;
-            let key = Key::from_slice(row.bytes(length)?).ok_or(StoreError::Corrupt("an overlong key"))?;
+            let key = Key::from_slice(row.bytes(length)?).ok_or(StoreError::Corrupt("a key is too long"))?;
             let old = match row.varint::<usize>()?.checked_sub(1) {
                 Some(length) => Some(row.bytes(length)?.to_vec()),
                 None => None,
@@ -64,14 +64,14 @@ impl UndoRecord {
     }
 }
 
-/// The lowest block from `floor` on that has an undo record: the one below it can be the tip again. A floor that is near
-/// spares the search the records that are long gone.
+/// The lowest block from `floor` on that has an undo record: a revert can go to the one below it. A close floor spares
+/// the scan over deleted records.
 pub(crate) fn oldest_undo(view: &View, floor: BlockNumber) -> Result<Option<BlockNumber>, StoreError> {
     let first = view.range_from(Table::Undo, &Key::block(floor), &Key::EMPTY).next().transpose()?;
     Ok(first.map(|(key, _)| number_in_key(&key, 0)))
 }
 
-/// Every block up to and with `last` that has an undo record.
+/// Every block up to `last`, inclusive, that has an undo record.
 pub(crate) fn undo_numbers(view: &View, last: BlockNumber) -> Result<Vec<BlockNumber>, StoreError> {
     view.range(Table::Undo, &Key::block(0), &Key::block(last.saturating_add(1)))
         .map(|row| row.map(|(key, _)| number_in_key(&key, 0)))

@@ -1,4 +1,4 @@
-//! API keys. Every change reads, checks and writes under one lock, and is on the disk before it is answered.
+//! API keys. Every change reads, checks and writes under one lock, and is durable before the call returns.
 
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
@@ -12,32 +12,32 @@ use domain::{Address, ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey};
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, StoreError, UserRecords};
 use subtle::ConstantTimeEq;
 
-use crate::aside::aside;
+use crate::blocking::run_blocking;
 use crate::codec::{RowReader, RowWriter};
 use crate::engine::{Batch, Engine, View};
 use crate::keys::{Key, Table, number_after_hash, number_in_key};
 
-/// What users leave with an embedded store. Clones share one lock; the chain's writer has no part in it.
+/// The user records of an embedded store. Clones share one lock; the chain writer does not use it.
 #[derive(Debug, Clone)]
 pub struct EmbeddedUserRecords {
     engine: Engine,
-    changing: Arc<Mutex<()>>,
+    write_lock: Arc<Mutex<()>>,
 }
 
 impl EmbeddedUserRecords {
     pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine, changing: Arc::default() }
+        Self { engine, write_lock: Arc::default() }
     }
 
     async fn read<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&View) -> Result<T, StoreError> + Send + 'static,
+        query: impl FnOnce(&View) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let engine = self.engine.clone();
-        aside(move || question(&engine.view())).await
+        run_blocking(move || query(&engine.view())).await
     }
 
-    /// Runs one change alone, and makes it durable if it succeeds.
+    /// Runs one change under the lock, and makes it durable if it succeeds.
     async fn change<T, E>(
         &self,
         change: impl FnOnce(&View, &mut Batch) -> Result<T, E> + Send + 'static,
@@ -46,9 +46,9 @@ impl EmbeddedUserRecords {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let Self { engine, changing } = self.clone();
-        aside(move || {
-            let _alone = changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let Self { engine, write_lock } = self.clone();
+        run_blocking(move || {
+            let _guard = write_lock.lock().unwrap_or_else(PoisonError::into_inner);
             let mut batch = engine.batch();
             let outcome = change(&engine.view(), &mut batch)?;
             batch.commit_durably()?;
@@ -160,7 +160,7 @@ impl UserRecords for EmbeddedUserRecords {
 
     async fn record_key_uses(&self, uses: Vec<KeyUse>) -> Result<(), StoreError> {
         self.change(move |view, batch| {
-            // A batch shows nothing of itself, so a key that comes up twice is written once.
+            // A batch cannot be read back, so each key is read and written once.
             let mut used: BTreeMap<ApiKeyId, ApiKey> = BTreeMap::new();
             for KeyUse { id, requests, last_used_at } in uses {
                 let key = match used.remove(&id) {
@@ -180,7 +180,7 @@ impl UserRecords for EmbeddedUserRecords {
 }
 
 fn find_key(view: &View, id: ApiKeyId) -> Result<Option<ApiKey>, StoreError> {
-    // A longer number has no key of its own.
+    // Larger ids do not fit into a key.
     if id >> 40 != 0 {
         return Ok(None);
     }
@@ -188,7 +188,7 @@ fn find_key(view: &View, id: ApiKeyId) -> Result<Option<ApiKey>, StoreError> {
 }
 
 fn get_key(view: &View, id: ApiKeyId) -> Result<ApiKey, StoreError> {
-    find_key(view, id)?.ok_or(StoreError::Corrupt("an API key that is listed but not there"))
+    find_key(view, id)?.ok_or(StoreError::Corrupt("a listed API key is missing"))
 }
 
 fn put_key(batch: &mut Batch, key: &ApiKey) {

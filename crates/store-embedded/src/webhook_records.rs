@@ -1,5 +1,5 @@
-//! Webhooks and their deliveries. Every change reads, checks and writes under one lock; what an owner or the matching asks
-//! for is on the disk before it is answered.
+//! Webhooks and their deliveries. Every change reads, checks and writes under one lock; changes requested by owners and
+//! queued matches are durable before the call returns.
 
 mod access;
 mod change;
@@ -22,7 +22,7 @@ use domain::{
 };
 use store::{
     AddWebhookError, EnqueueError, Matches, Orphaning, Progress, QueueCounts, QueueHead, QueueState, Removal,
-    RetractedPiece, RetractedPlace, Retraction, StoreError, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookRecords,
+    RetractedBatch, Retraction, RetractionCursor, StoreError, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookRecords,
     WebhookTotals,
 };
 
@@ -82,7 +82,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
             let mut webhooks = Vec::new();
             for row in view.prefix(Table::WebhookByOwner, &Key::address(&owner)).rev() {
                 let webhook = read::find_webhook(view, number_in_key(&row?.0, owner.len()))?;
-                webhooks.push(webhook.ok_or(StoreError::Corrupt("a webhook that is listed but not there"))?);
+                webhooks.push(webhook.ok_or(StoreError::Corrupt("a listed webhook is missing"))?);
             }
             Ok(webhooks)
         })
@@ -146,7 +146,8 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     }
 
     async fn enqueue_matches(&self, matches: Matches, now: UnixMillis) -> Result<(), EnqueueError> {
-        // A cursor alone is found again by looking through the same blocks. What is sent must not be found otherwise.
+        // A lost cursor is recovered by matching the same blocks again; queued events must be durable, since they may
+        // be sent.
         let outlast = if matches.events.is_empty() { Outlast::Process } else { Outlast::Power };
         self.change(
             outlast,
@@ -166,11 +167,11 @@ impl WebhookRecords for EmbeddedWebhookRecords {
         self.change(Outlast::Power, move |changing| changing.begin_retraction(retraction), as_it_is).await
     }
 
-    async fn list_retracted(&self, limit: usize) -> Result<RetractedPiece, StoreError> {
+    async fn list_retracted(&self, limit: usize) -> Result<RetractedBatch, StoreError> {
         self.read(move |view| matches::list_retracted(view, limit)).await
     }
 
-    async fn retract(&self, removals: Vec<Removal>, upto: RetractedPlace, now: UnixMillis) -> Result<(), StoreError> {
+    async fn retract(&self, removals: Vec<Removal>, upto: RetractionCursor, now: UnixMillis) -> Result<(), StoreError> {
         self.change(Outlast::Power, move |changing| changing.retract(removals, upto, now), as_it_is).await
     }
 
@@ -194,7 +195,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
                     return Ok(None);
                 }
                 changing.make_room(&BTreeMap::from([(new.webhook, 1)]))?;
-                changing.push_alone(new, now).map(Some)
+                changing.push_single(new, now).map(Some)
             },
             as_it_is,
         )
@@ -214,14 +215,14 @@ impl WebhookRecords for EmbeddedWebhookRecords {
                     return Ok(None);
                 }
                 let Some(mut row) = read::find_row_by_id(changing.view, webhook, &id)? else { return Ok(None) };
-                // What is being sent at this moment, or stands in line for the first time, need not be queued again.
+                // A message in flight, or queued for the first time, is not queued again.
                 let under_way = changing.queues.leased(webhook, row.delivery.number, now).is_some();
                 if !under_way && row.delivery.status != (DeliveryStatus::Pending { due: None }) {
                     changing.unqueue(&row.delivery)?;
                     changing.queue_at(&mut row.delivery, now)?;
                     changing.put(&row);
                 }
-                read::whole(changing.view, row).map(Some)
+                read::with_position(changing.view, row).map(Some)
             },
             as_it_is,
         )
@@ -231,7 +232,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     async fn find_delivery(&self, webhook: WebhookId, id: DeliveryId) -> Result<Option<Delivery>, StoreError> {
         self.read(move |view| {
             let row = read::find_row_by_id(view, webhook, &id)?;
-            row.map(|row| read::whole(view, row)).transpose()
+            row.map(|row| read::with_position(view, row)).transpose()
         })
         .await
     }
@@ -272,7 +273,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
             let mut claimed = Vec::new();
             for number in queues.take(view, webhook, limit, now)? {
                 let row = read::find_row(view, webhook, number)?;
-                let row = row.ok_or(StoreError::Corrupt("a delivery that is queued but not there"))?;
+                let row = row.ok_or(StoreError::Corrupt("a queued delivery is missing"))?;
                 claimed.push(ClaimedDelivery {
                     webhook,
                     number,
@@ -308,7 +309,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
 
     async fn record_attempts(&self, reports: Vec<AttemptReport>) -> Result<Vec<QueueState>, StoreError> {
         self.change(
-            // Lost with the power, an attempt is made again: the receiver knows its id.
+            // If the record is lost in a loss of power, the attempt is repeated: the receiver deduplicates by id.
             Outlast::Process,
             move |changing| {
                 let mut webhooks: Vec<WebhookId> = reports.iter().map(|report| report.webhook).collect();
@@ -337,7 +338,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
             let total = log.next - log.first;
             let items = page.ranks(total).map(|rank| {
                 let row = read::find_row(view, webhook, log.first + rank)?;
-                read::whole(view, row.ok_or(StoreError::Corrupt("a delivery is missing"))?)
+                read::with_position(view, row.ok_or(StoreError::Corrupt("a delivery is missing"))?)
             });
             Ok(Page { items: items.collect::<Result<_, _>>()?, total })
         })

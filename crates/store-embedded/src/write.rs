@@ -1,4 +1,4 @@
-//! Commit and revert: a pair. What the first puts in, the second takes out, and nothing else.
+//! Commit and revert. A revert removes exactly what the commit added.
 
 mod addresses;
 mod codes;
@@ -19,16 +19,16 @@ use crate::lists::Tails;
 use crate::verified_contracts::Listing;
 use addresses::AddressIds;
 
-/// What the writer keeps in memory between batches.
+/// The writer's state between batches.
 #[derive(Debug)]
 pub(crate) struct WriteState {
     tails: Tails,
     addresses: AddressIds,
-    /// Addresses whose code is known, or asked for.
-    met_codes: AgedCache<AddressId, ()>,
-    /// The token that was last given out to be asked again: the next round goes on behind it.
-    last_asked_again: Option<AddressId>,
-    /// Shared with those who verify: the list of verified contracts follows the code at their addresses.
+    /// Addresses whose code is known, or whose code question is raised.
+    known_codes: AgedCache<AddressId, ()>,
+    /// The last token listed for a refresh: the next round continues after it.
+    last_refreshed: Option<AddressId>,
+    /// Shared with the verified contracts: their list follows the code at their addresses.
     listing: Arc<Listing>,
 }
 
@@ -37,8 +37,8 @@ impl WriteState {
         Self {
             tails: Tails::new(cache_entries),
             addresses: AddressIds::new(cache_entries),
-            met_codes: AgedCache::new(cache_entries),
-            last_asked_again: None,
+            known_codes: AgedCache::new(cache_entries),
+            last_refreshed: None,
             listing,
         }
     }

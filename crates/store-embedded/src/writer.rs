@@ -7,7 +7,7 @@ use domain::{
 };
 use store::{ChainWriter, StoreError, Undo};
 
-use crate::aside::aside;
+use crate::blocking::run_blocking;
 use crate::engine::Engine;
 use crate::keys::{Key, Table};
 use crate::rows::BlockRow;
@@ -15,11 +15,11 @@ use crate::verified_contracts::Listing;
 use crate::write::WriteState;
 use crate::{meta, undo};
 
-/// The one writer of an embedded store.
+/// The only writer of an embedded store.
 #[derive(Debug)]
 pub struct EmbeddedWriter {
     engine: Engine,
-    /// Locked by this writer's own background work alone, hence never waited for.
+    /// Locked only by this writer's own blocking work, so there is never contention.
     state: Arc<Mutex<WriteState>>,
 }
 
@@ -28,13 +28,13 @@ impl EmbeddedWriter {
         Self { engine, state: Arc::new(Mutex::new(WriteState::new(cache_entries, listing))) }
     }
 
-    /// Commits are long and touch the disk: they run where blocking does no harm.
+    /// Commits are slow and write to the disk, so they run on the blocking pool.
     async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Engine, &mut WriteState) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (engine, state) = (self.engine.clone(), Arc::clone(&self.state));
-        aside(move || {
+        run_blocking(move || {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             work(&engine, &mut state)
         })

@@ -1,4 +1,4 @@
-//! The suite of the `store` crate, on the embedded store.
+//! The conformance suite of the `store` crate on the embedded store.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,13 +15,13 @@ async fn run_on_a_new_store(plan: Plan, options: StoreOptions) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn thousands_of_random_blocks_with_reorgs_answer_as_the_model_does() {
+async fn thousands_of_random_blocks_with_reorgs_match_the_model() {
     let plan = Plan { seed: 1, blocks: 3_000, steps_between_checks: 150 };
     run_on_a_new_store(plan, StoreOptions::default()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_short_chains_answer_as_the_model_does() {
+async fn many_short_chains_match_the_model() {
     for seed in 2..26 {
         let plan = Plan { seed, blocks: 120, steps_between_checks: 5 };
         run_on_a_new_store(plan, StoreOptions::default()).await;
@@ -29,7 +29,7 @@ async fn many_short_chains_answer_as_the_model_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_writer_that_remembers_next_to_nothing_answers_as_the_model_does() {
+async fn a_writer_with_a_tiny_cache_matches_the_model() {
     let plan = Plan { seed: 99, blocks: 800, steps_between_checks: 60 };
     run_on_a_new_store(plan, StoreOptions { writer_cache_entries: 4, ..StoreOptions::default() }).await;
 }

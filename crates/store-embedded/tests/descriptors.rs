@@ -1,8 +1,8 @@
-//! A table that cannot be written, for want of a file descriptor, holds writing up for as long as that lasts. In a binary
-//! of their own and one after the other, since the limit is the whole process's.
+//! Without free file descriptors, writes wait until there are some. In their own binary and one after the other, since the
+//! limit applies to the whole process.
 
 #![cfg(target_os = "linux")]
-// All of this is test code, also where clippy cannot tell.
+// All of this is test code, also where clippy does not detect it.
 #![allow(clippy::unwrap_used)]
 
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use store::{ChainReader, ChainWriter, StoreError, Undo, WebhookRecords};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 const KEEP: Undo = Undo::Keep { down_to: 0 };
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn options() -> StoreOptions {
     StoreOptions { write_buffer_bytes: 40 << 10, ..StoreOptions::default() }
@@ -98,7 +98,7 @@ async fn a_change_of_the_queues_that_cannot_be_written_does_not_happen_in_memory
         // While the index is opened again nothing can be read either.
         match records.claim(webhook, 10, 30, LEASE).await {
             Ok(rest) => break rest,
-            Err(failure) => assert!(failure.is_transient() && begun.elapsed() < PATIENCE, "{failure:?}"),
+            Err(failure) => assert!(failure.is_transient() && begun.elapsed() < TIMEOUT, "{failure:?}"),
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
@@ -106,7 +106,7 @@ async fn a_change_of_the_queues_that_cannot_be_written_does_not_happen_in_memory
     assert_eq!(rest, [numbers[1] + 1, numbers[1] + 2], "those that are under way stay so, and none is passed over");
     let reports: Vec<AttemptReport> = numbers.iter().chain(&rest).map(|number| done(webhook, *number)).collect();
     while let Err(failure) = records.record_attempts(reports.clone()).await {
-        assert!(failure.is_transient() && begun.elapsed() < 2 * PATIENCE, "{failure:?}");
+        assert!(failure.is_transient() && begun.elapsed() < 2 * TIMEOUT, "{failure:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(records.totals().pending, 0);
@@ -114,7 +114,7 @@ async fn a_change_of_the_queues_that_cannot_be_written_does_not_happen_in_memory
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_descriptors_writing_waits_and_goes_on_by_itself() {
+async fn writes_without_free_descriptors_wait_and_resume() {
     let _alone = LIMIT.lock().await;
     let before = getrlimit(Resource::Nofile).current.unwrap_or(1_024);
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -128,23 +128,23 @@ async fn without_descriptors_writing_waits_and_goes_on_by_itself() {
     let failure = write_until_refused(&mut writer, &mut chain, &mut blocks).await;
     assert!(matches!(failure, StoreError::Unavailable { .. }), "{failure:?}");
     assert!(failure.is_transient());
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
-        let refused = writer.commit(vec![chain.next_block(blocks.last().map(|changes| &changes.block))], KEEP).await;
-        match refused {
+        let rejected = writer.commit(vec![chain.next_block(blocks.last().map(|changes| &changes.block))], KEEP).await;
+        match rejected {
             Err(StoreError::Unavailable { reason }) if reason == "too many open files" => break,
-            Err(StoreError::Unavailable { .. }) => assert!(begun.elapsed() < PATIENCE, "the reason is not found"),
+            Err(StoreError::Unavailable { .. }) => assert!(started.elapsed() < TIMEOUT, "the reason is not reported"),
             other => panic!("{other:?}"),
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    assert_eq!(reader.find_tip().await.unwrap(), blocks.last().map(|changes| changes.block.id()), "readers go on");
+    assert_eq!(reader.find_tip().await.unwrap(), blocks.last().map(|changes| changes.block.id()), "reads continue");
 
     allow_descriptors(before);
     let next = chain.next_block(blocks.last().map(|changes| &changes.block));
     while let Err(failure) = writer.commit(vec![next.clone()], KEEP).await {
         assert!(failure.is_transient(), "{failure:?}");
-        assert!(begun.elapsed() < 2 * PATIENCE, "writing does not go on: {failure}");
+        assert!(started.elapsed() < 2 * TIMEOUT, "writes do not resume: {failure}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     blocks.push(next);

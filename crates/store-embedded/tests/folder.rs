@@ -1,4 +1,4 @@
-//! Who may open a data folder, and what is found in it afterwards.
+//! Opening a data folder, and reading it after a restart.
 
 use domain::{B256, ChainIdentity};
 use store::conformance::RandomChain;
@@ -8,7 +8,7 @@ use store_embedded::{EmbeddedStore, StoreOptions};
 const CHAIN: ChainIdentity = ChainIdentity { chain_id: 56, genesis_hash: B256::repeat_byte(1) };
 
 #[test]
-fn a_folder_that_is_open_cannot_be_opened_again() {
+fn an_open_folder_cannot_be_opened_twice() {
     let folder = tempfile::tempdir().unwrap();
     let _open = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
     let second = EmbeddedStore::open(folder.path(), StoreOptions::default());
@@ -33,16 +33,16 @@ fn a_folder_belongs_to_one_chain() {
 }
 
 #[test]
-fn a_folder_begins_where_it_was_begun() {
+fn the_start_block_of_a_folder_cannot_change() {
     let folder = tempfile::tempdir().unwrap();
     let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
     assert_eq!(store.bind(CHAIN, Some(1_000)).unwrap(), 1_000);
     assert_eq!(store.bind(CHAIN, None).unwrap(), 1_000);
-    assert!(matches!(store.bind(CHAIN, Some(0)), Err(StoreError::OtherStart { stored: 1_000, asked: 0 })));
+    assert!(matches!(store.bind(CHAIN, Some(0)), Err(StoreError::OtherStart { stored: 1_000, requested: 0 })));
 }
 
 #[tokio::test]
-async fn what_was_committed_is_there_when_the_folder_is_opened_again() {
+async fn commits_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let mut chain = RandomChain::new(5);
     let genesis = chain.next_block(None);

@@ -1,4 +1,4 @@
-//! What the store wants to be asked, and in which order.
+//! Which questions the store raises, and in which order.
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ const BOB: Address = Address::repeat_byte(0xb0);
 const CAROL: Address = Address::repeat_byte(0xca);
 const COIN: Address = Address::repeat_byte(0xc0);
 
-/// A store, and a chain that grows as it is told.
+/// A store with a chain that the test extends.
 struct Chain {
     writer: EmbeddedWriter,
     reader: EmbeddedReader,
@@ -94,7 +94,7 @@ impl Chain {
         self.writer.commit(vec![block], KEEP).await.unwrap();
     }
 
-    async fn asked_tokens(&mut self, limit: usize) -> Vec<Address> {
+    async fn token_questions(&mut self, limit: usize) -> Vec<Address> {
         let questions = self.writer.list_token_questions(limit).await.unwrap();
         questions.into_iter().map(|question| question.token).collect()
     }
@@ -106,7 +106,7 @@ impl Chain {
         self.writer.keep_token_facts(tokens.iter().map(facts).collect()).await.unwrap();
     }
 
-    async fn asked_balances(&mut self) -> BTreeSet<Address> {
+    async fn balance_questions(&mut self) -> BTreeSet<Address> {
         let questions = self.writer.list_balance_questions(1_000).await.unwrap();
         questions.into_iter().map(|question| question.holder).collect()
     }
@@ -117,88 +117,88 @@ fn token(number: u8) -> Address {
 }
 
 #[tokio::test]
-async fn tokens_that_always_have_something_to_say_do_not_keep_new_ones_waiting() {
+async fn busy_tokens_do_not_delay_new_tokens() {
     let mut chain = Chain::new();
     let busy: Vec<Address> = (1..=8).map(token).collect();
     let mint = |token: &Address| (*token, Address::ZERO, ALICE, 1);
     chain.transfer(&busy.iter().map(mint).collect::<Vec<_>>()).await;
-    let all = chain.asked_tokens(100).await;
-    assert_eq!(all.len(), busy.len(), "each once, also where it is new and minted at once");
+    let all = chain.token_questions(100).await;
+    assert_eq!(all.len(), busy.len(), "each once, also if it is both new and minted");
     chain.answer(&all).await;
-    assert_eq!(chain.asked_tokens(100).await, [] as [Address; 0]);
+    assert_eq!(chain.token_questions(100).await, [] as [Address; 0]);
 
-    let mut asked = BTreeSet::new();
-    for newcomer in 0..4 {
-        let newcomer = token(100 + newcomer);
+    let mut listed = BTreeSet::new();
+    for new_token in 0..4 {
+        let new_token = token(100 + new_token);
         let mut transfers: Vec<_> = busy.iter().map(mint).collect();
-        transfers.push((newcomer, BOB, ALICE, 1));
+        transfers.push((new_token, BOB, ALICE, 1));
         chain.transfer(&transfers).await;
-        let round = chain.asked_tokens(4).await;
+        let round = chain.token_questions(4).await;
         assert_eq!(round.len(), 4);
-        assert!(round.contains(&newcomer), "a new token comes first");
+        assert!(round.contains(&new_token), "a new token comes first");
         chain.answer(&round).await;
-        asked.extend(round);
+        listed.extend(round);
     }
-    assert!(busy.iter().all(|token| asked.contains(token)), "and each busy one has had its turn");
+    assert!(busy.iter().all(|token| listed.contains(token)), "every busy token is listed in some round");
 }
 
 #[tokio::test]
-async fn new_tokens_do_not_keep_supplies_waiting_either() {
+async fn new_tokens_do_not_delay_supply_updates() {
     let mut chain = Chain::new();
     chain.transfer(&[(COIN, Address::ZERO, ALICE, 5)]).await;
     chain.answer(&[COIN]).await;
     let mut transfers: Vec<_> = (1..=40).map(|number| (token(number), BOB, ALICE, 1)).collect();
     transfers.push((COIN, ALICE, Address::ZERO, 5));
     chain.transfer(&transfers).await;
-    assert!(chain.asked_tokens(8).await.contains(&COIN));
+    assert!(chain.token_questions(8).await.contains(&COIN));
 }
 
 #[tokio::test]
-async fn the_supply_of_a_wrapper_is_asked_again_after_deposits_and_withdrawals() {
+async fn the_supply_of_a_wrapper_is_fetched_again_after_deposits() {
     let mut chain = Chain::new();
     chain.transfer(&[(COIN, BOB, ALICE, 5)]).await;
     chain.answer(&[COIN]).await;
     chain.transfer(&[(COIN, BOB, ALICE, 5)]).await;
-    assert_eq!(chain.asked_tokens(10).await, [] as [Address; 0], "a mere transfer changes no supply");
+    assert_eq!(chain.token_questions(10).await, [] as [Address; 0], "a transfer does not change the supply");
     let mut deposit = chain.block(&[]);
     deposit.touched_holders = vec![TouchedHolder { token: COIN, holder: BOB }];
-    // A contract that is no token may have such an event too.
+    // A contract that is not a token may emit such an event too.
     deposit.touched_holders.push(TouchedHolder { token: CAROL, holder: BOB });
     chain.writer.commit(vec![deposit], KEEP).await.unwrap();
-    assert_eq!(chain.asked_tokens(10).await, [COIN]);
+    assert_eq!(chain.token_questions(10).await, [COIN]);
 }
 
 #[tokio::test]
-async fn a_token_in_use_is_asked_again_after_a_long_time() {
+async fn an_active_token_is_fetched_again_after_a_long_time() {
     let mut chain = Chain::new();
     let idle = token(9);
     chain.transfer(&[(COIN, BOB, ALICE, 5), (idle, BOB, ALICE, 5)]).await;
     chain.answer(&[COIN, idle]).await;
     let quiet: Vec<BlockChanges> = (0..10_000).map(|_| chain.block(&[])).collect();
     chain.writer.commit(quiet, Undo::Discard).await.unwrap();
-    assert_eq!(chain.asked_tokens(10).await, [] as [Address; 0]);
+    assert_eq!(chain.token_questions(10).await, [] as [Address; 0]);
     chain.transfer(&[(COIN, BOB, ALICE, 5)]).await;
-    assert_eq!(chain.asked_tokens(10).await, [COIN], "the one that moved");
+    assert_eq!(chain.token_questions(10).await, [COIN], "the one that moved");
     chain.answer(&[COIN]).await;
     chain.transfer(&[(COIN, BOB, ALICE, 5)]).await;
-    assert_eq!(chain.asked_tokens(10).await, [] as [Address; 0]);
+    assert_eq!(chain.token_questions(10).await, [] as [Address; 0]);
 }
 
 #[tokio::test]
-async fn where_events_do_not_tell_balances_everyone_of_few_holders_is_asked_at_every_move_and_after_a_revert() {
+async fn without_reliable_events_all_of_few_holders_are_fetched_at_every_move_and_revert() {
     let mut chain = Chain::new();
     chain.transfer(&[(COIN, Address::ZERO, CAROL, 50), (COIN, Address::ZERO, ALICE, 50)]).await;
     let audits = chain.writer.list_audits(10).await.unwrap();
     assert_eq!(audits.len(), 1);
     chain.writer.keep_audits(vec![(COIN, AuditResult::DoesNotAddUp)], 0).await.unwrap();
     let answer = async |chain: &mut Chain| {
-        let asked = chain.asked_balances().await;
-        let answers = asked.iter().map(|holder| (BalanceQuestion { token: COIN, holder: *holder }, U256::from(7)));
+        let listed = chain.balance_questions().await;
+        let answers = listed.iter().map(|holder| (BalanceQuestion { token: COIN, holder: *holder }, U256::from(7)));
         chain.writer.keep_balances(answers.collect(), chain.next - 1).await.unwrap();
-        asked
+        listed
     };
     assert_eq!(answer(&mut chain).await, BTreeSet::from([ALICE, CAROL]));
-    // Carol may collect a part in silence.
+    // Carol's balance may change without an event.
     chain.transfer(&[(COIN, ALICE, BOB, 10)]).await;
     assert_eq!(answer(&mut chain).await, BTreeSet::from([ALICE, BOB, CAROL]));
     assert_eq!(answer(&mut chain).await, BTreeSet::new());
@@ -210,28 +210,28 @@ async fn where_events_do_not_tell_balances_everyone_of_few_holders_is_asked_at_e
 }
 
 #[tokio::test]
-async fn a_token_of_many_holders_may_move_before_any_of_them_is_ranked() {
+async fn a_token_with_many_unranked_holders_can_move() {
     let mut chain = Chain::new();
     let holders: Vec<Address> = (1..=100).map(Address::with_last_byte).collect();
     let mints: Vec<_> = holders.iter().map(|holder| (COIN, Address::ZERO, *holder, 50)).collect();
     chain.transfer(&mints).await;
     chain.writer.keep_audits(vec![(COIN, AuditResult::DoesNotAddUp)], 0).await.unwrap();
-    let asked = chain.asked_balances().await;
-    assert_eq!(asked.len(), holders.len());
-    let answers = asked.iter().map(|holder| (BalanceQuestion { token: COIN, holder: *holder }, U256::from(7)));
+    let listed = chain.balance_questions().await;
+    assert_eq!(listed.len(), holders.len());
+    let answers = listed.iter().map(|holder| (BalanceQuestion { token: COIN, holder: *holder }, U256::from(7)));
     chain.writer.keep_balances(answers.collect(), 0).await.unwrap();
 
-    // The order of holders follows behind, and knows nobody yet.
+    // The ranking lags behind, and is still empty.
     chain.transfer(&[(COIN, holders[0], holders[1], 1)]).await;
-    assert_eq!(chain.asked_balances().await, BTreeSet::from([holders[0], holders[1]]));
+    assert_eq!(chain.balance_questions().await, BTreeSet::from([holders[0], holders[1]]));
     while chain.writer.rank_holders(100).await.unwrap() > 0 {}
     chain.transfer(&[(COIN, holders[0], holders[1], 1)]).await;
-    assert!(chain.asked_balances().await.len() >= 10, "the largest are asked with those that moved");
+    assert!(chain.balance_questions().await.len() >= 10, "the largest holders are fetched with those that moved");
     assert_eq!(chain.reader.find_token(COIN).await.unwrap().unwrap().holder_count, 100);
 }
 
 #[tokio::test]
-async fn the_first_transfers_of_a_token_are_all_compared() {
+async fn the_first_transfers_of_a_token_are_all_audited() {
     let mut chain = Chain::new();
     for number in 1..=16 {
         chain.transfer(&[(COIN, Address::ZERO, ALICE, 1)]).await;

@@ -1,4 +1,4 @@
-//! A revert undoes a commit to the last byte.
+//! A revert undoes a commit byte for byte.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,7 +24,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn reverting_a_commit_leaves_the_fingerprint_that_was(
+    fn reverting_a_commit_restores_the_fingerprint(
         seed: u64,
         base in 1_usize..60,
         batches in prop::collection::vec(1_usize..12, 1..6),
@@ -38,7 +38,7 @@ proptest! {
             let blocks = grow(&mut chain, None, base);
             writer.commit(blocks.clone(), KEEP).await.unwrap();
 
-            // Each state on the way up is met again on the way down.
+            // Each state on the way up must be restored on the way down.
             let mut states = Vec::new();
             let mut newest = blocks.last().cloned();
             for count in batches {
@@ -49,13 +49,13 @@ proptest! {
             }
             while let Some((number, fingerprint)) = states.pop() {
                 writer.revert_to(number).await.unwrap();
-                assert_eq!(reader.fingerprint().unwrap(), fingerprint, "back at block {number}");
+                assert_eq!(reader.fingerprint().unwrap(), fingerprint, "after the revert to block {number}");
             }
         });
     }
 
     #[test]
-    fn a_chain_that_was_reorganised_is_stored_like_one_that_never_was(
+    fn a_reorged_chain_is_stored_like_one_without_reorg(
         seed: u64,
         base in 1_usize..40,
         dropped in 1_usize..30,

@@ -1,4 +1,4 @@
-//! The version counter of the index under every interleaving that a scheduler thinks of.
+//! The version counter of the index under random thread interleavings.
 
 #[path = "../src/states.rs"]
 mod states;
@@ -15,7 +15,7 @@ use sync::AtomicU64;
 
 const SCHEDULES: usize = 3_000;
 
-/// A version that is the same before and after a look is the version of what was seen.
+/// If the version is the same before and after a read, it is the version of what was read.
 #[test]
 fn equal_versions_mean_equal_data() {
     shuttle::check_random(
@@ -46,7 +46,7 @@ fn equal_versions_mean_equal_data() {
     );
 }
 
-/// A change that becomes visible in two steps is never taken for a finished one.
+/// A change that becomes visible in two steps is never taken for a complete one.
 #[test]
 fn a_change_in_progress_has_no_version_once_it_is_visible() {
     shuttle::check_random(
@@ -70,7 +70,7 @@ fn a_change_in_progress_has_no_version_once_it_is_visible() {
                 let before = states.now(visible);
                 let seen = [engine[0].load(SeqCst), engine[1].load(SeqCst)];
                 if before.is_some() && states.now(visible) == before {
-                    assert_eq!(seen[0], seen[1], "half of a change was seen under one version");
+                    assert_eq!(seen[0], seen[1], "a partial change was read under one version");
                 }
             }
             writer.join().unwrap();

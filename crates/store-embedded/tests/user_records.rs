@@ -1,4 +1,4 @@
-//! What users leave: the suite of the `store` crate on the embedded store, and what a restart leaves of it.
+//! User records: the conformance suite on the embedded store, and restarts.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ fn new_key(number: u8, proof: u64) -> NewApiKey {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn user_records_stand_the_suite() {
+async fn user_records_pass_the_suite() {
     let folder = tempfile::tempdir().unwrap();
     let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
     run_user_records(Arc::new(store.user_records())).await;
 }
 
 #[tokio::test]
-async fn keys_uses_and_spent_proofs_outlast_a_restart() {
+async fn keys_uses_and_used_proofs_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let key = {
         let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
@@ -45,7 +45,7 @@ async fn keys_uses_and_spent_proofs_outlast_a_restart() {
 }
 
 #[tokio::test]
-async fn a_reorganisation_does_not_touch_what_users_left() {
+async fn a_reorg_does_not_change_user_records() {
     let folder = tempfile::tempdir().unwrap();
     let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
     let (mut writer, records, mut chain) = (store.writer(), store.user_records(), RandomChain::new(3));

@@ -1,4 +1,4 @@
-//! Verified contracts: the suite of the `store` crate on the embedded store, and what a restart leaves of it.
+//! Verified contracts: the conformance suite on the embedded store, and restarts.
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ fn subject(store: &EmbeddedStore) -> VerifiedSubject {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn verified_contracts_stand_the_suite_and_outlast_a_restart() {
+async fn verified_contracts_pass_the_suite_and_survive_a_restart() {
     for seed in 0..3 {
         let folder = tempfile::tempdir().unwrap();
         let before = {

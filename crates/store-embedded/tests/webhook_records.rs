@@ -1,4 +1,4 @@
-//! Webhooks: the suite of the `store` crate on the embedded store, and what a restart leaves of them.
+//! Webhooks: the conformance suite on the embedded store, and restarts.
 
 #![allow(clippy::unwrap_used)]
 
@@ -33,7 +33,7 @@ fn event(number: u64, webhooks: &[WebhookId]) -> NewEvent {
     id[..8].copy_from_slice(&number.to_be_bytes());
     let id = DeliveryId::new(id);
     let recipients = webhooks.iter().map(|webhook| Recipient { webhook: *webhook, id }).collect();
-    // About as long as what is sent of a transaction, and as little alike.
+    // About as long as a message about a transaction, and as hard to compress.
     let body = format!(r#"{{"number":{number},"data":"{}"}}"#, format!("{:064x}", number * 0x9e37_79b9_7f4a).repeat(5));
     NewEvent { kind: EventKind::Ping, place: None, body: Bytes::from(body.into_bytes()), recipients }
 }
@@ -52,14 +52,14 @@ fn done(webhook: WebhookId, number: u64) -> AttemptReport {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn webhook_records_stand_the_suite() {
+async fn webhook_records_pass_the_suite() {
     let folder = tempfile::tempdir().unwrap();
     let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
     run_webhook_records(Arc::new(store.webhook_records())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn webhook_records_keep_their_bounds() {
+async fn webhook_records_enforce_their_limits() {
     let folder = tempfile::tempdir().unwrap();
     let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
     let limits =
@@ -68,7 +68,7 @@ async fn webhook_records_keep_their_bounds() {
 }
 
 #[tokio::test]
-async fn what_two_hundred_webhooks_are_told_is_kept_once() {
+async fn a_message_to_two_hundred_webhooks_is_stored_once() {
     const HOOKS: u64 = 200;
     const EVENTS: u64 = 500;
     let bytes = async |hooks: u64| {
@@ -83,20 +83,20 @@ async fn what_two_hundred_webhooks_are_told_is_kept_once() {
         let events = (1..=EVENTS).map(|number| event(number, &ids)).collect();
         records.enqueue_matches(matches(&records, 1, events).await, 1).await.unwrap();
         let kept = store.compacted_bytes().unwrap();
-        // All of it goes with those who were told, at the latest after a week.
+        // Everything is deleted with the deliveries.
         while records.forget_deliveries(2, 10_000).await.unwrap() > 0 {}
         assert_eq!(records.totals().pending, 0);
         (kept, store.compacted_bytes().unwrap())
     };
     let ((one, _), (all, left)) = (bytes(1).await, bytes(HOOKS).await);
-    // A message for one more webhook is some tens of bytes: its body, some hundreds, is there already.
+    // A message for one more webhook takes tens of bytes: its body, hundreds of bytes, is shared.
     let each = (all - one) / (HOOKS - 1) / EVENTS;
     assert!(each < 64, "{each} bytes for each message to each further webhook");
     assert!(left < one, "{left} bytes are left of {all}");
 }
 
 #[tokio::test]
-async fn a_webhook_hears_of_what_comes_after_the_tip_of_its_making() {
+async fn a_webhook_receives_events_after_the_tip_at_its_creation() {
     let folder = tempfile::tempdir().unwrap();
     let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
     let (mut writer, records, mut chain) = (store.writer(), store.webhook_records(), RandomChain::new(3));
@@ -108,7 +108,7 @@ async fn a_webhook_hears_of_what_comes_after_the_tip_of_its_making() {
 }
 
 #[tokio::test]
-async fn queues_outlast_a_restart_and_leases_do_not() {
+async fn queues_survive_a_restart_and_leases_do_not() {
     let folder = tempfile::tempdir().unwrap();
     let hook = {
         let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
@@ -124,12 +124,12 @@ async fn queues_outlast_a_restart_and_leases_do_not() {
     let records = store.webhook_records();
     assert_eq!(records.find_cursor().await.unwrap().map(|cursor| cursor.number), Some(7));
     let left = records.claim(hook, 9, 11, 1_000_000).await.unwrap();
-    // The second was under way when the process ended: who sent it is gone, so it is given out again at once.
+    // The second was in flight when the process ended: its lease ended too, so it can be claimed again at once.
     assert_eq!(left.iter().map(|claimed| claimed.number).collect::<Vec<_>>(), [2, 3]);
 }
 
 #[tokio::test]
-async fn a_long_queue_costs_its_neighbours_nothing_and_drains_at_an_even_pace() {
+async fn a_long_queue_does_not_slow_others_and_drains_evenly() {
     const LONG: u64 = 20_000;
     let folder = tempfile::tempdir().unwrap();
     let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
@@ -140,16 +140,16 @@ async fn a_long_queue_costs_its_neighbours_nothing_and_drains_at_an_even_pace() 
     events.push(message(short, 1));
     records.enqueue_matches(matches(&records, 1, events).await, 1).await.unwrap();
 
-    let begun = Instant::now();
+    let started = Instant::now();
     assert_eq!(records.claim(short, 4, 2, 9).await.unwrap().len(), 1);
-    let first = begun.elapsed();
-    assert!(first.as_millis() < 250, "a claim beside a long queue took {first:?}");
+    let first = started.elapsed();
+    assert!(first.as_millis() < 250, "a claim next to a long queue took {first:?}");
 
     let mut slowest = std::time::Duration::ZERO;
     for start in (1..=LONG).step_by(500) {
-        let begun = Instant::now();
+        let started = Instant::now();
         let claimed = records.claim(long, 500, 2, 9).await.unwrap();
-        slowest = slowest.max(begun.elapsed());
+        slowest = slowest.max(started.elapsed());
         assert_eq!(claimed.first().map(|claimed| claimed.number), Some(start));
         let reports = claimed.iter().map(|claimed| done(long, claimed.number)).collect();
         records.record_attempts(reports).await.unwrap();

@@ -1,5 +1,5 @@
-//! The suite that every store must pass: random chains with reorganisations, and every answer compared with a model
-//! that keeps everything in plain collections and counts by looking at all of it.
+//! The conformance suite that every store must pass: random chains with reorgs, every result compared with a model that
+//! keeps everything in plain collections and scans all of it.
 //!
 //! A failed comparison panics, with the seed and the step in its message.
 
@@ -23,7 +23,7 @@ pub use webhook_records::{run_webhook_limits, run_webhook_records};
 
 use crate::{ChainReader, ChainWriter, KeptAccounts, StoreError, Undo};
 
-/// An empty store, through its traits.
+/// An empty store to test.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
 pub struct Subject {
     pub writer: Box<dyn ChainWriter>,
@@ -31,26 +31,26 @@ pub struct Subject {
     pub accounts: Arc<dyn KeptAccounts>,
 }
 
-/// What to put a store through.
+/// The parameters of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     pub seed: u64,
-    /// Blocks to commit in all, those taken back again included.
+    /// Blocks to commit in total, including those reverted later.
     pub blocks: u64,
     /// Commits and reverts between two full comparisons.
     pub steps_between_checks: u32,
 }
 
-/// Undo is kept for this many blocks, so that the suite also meets blocks that can no longer be taken back.
+/// Undo data is kept for this many blocks, so that the suite also tries reverts that go too deep.
 const UNDO_DEPTH: u64 = 64;
 
-/// Grows, cuts and regrows a random chain, comparing all the way.
+/// Commits and reverts blocks of a random chain, and compares the store with the model throughout.
 pub async fn run(mut subject: Subject, plan: Plan) {
     let mut rng = StdRng::seed_from_u64(plan.seed);
     let mut chain = RandomChain::new(plan.seed);
     let mut model = Model::default();
     checks::all(&subject, &model, &chain, &mut rng).await;
-    let mut last_shown = checks::Shown::by(&subject, &chain).await;
+    let mut last_snapshot = checks::Snapshot::take(&subject, &chain).await;
 
     let (mut committed, mut step) = (0, 0);
     while committed < plan.blocks {
@@ -68,7 +68,7 @@ pub async fn run(mut subject: Subject, plan: Plan) {
         }
         if rng.random_ratio(1, 3) {
             let limit = rng.random_range(1..30);
-            ask_some_balances(&mut subject, &mut model, &mut rng, limit).await;
+            answer_balance_questions(&mut subject, &mut model, &mut rng, limit).await;
             subject.writer.rank_holders(limit).await.expect("rank");
         }
         if rng.random_ratio(1, 4) {
@@ -81,10 +81,10 @@ pub async fn run(mut subject: Subject, plan: Plan) {
             "tip after step {step} of seed {}",
             plan.seed
         );
-        last_shown = last_shown.then(checks::Shown::by(&subject, &chain).await);
+        last_snapshot = last_snapshot.compare_with(checks::Snapshot::take(&subject, &chain).await);
         if step % plan.steps_between_checks == 0 {
             checks::all(&subject, &model, &chain, &mut rng).await;
-            checks::refusals(&mut subject, &model, &mut chain).await;
+            checks::rejections(&mut subject, &model, &mut chain).await;
             settle(&mut subject, &mut model, &mut rng).await;
             checks::holders(&subject, &model, &chain).await;
             checks::codes(&subject, &model, &chain).await;
@@ -94,14 +94,15 @@ pub async fn run(mut subject: Subject, plan: Plan) {
     checks::kept_accounts(&subject, Address::repeat_byte(0x77)).await;
 }
 
-/// Answers some of the questions that the store has about tokens, as a node would.
+/// Answers some of the open token questions, as a node would.
 async fn answer_token_questions(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
     let Some(tip) = model.tip() else { return };
     let tokens = model.tokens();
     let questions = subject.writer.list_token_questions(rng.random_range(1..20)).await.expect("questions");
     let mut answers = Vec::new();
     for question in questions {
-        let token = tokens.iter().find(|token| token.address == question.token).expect("a question is about a token");
+        let token =
+            tokens.iter().find(|token| token.address == question.token).expect("a question about a known token");
         assert_eq!(question.kind, token.kind);
         let facts = TokenFacts {
             name: format!("Token {}", rng.random::<u16>()),
@@ -119,7 +120,7 @@ async fn answer_token_questions(subject: &mut Subject, model: &mut Model, rng: &
     assert!(open.iter().all(|question| !answered.contains(&question.token)), "an answered question stays open");
 }
 
-/// Compares some balances with what a contract might say.
+/// Keeps random audit verdicts, and checks the sampled balances.
 async fn audit_some(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
     let samples = subject.writer.list_audits(rng.random_range(1..6)).await.expect("audits");
     let mut verdicts = Vec::new();
@@ -137,8 +138,8 @@ async fn audit_some(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) 
     subject.writer.keep_audits(verdicts, tip.number).await.expect("verdicts");
 }
 
-/// Answers some questions about balances; gives how many there were.
-async fn ask_some_balances(subject: &mut Subject, model: &mut Model, rng: &mut StdRng, limit: usize) -> usize {
+/// Answers some balance questions; returns how many.
+async fn answer_balance_questions(subject: &mut Subject, model: &mut Model, rng: &mut StdRng, limit: usize) -> usize {
     let questions = subject.writer.list_balance_questions(limit).await.expect("questions");
     let answers: Vec<_> =
         questions.into_iter().map(|question| (question, U256::from(rng.random_range(0..4_u8)))).collect();
@@ -153,8 +154,7 @@ async fn ask_some_balances(subject: &mut Subject, model: &mut Model, rng: &mut S
     count
 }
 
-/// Gives code for some addresses, as a node would: few kinds of it, at times none, at times a delegation. Gives how many
-/// questions there were.
+/// Answers some code questions with one of a few codes, empty code or a delegation; returns how many.
 async fn answer_code_questions(subject: &mut Subject, model: &mut Model, rng: &mut StdRng, limit: usize) -> usize {
     let questions = subject.writer.list_code_questions(limit).await.expect("questions");
     let answers: Vec<(Address, Bytes)> = questions
@@ -178,12 +178,14 @@ async fn answer_code_questions(subject: &mut Subject, model: &mut Model, rng: &m
     count
 }
 
-/// Works off everything that is to be done behind the tip.
+/// Completes all background work, so that nothing lags behind the tip.
 async fn settle(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
-    while ask_some_balances(subject, model, rng, 50).await + subject.writer.rank_holders(50).await.expect("rank") > 0 {}
-    assert_eq!(model.missing_balances(), [], "balances that nobody asked for");
+    while answer_balance_questions(subject, model, rng, 50).await + subject.writer.rank_holders(50).await.expect("rank")
+        > 0
+    {}
+    assert_eq!(model.unfetched_balances(), [], "balances without a question");
     while answer_code_questions(subject, model, rng, 50).await > 0 {}
-    assert_eq!(model.missing_codes(), [] as [Address; 0], "code that nobody asked for");
+    assert_eq!(model.unfetched_codes(), [] as [Address; 0], "code without a question");
 }
 
 async fn commit(subject: &mut Subject, model: &mut Model, chain: &mut RandomChain, rng: &mut StdRng) -> u64 {
@@ -194,12 +196,12 @@ async fn commit(subject: &mut Subject, model: &mut Model, chain: &mut RandomChai
         blocks.push(chain.next_block(parent.as_ref()));
     }
     let last = blocks[blocks.len() - 1].block.number;
-    // Final blocks come first on a real chain; here they may come at any time, and cut the way back short.
+    // On a real chain only the oldest blocks are finalized; here any commit may discard undo data.
     let undo =
         if rng.random_ratio(1, 40) { Undo::Discard } else { Undo::Keep { down_to: last.saturating_sub(UNDO_DEPTH) } };
     let before = subject.reader.state();
     subject.writer.commit(blocks.clone(), undo).await.expect("commit");
-    assert_ne!(subject.reader.state(), before, "blocks make another state");
+    assert_ne!(subject.reader.state(), before, "a commit makes a new version");
     model.commit(blocks, undo);
     count
 }
@@ -212,11 +214,11 @@ async fn revert(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
     assert_eq!(subject.writer.oldest_revertible().await.expect("oldest"), oldest);
     match subject.writer.revert_to(target).await {
         Ok(()) => {
-            assert!(oldest.is_some_and(|oldest| target >= oldest), "went back to {target}, past {oldest:?}");
+            assert!(oldest.is_some_and(|oldest| target >= oldest), "reverted to {target}, below {oldest:?}");
             model.revert_to(target);
         }
         Err(StoreError::BeyondUndo { .. }) => {
-            assert!(oldest.is_none_or(|oldest| target < oldest), "would not go back to {target}, above {oldest:?}");
+            assert!(oldest.is_none_or(|oldest| target < oldest), "refused to revert to {target}, not below {oldest:?}");
         }
         Err(other) => panic!("revert to {target}: {other}"),
     }

@@ -1,6 +1,6 @@
-//! What a store must do, and the suite that proves that one does.
+//! The storage traits, and the conformance suite that every implementation must pass.
 //!
-//! The traits speak domain types only, so that neither the API nor the ingest can tell one store from another.
+//! The traits use domain types only, so that the API and the ingest do not depend on a particular store.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -17,7 +17,7 @@ pub use traits::{ChainReader, ChainWriter, KeptAccounts, StateVersion, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 pub use verified_contracts::{Kept, VerifiedContracts};
 pub use webhook_records::{
-    AddWebhookError, EnqueueError, KEPT_ATTEMPTS, LONGEST_WAIT, MatchedBlock, Matches, NewEvent, Orphaning, Part,
-    Progress, QueueCounts, QueueHead, QueueState, REMEMBERED_BLOCKS, Recipient, Removal, RetractedPiece,
-    RetractedPlace, Retraction, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookLimits, WebhookRecords, WebhookTotals,
+    AddWebhookError, EnqueueError, KEPT_ATTEMPTS, LONGEST_WAIT, MATCHED_BLOCK_HISTORY, MatchedBlock, Matches, NewEvent,
+    Orphaning, Part, Progress, QueueCounts, QueueHead, QueueState, Recipient, Removal, RetractedBatch, Retraction,
+    RetractionCursor, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookLimits, WebhookRecords, WebhookTotals,
 };

@@ -7,18 +7,18 @@ use crate::{
     ChainReader, ChainWriter, KeptAccounts, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
-/// An open store: its parts, and what concerns all of them.
+/// An open store: access to its parts, and operations on all of them.
 ///
-/// Whoever opens one names the engine; everybody else works with this.
+/// Only the code that opens a store names its engine; all other code uses this trait.
 #[async_trait]
 pub trait Store: Send + Sync {
     /// The chain that the data belongs to; None before the first [`Self::bind`].
     async fn identity(&self) -> Result<Option<ChainIdentity>, StoreError>;
 
-    /// Binds the data to a chain for good, or checks that it is bound to this one. Gives the first block to index.
+    /// Binds the data to a chain permanently, or checks that it is bound to this one. Returns the first block to index.
     async fn bind(&self, identity: ChainIdentity, start_block: Option<BlockNumber>) -> Result<BlockNumber, StoreError>;
 
-    /// Returns once everything committed so far survives a loss of power.
+    /// Returns when everything committed so far is durable, also after a loss of power.
     async fn sync(&self) -> Result<(), StoreError>;
 
     /// The writer of the index. Only one may be in use.

@@ -8,90 +8,94 @@ use domain::{
 
 use crate::StoreError;
 
-/// Whether the blocks of a commit may have to be taken back one day.
+/// Whether the blocks of a commit may be reverted later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Undo {
-    /// Keep what [`ChainWriter::revert_to`] needs to go back to `down_to`, and nothing for older blocks.
+    /// Keep the undo data that [`ChainWriter::revert_to`] needs to return to `down_to`, and drop that of older blocks.
     Keep { down_to: BlockNumber },
-    /// The blocks are final: nothing is kept, and no revert goes below them.
+    /// The blocks are finalized: no undo data is kept, and no revert goes below them.
     Discard,
 }
 
-/// The one writer of the index.
+/// The only writer of the index.
 ///
-/// A commit and a revert each take effect wholly or not at all, and every reader sees either the state before or the
-/// state after. `revert_to(n)` gives exactly the state that stood when `n` was the tip.
+/// Commits and reverts are atomic, and a reader sees either the state before or the state after. `revert_to(n)`
+/// restores exactly the state in which `n` was the tip.
+///
+/// A *question* is something the index needs to know that only a node can answer: the metadata of a token, a balance
+/// that events do not give, the code at an address. The `list_*_questions` methods return the open questions; the
+/// matching `keep_*` method stores the answers and closes them.
 #[async_trait]
 pub trait ChainWriter: Send + Sync {
     /// The newest indexed block.
     async fn tip(&self) -> Result<Option<BlockRef>, StoreError>;
 
-    /// The hash of an indexed block, to find where two branches part.
+    /// The hash of an indexed block, used to find the fork point of two branches.
     async fn find_block_hash(&self, number: BlockNumber) -> Result<Option<B256>, StoreError>;
 
-    /// The lowest block that [`Self::revert_to`] can make the tip again.
+    /// The lowest block that [`Self::revert_to`] accepts.
     async fn oldest_revertible(&self) -> Result<Option<BlockNumber>, StoreError>;
 
-    /// Appends blocks, each the child of the one before, in one atomic step.
+    /// Appends blocks atomically. Each must be the child of the one before.
     async fn commit(&mut self, blocks: Vec<BlockChanges>, undo: Undo) -> Result<(), StoreError>;
 
-    /// Takes back every block above `number`, in one atomic step.
+    /// Reverts every block above `number`, atomically.
     async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError>;
 
-    /// Tokens of which something must be asked: new ones, those whose supply may have changed, and those in use that
-    /// were last asked long ago. None of the three has to wait until the others are done.
+    /// Tokens whose metadata has to be fetched: new tokens, tokens whose supply may have changed, and active tokens
+    /// whose metadata is old. None of the three groups starves the others.
     async fn list_token_questions(&self, limit: usize) -> Result<Vec<TokenQuestion>, StoreError>;
 
-    /// Keeps what tokens say of themselves, and takes their questions off the list.
+    /// Stores token metadata, and closes the questions about these tokens.
     async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError>;
 
-    /// Tokens whose balances are due for a comparison with the contract's word, with the newest and the first holders
-    /// that transfers touched, as they stand at the tip.
+    /// Tokens whose derived balances are due for a comparison with the contract, each with a sample of holders (the
+    /// most recently and the first touched by transfers) and their balances at the tip.
     async fn list_audits(&self, limit: usize) -> Result<Vec<AuditSample>, StoreError>;
 
-    /// Keeps how comparisons came out that were made at a block, the tip of then. A token that does not add up has its
-    /// balances asked from then on.
+    /// Stores the results of comparisons made at block `at`, the tip at that time. From then on, balances of a token
+    /// whose events do not add up are read from its contract.
     async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError>;
 
-    /// Balances to ask of contracts whose events do not tell them.
+    /// Balances to read from contracts, for tokens whose events do not give them.
     async fn list_balance_questions(&mut self, limit: usize) -> Result<Vec<BalanceQuestion>, StoreError>;
 
-    /// Keeps balances that contracts gave at a block, and takes their questions off the list, but for those that a later
-    /// block has raised again.
+    /// Stores balances that contracts returned at block `at`, and closes their questions, except those that a later
+    /// block raised again.
     async fn keep_balances(
         &mut self,
         balances: Vec<(BalanceQuestion, U256)>,
         at: BlockNumber,
     ) -> Result<(), StoreError>;
 
-    /// Addresses at which code was met, or ought to stand since a block, and of which it has not been asked.
+    /// Addresses that were seen to have code, or whose code may have changed, and whose code has not been fetched.
     async fn list_code_questions(&self, limit: usize) -> Result<Vec<Address>, StoreError>;
 
-    /// Keeps the code that stands at addresses at a block, none where it is empty or a delegation, and takes their
-    /// questions off the list, but for those that a later block has raised again. Equal code is kept once.
+    /// Stores the code of addresses at block `at` (empty code and delegations are not stored), and closes their
+    /// questions, except those that a later block raised again. Identical code is stored once.
     async fn keep_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError>;
 
-    /// Brings the order of some holders up to date with their balances; gives how many were looked at. When it gives 0,
-    /// every list of holders is that of the tip.
+    /// Updates the ranking of up to `limit` holders to their current balances, and returns how many it processed. When
+    /// it returns 0, every list of holders is that of the tip.
     async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError>;
 }
 
-/// One state of what can be asked of a store. Every change makes another one, which never was before.
+/// A version of the data that a store serves. Every change makes a new version; a version is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StateVersion(pub u64);
 
-/// Everything the index can be asked. Each call sees one consistent state.
+/// Queries on the index. Each call reads one consistent snapshot.
 #[async_trait]
 pub trait ChainReader: Send + Sync {
-    /// The state that a question asked now would be answered from: as long as it is the same, so is every answer. None
-    /// where that cannot be told just now.
+    /// The version that a query started now reads. As long as it is the same, so is every result. None while a change
+    /// is in progress.
     fn state(&self) -> Option<StateVersion>;
 
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError>;
 
     async fn stats(&self) -> Result<Stats, StoreError>;
 
-    /// What gas cost in the newest blocks, the newest first.
+    /// Gas prices of the newest blocks, the newest first.
     async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError>;
 
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError>;
@@ -106,29 +110,29 @@ pub trait ChainReader: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Transaction>, StoreError>;
 
-    /// What moved in a transaction, in the order of its logs; None where there is no such transaction.
+    /// Transfers and trades of a transaction in log order; None if the transaction is unknown.
     async fn find_transaction_events(&self, hash: B256, limit: u32) -> Result<Option<TransactionEvents>, StoreError>;
 
     async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError>;
 
-    /// The same with the newest transactions from or to the address, so many at most, all of one state.
+    /// The address with up to `recent` of its newest transactions, all from one snapshot.
     async fn find_address_overview(&self, address: Address, recent: u32)
     -> Result<Option<AddressOverview>, StoreError>;
 
-    /// The hash of the contract's code at an address; None where there is none, or where it was not asked yet. Follows
-    /// a moment behind the tip.
+    /// The hash of the contract code at an address; None if there is none or it has not been fetched yet. May lag
+    /// behind the tip.
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError>;
 
-    /// The code with a hash, if it is that of a contract of the index.
+    /// The code with this hash, if a contract of the index has it.
     async fn find_code(&self, code_hash: B256) -> Result<Option<Bytes>, StoreError>;
 
-    /// By holders, most first, then by address; the order of the request turns it round.
+    /// Sorted by number of holders, descending, then by address; the request's order reverses it.
     async fn list_tokens(&self, page: PageRequest) -> Result<Page<Token>, StoreError>;
 
     async fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError>;
 
-    /// Tokens whose name or symbol begins so, letter case aside: those called just so first, then by holders. Of very many
-    /// that begin alike, some are looked at only.
+    /// Tokens whose name or symbol starts with `beginning`, ignoring case: exact matches first, then by number of
+    /// holders. If very many match, only some of them are considered.
     async fn search_tokens(&self, beginning: &str, limit: usize) -> Result<Vec<Token>, StoreError>;
 
     async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError>;
@@ -137,14 +141,14 @@ pub trait ChainReader: Send + Sync {
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError>;
 
-    /// Who holds a token, the largest balance first; None where there is no such token. Follows a moment behind the tip.
+    /// Holders of a token, the largest balance first; None if the token is unknown. May lag behind the tip.
     async fn list_holders(&self, token: Address, page: PageRequest) -> Result<Option<Page<Holder>>, StoreError>;
 
-    /// Which tokens an address holds, in the order in which they were first seen. Follows a moment behind the tip.
+    /// Tokens that an address holds, in the order in which they were first seen. May lag behind the tip.
     async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError>;
 }
 
-/// The last answers of the node about accounts, kept for the hours when it cannot be asked.
+/// Accounts as the node last returned them, stored for when the node is unavailable.
 #[async_trait]
 pub trait KeptAccounts: Send + Sync {
     async fn find_account(&self, address: Address) -> Result<Option<Account>, StoreError>;

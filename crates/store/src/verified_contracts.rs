@@ -3,54 +3,53 @@ use domain::{Address, B256, Deployment, Page, PageRequest, VerifiedContract, Ver
 
 use crate::{StateVersion, StoreError};
 
-/// What became of a verification.
+/// What a verification changed in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
-    /// The first of this code.
+    /// The first verification of this code.
     New,
-    /// It proves more than what was there.
+    /// It proves more than the stored one, and replaces it.
     Upgraded,
-    /// What was there proves as much, and stays.
+    /// The stored one proves as much, and is kept.
     Unchanged,
 }
 
-/// Code whose sources are known, and contracts that were verified.
+/// Verified code, and the contracts that were verified.
 ///
-/// A verification is of code, whichever branch and whatever address it stands on: it is found by the hash of the code. What
-/// belongs to one deployment is kept with the creation that it was worked out for, and given only while the index names that
-/// creation. The list holds the contracts whose verified code stands at their address now.
+/// A verification belongs to code, independent of branch and address: it is found by the code hash. Data of one
+/// deployment is stored with the creation it was derived from, and returned only while the index contains that
+/// creation. The list contains the contracts whose current code is verified.
 ///
-/// A change is durable before the call returns, and takes effect wholly or not at all.
+/// Changes are atomic, and durable before the call returns.
 #[async_trait]
 pub trait VerifiedContracts: Send + Sync {
-    /// The state that a question asked now would be answered from, as [`ChainReader::state`](crate::ChainReader::state)
-    /// tells it.
+    /// The version that a query started now reads, as for [`ChainReader::state`](crate::ChainReader::state).
     fn state(&self) -> Option<StateVersion>;
 
-    /// The sources of the code with this hash at an address: those that prove most of it there, verified there or where the
-    /// same code stands.
+    /// The sources of this code at an address: those that prove the most there, verified at this address or at another
+    /// one with the same code.
     async fn find_verified(&self, address: Address, code_hash: B256) -> Result<Option<VerifiedContract>, StoreError>;
 
-    /// The same, without sources.
+    /// Like [`Self::find_verified`], without sources.
     async fn find_verified_summary(
         &self,
         address: Address,
         code_hash: B256,
     ) -> Result<Option<VerifiedSummary>, StoreError>;
 
-    /// Contracts that were verified and whose verified code stands at their address, as far as the index knows the code
-    /// there, in the order in which they were first verified.
+    /// Verified contracts whose verified code is their current code, as far as the index knows it, in the order in
+    /// which they were first verified.
     async fn list_verified(&self, page: PageRequest) -> Result<Page<VerifiedSummary>, StoreError>;
 
-    /// How many contracts were ever verified, whether or not they stand: grows with every new one.
+    /// The number of contracts ever verified, including those that no longer exist; it never decreases.
     async fn count_verifications(&self) -> Result<u64, StoreError>;
 
-    /// Keeps a verification of the code at its address. Sources that prove more of the running code replace those that are
-    /// known of it everywhere; sources that prove as much, and the constructor of this deployment, which those that are known
-    /// do not, are kept for this address alone.
+    /// Stores a verification of the code at its address. Sources that prove more of the runtime code replace the stored
+    /// ones at every address. Sources that prove as much and also the constructor of this deployment, which the stored
+    /// ones do not, are stored for this address only.
     async fn keep_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError>;
 
-    /// Keeps what was worked out about the deployment of verified code at an address.
+    /// Stores what was derived about the deployment of verified code at an address.
     async fn keep_deployment(
         &self,
         address: Address,

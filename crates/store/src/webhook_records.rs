@@ -7,23 +7,23 @@ use domain::{
 
 use crate::StoreError;
 
-/// Webhooks that an owner may have.
+/// Maximum webhooks per owner.
 pub const WEBHOOKS_PER_OWNER: usize = 20;
-/// Attempts of one delivery that are kept: all of a schedule, and some that were asked for.
+/// Maximum stored attempts of one delivery: a whole retry schedule, and some that were requested by hand.
 pub const KEPT_ATTEMPTS: usize = 16;
-/// No message waits longer to be sent again. What is due later was written down by a clock that went wrong, and is due.
+/// The longest time until a retry. A later due time was recorded under a wrong clock, and counts as due now.
 pub const LONGEST_WAIT: UnixMillis = 30 * 60 * 60 * 1_000;
-/// Matched blocks that are remembered, so that it is seen when they leave the chain. No reorganisation goes deeper.
-pub const REMEMBERED_BLOCKS: BlockNumber = 16_384;
+/// Number of matched blocks that are stored, so that their reorg is noticed. No reorg goes deeper.
+pub const MATCHED_BLOCK_HISTORY: BlockNumber = 16_384;
 
-/// How much webhooks may take up.
+/// Capacity limits of webhooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WebhookLimits {
     /// Webhooks of all owners.
     pub webhooks: usize,
     /// Webhooks that watch the same address.
     pub per_address: usize,
-    /// Pending messages of one webhook. Beyond this bound and the next two the oldest are dropped.
+    /// Pending messages of one webhook. Beyond this limit and the next two, the oldest messages are dropped.
     pub pending_per_webhook: u64,
     pub pending_per_owner: u64,
     pub pending: u64,
@@ -42,20 +42,20 @@ impl Default for WebhookLimits {
 }
 
 impl WebhookLimits {
-    /// Messages of one webhook that are kept, pending or not, before the oldest are forgotten.
+    /// Messages of one webhook that are stored, pending or not, before the oldest are deleted.
     #[must_use]
     pub fn kept_per_webhook(&self) -> u64 {
         self.pending_per_webhook.saturating_mul(2)
     }
 }
 
-/// Webhooks, what is to be sent to them, and how far the chain has been looked through for it.
+/// Webhooks, their message queues, and the cursor up to which the chain was matched against them.
 ///
-/// A change takes effect wholly or not at all, however many are under way, and outlasts the end of the process. What an
-/// owner asks for and what is queued outlasts a loss of power too; how an attempt went may be lost with it.
+/// Changes are atomic, also when they run concurrently, and survive the end of the process. Changes that an owner
+/// requests and queued messages also survive a loss of power; the result of an attempt may be lost in one.
 #[async_trait]
 pub trait WebhookRecords: Send + Sync {
-    /// Keeps a new webhook, which hears of blocks after the one that is the newest at this moment.
+    /// Stores a new webhook, which receives events of blocks after the current tip.
     async fn add_webhook(&self, webhook: NewWebhook) -> Result<Webhook, AddWebhookError>;
 
     async fn find_webhook(&self, id: WebhookId) -> Result<Option<Webhook>, StoreError>;
@@ -63,10 +63,10 @@ pub trait WebhookRecords: Send + Sync {
     /// An owner's webhooks, newest first.
     async fn list_webhooks(&self, owner: Address) -> Result<Vec<Webhook>, StoreError>;
 
-    /// Gives the webhook as it then is; None where there is no such webhook.
+    /// Returns the changed webhook; None if it is unknown.
     async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<Option<Webhook>, StoreError>;
 
-    /// Puts a new secret in the place of the old one, which signs too until a time.
+    /// Replaces the secret. The old one also signs until `old_until`.
     async fn rotate_secret(
         &self,
         id: WebhookId,
@@ -74,48 +74,48 @@ pub trait WebhookRecords: Send + Sync {
         old_until: UnixMillis,
     ) -> Result<Option<Webhook>, StoreError>;
 
-    /// Takes a webhook away with all that is queued; false where there is none.
+    /// Deletes a webhook and its queue; false if it is unknown.
     async fn delete_webhook(&self, id: WebhookId) -> Result<bool, StoreError>;
 
-    /// Who watches what. Its version changes whenever one of the watchers does.
+    /// The active watchers. The version of the list changes whenever one of them does.
     async fn watch_list(&self) -> Result<WatchList, StoreError>;
 
-    /// How far the chain has been looked through.
+    /// How far the chain has been matched against the watchers.
     async fn progress(&self) -> Result<Progress, StoreError>;
 
-    /// The newest block that was looked through.
+    /// The newest matched block.
     async fn find_cursor(&self) -> Result<Option<BlockRef>, StoreError> {
         Ok(self.progress().await?.cursor)
     }
 
-    /// Blocks that were looked through, the newest first, beginning below a number.
+    /// Matched blocks below a number, the newest first.
     async fn list_matched_blocks(&self, below: BlockNumber, limit: usize) -> Result<Vec<BlockRef>, StoreError>;
 
-    /// What is known of a block that was looked through and then left the chain; None where it never did.
+    /// How often a matched block was orphaned; None if it never was.
     async fn find_orphaning(&self, block: BlockRef) -> Result<Option<Orphaning>, StoreError>;
 
-    /// Queues what blocks gave, and moves the cursor behind them where nothing more follows, in one step. Refused where the
-    /// watchers or the cursor are no longer those that were looked at. An event that a webhook was told of, and that was
-    /// never taken back, is not queued for it again.
+    /// Queues the events of blocks, and after the last part moves the cursor to the last block, atomically. Fails as
+    /// stale if the watch list or the cursor has changed since the blocks were matched. An event that was queued for a
+    /// webhook, and not retracted, is not queued for it again.
     async fn enqueue_matches(&self, matches: Matches, now: UnixMillis) -> Result<(), EnqueueError>;
 
-    /// Takes the cursor back to a block. What was queued above it is untrue from then on, until
-    /// [`WebhookRecords::end_retraction`] says that all of it has been seen to.
+    /// Moves the cursor back to a block. Messages queued for blocks above it are retracted in parts, until
+    /// [`WebhookRecords::end_retraction`] marks the end.
     async fn begin_retraction(&self, retraction: Retraction) -> Result<(), StoreError>;
 
-    /// Untrue messages that have not been seen to, in the order of blocks: at most so many.
-    async fn list_retracted(&self, limit: usize) -> Result<RetractedPiece, StoreError>;
+    /// Up to `limit` messages of orphaned blocks that still have to be retracted, in block order.
+    async fn list_retracted(&self, limit: usize) -> Result<RetractedBatch, StoreError>;
 
-    /// Sees to the untrue messages up to a place, in one step: those that were neither delivered nor are being sent are
-    /// cancelled; for the rest, the removal is queued where there is one.
-    async fn retract(&self, removals: Vec<Removal>, upto: RetractedPlace, now: UnixMillis) -> Result<(), StoreError>;
+    /// Retracts messages up to a cursor, atomically: messages that were neither delivered nor are in flight are
+    /// cancelled; for the others, the removal is queued if there is one.
+    async fn retract(&self, removals: Vec<Removal>, upto: RetractionCursor, now: UnixMillis) -> Result<(), StoreError>;
 
     async fn end_retraction(&self) -> Result<(), StoreError>;
 
-    /// Queues one message. None where there is no such webhook.
+    /// Queues one message. None if the webhook is unknown.
     async fn enqueue(&self, delivery: NewDelivery, now: UnixMillis) -> Result<Option<Delivery>, StoreError>;
 
-    /// Queues a message again, with its id and its body, whatever became of it. None where it is not known.
+    /// Queues a message again with the same id and body, whatever its state. None if the message is unknown.
     async fn requeue(
         &self,
         webhook: WebhookId,
@@ -125,14 +125,15 @@ pub trait WebhookRecords: Send + Sync {
 
     async fn find_delivery(&self, webhook: WebhookId, id: DeliveryId) -> Result<Option<Delivery>, StoreError>;
 
-    /// Every active webhook with something to send, and when.
+    /// Every active webhook with messages to send, and when the first is due.
     async fn list_queues(&self) -> Result<Vec<QueueHead>, StoreError>;
 
-    /// When something of an active webhook is to be sent next: nought for at once; None where nothing waits.
+    /// When the next message of an active webhook is due: 0 for immediately; None if its queue is empty.
     async fn find_due(&self, webhook: WebhookId) -> Result<Option<UnixMillis>, StoreError>;
 
-    /// Takes on messages that are due, the oldest first: of those sent before, the ones that are due longest. Nobody else gets them before the lease ends, unless they are
-    /// reported on or released. A lease ends with the process that took it, if no other process can work on the store.
+    /// Claims due messages: new ones oldest first, retries by due time. No one else can claim them before the lease
+    /// ends, unless they are reported or released. If only one process can open the store, a lease also ends with the
+    /// process.
     async fn claim(
         &self,
         webhook: WebhookId,
@@ -141,13 +142,13 @@ pub trait WebhookRecords: Send + Sync {
         lease_until: UnixMillis,
     ) -> Result<Vec<ClaimedDelivery>, StoreError>;
 
-    /// Gives up claims that nothing was done about.
+    /// Releases claims whose messages were not sent.
     async fn release(&self, claims: Vec<(WebhookId, DeliveryNumber)>) -> Result<(), StoreError>;
 
-    /// Ends every lease: for the only one who claims, when it begins.
+    /// Ends every lease. Called at startup by the only process that claims.
     async fn end_leases(&self) -> Result<(), StoreError>;
 
-    /// Writes down how attempts went. Gives the webhooks they were for as they then are; those deleted are left out.
+    /// Records the results of attempts. Returns the state of their webhooks afterwards, without deleted ones.
     async fn record_attempts(&self, reports: Vec<AttemptReport>) -> Result<Vec<QueueState>, StoreError>;
 
     /// A webhook's messages.
@@ -156,14 +157,15 @@ pub trait WebhookRecords: Send + Sync {
     /// How full a webhook's queue is.
     async fn queue_counts(&self, webhook: WebhookId) -> Result<QueueCounts, StoreError>;
 
-    /// How much there is of everything. Answers at once, whatever the disk does.
+    /// Totals over all webhooks. Never waits for the disk.
     fn totals(&self) -> WebhookTotals;
 
-    /// Drops messages made before a time, and those of webhooks that are gone: at most so many, and gives how many.
+    /// Deletes up to `limit` messages that were created before a time or belong to deleted webhooks, and returns how
+    /// many.
     async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 }
 
-/// Who watches what, at one moment.
+/// The watchers at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WatchList {
     pub version: u64,
@@ -176,29 +178,29 @@ pub struct Watcher {
     pub webhook: WebhookId,
     pub watched: Address,
     pub events: EventKinds,
-    /// Blocks up to this one are none of its business.
+    /// The watcher ignores blocks up to this one.
     pub after: Option<BlockRef>,
 }
 
-/// How far the chain has been looked through.
+/// How far the chain has been matched against the watchers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// The newest block that was looked through to its end.
+    /// The newest block whose events are all queued.
     pub cursor: Option<BlockRef>,
-    /// The newest block above the cursor of which something was queued.
+    /// The newest block above the cursor whose events are queued in part.
     pub begun: Option<BlockRef>,
-    /// Whether there are untrue messages that have not been seen to.
+    /// Whether messages of orphaned blocks still have to be retracted.
     pub retracting: bool,
 }
 
-/// What some blocks gave, or a part of it.
+/// The events that some blocks matched, or a part of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Matches {
-    /// The version of the watch list that was gone by.
+    /// The version of the watch list used for matching.
     pub version: u64,
-    /// The cursor that was gone on from.
+    /// The cursor that matching started from.
     pub from: Option<BlockRef>,
-    /// The blocks that were looked through, ascending.
+    /// The matched blocks, ascending.
     pub blocks: Vec<MatchedBlock>,
     pub events: Vec<NewEvent>,
     pub part: Part,
@@ -206,34 +208,35 @@ pub struct Matches {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// More follows of these blocks: the cursor stays.
+    /// More parts of these blocks follow: the cursor stays.
     More,
-    /// The last of them is the new cursor.
+    /// The last part: the last block becomes the cursor.
     Last,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatchedBlock {
     pub block: BlockRef,
-    /// The newest webhook that the block is news to. To those made later it is not, also where it comes again.
+    /// The newest webhook that existed when the block was first matched. Later ones do not receive its events, even if
+    /// the block is orphaned and becomes canonical again.
     pub known_to: WebhookId,
 }
 
-/// A block that left the chain after it was looked through.
+/// A block that was orphaned after it was matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Orphaning {
     pub times: u32,
-    /// As it was when the block was looked through for the first time.
+    /// The value from the first time the block was matched.
     pub known_to: WebhookId,
 }
 
-/// Something that happened, and who is to be told.
+/// An event and its recipients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
     pub kind: EventKind,
-    /// Where it happened; None for what is not of a block.
+    /// The event's position in the chain; None for events that belong to no block.
     pub place: Option<EventPlace>,
-    /// What is sent to each: made once, kept once.
+    /// The message body, shared by all recipients.
     pub body: Bytes,
     pub recipients: Vec<Recipient>,
 }
@@ -245,37 +248,37 @@ pub struct Recipient {
     pub id: DeliveryId,
 }
 
-/// Where the chain left the branch that was looked through.
+/// The fork point of a reorg.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retraction {
-    /// The newest block that was looked through and still stands; None: not one of those remembered does.
+    /// The newest matched block that is still canonical; None if none of the stored ones is.
     pub to: Option<BlockRef>,
-    /// Webhooks whose newest block at their making has left the chain too ...
+    /// Webhooks whose starting block was orphaned too ...
     pub rebased: Vec<WebhookId>,
-    /// ... and the block after which they are told from now on.
+    /// ... and the block after which they receive events from now on.
     pub rebase_to: Option<BlockRef>,
 }
 
-/// Some untrue messages with their bodies.
+/// Some messages to retract, with their bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RetractedPiece {
+pub struct RetractedBatch {
     pub deliveries: Vec<(Delivery, Bytes)>,
-    /// The last of them; None where none is left.
-    pub upto: Option<RetractedPlace>,
+    /// The position of the last one; None if none is left.
+    pub upto: Option<RetractionCursor>,
 }
 
-/// A place in the order of untrue messages.
+/// A position in the list of messages to retract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RetractedPlace {
+pub struct RetractionCursor {
     pub block: BlockNumber,
     pub webhook: WebhookId,
     pub number: DeliveryNumber,
 }
 
-/// What to queue if a message turns out to be sent.
+/// The removal message to queue if a retracted message was already sent or is in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removal {
-    /// The number of the message, of the same webhook.
+    /// The number of the retracted message, of the same webhook.
     pub of: DeliveryNumber,
     pub delivery: NewDelivery,
 }
@@ -284,11 +287,11 @@ pub struct Removal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueCounts {
     pub pending: u64,
-    /// Dropped because too many were pending, since the webhook was made.
+    /// Dropped because of a full queue, since the webhook was created.
     pub dropped: u64,
 }
 
-/// How much there is of everything.
+/// Totals over all webhooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WebhookTotals {
     pub webhooks: u64,
@@ -303,21 +306,21 @@ pub struct QueueHead {
     pub due: UnixMillis,
 }
 
-/// A webhook after attempts were recorded, and when something of it is due next.
+/// A webhook after attempts were recorded, and when its next message is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueState {
     pub webhook: Webhook,
     pub due: Option<UnixMillis>,
 }
 
-/// Why a new webhook was not kept.
+/// Why a new webhook was rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum AddWebhookError {
-    #[error("the owner has {WEBHOOKS_PER_OWNER} webhooks already")]
+    #[error("the owner already has {WEBHOOKS_PER_OWNER} webhooks")]
     QuotaReached,
-    #[error("the address is watched by as many webhooks as may watch one")]
+    #[error("the address already has the maximum number of webhooks")]
     AddressFull,
-    #[error("there are as many webhooks as there may be")]
+    #[error("the maximum number of webhooks is reached")]
     Full,
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -326,7 +329,7 @@ pub enum AddWebhookError {
 /// Why matches were not queued.
 #[derive(Debug, thiserror::Error)]
 pub enum EnqueueError {
-    #[error("the watchers or the cursor have changed in the meantime")]
+    #[error("the watch list or the cursor has changed since the blocks were matched")]
     Stale,
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -11,7 +11,7 @@ use domain::{
 };
 use store::{
     AddWebhookError, ChainWriter, EnqueueError, Matches, Orphaning, Progress, QueueCounts, QueueHead, QueueState,
-    Removal, RetractedPiece, RetractedPlace, Retraction, StoreError, Undo, WatchList, WebhookRecords, WebhookTotals,
+    Removal, RetractedBatch, Retraction, RetractionCursor, StoreError, Undo, WatchList, WebhookRecords, WebhookTotals,
 };
 use store_embedded::{EmbeddedWebhookRecords, EmbeddedWriter};
 use tokio::sync::Notify;
@@ -188,10 +188,10 @@ impl WebhookRecords for GatedRecords {
     async fn begin_retraction(&self, retraction: Retraction) -> Result<(), StoreError> {
         self.1.pass("begin retraction", Outlasts::Power, self.0.begin_retraction(retraction)).await
     }
-    async fn list_retracted(&self, limit: usize) -> Result<RetractedPiece, StoreError> {
+    async fn list_retracted(&self, limit: usize) -> Result<RetractedBatch, StoreError> {
         self.0.list_retracted(limit).await
     }
-    async fn retract(&self, removals: Vec<Removal>, upto: RetractedPlace, now: UnixMillis) -> Result<(), StoreError> {
+    async fn retract(&self, removals: Vec<Removal>, upto: RetractionCursor, now: UnixMillis) -> Result<(), StoreError> {
         self.1.pass("retract", Outlasts::Power, self.0.retract(removals, upto, now)).await
     }
     async fn end_retraction(&self) -> Result<(), StoreError> {

@@ -1,57 +1,57 @@
 use fjall::{OwnedWriteBatch, PersistMode, UserKey, UserValue};
 use store::StoreError;
 
-use super::failure::store_error;
+use super::errors::store_error;
 use super::group::Group;
 use super::opened::Opened;
 use super::{Engine, commit_row};
 use crate::keys::{Key, Table};
 
-/// Writes that take effect together.
+/// A set of writes that is committed atomically.
 pub(crate) struct Batch {
-    /// None: a row to be deleted.
+    /// None deletes the row.
     items: Vec<(Group, UserKey, Option<UserValue>)>,
     engine: Engine,
-    /// Whether an answer may show any of it.
-    shown: bool,
-    /// Whether it takes a block back.
+    /// Whether a response may depend on any of the rows.
+    affects_responses: bool,
+    /// Whether it reverts a block.
     reverts: bool,
 }
 
 impl Batch {
     pub(super) fn new(engine: Engine) -> Self {
-        Self { items: Vec::new(), engine, shown: false, reverts: false }
+        Self { items: Vec::new(), engine, affects_responses: false, reverts: false }
     }
 
     pub(crate) fn put(&mut self, table: Table, key: &Key, value: impl Into<UserValue>) {
-        self.shown |= table.is_shown();
+        self.affects_responses |= table.affects_responses();
         self.items.push((table.group(), key.in_table(table).as_ref().into(), Some(value.into())));
     }
 
     pub(crate) fn delete(&mut self, table: Table, key: &Key) {
-        self.shown |= table.is_shown();
+        self.affects_responses |= table.affects_responses();
         self.reverts |= table == Table::Block;
         self.items.push((table.group(), key.in_table(table).as_ref().into(), None));
     }
 
-    /// Returns once the writes would survive the end of the process, whatever its manner.
+    /// Returns when the writes survive a crash of the process.
     pub(crate) fn commit(self) -> Result<(), StoreError> {
         self.commit_with(PersistMode::Buffer)
     }
 
-    /// Returns once the writes would survive a loss of power.
+    /// Returns when the writes survive a loss of power.
     pub(crate) fn commit_durably(self) -> Result<(), StoreError> {
         self.commit_with(PersistMode::SyncAll)
     }
 
     fn commit_with(self, durability: PersistMode) -> Result<(), StoreError> {
-        let Self { items, engine, shown, reverts } = self;
+        let Self { items, engine, affects_responses, reverts } = self;
         if items.is_empty() {
             return Ok(());
         }
         let shared = &engine.shared;
         engine.writable(&mut shared.commits())?;
-        engine.wait_for_room(items.len())?;
+        engine.wait_for_capacity(items.len())?;
         let mut commits = shared.commits();
         let opened = engine.writable(&mut commits)?;
         let number = commits.last + 1;
@@ -59,21 +59,21 @@ impl Batch {
         let visible = || opened.db.visible_seqno();
         let commit = || batch.commit().map_err(store_error);
         let commit = || if reverts { shared.reverts.change(visible, commit) } else { commit() };
-        let committed = if shown { shared.states.change(visible, commit) } else { commit() };
+        let committed = if affects_responses { shared.states.change(visible, commit) } else { commit() };
         if let Err(error) = committed {
             return Err(engine.fail(&mut commits, error));
         }
         commits.last = number;
         if durability == PersistMode::SyncAll
-            && let Err(error) = commits.mark.set(number)
+            && let Err(error) = commits.watermark.set(number)
         {
-            tracing::warn!(%error, "the number of the last durable commit cannot be written");
+            tracing::warn!(%error, "cannot write the number of the last durable commit");
         }
         Ok(())
     }
 }
 
-/// The rows as a batch of the engine, with the commit's number in every keyspace.
+/// The rows as an engine batch, with the commit number in every keyspace.
 fn numbered(opened: &Opened, items: Vec<(Group, UserKey, Option<UserValue>)>, number: u64) -> OwnedWriteBatch {
     let mut batch = OwnedWriteBatch::with_capacity(opened.db.clone(), items.len() + Group::ALL.len());
     for (group, key, value) in items {

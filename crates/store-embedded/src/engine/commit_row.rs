@@ -1,7 +1,7 @@
-//! The row that numbers a commit. Every atomic write puts it into each keyspace, so that after a restart each of them
-//! says up to which commit it is complete, and the journals show that none is missing.
+//! The row with the commit number. Every atomic write puts it into each keyspace, so that after a restart each keyspace
+//! shows up to which commit it is complete, and the journals show that no commit is missing.
 
-/// No table has this mark.
+/// No table has this tag.
 const KEY: &[u8] = &[0x01];
 
 pub(super) fn key() -> &'static [u8] {
@@ -25,8 +25,8 @@ mod tests {
     use crate::keys::Table;
 
     #[test]
-    fn no_table_holds_the_row() {
-        assert_eq!(Table::from_mark(KEY[0]), None);
+    fn the_key_belongs_to_no_table() {
+        assert_eq!(Table::from_tag(KEY[0]), None);
         let (key, value) = row(7);
         assert_eq!(number(key, &value), Some(7));
     }

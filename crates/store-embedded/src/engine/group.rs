@@ -3,17 +3,17 @@ use fjall::config::BlockSizePolicy;
 
 const LIST_BLOCK_BYTES: u32 = 16 << 10;
 
-/// Tables that are written in the same manner share a keyspace: each commit touches all of them, so none sits idle and
-/// pins old journals.
+/// Tables with the same write pattern share a keyspace: every commit touches all of them, so none is idle and pins old
+/// journals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     /// Ascending keys, never overwritten.
     Dense,
-    /// Keys in no order, never overwritten.
+    /// Unordered keys, never overwritten.
     Lookup,
-    /// Lists: the ends are overwritten, the rest is not.
+    /// Lists: only the last chunk is overwritten.
     Lists,
-    /// Little, and overwritten all the time.
+    /// Small, and overwritten often.
     State,
 }
 
@@ -32,7 +32,7 @@ impl Group {
     pub(super) fn options(self, write_buffer_bytes: u64) -> KeyspaceCreateOptions {
         let options = KeyspaceCreateOptions::default().max_memtable_size(write_buffer_bytes);
         match self {
-            // Chunks of long lists are a kilobyte and more, and are read in runs.
+            // Chunks of long lists are a kilobyte or more, and are read sequentially.
             Self::Lists => options.data_block_size_policy(BlockSizePolicy::all(LIST_BLOCK_BYTES)),
             Self::Dense | Self::Lookup | Self::State => options,
         }

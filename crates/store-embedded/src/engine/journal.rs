@@ -1,10 +1,10 @@
-//! Reads the engine's journal files strictly, before the engine does. The engine's checksum leaves out where a batch
-//! begins, and where it finds something that it cannot read it takes that for the end and cuts the file there, whatever
-//! stands behind.
+//! Reads the engine's journal files strictly, before the engine does. The engine's checksum does not cover the header
+//! of a batch, and on unreadable data the engine assumes the end of the journal and truncates the file there, whatever
+//! follows.
 //!
-//! A batch is `1, count: u32, sequence: u64`, then so many items `2, value type, compression, keyspace: u64, key length:
-//! u16, value length: u32, stored length: u32, key, stored value`, then `3, checksum of the items: u64, "FJL", 3`. Numbers
-//! are little-endian. Behind the last batch come zeros, or nothing.
+//! A batch is `1, count: u32, sequence: u64`, then `count` items `2, value type, compression, keyspace: u64, key
+//! length: u16, value length: u32, stored length: u32, key, stored value`, then `3, checksum of the items: u64, "FJL",
+//! 3`. Numbers are little-endian. After the last batch the file ends or contains zeros.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -21,21 +21,21 @@ const MAGIC: &[u8] = b"FJL\x03";
 /// Bytes of an item before its key.
 const ITEM_HEAD: usize = 21;
 const READ_BYTES: usize = 256 << 10;
-/// The engine numbers batches, and also flushes and compactions, of which there are a few between two batches.
-const LONGEST_STEP: u64 = 1 << 32;
+/// The engine's sequence also counts flushes and compactions, a few between two batches.
+const MAX_SEQUENCE_STEP: u64 = 1 << 32;
 
-/// One atomic write, whole and with the right checksum.
+/// One complete atomic write with a valid checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// Offset of the first byte behind it.
+    /// Offset of the first byte after it.
     pub(super) end: u64,
-    /// The engine's number.
+    /// The engine's sequence number.
     sequence: u64,
-    /// Ours; None in what was written by a version that did not number commits.
+    /// Our commit number; None if written by a version that did not number commits.
     pub(super) commit: Option<u64>,
 }
 
-/// What the next frame has to follow on.
+/// The position in the sequence that the next frame must continue.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Order {
     sequence: Option<u64>,
@@ -43,10 +43,12 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Whether the frame comes next: no commit may be missing, none may come twice.
+    /// Whether the frame comes next: no commit may be missing or duplicated.
     fn accepts(&mut self, frame: &Frame) -> bool {
         let step = match self.sequence {
-            Some(before) => frame.sequence.checked_sub(before).is_some_and(|step| (1..LONGEST_STEP).contains(&step)),
+            Some(before) => {
+                frame.sequence.checked_sub(before).is_some_and(|step| (1..MAX_SEQUENCE_STEP).contains(&step))
+            }
             None => frame.sequence < 1 << 62,
         };
         let next = match (self.commit, frame.commit) {
@@ -61,18 +63,18 @@ impl Order {
     }
 }
 
-/// What one journal file holds.
+/// The contents of one journal file.
 #[derive(Debug)]
 pub(super) struct Scan {
     pub(super) path: PathBuf,
     pub(super) frames: u64,
-    /// Offset of the first byte behind the last whole frame.
+    /// Offset of the first byte after the last complete frame.
     pub(super) end: u64,
-    /// Whether only zeros follow there.
+    /// Whether only zeros follow.
     pub(super) is_clean: bool,
 }
 
-/// Reads frames from the beginning for as long as each is whole and follows on the one before.
+/// Reads frames from the start while each is complete and continues the sequence.
 pub(super) fn scan(path: &Path, order: &mut Order) -> io::Result<Scan> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -88,15 +90,16 @@ pub(super) fn scan(path: &Path, order: &mut Order) -> io::Result<Scan> {
     Ok(Scan { path: path.to_owned(), frames, end, is_clean })
 }
 
-/// Whole frames behind a damaged place, found by trying every offset; `seen` gets the key of each row in them.
-pub(super) fn frames_behind(path: &Path, damage: u64, mut seen: impl FnMut(Vec<u8>)) -> io::Result<Vec<Frame>> {
+/// Complete frames after a damaged position, found by trying every offset; `seen` is called with the key of each of
+/// their rows.
+pub(super) fn frames_after(path: &Path, damage: u64, mut seen: impl FnMut(Vec<u8>)) -> io::Result<Vec<Frame>> {
     let rest = read_from(path, damage)?;
     let (mut offset, mut found) = (0, Vec::new());
     while let Some(next) = rest.get(offset..).and_then(|rest| rest.iter().position(|byte| *byte == START)) {
         offset += next;
-        let place = damage + offset as u64;
+        let position = damage + offset as u64;
         let behind = rest.get(offset..).unwrap_or_default();
-        let mut reader = FrameReader::new(behind, place, place + behind.len() as u64);
+        let mut reader = FrameReader::new(behind, position, position + behind.len() as u64);
         match reader.next_frame_with_keys()? {
             Some((frame, keys)) => {
                 found.push(frame);
@@ -144,7 +147,7 @@ impl<R: Read> FrameReader<R> {
         Self { reader, position, length, buffer: Vec::new() }
     }
 
-    /// Reads so many bytes; false where the file ends before.
+    /// Reads `count` bytes; false if the file is shorter.
     fn fill(&mut self, count: usize) -> io::Result<bool> {
         let after = self.position.saturating_add(count as u64);
         if after > self.length {
@@ -170,7 +173,7 @@ impl<R: Read> FrameReader<R> {
         Ok(frame.map(|frame| (frame, keys)))
     }
 
-    /// None: no whole frame begins here.
+    /// None if no complete frame starts here.
     fn read_frame(&mut self, mut seen: impl FnMut(&[u8])) -> io::Result<Option<Frame>> {
         if !self.fill(13)? || self.buffer.first() != Some(&START) {
             return Ok(None);
@@ -243,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_ends_the_scan_before_the_frame_or_changes_nothing() {
+    fn every_flipped_bit_is_detected_or_harmless() {
         let frames = [frame(3, 1), frame(5, 2), frame(6, 3)];
         let bytes = frames.concat();
         let starts: Vec<u64> = vec![0, frames[0].len() as u64, (frames[0].len() + frames[1].len()) as u64];
@@ -252,12 +255,12 @@ mod tests {
             damaged[bit / 8] ^= 1 << (bit % 8);
             let scan = scanned(&damaged);
             let hit = starts.iter().filter(|start| **start <= (bit / 8) as u64).count() as u64 - 1;
-            // The engine's number of a batch has no checksum. Another one in the same order changes nothing.
+            // The engine's sequence number has no checksum. A different one in the same order has no effect.
             let within = bit / 8 - usize::try_from(starts[usize::try_from(hit).unwrap()]).unwrap();
             if (5..13).contains(&within) && scan.frames == 3 {
                 continue;
             }
-            assert!(!scan.is_clean || scan.frames == 3, "bit {bit} is not noticed");
+            assert!(!scan.is_clean || scan.frames == 3, "bit {bit} is not detected");
             assert!(scan.frames >= hit && scan.frames < 3, "bit {bit}: {scan:?}");
         }
     }
@@ -269,13 +272,13 @@ mod tests {
     }
 
     #[test]
-    fn frames_behind_a_damaged_place_are_found() {
+    fn frames_after_a_damaged_position_are_found() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let bytes = [frame(3, 1), vec![0; 700], vec![1; 30], frame(9, 4), frame(11, 5)].concat();
         std::fs::write(file.path(), &bytes).unwrap();
         let scan = scan(file.path(), &mut Order::default()).unwrap();
         assert_eq!((scan.frames, scan.is_clean), (1, false));
-        let behind = frames_behind(file.path(), scan.end, |_| ()).unwrap();
+        let behind = frames_after(file.path(), scan.end, |_| ()).unwrap();
         assert_eq!(behind.iter().map(|frame| frame.commit).collect::<Vec<_>>(), [Some(4), Some(5)]);
     }
 }

@@ -1,4 +1,4 @@
-//! The journals of an index together: whole, in order, without a gap, and not shorter than what was acknowledged.
+//! All journals of an index: complete, in order, without a gap, and not shorter than what was acknowledged.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -6,38 +6,38 @@ use std::path::{Path, PathBuf};
 
 use store::StoreError;
 
-use super::failure::of_io;
-use super::journal::{Frame, Order, Scan, frames_behind, scan};
-use super::mark::sync_folder;
+use super::errors::from_io_error;
+use super::journal::{Frame, Order, Scan, frames_after, scan};
+use super::watermark::sync_folder;
 
-/// What the journals hold.
+/// The contents of the journals.
 #[derive(Debug)]
 pub(super) struct Journals {
-    /// The number of the last whole commit in them; None where there is none.
+    /// The number of the last complete commit; None if there is none.
     pub(super) last: Option<u64>,
-    /// The first place that cannot be read.
+    /// The first unreadable position.
     pub(super) damage: Option<Damage>,
-    /// The journal that the engine would go on writing.
+    /// The journal that the engine would append to.
     active: Option<Scan>,
 }
 
 #[derive(Debug)]
 pub(super) struct Damage {
     pub(super) path: PathBuf,
-    /// Offset of the first byte that belongs to no whole commit.
+    /// Offset of the first byte that belongs to no complete commit.
     pub(super) offset: u64,
-    /// Journals that were begun later.
+    /// Journals created later.
     pub(super) later: Vec<PathBuf>,
-    /// Whole commits behind it, and the keys of their rows.
+    /// Complete commits after it, and the keys of their rows.
     pub(super) behind: Vec<Frame>,
     pub(super) keys_behind: Vec<Vec<u8>>,
-    /// Whether no later journal holds a commit: only there can a crash leave half of one.
+    /// Whether no later journal contains a commit: only then can a crash have left a partial one.
     is_newest: bool,
 }
 
 impl Damage {
-    /// A crash leaves half a commit at the end of the newest journal, and a loss of power perhaps a gap among the last
-    /// ones. Neither touches what was acknowledged as durable: whatever does is damage.
+    /// A crash leaves a partial commit at the end of the newest journal, and a loss of power perhaps a gap among the
+    /// last commits. Neither affects acknowledged commits; anything that does is damage.
     fn is_crash(&self, last: Option<u64>, durable: u64) -> bool {
         let none_lost = match last {
             Some(last) => last >= durable,
@@ -57,21 +57,21 @@ pub(super) fn read(index: &Path) -> Result<Journals, StoreError> {
     let files = list(index)?;
     let mut order = Order::default();
     let mut active = None;
-    for (place, (id, path)) in files.iter().enumerate() {
-        let is_active = place + 1 == files.len();
+    for (position, (id, path)) in files.iter().enumerate() {
+        let is_active = position + 1 == files.len();
         let follows =
-            place.checked_sub(1).and_then(|before| files.get(before)).is_none_or(|(before, _)| before + 1 == *id);
-        let scan = if follows { Some(scan(path, &mut order).map_err(of_io)?) } else { None };
-        // The engine seals a journal once it holds many commits, so an empty one has lost them.
+            position.checked_sub(1).and_then(|before| files.get(before)).is_none_or(|(before, _)| before + 1 == *id);
+        let scan = if follows { Some(scan(path, &mut order).map_err(from_io_error)?) } else { None };
+        // The engine seals a journal only after many commits, so an empty sealed journal has lost them.
         let whole = scan.as_ref().is_some_and(|scan| scan.is_clean && (is_active || scan.frames > 0));
         if !whole {
             let offset = scan.map_or(0, |scan| scan.end);
             let mut keys_behind = Vec::new();
-            let mut behind = frames_behind(path, offset, |key| keys_behind.push(key)).map_err(of_io)?;
-            let later: Vec<PathBuf> = files.iter().skip(place + 1).map(|(_, path)| path.clone()).collect();
+            let mut behind = frames_after(path, offset, |key| keys_behind.push(key)).map_err(from_io_error)?;
+            let later: Vec<PathBuf> = files.iter().skip(position + 1).map(|(_, path)| path.clone()).collect();
             let in_this = behind.len();
             for path in &later {
-                behind.extend(frames_behind(path, 0, |key| keys_behind.push(key)).map_err(of_io)?);
+                behind.extend(frames_after(path, 0, |key| keys_behind.push(key)).map_err(from_io_error)?);
             }
             let is_newest = behind.len() == in_this;
             let damage = Damage { path: path.clone(), offset, later, behind, keys_behind, is_newest };
@@ -82,7 +82,7 @@ pub(super) fn read(index: &Path) -> Result<Journals, StoreError> {
     Ok(Journals { last: order.commit, damage: None, active })
 }
 
-/// Makes the journals ready for the engine: cuts off what a crash left at their end, and refuses anything else.
+/// Prepares the journals for the engine: truncates what a crash left at their end, and rejects any other damage.
 pub(super) fn prepare(index: &Path, durable: u64) -> Result<Option<u64>, StoreError> {
     let journals = read(index)?;
     let Some(damage) = journals.damage else {
@@ -100,7 +100,7 @@ pub(super) fn prepare(index: &Path, durable: u64) -> Result<Option<u64>, StoreEr
         unfinished_commits = damage.behind.len() + 1,
         "a crash left an unfinished commit at the end of the journal: it is dropped"
     );
-    cut(&damage.path, damage.offset).map_err(of_io)?;
+    truncate(&damage.path, damage.offset).map_err(from_io_error)?;
     Ok(journals.last)
 }
 
@@ -108,8 +108,8 @@ pub(super) fn describe_cut(last: u64, durable: u64) -> String {
     format!("the index ends with commit {last}, but commit {durable} was acknowledged")
 }
 
-/// Leaves the commits up to this one, in a newly written file: after a failed sync nobody knows which of the old one's
-/// pages are on the disk.
+/// Keeps the commits up to this one, in a newly written file: after a failed sync it is unknown which pages of the old
+/// file are on disk.
 pub(super) fn rewrite_up_to(index: &Path, commit: u64) -> Result<(), StoreError> {
     let journals = read(index)?;
     let (path, end) = match (&journals.damage, &journals.active) {
@@ -119,22 +119,22 @@ pub(super) fn rewrite_up_to(index: &Path, commit: u64) -> Result<(), StoreError>
         (Some(damage), _) => return Err(StoreError::Damaged { found: damage.describe() }),
     };
     let end = if journals.last.is_some_and(|last| last > commit) { end_of(path, commit)? } else { end };
-    write_again(path, end).map_err(of_io)
+    rewrite(path, end).map_err(from_io_error)
 }
 
-/// Offset of the first byte behind a commit in its journal; the beginning where all that is in it comes later.
+/// Offset of the first byte after a commit in its journal; 0 if the journal contains only later ones.
 fn end_of(path: &Path, commit: u64) -> Result<u64, StoreError> {
-    let frames = frames_behind(path, 0, |_| ()).map_err(of_io)?;
+    let frames = frames_after(path, 0, |_| ()).map_err(from_io_error)?;
     let kept = frames.iter().take_while(|frame| frame.commit.is_none_or(|number| number <= commit));
     Ok(kept.last().map_or(0, |frame| frame.end))
 }
 
-fn write_again(path: &Path, bytes: u64) -> io::Result<()> {
+fn rewrite(path: &Path, bytes: u64) -> io::Result<()> {
     let unfinished = path.with_extension("jnl.new");
     let mut file = File::create(&unfinished)?;
     let copied = io::copy(&mut File::open(path)?.take(bytes), &mut file).and_then(|_| file.sync_all());
     if let Err(error) = copied {
-        // It takes space that may be what is missing.
+        // It uses space that may be what is missing.
         let _ = fs::remove_file(&unfinished);
         return Err(error);
     }
@@ -142,8 +142,8 @@ fn write_again(path: &Path, bytes: u64) -> io::Result<()> {
     path.parent().map_or(Ok(()), sync_folder)
 }
 
-/// Drops what stands behind this offset, for good.
-pub(super) fn cut(path: &Path, offset: u64) -> io::Result<()> {
+/// Drops everything after this offset permanently.
+pub(super) fn truncate(path: &Path, offset: u64) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
     file.set_len(offset)?;
     file.sync_all()
@@ -154,14 +154,14 @@ pub(super) fn list(index: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
     let entries = match fs::read_dir(index) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(of_io(error)),
+        Err(error) => return Err(from_io_error(error)),
     };
     let mut files = Vec::new();
     for entry in entries {
-        let path = entry.map_err(of_io)?.path();
+        let path = entry.map_err(from_io_error)?.path();
         if path.extension().is_some_and(|extension| extension == "jnl") {
             let id = path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok());
-            let id = id.ok_or_else(|| StoreError::Damaged { found: format!("{} is no journal", path.display()) })?;
+            let id = id.ok_or_else(|| StoreError::Damaged { found: format!("{} is not a journal", path.display()) })?;
             files.push((id, path));
         }
     }

@@ -1,5 +1,5 @@
-//! Checks the files that tell the engine which tables there are. The engine writes a checksum of them and never compares
-//! it; where such a file is missing, it takes the keyspace for a new one and deletes its tables.
+//! Checks the files that tell the engine which tables exist. The engine writes their checksum but never verifies it; if
+//! such a file is missing, the engine treats the keyspace as new and deletes its tables.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use store::StoreError;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::failure::of_io;
+use super::errors::from_io_error;
 use super::group::Group;
 
 /// Whether the index has been opened successfully before.
@@ -22,10 +22,10 @@ fn damaged(found: String) -> StoreError {
     StoreError::Damaged { found }
 }
 
-/// Refuses an index that the engine would misread or delete.
+/// Rejects an index that the engine would misread or delete.
 pub(super) fn check(index: &Path, age: Age) -> Result<(), StoreError> {
-    let folders = keyspace_folders(index).map_err(of_io)?;
-    // One more: the engine's own, with the names of the others.
+    let folders = keyspace_folders(index).map_err(from_io_error)?;
+    // One more: the engine's own folder, with the names of the others.
     if age == Age::Used && folders.len() < Group::ALL.len() + 1 {
         return Err(damaged(format!("{} of the index's {} folders are missing", 5 - folders.len(), 5)));
     }
@@ -39,14 +39,14 @@ fn check_keyspace(folder: &Path, age: Age) -> Result<(), StoreError> {
     let current = match fs::read(folder.join("current")) {
         Ok(current) => current,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // A crash between the making of a folder and its first version leaves this, with nothing in it.
-            return if age == Age::New && !has_tables(folder).map_err(of_io)? {
+            // A crash between creating a folder and its first version leaves an empty folder.
+            return if age == Age::New && !has_tables(folder).map_err(from_io_error)? {
                 Ok(())
             } else {
                 Err(damaged(format!("{} is missing", folder.join("current").display())))
             };
         }
-        Err(error) => return Err(of_io(error)),
+        Err(error) => return Err(from_io_error(error)),
     };
     let parsed = parse_current(&current);
     let (version, checksum) =
@@ -54,7 +54,7 @@ fn check_keyspace(folder: &Path, age: Age) -> Result<(), StoreError> {
     let path = folder.join(format!("v{version}"));
     let bytes = fs::read(&path).map_err(|error| damaged(format!("{}: {error}", path.display())))?;
     if xxh3_128(&bytes) != checksum {
-        return Err(damaged(format!("{} does not have the checksum that it was written with", path.display())));
+        return Err(damaged(format!("{} has an invalid checksum", path.display())));
     }
     Ok(())
 }
@@ -90,8 +90,8 @@ fn keyspace_folders(index: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// Whether an index was begun but never finished being made, so that nothing can be in it: the engine writes the file
-/// `version` last, and refuses what it finds without it.
+/// Whether the creation of an index was interrupted, so that it is empty: the engine writes the file `version` last,
+/// and rejects a folder without it.
 pub(super) fn is_unfinished(index: &Path) -> io::Result<bool> {
     if !index.is_dir() || index.join("version").exists() {
         return Ok(false);
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_current_is_read_as_a_whole_or_not_at_all() {
+    fn a_file_current_of_the_wrong_length_is_rejected() {
         let mut bytes = 9_u64.to_le_bytes().to_vec();
         bytes.extend(77_u128.to_le_bytes());
         assert_eq!(parse_current(&bytes), None);

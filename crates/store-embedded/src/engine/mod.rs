@@ -1,17 +1,17 @@
-//! The one seam to the key-value engine: get, range, atomic batch, snapshot. Nothing outside this folder knows fjall.
+//! The only module that uses the key-value engine (fjall): get, range, atomic batch, snapshot.
 
 mod batch;
 mod commit_row;
-mod failure;
+mod errors;
 mod group;
 mod journal;
 mod journals;
 mod manifest;
-mod mark;
 mod opened;
 mod reopen;
 mod repair;
 mod view;
+mod watermark;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -21,89 +21,88 @@ use fjall::{AbstractTree, Keyspace, PersistMode};
 use store::{StateVersion, StoreError};
 
 pub(crate) use self::batch::Batch;
-use self::failure::{of_io, store_error};
+use self::errors::{from_io_error, store_error};
 pub(crate) use self::group::Group;
-use self::mark::Mark;
 pub(crate) use self::opened::EngineOptions;
 use self::opened::Opened;
 pub(crate) use self::repair::repair;
 pub use self::repair::{LostRecords, Repair};
 pub(crate) use self::view::{Rows, View};
+use self::watermark::Watermark;
 use crate::states::States;
 
-/// Larger batches wait earlier for tables that are still to be written.
+/// Larger batches wait earlier for pending flushes.
 const SMALL_BATCH: usize = 256;
-/// The engine waits without end, also for threads of its own that have ended after a failure, where a keyspace has four
-/// tables in memory that are to be written, or thirty on the disk that are to be merged. A batch can add two, or one if it
-/// is small: waiting here, before, ends with an error.
-const MOST_SEALED: usize = 2;
-const MOST_SEALED_FOR_SMALL: usize = 3;
-const MOST_UNMERGED: usize = 28;
-const ROOM_POLL: Duration = Duration::from_millis(20);
+/// The engine blocks forever, even if its own threads died after a failure, when a keyspace has four memtables to flush
+/// or thirty runs to merge. A batch can add two, or one if it is small; waiting here, below these limits, can end with
+/// an error.
+const MAX_SEALED: usize = 2;
+const MAX_SEALED_FOR_SMALL: usize = 3;
+const MAX_UNMERGED: usize = 28;
+const CAPACITY_POLL: Duration = Duration::from_millis(20);
 
 #[derive(Clone)]
 pub(crate) struct Engine {
     shared: Arc<Shared>,
 }
 
-/// A time in which no block was taken back. Within it a row of a block, of what stands in it, and of a list keeps what it
-/// says.
+/// A period without reverts. Within one epoch, the rows of blocks, of their contents and of lists do not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Epoch(u64);
 
-/// What all handles of an open store share.
+/// State shared by all handles of an open store.
 struct Shared {
     data: PathBuf,
     options: EngineOptions,
-    /// None while the engine is being opened again.
+    /// None while the engine is being reopened.
     opened: RwLock<Option<Arc<Opened>>>,
     commits: Mutex<Commits>,
     states: States,
-    /// What blocks leave behind is only ever added to, but for reverts.
+    /// Counts reverts only: apart from them, chain data is only appended.
     reverts: States,
 }
 
-/// Commits are made one after the other, and numbered.
+/// Commits are serialized and numbered.
 struct Commits {
     last: u64,
-    mark: Mark,
-    trouble: Option<Trouble>,
+    watermark: Watermark,
+    failure: Option<WriteFailure>,
     is_reopening: bool,
     reopened_at: Option<Instant>,
-    pause: Duration,
+    backoff: Duration,
 }
 
-/// Why nothing is written.
+/// Why writes are failing.
 #[derive(Debug, PartialEq, Eq)]
-enum Trouble {
-    /// Tried again until it works.
-    Passing {
+enum WriteFailure {
+    /// Retried until it succeeds.
+    Transient {
         reason: String,
     },
-    Broken {
+    Fatal {
         found: String,
     },
 }
 
-impl Trouble {
-    fn passing(error: StoreError) -> Self {
+impl WriteFailure {
+    fn transient(error: StoreError) -> Self {
         match error {
-            StoreError::Unavailable { reason } => Self::Passing { reason },
-            other => Self::Passing { reason: other.to_string() },
+            StoreError::Unavailable { reason } => Self::Transient { reason },
+            other => Self::Transient { reason: other.to_string() },
         }
     }
 
     fn reason(&self) -> &str {
         match self {
-            Self::Passing { reason } => reason,
-            Self::Broken { found } => found,
+            Self::Transient { reason } => reason,
+            Self::Fatal { found } => found,
         }
     }
 
     fn error(&self) -> StoreError {
         match self {
-            Self::Passing { reason } => StoreError::Unavailable { reason: reason.clone() },
-            Self::Broken { found } => StoreError::Damaged { found: found.clone() },
+            Self::Transient { reason } => StoreError::Unavailable { reason: reason.clone() },
+            Self::Fatal { found } => StoreError::Damaged { found: found.clone() },
         }
     }
 }
@@ -117,27 +116,27 @@ impl Shared {
         self.opened.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn exchange(&self, opened: Option<Arc<Opened>>) -> Option<Arc<Opened>> {
+    fn replace_opened(&self, opened: Option<Arc<Opened>>) -> Option<Arc<Opened>> {
         std::mem::replace(&mut *self.opened.write().unwrap_or_else(PoisonError::into_inner), opened)
     }
 
-    /// The engine's count of what is visible. Meaningless while it is being opened again, but then nothing changes.
+    /// The engine's visible sequence number. Meaningless during a reopen, but then nothing changes.
     fn visible(&self) -> u64 {
         self.opened().map_or(0, |opened| opened.db.visible_seqno())
     }
 }
 
 fn reopening() -> StoreError {
-    StoreError::Unavailable { reason: "the index is being opened again".to_owned() }
+    StoreError::Unavailable { reason: "the index is being reopened".to_owned() }
 }
 
 impl Engine {
-    /// Opens the index in a data folder, or makes a new one.
+    /// Opens the index in a data folder, or creates one.
     pub(crate) fn open(data: &Path, options: EngineOptions) -> Result<Self, StoreError> {
         let (opened, last) = Opened::open(data, &options)?;
-        let mark = Mark::open(data, last)?;
+        let watermark = Watermark::open(data, last)?;
         let commits =
-            Commits { last, mark, trouble: None, is_reopening: false, reopened_at: None, pause: Duration::ZERO };
+            Commits { last, watermark, failure: None, is_reopening: false, reopened_at: None, backoff: Duration::ZERO };
         let shared = Shared {
             data: data.to_owned(),
             options,
@@ -149,16 +148,16 @@ impl Engine {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// The state as it is now, whatever is written later.
+    /// A snapshot of the current state.
     pub(crate) fn view(&self) -> View {
-        View { of: self.shared.opened().map(|opened| (opened.snapshot(), opened)) }
+        View { inner: self.shared.opened().map(|opened| (opened.snapshot(), opened)) }
     }
 
     pub(crate) fn batch(&self) -> Batch {
         Batch::new(self.clone())
     }
 
-    /// The state as it is now, and the epoch that it is of; None where a revert is just becoming visible.
+    /// A snapshot and its epoch; the epoch is None while a revert is becoming visible.
     pub(crate) fn view_of_epoch(&self) -> (View, Option<Epoch>) {
         let epoch = || self.shared.reverts.now(|| self.shared.visible());
         let before = epoch();
@@ -166,12 +165,12 @@ impl Engine {
         (view, before.filter(|_| epoch() == before).map(Epoch))
     }
 
-    /// The state that a view taken now would show; None where a change is just becoming visible.
+    /// The version that a view taken now would have; None while a change is becoming visible.
     pub(crate) fn state(&self) -> Option<StateVersion> {
         self.shared.states.now(|| self.shared.visible()).map(StateVersion)
     }
 
-    /// Returns once everything committed so far would survive a loss of power.
+    /// Returns when everything committed so far is durable, also after a loss of power.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
         let mut commits = self.shared.commits();
         let opened = self.writable(&mut commits)?;
@@ -179,10 +178,10 @@ impl Engine {
             return Err(self.fail(&mut commits, store_error(error)));
         }
         let last = commits.last;
-        commits.mark.set(last).and_then(|()| commits.mark.sync()).map_err(of_io)
+        commits.watermark.set(last).and_then(|()| commits.watermark.sync()).map_err(from_io_error)
     }
 
-    /// Merges the tables fully, for a measure of what the data really takes.
+    /// Compacts all tables fully, to measure the size of the data.
     pub(crate) fn compact(&self) -> Result<(), StoreError> {
         let opened = self.shared.opened().ok_or_else(reopening)?;
         for keyspace in &opened.groups {
@@ -196,11 +195,11 @@ impl Engine {
         self.shared.opened().map_or(0, |opened| opened.groups.iter().map(Keyspace::disk_space).sum())
     }
 
-    /// The engine, where it takes writes.
+    /// The engine, if it accepts writes.
     fn writable(&self, commits: &mut Commits) -> Result<Arc<Opened>, StoreError> {
-        match &commits.trouble {
-            Some(Trouble::Broken { found }) => return Err(StoreError::Damaged { found: found.clone() }),
-            Some(Trouble::Passing { reason }) => {
+        match &commits.failure {
+            Some(WriteFailure::Fatal { found }) => return Err(StoreError::Damaged { found: found.clone() }),
+            Some(WriteFailure::Transient { reason }) => {
                 let reason = reason.clone();
                 self.begin_reopening(commits);
                 return Err(StoreError::Unavailable { reason });
@@ -210,19 +209,19 @@ impl Engine {
         self.shared.opened().ok_or_else(reopening)
     }
 
-    /// Notes that the engine writes no more, and starts to open it again.
+    /// Records that writes fail, and starts to reopen the engine.
     fn fail(&self, commits: &mut Commits, error: StoreError) -> StoreError {
-        if let Some(trouble) = &commits.trouble {
-            return trouble.error();
+        if let Some(failure) = &commits.failure {
+            return failure.error();
         }
         if error.is_transient() {
-            tracing::warn!(%error, "a write failed: readers go on, writing is tried again");
-            commits.trouble = Some(Trouble::passing(error));
+            tracing::warn!(%error, "a write failed: reads continue, writes are retried");
+            commits.failure = Some(WriteFailure::transient(error));
             self.begin_reopening(commits);
         } else {
-            commits.trouble = Some(Trouble::Broken { found: error.to_string() });
+            commits.failure = Some(WriteFailure::Fatal { found: error.to_string() });
         }
-        commits.trouble.as_ref().map_or_else(reopening, Trouble::error)
+        commits.failure.as_ref().map_or_else(reopening, WriteFailure::error)
     }
 
     fn begin_reopening(&self, commits: &mut Commits) {
@@ -231,13 +230,13 @@ impl Engine {
         }
     }
 
-    /// Waits until the engine keeps up.
-    fn wait_for_room(&self, rows: usize) -> Result<(), StoreError> {
-        let most_sealed = if rows <= SMALL_BATCH { MOST_SEALED_FOR_SMALL } else { MOST_SEALED };
+    /// Waits until the engine has room for the batch.
+    fn wait_for_capacity(&self, rows: usize) -> Result<(), StoreError> {
+        let max_sealed = if rows <= SMALL_BATCH { MAX_SEALED_FOR_SMALL } else { MAX_SEALED };
         loop {
             let Some(opened) = self.shared.opened() else { return Err(reopening()) };
             let is_full = opened.groups.iter().any(|keyspace| {
-                keyspace.tree.sealed_memtable_count() >= most_sealed || keyspace.tree.l0_run_count() >= MOST_UNMERGED
+                keyspace.tree.sealed_memtable_count() >= max_sealed || keyspace.tree.l0_run_count() >= MAX_UNMERGED
             });
             if !is_full {
                 return Ok(());
@@ -247,7 +246,7 @@ impl Engine {
                 return Err(self.fail(&mut self.shared.commits(), error));
             }
             drop(opened);
-            std::thread::sleep(ROOM_POLL);
+            std::thread::sleep(CAPACITY_POLL);
         }
     }
 }

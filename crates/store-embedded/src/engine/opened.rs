@@ -1,4 +1,4 @@
-//! The engine, open on an index that has been checked.
+//! The open engine on a checked index.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -8,28 +8,28 @@ use std::path::{Path, PathBuf};
 use fjall::{Database, Keyspace, PersistMode, Readable, Snapshot};
 use store::StoreError;
 
-use super::failure::{of_io, store_error};
+use super::errors::{from_io_error, store_error};
 use super::group::Group;
 use super::manifest::{self, Age};
-use super::{commit_row, journals, mark};
+use super::{commit_row, journals, watermark};
 
-/// Journals above this size are flushed, so that reopening after a crash has little to replay. The engine goes no lower.
+/// Journals above this size are flushed, so that little has to be replayed after a crash. It is the engine's minimum.
 const JOURNAL_BYTES: u64 = 64 << 20;
-/// Descriptors that are not those of cached tables: journals, tables being written or merged, folders being synced.
+/// File descriptors other than those of cached tables: journals, tables being written or merged, folders being synced.
 const WORKING_DESCRIPTORS: usize = 124;
-/// The engine accepts no fewer cached tables.
-const FEWEST_CACHED: usize = 10;
+/// The engine's minimum of cached tables.
+const MIN_CACHED: usize = 10;
 
-/// How the engine is to be opened.
+/// Options for opening the engine.
 #[derive(Debug, Clone)]
 pub(crate) struct EngineOptions {
     pub(crate) cache_bytes: u64,
     pub(crate) write_buffer_bytes: u64,
-    /// File descriptors that the engine may have open.
+    /// Maximum open file descriptors of the engine.
     pub(crate) descriptors: usize,
 }
 
-/// The engine owns a folder of its own, so that other things may stand beside it.
+/// The engine has its own folder, so that other files can be stored next to it.
 pub(super) fn index_folder(data: &Path) -> PathBuf {
     data.join("index")
 }
@@ -40,11 +40,11 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Checks an index and opens it, or makes a new one. Also gives the number of its last commit.
+    /// Checks and opens an index, or creates one. Also returns the number of its last commit.
     pub(super) fn open(data: &Path, options: &EngineOptions) -> Result<(Self, u64), StoreError> {
         let index = index_folder(data);
         let lock = lock(&index)?;
-        let durable = mark::read(data)?;
+        let durable = watermark::read(data)?;
         check(&index, durable)?;
         let last = journals::prepare(&index, durable.unwrap_or(0))?;
         // The engine takes the same lock.
@@ -58,9 +58,9 @@ impl Opened {
         Ok((opened, number))
     }
 
-    /// Starts the engine. It panics on some damage that it finds.
+    /// Starts the engine. It panics on some kinds of damage.
     pub(super) fn start(index: &Path, options: &EngineOptions) -> Result<Self, StoreError> {
-        let cached = options.descriptors.saturating_sub(WORKING_DESCRIPTORS).max(FEWEST_CACHED);
+        let cached = options.descriptors.saturating_sub(WORKING_DESCRIPTORS).max(MIN_CACHED);
         let start = || -> fjall::Result<Self> {
             let builder = Database::builder(index).cache_size(options.cache_bytes).max_cached_files(Some(cached));
             let db = builder.max_journaling_size(JOURNAL_BYTES).open()?;
@@ -70,11 +70,11 @@ impl Opened {
         };
         match catch_unwind(AssertUnwindSafe(start)) {
             Ok(started) => started.map_err(store_error),
-            Err(_) => Err(StoreError::Damaged { found: "the index cannot be opened".to_owned() }),
+            Err(_) => Err(StoreError::Damaged { found: "the engine cannot open the index".to_owned() }),
         }
     }
 
-    /// The number of the last commit, which all keyspaces must agree on; 0 before the first one.
+    /// The number of the last commit, which must be the same in all keyspaces; 0 before the first one.
     pub(super) fn last_commit(&self) -> Result<u64, StoreError> {
         let snapshot = self.db.snapshot();
         let mut numbers = Vec::new();
@@ -98,17 +98,20 @@ impl Opened {
         self.db.snapshot()
     }
 
-    /// Fails where the engine has stopped writing after a failure in one of its own threads.
+    /// Fails if the engine stopped writing after a failure in one of its own threads.
     pub(super) fn check_writable(&self) -> Result<(), StoreError> {
         self.db.persist(PersistMode::Buffer).map_err(store_error)
     }
 }
 
-/// Refuses what the engine would misread; clears away what it would never accept and nothing was ever written to.
+/// Rejects what the engine would misread, and removes an unfinished index that was never written to.
 fn check(index: &Path, durable: Option<u64>) -> Result<(), StoreError> {
     let age = if durable.is_some() { Age::Used } else { Age::New };
-    if age == Age::New && manifest::is_unfinished(index).map_err(of_io)? && journals::read(index)?.last.is_none() {
-        return std::fs::remove_dir_all(index).map_err(of_io);
+    if age == Age::New
+        && manifest::is_unfinished(index).map_err(from_io_error)?
+        && journals::read(index)?.last.is_none()
+    {
+        return std::fs::remove_dir_all(index).map_err(from_io_error);
     }
     if age == Age::Used && !index.join("version").exists() {
         return Err(StoreError::Damaged { found: format!("{} is missing", index.join("version").display()) });
@@ -116,16 +119,16 @@ fn check(index: &Path, durable: Option<u64>) -> Result<(), StoreError> {
     manifest::check(index, age)
 }
 
-/// Held while the files are looked at, so that nobody writes to them meanwhile.
+/// Held while the files are checked, so that no other process writes to them.
 pub(super) fn lock(index: &Path) -> Result<Option<File>, StoreError> {
     let file = match OpenOptions::new().read(true).write(true).open(index.join("lock")) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(of_io(error)),
+        Err(error) => return Err(from_io_error(error)),
     };
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Err(StoreError::InUse),
-        Err(TryLockError::Error(error)) => Err(of_io(error)),
+        Err(TryLockError::Error(error)) => Err(from_io_error(error)),
     }
 }

@@ -1,4 +1,4 @@
-//! Brings a damaged index back to its last whole commit, and tells what that costs.
+//! Restores a damaged index to its last complete commit, and reports what is lost.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,11 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use store::StoreError;
 
-use super::failure::of_io;
+use super::errors::from_io_error;
 use super::journals::{self, Journals};
 use super::manifest;
-use super::mark::{self, Mark, sync_folder};
 use super::opened::{EngineOptions, Opened, index_folder, lock};
+use super::watermark::{self, Watermark, sync_folder};
 use crate::keys::{Table, number_in_key};
 
 /// What a repair did.
@@ -20,19 +20,19 @@ use crate::keys::{Table, number_in_key};
 pub struct Repair {
     /// Why the index could not be opened.
     pub found: String,
-    /// The index is now as it was after this commit.
+    /// The index is now in the state after this commit.
     pub last_commit: u64,
-    /// The newest commit that is known to have been there.
+    /// The newest commit known to have existed.
     pub newest_known: u64,
     pub lost: LostRecords,
-    /// Where the files are that were changed or removed.
+    /// The folder with copies of the changed and removed files.
     pub copies: PathBuf,
 }
 
-/// The key of a verification begins with an address.
+/// The key of a verification starts with an address.
 const ADDRESS_BYTES: usize = 20;
 
-/// Users' records that dropped commits had written, as far as they can still be read.
+/// User records written by dropped commits, as far as they are still readable.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LostRecords {
     pub api_keys: BTreeSet<u64>,
@@ -43,8 +43,8 @@ pub struct LostRecords {
 
 impl LostRecords {
     fn note(&mut self, row_key: &[u8]) {
-        let Some((mark, key)) = row_key.split_first() else { return };
-        match Table::from_mark(*mark) {
+        let Some((tag, key)) = row_key.split_first() else { return };
+        match Table::from_tag(*tag) {
             Some(Table::ApiKey) => _ = self.api_keys.insert(number_in_key(key, 0)),
             Some(Table::Webhook) => _ = self.webhooks.insert(number_in_key(key, 0)),
             Some(Table::VerifiedNumber) => self.verified.extend(key.get(..ADDRESS_BYTES).map(<[u8]>::to_vec)),
@@ -53,8 +53,8 @@ impl LostRecords {
     }
 }
 
-/// Drops everything from the first unreadable commit on; None where nothing is damaged. The changed files are copied
-/// first. What cannot be brought to one commit is left as it was.
+/// Drops everything from the first unreadable commit on; None if nothing is damaged. The affected files are copied
+/// first. If no consistent commit can be restored, everything is left as it was.
 pub(crate) fn repair(data: &Path, options: &EngineOptions) -> Result<Option<Repair>, StoreError> {
     let index = index_folder(data);
     let found = match Opened::open(data, options) {
@@ -65,25 +65,25 @@ pub(crate) fn repair(data: &Path, options: &EngineOptions) -> Result<Option<Repa
     let lock = lock(&index)?;
     manifest::check(&index, manifest::Age::Used)?;
     let journals = journals::read(&index)?;
-    // An unreadable file tells nothing; the commits themselves are checked below.
-    let durable = mark::read(data).unwrap_or(None);
-    let copies = copy_away(data, &index).map_err(of_io)?;
+    // An unreadable watermark is ignored; the commits themselves are checked below.
+    let durable = watermark::read(data).unwrap_or(None);
+    let copies = back_up(data, &index).map_err(from_io_error)?;
     let lost = lost_records(&journals);
     if let Some(damage) = &journals.damage {
-        journals::cut(&damage.path, damage.offset).map_err(of_io)?;
+        journals::truncate(&damage.path, damage.offset).map_err(from_io_error)?;
         for path in &damage.later {
-            fs::remove_file(path).map_err(of_io)?;
+            fs::remove_file(path).map_err(from_io_error)?;
         }
     }
     drop(lock);
     let last_commit = match Opened::start(&index, options).and_then(|opened| opened.last_commit()) {
         Ok(number) if journals.last.is_none_or(|last| last == number) => number,
         outcome => {
-            put_back(data, &index, &copies).map_err(of_io)?;
+            restore(data, &index, &copies).map_err(from_io_error)?;
             return Err(outcome.err().unwrap_or(StoreError::Damaged { found }));
         }
     };
-    Mark::create(data, last_commit).map_err(of_io)?;
+    Watermark::create(data, last_commit).map_err(from_io_error)?;
     let behind = journals.damage.iter().flat_map(|damage| &damage.behind).filter_map(|frame| frame.commit).max();
     let newest_known = last_commit.max(durable.unwrap_or(0)).max(behind.unwrap_or(0));
     Ok(Some(Repair { found, last_commit, newest_known, lost, copies }))
@@ -97,7 +97,7 @@ fn lost_records(journals: &Journals) -> LostRecords {
     lost
 }
 
-fn copy_away(data: &Path, index: &Path) -> io::Result<PathBuf> {
+fn back_up(data: &Path, index: &Path) -> io::Result<PathBuf> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let copies = data.join(format!("before-repair-{now}"));
     fs::create_dir(&copies)?;
@@ -106,15 +106,15 @@ fn copy_away(data: &Path, index: &Path) -> io::Result<PathBuf> {
             fs::copy(&path, copies.join(name))?;
         }
     }
-    let mark = mark::path(data);
-    if let (true, Some(name)) = (mark.exists(), mark.file_name()) {
-        fs::copy(&mark, copies.join(name))?;
+    let watermark = watermark::path(data);
+    if let (true, Some(name)) = (watermark.exists(), watermark.file_name()) {
+        fs::copy(&watermark, copies.join(name))?;
     }
     sync_folder(&copies)?;
     Ok(copies)
 }
 
-fn put_back(data: &Path, index: &Path, copies: &Path) -> io::Result<()> {
+fn restore(data: &Path, index: &Path, copies: &Path) -> io::Result<()> {
     for entry in fs::read_dir(copies)? {
         let from = entry?.path();
         let is_journal = from.extension().is_some_and(|extension| extension == "jnl");

@@ -1,24 +1,24 @@
-//! All tables, each with what is to be known of it in one place.
+//! All tables, each with its properties in one place.
 
 use crate::engine::Group;
 
-/// Where the rows of a table come from.
+/// What determines the rows of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// They follow from the blocks alone, and at once.
+    /// The blocks alone, at commit time.
     Chain,
-    /// They hold what the node was or is to be asked, what is made up behind the tip, what a revert needs, and what users
-    /// leave.
-    Aside,
+    /// Something else: data fetched or to be fetched from the node, data computed behind the tip, undo data, and user
+    /// records.
+    Other,
 }
 
 macro_rules! tables {
-    ($($(#[$doc:meta])+ $table:ident = $mark:literal, $group:ident, $origin:ident;)+) => {
-        /// The number of a table is its mark on disk: it never changes, and is never given twice.
+    ($($(#[$doc:meta])+ $table:ident = $tag:literal, $group:ident, $origin:ident;)+) => {
+        /// The discriminant is the table's tag on disk: it never changes, and is never reused.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub(crate) enum Table {
-            $($(#[$doc])+ $table = $mark,)+
+            $($(#[$doc])+ $table = $tag,)+
         }
 
         impl Table {
@@ -40,7 +40,7 @@ macro_rules! tables {
 }
 
 tables! {
-    /// number -> header, and all running numbers as they stood before the block.
+    /// number -> header, and all totals before the block.
     Block = 0x10, Dense, Chain;
     /// transaction id -> row.
     Transaction = 0x11, Dense, Chain;
@@ -50,132 +50,132 @@ tables! {
     Transfer = 0x13, Dense, Chain;
     /// trade id -> row.
     Trade = 0x14, Dense, Chain;
-    /// start of hash, number -> nothing.
+    /// hash prefix, number -> nothing.
     BlockByHash = 0x20, Lookup, Chain;
-    /// start of hash, transaction id -> nothing.
+    /// hash prefix, transaction id -> nothing.
     TransactionByHash = 0x21, Lookup, Chain;
     /// address -> address id.
     AddressId = 0x22, Lookup, Chain;
-    /// address id -> id of the transaction that created a contract there, and of the contract that made it, if one did.
+    /// address id -> id of the transaction that created a contract there, and of the creating contract, if any.
     Creation = 0x23, Lookup, Chain;
-    /// address id -> the pool that stands there.
+    /// address id -> the pool at the address.
     Pool = 0x24, Lookup, Chain;
     /// list -> its open chunk.
     Tail = 0x30, Lists, Chain;
     /// list, chunk number -> a full chunk.
     Chunk = 0x31, Lists, Chain;
-    /// field -> what the store knows of itself.
+    /// field -> metadata of the store.
     Meta = 0x40, State, Chain;
-    /// number -> what reverting that block needs.
-    Undo = 0x41, State, Aside;
-    /// address -> the node's last answer about the account.
-    Account = 0x42, State, Aside;
-    /// address id -> what the transfers say of the token there.
+    /// number -> the undo record of the block.
+    Undo = 0x41, State, Other;
+    /// address -> the account as the node last returned it.
+    Account = 0x42, State, Other;
+    /// address id -> the token, derived from its transfers.
     Token = 0x43, State, Chain;
-    /// address id -> what the token's contract says of itself.
-    TokenFacts = 0x44, State, Aside;
-    /// address id -> since which block something must be asked again about the token there.
-    TokenQuestion = 0x45, State, Aside;
+    /// address id -> token metadata fetched from the contract.
+    TokenFacts = 0x44, State, Other;
+    /// address id -> the block since which the token's metadata has to be fetched again.
+    TokenQuestion = 0x45, State, Other;
     /// token, holder -> balance.
     Balance = 0x46, State, Chain;
     /// ranked set, sort key -> nothing.
     Ranked = 0x47, State, Chain;
-    /// ranked set, length and start of a sort key -> how many members begin so.
+    /// ranked set, length and prefix of a sort key -> number of members with the prefix.
     RankCount = 0x48, State, Chain;
-    /// token, holder -> nothing: the place among the holders may be out of date.
-    Unranked = 0x60, State, Aside;
+    /// token, holder -> nothing: the holder's rank may be out of date.
+    Unranked = 0x60, State, Other;
     /// token, holder -> the balance by which the holder is ranked.
-    RankedBalance = 0x61, State, Aside;
-    /// token, holder -> since which block the contract must be asked for the balance.
-    Unasked = 0x62, State, Aside;
-    /// token, holder -> the balance that the contract gave.
-    CallBalance = 0x63, State, Aside;
-    /// token -> how many balances the contract gave, and how many of them are above zero.
-    CallHolders = 0x64, State, Aside;
-    /// token, holder -> the newest block in which an event that is no transfer touched the balance.
+    RankedBalance = 0x61, State, Other;
+    /// token, holder -> the block since which the balance has to be fetched from the contract.
+    BalanceQuestion = 0x62, State, Other;
+    /// token, holder -> the balance fetched from the contract.
+    CallBalance = 0x63, State, Other;
+    /// token -> number of fetched balances, and how many of them are above zero.
+    CallHolders = 0x64, State, Other;
+    /// token, holder -> the newest block in which an event other than a transfer touched the balance.
     TouchedHolder = 0x65, State, Chain;
-    /// token -> how far its holders have been put on the lists of what is to be done, after its balances changed source.
-    Sweep = 0x66, State, Aside;
-    /// token -> how the last comparison with the contract's word came out.
-    Audit = 0x67, State, Aside;
-    /// token -> nothing: a comparison is due.
-    Unaudited = 0x68, State, Aside;
-    /// address id -> hash of the contract's code there; nothing where there was none when it was asked.
-    CodeHash = 0x69, State, Aside;
+    /// token -> cursor of the sweep that queues all its holders after its balance source changed.
+    Sweep = 0x66, State, Other;
+    /// token -> the result of the last audit against the contract.
+    Audit = 0x67, State, Other;
+    /// token -> nothing: an audit is due.
+    Unaudited = 0x68, State, Other;
+    /// address id -> hash of the contract code; empty if there was no code when it was fetched.
+    CodeHash = 0x69, State, Other;
     /// hash -> code.
-    Code = 0x6a, State, Aside;
-    /// address id -> since which block the code there must be asked.
-    UnaskedCode = 0x6b, State, Aside;
-    /// address id -> since which block there is a token that was never asked about itself.
-    NewToken = 0x6c, State, Aside;
+    Code = 0x6a, State, Other;
+    /// address id -> the block since which the code has to be fetched.
+    CodeQuestion = 0x6b, State, Other;
+    /// address id -> the block of a new token whose metadata was never fetched.
+    NewToken = 0x6c, State, Other;
     /// name or symbol, address id -> nothing.
-    TokenName = 0x6d, State, Aside;
+    TokenName = 0x6d, State, Other;
     /// id -> an API key's record.
-    ApiKey = 0x50, State, Aside;
-    /// start of digest, id -> nothing.
-    ApiKeyByDigest = 0x51, State, Aside;
+    ApiKey = 0x50, State, Other;
+    /// digest prefix, id -> nothing.
+    ApiKeyByDigest = 0x51, State, Other;
     /// owner, id -> nothing.
-    ApiKeyByOwner = 0x52, State, Aside;
-    /// owner -> ids of the keys in use.
-    ActiveApiKeys = 0x53, State, Aside;
+    ApiKeyByOwner = 0x52, State, Other;
+    /// owner -> ids of the active keys.
+    ActiveApiKeys = 0x53, State, Other;
     /// owner, time signed -> nothing.
-    ApiKeyProof = 0x54, State, Aside;
-    /// code hash, and the address where it counts for one alone -> what lists tell of verified code.
-    VerifiedCode = 0x55, State, Aside;
-    /// the same -> interface, settings, sources and creation code.
-    VerifiedCodeDetail = 0x56, State, Aside;
-    /// address, code hash -> running number of a verified contract.
-    VerifiedNumber = 0x57, State, Aside;
-    /// running number -> address and code hash of a verified contract.
-    VerifiedByNumber = 0x5c, State, Aside;
-    /// address, code hash -> what was worked out about the deployment, and for which creation.
-    VerifiedDeployment = 0x5d, State, Aside;
-    /// sort key of a verified contract whose code stands at its address -> nothing.
-    VerifiedListed = 0x5e, State, Aside;
-    /// length and start of such a sort key -> how many begin so.
-    VerifiedListedCount = 0x5f, State, Aside;
+    ApiKeyProof = 0x54, State, Other;
+    /// code hash, and the address if it applies to one only -> summary of verified code.
+    VerifiedCode = 0x55, State, Other;
+    /// the same -> ABI, settings, sources and creation code.
+    VerifiedCodeDetail = 0x56, State, Other;
+    /// address, code hash -> sequential id of a verified contract.
+    VerifiedNumber = 0x57, State, Other;
+    /// sequential id -> address and code hash of a verified contract.
+    VerifiedByNumber = 0x5c, State, Other;
+    /// address, code hash -> what was derived about the deployment, and its creation.
+    VerifiedDeployment = 0x5d, State, Other;
+    /// sort key of a verified contract that still has this code -> nothing.
+    VerifiedListed = 0x5e, State, Other;
+    /// length and prefix of such a sort key -> number of members with the prefix.
+    VerifiedListedCount = 0x5f, State, Other;
     /// id -> a webhook's record.
-    Webhook = 0x70, State, Aside;
+    Webhook = 0x70, State, Other;
     /// owner, id -> nothing.
-    WebhookByOwner = 0x71, State, Aside;
-    /// field -> what is known of webhooks as a whole: the cursor, the version of the watch list, the newest id.
-    WebhookMeta = 0x72, State, Aside;
-    /// webhook -> the numbers of its oldest and its next delivery, how many are pending, how many were dropped.
-    DeliveryLog = 0x73, State, Aside;
-    /// webhook, number -> what became of a delivery.
-    Delivery = 0x74, State, Aside;
+    WebhookByOwner = 0x71, State, Other;
+    /// field -> state of all webhooks: the cursor, the version of the watch list, the newest id.
+    WebhookMeta = 0x72, State, Other;
+    /// webhook -> numbers of its oldest and its next delivery, count of pending and of dropped ones.
+    DeliveryLog = 0x73, State, Other;
+    /// webhook, number -> the state of a delivery.
+    Delivery = 0x74, State, Other;
     /// webhook, delivery id -> number of the newest delivery with this id.
-    DeliveryById = 0x76, State, Aside;
-    /// webhook, time due, number -> nothing: to be sent again.
-    RetryDelivery = 0x78, State, Aside;
-    /// block, webhook, first number -> last number of deliveries that tell of the block.
-    DeliveryByBlock = 0x79, State, Aside;
-    /// number -> hash of a block that was looked through for webhooks, and the newest webhook that it was news to.
-    MatchedBlock = 0x7a, State, Aside;
-    /// number, start of hash -> how often the block left the chain after it was looked through, and the newest webhook that
-    /// it was news to.
-    OrphanedBlock = 0x7b, State, Aside;
-    /// number -> what is sent, to however many webhooks, and where it happened.
-    Event = 0x7c, State, Aside;
-    /// number -> how many deliveries send the event.
-    EventUses = 0x7d, State, Aside;
+    DeliveryById = 0x76, State, Other;
+    /// webhook, due time, number -> nothing: a retry.
+    RetryDelivery = 0x78, State, Other;
+    /// block, webhook, first number -> last number of the deliveries for the block.
+    DeliveryByBlock = 0x79, State, Other;
+    /// number -> hash of a matched block, and the newest webhook that existed when it was matched.
+    MatchedBlock = 0x7a, State, Other;
+    /// number, hash prefix -> how often the matched block was orphaned, and the newest webhook that existed when it was
+    /// first matched.
+    OrphanedBlock = 0x7b, State, Other;
+    /// number -> an event: its body, shared by all its deliveries, and its position in the chain.
+    Event = 0x7c, State, Other;
+    /// number -> number of deliveries that refer to the event.
+    EventUses = 0x7d, State, Other;
     /// watched address, webhook -> nothing.
-    WebhookByAddress = 0x7e, State, Aside;
+    WebhookByAddress = 0x7e, State, Other;
 }
 
 impl Table {
-    pub(crate) fn from_mark(mark: u8) -> Option<Self> {
-        Self::ALL.iter().copied().find(|table| *table as u8 == mark)
+    pub(crate) fn from_tag(tag: u8) -> Option<Self> {
+        Self::ALL.iter().copied().find(|table| *table as u8 == tag)
     }
 
-    /// Whether the rows follow from the blocks alone, so that two stores of the same chain have the same.
-    pub(crate) fn is_of_the_chain(self) -> bool {
+    /// Whether the blocks alone determine the rows, so that two stores of the same chain have the same.
+    pub(crate) fn is_chain_data(self) -> bool {
         self.origin() == Origin::Chain
     }
 
-    /// Whether an answer about the chain or about verified contracts may depend on the rows. What users leave is shown to
-    /// them alone, and what was kept of an account only while the node does not tell.
-    pub(crate) fn is_shown(self) -> bool {
+    /// Whether a response about the chain or about verified contracts may depend on the rows. User records are shown
+    /// only to their owners, and stored accounts only while the node is unavailable.
+    pub(crate) fn affects_responses(self) -> bool {
         !matches!(
             self,
             Self::Account
@@ -206,9 +206,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_leads_back_to_its_table() {
+    fn a_tag_identifies_its_table() {
         for table in Table::ALL {
-            assert_eq!(Table::from_mark(*table as u8), Some(*table));
+            assert_eq!(Table::from_tag(*table as u8), Some(*table));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! A run of entries of a list. The open chunk at a list's end and the full ones before it have the same form, so that
-//! filling one up moves bytes and decodes nothing.
+//! A run of entries of a list. The open chunk at the end of a list and the full ones before it have the same encoding,
+//! so that closing one copies bytes without decoding.
 
 use store::StoreError;
 
 use crate::codec::{RowReader, RowWriter, write_varint};
 
-/// How an owner takes part in an entry of its list; both may hold (a transfer to oneself).
+/// The roles of the list's owner in an entry; both are set for a transfer to self.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Roles {
     pub(crate) from: bool,
@@ -24,13 +24,13 @@ impl Roles {
     }
 }
 
-/// Which entries of a list are wanted.
+/// Selects entries of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
     Any,
     From,
     To,
-    /// From and to at once.
+    /// Both sender and receiver.
     Both,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Entry {
     pub(crate) roles: Roles,
 }
 
-/// How many entries of each role there are.
+/// The number of entries per role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
     any: u64,
@@ -91,7 +91,7 @@ impl Counts {
         }
     }
 
-    /// The count of all entries is known from where the chunk stands, so only the others are written.
+    /// The count of all entries follows from the chunk number, so only the others are stored.
     fn write(&self, row: &mut RowWriter) {
         row.varint(self.from);
         row.varint(self.to);
@@ -103,7 +103,7 @@ impl Counts {
         if counts.are_possible() { Ok(counts) } else { Err(MISCOUNTED) }
     }
 
-    /// Entries with both roles count for either.
+    /// Entries with both roles count in each of them.
     fn are_possible(&self) -> bool {
         let either = self.from.checked_add(self.to).and_then(|sum| sum.checked_sub(self.both));
         self.both <= self.from.min(self.to) && either.is_some_and(|either| either <= self.any)
@@ -113,30 +113,30 @@ impl Counts {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Chunk {
     number: u32,
-    /// In all chunks before this one.
+    /// Counts of all chunks before this one.
     before: Counts,
-    /// In this one.
+    /// Counts of this chunk.
     within: Counts,
     last: u64,
-    /// Each entry: the distance from the one before (the first: from 0) and the roles in the two low bits.
+    /// Per entry: the difference from the previous id (the first: from 0), with the roles in the two low bits.
     entries: Vec<u8>,
 }
 
-/// Most lists are short, and an open chunk is written with every batch that touches it: the first ones are small. A list
-/// that has filled these is long, and is walked in fewer reads if the others are large.
+/// Most lists are short, and an open chunk is written with every batch that touches it, so the first chunks are small.
+/// A list that has filled them is long, and large chunks need fewer reads.
 const SMALL_CHUNKS: u32 = 8;
 const SMALL: u64 = 128;
 pub(super) const LARGE: u64 = 1024;
 const IN_SMALL_CHUNKS: u64 = SMALL_CHUNKS as u64 * SMALL;
 
-/// How many entries stand before a chunk.
+/// The number of entries before a chunk.
 fn entries_before(number: u32) -> u64 {
     let large = u64::from(number.saturating_sub(SMALL_CHUNKS));
     u64::from(number.min(SMALL_CHUNKS)) * SMALL + large * LARGE
 }
 
 impl Chunk {
-    /// The chunk in which the entry of a rank stands, if the list is that long.
+    /// The chunk that contains the entry at a rank, if the list is that long.
     pub(crate) fn holding(rank: u64) -> Option<u32> {
         match rank.checked_sub(IN_SMALL_CHUNKS) {
             None => u32::try_from(rank / SMALL).ok(),
@@ -168,12 +168,12 @@ impl Chunk {
         self.within.any
     }
 
-    /// Entries of a role in the list before this chunk.
+    /// Number of entries of a role before this chunk.
     pub(crate) fn before(&self, role: Role) -> u64 {
         self.before.of(role)
     }
 
-    /// Entries of a role in the list up to the end of this chunk.
+    /// Number of entries of a role up to the end of this chunk.
     pub(crate) fn through(&self, role: Role) -> u64 {
         self.before.of(role) + self.within.of(role)
     }
@@ -191,7 +191,7 @@ impl Chunk {
         Self { number: self.number + 1, before: self.before.plus(self.within), ..Self::default() }
     }
 
-    /// Drops the entries from `cut` on.
+    /// Drops the entries with an id of `cut` or above.
     pub(crate) fn truncate(&mut self, cut: u64) -> Result<(), StoreError> {
         let kept = self.decode()?;
         let mut shorter = Self { number: self.number, before: self.before, ..Self::default() };
@@ -208,7 +208,7 @@ impl Chunk {
         while !row.is_empty() {
             let step: u64 = row.varint()?;
             if step >> 2 == 0 && !entries.is_empty() {
-                return Err(StoreError::Corrupt("a chunk holds an entry twice"));
+                return Err(StoreError::Corrupt("a chunk contains an entry twice"));
             }
             id = u64::checked_add(id, step >> 2).ok_or(MISCOUNTED)?;
             let roles = Roles::from_bits(step);
@@ -218,36 +218,36 @@ impl Chunk {
         if counted == self.within && id == self.last { Ok(entries) } else { Err(MISCOUNTED) }
     }
 
-    /// Puts the numbers of the entries of a role, in order, in the place of what was there.
+    /// Replaces `ids` by the ids of the entries of a role, in order.
     pub(crate) fn collect_ids(&self, role: Role, ids: &mut Vec<u64>) -> Result<(), StoreError> {
         ids.clear();
         ids.resize(usize::try_from(self.within.any).unwrap_or_default(), 0);
-        let (mut row, mut id, mut wanted) = (RowReader::new(&self.entries), 0, 0);
+        let (mut row, mut id, mut kept) = (RowReader::new(&self.entries), 0, 0);
         let bits = u64::from(role.bits());
-        // Every number is written, and only wanted ones are kept: which they are cannot be foreseen, so that a branch would
-        // cost more than the writing.
-        let mut take = |step: u64, place: &mut u64| {
+        // Every id is written, and only matching ones are kept: matches are unpredictable, so a branch would cost more
+        // than the write.
+        let mut take = |step: u64, slot: &mut u64| {
             id = u64::wrapping_add(id, step >> 2);
-            *place = id;
+            *slot = id;
             usize::from(step & bits == bits)
         };
         while !row.is_empty() {
             while let Some(steps) = row.eight_short_varints() {
-                let room = ids.get_mut(wanted..).and_then(<[u64]>::first_chunk_mut::<8>).ok_or(OVERFULL)?;
-                let mut of_these = 0;
+                let room = ids.get_mut(kept..).and_then(<[u64]>::first_chunk_mut::<8>).ok_or(OVERFULL)?;
+                let mut taken = 0;
                 for step in steps {
-                    // At most eight, and the last one is written before it is counted.
-                    of_these += take(u64::from(step), &mut room[of_these & 7]);
+                    // At most eight ids, and each is written before it is counted.
+                    taken += take(u64::from(step), &mut room[taken & 7]);
                 }
-                wanted += of_these;
+                kept += taken;
             }
             if !row.is_empty() {
-                let place = ids.get_mut(wanted).ok_or(OVERFULL)?;
-                wanted += take(row.varint()?, place);
+                let slot = ids.get_mut(kept).ok_or(OVERFULL)?;
+                kept += take(row.varint()?, slot);
             }
         }
-        ids.truncate(wanted);
-        if wanted as u64 == self.within.of(role) && id == self.last { Ok(()) } else { Err(MISCOUNTED) }
+        ids.truncate(kept);
+        if kept as u64 == self.within.of(role) && id == self.last { Ok(()) } else { Err(MISCOUNTED) }
     }
 
     pub(crate) fn to_row(&self) -> Vec<u8> {
@@ -269,14 +269,14 @@ impl Chunk {
         let before = Counts::read(entries_before(number), &mut row)?;
         let last = row.varint()?;
         let chunk = Self { number, before, within, last, entries: row.rest().to_vec() };
-        // The count decides how much memory is reserved. An entry takes a byte at least.
+        // The count decides how much memory is reserved, and an entry takes at least one byte.
         let most = chunk.capacity().min(chunk.entries.len() as u64);
         if chunk.len() <= most { Ok(chunk) } else { Err(MISCOUNTED) }
     }
 }
 
 const OVERFULL: StoreError = StoreError::Corrupt("a chunk is longer than its count");
-const MISCOUNTED: StoreError = StoreError::Corrupt("a chunk counts other entries than it holds");
+const MISCOUNTED: StoreError = StoreError::Corrupt("a chunk does not match its counts");
 
 #[cfg(test)]
 mod tests {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_survives_its_row() {
+    fn a_chunk_survives_a_round_trip() {
         let chunk = chunk_of(5..100);
         let read = Chunk::from_row(&chunk.to_row()).unwrap();
         assert_eq!(read, chunk);
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn cutting_gives_the_chunk_that_stood_before() {
+    fn truncating_restores_the_earlier_chunk() {
         let mut chunk = chunk_of(0..100);
         chunk.truncate(40 * 3).unwrap();
         assert_eq!(chunk, chunk_of(0..40));
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn every_entry_stands_in_the_chunk_that_its_rank_tells() {
+    fn every_entry_is_in_the_chunk_of_its_rank() {
         let (mut chunk, mut rank) = (Chunk::default(), 0);
         while chunk.number() < SMALL_CHUNKS + 3 {
             if chunk.is_full() {
@@ -321,8 +321,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_a_role_are_those_that_are_decoded() {
-        // Steps of one byte and of several, in runs and alone.
+    fn collected_ids_of_a_role_match_decoded_entries() {
+        // Differences of one byte and of several, in runs and alone.
         let steps = (0..500_u64).map(|n| if n % 37 < 20 { 1 + n % 3 } else { n * n });
         let mut chunk = Chunk { number: SMALL_CHUNKS, ..Chunk::default() };
         let mut id = 0;
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_whose_counts_are_not_those_of_its_entries_is_corrupt() {
+    fn a_chunk_with_wrong_counts_is_corrupt() {
         let row = |within: [u64; 4], before: [u64; 3], last: u64, entries: &[u8]| {
             let mut row = RowWriter::default();
             row.varint(0_u32);
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_one_entry_takes_little_room() {
+    fn a_list_of_one_entry_is_small() {
         let mut chunk = Chunk::default();
         chunk.push(Entry { id: 1_000_000_000, roles: Roles { from: true, to: false } });
         assert!(chunk.to_row().len() <= 18, "{} bytes", chunk.to_row().len());

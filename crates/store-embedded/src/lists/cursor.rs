@@ -1,33 +1,33 @@
-//! A walk along a list that can leap: for finding what several lists have in common.
+//! A cursor on a list that can skip chunks, for intersections of lists.
 
 use store::StoreError;
 
 use super::chunk::{Chunk, Role};
 use super::list::{Chunks, List};
 
-/// Chunks looked at one after the other before a search is worth more than going on.
-const STEPS_BEFORE_LEAP: u32 = 2;
+/// Chunks read sequentially before a search is cheaper.
+const STEPS_BEFORE_SEARCH: u32 = 2;
 
-/// Stands on one entry of a role, and moves towards the newest.
+/// Points to one entry of a role, and moves towards the newest.
 pub(crate) struct Cursor<'a> {
     list: &'a List<'a>,
     role: Role,
-    /// The chunk at hand.
+    /// The current chunk.
     chunk: u32,
     /// Its entries of the role.
     ids: Vec<u64>,
-    /// Which of them it stands on.
+    /// Index of the current entry in `ids`.
     at: usize,
-    /// The chunks behind the one at hand, once the walk goes from neighbour to neighbour.
+    /// Iterator over the following chunks, while the cursor reads sequentially.
     following: Option<Chunks<'a>>,
 }
 
 impl<'a> Cursor<'a> {
-    /// Stands on the first entry at or past `begin`.
+    /// Points to the first entry at or after `begin`.
     pub(crate) fn open(list: &'a List<'a>, role: Role, begin: u64) -> Result<Self, StoreError> {
         let mut cursor = Self { list, role, chunk: 0, ids: Vec::new(), at: 0, following: None };
         if let Some(first) = list.first_chunk(|chunk| chunk.last() >= begin)? {
-            cursor.land(first, begin)?;
+            cursor.load_at(first, begin)?;
         }
         Ok(cursor)
     }
@@ -36,68 +36,68 @@ impl<'a> Cursor<'a> {
         self.ids.get(self.at).copied()
     }
 
-    /// Gives what is left of the chunk at hand, in the place of what was there. The walk goes on by a seek.
+    /// Replaces `ids` by the rest of the current chunk. The caller continues with a seek.
     pub(crate) fn take_chunk(&mut self, ids: &mut Vec<u64>) {
         ids.clear();
         ids.extend_from_slice(self.ids.get(self.at..).unwrap_or_default());
         self.at = self.ids.len();
     }
 
-    /// There is nothing more to be had.
+    /// Moves the cursor to the end.
     pub(crate) fn end(&mut self) {
         self.ids.clear();
         self.at = 0;
     }
 
-    /// Moves on to the first entry at or past `id`, without looking at what lies between where that can be helped.
+    /// Moves to the first entry at or after `id`, without reading the chunks in between where possible.
     pub(crate) fn seek(&mut self, id: u64) -> Result<(), StoreError> {
         match self.ids.last() {
-            // At its end.
+            // The cursor is at its end.
             None => Ok(()),
             Some(&furthest) if furthest < id => self.seek_beyond(id),
             Some(_) => {
-                self.pass(id);
+                self.skip_to(id);
                 self.fill()
             }
         }
     }
 
-    /// Keeps of the given numbers, which ascend, those that stand in the list, and moves past the last of them.
+    /// Keeps those of the given ascending ids that are in the list, and moves past the last of them.
     pub(crate) fn keep_common(&mut self, ids: &mut Vec<u64>) -> Result<(), StoreError> {
-        let (mut looked_at, mut kept) = (0, 0);
-        while let Some(&next) = ids.get(looked_at) {
+        let (mut checked, mut kept) = (0, 0);
+        while let Some(&next) = ids.get(checked) {
             self.seek(next)?;
             let Some(here) = self.ids.get(self.at..).filter(|here| !here.is_empty()) else {
                 ids.truncate(kept);
                 return Ok(());
             };
-            let mut passed = 0;
-            // Which of the two goes on cannot be foreseen, so that a branch would cost more than the sums.
-            while let (Some(&theirs), Some(&ours)) = (ids.get(looked_at), here.get(passed)) {
+            let mut advanced = 0;
+            // Which of the two advances is unpredictable, so a branch would cost more than the additions.
+            while let (Some(&theirs), Some(&ours)) = (ids.get(checked), here.get(advanced)) {
                 ids[kept] = theirs;
                 kept += usize::from(theirs == ours);
-                looked_at += usize::from(theirs <= ours);
-                passed += usize::from(ours <= theirs);
+                checked += usize::from(theirs <= ours);
+                advanced += usize::from(ours <= theirs);
             }
-            self.at += passed;
+            self.at += advanced;
         }
         ids.truncate(kept);
         self.fill()
     }
 
-    /// Lists that run side by side meet in one of the next chunks; for others it leaps.
+    /// In dense lists the entry is in one of the next chunks; in sparse ones a search finds it.
     fn seek_beyond(&mut self, id: u64) -> Result<(), StoreError> {
-        for _ in 0..STEPS_BEFORE_LEAP {
+        for _ in 0..STEPS_BEFORE_SEARCH {
             if !self.step()? {
                 return Ok(());
             }
             if self.ids.last().is_some_and(|&furthest| furthest >= id) {
-                self.pass(id);
+                self.skip_to(id);
                 return Ok(());
             }
         }
         match self.list.first_chunk_from(self.chunk, |chunk| chunk.last() >= id)? {
-            Some(landing) => self.land(landing, id),
+            Some(target) => self.load_at(target, id),
             None => {
                 self.ids.clear();
                 Ok(())
@@ -105,27 +105,27 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn land(&mut self, chunk: u32, id: u64) -> Result<(), StoreError> {
+    fn load_at(&mut self, chunk: u32, id: u64) -> Result<(), StoreError> {
         self.following = None;
         self.take(&self.list.chunk(chunk)?)?;
-        self.pass(id);
+        self.skip_to(id);
         self.fill()
     }
 
-    /// Steps over the entries at hand that lie before `id`: most often few.
-    fn pass(&mut self, id: u64) {
+    /// Skips the entries of the current chunk before `id`: most often few.
+    fn skip_to(&mut self, id: u64) {
         while self.ids.get(self.at).is_some_and(|&next| next < id) {
             self.at += 1;
         }
     }
 
-    /// Goes on to further chunks while the one at hand has nothing of the role left.
+    /// Reads further chunks while the current one has no entries of the role left.
     fn fill(&mut self) -> Result<(), StoreError> {
         while self.at >= self.ids.len() && self.step()? {}
         Ok(())
     }
 
-    /// Takes the neighbouring chunk in hand; false at the end of the list.
+    /// Moves to the next chunk; false at the end of the list.
     fn step(&mut self) -> Result<bool, StoreError> {
         self.ids.clear();
         let (list, chunk) = (self.list, self.chunk);

@@ -1,4 +1,4 @@
-//! Chunks of arbitrary bytes, and lists against a plain vector.
+//! Chunks decoded from arbitrary bytes, and lists compared with a plain vector.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use store::StoreError;
 use tempfile::TempDir;
 
 use super::{
-    Common, Entry, List, Role, Roles, Tails,
+    Entry, Intersection, List, Role, Roles, Tails,
     chunk::{Chunk, LARGE},
     cursor::Cursor,
 };
@@ -17,12 +17,12 @@ use crate::{
 
 const ROLES: [Role; 4] = [Role::Any, Role::From, Role::To, Role::Both];
 
-/// A chunk is corrupt, or every way of reading it says the same.
+/// A chunk is corrupt, or all ways of reading it agree.
 pub fn chunk(row: &[u8]) {
     let Ok(chunk) = Chunk::from_row(row) else { return };
     let canonical = chunk.to_row();
     assert!(canonical.len() <= row.len());
-    assert_eq!(Chunk::from_row(&canonical).expect("what was written is read"), chunk);
+    assert_eq!(Chunk::from_row(&canonical).expect("a written chunk can be read"), chunk);
     let decoded = chunk.decode();
     for role in ROLES {
         let mut ids = vec![7];
@@ -39,12 +39,12 @@ pub fn chunk(row: &[u8]) {
     assert!(entries.is_sorted_by(|before, after| before.id < after.id));
     let cut = entries.get(entries.len() / 2).map_or(0, |entry| entry.id);
     let mut shorter = chunk.clone();
-    shorter.truncate(cut).expect("a chunk that can be decoded can be cut");
+    shorter.truncate(cut).expect("a chunk that can be decoded can be truncated");
     let kept: Vec<Entry> = entries.into_iter().filter(|entry| entry.id < cut).collect();
-    assert_eq!(shorter.decode().expect("a cut chunk can be decoded"), kept);
+    assert_eq!(shorter.decode().expect("a truncated chunk can be decoded"), kept);
 }
 
-/// An index on disk: lists are read through snapshots of one.
+/// An index on disk: lists are read from snapshots of it.
 struct Index {
     engine: Engine,
     _folder: TempDir,
@@ -56,7 +56,7 @@ static INDEX: LazyLock<Mutex<Index>> = LazyLock::new(|| {
     Mutex::new(Index { engine: Engine::open(folder.path(), options).expect("a new index"), _folder: folder })
 });
 
-/// What an input says to do.
+/// The operations encoded in an input.
 struct Script<'a>(&'a [u8]);
 
 impl Script<'_> {
@@ -67,10 +67,10 @@ impl Script<'_> {
     }
 }
 
-/// Entries that a model list may have: a few small chunks and one large.
+/// Maximum entries of a model list: a few small chunks and one large.
 const MOST_ENTRIES: usize = 2_500;
 
-/// A list from runs of entries, each run in two bytes: how many, and how far apart with what roles.
+/// A list of runs of entries, each encoded in two bytes: the count, and the distance with the roles.
 fn entries(script: &mut Script<'_>) -> Vec<Entry> {
     let (mut entries, mut id) = (Vec::new(), 0_u64);
     let runs = script.byte().unwrap_or_default() % 32;
@@ -86,7 +86,7 @@ fn entries(script: &mut Script<'_>) -> Vec<Entry> {
     entries
 }
 
-/// Lists grown, cut and searched as the input says answer as plain vectors do.
+/// Lists that are extended, truncated and searched as the input says behave like plain vectors.
 pub fn cursors(data: &[u8]) {
     let index = INDEX.lock().unwrap_or_else(PoisonError::into_inner);
     let mut script = Script(data);
@@ -105,7 +105,7 @@ pub fn cursors(data: &[u8]) {
         }
     }
     compare(&index.engine, &keys, &models, &mut script);
-    // The next input begins with empty lists.
+    // The next input starts with empty lists.
     for key in keys {
         write(&index.engine, &mut tails, |tails, view, batch| tails.truncate(view, batch, key, 0));
     }
@@ -117,15 +117,15 @@ fn write(
     change: impl FnOnce(&mut Tails, &crate::engine::View, &mut crate::engine::Batch) -> Result<(), StoreError>,
 ) {
     let (view, mut batch) = (engine.view(), engine.batch());
-    change(tails, &view, &mut batch).expect("a change of a sound list");
+    change(tails, &view, &mut batch).expect("a change of a valid list");
     tails.write(&mut batch);
     batch.commit().expect("a commit");
-    tails.settle();
+    tails.mark_committed();
 }
 
 fn compare(engine: &Engine, keys: &[ListKey], models: &[Vec<Entry>], script: &mut Script<'_>) {
     let view = engine.view();
-    let open = |key: &ListKey| List::open(&view, *key).expect("a sound list");
+    let open = |key: &ListKey| List::open(&view, *key).expect("a valid list");
     let matching = |model: &[Entry], role: Role| -> Vec<u64> {
         model.iter().filter(|entry| role.matches(entry.roles)).map(|entry| entry.id).collect()
     };
@@ -152,22 +152,23 @@ fn compare(engine: &Engine, keys: &[ListKey], models: &[Vec<Entry>], script: &mu
         common.retain(|id| other.binary_search(id).is_ok());
     }
     common.retain(|id| *id >= begin);
-    let (mut met, mut walked) = (Vec::new(), Common::open(&lists, begin).expect("lists").expect("at least one list"));
-    while let Some(stretch) = walked.next().expect("a stretch") {
-        assert!(stretch.met.iter().all(|id| *id >= stretch.begin));
-        met.extend_from_slice(stretch.met);
+    let (mut found, mut walked) =
+        (Vec::new(), Intersection::open(&lists, begin).expect("lists").expect("at least one list"));
+    while let Some(chunk) = walked.next().expect("a chunk") {
+        assert!(chunk.ids.iter().all(|id| *id >= chunk.begin));
+        found.extend_from_slice(chunk.ids);
     }
-    assert_eq!(met, common);
+    assert_eq!(found, common);
 }
 
-/// Near an entry of the model, or anywhere.
+/// An id near an entry of the model, or anywhere.
 fn seek_point(script: &mut Script<'_>, model: &[Entry]) -> u64 {
     let (place, off) = (usize::from(script.byte().unwrap_or_default()), u64::from(script.byte().unwrap_or_default()));
     let near = model.get(place * model.len().div_ceil(256)).map_or(u64::from(off > 128) << 38, |entry| entry.id);
     (near + off % 3).saturating_sub(1)
 }
 
-/// Seeks ever further, and stands where a search in the vector says.
+/// Seeks forward, and checks the position against a search in the vector.
 fn walk(list: &List<'_>, role: Role, ids: &[u64], script: &mut Script<'_>, model: &[Entry]) {
     let mut at = 0;
     let mut cursor = Cursor::open(list, role, 0).expect("a cursor");

@@ -1,4 +1,4 @@
-//! Reading a list: how many, which one stands at a rank, and where in the list a number would stand.
+//! Reads a list: its length, the entry at a rank, and the rank of an id.
 
 use std::cell::{Cell, RefCell};
 
@@ -12,7 +12,7 @@ pub(crate) struct List<'a> {
     view: &'a View,
     key: ListKey,
     tail: Chunk,
-    /// The chunk looked at last. Neighbouring ranks are asked for one after the other.
+    /// The chunk read last: neighbouring ranks are often read together.
     recent: RefCell<Option<Chunk>>,
     entries_read: Cell<u64>,
 }
@@ -26,8 +26,8 @@ impl<'a> List<'a> {
         Ok(Self { view, key, tail, recent: RefCell::new(None), entries_read: Cell::new(0) })
     }
 
-    /// The same list, to be read from elsewhere at the same time.
-    pub(crate) fn again(&self) -> Self {
+    /// Another handle on the same list, for another thread.
+    pub(crate) fn reopen(&self) -> Self {
         let Self { view, key, tail, .. } = self;
         Self { view, key: *key, tail: tail.clone(), recent: RefCell::new(None), entries_read: Cell::new(0) }
     }
@@ -36,12 +36,12 @@ impl<'a> List<'a> {
         self.tail.through(role)
     }
 
-    /// The newest entry's number.
+    /// The id of the newest entry.
     pub(crate) fn last(&self) -> Option<u64> {
         (!self.tail.is_empty()).then(|| self.tail.last())
     }
 
-    /// How many entries the chunks held that were read since the list was opened.
+    /// The number of entries in the chunks read since the list was opened.
     pub(crate) fn entries_read(&self) -> u64 {
         self.entries_read.get()
     }
@@ -56,13 +56,13 @@ impl<'a> List<'a> {
             return Ok(recent.clone());
         }
         let row = self.view.get(Table::Chunk, &Key::chunk(self.key, number))?;
-        let chunk = Chunk::from_row(&row.ok_or(StoreError::Corrupt("a list lacks a chunk"))?)?;
+        let chunk = Chunk::from_row(&row.ok_or(StoreError::Corrupt("a chunk of a list is missing"))?)?;
         self.entries_read.set(self.entries_read.get() + chunk.len());
         *self.recent.borrow_mut() = Some(chunk.clone());
         Ok(chunk)
     }
 
-    /// How many entries of a role have a number below `id`.
+    /// The number of entries of a role with an id below `id`.
     pub(crate) fn rank_of(&self, role: Role, id: u64) -> Result<u64, StoreError> {
         let Some(number) = self.first_chunk(|chunk| chunk.last() >= id)? else {
             return Ok(self.total(role));
@@ -72,7 +72,7 @@ impl<'a> List<'a> {
         Ok(chunk.before(role) + below.filter(|entry| role.matches(entry.roles)).count() as u64)
     }
 
-    /// The numbers at the given ranks among the entries of a role. The cost is that of the chunks they stand in.
+    /// The ids at the given ranks among the entries of a role. The cost is that of their chunks.
     pub(crate) fn at_ranks(&self, role: Role, ranks: impl Iterator<Item = u64>) -> Result<Vec<u64>, StoreError> {
         let mut ids = Vec::new();
         let mut open: Option<(Chunk, Vec<Entry>)> = None;
@@ -95,7 +95,7 @@ impl<'a> List<'a> {
         Ok(ids)
     }
 
-    /// The first chunk for which a property holds that, once true along the list, stays true.
+    /// The first chunk for which `holds` is true; once true along the list, it must stay true.
     pub(crate) fn first_chunk(&self, holds: impl Fn(&Chunk) -> bool) -> Result<Option<u32>, StoreError> {
         if !holds(&self.tail) {
             return Ok(None);
@@ -103,7 +103,7 @@ impl<'a> List<'a> {
         self.search(0, self.tail.number(), holds).map(Some)
     }
 
-    /// The same, at or behind a chunk: looks near it first, and ever further on.
+    /// Like [`Self::first_chunk`], from a chunk on: searches near it first, with growing strides.
     pub(crate) fn first_chunk_from(
         &self,
         near: u32,
@@ -122,7 +122,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Halves its way to the first chunk for which the property holds; for `high` it does.
+    /// Binary search for the first chunk for which `holds` is true; it is true for `high`.
     fn search(&self, mut low: u32, mut high: u32, holds: impl Fn(&Chunk) -> bool) -> Result<u32, StoreError> {
         while low < high {
             let middle = low + (high - low) / 2;
@@ -135,16 +135,16 @@ impl<'a> List<'a> {
         Ok(low)
     }
 
-    /// The chunks behind one, in one read.
+    /// The chunks after one, in one range scan.
     pub(crate) fn chunks_after(&'a self, number: u32) -> Chunks<'a> {
         let (first, tail) = (number.saturating_add(1), self.tail.number());
         let rows = self.view.range(Table::Chunk, &Key::chunk(self.key, first), &Key::chunk(self.key, tail.max(first)));
-        // The open chunk stands in another table, after all others.
+        // The open chunk is in another table, after all others.
         Chunks { list: self, rows, tail: (number < tail).then_some(&self.tail) }
     }
 }
 
-/// Neighbouring chunks of a list.
+/// Consecutive chunks of a list.
 pub(crate) struct Chunks<'a> {
     list: &'a List<'a>,
     rows: Rows,

@@ -1,4 +1,4 @@
-//! The open ends of the lists that the writer is growing.
+//! The open chunks of the lists that the writer extends.
 
 use store::StoreError;
 
@@ -7,18 +7,19 @@ use crate::cache::{AgedCache, FastMap};
 use crate::engine::{Batch, View};
 use crate::keys::{Key, ListKey, Table};
 
-/// Appends to and cuts lists. A list's end is read once, kept while it is in use, and written once a batch.
+/// Appends to and truncates lists. The open chunk of a list is read once, cached while it is in use, and written once
+/// per batch.
 #[derive(Debug)]
 pub(crate) struct Tails {
-    /// As they stand on disk.
-    settled: AgedCache<ListKey, Chunk>,
-    /// Changed by the batch in hand.
+    /// As stored on disk.
+    committed: AgedCache<ListKey, Chunk>,
+    /// Changed by the current batch.
     changed: FastMap<ListKey, Chunk>,
 }
 
 impl Tails {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { settled: AgedCache::new(capacity), changed: FastMap::default() }
+        Self { committed: AgedCache::new(capacity), changed: FastMap::default() }
     }
 
     pub(crate) fn append(
@@ -37,7 +38,7 @@ impl Tails {
         Ok(())
     }
 
-    /// Drops the entries from `cut` on, opening full chunks again where the cut reaches into them.
+    /// Drops the entries with an id of `cut` or above, and reopens full chunks that contain it.
     pub(crate) fn truncate(
         &mut self,
         view: &View,
@@ -49,7 +50,7 @@ impl Tails {
         tail.truncate(cut)?;
         while tail.is_empty() && tail.number() > 0 {
             let key = Key::chunk(list, tail.number() - 1);
-            let row = view.get(Table::Chunk, &key)?.ok_or(StoreError::Corrupt("a list lacks a chunk"))?;
+            let row = view.get(Table::Chunk, &key)?.ok_or(StoreError::Corrupt("a chunk of a list is missing"))?;
             batch.delete(Table::Chunk, &key);
             *tail = Chunk::from_row(&row)?;
             tail.truncate(cut)?;
@@ -57,7 +58,7 @@ impl Tails {
         Ok(())
     }
 
-    /// How many entries a list has, the batch in hand included.
+    /// The length of a list, including the current batch.
     pub(crate) fn total(&mut self, view: &View, list: ListKey) -> Result<u64, StoreError> {
         Ok(self.open(view, list)?.through(Role::Any))
     }
@@ -67,7 +68,7 @@ impl Tails {
         match self.changed.entry(list) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
             Entry::Vacant(entry) => {
-                let tail = match self.settled.take(&list) {
+                let tail = match self.committed.take(&list) {
                     Some(tail) => tail,
                     None => view
                         .get(Table::Tail, &Key::list(list))?
@@ -78,7 +79,7 @@ impl Tails {
         }
     }
 
-    /// Puts every changed end into the batch.
+    /// Writes every changed chunk into the batch.
     pub(crate) fn write(&self, batch: &mut Batch) {
         for (list, tail) in &self.changed {
             if tail.is_empty() {
@@ -89,15 +90,15 @@ impl Tails {
         }
     }
 
-    /// The batch is on disk: its ends are worth keeping in memory.
-    pub(crate) fn settle(&mut self) {
+    /// The batch is committed: its open chunks go into the cache.
+    pub(crate) fn mark_committed(&mut self) {
         for (list, tail) in self.changed.drain() {
-            self.settled.insert(list, tail);
+            self.committed.insert(list, tail);
         }
     }
 
-    /// The batch did not come to pass.
-    pub(crate) fn forget_changes(&mut self) {
+    /// The batch failed.
+    pub(crate) fn discard_changes(&mut self) {
         self.changed.clear();
     }
 }

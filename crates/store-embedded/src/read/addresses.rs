@@ -1,13 +1,13 @@
 use domain::{Address, AddressFacts, AddressOverview, Creation, PageRequest, TransactionFilter};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use super::long_walk::ReadError;
 use crate::keys::{AddressId, Key, ListKind, Table};
 use crate::lists::{List, Role};
 use crate::rows::CreationRow;
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError> {
         let Some(id) = self.address_id(&address)? else { return Ok(None) };
         let transactions = List::open(&self.view, ListKind::Transactions.of(id))?;

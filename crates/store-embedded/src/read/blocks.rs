@@ -1,11 +1,11 @@
 use domain::{Block, BlockId, BlockNumber, BlockRange, Page, PageRequest};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use crate::keys::{Key, Table, number_after_hash};
 use crate::rows::BlockRow;
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {
         match id {
             BlockId::Number(number) => {

@@ -1,13 +1,13 @@
 use domain::{Address, B256, Bytes};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use crate::keys::{Key, Table};
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
         let Some(id) = self.address_id(&address)? else { return Ok(None) };
-        // A row without a hash says that there was no code.
+        // An empty row means that there was no code.
         let row = self.view.get(Table::CodeHash, &Key::id(id))?;
         Ok(row.and_then(|row| B256::try_from(row.as_ref()).ok()))
     }

@@ -1,15 +1,15 @@
-//! What moved in one transaction. Transfers and trades stand in the order of their transactions, so those of one are
-//! found by halving the span of its block.
+//! Transfers and trades of one transaction. They are stored in the order of their transactions, so those of one are
+//! found by binary search in the span of its block.
 
 use std::ops::Range;
 
 use domain::{B256, BlockRange, Page, TransactionEvents};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use crate::keys::TxId;
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn find_transaction_events(
         &self,
         hash: B256,
@@ -45,7 +45,7 @@ fn span_of(
     span: Range<u64>,
     tx_of: impl Fn(u64) -> Result<TxId, StoreError>,
 ) -> Result<Range<u64>, StoreError> {
-    let first_not = |is_before: &dyn Fn(TxId) -> bool| {
+    let first_after = |is_before: &dyn Fn(TxId) -> bool| {
         let (mut low, mut high) = (span.start, span.end);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -53,5 +53,5 @@ fn span_of(
         }
         Ok::<_, StoreError>(low)
     };
-    Ok(first_not(&|other| other < tx)?..first_not(&|other| other <= tx)?)
+    Ok(first_after(&|other| other < tx)?..first_after(&|other| other <= tx)?)
 }

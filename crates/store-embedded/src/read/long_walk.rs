@@ -1,25 +1,25 @@
-//! Walks along several lists that are too long for a reader to make by itself.
+//! Walks along several lists that are too long for a single query.
 
 #[cfg(test)]
 mod tests;
 
 use store::StoreError;
 
-use super::Reading;
-use super::marks::Hold;
+use super::ReadSnapshot;
+use super::checkpoints::Validity;
 use super::select::Condition;
 use crate::lists::List;
 use crate::shared_work::Cancelled;
 
-/// A walk along lists to their end, to be made before the question is asked again.
+/// A walk along lists to their end, required before the query is retried.
 #[derive(Debug)]
 pub(crate) struct LongWalk {
     pub(crate) conditions: Vec<Condition>,
-    /// From this number on, entries may still be reverted.
+    /// Entries with an id from here on can still be reverted.
     pub(crate) settled: u64,
 }
 
-/// Why there is no answer yet.
+/// Why a query has no result yet.
 #[derive(Debug)]
 pub(crate) enum ReadError {
     Store(StoreError),
@@ -32,14 +32,14 @@ impl From<StoreError> for ReadError {
     }
 }
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn walk(&self, walk: &LongWalk, cancelled: &Cancelled) -> Result<(), StoreError> {
         let lists = walk
             .conditions
             .iter()
             .map(|condition| Ok((List::open(&self.view, condition.list)?, condition.role)))
             .collect::<Result<Vec<_>, StoreError>>()?;
-        let hold = Hold { settled: walk.settled, epoch: self.epoch };
-        self.marks().walk_to_end(&walk.conditions, &lists, hold, cancelled)
+        let validity = Validity { settled: walk.settled, epoch: self.epoch };
+        self.checkpoints().walk_to_end(&walk.conditions, &lists, validity, cancelled)
     }
 }

@@ -4,35 +4,35 @@ use std::collections::BTreeSet;
 use domain::Token;
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use crate::keys::{ID_BYTES, Key, Table, number_in_key};
 use crate::token_names::folded;
 
-/// Tokens that begin alike and are looked at, so that one letter does not read through the names of a whole chain.
-const LOOKED_AT: usize = 200;
+/// Maximum tokens considered for one prefix, so that a single letter does not scan the names of the whole chain.
+const MAX_CANDIDATES: usize = 200;
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn search_tokens(&self, beginning: &str, limit: usize) -> Result<Vec<Token>, StoreError> {
         let beginning = folded(beginning);
         let Some(prefix) = Key::from_slice(&beginning).filter(|_| !beginning.is_empty()) else { return Ok(Vec::new()) };
         let mut ids = BTreeSet::new();
-        for row in self.view.prefix(Table::TokenName, &prefix).take(LOOKED_AT) {
+        for row in self.view.prefix(Table::TokenName, &prefix).take(MAX_CANDIDATES) {
             let key = row?.0;
             ids.insert(number_in_key(&key, key.len().saturating_sub(ID_BYTES)));
         }
         let mut tokens = Vec::with_capacity(ids.len());
         for id in ids {
-            // Its first transfer may have been taken back since it was asked for its name.
+            // Its first transfer may have been reverted since its name was fetched.
             let Ok(address) = self.address(id) else { continue };
             tokens.extend(self.token(id, address)?);
         }
-        // An index of an older version may still have names under ids that a reorg gave to other tokens.
+        // An index written by an older version may still have names under ids that a reorg assigned to other tokens.
         tokens.retain(|token: &Token| {
             [&token.facts.name, &token.facts.symbol].iter().any(|name| folded(name).starts_with(&beginning))
         });
-        let is_called_so = |text: &str| folded(text) == beginning;
+        let is_exact_match = |text: &str| folded(text) == beginning;
         tokens.sort_by_key(|token| {
-            let exact = is_called_so(&token.facts.symbol) || is_called_so(&token.facts.name);
+            let exact = is_exact_match(&token.facts.symbol) || is_exact_match(&token.facts.name);
             (!exact, Reverse(token.holder_count), token.address)
         });
         tokens.truncate(limit);

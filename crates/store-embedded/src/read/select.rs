@@ -1,22 +1,22 @@
-//! Which entries satisfy several conditions at once, how many they are, and which of them stand on a page.
+//! Selects the entries that satisfy several conditions: their count, and those on a page.
 
 use std::ops::Range;
 
 use domain::{Address, BlockRange, Page, PageRequest};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
+use super::checkpoints::{CheckpointedLists, Validity};
 use super::long_walk::ReadError;
-use super::marks::{Hold, Marked};
 use crate::keys::{ListKey, ListKind};
 use crate::lists::{List, Role};
 use crate::rows::Totals;
 
-/// What the conditions on two parties come down to. There is one giver and one receiver, so there are few cases.
+/// The combined conditions on sender and receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parties {
-    Anyone,
-    Nobody,
+    Any,
+    Impossible,
     One(Address, Role),
     Pair { from: Address, to: Address },
 }
@@ -24,7 +24,7 @@ pub(super) enum Parties {
 impl Parties {
     pub(super) fn of(address: Option<Address>, from: Option<Address>, to: Option<Address>) -> Self {
         match (address, from, to) {
-            (None, None, None) => Self::Anyone,
+            (None, None, None) => Self::Any,
             (Some(address), None, None) => Self::One(address, Role::Any),
             (None, Some(from), None) => Self::One(from, Role::From),
             (None, None, Some(to)) => Self::One(to, Role::To),
@@ -34,7 +34,7 @@ impl Parties {
             (Some(address), None, Some(to)) if address == to => Self::One(to, Role::To),
             (Some(address), None, Some(to)) => Self::pair(address, to),
             (Some(address), Some(from), Some(to)) if address == from || address == to => Self::pair(from, to),
-            (Some(_), Some(_), Some(_)) => Self::Nobody,
+            (Some(_), Some(_), Some(_)) => Self::Impossible,
         }
     }
 
@@ -43,26 +43,26 @@ impl Parties {
     }
 }
 
-/// An entry must stand in this list, in this role.
+/// An entry must be in this list, in this role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Condition {
     pub(super) list: ListKey,
     pub(super) role: Role,
 }
 
-impl Reading {
-    /// The parties as conditions on lists; None where they cannot be met.
+impl ReadSnapshot {
+    /// The parties as conditions on lists; None if they cannot be satisfied.
     pub(super) fn conditions(&self, parties: Parties, kind: ListKind) -> Result<Option<Vec<Condition>>, StoreError> {
-        let wanted = match parties {
-            Parties::Anyone => Vec::new(),
-            Parties::Nobody => return Ok(None),
+        let required = match parties {
+            Parties::Any => Vec::new(),
+            Parties::Impossible => return Ok(None),
             Parties::One(address, role) => vec![(address, role)],
             Parties::Pair { from, to } => vec![(from, Role::From), (to, Role::To)],
         };
-        wanted.into_iter().map(|(address, role)| self.condition(address, kind, role)).collect()
+        required.into_iter().map(|(address, role)| self.condition(address, kind, role)).collect()
     }
 
-    /// None where the address was never seen.
+    /// None if the address was never seen.
     pub(super) fn condition(
         &self,
         address: Address,
@@ -72,8 +72,7 @@ impl Reading {
         Ok(self.address_id(&address)?.map(|owner| Condition { list: kind.of(owner), role }))
     }
 
-    /// The numbers on a page of those that blocks of the range gave out and that satisfy every condition.
-    /// `numbering` tells which running number is meant.
+    /// A page of the ids assigned in the block range that satisfy every condition. `numbering` selects the kind of id.
     pub(super) fn select(
         &self,
         conditions: &[Condition],
@@ -85,7 +84,7 @@ impl Reading {
         self.select_within(conditions, self.id_span(blocks, numbering)?, settled, page)
     }
 
-    /// The same for a span of numbers. From `settled` on, numbers may still be taken back.
+    /// Like [`Self::select`], for a span of ids. Ids from `settled` on can still be reverted.
     pub(super) fn select_within(
         &self,
         conditions: &[Condition],
@@ -107,14 +106,14 @@ impl Reading {
                     .iter()
                     .map(|condition| Ok((List::open(&self.view, condition.list)?, condition.role)))
                     .collect::<Result<Vec<_>, StoreError>>()?;
-                let hold = Hold { settled, epoch: self.epoch };
-                Ok(Marked::open(self.marks(), conditions, &lists, hold)?.page(span, page)?)
+                let validity = Validity { settled, epoch: self.epoch };
+                Ok(CheckpointedLists::open(self.checkpoints(), conditions, &lists, validity)?.page(span, page)?)
             }
         }
     }
 }
 
-/// One list: totals and places are read off its chunks.
+/// For one list, totals and ranks are read from its chunks.
 fn seek_page(list: &List<'_>, role: Role, span: Range<u64>, page: PageRequest) -> Result<Page<u64>, StoreError> {
     let first = if span.start == 0 { 0 } else { list.rank_of(role, span.start)? };
     let end = match list.last() {

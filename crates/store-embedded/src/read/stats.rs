@@ -1,14 +1,14 @@
 use domain::{BlockGasPrice, BlockNumber, BlockRange, Stats, U256};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use crate::meta::Tip;
 use crate::rows::Totals;
 
-/// Blocks with transactions that the average gas price looks at.
+/// Non-empty blocks included in the average gas price.
 const GAS_PRICE_BLOCKS: u64 = 100;
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn stats(&self) -> Result<Stats, StoreError> {
         let Some(tip) = self.tip() else { return Ok(Stats::default()) };
         Ok(Stats {
@@ -20,7 +20,7 @@ impl Reading {
         })
     }
 
-    /// Block rows carry running totals, so the figures of one block are those before the next less its own.
+    /// Block rows contain cumulative totals, so the figures of one block are the difference to the next one.
     pub(crate) fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError> {
         let Some(tip) = self.tip() else { return Ok(Vec::new()) };
         let mut after = tip.totals;
@@ -41,29 +41,30 @@ impl Reading {
         Ok(sum.checked_div(U256::from(count)).unwrap_or_default())
     }
 
-    /// The totals as they stood before the newest hundred blocks that have transactions. Block rows carry running
-    /// totals, so the place is searched for, and a thousand empty blocks cost ten looks.
+    /// The totals before the newest hundred non-empty blocks. Block rows contain cumulative totals, so the block is
+    /// found by search: a thousand empty blocks cost ten reads.
     fn totals_before_newest_filled(&self, tip: &Tip) -> Result<Totals, StoreError> {
-        let Some(wanted) = tip.totals.filled_blocks.checked_sub(GAS_PRICE_BLOCKS) else {
+        let Some(target) = tip.totals.filled_blocks.checked_sub(GAS_PRICE_BLOCKS) else {
             return Ok(Totals::default());
         };
         let filled_before =
             |number: BlockNumber| -> Result<u64, StoreError> { Ok(self.block_row(number)?.totals.filled_blocks) };
 
-        // Leap back until the place lies above, then halve. Most chains fill most blocks, so it is near the tip.
+        // Exponential search backwards, then binary search. On most chains most blocks are non-empty, so the block is
+        // near the tip.
         let (mut low, mut high) = (tip.start_block, tip.block.number);
-        let mut leap = GAS_PRICE_BLOCKS;
-        while let Some(probe) = tip.block.number.checked_sub(leap).filter(|probe| *probe > low) {
-            if filled_before(probe)? <= wanted {
+        let mut stride = GAS_PRICE_BLOCKS;
+        while let Some(probe) = tip.block.number.checked_sub(stride).filter(|probe| *probe > low) {
+            if filled_before(probe)? <= target {
                 low = probe;
                 break;
             }
             high = probe;
-            leap *= 2;
+            stride *= 2;
         }
         while low < high {
             let middle = high - (high - low) / 2;
-            if filled_before(middle)? <= wanted {
+            if filled_before(middle)? <= target {
                 low = middle;
             } else {
                 high = middle - 1;

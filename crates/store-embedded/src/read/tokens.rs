@@ -1,14 +1,14 @@
 use domain::{Address, Holder, Order, Page, PageRequest, Token, TokenBalance, TokenFacts};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use crate::keys::{AddressId, Key, ListKind, Pair, Table, number_in_key};
 use crate::lists::{List, Role};
 use crate::ranked::{RankedSet, SortKey, member_count, members_from};
 use crate::rows::{balance_from_row, facts_from_row};
-use crate::standing::find_standing;
+use crate::token_status::find_token_status;
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError> {
         match self.address_id(&address)? {
             Some(id) => self.token(id, address),
@@ -17,15 +17,15 @@ impl Reading {
     }
 
     pub(super) fn token(&self, id: AddressId, address: Address) -> Result<Option<Token>, StoreError> {
-        let Some(standing) = find_standing(&mut &self.view, id)? else { return Ok(None) };
+        let Some(status) = find_token_status(&mut &self.view, id)? else { return Ok(None) };
         Ok(Some(Token {
             address,
-            kind: standing.row.kind,
+            kind: status.row.kind,
             facts: self.token_facts(id)?,
-            holder_count: standing.holder_count,
+            holder_count: status.holder_count,
             transfer_count: List::open(&self.view, ListKind::TokenTransfers.of(id))?.total(Role::Any),
-            balance_source: standing.balance_source,
-            audited_block: standing.audit.map(|audit| audit.block),
+            balance_source: status.balance_source,
+            audited_block: status.audit.map(|audit| audit.block),
         }))
     }
 
@@ -34,7 +34,7 @@ impl Reading {
         let items = self.ranked_page(RankedSet::Tokens, total, page)?.into_iter().map(|sort_key| {
             let (_, address) = SortKey::parts(&sort_key).ok_or(BAD_SORT_KEY)?;
             let address = Address::try_from(address).map_err(|_| BAD_SORT_KEY)?;
-            self.find_token(address)?.ok_or(StoreError::Corrupt("a ranked token that is none"))
+            self.find_token(address)?.ok_or(StoreError::Corrupt("a ranked token is missing"))
         });
         Ok(Page { items: items.collect::<Result<_, _>>()?, total })
     }
@@ -66,29 +66,29 @@ impl Reading {
             let id = number_in_key(token, 0);
             let balance = self.view.get(Table::RankedBalance, &Key::balance(Pair { token: id, holder }))?;
             Ok(TokenBalance {
-                token: self.token(id, self.address(id)?)?.ok_or(StoreError::Corrupt("a held token that is none"))?,
+                token: self.token(id, self.address(id)?)?.ok_or(StoreError::Corrupt("a held token is missing"))?,
                 balance: balance_from_row(&balance.ok_or(StoreError::Corrupt("a held token without a balance"))?)?,
             })
         });
         Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
     }
 
-    /// The sort keys on a page. A ranked set stands in its own order first; the other order begins at its other end.
+    /// The sort keys on a page. The default order of a ranked set is its stored order; the other one starts at its end.
     fn ranked_page(&self, set: RankedSet, total: u64, page: PageRequest) -> Result<Vec<Vec<u8>>, StoreError> {
         let own_order = PageRequest { order: Order::OldestFirst, ..page };
-        let mut places: Vec<u64> = own_order.ranks(total).collect();
+        let mut ranks: Vec<u64> = own_order.ranks(total).collect();
         if page.order == Order::OldestFirst {
-            places.iter_mut().for_each(|place| *place = total - 1 - *place);
+            ranks.iter_mut().for_each(|rank| *rank = total - 1 - *rank);
         }
-        let Some(&first) = places.iter().min() else { return Ok(Vec::new()) };
-        let mut keys = members_from(&self.view, set, first, places.len())?;
+        let Some(&first) = ranks.iter().min() else { return Ok(Vec::new()) };
+        let mut keys = members_from(&self.view, set, first, ranks.len())?;
         if page.order == Order::OldestFirst {
             keys.reverse();
         }
         Ok(keys)
     }
 
-    /// What the token says of itself; nothing as long as it was not asked.
+    /// The token's metadata; empty if it was not fetched yet.
     pub(super) fn token_facts(&self, id: AddressId) -> Result<TokenFacts, StoreError> {
         if let Some(facts) = self.token_facts.borrow().get(&id) {
             return Ok(facts.clone());
@@ -102,4 +102,4 @@ impl Reading {
     }
 }
 
-const BAD_SORT_KEY: StoreError = StoreError::Corrupt("a ranked set with an odd sort key");
+const BAD_SORT_KEY: StoreError = StoreError::Corrupt("a ranked set with an invalid sort key");

@@ -5,14 +5,14 @@ use domain::{
 };
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use super::long_walk::ReadError;
 use super::select::Condition;
 use crate::keys::{AddressId, Key, ListKind, Table, TradeId};
 use crate::lists::Role;
 use crate::rows::{PoolRow, TradeRow, exchange_list};
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, ReadError> {
         let mut maker = Vec::new();
         if let Some(address) = filter.maker {
@@ -38,8 +38,8 @@ impl Reading {
         Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
     }
 
-    /// A page of those that meet all conditions of one alternative. No entry meets those of two: a trade is made at
-    /// one exchange.
+    /// A page of the entries that satisfy all conditions of one alternative. No entry satisfies two alternatives: a
+    /// trade belongs to one exchange.
     fn select_any(
         &self,
         alternatives: Vec<Vec<Condition>>,
@@ -48,19 +48,19 @@ impl Reading {
     ) -> Result<Page<TradeId>, ReadError> {
         let span = self.id_span(blocks, |totals| totals.trades)?;
         let settled = self.settled_totals()?.trades;
-        let mut met = Vec::new();
+        let mut matching = Vec::new();
         for alternative in alternatives {
             let found = self.select_within(&alternative, span.clone(), settled, page)?;
             if found.total > 0 {
-                met.push((alternative, found));
+                matching.push((alternative, found));
             }
         }
-        // Nearly always so: exchanges share a name where they stand on different chains.
-        if met.len() <= 1 {
-            return Ok(met.pop().map_or(Page::empty(0), |(_, found)| found));
+        // The usual case: exchanges that share a name are on different chains.
+        if matching.len() <= 1 {
+            return Ok(matching.pop().map_or(Page::empty(0), |(_, found)| found));
         }
-        let total = met.iter().map(|(_, found)| found.total).sum();
-        let alternatives: Vec<Vec<Condition>> = met.into_iter().map(|(alternative, _)| alternative).collect();
+        let total = matching.iter().map(|(_, found)| found.total).sum();
+        let alternatives: Vec<Vec<Condition>> = matching.into_iter().map(|(alternative, _)| alternative).collect();
         let rest = self.span_after(&alternatives, span, settled, page)?;
         let mut items = Vec::new();
         for alternative in &alternatives {
@@ -75,8 +75,8 @@ impl Reading {
         Ok(Page { items, total })
     }
 
-    /// What is left of a span when the page's offset is passed over. Found by halving, since how many of each
-    /// alternative stand in a span is known at little cost.
+    /// The rest of a span after skipping the page's offset. Found by binary search, since counting an alternative
+    /// within a span is cheap.
     fn span_after(
         &self,
         alternatives: &[Vec<Condition>],
@@ -84,14 +84,14 @@ impl Reading {
         settled: TradeId,
         page: PageRequest,
     ) -> Result<Range<TradeId>, ReadError> {
-        let rest_from = |passed: u64| match page.order {
-            Order::OldestFirst => span.start + passed..span.end,
-            Order::NewestFirst => span.start..span.end - passed,
+        let rest_from = |skipped: u64| match page.order {
+            Order::OldestFirst => span.start + skipped..span.end,
+            Order::NewestFirst => span.start..span.end - skipped,
         };
-        let passed_over = |passed: u64| -> Result<u64, ReadError> {
+        let skipped_count = |skipped: u64| -> Result<u64, ReadError> {
             let part = match page.order {
-                Order::OldestFirst => span.start..span.start + passed,
-                Order::NewestFirst => span.end - passed..span.end,
+                Order::OldestFirst => span.start..span.start + skipped,
+                Order::NewestFirst => span.end - skipped..span.end,
             };
             let count = |conditions: &Vec<Condition>| {
                 let none = PageRequest { offset: 0, limit: 0, ..page };
@@ -99,11 +99,11 @@ impl Reading {
             };
             alternatives.iter().map(count).sum()
         };
-        // The shortest part that holds as many as are to be passed over.
+        // The shortest part that contains as many entries as the offset.
         let (mut low, mut high) = (0, span.end - span.start);
         while low < high {
             let middle = low + (high - low) / 2;
-            if passed_over(middle)? < page.offset {
+            if skipped_count(middle)? < page.offset {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -137,7 +137,7 @@ impl Reading {
     }
 
     pub(super) fn hydrate_trade(&self, row: TradeRow) -> Result<Trade, StoreError> {
-        let place = self.place_of(row.tx)?;
+        let position = self.transaction_position(row.tx)?;
         let pool_row = self.pool_row(row.pool)?.ok_or(StoreError::Corrupt("a trade without a pool"))?;
         let pool = self.hydrate_pool(self.address(row.pool)?, pool_row)?;
         let (token_in, token_out) = match row.direction {
@@ -146,7 +146,7 @@ impl Reading {
         };
         Ok(Trade {
             event: TradeEvent {
-                tx_index: place.tx_index,
+                tx_index: position.tx_index,
                 log_index: row.log_index,
                 pool: pool.address,
                 direction: row.direction,
@@ -154,10 +154,10 @@ impl Reading {
                 amount_out: row.amount_out,
             },
             pool,
-            maker: self.address(place.from)?,
-            tx_hash: place.tx_hash,
-            block_number: place.block_number,
-            timestamp: place.timestamp,
+            maker: self.address(position.from)?,
+            tx_hash: position.tx_hash,
+            block_number: position.block_number,
+            timestamp: position.timestamp,
             token_in: self.traded_token(token_in)?,
             token_out: self.traded_token(token_out)?,
         })

@@ -1,13 +1,14 @@
 use domain::{B256, BlockNumber, Order, Page, PageRequest, Transaction, TransactionFilter};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use super::long_walk::ReadError;
 use super::select::Parties;
 use crate::keys::{AddressId, Key, ListKind, Table, TxId, number_after_hash};
 use crate::rows::TransactionRow;
 
-pub(super) struct Place {
+/// Where a transaction is, for the events in it.
+pub(super) struct TransactionPosition {
     pub(super) tx_hash: B256,
     pub(super) tx_index: u32,
     pub(super) from: AddressId,
@@ -15,7 +16,7 @@ pub(super) struct Place {
     pub(super) timestamp: u64,
 }
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError> {
         let found = self.find_transaction_row(hash)?;
         found.map(|(id, row)| self.hydrate_transaction(id, row)).transpose()
@@ -71,12 +72,11 @@ impl Reading {
         TransactionRow::from_row(&row.ok_or(StoreError::Corrupt("a transaction is missing"))?)
     }
 
-    /// Where a transaction stands, for whatever happened in it.
-    pub(super) fn place_of(&self, id: TxId) -> Result<Place, StoreError> {
+    pub(super) fn transaction_position(&self, id: TxId) -> Result<TransactionPosition, StoreError> {
         let row = self.transaction_row(id)?;
         let block = self.block_row(row.block_number)?;
         let tx_index = id.checked_sub(block.totals.transactions).and_then(|index| u32::try_from(index).ok());
-        Ok(Place {
+        Ok(TransactionPosition {
             tx_hash: row.hash,
             tx_index: tx_index.ok_or(StoreError::Corrupt("a transaction outside its block"))?,
             from: row.from,

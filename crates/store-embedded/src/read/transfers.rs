@@ -1,14 +1,14 @@
 use domain::{Page, PageRequest, Transfer, TransferEvent, TransferFilter};
 use store::StoreError;
 
-use super::Reading;
+use super::ReadSnapshot;
 use super::long_walk::ReadError;
 use super::select::Parties;
 use crate::keys::{Key, ListKind, Table, TransferId};
 use crate::lists::Role;
 use crate::rows::TransferRow;
 
-impl Reading {
+impl ReadSnapshot {
     pub(crate) fn list_transfers(
         &self,
         filter: &TransferFilter,
@@ -33,11 +33,11 @@ impl Reading {
     }
 
     pub(super) fn hydrate_transfer(&self, row: TransferRow) -> Result<Transfer, StoreError> {
-        let place = self.place_of(row.tx)?;
+        let position = self.transaction_position(row.tx)?;
         let facts = self.token_facts(row.token)?;
         Ok(Transfer {
             event: TransferEvent {
-                tx_index: place.tx_index,
+                tx_index: position.tx_index,
                 log_index: row.log_index,
                 batch_index: row.batch_index,
                 token: self.address(row.token)?,
@@ -47,9 +47,9 @@ impl Reading {
                 value: row.value,
                 token_id: row.token_id,
             },
-            tx_hash: place.tx_hash,
-            block_number: place.block_number,
-            timestamp: place.timestamp,
+            tx_hash: position.tx_hash,
+            block_number: position.block_number,
+            timestamp: position.timestamp,
             token_name: facts.name,
             token_symbol: facts.symbol,
             token_decimals: facts.decimals,

@@ -5,7 +5,7 @@ use store::StoreError;
 use crate::codec::{RowReader, RowWriter};
 use crate::keys::{AddressId, TradeId, TransferId, TxId};
 
-/// Everything that runs along the chain, as it stands between two blocks.
+/// Cumulative counts along the chain, at a position between two blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Totals {
     pub(crate) transactions: TxId,
@@ -13,9 +13,9 @@ pub(crate) struct Totals {
     pub(crate) transfers: TransferId,
     pub(crate) trades: TradeId,
     pub(crate) tokens: u64,
-    /// Blocks that have a transaction.
+    /// Blocks with transactions.
     pub(crate) filled_blocks: u64,
-    /// Blocks of whose inner creations nobody told.
+    /// Blocks whose inner creations are unknown.
     pub(crate) untraced_blocks: u64,
     /// Sum of the gas prices of all transactions.
     pub(crate) gas_prices: U256,
@@ -49,7 +49,7 @@ impl Totals {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BlockRow {
-    /// Before this block.
+    /// The totals before this block.
     pub(crate) totals: Totals,
     pub(crate) hash: B256,
     pub(crate) timestamp: u64,
@@ -104,7 +104,7 @@ impl BlockRow {
         row.varint(self.gas_used);
         row.varint(self.gas_limit);
         row.varint(self.size);
-        // Absent is 0, and a fee stands one higher.
+        // 0 if absent, else the fee plus one.
         row.varint(self.base_fee_per_gas.map_or(0, |fee| fee.saturating_add(1)));
         row.finish()
     }

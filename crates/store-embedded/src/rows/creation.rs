@@ -3,11 +3,11 @@ use store::StoreError;
 use crate::codec::{RowReader, RowWriter};
 use crate::keys::{AddressId, TxId};
 
-/// What made a contract.
+/// How a contract was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CreationRow {
     pub(crate) tx: TxId,
-    /// None: the transaction itself, and so its sender.
+    /// None if the transaction itself created it, with its sender as creator.
     pub(crate) creator: Option<AddressId>,
 }
 

@@ -3,7 +3,7 @@ use store::StoreError;
 
 use crate::codec::{RowReader, RowWriter};
 
-/// What a token's transfers say of it.
+/// A token as derived from its transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TokenRow {
     pub(crate) kind: TokenKind,
@@ -54,7 +54,7 @@ pub(crate) fn facts_to_row(facts: &TokenFacts) -> Vec<u8> {
     row.text(&facts.symbol);
     row.byte(facts.decimals);
     row.amount(&facts.total_supply);
-    // Never asked is 0, and a block stands one higher.
+    // 0 if never fetched, else the block plus one.
     row.varint(facts.asked_at.map_or(0, |block| block.saturating_add(1)));
     row.finish()
 }
@@ -70,7 +70,7 @@ pub(crate) fn facts_from_row(row: &[u8]) -> Result<TokenFacts, StoreError> {
     })
 }
 
-/// How the last comparison of a token's balances with its contract's word came out.
+/// The result of the last audit of a token's balances against its contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AuditRow {
     pub(crate) verdict: AuditResult,
@@ -95,30 +95,30 @@ impl AuditRow {
     }
 }
 
-/// How many balances of a token its contract was asked for, and how many of them are above zero.
+/// The number of balances of a token fetched from its contract, and how many of them are above zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CallHolders {
-    pub(crate) asked: u64,
+    pub(crate) fetched: u64,
     pub(crate) holding: u64,
 }
 
 impl CallHolders {
-    /// Takes one balance out of the count and another in.
+    /// Replaces one balance in the counts by another.
     pub(crate) fn replace(&mut self, old: Option<Balance>, new: Option<Balance>) -> Result<(), StoreError> {
         let holds = |balance: Option<Balance>| u64::from(balance.is_some_and(|balance| !balance.is_zero()));
         let change = |count: u64, old: u64, new: u64| {
-            (count + new).checked_sub(old).ok_or(StoreError::Corrupt("fewer asked holders than none"))
+            (count + new).checked_sub(old).ok_or(StoreError::Corrupt("a negative count of fetched balances"))
         };
-        self.asked = change(self.asked, u64::from(old.is_some()), u64::from(new.is_some()))?;
+        self.fetched = change(self.fetched, u64::from(old.is_some()), u64::from(new.is_some()))?;
         self.holding = change(self.holding, holds(old), holds(new))?;
         Ok(())
     }
 
-    /// None where nothing was asked: then there is no row.
+    /// None if nothing was fetched: then there is no row.
     pub(crate) fn to_row(self) -> Option<Vec<u8>> {
-        (self.asked > 0).then(|| {
+        (self.fetched > 0).then(|| {
             let mut row = RowWriter::with_capacity(8);
-            row.varint(self.asked);
+            row.varint(self.fetched);
             row.varint(self.holding);
             row.finish()
         })
@@ -126,7 +126,7 @@ impl CallHolders {
 
     pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
-        Ok(Self { asked: row.varint()?, holding: row.varint()? })
+        Ok(Self { fetched: row.varint()?, holding: row.varint()? })
     }
 }
 

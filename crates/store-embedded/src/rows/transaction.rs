@@ -10,7 +10,7 @@ const HAS_RECEIVER: u8 = 2;
 const CREATED: u8 = 4;
 const HAS_METHOD: u8 = 8;
 
-/// A transaction with addresses as ids. Its place in the block is its id less the block's first.
+/// A transaction with addresses as ids. Its index in the block is its id minus the block's first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TransactionRow {
     pub(crate) hash: B256,

@@ -3,7 +3,7 @@ use domain::B256;
 use super::row;
 use crate::fuzzing::reads_what_it_writes;
 
-/// What lists say of verified code and, behind the length of that in two bytes, its detail.
+/// The length of the summary in two bytes, the summary of verified code, then its detail.
 pub(crate) fn code(data: &[u8]) {
     let Some((length, rest)) = data.split_first_chunk() else { return };
     let Some((summary, detail)) = rest.split_at_checked(usize::from(u16::from_be_bytes(*length))) else { return };

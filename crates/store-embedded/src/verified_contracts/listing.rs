@@ -1,4 +1,4 @@
-//! Which verified contracts are listed: those whose verified code stands at their address, as the index knows it.
+//! The list of verified contracts: those that still have the verified code, as far as the index knows.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,25 +9,25 @@ use crate::engine::{Batch, View};
 use crate::keys::{AddressId, Key, Table, id_bytes, number_in_key};
 use crate::ranked::{RankMoves, RankedSet, SortKey, member_count, members_from};
 
-/// Guards the list: those who verify and the chain's writer both change it, each by what it reads there first.
+/// Guards the list: verifications and the chain writer both read and change it.
 #[derive(Debug, Default)]
 pub(crate) struct Listing(Mutex<()>);
 
 impl Listing {
-    /// To be held from before the state is read until the change is made.
+    /// To be held from before the state is read until the change is committed.
     pub(crate) fn lock(&self) -> MutexGuard<'_, ()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The hash of the contract's code at an address, as far as it was asked.
+/// The hash of the contract code at an address, if it was fetched.
 pub(crate) fn code_hash_at(view: &View, id: AddressId) -> Result<Option<B256>, StoreError> {
-    // A row without a hash says that there was no code.
+    // An empty row means that there was no code.
     let row = view.get(Table::CodeHash, &Key::id(id))?;
     Ok(row.and_then(|row| B256::try_from(row.as_ref()).ok()))
 }
 
-/// Follows a change of the code at an address.
+/// Updates the list after a change of the code at an address.
 pub(crate) fn relist(
     view: &View,
     batch: &mut Batch,
@@ -40,15 +40,15 @@ pub(crate) fn relist(
         return Ok(());
     }
     if let Some(number) = before.map(|hash| find_number(view, &address, &hash)).transpose()?.flatten() {
-        moves.remove(batch, RankedSet::VerifiedContracts, &place(number));
+        moves.remove(batch, RankedSet::VerifiedContracts, &sort_key(number));
     }
     if let Some(number) = now.map(|hash| find_number(view, &address, &hash)).transpose()?.flatten() {
-        moves.insert(batch, RankedSet::VerifiedContracts, &place(number));
+        moves.insert(batch, RankedSet::VerifiedContracts, &sort_key(number));
     }
     Ok(())
 }
 
-/// Lists a contract that was verified just now, if its code stands.
+/// Lists a contract that was just verified, if it still has this code.
 pub(super) fn list(
     view: &View,
     batch: &mut Batch,
@@ -61,23 +61,24 @@ pub(super) fn list(
         return Ok(());
     }
     let mut moves = RankMoves::default();
-    moves.insert(batch, RankedSet::VerifiedContracts, &place(number));
+    moves.insert(batch, RankedSet::VerifiedContracts, &sort_key(number));
     moves.write(view, batch)
 }
 
-/// The running number of a contract that was verified.
+/// The sequential id of a verified contract.
 pub(super) fn find_number(view: &View, address: &Address, code_hash: &B256) -> Result<Option<u64>, StoreError> {
     Ok(view.get(Table::VerifiedNumber, &Key::contract(address, code_hash))?.map(|row| number_in_key(&row, 0)))
 }
 
-/// How many are listed, and the running numbers of those on a page.
+/// The length of the list, and the sequential ids on a page.
 pub(super) fn page(view: &View, page: PageRequest) -> Result<(u64, Vec<u64>), StoreError> {
     let total = member_count(view, RankedSet::VerifiedContracts)?;
-    let places: Vec<u64> = page.ranks(total).collect();
-    let Some(&first) = places.iter().min() else { return Ok((total, Vec::new())) };
-    let keys = members_from(view, RankedSet::VerifiedContracts, first, places.len())?;
+    let ranks: Vec<u64> = page.ranks(total).collect();
+    let Some(&first) = ranks.iter().min() else { return Ok((total, Vec::new())) };
+    let keys = members_from(view, RankedSet::VerifiedContracts, first, ranks.len())?;
     let numbers = keys.iter().map(|key| {
-        let (_, number) = SortKey::parts(key).ok_or(StoreError::Corrupt("an odd sort key of a verified contract"))?;
+        let (_, number) =
+            SortKey::parts(key).ok_or(StoreError::Corrupt("an invalid sort key of a verified contract"))?;
         Ok(number_in_key(number, 0))
     });
     let mut numbers: Vec<u64> = numbers.collect::<Result<_, StoreError>>()?;
@@ -87,6 +88,6 @@ pub(super) fn page(view: &View, page: PageRequest) -> Result<(u64, Vec<u64>), St
     Ok((total, numbers))
 }
 
-fn place(number: u64) -> SortKey {
+fn sort_key(number: u64) -> SortKey {
     SortKey::descending(&Balance::ZERO, &id_bytes(number))
 }

@@ -1,4 +1,4 @@
-//! Verified contracts. What lists tell and what makes up megabytes stand in rows of their own.
+//! Verified contracts. Summaries and large details are separate rows.
 
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
@@ -13,36 +13,36 @@ use domain::{Address, B256, Deployment, Page, PageRequest, VerifiedContract, Ver
 use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 
 use self::records::{Record, Scope};
-use crate::aside::{ReadingPlaces, aside};
+use crate::blocking::{ReadSlots, run_blocking};
 use crate::engine::{Engine, View};
 use crate::keys::{Key, Table, id_bytes, number_in_key};
 
 pub(crate) use self::listing::{Listing, code_hash_at, relist};
 
-/// The verified contracts of an embedded store. Clones share one lock, and the chain's writer takes it too where code at an
-/// address changes.
+/// The verified contracts of an embedded store. Clones share one lock, which the chain writer also takes when the code
+/// at an address changes.
 #[derive(Debug, Clone)]
 pub struct EmbeddedVerifiedContracts {
     engine: Engine,
     listing: Arc<Listing>,
-    places: Arc<ReadingPlaces>,
+    read_slots: Arc<ReadSlots>,
 }
 
 impl EmbeddedVerifiedContracts {
-    pub(crate) fn new(engine: Engine, places: Arc<ReadingPlaces>) -> Self {
-        Self { engine, listing: Arc::default(), places }
+    pub(crate) fn new(engine: Engine, read_slots: Arc<ReadSlots>) -> Self {
+        Self { engine, listing: Arc::default(), read_slots }
     }
 
     pub(crate) fn listing(&self) -> Arc<Listing> {
         Arc::clone(&self.listing)
     }
 
-    /// Reads here while there is a place, aside where there is none.
+    /// Runs here while a read slot is free, otherwise on the blocking pool.
     async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        if let Some(_place) = self.places.take() {
+        if let Some(_slot) = self.read_slots.take() {
             return read(self);
         }
         self.work(read).await
@@ -52,24 +52,24 @@ impl EmbeddedVerifiedContracts {
         &self,
         work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let own = self.clone();
-        aside(move || work(&own)).await
+        let this = self.clone();
+        run_blocking(move || work(&this)).await
     }
 
     fn keep(&self, contract: &VerifiedContract) -> Result<Kept, StoreError> {
-        let _alone = self.listing.lock();
+        let _guard = self.listing.lock();
         let (view, mut batch) = (self.engine.view(), self.engine.batch());
         let (address, code) = (contract.address, &contract.code);
         let hash = code.code_hash;
         let before = records::find(&view, &address, &hash)?;
-        // A copy of code that names its own address is no longer that of its sources.
+        // A copy of code that contains its own address no longer matches its sources.
         let everywhere = if code.names_own_address { Scope::ThisAddress } else { Scope::Everywhere };
         let (kept, scope) = match &before {
             None => (Kept::New, Some(everywhere)),
             Some(before) if code.runtime_match > before.row.runtime_match => (Kept::Upgraded, Some(everywhere)),
             Some(before) if code.runtime_match == before.row.runtime_match => {
                 let proven = before.deployment(&view, &address, &hash)?.is_some_and(|known| known.proof.is_some());
-                // Elsewhere the other sources may be the ones that are proven.
+                // At other addresses, the other sources may be the proven ones.
                 if contract.creation_match().is_some() && !proven {
                     (Kept::Upgraded, Some(Scope::ThisAddress))
                 } else {
@@ -104,27 +104,27 @@ impl EmbeddedVerifiedContracts {
     }
 
     fn list(&self, page: PageRequest) -> Result<Page<VerifiedSummary>, StoreError> {
-        const HOLE: StoreError = StoreError::Corrupt("a verified contract that is listed but not there");
+        const MISSING: StoreError = StoreError::Corrupt("a listed verified contract is missing");
         let view = self.engine.view();
         let (total, numbers) = listing::page(&view, page)?;
         let items = numbers.into_iter().map(|number| {
-            let row = view.get(Table::VerifiedByNumber, &Key::id(number))?.ok_or(HOLE)?;
-            let (address, hash) = row.split_at_checked(Address::len_bytes()).ok_or(HOLE)?;
-            let address = Address::try_from(address).map_err(|_| HOLE)?;
-            let hash = B256::try_from(hash).map_err(|_| HOLE)?;
-            self.find_summary(&view, address, hash)?.ok_or(HOLE)
+            let row = view.get(Table::VerifiedByNumber, &Key::id(number))?.ok_or(MISSING)?;
+            let (address, hash) = row.split_at_checked(Address::len_bytes()).ok_or(MISSING)?;
+            let address = Address::try_from(address).map_err(|_| MISSING)?;
+            let hash = B256::try_from(hash).map_err(|_| MISSING)?;
+            self.find_summary(&view, address, hash)?.ok_or(MISSING)
         });
         Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
     }
 }
 
-/// Where the same code was verified, if it was not at the address itself.
+/// Where the same code was verified, if not at the address itself.
 fn twin_of(view: &View, record: &Record, address: &Address, hash: &B256) -> Result<Option<Address>, StoreError> {
     let here = listing::find_number(view, address, hash)?.is_some();
     Ok((!here).then_some(record.row.origin))
 }
 
-/// Numbers run without a gap: the last one is how many there were.
+/// Ids have no gaps: the last one is the total.
 fn last_number(view: &View) -> Result<u64, StoreError> {
     let newest = view.prefix(Table::VerifiedByNumber, &Key::EMPTY).next_back().transpose()?;
     Ok(newest.map_or(0, |(key, _)| number_in_key(&key, 0)))
@@ -137,8 +137,8 @@ impl VerifiedContracts for EmbeddedVerifiedContracts {
     }
 
     async fn find_verified(&self, address: Address, code_hash: B256) -> Result<Option<VerifiedContract>, StoreError> {
-        self.read(move |own| {
-            let view = own.engine.view();
+        self.read(move |this| {
+            let view = this.engine.view();
             let Some(record) = records::find(&view, &address, &code_hash)? else { return Ok(None) };
             let twin_of = twin_of(&view, &record, &address, &code_hash)?;
             let deployment = record.deployment(&view, &address, &code_hash)?;
@@ -152,19 +152,19 @@ impl VerifiedContracts for EmbeddedVerifiedContracts {
         address: Address,
         code_hash: B256,
     ) -> Result<Option<VerifiedSummary>, StoreError> {
-        self.read(move |own| own.find_summary(&own.engine.view(), address, code_hash)).await
+        self.read(move |this| this.find_summary(&this.engine.view(), address, code_hash)).await
     }
 
     async fn list_verified(&self, page: PageRequest) -> Result<Page<VerifiedSummary>, StoreError> {
-        self.read(move |own| own.list(page)).await
+        self.read(move |this| this.list(page)).await
     }
 
     async fn count_verifications(&self) -> Result<u64, StoreError> {
-        self.read(move |own| last_number(&own.engine.view())).await
+        self.read(move |this| last_number(&this.engine.view())).await
     }
 
     async fn keep_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError> {
-        self.work(move |own| own.keep(&contract)).await
+        self.work(move |this| this.keep(&contract)).await
     }
 
     async fn keep_deployment(
@@ -173,9 +173,9 @@ impl VerifiedContracts for EmbeddedVerifiedContracts {
         code_hash: B256,
         deployment: Deployment,
     ) -> Result<(), StoreError> {
-        self.work(move |own| {
-            let _alone = own.listing.lock();
-            let mut batch = own.engine.batch();
+        self.work(move |this| {
+            let _guard = this.listing.lock();
+            let mut batch = this.engine.batch();
             records::put_deployment(&mut batch, &address, &code_hash, &deployment);
             batch.commit()
         })

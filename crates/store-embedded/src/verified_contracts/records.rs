@@ -8,14 +8,14 @@ use crate::engine::{Batch, View};
 use crate::keys::{Key, Table, number_in_key};
 use crate::rows::{BlockRow, CreationRow, TransactionRow};
 
-/// Verified code as it counts for an address.
+/// Verified code that applies to an address.
 #[derive(Debug)]
 pub(super) struct Record {
     key: Key,
     pub(super) row: CodeRow,
 }
 
-/// The sources that prove most of some code at an address.
+/// The sources that prove the most of some code at an address.
 pub(super) fn find(view: &View, address: &Address, code_hash: &B256) -> Result<Option<Record>, StoreError> {
     let read = |key: Key| -> Result<Option<Record>, StoreError> {
         let row = view.get(Table::VerifiedCode, &key)?.map(|row| CodeRow::from_row(&row)).transpose()?;
@@ -34,7 +34,7 @@ impl Record {
         row::read_detail(code_hash, self.row, &detail.ok_or(StoreError::Corrupt("verified code without its sources"))?)
     }
 
-    /// What was worked out about the deployment at an address, if it holds for the creation that stands and for this code.
+    /// What was derived about the deployment at an address, if it belongs to the current creation and to this code.
     pub(super) fn deployment(
         &self,
         view: &View,
@@ -46,8 +46,8 @@ impl Record {
         if deployment.build != self.row.build {
             return Ok(None);
         }
-        let stands = find_creation(view, address)? == Some(deployment.creation);
-        Ok(stands.then_some(deployment))
+        let is_current = find_creation(view, address)? == Some(deployment.creation);
+        Ok(is_current.then_some(deployment))
     }
 
     pub(super) fn summary(
@@ -72,10 +72,10 @@ impl Record {
     }
 }
 
-/// Where verified code counts.
+/// The addresses that verified code applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// Every address at which it stands.
+    /// Every address with this code.
     Everywhere,
     ThisAddress,
 }
@@ -95,12 +95,12 @@ pub(super) fn put_deployment(batch: &mut Batch, address: &Address, code_hash: &B
 
 /// The creation of a contract that the index names.
 fn find_creation(view: &View, address: &Address) -> Result<Option<CreationId>, StoreError> {
-    const HOLE: StoreError = StoreError::Corrupt("a creation whose transaction is not there");
+    const MISSING: StoreError = StoreError::Corrupt("the transaction of a creation is missing");
     let Some(id) = view.get(Table::AddressId, &Key::address(address))? else { return Ok(None) };
     let row = view.get(Table::Creation, &Key::id(number_in_key(&id, 0)))?;
     let Some(creation) = row.map(|row| CreationRow::from_row(&row)).transpose()? else { return Ok(None) };
-    let tx = view.get(Table::Transaction, &Key::id(creation.tx))?.ok_or(HOLE)?;
+    let tx = view.get(Table::Transaction, &Key::id(creation.tx))?.ok_or(MISSING)?;
     let tx = TransactionRow::from_row(&tx)?;
-    let block = BlockRow::from_row(&view.get(Table::Block, &Key::block(tx.block_number))?.ok_or(HOLE)?)?;
+    let block = BlockRow::from_row(&view.get(Table::Block, &Key::block(tx.block_number))?.ok_or(MISSING)?)?;
     Ok(Some(CreationId { tx_hash: tx.hash, block_hash: block.hash }))
 }

@@ -6,7 +6,7 @@ use store::StoreError;
 
 use crate::codec::{RowReader, RowWriter};
 
-/// What lists tell of verified code.
+/// The summary of verified code.
 #[derive(Debug)]
 pub(super) struct CodeRow {
     /// Where it was verified.
@@ -206,7 +206,7 @@ fn read_bytes(row: &mut RowReader<'_>) -> Result<Bytes, StoreError> {
     Ok(Bytes::copy_from_slice(row.bytes(length)?))
 }
 
-/// Whether there is some, then the text.
+/// A flag, then the text if there is one.
 fn optional_text(row: &mut RowWriter, text: Option<&str>) {
     row.byte(u8::from(text.is_some()));
     if let Some(text) = text {

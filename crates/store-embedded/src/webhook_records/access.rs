@@ -7,7 +7,7 @@ use store::{StoreError, WebhookLimits, WebhookTotals};
 
 use super::change::Change;
 use super::queues::Queues;
-use crate::aside::aside;
+use crate::blocking::run_blocking;
 use crate::engine::{Engine, View};
 
 /// The webhooks of an embedded store. Clones share one lock; the chain's writer has no part in it.
@@ -57,7 +57,7 @@ impl EmbeddedWebhookRecords {
         question: impl FnOnce(&View) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let engine = self.engine.clone();
-        aside(move || question(&engine.view())).await
+        run_blocking(move || question(&engine.view())).await
     }
 
     /// Runs something alone that changes nothing on disk.
@@ -66,7 +66,7 @@ impl EmbeddedWebhookRecords {
         work: impl FnOnce(&View, &mut Queues) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let Self { engine, queues, .. } = self.clone();
-        aside(move || {
+        run_blocking(move || {
             let mut queues = queues.lock().unwrap_or_else(PoisonError::into_inner);
             // Opened under the lock: what somebody else has just written must show.
             work(&engine.view(), &mut queues)
@@ -86,7 +86,7 @@ impl EmbeddedWebhookRecords {
         E: From<StoreError> + Send + 'static,
     {
         let Self { engine, queues, totals, limits } = self.clone();
-        aside(move || {
+        run_blocking(move || {
             let mut queues = queues.lock().unwrap_or_else(PoisonError::into_inner);
             let (view, mut batch) = (engine.view(), engine.batch());
             let mut changing = Change::new(&view, &mut batch, &queues, &limits);

@@ -1,4 +1,4 @@
-//! A change in the making: what it has read and will write. A batch shows nothing of itself, so rows that come up more
+//! An unfinished change: the rows it has read and will write. A batch cannot be read back, so rows that are used more
 //! than once are held here.
 
 use std::collections::BTreeMap;
@@ -23,12 +23,12 @@ pub(super) struct Change<'a> {
     webhooks: BTreeMap<WebhookId, Held<Option<Webhook>>>,
     uses: BTreeMap<EventNumber, Held<u64>>,
     last_event: Option<EventNumber>,
-    /// Runs of deliveries that tell of the same block.
+    /// Runs of deliveries for the same block.
     runs: BTreeMap<(BlockNumber, WebhookId), Run>,
     effects: Effects,
 }
 
-/// What a change means for what is kept in memory, once it is on disk.
+/// Updates of the in-memory state, applied after the commit.
 #[derive(Debug, Default)]
 pub(super) struct Effects {
     pub(super) added: Vec<(WebhookId, Address)>,
@@ -56,14 +56,14 @@ pub(super) enum QueueNote {
     UnprunedFrom(BlockNumber),
 }
 
-/// Numbers one after the other.
+/// Consecutive numbers.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     first: DeliveryNumber,
     last: DeliveryNumber,
 }
 
-/// A row as it was read, and as it is to be.
+/// A row as read, and as it will be written.
 struct Held<T> {
     before: T,
     now: T,
@@ -95,7 +95,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Writes the rows that were held and have changed.
+    /// Writes the held rows that have changed.
     pub(super) fn finish(mut self) -> Effects {
         let runs: Vec<_> = std::mem::take(&mut self.runs).into_iter().collect();
         for ((block, webhook), run) in runs {
@@ -167,7 +167,7 @@ impl<'a> Change<'a> {
         Ok(&mut held.now)
     }
 
-    /// Deletes the log of a webhook that is gone.
+    /// Deletes the log of a deleted webhook.
     pub(super) fn drop_log(&mut self, webhook: WebhookId) {
         self.logs.remove(&webhook);
         self.batch.delete(Table::DeliveryLog, &Key::id(webhook));
@@ -178,7 +178,7 @@ impl<'a> Change<'a> {
         self.effects.queue_notes.push(note);
     }
 
-    /// A new event, which nothing sends yet.
+    /// Adds an event without deliveries yet.
     pub(super) fn add_event(&mut self, row: Vec<u8>) -> Result<EventNumber, StoreError> {
         let last = match self.last_event {
             Some(last) => last,
@@ -196,8 +196,8 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// One delivery less sends the event; with the last one it goes.
-    pub(super) fn leave_event(&mut self, event: EventNumber) -> Result<(), StoreError> {
+    /// Removes one use of the event; the last one deletes it.
+    pub(super) fn release_event(&mut self, event: EventNumber) -> Result<(), StoreError> {
         let uses = self.uses_of(event)?;
         *uses = uses.saturating_sub(1);
         Ok(())
@@ -213,7 +213,7 @@ impl<'a> Change<'a> {
         Ok(&mut held.now)
     }
 
-    /// Notes that a delivery tells of a block.
+    /// Records that a delivery depends on a block.
     pub(super) fn note_block(&mut self, block: BlockNumber, webhook: WebhookId, number: DeliveryNumber) {
         let new = Run { first: number, last: number };
         let Some(run) = self.runs.get_mut(&(block, webhook)) else {

@@ -1,4 +1,4 @@
-//! What happens to messages: queued, sent, dropped, forgotten.
+//! The lifecycle of messages: queued, sent, dropped, deleted.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::rows::{self, DeliveryRow, EventNumber};
 use crate::keys::{Key, Table, number_after_id, number_in_key};
 
 impl Change<'_> {
-    /// Puts a message at the end of its webhook's queue.
+    /// Appends a message to its webhook's queue.
     pub(super) fn push(
         &mut self,
         event: EventNumber,
@@ -45,14 +45,14 @@ impl Change<'_> {
         Ok(row.delivery)
     }
 
-    /// Queues one message with a body of its own.
-    pub(super) fn push_alone(&mut self, new: NewDelivery, now: UnixMillis) -> Result<Delivery, StoreError> {
+    /// Queues one message with its own body.
+    pub(super) fn push_single(&mut self, new: NewDelivery, now: UnixMillis) -> Result<Delivery, StoreError> {
         let event = self.add_event(rows::write_event(new.place, &new.body))?;
         let to = Recipient { webhook: new.webhook, id: new.id };
         Ok(Delivery { place: new.place, ..self.push(event, new.kind, to, now)? })
     }
 
-    /// Gives an id free for another delivery. Nothing happens where no delivery has it.
+    /// Releases an id for another delivery, if one has it.
     pub(super) fn supersede(&mut self, webhook: WebhookId, id: &DeliveryId) -> Result<(), StoreError> {
         if let Some(mut old) = read::find_row_by_id(self.view, webhook, id)? {
             old.superseded = true;
@@ -71,7 +71,7 @@ impl Change<'_> {
         self.batch.put(Table::DeliveryById, &key, varint(delivery.number));
     }
 
-    /// Takes a message out of the queue, if it is in one.
+    /// Removes a message from the queue, if it is in one.
     pub(super) fn unqueue(&mut self, delivery: &Delivery) -> Result<(), StoreError> {
         let DeliveryStatus::Pending { due } = delivery.status else { return Ok(()) };
         if let Some(due) = due {
@@ -82,7 +82,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Queues a message that is in no queue, to be sent at a time.
+    /// Queues a message that is not queued, due at a time.
     pub(super) fn queue_at(&mut self, delivery: &mut Delivery, due: UnixMillis) -> Result<(), StoreError> {
         delivery.status = DeliveryStatus::Pending { due: Some(due) };
         self.batch.put(Table::RetryDelivery, &Key::retry(delivery.webhook, due, delivery.number), []);
@@ -109,13 +109,13 @@ impl Change<'_> {
         }
         let Some(mut row) = read::find_row(self.view, webhook, number)? else { return Ok(()) };
         keep_attempt(&mut row.delivery, attempt);
-        let waiting = matches!(row.delivery.status, DeliveryStatus::Pending { .. });
+        let was_pending = matches!(row.delivery.status, DeliveryStatus::Pending { .. });
         self.unqueue(&row.delivery)?;
         match next {
             NextStep::Done => row.delivery.status = DeliveryStatus::Delivered,
-            NextStep::RetryAt(due) if waiting => self.queue_at(&mut row.delivery, due)?,
-            NextStep::GiveUp if waiting => row.delivery.status = DeliveryStatus::Failed,
-            // Cancelled while it was under way, or delivered by somebody else.
+            NextStep::RetryAt(due) if was_pending => self.queue_at(&mut row.delivery, due)?,
+            NextStep::GiveUp if was_pending => row.delivery.status = DeliveryStatus::Failed,
+            // Cancelled while in flight, or already delivered.
             NextStep::RetryAt(_) | NextStep::GiveUp => {}
         }
         debug_assert!(effect != AttemptEffect::Succeeded || next == NextStep::Done);
@@ -123,16 +123,16 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Makes room for new messages, so many for each webhook: the oldest pending ones are dropped, and counted.
+    /// Makes room for the given number of new messages per webhook: the oldest pending ones are dropped and counted.
     pub(super) fn make_room(&mut self, new: &BTreeMap<WebhookId, u64>) -> Result<(), StoreError> {
         for (webhook, count) in self.queues.loads.make_room(new, self.limits) {
-            self.shed(webhook, count)?;
+            self.drop_oldest(webhook, count)?;
         }
         Ok(())
     }
 
-    /// Drops the oldest pending messages of a webhook, with whatever is older than they are.
-    fn shed(&mut self, webhook: WebhookId, count: u64) -> Result<(), StoreError> {
+    /// Drops the oldest pending messages of a webhook, and everything older.
+    fn drop_oldest(&mut self, webhook: WebhookId, count: u64) -> Result<(), StoreError> {
         let mut left = count;
         let mut first = self.log(webhook)?.first;
         for row in self.view.range_from(Table::Delivery, &Key::delivery(webhook, first), &Key::id(webhook)) {
@@ -153,12 +153,12 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Forgets the oldest messages of a webhook that has too many. One that is still to be sent moves to the end.
-    pub(super) fn shorten(&mut self, webhook: WebhookId, now: UnixMillis) -> Result<(), StoreError> {
+    /// Deletes the oldest messages of a webhook that has too many. A pending one moves to the end.
+    pub(super) fn truncate_log(&mut self, webhook: WebhookId, now: UnixMillis) -> Result<(), StoreError> {
         let log = *self.log(webhook)?;
         let excess = (log.next - log.first).saturating_sub(self.limits.kept_per_webhook());
         for number in log.first..log.first + excess {
-            // Just being queued, or just being sent: it stays, and so does what is younger.
+            // Being queued or in flight: it stays, and so do newer ones.
             let Some(mut row) = read::find_row(self.view, webhook, number)? else { break };
             if self.queues.leased(webhook, number, now).is_some() {
                 break;
@@ -173,7 +173,7 @@ impl Change<'_> {
                 self.queue_at(&mut row.delivery, due.unwrap_or(now))?;
                 self.put(&row);
                 self.put_id(&row.delivery);
-                if let Some(place) = place.filter(|_| tells_of_block(row.delivery.kind)) {
+                if let Some(place) = place.filter(|_| depends_on_block(row.delivery.kind)) {
                     self.note_block(place.block.number, webhook, row.delivery.number);
                 }
             } else {
@@ -186,14 +186,14 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Drops the oldest messages of a webhook that are older than a time, or all where the webhook is gone.
+    /// Deletes the messages of a webhook that were created before a time, or all if the webhook was deleted.
     pub(super) fn forget(&mut self, webhook: WebhookId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        let gone = self.webhook(webhook)?.is_none();
+        let deleted = self.webhook(webhook)?.is_none();
         let log = *self.log(webhook)?;
         let mut first = log.first;
         while first < log.next && usize::try_from(first - log.first).unwrap_or(usize::MAX) < limit {
             if let Some(row) = read::find_row(self.view, webhook, first)? {
-                if !gone && row.delivery.created_at >= before {
+                if !deleted && row.delivery.created_at >= before {
                     break;
                 }
                 self.erase(&row)?;
@@ -202,7 +202,7 @@ impl Change<'_> {
         }
         self.log(webhook)?.first = first;
         self.note(QueueNote::SkipTo(webhook, first));
-        if gone && first == log.next {
+        if deleted && first == log.next {
             self.drop_log(webhook);
         }
         Ok(usize::try_from(first - log.first).unwrap_or(usize::MAX))
@@ -211,7 +211,7 @@ impl Change<'_> {
     fn erase(&mut self, row: &DeliveryRow) -> Result<(), StoreError> {
         let Delivery { webhook, number, id, .. } = row.delivery;
         self.unqueue(&row.delivery)?;
-        self.leave_event(row.event)?;
+        self.release_event(row.event)?;
         self.batch.delete(Table::Delivery, &Key::delivery(webhook, number));
         if !row.superseded {
             self.batch.delete(Table::DeliveryById, &Key::delivery_by_id(webhook, &id));
@@ -219,15 +219,15 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Webhooks with messages, those that are gone among them.
+    /// Webhooks with messages, including deleted ones.
     pub(super) fn webhooks_with_log(&self) -> Result<Vec<WebhookId>, StoreError> {
         let rows = self.view.prefix(Table::DeliveryLog, &Key::EMPTY);
         rows.map(|row| row.map(|(key, _)| number_in_key(&key, 0))).collect()
     }
 }
 
-/// Whether a message of this kind becomes untrue when its block leaves the chain.
-pub(super) fn tells_of_block(kind: EventKind) -> bool {
+/// Whether a message of this kind is retracted when its block is orphaned.
+pub(super) fn depends_on_block(kind: EventKind) -> bool {
     matches!(kind, EventKind::Tx | EventKind::TokenTransfer)
 }
 

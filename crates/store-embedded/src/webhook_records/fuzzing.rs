@@ -9,7 +9,7 @@ pub(crate) fn delivery(row: &[u8]) {
     reads_what_it_writes(row, |row| rows::read_delivery(3, 9, row), rows::write_delivery);
     if let Ok(read) = rows::read_delivery(3, 9, row) {
         let is_fresh = read.delivery.status == domain::DeliveryStatus::Pending { due: None };
-        assert_eq!(rows::is_fresh(row), is_fresh, "the first byte says what the row says");
+        assert_eq!(rows::is_fresh(row), is_fresh, "the first byte matches the row");
     }
 }
 

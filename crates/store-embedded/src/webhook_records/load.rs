@@ -1,4 +1,4 @@
-//! How many messages are pending, for whom, and which go where there are too many. Knows no disk.
+//! Counts pending messages, and decides which queues drop messages when limits are exceeded. Does not access the disk.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -36,7 +36,7 @@ impl Loads {
         self.totals.pending = self.totals.pending.saturating_sub(pending);
     }
 
-    /// Takes note of how full a queue is. One that is gone counts no more.
+    /// Updates the length of a queue. Ignored for a deleted webhook.
     pub(super) fn set(&mut self, webhook: WebhookId, pending: u64) {
         let Some(owner) = self.owner_of.get(&webhook) else { return };
         let Some(queue) = self.owners.get_mut(owner).and_then(|queues| queues.get_mut(&webhook)) else { return };
@@ -48,34 +48,34 @@ impl Loads {
         self.totals.dropped += dropped;
     }
 
-    /// Of new messages in their order, the ones to leave out since even empty queues would not hold them: the oldest.
-    pub(super) fn too_many(&self, new: &[WebhookId], limits: &WebhookLimits) -> Vec<bool> {
+    /// Which of the new messages to reject since even empty queues could not hold them: the oldest.
+    pub(super) fn exceeding(&self, new: &[WebhookId], limits: &WebhookLimits) -> Vec<bool> {
         let mut of_webhook: HashMap<WebhookId, u64> = HashMap::new();
         let mut of_owner: HashMap<Option<Address>, u64> = HashMap::new();
         let mut of_all = 0;
-        let mut left_out = vec![false; new.len()];
-        for (webhook, left_out) in new.iter().zip(&mut left_out).rev() {
+        let mut rejected = vec![false; new.len()];
+        for (webhook, rejected) in new.iter().zip(&mut rejected).rev() {
             let webhook_count = of_webhook.entry(*webhook).or_default();
             let owner_count = of_owner.entry(self.owner_of.get(webhook).copied()).or_default();
-            *left_out = *webhook_count >= limits.pending_per_webhook
+            *rejected = *webhook_count >= limits.pending_per_webhook
                 || *owner_count >= limits.pending_per_owner
                 || of_all >= limits.pending;
-            if !*left_out {
+            if !*rejected {
                 *webhook_count += 1;
                 *owner_count += 1;
                 of_all += 1;
             }
         }
-        left_out
+        rejected
     }
 
-    /// How many of their oldest messages which queues must give up, so that new ones fit.
+    /// How many of its oldest messages each queue must drop, so that the new ones fit.
     pub(super) fn make_room(&self, new: &BTreeMap<WebhookId, u64>, limits: &WebhookLimits) -> BTreeMap<WebhookId, u64> {
         let mut queues: BTreeMap<WebhookId, Queue> = BTreeMap::new();
         for (webhook, new) in new {
             let old = self.pending(*webhook);
-            let mut queue = Queue { old, new: *new, shed: 0 };
-            queue.shed = queue.len().saturating_sub(limits.pending_per_webhook).min(old);
+            let mut queue = Queue { old, new: *new, dropped_oldest: 0 };
+            queue.dropped_oldest = queue.len().saturating_sub(limits.pending_per_webhook).min(old);
             queues.insert(*webhook, queue);
         }
         let mut owners: Vec<Address> = new.keys().filter_map(|webhook| self.owner_of.get(webhook).copied()).collect();
@@ -86,12 +86,16 @@ impl Loads {
             level(&mut queues, of_owner.map(|(webhook, pending)| (*webhook, *pending)), limits.pending_per_owner);
         }
         let added: u64 = queues.values().map(|queue| queue.new).sum();
-        let shed: u64 = queues.values().map(|queue| queue.shed).sum();
-        if self.totals.pending + added > limits.pending + shed {
+        let dropped_oldest: u64 = queues.values().map(|queue| queue.dropped_oldest).sum();
+        if self.totals.pending + added > limits.pending + dropped_oldest {
             let all = self.owners.values().flatten().map(|(webhook, pending)| (*webhook, *pending));
             level(&mut queues, all, limits.pending);
         }
-        queues.into_iter().map(|(webhook, queue)| (webhook, queue.shed)).filter(|(_, shed)| *shed > 0).collect()
+        queues
+            .into_iter()
+            .map(|(webhook, queue)| (webhook, queue.dropped_oldest))
+            .filter(|(_, dropped_oldest)| *dropped_oldest > 0)
+            .collect()
     }
 
     fn pending(&self, webhook: WebhookId) -> u64 {
@@ -101,48 +105,50 @@ impl Loads {
     }
 }
 
-/// A queue, what comes to it, and what it gives up.
+/// A queue: its old messages, the new ones, and how many it drops.
 #[derive(Debug, Clone, Copy)]
 struct Queue {
     old: u64,
     new: u64,
-    shed: u64,
+    dropped_oldest: u64,
 }
 
 impl Queue {
     fn len(&self) -> u64 {
-        self.old + self.new - self.shed
+        self.old + self.new - self.dropped_oldest
     }
 }
 
-/// Takes from the fullest queues until all together hold no more than the bound.
+/// Drops from the fullest queues until all together are within the bound.
 fn level(queues: &mut BTreeMap<WebhookId, Queue>, among: impl Iterator<Item = (WebhookId, u64)>, bound: u64) {
-    let mut concerned: Vec<(WebhookId, Queue)> = among
-        .map(|(webhook, old)| (webhook, queues.get(&webhook).copied().unwrap_or(Queue { old, new: 0, shed: 0 })))
+    let mut affected: Vec<(WebhookId, Queue)> = among
+        .map(|(webhook, old)| {
+            (webhook, queues.get(&webhook).copied().unwrap_or(Queue { old, new: 0, dropped_oldest: 0 }))
+        })
         .collect();
-    let total: u64 = concerned.iter().map(|(_, queue)| queue.len()).sum();
+    let total: u64 = affected.iter().map(|(_, queue)| queue.len()).sum();
     let Some(mut excess) = total.checked_sub(bound).filter(|excess| *excess > 0) else { return };
-    concerned.sort_unstable_by_key(|(_, queue)| std::cmp::Reverse(queue.len()));
-    // The first so many are brought down to the length of the one behind them; then one more joins.
-    for fullest in 1..=concerned.len() {
-        let next = concerned.get(fullest).map_or(0, |(_, queue)| queue.len());
-        for (place, (_, queue)) in concerned.iter_mut().take(fullest).enumerate() {
-            let share = excess.div_ceil((fullest - place) as u64);
-            let give = queue.len().saturating_sub(next).min(queue.old - queue.shed).min(share);
-            queue.shed += give;
-            excess -= give;
+    affected.sort_unstable_by_key(|(_, queue)| std::cmp::Reverse(queue.len()));
+    // The fullest queues are reduced to the length of the next one; then that one joins them.
+    for fullest in 1..=affected.len() {
+        let next = affected.get(fullest).map_or(0, |(_, queue)| queue.len());
+        for (index, (_, queue)) in affected.iter_mut().take(fullest).enumerate() {
+            let share = excess.div_ceil((fullest - index) as u64);
+            let drops = queue.len().saturating_sub(next).min(queue.old - queue.dropped_oldest).min(share);
+            queue.dropped_oldest += drops;
+            excess -= drops;
         }
         if excess == 0 {
             break;
         }
     }
-    // Some are full of what is just coming: the others give more than their share.
-    for (_, queue) in &mut concerned {
-        let give = (queue.old - queue.shed).min(excess);
-        queue.shed += give;
-        excess -= give;
+    // Some queues are full of new messages: the others drop more than their share.
+    for (_, queue) in &mut affected {
+        let drops = (queue.old - queue.dropped_oldest).min(excess);
+        queue.dropped_oldest += drops;
+        excess -= drops;
     }
-    queues.extend(concerned.into_iter().filter(|(_, queue)| queue.shed > 0));
+    queues.extend(affected.into_iter().filter(|(_, queue)| queue.dropped_oldest > 0));
 }
 
 #[cfg(test)]
@@ -170,38 +176,38 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_room_nothing_is_given_up() {
+    fn nothing_is_dropped_within_the_limits() {
         assert_eq!(room(&loads(), &[(1, 10), (3, 5)], limits(60, 90, 105)), []);
     }
 
     #[test]
-    fn a_full_queue_gives_up_its_own_oldest() {
+    fn a_full_queue_drops_its_own_oldest_messages() {
         assert_eq!(room(&loads(), &[(1, 10), (3, 5)], limits(55, 1_000, 1_000)), [(1, 5)]);
     }
 
     #[test]
-    fn among_an_owner_s_queues_the_fullest_gives_first_and_others_when_it_is_level_with_them() {
+    fn of_an_owners_queues_the_fullest_drops_first() {
         assert_eq!(room(&loads(), &[(2, 10)], limits(1_000, 85, 1_000)), [(1, 5)]);
         assert_eq!(room(&loads(), &[(2, 10)], limits(1_000, 70, 1_000)), [(1, 15), (2, 5)]);
-        assert_eq!(room(&loads(), &[(3, 10)], limits(1_000, 85, 1_000)), [], "another owner's are not touched");
+        assert_eq!(room(&loads(), &[(3, 10)], limits(1_000, 85, 1_000)), [], "queues of other owners are not affected");
     }
 
     #[test]
-    fn over_all_owners_the_fullest_queue_gives_and_a_small_one_keeps_what_it_has() {
+    fn over_all_owners_the_fullest_queue_drops_first() {
         assert_eq!(room(&loads(), &[(3, 10)], limits(1_000, 1_000, 80)), [(1, 20)]);
         assert_eq!(room(&loads(), &[(3, 10)], limits(1_000, 1_000, 60)), [(1, 30), (2, 10)]);
     }
 
     #[test]
-    fn what_no_empty_queue_would_hold_is_left_out_and_the_newest_is_kept() {
+    fn the_oldest_messages_beyond_the_limits_are_rejected() {
         let loads = loads();
-        assert_eq!(loads.too_many(&[1, 1, 3, 1], &limits(2, 9, 9)), [true, false, false, false]);
-        assert_eq!(loads.too_many(&[1, 2, 3, 2], &limits(9, 2, 9)), [true, false, false, false]);
-        assert_eq!(loads.too_many(&[1, 2, 3, 2], &limits(9, 9, 3)), [true, false, false, false]);
+        assert_eq!(loads.exceeding(&[1, 1, 3, 1], &limits(2, 9, 9)), [true, false, false, false]);
+        assert_eq!(loads.exceeding(&[1, 2, 3, 2], &limits(9, 2, 9)), [true, false, false, false]);
+        assert_eq!(loads.exceeding(&[1, 2, 3, 2], &limits(9, 9, 3)), [true, false, false, false]);
     }
 
     #[test]
-    fn totals_follow_the_queues() {
+    fn totals_match_the_queues() {
         let mut loads = loads();
         loads.set(1, 5);
         loads.remove(2);
@@ -212,7 +218,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn after_room_was_made_every_bound_holds(
+        fn every_limit_holds_after_drops(
             queues in proptest::collection::vec((0_u8..4, 0_u64..40), 1..12),
             new in proptest::collection::vec((0_usize..12, 1_u64..20), 1..12),
             bounds in (20_u64..60, 20_u64..120, 20_u64..200),
@@ -222,24 +228,24 @@ mod tests {
             for (number, (owner, pending)) in queues.iter().enumerate() {
                 loads.add(number as u64, Address::repeat_byte(*owner), *pending);
             }
-            let wanted: Vec<WebhookId> = new
+            let recipients: Vec<WebhookId> = new
                 .iter()
-                .flat_map(|(place, count)| vec![(place % queues.len()) as u64; usize::try_from(*count).unwrap()])
+                .flat_map(|(index, count)| vec![(index % queues.len()) as u64; usize::try_from(*count).unwrap()])
                 .collect();
             let mut counts: BTreeMap<WebhookId, u64> = BTreeMap::new();
-            for (webhook, left_out) in wanted.iter().zip(loads.too_many(&wanted, &limits)) {
-                if !left_out {
+            for (webhook, rejected) in recipients.iter().zip(loads.exceeding(&recipients, &limits)) {
+                if !rejected {
                     *counts.entry(*webhook).or_default() += 1;
                 }
             }
-            let shed = loads.make_room(&counts, &limits);
+            let dropped_oldest = loads.make_room(&counts, &limits);
             let mut owners: BTreeMap<u8, u64> = BTreeMap::new();
             let mut total = 0;
             for (number, (owner, pending)) in queues.iter().enumerate() {
                 let of = |map: &BTreeMap<WebhookId, u64>| map.get(&(number as u64)).copied().unwrap_or_default();
-                proptest::prop_assert!(of(&shed) <= *pending, "only old ones are given up");
-                let left = pending + of(&counts) - of(&shed);
-                // A queue that nothing came to may be over its own bound, after the bound was lowered.
+                proptest::prop_assert!(of(&dropped_oldest) <= *pending, "only old messages are dropped");
+                let left = pending + of(&counts) - of(&dropped_oldest);
+                // A queue without new messages may exceed its limit after the limit was lowered.
                 proptest::prop_assert!(left <= limits.pending_per_webhook || of(&counts) == 0);
                 if of(&counts) > 0 {
                     *owners.entry(*owner).or_default() += 0;
@@ -250,7 +256,7 @@ mod tests {
                 for (number, (of, pending)) in queues.iter().enumerate() {
                     let part = |map: &BTreeMap<WebhookId, u64>| map.get(&(number as u64)).copied().unwrap_or_default();
                     if of == owner {
-                        *sum += pending + part(&counts) - part(&shed);
+                        *sum += pending + part(&counts) - part(&dropped_oldest);
                     }
                 }
                 proptest::prop_assert!(*sum <= limits.pending_per_owner, "owner {}: {}", owner, sum);

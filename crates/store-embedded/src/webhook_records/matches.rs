@@ -1,15 +1,15 @@
-//! What follows from blocks: messages queued while they stand, taken back when they leave.
+//! Messages for matched blocks: queued when matched, retracted when orphaned.
 
 use std::collections::{BTreeMap, HashSet};
 
 use domain::{B256, BlockNumber, BlockRef, DeliveryNumber, DeliveryStatus, NewDelivery, UnixMillis, WebhookId};
 use store::{
-    MatchedBlock, Matches, NewEvent, Orphaning, Part, REMEMBERED_BLOCKS, Recipient, Removal, RetractedPiece,
-    RetractedPlace, Retraction, StoreError,
+    MATCHED_BLOCK_HISTORY, MatchedBlock, Matches, NewEvent, Orphaning, Part, Recipient, Removal, RetractedBatch,
+    Retraction, RetractionCursor, StoreError,
 };
 
 use super::change::{Change, QueueNote, varint};
-use super::deliveries::tells_of_block;
+use super::deliveries::depends_on_block;
 use super::read;
 use super::rows;
 use crate::codec::{RowReader, RowWriter};
@@ -24,18 +24,18 @@ impl Change<'_> {
             && let Some(cursor) = matches.blocks.last()
         {
             self.put_cursor(&cursor.block);
-            self.forget_blocks(cursor.block.number.saturating_sub(REMEMBERED_BLOCKS))?;
+            self.prune_blocks(cursor.block.number.saturating_sub(MATCHED_BLOCK_HISTORY))?;
         }
         Ok(())
     }
 
-    /// Notes the blocks; gives those of which something may have been queued before.
+    /// Records the blocks; returns those that may have queued events already.
     fn note_blocks(&mut self, blocks: &[MatchedBlock]) -> Result<HashSet<B256>, StoreError> {
         let mut seen = HashSet::new();
         for matched in blocks {
             let block = matched.block;
-            let begun = self.view.get(Table::MatchedBlock, &Key::block(block.number))?;
-            if begun.is_some_and(|row| row.starts_with(block.hash.as_slice())) {
+            let matched_before = self.view.get(Table::MatchedBlock, &Key::block(block.number))?;
+            if matched_before.is_some_and(|row| row.starts_with(block.hash.as_slice())) {
                 seen.insert(block.hash);
                 continue;
             }
@@ -57,24 +57,24 @@ impl Change<'_> {
         now: UnixMillis,
     ) -> Result<(), StoreError> {
         let mut new: Vec<(usize, Recipient)> = Vec::new();
-        for (place, event) in events.iter().enumerate() {
+        for (index, event) in events.iter().enumerate() {
             let block = event.place.map(|place| place.block);
             for recipient in &event.recipients {
-                let again = block.filter(|block| seen.contains(&block.hash));
-                if let Some(block) = again
-                    && self.stands(block.number, recipient)?
+                let matched_again = block.filter(|block| seen.contains(&block.hash));
+                if let Some(block) = matched_again
+                    && self.is_still_valid(block.number, recipient)?
                 {
                     continue;
                 }
-                new.push((place, *recipient));
+                new.push((index, *recipient));
             }
         }
         let webhooks: Vec<WebhookId> = new.iter().map(|(_, recipient)| recipient.webhook).collect();
-        let left_out = self.queues.loads.too_many(&webhooks, self.limits);
+        let rejected = self.queues.loads.exceeding(&webhooks, self.limits);
         let mut counts: BTreeMap<WebhookId, u64> = BTreeMap::new();
-        for (webhook, left_out) in webhooks.iter().zip(&left_out) {
+        for (webhook, rejected) in webhooks.iter().zip(&rejected) {
             let count = counts.entry(*webhook).or_default();
-            if *left_out {
+            if *rejected {
                 self.log(*webhook)?.dropped.total += 1;
             } else {
                 *count += 1;
@@ -82,28 +82,28 @@ impl Change<'_> {
         }
         self.make_room(&counts)?;
         let mut numbers = EventNumbers::default();
-        for ((place, recipient), _) in new.into_iter().zip(left_out).filter(|(_, left_out)| !left_out) {
-            let event = &events[place];
-            let row = numbers.number(place, || self.add_event(rows::write_event(event.place, &event.body)))?;
+        for ((index, recipient), _) in new.into_iter().zip(rejected).filter(|(_, rejected)| !rejected) {
+            let event = &events[index];
+            let row = numbers.number(index, || self.add_event(rows::write_event(event.place, &event.body)))?;
             let delivery = self.push(row, event.kind, recipient, now)?;
-            if let Some(place) = event.place.filter(|_| tells_of_block(event.kind)) {
+            if let Some(place) = event.place.filter(|_| depends_on_block(event.kind)) {
                 self.note_block(place.block.number, recipient.webhook, delivery.number);
             }
         }
-        counts.into_keys().try_for_each(|webhook| self.shorten(webhook, now))
+        counts.into_keys().try_for_each(|webhook| self.truncate_log(webhook, now))
     }
 
-    /// Whether a webhook was told, or is to be, and was never told otherwise. If so, the message is the block's again; if
-    /// not, its id is free for a new one.
-    fn stands(&mut self, block: BlockNumber, recipient: &Recipient) -> Result<bool, StoreError> {
+    /// Whether the event is already queued or delivered, and was not retracted. If so, its message belongs to the block
+    /// again; if not, its id is released for a new one.
+    fn is_still_valid(&mut self, block: BlockNumber, recipient: &Recipient) -> Result<bool, StoreError> {
         let Some(row) = read::find_row_by_id(self.view, recipient.webhook, &recipient.id)? else { return Ok(false) };
-        let stands = !row.delivery.retracted && row.delivery.status != DeliveryStatus::Cancelled;
-        if stands {
+        let valid = !row.delivery.retracted && row.delivery.status != DeliveryStatus::Cancelled;
+        if valid {
             self.note_block(block, recipient.webhook, row.delivery.number);
         } else {
             self.supersede(recipient.webhook, &recipient.id)?;
         }
-        Ok(stands)
+        Ok(valid)
     }
 
     fn put_cursor(&mut self, cursor: &BlockRef) {
@@ -112,8 +112,8 @@ impl Change<'_> {
         self.batch.put(Table::WebhookMeta, &Key::name(read::CURSOR), row.finish());
     }
 
-    /// Drops what is only needed as long as a block may leave the chain.
-    fn forget_blocks(&mut self, below: BlockNumber) -> Result<(), StoreError> {
+    /// Deletes data that is needed only while a block can be orphaned.
+    fn prune_blocks(&mut self, below: BlockNumber) -> Result<(), StoreError> {
         let from = self.queues.pruned_below;
         if below <= from {
             return Ok(());
@@ -159,7 +159,7 @@ impl Change<'_> {
     pub(super) fn retract(
         &mut self,
         removals: Vec<Removal>,
-        upto: RetractedPlace,
+        upto: RetractionCursor,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
         let Some(first) = read::find_retracting(self.view)? else { return Ok(()) };
@@ -167,11 +167,11 @@ impl Change<'_> {
             removals.into_iter().map(|removal| ((removal.delivery.webhook, removal.of), removal.delivery)).collect();
         for run in runs_from(self.view, first) {
             let run = run?;
-            if run.place(run.first) > upto {
+            if run.position(run.first) > upto {
                 break;
             }
             self.batch.delete(Table::DeliveryByBlock, &Key::delivery_by_block(run.block, run.webhook, run.first));
-            let last = if run.place(run.last) > upto { upto.number } else { run.last };
+            let last = if run.position(run.last) > upto { upto.number } else { run.last };
             if last < run.last {
                 let rest = Key::delivery_by_block(run.block, run.webhook, last + 1);
                 self.batch.put(Table::DeliveryByBlock, &rest, varint(run.last));
@@ -193,14 +193,14 @@ impl Change<'_> {
         now: UnixMillis,
     ) -> Result<(), StoreError> {
         let Some(mut row) = read::find_row(self.view, webhook, number)? else { return Ok(()) };
-        let on_its_way = self.queues.leased(webhook, number, now).is_some();
+        let in_flight = self.queues.leased(webhook, number, now).is_some();
         if let Some(removal) = removal
-            && (on_its_way || row.delivery.was_received())
+            && (in_flight || row.delivery.was_received())
             && self.webhook(webhook)?.is_some()
         {
-            // It may have been taken back once before, by a message with the same id.
+            // It may have been retracted before, by a message with the same id.
             self.supersede(webhook, &removal.id)?;
-            self.push_alone(removal, now)?;
+            self.push_single(removal, now)?;
             row.delivery.retracted = true;
         }
         if let DeliveryStatus::Pending { .. } = row.delivery.status {
@@ -212,31 +212,31 @@ impl Change<'_> {
     }
 }
 
-/// The numbers that events were given, as they come up.
+/// The numbers assigned to events.
 #[derive(Default)]
 struct EventNumbers {
     last: Option<(usize, rows::EventNumber)>,
 }
 
 impl EventNumbers {
-    /// The number of an event; they come in order, so only the last is to be remembered.
+    /// The number of an event. Events come in order, so only the last one is kept.
     fn number(
         &mut self,
-        place: usize,
+        index: usize,
         add: impl FnOnce() -> Result<rows::EventNumber, StoreError>,
     ) -> Result<rows::EventNumber, StoreError> {
         match self.last {
-            Some((last, number)) if last == place => Ok(number),
+            Some((last, number)) if last == index => Ok(number),
             _ => {
                 let number = add()?;
-                self.last = Some((place, number));
+                self.last = Some((index, number));
                 Ok(number)
             }
         }
     }
 }
 
-/// Deliveries that tell of one block, one after the other.
+/// Consecutive deliveries for one block.
 struct BlockRun {
     block: BlockNumber,
     webhook: WebhookId,
@@ -245,8 +245,8 @@ struct BlockRun {
 }
 
 impl BlockRun {
-    fn place(&self, number: DeliveryNumber) -> RetractedPlace {
-        RetractedPlace { block: self.block, webhook: self.webhook, number }
+    fn position(&self, number: DeliveryNumber) -> RetractionCursor {
+        RetractionCursor { block: self.block, webhook: self.webhook, number }
     }
 }
 
@@ -258,25 +258,25 @@ fn runs_from(view: &View, first: BlockNumber) -> impl Iterator<Item = Result<Blo
     })
 }
 
-pub(super) fn list_retracted(view: &View, limit: usize) -> Result<RetractedPiece, StoreError> {
-    let mut piece = RetractedPiece { deliveries: Vec::new(), upto: None };
-    let Some(first) = read::find_retracting(view)? else { return Ok(piece) };
+pub(super) fn list_retracted(view: &View, limit: usize) -> Result<RetractedBatch, StoreError> {
+    let mut batch = RetractedBatch { deliveries: Vec::new(), upto: None };
+    let Some(first) = read::find_retracting(view)? else { return Ok(batch) };
     for run in runs_from(view, first) {
         let run = run?;
         let oldest = read::delivery_log(view, run.webhook)?.first;
         for number in run.first.max(oldest)..=run.last {
-            if piece.deliveries.len() == limit {
-                return Ok(piece);
+            if batch.deliveries.len() == limit {
+                return Ok(batch);
             }
             if let Some(row) = read::find_row(view, run.webhook, number)? {
                 let event = read::event(view, row.event)?;
                 let delivery = domain::Delivery { place: event.place, ..row.delivery };
-                piece.deliveries.push((delivery, event.body));
+                batch.deliveries.push((delivery, event.body));
             }
-            piece.upto = Some(run.place(number));
+            batch.upto = Some(run.position(number));
         }
-        // Also where nothing is left of a run: it is done with.
-        piece.upto = Some(run.place(run.last));
+        // Also if nothing is left of a run: it is complete.
+        batch.upto = Some(run.position(run.last));
     }
-    Ok(piece)
+    Ok(batch)
 }

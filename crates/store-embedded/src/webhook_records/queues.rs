@@ -1,4 +1,4 @@
-//! What is known of the queues beside what is on disk: who has taken on what, and where to begin to look.
+//! The in-memory state of the queues: leases, and where to start scanning.
 
 use std::collections::HashMap;
 
@@ -11,21 +11,21 @@ use super::{read, rows};
 use crate::engine::View;
 use crate::keys::{Key, Table, number_after_id, retry_in_key};
 
-/// Leases live in memory alone: the folder is open in this process and in no other, so they end when it does.
+/// Leases exist only in memory: no other process can open the folder, so they end with this process.
 ///
-/// Queues are emptied from the front, and the engine passes over what was deleted there one by one: so it is kept in mind
-/// where the first entry was last found.
+/// Queues are consumed from the front, and the engine has to skip every deleted row there, so the position of the first
+/// entry is cached.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
     leases: HashMap<(WebhookId, DeliveryNumber), UnixMillis>,
     first_fresh: HashMap<WebhookId, DeliveryNumber>,
     first_retry: HashMap<WebhookId, UnixMillis>,
     pub(super) loads: Loads,
-    /// Below this block nothing is left to be forgotten.
+    /// Everything below this block is pruned.
     pub(super) pruned_below: u64,
 }
 
-/// A queued delivery, and when it may be sent.
+/// A queued delivery and its due time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Queued {
     number: DeliveryNumber,
@@ -39,7 +39,7 @@ impl Queued {
 }
 
 impl Queues {
-    /// Adds up what is pending.
+    /// Loads the counts of pending messages.
     pub(super) fn load(view: &View) -> Result<Self, StoreError> {
         let mut queues = Self::default();
         for webhook in read::list_all(view) {
@@ -49,7 +49,7 @@ impl Queues {
         Ok(queues)
     }
 
-    /// Takes note of a change that is on disk.
+    /// Applies a committed change.
     pub(super) fn apply(&mut self, effects: Effects) {
         for (webhook, owner) in effects.added {
             self.loads.add(webhook, owner, 0);
@@ -77,11 +77,12 @@ impl Queues {
         self.leases.clear();
     }
 
-    /// Below this number none is left that was never sent.
+    /// No delivery below this number is still unsent.
     pub(super) fn first_fresh(&self, webhook: WebhookId) -> DeliveryNumber {
         self.first_fresh.get(&webhook).copied().unwrap_or_default()
     }
 
+    /// Everything below `first` is deleted.
     fn skip_to(&mut self, webhook: WebhookId, first: DeliveryNumber) {
         if let Some(fresh) = self.first_fresh.get_mut(&webhook) {
             *fresh = (*fresh).max(first);
@@ -96,7 +97,7 @@ impl Queues {
         self.leases.remove(&(webhook, number));
     }
 
-    /// Until when somebody has taken it on.
+    /// The end of the lease, if it is leased.
     pub(super) fn leased(&self, webhook: WebhookId, number: DeliveryNumber, now: UnixMillis) -> Option<UnixMillis> {
         self.leases.get(&(webhook, number)).copied().filter(|until| *until > now)
     }
@@ -113,7 +114,7 @@ impl Queues {
         self.first_retry.remove(&webhook);
     }
 
-    /// When something may be sent next, nought for at once.
+    /// When the next message is due; 0 for immediately.
     pub(super) fn find_due(
         &mut self,
         view: &View,
@@ -145,7 +146,7 @@ impl Queues {
         Ok(due)
     }
 
-    /// The oldest that may be sent now and that nobody has taken on.
+    /// The oldest due messages that are not leased.
     pub(super) fn take(
         &mut self,
         view: &View,
@@ -207,7 +208,7 @@ impl Queues {
             .peekable();
         match rows.peek() {
             Some(Ok(first)) => self.first_retry.insert(webhook, first.due),
-            // What comes next may be due at any time.
+            // The next entry may be due at any time.
             _ => self.first_retry.remove(&webhook),
         };
         Box::new(rows)

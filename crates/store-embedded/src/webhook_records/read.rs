@@ -10,15 +10,15 @@ pub(super) const CURSOR: &str = "cursor";
 pub(super) const VERSION: &str = "version";
 pub(super) const LAST_ID: &str = "last id";
 pub(super) const LAST_EVENT: &str = "last event";
-/// The first block of which messages are untrue, while they are being seen to.
+/// The first block whose messages have to be retracted, during a retraction.
 pub(super) const RETRACTING: &str = "retracting";
 
-/// Numbers without gaps: the oldest that is kept, and the next to be given; and what there is between them.
+/// Delivery numbers without gaps: the oldest stored and the next to assign; and counts of what is between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DeliveryLog {
     pub(super) first: DeliveryNumber,
     pub(super) next: DeliveryNumber,
-    /// Below this number none is left that was never sent.
+    /// No delivery below this number is still unsent.
     pub(super) fresh: DeliveryNumber,
     pub(super) pending: u64,
     pub(super) dropped: DropCount,
@@ -41,7 +41,7 @@ impl DeliveryLog {
 }
 
 pub(super) fn find_webhook(view: &View, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
-    // A longer number has no key of its own.
+    // Larger ids do not fit into a key.
     if id >> 40 != 0 {
         return Ok(None);
     }
@@ -90,8 +90,8 @@ pub(super) fn event(view: &View, number: EventNumber) -> Result<EventRow, StoreE
     rows::read_event(&row.ok_or(StoreError::Corrupt("a delivery without its event"))?)
 }
 
-/// A delivery with its place.
-pub(super) fn whole(view: &View, row: DeliveryRow) -> Result<Delivery, StoreError> {
+/// A delivery with its position in the chain.
+pub(super) fn with_position(view: &View, row: DeliveryRow) -> Result<Delivery, StoreError> {
     let place = event(view, row.event)?.place;
     Ok(Delivery { place, ..row.delivery })
 }
@@ -118,7 +118,7 @@ pub(super) fn find_cursor(view: &View) -> Result<Option<BlockRef>, StoreError> {
     row.map(|row| rows::read_block(&mut RowReader::new(&row))).transpose()
 }
 
-/// The first block of which messages are untrue; None where none is.
+/// The first block whose messages have to be retracted; None outside a retraction.
 pub(super) fn find_retracting(view: &View) -> Result<Option<u64>, StoreError> {
     let row = view.get(Table::WebhookMeta, &Key::name(RETRACTING))?;
     row.map(|row| RowReader::new(&row).varint()).transpose()

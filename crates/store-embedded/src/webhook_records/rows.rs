@@ -55,17 +55,17 @@ fn read_retired(row: &mut RowReader<'_>) -> Result<Vec<RetiredSecret>, StoreErro
     (0..count).map(|_| Ok(RetiredSecret { until: row.varint()?, secret: read_secret(row)? })).collect()
 }
 
-/// A delivery as it stands in its row: what it sends, and where that happened, stands with the event.
+/// A delivery row. The body and the position in the chain are stored with the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DeliveryRow {
     pub(super) event: EventNumber,
     /// Whether a newer delivery has the same id.
     pub(super) superseded: bool,
-    /// Without its place.
+    /// Without its position in the chain.
     pub(super) delivery: Delivery,
 }
 
-/// The running number of an event, from 1.
+/// The sequential number of an event, from 1.
 pub(super) type EventNumber = u64;
 
 const FRESH: u8 = 0;
@@ -77,7 +77,7 @@ const STATE: u8 = 0x0f;
 const SUPERSEDED: u8 = 0x40;
 const RETRACTED: u8 = 0x80;
 
-/// Whether the row is of a delivery that was never sent and is to be.
+/// Whether the row is a pending delivery that was never sent.
 pub(super) fn is_fresh(row: &[u8]) -> bool {
     row.first().is_some_and(|byte| byte & STATE == FRESH)
 }
@@ -116,7 +116,7 @@ pub(super) fn read_delivery(webhook: WebhookId, number: DeliveryNumber, row: &[u
         DELIVERED => DeliveryStatus::Delivered,
         FAILED => DeliveryStatus::Failed,
         CANCELLED => DeliveryStatus::Cancelled,
-        _ => return Err(StoreError::Corrupt("a delivery in no known state")),
+        _ => return Err(StoreError::Corrupt("a delivery with an unknown status")),
     };
     let id = DeliveryId::new(row.array()?);
     let kind = read_kind(row.byte()?)?;
@@ -131,7 +131,7 @@ pub(super) fn read_delivery(webhook: WebhookId, number: DeliveryNumber, row: &[u
     Ok(DeliveryRow { event, superseded, delivery })
 }
 
-/// What is sent, and where it happened.
+/// The body of an event, and its position in the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EventRow {
     pub(super) place: Option<EventPlace>,
@@ -175,7 +175,7 @@ fn read_attempt(row: &mut RowReader<'_>) -> Result<Attempt, StoreError> {
     let outcome = match row.byte()? {
         0 => AttemptOutcome::Answered { status: row.varint()?, body: row.text()? },
         1 => AttemptOutcome::Unanswered { reason: row.text()? },
-        _ => return Err(StoreError::Corrupt("an attempt with no known outcome")),
+        _ => return Err(StoreError::Corrupt("an attempt with an unknown outcome")),
     };
     Ok(Attempt { at, millis, outcome })
 }
@@ -185,7 +185,7 @@ fn kind_byte(kind: EventKind) -> u8 {
 }
 
 fn read_kind(byte: u8) -> Result<EventKind, StoreError> {
-    EventKinds::from_bits(byte).iter().next().ok_or(StoreError::Corrupt("an event of no known kind"))
+    EventKinds::from_bits(byte).iter().next().ok_or(StoreError::Corrupt("an event of an unknown kind"))
 }
 
 pub(super) fn write_block(row: &mut RowWriter, block: &BlockRef) {
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_delivery_comes_back_as_it_went_in() {
+    fn a_delivery_survives_a_round_trip() {
         for status in [
             DeliveryStatus::Pending { due: None },
             DeliveryStatus::Pending { due: Some(77) },
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_comes_back_as_it_went_in() {
+    fn an_event_survives_a_round_trip() {
         let block = BlockRef { number: 12, hash: B256::repeat_byte(4) };
         for place in [None, Some(EventPlace { block, tx_hash: B256::repeat_byte(5) })] {
             let event = EventRow { place, body: Bytes::from_static(b"{}") };
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_webhook_comes_back_as_it_went_in() {
+    fn a_webhook_survives_a_round_trip() {
         let webhook = Webhook {
             id: 5,
             owner: Address::repeat_byte(1),

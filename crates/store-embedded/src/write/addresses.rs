@@ -6,22 +6,22 @@ use crate::engine::{Batch, View};
 use crate::keys::{AddressId, Key, Table, number_in_key};
 use crate::rows::AddressRow;
 
-/// Gives addresses their ids, in the order in which the chain shows them.
+/// Assigns ids to addresses in the order of their first appearance.
 #[derive(Debug)]
 pub(crate) struct AddressIds {
-    settled: AgedCache<Address, AddressId>,
-    /// First seen in the batch in hand.
+    committed: AgedCache<Address, AddressId>,
+    /// First seen in the current batch.
     new: FastMap<Address, AddressId>,
-    /// The same, in the order of their ids.
+    /// The same, sorted by id.
     new_in_order: Vec<(AddressId, Address)>,
 }
 
 impl AddressIds {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { settled: AgedCache::new(capacity), new: FastMap::default(), new_in_order: Vec::new() }
+        Self { committed: AgedCache::new(capacity), new: FastMap::default(), new_in_order: Vec::new() }
     }
 
-    /// The id of an address; a new one takes `next`, which then moves on.
+    /// The id of an address; a new one gets `next`, which is then incremented.
     pub(crate) fn resolve(
         &mut self,
         view: &View,
@@ -33,12 +33,12 @@ impl AddressIds {
         if let Some(&id) = self.new.get(&address) {
             return Ok(id);
         }
-        if let Some(id) = self.settled.get(&address) {
+        if let Some(id) = self.committed.get(&address) {
             return Ok(id);
         }
         if let Some(row) = view.get(Table::AddressId, &Key::address(&address))? {
             let id = number_in_key(&row, 0);
-            self.settled.insert(address, id);
+            self.committed.insert(address, id);
             return Ok(id);
         }
         let id = *next;
@@ -50,7 +50,7 @@ impl AddressIds {
         Ok(id)
     }
 
-    /// The address behind an id, also one of the batch in hand.
+    /// The address of an id, including ids of the current batch.
     pub(crate) fn find(&self, view: &View, id: AddressId) -> Result<Address, StoreError> {
         match self.new_in_order.binary_search_by_key(&id, |(id, _)| *id) {
             Ok(position) => Ok(self.new_in_order[position].1),
@@ -58,20 +58,20 @@ impl AddressIds {
         }
     }
 
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn mark_committed(&mut self) {
         for (address, id) in self.new.drain() {
-            self.settled.insert(address, id);
+            self.committed.insert(address, id);
         }
         self.new_in_order.clear();
     }
 
-    pub(crate) fn forget_changes(&mut self) {
+    pub(crate) fn discard_changes(&mut self) {
         self.new.clear();
         self.new_in_order.clear();
     }
 
-    /// The ids from `first` on are free again.
-    pub(crate) fn forget_from(&mut self, first: AddressId) {
-        self.settled.retain(|_, id| *id < first);
+    /// Ids from `first` on are unassigned again.
+    pub(crate) fn drop_from(&mut self, first: AddressId) {
+        self.committed.retain(|_, id| *id < first);
     }
 }

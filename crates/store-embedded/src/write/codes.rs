@@ -1,4 +1,4 @@
-//! The code of contracts: met in the chain, asked of the node, kept once however many contracts share it.
+//! Contract code: noticed in the chain, fetched from the node, stored once for all contracts that share it.
 
 use std::sync::Arc;
 
@@ -15,54 +15,54 @@ use crate::ranked::RankMoves;
 use crate::verified_contracts::{code_hash_at, relist};
 
 impl Step<'_, '_> {
-    /// Code ran at an address: it emitted a log, made a contract, or was made.
-    pub(super) fn meet_contract(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
-        self.meet(id, block, |known| !known.is_empty())
+    /// Code ran at an address: it emitted a log, created a contract, or was created.
+    pub(super) fn note_contract(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
+        self.note_code(id, block, |known| !known.is_empty())
     }
 
-    /// Someone called an address as if there were code. There may be none, and once that is known it is not asked again.
-    pub(super) fn meet_called(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
-        self.meet(id, block, |_| true)
+    /// An address was called as if it had code. If it is known to have none, it is not fetched again.
+    pub(super) fn note_called(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
+        self.note_code(id, block, |_| true)
     }
 
-    fn meet(
+    fn note_code(
         &mut self,
         id: AddressId,
         block: BlockNumber,
-        is_answer: impl FnOnce(&[u8]) -> bool,
+        is_sufficient: impl FnOnce(&[u8]) -> bool,
     ) -> Result<(), StoreError> {
-        if self.state.met_codes.get(&id).is_some() {
+        if self.state.known_codes.get(&id).is_some() {
             return Ok(());
         }
         match self.view.get(Table::CodeHash, &Key::id(id))? {
-            // Not remembered without a hash: the address may yet turn out to be a contract.
-            Some(known) if is_answer(&known) => {
+            // Not cached without a hash: the address may become a contract later.
+            Some(known) if is_sufficient(&known) => {
                 if !known.is_empty() {
-                    self.state.met_codes.insert(id, ());
+                    self.state.known_codes.insert(id, ());
                 }
             }
-            _ => self.meet_new_code(id, block),
+            _ => self.note_new_code(id, block),
         }
         Ok(())
     }
 
-    /// Whatever stood at an address, another code may stand there since a block.
-    pub(super) fn meet_new_code(&mut self, id: AddressId, block: BlockNumber) {
-        ask_code(&mut self.batch, id, block);
-        self.state.met_codes.insert(id, ());
+    /// The code at an address may be new since a block.
+    pub(super) fn note_new_code(&mut self, id: AddressId, block: BlockNumber) {
+        raise_code_question(&mut self.batch, id, block);
+        self.state.known_codes.insert(id, ());
     }
 }
 
-/// Notes that the code at an address must be asked, as it stands at a block or later.
-pub(super) fn ask_code(batch: &mut Batch, id: AddressId, since: BlockNumber) {
-    batch.put(Table::UnaskedCode, &Key::id(id), Key::block(since).as_slice());
+/// Raises a question about the code at an address, at a block or later.
+pub(super) fn raise_code_question(batch: &mut Batch, id: AddressId, since: BlockNumber) {
+    batch.put(Table::CodeQuestion, &Key::id(id), Key::block(since).as_slice());
 }
 
 impl WriteState {
     pub(crate) fn list_code_questions(engine: &Engine, limit: usize) -> Result<Vec<Address>, StoreError> {
         let view = engine.view();
-        let unasked = view.prefix(Table::UnaskedCode, &Key::EMPTY).take(limit);
-        unasked.map(|row| stored_address(&view, number_in_key(&row?.0, 0))).collect()
+        let open = view.prefix(Table::CodeQuestion, &Key::EMPTY).take(limit);
+        open.map(|row| stored_address(&view, number_in_key(&row?.0, 0))).collect()
     }
 
     pub(crate) fn keep_codes(
@@ -72,19 +72,19 @@ impl WriteState {
         at: BlockNumber,
     ) -> Result<(), StoreError> {
         let listing = Arc::clone(&self.listing);
-        let _alone = listing.lock();
+        let _guard = listing.lock();
         let view = engine.view();
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
         let (mut batch, mut listed) = (engine.batch(), RankMoves::default());
         for (address, code) in codes {
-            // The address may be gone again by now: its block was taken back while the node was being asked.
+            // The address may be gone: its block was reverted while its code was being fetched.
             let Some(id) = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0)) else {
                 continue;
             };
             let key = Key::id(id);
-            let Some(raised) = view.get(Table::UnaskedCode, &key)? else { continue };
+            let Some(raised) = view.get(Table::CodeQuestion, &key)? else { continue };
             if at >= number_in_key(&raised, 0).min(tip.block.number) {
-                batch.delete(Table::UnaskedCode, &key);
+                batch.delete(Table::CodeQuestion, &key);
             }
             let known = Code::from_bytes(code);
             relist(&view, &mut batch, &mut listed, *address, code_hash_at(&view, id)?, known.hash())?;
@@ -97,7 +97,7 @@ impl WriteState {
                 }
                 Code::None | Code::Delegation { .. } => {
                     batch.put(Table::CodeHash, &key, []);
-                    self.met_codes.take(&id);
+                    self.known_codes.take(&id);
                 }
             }
         }

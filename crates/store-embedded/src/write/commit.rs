@@ -11,17 +11,17 @@ use crate::keys::{AddressId, Key, ListKey, ListKind, Pair, Table, TxId, number_i
 use crate::lists::{Entry, Roles};
 use crate::meta::{self, Tip};
 use crate::rows::{BlockRow, CreationRow, TokenRow, Totals, TransactionRow};
-use crate::standing::find_standing;
+use crate::token_status::find_token_status;
 use crate::undo::{self, UndoRecord};
 
 impl WriteState {
-    /// Appends blocks in one atomic step.
+    /// Appends blocks atomically.
     pub(crate) fn commit(&mut self, engine: &Engine, blocks: &[BlockChanges], undo: Undo) -> Result<(), StoreError> {
         let result = self.try_commit(engine, blocks, undo);
         if result.is_err() {
-            self.tails.forget_changes();
-            self.addresses.forget_changes();
-            self.met_codes.clear();
+            self.tails.discard_changes();
+            self.addresses.discard_changes();
+            self.known_codes.clear();
         }
         result
     }
@@ -33,8 +33,8 @@ impl WriteState {
         check_order(&view, tip.as_ref(), blocks)?;
 
         let (overwrites, record) = match undo {
-            Undo::Keep { .. } => (Overwrites::by_block(&view), Some(UndoRecord::default())),
-            Undo::Discard => (Overwrites::for_good(&view), None),
+            Undo::Keep { .. } => (Overwrites::with_undo(&view), Some(UndoRecord::default())),
+            Undo::Discard => (Overwrites::without_undo(&view), None),
         };
         let mut step = Step {
             state: self,
@@ -55,20 +55,20 @@ impl WriteState {
         for pair in moved_pairs {
             let key = Key::balance(pair);
             batch.put(Table::Unranked, &key, []);
-            if find_standing(&mut overwrites, pair.token)?
-                .is_some_and(|standing| standing.balance_source == BalanceSource::Calls)
+            if find_token_status(&mut overwrites, pair.token)?
+                .is_some_and(|status| status.balance_source == BalanceSource::Calls)
             {
-                holders::ask_balance(&mut batch, &key, last.block.number);
+                holders::raise_balance_question(&mut batch, &key, last.block.number);
                 drifting.insert(pair.token);
             }
         }
         for token in drifting {
-            holders::ask_drifting(&mut overwrites, &view, &mut batch, token, last.block.number)?;
+            holders::raise_drifting_balances(&mut overwrites, &view, &mut batch, token, last.block.number)?;
         }
         for token in &moved_tokens {
-            facts::refresh(&view, &mut batch, *token, last.block.number)?;
+            facts::refresh_if_old(&view, &mut batch, *token, last.block.number)?;
             let transfers = self.tails.total(&view, ListKind::TokenTransfers.of(*token))?;
-            holders::note_audit(&mut overwrites, &mut batch, *token, transfers, last.block.number)?;
+            holders::schedule_audit(&mut overwrites, &mut batch, *token, transfers, last.block.number)?;
         }
         sweep_where_source_changed(&overwrites, &mut batch)?;
         let addresses = &self.addresses;
@@ -76,16 +76,16 @@ impl WriteState {
         overwrites.write(&mut batch);
         let start_block = tip.map_or(first.block.number, |tip| tip.start_block);
         meta::put_tip(&mut batch, &Tip { block: last.block.id(), start_block, totals });
-        forget_undo(&view, &mut batch, undo, last.block.number)?;
+        prune_undo(&view, &mut batch, undo, last.block.number)?;
         self.tails.write(&mut batch);
         batch.commit()?;
-        self.tails.settle();
-        self.addresses.settle();
+        self.tails.mark_committed();
+        self.addresses.mark_committed();
         Ok(())
     }
 }
 
-/// The first block follows the tip (or begins the index), and each further one is the child of the one before.
+/// The first block follows the tip (or starts the index), and each further one is the child of the one before.
 fn check_order(view: &View, tip: Option<&Tip>, blocks: &[BlockChanges]) -> Result<(), StoreError> {
     let mut parent = tip.map(|tip| tip.block);
     if parent.is_none()
@@ -108,11 +108,11 @@ fn check_order(view: &View, tip: Option<&Tip>, blocks: &[BlockChanges]) -> Resul
     Ok(())
 }
 
-/// Drops the undo records that no revert will ask for.
-fn forget_undo(view: &View, batch: &mut Batch, undo: Undo, tip: BlockNumber) -> Result<(), StoreError> {
+/// Deletes the undo records that no revert needs.
+fn prune_undo(view: &View, batch: &mut Batch, undo: Undo, tip: BlockNumber) -> Result<(), StoreError> {
     let last = match undo {
         Undo::Keep { down_to } => down_to,
-        // What is final cannot be taken back, and so neither can anything below it.
+        // A finalized block cannot be reverted, nor can anything below it.
         Undo::Discard => tip,
     };
     for number in undo::undo_numbers(view, last)? {
@@ -121,13 +121,13 @@ fn forget_undo(view: &View, batch: &mut Batch, undo: Undo, tip: BlockNumber) -> 
     Ok(())
 }
 
-/// Tokens whose events turned out not to tell their balances, or to tell them after all.
+/// Starts a sweep for tokens whose balance source changed.
 pub(super) fn sweep_where_source_changed(overwrites: &Overwrites<'_>, batch: &mut Batch) -> Result<(), StoreError> {
     for (key, change) in overwrites.changes(Table::Token) {
         let source = |row: &Option<Vec<u8>>| -> Result<Option<BalanceSource>, StoreError> {
             row.as_ref().map(|row| TokenRow::from_row(row).map(|row| row.balance_source)).transpose()
         };
-        // A new token has nobody to look at again, but for those whom other events had touched before.
+        // A new token has no holders to sweep, except those that other events touched before.
         let before = source(&change.before)?.unwrap_or(BalanceSource::Events);
         if source(&change.now)?.is_some_and(|now| now != before) {
             holders::begin_sweep(batch, number_in_key(key.as_slice(), 0));
@@ -136,18 +136,18 @@ pub(super) fn sweep_where_source_changed(overwrites: &Overwrites<'_>, batch: &mu
     Ok(())
 }
 
-/// One batch in the making.
+/// An unfinished batch.
 pub(super) struct Step<'state, 'view> {
     pub(super) state: &'state mut WriteState,
     pub(super) view: &'view View,
     pub(super) batch: Batch,
     pub(super) totals: Totals,
     pub(super) overwrites: Overwrites<'view>,
-    /// Of the block in hand, if it may be taken back.
+    /// The undo record of the current block, if it can be reverted.
     record: Option<UndoRecord>,
-    /// Tokens that had a transfer.
+    /// Tokens with transfers.
     pub(super) moved_tokens: BTreeSet<AddressId>,
-    /// Whose balance of which token may have changed.
+    /// Holders whose balance may have changed.
     pub(super) moved_pairs: BTreeSet<Pair>,
 }
 
@@ -175,7 +175,7 @@ impl Step<'_, '_> {
             let maker = self.add_transaction(id, tx)?;
             while let Some(involvement) = involved.next_if(|involvement| involvement.tx_index == tx.index) {
                 let owner = self.address_id(involvement.address, block.number)?;
-                self.meet_contract(owner, block.number)?;
+                self.note_contract(owner, block.number)?;
                 self.append(ListKind::Involved.of(owner), Entry { id, roles: Roles::NONE })?;
             }
             while let Some(creation) = creations.next_if(|creation| creation.tx_index == tx.index) {
@@ -201,7 +201,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// Gives the sender.
+    /// Returns the sender.
     fn add_transaction(&mut self, id: TxId, tx: &domain::Transaction) -> Result<AddressId, StoreError> {
         let from = self.address_id(tx.from, tx.block_number)?;
         let to = tx.to.map(|to| self.address_id(to, tx.block_number)).transpose()?;
@@ -213,7 +213,7 @@ impl Step<'_, '_> {
             self.add_creation(created, CreationRow { tx: id, creator: None }, tx.block_number)?;
         }
         if let Some(to) = to.filter(|_| tx.method.is_some()) {
-            self.meet_called(to, tx.block_number)?;
+            self.note_called(to, tx.block_number)?;
         }
         let roles = Roles { from: true, to: to == Some(from) };
         self.append(ListKind::Transactions.of(from), Entry { id, roles })?;
@@ -226,10 +226,10 @@ impl Step<'_, '_> {
         Ok(from)
     }
 
-    /// At one address contracts may come and go and come again: the newest counts.
+    /// Contracts can be destroyed and created again at one address: the newest counts.
     fn add_creation(&mut self, created: Address, row: CreationRow, block: BlockNumber) -> Result<(), StoreError> {
         let created = self.address_id(created, block)?;
-        self.meet_new_code(created, block);
+        self.note_new_code(created, block);
         self.overwrites.put(Table::Creation, &Key::id(created), Some(row.to_row()))
     }
 

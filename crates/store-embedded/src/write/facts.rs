@@ -1,4 +1,4 @@
-//! What tokens say of themselves, kept beside what their transfers say.
+//! Token metadata fetched from contracts.
 
 use std::collections::BTreeSet;
 
@@ -6,19 +6,18 @@ use domain::{Address, BlockNumber, TokenFacts, TokenQuestion};
 use store::StoreError;
 
 use super::WriteState;
-use super::tokens::{ask_again, stored_address};
+use super::tokens::{raise_token_question, stored_address};
 use crate::engine::{Batch, Engine, View};
 use crate::keys::{AddressId, Key, Table, number_in_key};
 use crate::meta;
 use crate::rows::{TokenRow, facts_from_row, facts_to_row};
 use crate::token_names;
 
-/// A token that is in use is asked again when its last answer is this many blocks old: some hours on most chains.
+/// An active token is fetched again when its metadata is this many blocks old: some hours on most chains.
 const FACTS_AGE: u64 = 10_000;
 
-/// Of one round of questions, at least one in so many is left to tokens that are asked again, however many new ones
-/// there are.
-const SHARE_OF_ASKED_AGAIN: usize = 4;
+/// At least one in this many questions of a round is a refresh, however many new tokens there are.
+const REFRESH_SHARE: usize = 4;
 
 impl WriteState {
     pub(crate) fn list_token_questions(
@@ -30,23 +29,23 @@ impl WriteState {
         let new = view.prefix(Table::NewToken, &Key::EMPTY).take(limit);
         let mut new: Vec<AddressId> =
             new.map(|row| Ok(number_in_key(&row?.0, 0))).collect::<Result<_, StoreError>>()?;
-        let mut again = self.next_asked_again(&view, limit)?;
-        again.retain(|id| new.binary_search(id).is_err());
-        again.truncate((limit / SHARE_OF_ASKED_AGAIN).max(limit.saturating_sub(new.len())));
-        new.truncate(limit - again.len());
-        self.last_asked_again = again.last().copied().or(self.last_asked_again);
+        let mut refreshes = self.next_refreshes(&view, limit)?;
+        refreshes.retain(|id| new.binary_search(id).is_err());
+        refreshes.truncate((limit / REFRESH_SHARE).max(limit.saturating_sub(new.len())));
+        new.truncate(limit - refreshes.len());
+        self.last_refreshed = refreshes.last().copied().or(self.last_refreshed);
         let question = |id: AddressId| {
             let token = view.get(Table::Token, &Key::id(id))?;
-            let token = token.ok_or(StoreError::Corrupt("a question about no token"))?;
+            let token = token.ok_or(StoreError::Corrupt("a question about a missing token"))?;
             Ok(TokenQuestion { token: stored_address(&view, id)?, kind: TokenRow::from_row(&token)?.kind })
         };
-        new.into_iter().chain(again).map(question).collect()
+        new.into_iter().chain(refreshes).map(question).collect()
     }
 
-    /// Behind the last one that was given out, and round: tokens that always have something new to say do not keep
-    /// others from being asked.
-    fn next_asked_again(&self, view: &View, limit: usize) -> Result<Vec<AddressId>, StoreError> {
-        let first = self.last_asked_again.map_or(0, |last| last + 1);
+    /// Continues after the last one listed, and wraps around, so that tokens that change constantly do not starve
+    /// others.
+    fn next_refreshes(&self, view: &View, limit: usize) -> Result<Vec<AddressId>, StoreError> {
+        let first = self.last_refreshed.map_or(0, |last| last + 1);
         let behind = view.range_from(Table::TokenQuestion, &Key::id(first), &Key::EMPTY);
         let before = view.range(Table::TokenQuestion, &Key::id(0), &Key::id(first));
         behind.chain(before).take(limit).map(|row| Ok(number_in_key(&row?.0, 0))).collect()
@@ -57,7 +56,7 @@ impl WriteState {
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
         let mut batch = engine.batch();
         for (address, facts) in facts {
-            // A token may be gone again by now: its block was taken back while it was being asked.
+            // The token may be gone: its block was reverted while it was being fetched.
             let Some(id) = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0)) else {
                 continue;
             };
@@ -70,22 +69,22 @@ impl WriteState {
             let Some(newest) = raised.last() else { continue };
             rename(&view, &mut batch, id, facts)?;
             batch.put(Table::TokenFacts, &key, facts_to_row(facts));
-            // What the chain did after the node was asked wants another answer. The block that put the question may have
-            // been taken back: then the tip is as new as anything can be.
+            // If the chain changed after the fetch, another one is needed. The block that raised the question may have
+            // been reverted; then the tip is the newest possible block.
             let settled_at = (*newest).min(tip.block.number);
             if facts.asked_at.is_none_or(|asked_at| asked_at < settled_at) {
-                ask_again(&mut batch, id, *newest);
+                raise_token_question(&mut batch, id, *newest);
             }
         }
         batch.commit()
     }
 }
 
-/// Makes a token found by the names it gives itself now.
+/// Updates the search index to the token's current names.
 fn rename(view: &View, batch: &mut Batch, token: AddressId, facts: &TokenFacts) -> Result<(), StoreError> {
     let before = view.get(Table::TokenFacts, &Key::id(token))?.map(|row| facts_from_row(&row)).transpose()?;
     let (before, after) = (before.map(|before| token_names::keys(token, &before)), token_names::keys(token, facts));
-    // A batch must not hold two changes of one key.
+    // A batch must not contain two changes of one key.
     for key in before.iter().flatten().filter(|key| !after.contains(key)) {
         batch.delete(Table::TokenName, key);
     }
@@ -95,8 +94,8 @@ fn rename(view: &View, batch: &mut Batch, token: AddressId, facts: &TokenFacts) 
     Ok(())
 }
 
-/// Removes a token from the search. Its id goes to another address.
-pub(super) fn forget_names(view: &View, batch: &mut Batch, token: AddressId) -> Result<(), StoreError> {
+/// Removes a token from the search index. Its id will be assigned to another address.
+pub(super) fn remove_names(view: &View, batch: &mut Batch, token: AddressId) -> Result<(), StoreError> {
     let Some(row) = view.get(Table::TokenFacts, &Key::id(token))? else { return Ok(()) };
     for key in token_names::keys(token, &facts_from_row(&row)?) {
         batch.delete(Table::TokenName, &key);
@@ -104,11 +103,17 @@ pub(super) fn forget_names(view: &View, batch: &mut Batch, token: AddressId) -> 
     Ok(())
 }
 
-/// Has a token that moved asked again, if that was long ago. One that was never asked is on the list anyway.
-pub(super) fn refresh(view: &View, batch: &mut Batch, token: AddressId, tip: BlockNumber) -> Result<(), StoreError> {
+/// Raises a question about a token with new transfers if its metadata is old. A token that was never fetched has a
+/// question already.
+pub(super) fn refresh_if_old(
+    view: &View,
+    batch: &mut Batch,
+    token: AddressId,
+    tip: BlockNumber,
+) -> Result<(), StoreError> {
     let Some(row) = view.get(Table::TokenFacts, &Key::id(token))? else { return Ok(()) };
     if facts_from_row(&row)?.asked_at.is_none_or(|asked_at| asked_at.saturating_add(FACTS_AGE) <= tip) {
-        ask_again(batch, token, tip);
+        raise_token_question(batch, token, tip);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Balances that events do not tell: found by comparison, then asked of the contract.
+//! Balances that events do not give: detected by audits, then fetched from the contract.
 
 use std::collections::BTreeSet;
 
@@ -17,19 +17,19 @@ use crate::lists::{List, Role};
 use crate::meta;
 use crate::ranked::{RankedSet, SortKey, members_from};
 use crate::rows::{AuditRow, CallHolders, TransferRow, balance_from_row, balance_to_row};
-use crate::standing::find_standing;
+use crate::token_status::find_token_status;
 
-/// Transfers whose parties are compared: these many of the newest ...
+/// An audit compares the parties of this many of the newest transfers ...
 const NEWEST_TRANSFERS: u64 = 4;
-/// ... and these many of the oldest.
+/// ... and of this many of the oldest.
 const OLDEST_TRANSFERS: u64 = 2;
-/// A token is compared at every block that moves it, as long as it has no more transfers than this. Beyond, each time
-/// they have doubled ...
+/// A token with up to this many transfers is audited at every block that moves it. Beyond, each time they have doubled
+/// ...
 const FIRST_TRANSFERS: u64 = 16;
-/// ... and at one in so many of the blocks that move it.
+/// ... and at one in this many of the blocks that move it.
 const SPOT_CHECK: u64 = 64;
-/// Where events do not tell who is touched, everyone may be. Up to this many holders, all are asked whenever a token
-/// moves; beyond, these many of the largest.
+/// If events do not show whose balance changes, any may have. Up to this many holders, all balances are fetched
+/// whenever the token moves; beyond, those of the largest holders.
 const ALL_HOLDERS: u64 = 64;
 const LARGEST_HOLDERS: usize = 10;
 
@@ -51,18 +51,19 @@ impl WriteState {
         at: BlockNumber,
     ) -> Result<(), StoreError> {
         let view = engine.view();
-        let (mut batch, mut overwrites, mut changed) = (engine.batch(), Overwrites::for_good(&view), BTreeSet::new());
+        let (mut batch, mut overwrites, mut changed) =
+            (engine.batch(), Overwrites::without_undo(&view), BTreeSet::new());
         for (address, verdict) in verdicts {
             let Some(token) = find_id(&view, address)? else { continue };
-            let Some(standing) = find_standing(&mut &view, token)? else { continue };
+            let Some(status) = find_token_status(&mut &view, token)? else { continue };
             let transfers = List::open(&view, ListKind::TokenTransfers.of(token))?.total(Role::Any);
-            // Once found not to add up, always: a later sample may just happen to fit.
-            let known = standing.audit.map(|audit| audit.verdict);
+            // A failed audit is permanent: a later sample may match by chance.
+            let known = status.audit.map(|audit| audit.verdict);
             let verdict = if known == Some(AuditResult::DoesNotAddUp) { AuditResult::DoesNotAddUp } else { *verdict };
             let audit = AuditRow { verdict, block: at, transfers };
             overwrites.put(Table::Audit, &Key::id(token), Some(audit.to_row()))?;
             batch.delete(Table::Unaudited, &Key::id(token));
-            if verdict == AuditResult::DoesNotAddUp && standing.balance_source == BalanceSource::Events {
+            if verdict == AuditResult::DoesNotAddUp && status.balance_source == BalanceSource::Events {
                 begin_sweep(&mut batch, token);
                 changed.insert(token);
             }
@@ -76,19 +77,19 @@ impl WriteState {
         advance_sweep(engine, limit)?;
         let view = engine.view();
         let (mut batch, mut questions) = (engine.batch(), Vec::new());
-        let mut unasked = view.prefix(Table::Unasked, &Key::EMPTY);
+        let mut open = view.prefix(Table::BalanceQuestion, &Key::EMPTY);
         while questions.len() < limit
-            && let Some(row) = unasked.next()
+            && let Some(row) = open.next()
         {
             let (key, _) = row?;
             let pair = Pair::from_key(&key);
-            match find_standing(&mut &view, pair.token)? {
-                Some(standing) if standing.balance_source == BalanceSource::Calls => questions.push(BalanceQuestion {
+            match find_token_status(&mut &view, pair.token)? {
+                Some(status) if status.balance_source == BalanceSource::Calls => questions.push(BalanceQuestion {
                     token: stored_address(&view, pair.token)?,
                     holder: stored_address(&view, pair.holder)?,
                 }),
-                // Its events tell its balances after all: the block that said otherwise was taken back.
-                _ => batch.delete(Table::Unasked, &Key::balance(pair)),
+                // Its events give its balances after all: the block that showed otherwise was reverted.
+                _ => batch.delete(Table::BalanceQuestion, &Key::balance(pair)),
             }
         }
         batch.commit()?;
@@ -102,17 +103,18 @@ impl WriteState {
     ) -> Result<(), StoreError> {
         let view = engine.view();
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
-        let (mut batch, mut overwrites, mut changed) = (engine.batch(), Overwrites::for_good(&view), BTreeSet::new());
+        let (mut batch, mut overwrites, mut changed) =
+            (engine.batch(), Overwrites::without_undo(&view), BTreeSet::new());
         for (question, balance) in balances {
             let (Some(token), Some(holder)) = (find_id(&view, &question.token)?, find_id(&view, &question.holder)?)
             else {
                 continue;
             };
             let pair = Pair { token, holder };
-            // An answer to a question that was taken back says nothing about what the chain is now.
-            let Some(raised) = view.get(Table::Unasked, &Key::balance(pair))? else { continue };
+            // An answer to a question that was reverted is obsolete.
+            let Some(raised) = view.get(Table::BalanceQuestion, &Key::balance(pair))? else { continue };
             if at >= number_in_key(&raised, 0).min(tip.block.number) {
-                batch.delete(Table::Unasked, &Key::balance(pair));
+                batch.delete(Table::BalanceQuestion, &Key::balance(pair));
             }
             batch.put(Table::Unranked, &Key::balance(pair), []);
             change_call_balance(&mut overwrites, pair, Some(Balance::from(*balance)))?;
@@ -124,7 +126,7 @@ impl WriteState {
     }
 }
 
-/// Keeps or forgets a balance that a contract gave, and counts the holders anew.
+/// Stores or deletes a balance fetched from a contract, and updates the count of holders.
 pub(super) fn change_call_balance(
     overwrites: &mut Overwrites<'_>,
     pair: Pair,
@@ -139,7 +141,7 @@ pub(super) fn change_call_balance(
     overwrites.put(Table::CallHolders, &token, holders.to_row())
 }
 
-/// The parties of the newest and the first transfers, with what events say they hold.
+/// The parties of the newest and the oldest transfers, with their derived balances.
 fn sample_holders(view: &View, token: AddressId) -> Result<Vec<Holder>, StoreError> {
     let list = List::open(view, ListKind::TokenTransfers.of(token))?;
     let total = list.total(Role::Any);
@@ -163,20 +165,20 @@ fn sample_holders(view: &View, token: AddressId) -> Result<Vec<Holder>, StoreErr
     Ok(holders)
 }
 
-/// Notes that a token that moved is due for a comparison: at first always, then each time its transfers have doubled,
-/// and now and then.
-pub(super) fn note_audit(
+/// Schedules an audit of a token that moved: at first always, then each time its transfers have doubled, and at random
+/// blocks.
+pub(super) fn schedule_audit(
     overwrites: &mut Overwrites<'_>,
     batch: &mut Batch,
     token: AddressId,
     transfers: u64,
     block: u64,
 ) -> Result<(), StoreError> {
-    let Some(standing) = find_standing(overwrites, token)? else { return Ok(()) };
-    // The balance of many ids at once cannot be asked for.
-    let comparable = standing.row.kind != TokenKind::Bep1155 && standing.balance_source == BalanceSource::Events;
+    let Some(status) = find_token_status(overwrites, token)? else { return Ok(()) };
+    // A contract cannot return a balance over many ids.
+    let comparable = status.row.kind != TokenKind::Bep1155 && status.balance_source == BalanceSource::Events;
     let is_new = transfers <= FIRST_TRANSFERS;
-    let doubled = standing.audit.is_none_or(|audit| transfers >= audit.transfers.saturating_mul(2));
+    let doubled = status.audit.is_none_or(|audit| transfers >= audit.transfers.saturating_mul(2));
     let spot_check = (token ^ block).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (SPOT_CHECK - 1) == 0;
     if comparable && (is_new || doubled || spot_check) {
         batch.put(Table::Unaudited, &Key::id(token), []);
@@ -184,45 +186,45 @@ pub(super) fn note_audit(
     Ok(())
 }
 
-/// Asks for balances that may have changed although no event touched them: of a token whose events do not tell its
-/// balances, and that moved.
-pub(super) fn ask_drifting(
+/// Raises questions about balances that may have changed without an event: those of a token that moved and whose events
+/// do not give its balances.
+pub(super) fn raise_drifting_balances(
     overwrites: &mut Overwrites<'_>,
     view: &View,
     batch: &mut Batch,
     token: AddressId,
     since: BlockNumber,
 ) -> Result<(), StoreError> {
-    let asked = overwrites.get(Table::CallHolders, &Key::id(token))?.map(CallHolders::from_row).transpose()?;
-    if asked.is_none_or(|asked| asked.asked <= ALL_HOLDERS) {
+    let fetched = overwrites.get(Table::CallHolders, &Key::id(token))?.map(CallHolders::from_row).transpose()?;
+    if fetched.is_none_or(|holders| holders.fetched <= ALL_HOLDERS) {
         begin_sweep(batch, token);
         return Ok(());
     }
     for sort_key in members_from(view, RankedSet::Holders { token }, 0, LARGEST_HOLDERS)? {
-        let (_, holder) = SortKey::parts(&sort_key).ok_or(StoreError::Corrupt("a ranked set with an odd sort key"))?;
+        let (_, holder) =
+            SortKey::parts(&sort_key).ok_or(StoreError::Corrupt("a ranked set with an invalid sort key"))?;
         let key = Key::balance(Pair { token, holder: number_in_key(holder, 0) });
-        // The order follows behind: it may still name one whom no event that is left has touched.
+        // The ranking lags behind: it may still contain a holder that no remaining event touched.
         if overwrites.get(Table::Balance, &key)?.is_none() && overwrites.get(Table::TouchedHolder, &key)?.is_none() {
             continue;
         }
         batch.put(Table::Unranked, &key, []);
-        ask_balance(batch, &key, since);
+        raise_balance_question(batch, &key, since);
     }
     Ok(())
 }
 
-/// Notes that a contract must be asked for a balance as it stands at a block or later.
-pub(super) fn ask_balance(batch: &mut Batch, pair: &Key, since: BlockNumber) {
-    batch.put(Table::Unasked, pair, Key::block(since).as_slice());
+/// Raises a question about a balance, at a block or later.
+pub(super) fn raise_balance_question(batch: &mut Batch, pair: &Key, since: BlockNumber) {
+    batch.put(Table::BalanceQuestion, pair, Key::block(since).as_slice());
 }
 
-/// The source of a token's balances changed: every holder known so far is to be looked at again.
+/// Starts a sweep over all known holders of a token, after its balance source changed.
 pub(super) fn begin_sweep(batch: &mut Batch, token: AddressId) {
     batch.put(Table::Sweep, &Key::id(token), id_bytes(0).as_slice());
 }
 
-/// Puts some holders of tokens that are being swept on the lists of what is to be asked and ranked. Gives how many; 0
-/// when no sweep is left.
+/// Queues some holders of swept tokens for fetching and ranking. Returns how many; 0 when no sweep is left.
 pub(super) fn advance_sweep(engine: &Engine, limit: usize) -> Result<usize, StoreError> {
     loop {
         let view = engine.view();
@@ -251,12 +253,12 @@ fn sweep_some(
         }
     }
     let mut batch = engine.batch();
-    // Each table gave its lowest, so the lowest of both together are complete.
+    // Each table returned its lowest ids, so the lowest of both together are complete.
     let step: Vec<AddressId> = holders.into_iter().take(limit).collect();
     for holder in &step {
         let key = Key::balance(Pair { token, holder: *holder });
         batch.put(Table::Unranked, &key, []);
-        ask_balance(&mut batch, &key, tip.block.number);
+        raise_balance_question(&mut batch, &key, tip.block.number);
     }
     match step.last() {
         Some(last) if step.len() >= limit => batch.put(Table::Sweep, &token_key, id_bytes(last + 1).as_slice()),

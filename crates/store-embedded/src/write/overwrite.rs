@@ -1,19 +1,19 @@
-//! Rows that a block may write over, with what stood there before.
+//! Rows that a block may overwrite, with their previous values.
 
 use store::StoreError;
 
 use crate::cache::FastMap;
 use crate::engine::{Batch, View};
 use crate::keys::{Key, Table};
-use crate::standing::Rows;
+use crate::token_status::RowSource;
 use crate::undo::Overwritten;
 
-/// The rows of one batch that are changed in place. Later blocks of the batch see what earlier ones wrote; each row
-/// goes to disk once.
+/// The rows of one batch that are changed in place. Later blocks of the batch see what earlier ones wrote; each row is
+/// written to disk once.
 pub(crate) struct Overwrites<'a> {
     view: &'a View,
     rows: ByRow<Change>,
-    /// Rows as they stood before the block in hand, where the block may be taken back.
+    /// Rows before the current block, if the block can be reverted.
     before_block: Option<ByRow<Option<Vec<u8>>>>,
 }
 
@@ -21,26 +21,26 @@ type ByRow<T> = FastMap<(Table, Key), T>;
 
 #[derive(Debug)]
 pub(crate) struct Change {
-    /// Before the batch.
+    /// The row before the batch.
     pub(crate) before: Option<Vec<u8>>,
     pub(crate) now: Option<Vec<u8>>,
 }
 
-impl Rows for Overwrites<'_> {
+impl RowSource for Overwrites<'_> {
     fn row(&mut self, table: Table, key: &Key) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.get(table, key)?.map(<[u8]>::to_vec))
     }
 }
 
 impl<'a> Overwrites<'a> {
-    /// For good: nobody will ask what stood there.
-    pub(crate) fn for_good(view: &'a View) -> Self {
+    /// Without undo data.
+    pub(crate) fn without_undo(view: &'a View) -> Self {
         Self { view, rows: FastMap::default(), before_block: None }
     }
 
-    /// Block by block, each with a record of what it wrote over.
-    pub(crate) fn by_block(view: &'a View) -> Self {
-        Self { before_block: Some(FastMap::default()), ..Self::for_good(view) }
+    /// With undo data per block.
+    pub(crate) fn with_undo(view: &'a View) -> Self {
+        Self { before_block: Some(FastMap::default()), ..Self::without_undo(view) }
     }
 
     pub(crate) fn get(&mut self, table: Table, key: &Key) -> Result<Option<&[u8]>, StoreError> {
@@ -70,17 +70,17 @@ impl<'a> Overwrites<'a> {
         }
     }
 
-    /// Ends a block: gives what it wrote over.
+    /// Ends a block, and returns the rows that it overwrote.
     pub(crate) fn end_block(&mut self) -> Vec<Overwritten> {
         let before_block = self.before_block.iter_mut().flat_map(FastMap::drain);
         let mut overwritten: Vec<Overwritten> =
             before_block.map(|((table, key), row)| Overwritten { table, key, row }).collect();
-        // In the order of the keys, so that the same block always leaves the same record.
+        // Sorted by key, so that the same block always has the same undo record.
         overwritten.sort_unstable_by(|a, b| (a.table as u8, a.key.as_slice()).cmp(&(b.table as u8, b.key.as_slice())));
         overwritten
     }
 
-    /// The rows of one table that differ from what they were before the batch.
+    /// The rows of one table that differ from those before the batch.
     pub(crate) fn changes(&self, wanted: Table) -> impl Iterator<Item = (&Key, &Change)> {
         self.rows
             .iter()

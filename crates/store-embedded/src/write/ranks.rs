@@ -1,4 +1,4 @@
-//! Where tokens stand among each other, and holders of a token among each other.
+//! The ranking of tokens, and of the holders of a token.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,9 @@ use crate::engine::{Batch, Engine, View};
 use crate::keys::{AddressId, Key, Pair, Table, id_bytes};
 use crate::ranked::{RankMoves, RankedSet, SortKey};
 use crate::rows::{balance_from_row, balance_to_row};
-use crate::standing::{Standing, find_balance, find_standing};
+use crate::token_status::{TokenStatus, find_balance, find_token_status};
 
-/// Moves tokens to their new places. `address` finds the address behind an id, also one that the batch brings.
+/// Updates the ranks of tokens. `address` finds the address of an id, including ids of the batch.
 pub(super) fn rerank_tokens(
     tokens: &BTreeSet<AddressId>,
     overwrites: &mut Overwrites<'_>,
@@ -25,11 +25,11 @@ pub(super) fn rerank_tokens(
     let mut moves = RankMoves::default();
     for token in tokens {
         let address = address(*token)?;
-        let place = |standing: Option<Standing>| {
-            standing.map(|standing| SortKey::descending(&Balance::from(standing.holder_count), address.as_slice()))
+        let sort_key = |status: Option<TokenStatus>| {
+            status.map(|status| SortKey::descending(&Balance::from(status.holder_count), address.as_slice()))
         };
-        let before = place(find_standing(&mut &*view, *token)?);
-        let now = place(find_standing(overwrites, *token)?);
+        let before = sort_key(find_token_status(&mut &*view, *token)?);
+        let now = sort_key(find_token_status(overwrites, *token)?);
         if before == now {
             continue;
         }
@@ -44,27 +44,27 @@ pub(super) fn rerank_tokens(
 }
 
 impl WriteState {
-    /// Brings some holders to the places that their balances give them.
+    /// Updates the ranks of some holders to their current balances.
     pub(crate) fn rank_holders(engine: &Engine, limit: usize) -> Result<usize, StoreError> {
         let swept = advance_sweep(engine, limit)?;
         let view = engine.view();
-        let (mut batch, mut moves, mut looked_at) = (engine.batch(), RankMoves::default(), 0);
+        let (mut batch, mut moves, mut processed) = (engine.batch(), RankMoves::default(), 0);
         for row in view.prefix(Table::Unranked, &Key::EMPTY).take(limit) {
             let (key, _) = row?;
             let pair = Pair::from_key(&key);
             let now = find_balance(&mut &view, pair)?;
-            place_holder(&view, &mut batch, &mut moves, pair, now)?;
+            rerank_holder(&view, &mut batch, &mut moves, pair, now)?;
             batch.delete(Table::Unranked, &Key::balance(pair));
-            looked_at += 1;
+            processed += 1;
         }
         moves.write(&view, &mut batch)?;
         batch.commit()?;
-        Ok(looked_at + swept)
+        Ok(processed + swept)
     }
 }
 
-/// Ranks a holder by a balance, wherever it was ranked before. Nothing held: nowhere.
-pub(super) fn place_holder(
+/// Ranks a holder by a balance; a zero balance removes the rank.
+pub(super) fn rerank_holder(
     view: &View,
     batch: &mut Batch,
     moves: &mut RankMoves,
@@ -82,17 +82,17 @@ pub(super) fn place_holder(
     let holders = RankedSet::Holders { token: pair.token };
     let held = RankedSet::HeldTokens { holder: pair.holder };
     let held_key = SortKey::descending(&Balance::ZERO, &id_bytes(pair.token));
-    let place = |balance: &Balance| SortKey::descending(balance, &id_bytes(pair.holder));
+    let sort_key = |balance: &Balance| SortKey::descending(balance, &id_bytes(pair.holder));
     if before.is_zero() {
         moves.insert(batch, held, &held_key);
     } else {
-        moves.remove(batch, holders, &place(&before));
+        moves.remove(batch, holders, &sort_key(&before));
     }
     if now.is_zero() {
         moves.remove(batch, held, &held_key);
         batch.delete(Table::RankedBalance, &row_key);
     } else {
-        moves.insert(batch, holders, &place(&now));
+        moves.insert(batch, holders, &sort_key(&now));
         batch.put(Table::RankedBalance, &row_key, balance_to_row(&now));
     }
     Ok(())

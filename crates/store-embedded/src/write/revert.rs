@@ -5,32 +5,32 @@ use domain::{Address, Balance, BalanceSource, BlockNumber, BlockRef};
 use store::StoreError;
 
 use super::commit::sweep_where_source_changed;
-use super::holders::{ask_balance, ask_drifting, change_call_balance};
+use super::holders::{change_call_balance, raise_balance_question, raise_drifting_balances};
 use super::overwrite::Overwrites;
-use super::ranks::{place_holder, rerank_tokens};
+use super::ranks::{rerank_holder, rerank_tokens};
 use super::{WriteState, codes, facts, tokens};
 use crate::engine::{Batch, Engine, View};
 use crate::keys::{AddressId, Key, ListKey, ListKind, Pair, Table, number_in_key};
 use crate::meta::{self, Tip};
 use crate::ranked::RankMoves;
 use crate::rows::{AddressRow, BlockRow, Totals, TransactionRow, TransferRow};
-use crate::standing::find_standing;
+use crate::token_status::find_token_status;
 use crate::undo::{Overwritten, UndoRecord};
 use crate::verified_contracts::{code_hash_at, relist};
 
 impl WriteState {
-    /// Takes back every block above `number` in one atomic step.
+    /// Reverts every block above `number` atomically.
     pub(crate) fn revert_to(&mut self, engine: &Engine, number: BlockNumber) -> Result<(), StoreError> {
         let result = self.try_revert(engine, number);
         if result.is_err() {
-            self.tails.forget_changes();
+            self.tails.discard_changes();
         }
         result
     }
 
     fn try_revert(&mut self, engine: &Engine, number: BlockNumber) -> Result<(), StoreError> {
         let listing = Arc::clone(&self.listing);
-        let _alone = listing.lock();
+        let _guard = listing.lock();
         let view = engine.view();
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
         if number >= tip.block.number {
@@ -43,14 +43,14 @@ impl WriteState {
         let mut batch = engine.batch();
 
         let mut grown = BTreeSet::new();
-        let mut overwrites = Overwrites::for_good(&view);
+        let mut overwrites = Overwrites::without_undo(&view);
         for above in (number + 1..=tip.block.number).rev() {
             let key = Key::block(above);
             let row = view.get(Table::Undo, &key)?;
             let row = row.ok_or(StoreError::BeyondUndo { target: number, oldest: above })?;
             let record = UndoRecord::from_row(&row)?;
             grown.extend(record.grown_lists);
-            // The newest block first: what an older one wrote over stands in the end.
+            // From the newest block down: the row before the oldest block remains.
             for Overwritten { table, key, row } in record.overwritten {
                 overwrites.put(table, &key, row)?;
             }
@@ -67,27 +67,27 @@ impl WriteState {
                 || overwrites.get(Table::TouchedHolder, &key)?.is_some();
             if token_stays && was_touched_before {
                 batch.put(Table::Unranked, &key, []);
-                ask_balance(&mut batch, &key, number);
+                raise_balance_question(&mut batch, &key, number);
             } else {
-                // The two have nothing to do with each other any more: what was made up about them goes.
-                place_holder(&view, &mut batch, &mut moves, *pair, Balance::ZERO)?;
+                // The holder has no relation to the token any more: its derived data is deleted.
+                rerank_holder(&view, &mut batch, &mut moves, *pair, Balance::ZERO)?;
                 change_call_balance(&mut overwrites, *pair, None)?;
                 batch.delete(Table::Unranked, &key);
-                batch.delete(Table::Unasked, &key);
+                batch.delete(Table::BalanceQuestion, &key);
             }
         }
         moves.write(&view, &mut batch)?;
-        ask_again(&view, &mut overwrites, &mut batch, &touched, number)?;
+        raise_token_questions(&view, &mut overwrites, &mut batch, &touched, number)?;
         for token in &touched {
-            let standing = find_standing(&mut overwrites, *token)?;
-            if standing.is_some_and(|standing| standing.balance_source == BalanceSource::Calls) {
-                ask_drifting(&mut overwrites, &view, &mut batch, *token, number)?;
+            let status = find_token_status(&mut overwrites, *token)?;
+            if status.is_some_and(|status| status.balance_source == BalanceSource::Calls) {
+                raise_drifting_balances(&mut overwrites, &view, &mut batch, *token, number)?;
             }
         }
         sweep_where_source_changed(&overwrites, &mut batch)?;
         rerank_tokens(&touched, &mut overwrites, &view, &mut batch, |id| tokens::stored_address(&view, id))?;
         overwrites.write(&mut batch);
-        ask_codes_again(&view, &mut batch, &grown, &kept, number)?;
+        raise_code_questions(&view, &mut batch, &grown, &kept, number)?;
         for list in grown {
             let cut = match list.kind {
                 ListKind::Transactions | ListKind::Involved => kept.transactions,
@@ -107,10 +107,10 @@ impl WriteState {
         meta::put_tip(&mut batch, &Tip { block, start_block: tip.start_block, totals: kept });
         self.tails.write(&mut batch);
         batch.commit()?;
-        self.tails.settle();
-        self.addresses.forget_from(kept.addresses);
-        self.met_codes.clear();
-        self.last_asked_again = None;
+        self.tails.mark_committed();
+        self.addresses.drop_from(kept.addresses);
+        self.known_codes.clear();
+        self.last_refreshed = None;
         Ok(())
     }
 }
@@ -121,7 +121,7 @@ fn find_block(view: &View, number: BlockNumber) -> Result<Option<BlockRow>, Stor
     view.get(Table::Block, &Key::block(number))?.map(|row| BlockRow::from_row(&row)).transpose()
 }
 
-/// Whose balance of which token the blocks that are taken back may have changed.
+/// Holders whose balance the reverted blocks may have changed.
 fn moved_since(
     view: &View,
     overwrites: &Overwrites<'_>,
@@ -138,7 +138,7 @@ fn moved_since(
 }
 
 fn complete_moved(view: &View, overwrites: &mut Overwrites<'_>, moved: &mut BTreeSet<Pair>) -> Result<(), StoreError> {
-    // Other events may have touched holders before the contract was known for a token, and it may be none again.
+    // Other events may have touched holders before the contract was known as a token, and it may no longer be one.
     for token in moved.iter().map(|pair| pair.token).collect::<BTreeSet<_>>() {
         let key = Key::id(token);
         if overwrites.get(Table::Token, &key)?.is_none() {
@@ -147,14 +147,14 @@ fn complete_moved(view: &View, overwrites: &mut Overwrites<'_>, moved: &mut BTre
             }
         }
     }
-    // What goes to nobody is held by nobody.
-    let nobody = view.get(Table::AddressId, &Key::address(&Address::ZERO))?.map(|row| number_in_key(&row, 0));
-    moved.retain(|pair| Some(pair.holder) != nobody);
+    // The zero address is not a holder.
+    let zero_address = view.get(Table::AddressId, &Key::address(&Address::ZERO))?.map(|row| number_in_key(&row, 0));
+    moved.retain(|pair| Some(pair.holder) != zero_address);
     Ok(())
 }
 
-/// What a touched token says of itself may be another thing now; one that is no token any more is not asked.
-fn ask_again(
+/// Metadata of a touched token may have changed; for an address that is no longer a token, everything is deleted.
+fn raise_token_questions(
     view: &View,
     overwrites: &mut Overwrites<'_>,
     batch: &mut Batch,
@@ -164,10 +164,10 @@ fn ask_again(
     for token in touched {
         let key = Key::id(*token);
         if overwrites.get(Table::Token, &key)?.is_some() {
-            tokens::ask_again(batch, *token, tip);
+            tokens::raise_token_question(batch, *token, tip);
             continue;
         }
-        facts::forget_names(view, batch, *token)?;
+        facts::remove_names(view, batch, *token)?;
         for table in [Table::NewToken, Table::TokenQuestion, Table::TokenFacts, Table::Unaudited, Table::Sweep] {
             batch.delete(table, &key);
         }
@@ -177,8 +177,8 @@ fn ask_again(
     Ok(())
 }
 
-/// Where a block that is taken back ran code, or called for it, another code may stand now, or none.
-fn ask_codes_again(
+/// Where a reverted block ran or called code, the code may be another now.
+fn raise_code_questions(
     view: &View,
     batch: &mut Batch,
     grown: &BTreeSet<ListKey>,
@@ -188,7 +188,7 @@ fn ask_codes_again(
     let ran = grown.iter().filter(|list| matches!(list.kind, ListKind::Transactions | ListKind::Involved));
     for list in ran.filter(|list| list.owner < kept.addresses) {
         if view.get(Table::CodeHash, &Key::id(list.owner))?.is_some() {
-            codes::ask_code(batch, list.owner, tip);
+            codes::raise_code_question(batch, list.owner, tip);
         }
     }
     Ok(())
@@ -228,7 +228,7 @@ fn drop_addresses(view: &View, batch: &mut Batch, kept: &Totals, all: &Totals) -
         batch.delete(Table::Address, &Key::id(id));
         batch.delete(Table::AddressId, &Key::address(&row.address));
         batch.delete(Table::CodeHash, &Key::id(id));
-        batch.delete(Table::UnaskedCode, &Key::id(id));
+        batch.delete(Table::CodeQuestion, &Key::id(id));
     }
     listed.write(view, batch)
 }

@@ -1,4 +1,4 @@
-//! What transfers do to tokens: who holds how much, and how many hold any.
+//! The effect of transfers on tokens: balances, and the number of holders.
 
 use domain::{Address, Balance, BalanceSource, BlockNumber, TokenKind, TransferEvent};
 use store::StoreError;
@@ -48,7 +48,7 @@ impl Step<'_, '_> {
             }
         };
         if event.from == Address::ZERO || event.to == Address::ZERO {
-            ask_again(&mut self.batch, parties.token, block);
+            raise_token_question(&mut self.batch, parties.token, block);
         }
         self.moved_tokens.insert(parties.token);
         let value = Balance::from(event.value);
@@ -56,14 +56,14 @@ impl Step<'_, '_> {
             let pair = Pair { token: parties.token, holder: parties.from };
             self.moved_pairs.insert(pair);
             if event.from == event.to {
-                // Nothing changes, but the holder is now known to be one who may hold.
+                // The balance does not change, but the address is now known as a possible holder.
                 self.change_balance(pair, Some)?;
             } else {
                 let (old, new) = self.change_balance(pair, |old| old.checked_sub(value))?;
                 token.holder_count -= u64::from(!old.is_zero() && new.is_none_or(|new| new.is_zero()));
                 if new.is_none() && token.kind != TokenKind::Bep1155 {
-                    // More went out than ever came in by events: they do not tell this token's balances. Of many ids at
-                    // once a contract cannot be asked, so there events are the best there is.
+                    // More was sent than ever received according to events, so they do not give this token's balances.
+                    // A contract cannot return a balance over many ids, so there events are the best available.
                     token.balance_source = BalanceSource::Calls;
                 }
             }
@@ -77,7 +77,7 @@ impl Step<'_, '_> {
         self.overwrites.put(Table::Token, &key, Some(token.to_row()))
     }
 
-    /// Gives the balance before and after; a change that cannot be leaves nothing.
+    /// Returns the balance before and after; an impossible change leaves a balance of zero.
     fn change_balance(
         &mut self,
         pair: Pair,
@@ -93,7 +93,7 @@ impl Step<'_, '_> {
         Ok((old, new))
     }
 
-    /// Notes a balance that an event other than a transfer changed.
+    /// Records a balance that an event other than a transfer changed.
     pub(super) fn add_touched_holder(
         &mut self,
         touched: &domain::TouchedHolder,
@@ -106,15 +106,15 @@ impl Step<'_, '_> {
         let pair = Pair { token, holder: self.address_id(touched.holder, block)? };
         self.moved_pairs.insert(pair);
         if self.overwrites.get(Table::Token, &Key::id(token))?.is_some() {
-            // What is put in or taken out of a wrapper changes its supply as a mint or a burn would.
-            ask_again(&mut self.batch, token, block);
+            // A deposit to or withdrawal from a wrapper changes its supply like a mint or a burn.
+            raise_token_question(&mut self.batch, token, block);
         }
         self.overwrites.put(Table::TouchedHolder, &Key::balance(pair), Some(Key::block(block).as_slice().to_vec()))
     }
 }
 
-/// Notes that the token's contract may have something new to say since a block.
-pub(super) fn ask_again(batch: &mut Batch, token: AddressId, since: BlockNumber) {
+/// Raises a question about the token's metadata, at a block or later.
+pub(super) fn raise_token_question(batch: &mut Batch, token: AddressId, since: BlockNumber) {
     batch.put(Table::TokenQuestion, &Key::id(token), Key::block(since).as_slice());
 }
 

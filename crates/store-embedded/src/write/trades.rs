@@ -7,7 +7,7 @@ use crate::lists::{Entry, Roles};
 use crate::rows::{PoolRow, TradeRow, exchange_list};
 
 impl Step<'_, '_> {
-    /// Learns a pool, unless it is known.
+    /// Stores a pool, unless it is known.
     pub(super) fn add_pool(&mut self, pool: &Pool, block: BlockNumber) -> Result<(), StoreError> {
         let id = self.address_id(pool.address, block)?;
         if self.overwrites.get(Table::Pool, &Key::id(id))?.is_some() {

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// All files of a folder at one moment, as a process that is killed leaves them.
+/// All files of a folder at one moment, as left by a killed process.
 pub(crate) struct Image {
     pub(crate) files: Vec<ImageFile>,
 }

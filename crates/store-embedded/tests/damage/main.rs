@@ -1,13 +1,13 @@
-//! Bits that flip and files that are cut. Whatever happens to the files of a folder that was not closed, what is read from
-//! it afterwards is what was written, or nothing is read: never something else.
+//! Flipped bits and truncated files. Whatever happens to the files of a folder that was not closed, reads return what
+//! was written or fail: never something else.
 
-// All of this is test code, also where clippy cannot tell.
+// All of this is test code, also where clippy does not detect it.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod corrupt;
 mod image;
 mod repair;
 mod scene;
-mod spoil;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,43 +17,43 @@ use rand::rngs::StdRng;
 use store::StoreError;
 use store_embedded::EmbeddedStore;
 
+use crate::corrupt::damage_one;
 use crate::image::Image;
 use crate::scene::{Scene, options};
-use crate::spoil::spoil_one;
 
 /// More in the environment: `EXPLORER_DAMAGE_SEEDS=1000`.
 const SEEDS: u64 = 40;
 const THREADS: u64 = 4;
 
-/// How a spoilt folder was met, where the answer is not wrong.
+/// The result for a damaged folder, unless data was wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// Everything acknowledged is there, and indexing goes on.
-    Right,
-    RefusedAtOpen,
+    /// Everything acknowledged is there, and indexing continues.
+    Correct,
+    RejectedAtOpen,
     /// An error was reported while reading or writing.
     Reported,
 }
 
-fn meet(scene: &Scene, image: &Image, seed: u64) -> (Outcome, String) {
+fn try_damaged(scene: &Scene, image: &Image, seed: u64) -> (Outcome, String) {
     let folder = tempfile::tempdir().unwrap();
     image.write_to(folder.path());
     let mut rng = StdRng::seed_from_u64(seed);
-    let what = spoil_one(&mut rng, image, folder.path());
+    let what = damage_one(&mut rng, image, folder.path());
     let store = match EmbeddedStore::open(folder.path(), options()) {
         Ok(store) => store,
-        // Everything else would be an accident, not a judgement.
-        Err(StoreError::Damaged { .. }) => return (Outcome::RefusedAtOpen, what),
+        // Any other error would mean that the damage was not recognized.
+        Err(StoreError::Damaged { .. }) => return (Outcome::RejectedAtOpen, what),
         Err(other) => panic!("{what}: {other:?}"),
     };
     match scene.check(&store, &what) {
-        Ok(()) => (Outcome::Right, what),
+        Ok(()) => (Outcome::Correct, what),
         Err(_) => (Outcome::Reported, what),
     }
 }
 
 #[test]
-fn a_damaged_folder_gives_right_answers_or_none() {
+fn a_damaged_folder_gives_correct_data_or_an_error() {
     let (scene, image) = Scene::play();
     let seeds = std::env::var("EXPLORER_DAMAGE_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
     let counts = [const { AtomicU64::new(0) }; 3];
@@ -66,7 +66,7 @@ fn a_damaged_folder_gives_right_answers_or_none() {
                     if seed >= seeds {
                         return;
                     }
-                    match catch_unwind(AssertUnwindSafe(|| meet(&scene, &image, seed))) {
+                    match catch_unwind(AssertUnwindSafe(|| try_damaged(&scene, &image, seed))) {
                         Ok((outcome, _)) => _ = counts[outcome as usize].fetch_add(1, Ordering::Relaxed),
                         Err(_) => wrong.lock().unwrap().push(seed),
                     }
@@ -74,11 +74,11 @@ fn a_damaged_folder_gives_right_answers_or_none() {
             });
         }
     });
-    let [right, refused, reported] = counts.map(AtomicU64::into_inner);
+    let [correct, rejected, reported] = counts.map(AtomicU64::into_inner);
     let wrong = wrong.into_inner().unwrap();
-    println!("{seeds} damaged folders: {right} right, {refused} refused, {reported} reported while in use");
+    println!("{seeds} damaged folders: {correct} correct, {rejected} rejected, {reported} reported while in use");
     assert!(wrong.is_empty(), "{} of {seeds} wrong, such as seeds {:?}", wrong.len(), &wrong[..wrong.len().min(10)]);
-    assert!(right > 0 && refused > 0, "damage of both kinds was done");
+    assert!(correct > 0 && rejected > 0, "both outcomes occurred");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::image::Image;
 const COMMITS: u8 = 60;
 const KEEP: Undo = Undo::Keep { down_to: 0 };
 
-/// Small buffers, so that there are tables.
+/// Small buffers, so that tables are flushed.
 pub(crate) fn options() -> StoreOptions {
     StoreOptions { write_buffer_bytes: 100 << 10, cache_bytes: 4 << 20, ..StoreOptions::default() }
 }
@@ -28,12 +28,12 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Writes a folder and gives its files as they are at the end, with the store still open.
+    /// Writes a folder and returns its files while the store is still open.
     pub(crate) fn play() -> (Self, Image) {
         Self::play_with(options())
     }
 
-    /// The same with everything in the journal alone.
+    /// The same, with everything in the journal only.
     pub(crate) fn play_without_tables() -> (Self, Image) {
         Self::play_with(StoreOptions::default())
     }
@@ -82,21 +82,21 @@ impl Scene {
         runtime().block_on(store.reader().find_tip()).unwrap().map(|tip| tip.number)
     }
 
-    /// Numbers of keys that the store does not know.
-    pub(crate) fn keys_that_are_gone(&self, store: &EmbeddedStore) -> Vec<u64> {
+    /// Ids of keys that the store does not have.
+    pub(crate) fn missing_keys(&self, store: &EmbeddedStore) -> Vec<u64> {
         let records = store.user_records();
-        let is_gone = |key: &&ApiKey| runtime().block_on(records.find_key(key.id)).unwrap().is_none();
-        self.keys.iter().filter(is_gone).map(|key| key.id).collect()
+        let is_missing = |key: &&ApiKey| runtime().block_on(records.find_key(key.id)).unwrap().is_none();
+        self.keys.iter().filter(is_missing).map(|key| key.id).collect()
     }
 
-    pub(crate) fn check_chain_goes_on(&self, store: &EmbeddedStore) -> Result<(), StoreError> {
+    pub(crate) fn check_chain_continues(&self, store: &EmbeddedStore) -> Result<(), StoreError> {
         runtime().block_on(async {
             self.check_chain(store, "repaired").await?;
-            self.go_on(store, "repaired").await
+            self.commit_rest(store, "repaired").await
         })
     }
 
-    /// Panics on a wrong answer; an error is one that the store reported.
+    /// Panics on wrong data; returns an error that the store reported.
     pub(crate) fn check(&self, store: &EmbeddedStore, what: &str) -> Result<(), StoreError> {
         runtime().block_on(async {
             self.check_chain(store, what).await?;
@@ -107,7 +107,7 @@ impl Scene {
             for webhook in &self.webhooks {
                 assert_eq!(hooks.find_webhook(webhook.id).await?.as_ref(), Some(webhook), "{what}");
             }
-            self.go_on(store, what).await
+            self.commit_rest(store, what).await
         })
     }
 
@@ -119,13 +119,17 @@ impl Scene {
         Ok(())
     }
 
-    /// Fetches the rest again, as after any restart.
-    async fn go_on(&self, store: &EmbeddedStore, what: &str) -> Result<(), StoreError> {
+    /// Commits the remaining blocks, as after any restart.
+    async fn commit_rest(&self, store: &EmbeddedStore, what: &str) -> Result<(), StoreError> {
         let mut writer = store.writer();
         let tip = writer.tip().await?.map(|tip| tip.number);
         let rest = self.blocks.iter().filter(|changes| tip.is_none_or(|tip| changes.block.number > tip));
         writer.commit(rest.cloned().collect(), KEEP).await?;
-        assert_eq!(store.reader().fingerprint()?, self.fingerprints[&self.last_tip().unwrap()], "{what}: further on");
+        assert_eq!(
+            store.reader().fingerprint()?,
+            self.fingerprints[&self.last_tip().unwrap()],
+            "{what}: after the remaining blocks"
+        );
         Ok(())
     }
 }

@@ -5,12 +5,12 @@ use domain::{
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// Makes blocks that no node made, with the traits that trip an index up: a few very busy addresses, many quiet ones,
-/// transfers to oneself, creations, empty blocks, blocks of the same second, tokens whose events do not add up.
+/// Generates random blocks with the traits that are hard for an index: a few very busy addresses, many quiet ones,
+/// transfers to self, creations, empty blocks, equal timestamps, tokens whose events do not add up.
 #[derive(Debug)]
 pub struct RandomChain {
     rng: StdRng,
-    people: Vec<Address>,
+    addresses: Vec<Address>,
     tokens: Vec<(Address, TokenKind)>,
     pools: Vec<Pool>,
 }
@@ -19,12 +19,12 @@ impl RandomChain {
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed ^ 0x0005_eed0_fb10_c4e5);
-        let people: Vec<Address> = (0..40).map(|_| Address::new(rng.random())).collect();
+        let addresses: Vec<Address> = (0..40).map(|_| Address::new(rng.random())).collect();
         let kinds = [TokenKind::Bep20, TokenKind::Bep721, TokenKind::Bep1155];
-        // One token is also someone who sends and receives.
-        let addresses = std::iter::once(people[5]).chain((0..30).map(|_| Address::new(rng.random())));
-        let tokens: Vec<_> = addresses.zip(kinds.into_iter().cycle()).collect();
-        let factories = [Address::new(rng.random()), people[7]];
+        // One token is also an address that sends and receives.
+        let token_addresses = std::iter::once(addresses[5]).chain((0..30).map(|_| Address::new(rng.random())));
+        let tokens: Vec<_> = token_addresses.zip(kinds.into_iter().cycle()).collect();
+        let factories = [Address::new(rng.random()), addresses[7]];
         let pools = (0..6).map(|number| Pool {
             address: Address::new(rng.random()),
             style: if number % 3 == 0 { PoolStyle::V3 } else { PoolStyle::V2 },
@@ -33,15 +33,15 @@ impl RandomChain {
             token1: Address::new(rng.random()),
         });
         let pools = pools.collect();
-        Self { rng, people, tokens, pools }
+        Self { rng, addresses, tokens, pools }
     }
 
-    /// Every token that may have moved.
+    /// Every token that may have transfers.
     pub fn tokens(&self) -> impl Iterator<Item = Address> {
         self.tokens.iter().map(|(address, _)| *address)
     }
 
-    /// Every pool that may have traded.
+    /// Every pool that may have trades.
     #[must_use]
     pub fn pools(&self) -> &[Pool] {
         &self.pools
@@ -49,11 +49,11 @@ impl RandomChain {
 
     /// Every address that may have been used so far, the busiest first.
     #[must_use]
-    pub fn people(&self) -> &[Address] {
-        &self.people
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
     }
 
-    /// A child of the parent, unlike any other; without one, block 0.
+    /// A new child of the parent; block 0 without a parent.
     pub fn next_block(&mut self, parent: Option<&Block>) -> BlockChanges {
         let count = match self.rng.random_range(0..10) {
             0..2 => 0,
@@ -65,7 +65,7 @@ impl RandomChain {
             hash: self.rng.random::<[u8; 32]>().into(),
             parent_hash: parent.map_or(B256::ZERO, |parent| parent.hash),
             timestamp: parent.map_or(1_700_000_000, |parent| parent.timestamp + self.rng.random_range(0..5)),
-            miner: self.people[self.rng.random_range(0..3)],
+            miner: self.addresses[self.rng.random_range(0..3)],
             tx_count: count,
             gas_used: self.rng.random_range(0..30_000_000),
             gas_limit: 30_000_000,
@@ -74,7 +74,7 @@ impl RandomChain {
         };
         let transactions: Vec<_> = (0..count).map(|index| self.transaction(&block, index)).collect();
         let inner_creations: Vec<_> = transactions.iter().filter_map(|tx| self.inner_creation(tx)).collect();
-        // At times nobody tells what was made inside calls.
+        // At times creations inside calls are unknown, as on a node without traces.
         let inner_creations = self.rng.random_bool(0.8).then_some(inner_creations);
         let mut involved: Vec<_> = transactions.iter().flat_map(|tx| self.involved(tx)).collect();
         for InnerCreation { tx_index, creator, created } in inner_creations.iter().flatten() {
@@ -103,13 +103,13 @@ impl RandomChain {
     }
 
     fn transaction(&mut self, block: &Block, index: u32) -> Transaction {
-        let from = self.person();
+        let from = self.known_address();
         let creates = self.rng.random_ratio(1, 15);
         let to = match self.rng.random_range(0..20) {
             _ if creates => None,
             0 => Some(from),
-            1 => Some(self.newcomer()),
-            _ => Some(self.person()),
+            1 => Some(self.new_address()),
+            _ => Some(self.known_address()),
         };
         let succeeded = self.rng.random_bool(0.9);
         Transaction {
@@ -120,7 +120,7 @@ impl RandomChain {
             timestamp: block.timestamp,
             from,
             to,
-            created: (creates && succeeded).then(|| self.newcomer()),
+            created: (creates && succeeded).then(|| self.new_address()),
             value: U256::from_limbs(self.rng.random()) >> self.rng.random_range(0..257_usize),
             nonce: self.rng.random_range(0..1 << 34),
             gas_used: self.rng.random_range(21_000..10_000_000),
@@ -130,36 +130,36 @@ impl RandomChain {
         }
     }
 
-    /// Mostly of a new contract; at times at an address that is known, which may have been a contract before.
+    /// Mostly of a new contract, at times at a known address, which may have had a contract before.
     fn inner_creation(&mut self, tx: &Transaction) -> Option<InnerCreation> {
         let creates = tx.succeeded && self.rng.random_ratio(1, 8);
         creates.then(|| InnerCreation {
             tx_index: tx.index,
-            creator: self.person(),
-            created: if self.rng.random_ratio(1, 3) { self.person() } else { self.newcomer() },
+            creator: self.known_address(),
+            created: if self.rng.random_ratio(1, 3) { self.known_address() } else { self.new_address() },
         })
     }
 
     fn involved(&mut self, tx: &Transaction) -> Vec<Involvement> {
         let emitters = self.rng.random_range(0..3);
         (0..emitters)
-            .map(|_| self.person())
+            .map(|_| self.known_address())
             .chain(tx.created)
             .filter(|address| !tx.touches(address))
             .map(|address| Involvement { tx_index: tx.index, address })
             .collect()
     }
 
-    /// One log's worth: a batch moves several ids at once.
+    /// The transfers of one log: a batch moves several ids.
     fn transfer(&mut self, tx_index: u32, log_index: u32) -> Vec<TransferEvent> {
         let skewed = self.rng.random_range(0..self.tokens.len()).min(self.rng.random_range(0..self.tokens.len()));
         let (token, kind) = self.tokens[skewed];
         let mint = self.rng.random_ratio(1, 2);
-        let from = if mint { Address::ZERO } else { self.person() };
+        let from = if mint { Address::ZERO } else { self.known_address() };
         let to = match self.rng.random_range(0..12) {
             0 => from,
             1 => Address::ZERO,
-            _ => self.person(),
+            _ => self.known_address(),
         };
         let ids = if kind == TokenKind::Bep1155 { self.rng.random_range(0..4) } else { 1 };
         (0..ids)
@@ -177,17 +177,17 @@ impl RandomChain {
             .collect()
     }
 
-    /// Of a token, or of a contract that is none.
+    /// Of a token, or of a contract that is not one.
     fn touched_holder(&mut self) -> TouchedHolder {
         let token = match self.rng.random_range(0..4) {
-            0 => self.people[8],
+            0 => self.addresses[8],
             _ => self.tokens[self.rng.random_range(0..self.tokens.len())].0,
         };
-        let holder = if self.rng.random_ratio(1, 8) { self.newcomer() } else { self.person() };
+        let holder = if self.rng.random_ratio(1, 8) { self.new_address() } else { self.known_address() };
         TouchedHolder { token, holder }
     }
 
-    /// Mostly small, so that balances often come back to nothing; at times as large as can be.
+    /// Mostly small, so that balances often return to zero; at times the maximum.
     fn amount(&mut self, kind: TokenKind) -> U256 {
         match self.rng.random_range(0..40) {
             _ if kind == TokenKind::Bep721 => U256::from(1),
@@ -204,17 +204,17 @@ impl RandomChain {
         (pool, TradeEvent { tx_index, log_index, pool: pool.address, direction, amount_in, amount_out })
     }
 
-    /// The first ones come up far more often than the last.
-    fn person(&mut self) -> Address {
+    /// Picks the first addresses far more often than the last.
+    fn known_address(&mut self) -> Address {
         let skewed = self.rng.random::<f64>().powi(4);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index, far below 2^52")]
-        let index = (skewed * self.people.len() as f64) as usize;
-        self.people[index.min(self.people.len() - 1)]
+        let index = (skewed * self.addresses.len() as f64) as usize;
+        self.addresses[index.min(self.addresses.len() - 1)]
     }
 
-    fn newcomer(&mut self) -> Address {
+    fn new_address(&mut self) -> Address {
         let address = Address::new(self.rng.random());
-        self.people.push(address);
+        self.addresses.push(address);
         address
     }
 }

@@ -10,7 +10,7 @@ use crate::{StateVersion, StoreError, Undo};
 
 const ORDERS: [Order; 2] = [Order::NewestFirst, Order::OldestFirst];
 
-/// Compares every kind of answer.
+/// Compares every kind of query.
 pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
     assert_eq!(subject.reader.find_tip().await.expect("tip"), model.tip());
     assert_eq!(subject.reader.stats().await.expect("stats"), model.stats());
@@ -27,7 +27,7 @@ pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, r
     trades(subject, model, chain, rng).await;
 }
 
-/// Walks the whole list in both directions, and looks at each token by itself.
+/// Pages through the whole list in both directions, and looks up each token.
 async fn tokens(subject: &Subject, model: &Model, chain: &RandomChain) {
     for order in ORDERS {
         let expected = model.list_tokens(PageRequest { offset: 0, limit: u32::MAX, order });
@@ -53,7 +53,7 @@ async fn tokens(subject: &Subject, model: &Model, chain: &RandomChain) {
     }
 }
 
-/// By the start of a name or a symbol, in any letter case: exact matches first, then by holders.
+/// By prefix of a name or symbol, ignoring case: exact matches first, then by holders.
 async fn token_search(subject: &Subject, model: &Model, rng: &mut StdRng) {
     let known = model.tokens();
     let mut queries = vec![String::new(), "no such token".to_owned(), "tkn".to_owned(), "T".to_owned()];
@@ -67,7 +67,7 @@ async fn token_search(subject: &Subject, model: &Model, rng: &mut StdRng) {
         let names = |token: &Token| [&token.facts.name, &token.facts.symbol].map(|name| name.trim().to_lowercase());
         let matches = |token: &&Token| !folded.is_empty() && names(token).iter().any(|name| name.starts_with(&folded));
         let mut expected: Vec<Token> = known.iter().filter(matches).cloned().collect();
-        // The model's tokens are in the order of their holders.
+        // The model's tokens are sorted by number of holders.
         expected.sort_by_key(|token| !names(token).contains(&folded));
         for limit in [3, 1_000] {
             let found = subject.reader.search_tokens(&query, limit).await.expect("search");
@@ -86,7 +86,7 @@ async fn block_hashes(subject: &Subject, model: &Model) {
     }
 }
 
-/// Walks holders and held tokens page by page. Nothing may be left to do behind the tip.
+/// Pages through holders and held tokens. Requires that all background work is complete.
 pub(super) async fn holders(subject: &Subject, model: &Model, chain: &RandomChain) {
     let (holders, held_tokens) = (model.holders(), model.held_tokens());
     for token in chain.tokens().chain([Address::repeat_byte(0xee)]) {
@@ -107,17 +107,17 @@ pub(super) async fn holders(subject: &Subject, model: &Model, chain: &RandomChai
         let known = model.tokens().into_iter().find(|known| known.address == token);
         assert_eq!(walked, expected.unwrap_or_default(), "holders of {known:?}");
     }
-    for address in chain.people().iter().take(12) {
+    for address in chain.addresses().iter().take(12) {
         let page = PageRequest::newest(u32::MAX);
         let found = subject.reader.list_address_tokens(*address, page).await.expect("held tokens");
         assert_eq!(found.total, found.items.len() as u64);
         let mut held = found.items.clone();
         held.sort_by_key(|held| held.token.address);
         assert_eq!(held, held_tokens.get(address).cloned().unwrap_or_default(), "tokens of {address}");
-        let turned = PageRequest { offset: 1, limit: 2, order: Order::OldestFirst };
-        let turned = subject.reader.list_address_tokens(*address, turned).await.expect("held tokens");
+        let reversed = PageRequest { offset: 1, limit: 2, order: Order::OldestFirst };
+        let reversed = subject.reader.list_address_tokens(*address, reversed).await.expect("held tokens");
         let expected: Vec<_> = found.items.iter().rev().skip(1).take(2).cloned().collect();
-        assert_eq!(turned.items, expected);
+        assert_eq!(reversed.items, expected);
     }
 }
 
@@ -128,9 +128,9 @@ async fn transfers(subject: &Subject, model: &Model, chain: &RandomChain, rng: &
     for conditions in 0..16_u8 {
         for _ in 0..4 {
             let filter = TransferFilter {
-                address: (conditions & 1 != 0).then(|| someone(chain, rng)),
-                from: (conditions & 2 != 0).then(|| someone(chain, rng)),
-                to: (conditions & 4 != 0).then(|| someone(chain, rng)),
+                address: (conditions & 1 != 0).then(|| some_address(chain, rng)),
+                from: (conditions & 2 != 0).then(|| some_address(chain, rng)),
+                to: (conditions & 4 != 0).then(|| some_address(chain, rng)),
                 token: (conditions & 8 != 0).then(|| tokens[rng.random_range(0..tokens.len())]),
                 blocks: range(rng, height),
             };
@@ -150,7 +150,7 @@ async fn trades(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut
     for conditions in 0..4_u8 {
         for _ in 0..6 {
             let filter = TradeFilter {
-                maker: (conditions & 1 != 0).then(|| someone(chain, rng)),
+                maker: (conditions & 1 != 0).then(|| some_address(chain, rng)),
                 exchanges: (conditions & 2 != 0).then(|| exchanges(chain, rng)),
                 blocks: range(rng, height),
             };
@@ -161,7 +161,7 @@ async fn trades(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut
     }
 }
 
-/// Mostly one, at times several or none.
+/// Mostly one exchange, at times several or none.
 fn exchanges(chain: &RandomChain, rng: &mut StdRng) -> Vec<Exchange> {
     let factories = [chain.pools()[0].factory, chain.pools()[1].factory, Address::repeat_byte(0xee)];
     let all = factories
@@ -175,9 +175,9 @@ fn exchanges(chain: &RandomChain, rng: &mut StdRng) -> Vec<Exchange> {
     all
 }
 
-/// Code is found by address and by hash, and stands nowhere else.
+/// Code is found by address and by hash, and only where it exists.
 pub(super) async fn codes(subject: &Subject, model: &Model, chain: &RandomChain) {
-    for address in chain.people().iter().chain([&Address::repeat_byte(0xee)]) {
+    for address in chain.addresses().iter().chain([&Address::repeat_byte(0xee)]) {
         let expected = model.find_code(*address);
         let hash = subject.reader.find_code_hash(*address).await.expect("code hash");
         assert_eq!(hash, expected.as_ref().map(|(hash, _)| *hash), "code at {address}");
@@ -188,12 +188,12 @@ pub(super) async fn codes(subject: &Subject, model: &Model, chain: &RandomChain)
     assert_eq!(subject.reader.find_code(B256::repeat_byte(1)).await.expect("code"), None);
 }
 
-/// Mostly one of the busiest, at times anyone, at times nobody.
-fn someone(chain: &RandomChain, rng: &mut StdRng) -> Address {
+/// Mostly one of the busiest addresses, at times any, at times an unknown one.
+fn some_address(chain: &RandomChain, rng: &mut StdRng) -> Address {
     match rng.random_range(0..10) {
         0 => Address::repeat_byte(0xee),
-        1..4 => chain.people()[rng.random_range(0..chain.people().len())],
-        _ => chain.people()[rng.random_range(0..6.min(chain.people().len()))],
+        1..4 => chain.addresses()[rng.random_range(0..chain.addresses().len())],
+        _ => chain.addresses()[rng.random_range(0..6.min(chain.addresses().len()))],
     }
 }
 
@@ -221,7 +221,7 @@ async fn single_transactions(subject: &Subject, model: &Model, rng: &mut StdRng)
         assert_eq!(found, model.find_transaction(hash));
         let events = subject.reader.find_transaction_events(hash, 2).await.expect("events");
         assert_eq!(events, model.find_transaction_events(hash, 2));
-        // One that only begins like a known one is another one.
+        // A hash with the same prefix as a known one is unknown.
         let mut twin = hash;
         twin[31] ^= 1;
         assert_eq!(subject.reader.find_transaction(twin).await.expect("transaction"), None);
@@ -234,9 +234,9 @@ async fn transactions(subject: &Subject, model: &Model, chain: &RandomChain, rng
     for conditions in 0..8_u8 {
         for _ in 0..6 {
             let mut filter = TransactionFilter {
-                address: (conditions & 1 != 0).then(|| someone(chain, rng)),
-                from: (conditions & 2 != 0).then(|| someone(chain, rng)),
-                to: (conditions & 4 != 0).then(|| someone(chain, rng)),
+                address: (conditions & 1 != 0).then(|| some_address(chain, rng)),
+                from: (conditions & 2 != 0).then(|| some_address(chain, rng)),
+                to: (conditions & 4 != 0).then(|| some_address(chain, rng)),
                 blocks: range(rng, height),
             };
             if rng.random_ratio(1, 4) {
@@ -250,10 +250,10 @@ async fn transactions(subject: &Subject, model: &Model, chain: &RandomChain, rng
     }
 }
 
-/// Walks the busiest lists from end to end, page by page, in both directions.
+/// Pages through the longest lists from end to end, in both directions.
 async fn whole_lists(subject: &Subject, model: &Model, chain: &RandomChain) {
-    let busiest = chain.people()[0];
-    let next = chain.people()[1];
+    let busiest = chain.addresses()[0];
+    let next = chain.addresses()[1];
     let filters = [
         TransactionFilter::default(),
         TransactionFilter::touching(busiest),
@@ -277,7 +277,7 @@ async fn whole_lists(subject: &Subject, model: &Model, chain: &RandomChain) {
 }
 
 async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
-    let sample = chain.people().iter().take(20).chain(chain.people().iter().rev().take(20));
+    let sample = chain.addresses().iter().take(20).chain(chain.addresses().iter().rev().take(20));
     for address in sample.chain([&Address::repeat_byte(0xee)]) {
         let found = subject.reader.find_address(*address).await.expect("address");
         assert_eq!(found, model.find_address(*address));
@@ -294,9 +294,9 @@ async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
     }
 }
 
-/// Some of what a store shows, and the state that it says it is in.
+/// Some query results, and the version at which they were read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct Snapshot {
     state: StateVersion,
     stats: Stats,
     newest: Option<BlockRef>,
@@ -304,48 +304,48 @@ pub(super) struct Shown {
     holders: Vec<Option<Page<Holder>>>,
 }
 
-impl Shown {
-    pub(super) async fn by(subject: &Subject, chain: &RandomChain) -> Self {
-        let state = subject.reader.state().expect("nothing is being changed");
+impl Snapshot {
+    pub(super) async fn take(subject: &Subject, chain: &RandomChain) -> Self {
+        let state = subject.reader.state().expect("no change is in progress");
         let mut holders = Vec::new();
         for token in chain.tokens().take(2) {
             holders.push(subject.reader.list_holders(token, PageRequest::newest(5)).await.expect("holders"));
         }
-        let shown = Self {
+        let snapshot = Self {
             state,
             stats: subject.reader.stats().await.expect("stats"),
             newest: subject.reader.find_tip().await.expect("tip"),
             tokens: subject.reader.list_tokens(PageRequest::newest(5)).await.expect("tokens").items,
             holders,
         };
-        assert_eq!(subject.reader.state(), Some(state), "to ask changes nothing");
-        shown
+        assert_eq!(subject.reader.state(), Some(state), "queries do not change the version");
+        snapshot
     }
 
-    /// What is shown later is the same, or of another state.
-    pub(super) fn then(self, later: Self) -> Self {
+    /// Asserts that equal versions have equal results.
+    pub(super) fn compare_with(self, later: Self) -> Self {
         if later.state == self.state {
-            assert_eq!(later, self, "the same state shows something else");
+            assert_eq!(later, self, "the same version gives other results");
         }
         later
     }
 }
 
-/// Blocks that do not fit are refused, and leave no trace.
-pub(super) async fn refusals(subject: &mut Subject, model: &Model, chain: &mut RandomChain) {
+/// Blocks that do not extend the tip are rejected, and change nothing.
+pub(super) async fn rejections(subject: &mut Subject, model: &Model, chain: &mut RandomChain) {
     let Some(tip) = model.newest_block() else { return };
     let keep = Undo::Keep { down_to: 0 };
 
     let mut orphan = chain.next_block(Some(&tip));
     orphan.block.parent_hash = B256::repeat_byte(0xbb);
-    let refused = subject.writer.commit(vec![orphan], keep).await;
-    assert!(matches!(refused, Err(StoreError::NotChildOfTip { .. })), "{refused:?}");
+    let rejected = subject.writer.commit(vec![orphan], keep).await;
+    assert!(matches!(rejected, Err(StoreError::NotChildOfTip { .. })), "{rejected:?}");
 
     let child = chain.next_block(Some(&tip));
     let mut grandchild = chain.next_block(Some(&child.block));
     grandchild.block.number += 1;
-    let refused = subject.writer.commit(vec![child, grandchild], keep).await;
-    assert!(matches!(refused, Err(StoreError::NotNextBlock { .. })), "{refused:?}");
+    let rejected = subject.writer.commit(vec![child, grandchild], keep).await;
+    assert!(matches!(rejected, Err(StoreError::NotNextBlock { .. })), "{rejected:?}");
 
     assert_eq!(subject.reader.find_tip().await.expect("tip"), model.tip());
     assert_eq!(subject.reader.stats().await.expect("stats"), model.stats());

@@ -10,16 +10,16 @@ use domain::{
 
 use crate::Undo;
 
-/// The reference: all blocks in a row, and every question answered by looking at each of them.
+/// The reference model: a list of all blocks; every query scans all of them.
 #[derive(Debug, Default)]
 pub struct Model {
     blocks: Vec<BlockChanges>,
     undo: BTreeSet<BlockNumber>,
     facts: BTreeMap<Address, TokenFacts>,
     audits: BTreeMap<Address, (AuditResult, BlockNumber)>,
-    /// What contracts gave when they were asked, and at which block; None: of a block that was taken back since.
-    asked: BTreeMap<BalanceQuestion, (U256, Option<BlockNumber>)>,
-    /// Code as the node last gave it, by address.
+    /// Balances that contracts returned, and at which block; None if a later change to the balance was reverted since.
+    fetched_balances: BTreeMap<BalanceQuestion, (U256, Option<BlockNumber>)>,
+    /// Code as the node last returned it, by address.
     codes: BTreeMap<Address, Bytes>,
 }
 
@@ -29,7 +29,7 @@ impl Model {
         self.blocks.extend(blocks);
         match undo {
             Undo::Keep { down_to } => {
-                // A record that was needed a moment ago is dropped; those of this commit are all kept.
+                // Undo records up to `down_to` are dropped; those of this commit are all kept.
                 self.undo.retain(|number| *number > down_to);
                 self.undo.extend(numbers);
             }
@@ -41,25 +41,25 @@ impl Model {
         let last_touched = self.last_touched();
         self.blocks.retain(|changes| changes.block.number <= number);
         self.undo.retain(|above| *above <= number);
-        for (question, (_, asked_at)) in &mut self.asked {
-            // What no block above had touched stands as it stood.
+        for (question, (_, fetched_at)) in &mut self.fetched_balances {
+            // A balance that no reverted block touched is still valid.
             let touched_above = last_touched.get(question).is_some_and(|block| *block > number);
-            *asked_at = asked_at.filter(|_| !touched_above).map(|block| block.min(number));
+            *fetched_at = fetched_at.filter(|_| !touched_above).map(|block| block.min(number));
         }
         let left: BTreeSet<Address> = self.tokens().into_iter().map(|token| token.address).collect();
         self.facts.retain(|token, _| left.contains(token));
         self.audits.retain(|token, _| left.contains(token));
-        let mut asked = std::mem::take(&mut self.asked);
+        let mut fetched_balances = std::mem::take(&mut self.fetched_balances);
         let touched = self.last_touched();
-        asked.retain(|question, _| left.contains(&question.token) && touched.contains_key(question));
-        self.asked = asked;
+        fetched_balances.retain(|question, _| left.contains(&question.token) && touched.contains_key(question));
+        self.fetched_balances = fetched_balances;
         let mut codes = std::mem::take(&mut self.codes);
         let seen = self.seen();
         codes.retain(|address, _| seen.contains(address));
         self.codes = codes;
     }
 
-    /// Everyone who ever took part in anything.
+    /// Every address that ever took part in anything.
     fn seen(&self) -> BTreeSet<Address> {
         let mut seen = BTreeSet::new();
         for changes in &self.blocks {
@@ -77,7 +77,7 @@ impl Model {
         self.codes.insert(address, code);
     }
 
-    /// The code of the contract at an address, as far as it was asked.
+    /// The contract code at an address, if it was fetched.
     #[must_use]
     pub fn find_code(&self, address: Address) -> Option<(B256, Bytes)> {
         let code = self.codes.get(&address)?;
@@ -87,9 +87,9 @@ impl Model {
         }
     }
 
-    /// Addresses at which code was met and of which it was never asked.
+    /// Addresses that were seen to have code that was never fetched.
     #[must_use]
-    pub fn missing_codes(&self) -> Vec<Address> {
+    pub fn unfetched_codes(&self) -> Vec<Address> {
         let met = self.blocks.iter().flat_map(|changes| {
             let called = changes.transactions.iter().filter(|tx| tx.method.is_some()).filter_map(|tx| tx.to);
             let created = changes.transactions.iter().filter_map(|tx| tx.created);
@@ -113,13 +113,13 @@ impl Model {
     }
 
     pub fn keep_balance(&mut self, question: BalanceQuestion, balance: U256) {
-        let asked_at = self.tip().map(|tip| tip.number);
-        self.asked.insert(question, (balance, asked_at));
+        let fetched_at = self.tip().map(|tip| tip.number);
+        self.fetched_balances.insert(question, (balance, fetched_at));
     }
 
-    /// Balances that should have been asked for since they last changed, and were not.
+    /// Balances that have not been fetched since they last changed.
     #[must_use]
-    pub fn missing_balances(&self) -> Vec<BalanceQuestion> {
+    pub fn unfetched_balances(&self) -> Vec<BalanceQuestion> {
         let by_calls: BTreeSet<Address> = self
             .tokens()
             .into_iter()
@@ -130,9 +130,9 @@ impl Model {
             .filter(|(question, _)| by_calls.contains(&question.token))
             .filter(|(question, block)| {
                 !self
-                    .asked
+                    .fetched_balances
                     .get(question)
-                    .is_some_and(|(_, asked_at)| asked_at.is_some_and(|asked_at| asked_at >= *block))
+                    .is_some_and(|(_, fetched_at)| fetched_at.is_some_and(|fetched_at| fetched_at >= *block))
             })
             .map(|(question, _)| question)
             .collect()
@@ -186,7 +186,7 @@ impl Model {
         }
     }
 
-    /// What gas cost in the newest blocks.
+    /// Gas prices of the newest blocks.
     #[must_use]
     pub fn list_gas_prices(&self, blocks: usize) -> Vec<BlockGasPrice> {
         let price = |changes: &BlockChanges| {
@@ -203,17 +203,17 @@ impl Model {
 
     #[must_use]
     pub fn find_block(&self, id: BlockId) -> Option<Block> {
-        let is_it = |block: &Block| match id {
+        let matches = |block: &Block| match id {
             BlockId::Number(number) => block.number == number,
             BlockId::Hash(hash) => block.hash == hash,
         };
-        self.blocks.iter().map(|changes| &changes.block).find(|block| is_it(block)).cloned()
+        self.blocks.iter().map(|changes| &changes.block).find(|block| matches(block)).cloned()
     }
 
     #[must_use]
     pub fn list_blocks(&self, range: BlockRange, page: PageRequest) -> Page<Block> {
         let all = self.blocks.iter().map(|changes| changes.block.clone());
-        cut(all.filter(|block| range.contains(block.number)).collect(), page)
+        paginate(all.filter(|block| range.contains(block.number)).collect(), page)
     }
 
     #[must_use]
@@ -221,7 +221,7 @@ impl Model {
         self.transactions().find(|tx| tx.hash == hash).cloned()
     }
 
-    /// What moved in a transaction, by looking at all that ever moved.
+    /// Transfers and trades of a transaction, by a scan of all of them.
     #[must_use]
     pub fn find_transaction_events(&self, hash: B256, limit: usize) -> Option<TransactionEvents> {
         self.find_transaction(hash)?;
@@ -242,7 +242,7 @@ impl Model {
 
     #[must_use]
     pub fn list_transactions(&self, filter: &TransactionFilter, page: PageRequest) -> Page<Transaction> {
-        cut(self.transactions().filter(|tx| filter.matches(tx)).cloned().collect(), page)
+        paginate(self.transactions().filter(|tx| filter.matches(tx)).cloned().collect(), page)
     }
 
     #[must_use]
@@ -259,15 +259,14 @@ impl Model {
         };
         let mut seen = self.blocks.iter().filter(takes_part);
         let first = seen.next()?;
-        // A token is there by its transfers, and a pool by its trades, but they are not said to take part in them: that
-        // is told by who emitted the logs.
-        let takes_part_again = |changes: &&BlockChanges| {
+        // A transfer makes its token known, and a trade its pool, but they count as seen only where they emit a log.
+        let takes_part_later = |changes: &&BlockChanges| {
             changes.block.miner == address
                 || changes.transactions.iter().any(|tx| tx.touches(&address) || tx.created == Some(address))
                 || changes.involved.iter().any(|involvement| involvement.address == address)
                 || changes.transfers.iter().any(|event| [event.from, event.to].contains(&address))
         };
-        let last = self.blocks.iter().rev().find(takes_part_again).unwrap_or(first);
+        let last = self.blocks.iter().rev().find(takes_part_later).unwrap_or(first);
         Some(AddressFacts {
             address,
             tx_count: self.transactions().filter(|tx| tx.touches(&address)).count() as u64,
@@ -277,7 +276,7 @@ impl Model {
         })
     }
 
-    /// The newest, should there be several.
+    /// The newest creation, if there are several.
     fn find_creation(&self, address: Address) -> Option<Creation> {
         let mut creations = self.blocks.iter().flat_map(|changes| {
             changes.transactions.iter().flat_map(|tx| {
@@ -297,7 +296,7 @@ fn transaction(changes: &BlockChanges, index: u32) -> &Transaction {
     changes.transactions.iter().find(|tx| tx.index == index).expect("an event's transaction is in its block")
 }
 
-fn cut<T: Clone>(all: Vec<T>, page: PageRequest) -> Page<T> {
+fn paginate<T: Clone>(all: Vec<T>, page: PageRequest) -> Page<T> {
     let total = all.len() as u64;
     let items = page.ranks(total).filter_map(|rank| all.get(usize::try_from(rank).ok()?).cloned()).collect();
     Page { items, total }

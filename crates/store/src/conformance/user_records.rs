@@ -7,19 +7,19 @@ use crate::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 const ALICE: Address = Address::repeat_byte(0xa1);
 const BOB: Address = Address::repeat_byte(0xb0);
 
-/// Puts an empty store's user records to the proof.
+/// Tests the user records of an empty store.
 pub async fn run_user_records(records: Arc<dyn UserRecords>) {
-    keys_are_kept_and_found(&*records).await;
-    a_proof_is_used_once(&*records).await;
-    active_keys_are_counted(&*records).await;
-    uses_add_up(&*records).await;
-    changes_at_the_same_time_do_not_lose_one_another(records.clone()).await;
+    keys_are_stored_and_found(&*records).await;
+    a_proof_can_be_used_only_once(&*records).await;
+    active_keys_per_owner_are_limited(&*records).await;
+    key_uses_are_summed(&*records).await;
+    concurrent_changes_are_not_lost(records.clone()).await;
     a_listing_is_bounded(&*records).await;
 }
 
 fn new_key(owner: Address, number: u64, proof: Option<u64>) -> NewApiKey {
     let mut digest = [0x5a; 32];
-    // The digests of all keys begin alike: only their ends tell them apart.
+    // All digests share a prefix, so that only the last bytes differ.
     digest[24..].copy_from_slice(&number.to_be_bytes());
     NewApiKey {
         digest: KeyDigest::new(digest),
@@ -32,7 +32,7 @@ fn new_key(owner: Address, number: u64, proof: Option<u64>) -> NewApiKey {
     }
 }
 
-async fn keys_are_kept_and_found(records: &dyn UserRecords) {
+async fn keys_are_stored_and_found(records: &dyn UserRecords) {
     assert_eq!(records.list_keys(ALICE).await.expect("list"), []);
     assert_eq!(records.list_newest_keys(10).await.expect("list"), []);
     assert_eq!(records.find_key(1).await.expect("find"), None);
@@ -74,15 +74,15 @@ async fn keys_are_kept_and_found(records: &dyn UserRecords) {
     assert_eq!(records.set_requests_per_minute(999, 1).await.expect("set"), None);
 }
 
-async fn a_proof_is_used_once(records: &dyn UserRecords) {
+async fn a_proof_can_be_used_only_once(records: &dyn UserRecords) {
     let again = records.add_key(new_key(ALICE, 10, Some(1))).await;
     assert!(matches!(again, Err(AddKeyError::ProofUsed)), "{again:?}");
-    // What was refused left nothing behind, and another owner's proof of the same moment is another proof.
+    // A rejected key leaves nothing behind, and equal proofs of different owners are independent.
     assert_eq!(records.find_key_by_digest(new_key(ALICE, 10, None).digest).await.expect("find"), None);
     assert_eq!(records.list_keys(ALICE).await.expect("list").len(), 2);
 }
 
-async fn active_keys_are_counted(records: &dyn UserRecords) {
+async fn active_keys_per_owner_are_limited(records: &dyn UserRecords) {
     let owner = Address::repeat_byte(0xc0);
     let mut ids = Vec::new();
     for number in 20..20 + ACTIVE_KEYS_PER_OWNER as u64 {
@@ -92,7 +92,7 @@ async fn active_keys_are_counted(records: &dyn UserRecords) {
     assert!(matches!(beyond, Err(AddKeyError::QuotaReached)), "{beyond:?}");
     records.revoke_key(ids[1]).await.expect("revoke");
     records.revoke_key(ids[1]).await.expect("revoke");
-    // The proof that was refused for the quota's sake is still good, once.
+    // A proof rejected because of the quota can still be used once.
     records.add_key(new_key(owner, 41, Some(40))).await.expect("add");
     let beyond = records.add_key(new_key(owner, 42, Some(42))).await;
     assert!(matches!(beyond, Err(AddKeyError::QuotaReached)), "{beyond:?}");
@@ -100,12 +100,12 @@ async fn active_keys_are_counted(records: &dyn UserRecords) {
     assert!(matches!(replayed, Err(AddKeyError::ProofUsed)), "{replayed:?}");
 }
 
-async fn uses_add_up(records: &dyn UserRecords) {
+async fn key_uses_are_summed(records: &dyn UserRecords) {
     let key = records.add_key(new_key(BOB, 50, Some(50))).await.expect("add");
     let used = |requests, last_used_at| KeyUse { id: key.id, requests, last_used_at };
-    let stranger = KeyUse { id: 999, requests: 1, last_used_at: 1 };
-    records.record_key_uses(vec![used(3, 1_900_000_000_000), stranger]).await.expect("record");
-    // Written down late: the newer time stands.
+    let unknown_key = KeyUse { id: 999, requests: 1, last_used_at: 1 };
+    records.record_key_uses(vec![used(3, 1_900_000_000_000), unknown_key]).await.expect("record");
+    // Recorded late: the newer time is kept.
     records.record_key_uses(vec![used(2, 1_850_000_000_000)]).await.expect("record");
     records.record_key_uses(Vec::new()).await.expect("record");
     let found = records.find_key(key.id).await.expect("find").expect("key");
@@ -113,7 +113,7 @@ async fn uses_add_up(records: &dyn UserRecords) {
     assert_eq!(records.find_key(999).await.expect("find"), None);
 }
 
-async fn changes_at_the_same_time_do_not_lose_one_another(records: Arc<dyn UserRecords>) {
+async fn concurrent_changes_are_not_lost(records: Arc<dyn UserRecords>) {
     let owner = Address::repeat_byte(0xd0);
     let key = records.add_key(new_key(owner, 60, None)).await.expect("add");
     let (mut adding, mut using) = (Vec::new(), Vec::new());
@@ -141,5 +141,5 @@ async fn a_listing_is_bounded(records: &dyn UserRecords) {
     let listed = records.list_keys(owner).await.expect("list");
     assert!(listed.len() <= LISTED_KEYS + ACTIVE_KEYS_PER_OWNER);
     assert!(listed.is_sorted_by(|one, next| one.id > next.id), "newest first");
-    assert_eq!(listed.last(), Some(&oldest), "an active key is listed, however old");
+    assert_eq!(listed.last(), Some(&oldest), "an active key is listed at any age");
 }

@@ -1,4 +1,4 @@
-//! Verified code by its hash, deployments by their creation, and a list that follows the chain.
+//! Verified code by hash, deployments by creation, and a list that follows reorgs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use rand::{Rng, SeedableRng};
 use super::RandomChain;
 use crate::{ChainReader, ChainWriter, Kept, Undo, VerifiedContracts};
 
-/// An empty store, as verifying contracts concerns it.
+/// An empty store, with the parts that verification uses.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
 pub struct VerifiedSubject {
     pub writer: Box<dyn ChainWriter>,
@@ -22,15 +22,15 @@ pub struct VerifiedSubject {
     pub records: Arc<dyn VerifiedContracts>,
 }
 
-/// Puts an empty store's verified contracts to the proof.
+/// Tests the verified contracts of an empty store.
 pub async fn run_verified_contracts(mut subject: VerifiedSubject, seed: u64) {
-    a_verification_is_kept_whole(&*subject.records).await;
+    a_verification_is_stored_completely(&*subject.records).await;
     only_more_proof_of_the_running_code_replaces_sources(&*subject.records).await;
     a_constructor_is_proven_where_it_ran(&*subject.records).await;
     code_that_names_its_own_address_is_not_shared(&*subject.records).await;
-    verifications_at_the_same_time_do_not_lose_one_another(Arc::clone(&subject.records)).await;
+    concurrent_verifications_are_not_lost(Arc::clone(&subject.records)).await;
     let listed = subject.records.list_verified(PageRequest::newest(5)).await.expect("list");
-    assert_eq!((listed.total, listed.items), (0, vec![]), "none of them stands in the index");
+    assert_eq!((listed.total, listed.items), (0, vec![]), "none of them has code in the index");
     the_list_and_deployments_follow_the_chain(&mut subject, seed).await;
 }
 
@@ -82,25 +82,26 @@ fn deployment(build: B256, creation: CreationId, argument: u8) -> Deployment {
 
 const NOWHERE: CreationId = CreationId { tx_hash: B256::ZERO, block_hash: B256::ZERO };
 
-async fn a_verification_is_kept_whole(records: &dyn VerifiedContracts) {
+async fn a_verification_is_stored_completely(records: &dyn VerifiedContracts) {
     let (here, hash) = (Address::repeat_byte(1), B256::repeat_byte(0xc1));
     assert_eq!(records.find_verified(here, hash).await.expect("find"), None);
     assert_eq!(records.find_verified_summary(here, hash).await.expect("find"), None);
     assert_eq!(records.count_verifications().await.expect("count"), 0);
 
-    let wanted = at(1, code(hash, MatchKind::Partial, "Coin \u{1f4b0}"));
+    let contract = at(1, code(hash, MatchKind::Partial, "Coin \u{1f4b0}"));
     let before = records.state();
     assert!(before.is_some());
-    assert_eq!(records.keep_verified(wanted.clone()).await.expect("keep"), Kept::New);
-    assert_ne!(records.state(), before, "what is kept makes another state");
-    assert_eq!(records.find_verified(here, hash).await.expect("find"), Some(wanted.clone()));
+    assert_eq!(records.keep_verified(contract.clone()).await.expect("keep"), Kept::New);
+    assert_ne!(records.state(), before, "a stored verification makes a new version");
+    assert_eq!(records.find_verified(here, hash).await.expect("find"), Some(contract.clone()));
     let summary = records.find_verified_summary(here, hash).await.expect("find").expect("a summary");
-    assert_eq!((summary.name, summary.runtime_match), (wanted.code.name.clone(), MatchKind::Partial));
-    assert_eq!((summary.build, summary.twin_of), (wanted.code.build(), None));
+    assert_eq!((summary.name, summary.runtime_match), (contract.code.name.clone(), MatchKind::Partial));
+    assert_eq!((summary.build, summary.twin_of), (contract.code.build(), None));
 
-    // The same code elsewhere has the same sources, and is told to be a twin; other code at the address has none.
+    // The same code at another address has the same sources and is marked as a twin; other code at the address has
+    // none.
     let twin = records.find_verified(Address::repeat_byte(9), hash).await.expect("find").expect("a twin");
-    assert_eq!((twin.twin_of, twin.code, twin.deployment), (Some(here), wanted.code, None));
+    assert_eq!((twin.twin_of, twin.code, twin.deployment), (Some(here), contract.code, None));
     assert_eq!(records.find_verified(here, B256::repeat_byte(9)).await.expect("find"), None);
 
     let mut bare = at(2, code(B256::repeat_byte(0xc2), MatchKind::Exact, "Bare"));
@@ -131,8 +132,8 @@ async fn only_more_proof_of_the_running_code_replaces_sources(records: &dyn Veri
         (3, partial, "fifth", Kept::Unchanged, "fourth"),
         (5, exact, "sixth", Kept::Unchanged, "fourth"),
     ] {
-        let told = records.keep_verified(at(address, code(hash, kind, name))).await.expect("keep");
-        assert_eq!(told, kept, "{name}");
+        let outcome = records.keep_verified(at(address, code(hash, kind, name))).await.expect("keep");
+        assert_eq!(outcome, kept, "{name}");
         for address in [3, 4, 5, 6] {
             assert_eq!(name_at(records, address, hash).await.0, shown, "at {address} after {name}");
         }
@@ -147,8 +148,8 @@ async fn a_constructor_is_proven_where_it_ran(records: &dyn VerifiedContracts) {
     owner.deployment = Some(deployment(owner.code.build(), NOWHERE, 1));
     assert_eq!(records.keep_verified(owner).await.expect("keep"), Kept::Upgraded);
     assert_eq!(name_at(records, 8, hash).await.0, "owner");
-    assert_eq!(name_at(records, 7, hash).await.0, "squatter", "of others it says nothing");
-    // More proof of the running code counts more, for all.
+    assert_eq!(name_at(records, 7, hash).await.0, "squatter", "a constructor proves nothing about other deployments");
+    // More proof of the runtime code takes precedence at every address.
     let exact = at(9, code(hash, MatchKind::Exact, "exact"));
     assert_eq!(records.keep_verified(exact).await.expect("keep"), Kept::Upgraded);
     for address in [7, 8, 9] {
@@ -167,7 +168,7 @@ async fn code_that_names_its_own_address_is_not_shared(records: &dyn VerifiedCon
     assert_eq!(records.find_verified_summary(copy, hash).await.expect("find"), None);
 }
 
-async fn verifications_at_the_same_time_do_not_lose_one_another(records: Arc<dyn VerifiedContracts>) {
+async fn concurrent_verifications_are_not_lost(records: Arc<dyn VerifiedContracts>) {
     let before = records.count_verifications().await.expect("count");
     let keep = |number: u8| {
         let records = Arc::clone(&records);
@@ -181,18 +182,18 @@ async fn verifications_at_the_same_time_do_not_lose_one_another(records: Arc<dyn
     assert_eq!(records.count_verifications().await.expect("count"), before + 20);
 }
 
-/// What the suite knows of a contract that was verified, in the order of their first verification.
+/// A contract that the suite verified, in the order of the first verifications.
 struct Verified {
     address: Address,
     hash: B256,
     creation: Option<CreationId>,
 }
 
-/// Grows, cuts and regrows a random chain with few kinds of code, and verifies contracts on the way.
+/// Commits and reverts blocks of a random chain with few kinds of code, and verifies contracts in between.
 async fn the_list_and_deployments_follow_the_chain(subject: &mut VerifiedSubject, seed: u64) {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut chain = RandomChain::new(seed);
-    let (mut blocks, mut verified, mut met) = (Vec::new(), Vec::<Verified>::new(), BTreeSet::new());
+    let (mut blocks, mut verified, mut created) = (Vec::new(), Vec::<Verified>::new(), BTreeSet::new());
     let (mut left, mut came_back, mut lost) = (0, 0, 0);
     let mut last: Vec<Address> = Vec::new();
     for step in 0..400 {
@@ -200,8 +201,8 @@ async fn the_list_and_deployments_follow_the_chain(subject: &mut VerifiedSubject
             0..3 => {
                 let block = chain.next_block(blocks.last());
                 blocks.push(block.block.clone());
-                met.extend(block.inner_creations.iter().flatten().map(|creation| creation.created));
-                met.extend(block.transactions.iter().filter_map(|tx| tx.created));
+                created.extend(block.inner_creations.iter().flatten().map(|creation| creation.created));
+                created.extend(block.transactions.iter().filter_map(|tx| tx.created));
                 subject.writer.commit(vec![block], Undo::Keep { down_to: 0 }).await.expect("commit");
             }
             3 if blocks.len() > 1 => {
@@ -220,9 +221,9 @@ async fn the_list_and_deployments_follow_the_chain(subject: &mut VerifiedSubject
                 subject.writer.keep_codes(codes, tip.number).await.expect("codes");
             }
             7..9 => {
-                let known: Vec<Address> = met.iter().copied().collect();
+                let known: Vec<Address> = created.iter().copied().collect();
                 let Some(address) = known.choose(&mut rng).copied() else { continue };
-                // At times of code that does not stand there, or not any more.
+                // At times verify code that is not, or no longer, at the address.
                 let hash = subject.reader.find_code_hash(address).await.expect("hash");
                 let Some(hash) = hash.or_else(|| rng.random_bool(0.3).then(|| B256::repeat_byte(0xee))) else {
                     continue;
@@ -236,7 +237,7 @@ async fn the_list_and_deployments_follow_the_chain(subject: &mut VerifiedSubject
         came_back += now.iter().filter(|address| !last.contains(address)).count();
         last = now;
         for contract in &verified {
-            lost += usize::from(!standing(subject, contract).await && contract.creation.is_some());
+            lost += usize::from(!has_verified_creation(subject, contract).await && contract.creation.is_some());
         }
     }
     assert!(left > 3 && came_back > 5 && lost > 5, "{left} left, {came_back} came, {lost} lost their deployment");
@@ -258,7 +259,7 @@ async fn verify(
         deployment: None,
     };
     contract.deployment = creation.map(|creation| deployment(contract.code.build(), creation, rng.random()));
-    // As those who verify do: what is known of the code already is compared with this deployment first.
+    // As the verifier does: first compare the known sources with this deployment.
     if let Some(known) = contract.deployment.clone() {
         subject.records.keep_deployment(address, hash, known).await.expect("deployment");
     }
@@ -276,31 +277,31 @@ async fn verify(
     }
 }
 
-async fn standing(subject: &VerifiedSubject, contract: &Verified) -> bool {
+async fn has_verified_creation(subject: &VerifiedSubject, contract: &Verified) -> bool {
     let facts = subject.reader.find_address(contract.address).await.expect("address");
     let now = facts.and_then(|facts| facts.creation).map(|creation| creation.id());
     contract.creation.is_some() && now == contract.creation
 }
 
-/// Holds the list against what stands, and gives it, the newest first.
+/// Compares the list with the chain, and returns it, the newest first.
 async fn check(subject: &VerifiedSubject, verified: &[Verified], rng: &mut StdRng, step: u32) -> Vec<Address> {
-    let mut wanted = Vec::new();
+    let mut expected_list = Vec::new();
     for contract in verified {
         if subject.reader.find_code_hash(contract.address).await.expect("hash") == Some(contract.hash) {
-            wanted.push((contract.address, contract.hash));
+            expected_list.push((contract.address, contract.hash));
         }
         let found = subject.records.find_verified(contract.address, contract.hash).await.expect("find");
-        let found = found.expect("a verification outlasts every reorganisation");
+        let found = found.expect("a verification survives every reorg");
         let shown = found.deployment.map(|deployment| deployment.creation);
-        let stands = standing(subject, contract).await;
-        assert_eq!(shown, contract.creation.filter(|_| stands), "step {step}: the deployment of another creation");
+        let current = has_verified_creation(subject, contract).await;
+        assert_eq!(shown, contract.creation.filter(|_| current), "step {step}: the deployment of another creation");
     }
     let page = subject.records.list_verified(PageRequest { offset: 0, limit: 1_000, order: Order::OldestFirst }).await;
     let page = page.expect("list");
     let listed: Vec<_> = page.items.iter().map(|summary| (summary.address, summary.code_hash)).collect();
-    assert_eq!((listed, page.total), (wanted.clone(), wanted.len() as u64), "step {step}");
+    assert_eq!((listed, page.total), (expected_list.clone(), expected_list.len() as u64), "step {step}");
     assert!(page.items.iter().all(|summary| summary.twin_of.is_none()));
-    wanted.reverse();
+    expected_list.reverse();
     let (offset, limit) = (rng.random_range(0..6_u8), rng.random_range(0..5_u8));
     let part = subject.records.list_verified(PageRequest {
         offset: offset.into(),
@@ -309,7 +310,7 @@ async fn check(subject: &VerifiedSubject, verified: &[Verified], rng: &mut StdRn
     });
     let part = part.await;
     let part: Vec<_> = part.expect("list").items.iter().map(|summary| (summary.address, summary.code_hash)).collect();
-    let cut: Vec<_> = wanted.iter().skip(offset.into()).take(limit.into()).copied().collect();
-    assert_eq!(part, cut, "step {step}");
-    wanted.into_iter().map(|(address, _)| address).collect()
+    let expected: Vec<_> = expected_list.iter().skip(offset.into()).take(limit.into()).copied().collect();
+    assert_eq!(part, expected, "step {step}");
+    expected_list.into_iter().map(|(address, _)| address).collect()
 }

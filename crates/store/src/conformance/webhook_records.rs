@@ -22,23 +22,23 @@ const NOW: u64 = 1_800_000_000_000;
 const MINUTE: u64 = 60_000;
 const DAY: u64 = 24 * 60 * MINUTE;
 
-/// Puts the webhooks of a store with an empty index to the proof.
+/// Tests the webhooks of a store with an empty index.
 pub async fn run_webhook_records(records: Arc<dyn WebhookRecords>) {
     let records = &*records;
-    webhooks_are_kept_changed_and_deleted(records).await;
-    an_owner_has_so_many_and_no_more(records).await;
+    webhooks_are_stored_changed_and_deleted(records).await;
+    webhooks_per_owner_are_limited(records).await;
     matches_and_cursor_move_together(records).await;
     messages_are_claimed_in_order_and_leased(records).await;
     attempts_are_recorded(records).await;
-    a_clock_that_went_wrong_keeps_nothing_back(records).await;
-    a_webhook_that_is_gone_or_resting_sends_nothing(records).await;
-    a_message_may_be_sent_again(records).await;
-    old_messages_are_forgotten(records).await;
-    queues_of_many_are_kept_apart(records).await;
+    a_wrong_clock_does_not_delay_messages_for_long(records).await;
+    a_deleted_or_paused_webhook_sends_nothing(records).await;
+    a_message_can_be_requeued(records).await;
+    old_messages_are_deleted(records).await;
+    queues_are_independent(records).await;
     reorgs::run(records).await;
 }
 
-/// Puts webhooks to the proof whose store has these bounds, and nothing in it.
+/// Tests the webhooks of an empty store with these limits.
 pub async fn run_webhook_limits(records: Arc<dyn WebhookRecords>, limits: WebhookLimits) {
     bounds::run(&*records, limits).await;
 }
@@ -55,7 +55,7 @@ fn new_webhook(owner: Address) -> NewWebhook {
 }
 
 async fn added(records: &dyn WebhookRecords) -> Webhook {
-    // Everybody has an owner of his own, so that nobody meets the quota.
+    // Each webhook has its own owner, so that the quota is not reached.
     let owner = Address::from(rand::rng().random::<[u8; 20]>());
     records.add_webhook(new_webhook(owner)).await.expect("add")
 }
@@ -122,7 +122,7 @@ async fn log(records: &dyn WebhookRecords, webhook: WebhookId) -> Vec<Delivery> 
     records.list_deliveries(webhook, page).await.expect("list").items
 }
 
-async fn webhooks_are_kept_changed_and_deleted(records: &dyn WebhookRecords) {
+async fn webhooks_are_stored_changed_and_deleted(records: &dyn WebhookRecords) {
     assert_eq!(records.list_webhooks(ALICE).await.expect("list"), []);
     assert_eq!(records.find_webhook(1).await.expect("find"), None);
     assert_eq!(records.find_webhook(u64::MAX).await.expect("find"), None);
@@ -166,9 +166,9 @@ async fn webhooks_are_kept_changed_and_deleted(records: &dyn WebhookRecords) {
     assert_eq!((changed.active, changed.url.as_str()), (false, "https://other.example/"));
     assert!(changed.events.contains(EventKind::Removed) && !changed.events.contains(EventKind::Tx));
     assert_eq!(records.find_webhook(first.id).await.expect("find"), Some(changed));
-    let resting = records.watch_list().await.expect("watch list");
-    assert_eq!(resting.watchers.len(), 1, "one that rests watches nothing");
-    assert_ne!(resting.version, watched.version);
+    let paused = records.watch_list().await.expect("watch list");
+    assert_eq!(paused.watchers.len(), 1, "a paused webhook watches nothing");
+    assert_ne!(paused.version, watched.version);
 
     let rotated = records.rotate_secret(second.id, SealedSecret::new(vec![9]), NOW + DAY).await.expect("rotate");
     let rotated = rotated.expect("webhook");
@@ -181,10 +181,10 @@ async fn webhooks_are_kept_changed_and_deleted(records: &dyn WebhookRecords) {
     assert_eq!(records.change_webhook(first.id, WebhookChange::default()).await.expect("change"), None);
     assert_eq!(records.rotate_secret(first.id, SealedSecret::new(vec![]), 0).await.expect("rotate"), None);
     let third = records.add_webhook(new_webhook(ALICE)).await.expect("add");
-    assert!(third.id > second.id, "a number is not given twice");
+    assert!(third.id > second.id, "an id is not reused");
 }
 
-async fn an_owner_has_so_many_and_no_more(records: &dyn WebhookRecords) {
+async fn webhooks_per_owner_are_limited(records: &dyn WebhookRecords) {
     let owner = Address::repeat_byte(0xc0);
     let mut ids = Vec::new();
     for _ in 0..WEBHOOKS_PER_OWNER {
@@ -207,7 +207,7 @@ async fn matches_and_cursor_move_together(records: &dyn WebhookRecords) {
     assert_eq!(records.list_matched_blocks(100, 10).await.expect("blocks"), [two, one]);
     assert_eq!(records.list_matched_blocks(11, 10).await.expect("blocks"), [one]);
 
-    // The same once more, as after a crash, and one that did not see a new watcher: neither leaves anything.
+    // A repeated batch, as after a crash, and one that missed a new watcher both change nothing.
     let again = records.enqueue_matches(first, NOW).await;
     assert!(matches!(again, Err(EnqueueError::Stale)), "{again:?}");
     let unaware = matches(records, vec![block(12, 1)], vec![message(hook.id, 3, Some(block(12, 1)))]).await;
@@ -247,7 +247,7 @@ async fn messages_are_claimed_in_order_and_leased(records: &dyn WebhookRecords) 
     records.release(vec![(hook.id, 6), (hook.id, 3)]).await.expect("release");
     let released = claim(records, hook.id, 9, NOW + 3).await;
     assert_eq!(released.iter().map(|claimed| claimed.number).collect::<Vec<_>>(), [3, 6]);
-    // Nobody reports: they are given out again when the leases end.
+    // Without a report, they can be claimed again when the leases end.
     let late = claim(records, hook.id, 9, NOW + 2 * MINUTE).await;
     assert_eq!(late.len(), 6);
 }
@@ -274,7 +274,7 @@ async fn attempts_are_recorded(records: &dyn WebhookRecords) {
     let due = claim(records, hook.id, 9, NOW + 3_000).await;
     assert_eq!(due.iter().map(|claimed| (claimed.number, claimed.attempt_count)).collect::<Vec<_>>(), [(3, 1)]);
     records.record_attempts(vec![report(&due[0], NOW + 3_000, 404, NextStep::GiveUp)]).await.expect("record");
-    // A retry of before is older than a message of now.
+    // A retry comes before a newer message.
     records.enqueue(message(hook.id, 4, None), NOW).await.expect("enqueue");
     let due = claim(records, hook.id, 9, NOW + 9_000).await;
     assert_eq!(due.iter().map(|claimed| claimed.number).collect::<Vec<_>>(), [2, 4]);
@@ -294,17 +294,17 @@ async fn attempts_are_recorded(records: &dyn WebhookRecords) {
     assert_eq!((newest.total, newest.items[0].number, newest.items[1].number), (4, 4, 3));
 }
 
-async fn a_clock_that_went_wrong_keeps_nothing_back(records: &dyn WebhookRecords) {
+async fn a_wrong_clock_does_not_delay_messages_for_long(records: &dyn WebhookRecords) {
     let hook = added(records).await;
     records.enqueue(message(hook.id, 1, None), NOW).await.expect("enqueue");
     let claimed = claim(records, hook.id, 9, NOW + 900 * DAY).await;
     let later = NextStep::RetryAt(NOW + 900 * DAY);
     records.record_attempts(vec![report(&claimed[0], NOW + 900 * DAY, 500, later)]).await.expect("record");
-    // The clock is right again: nothing may be due in years.
+    // The clock is right again: no message may be due in years.
     assert_eq!(claim(records, hook.id, 9, NOW).await.len(), 1);
 }
 
-async fn a_webhook_that_is_gone_or_resting_sends_nothing(records: &dyn WebhookRecords) {
+async fn a_deleted_or_paused_webhook_sends_nothing(records: &dyn WebhookRecords) {
     let hook = added(records).await;
     for number in 1..=3 {
         records.enqueue(message(hook.id, number, None), NOW).await.expect("enqueue");
@@ -326,12 +326,12 @@ async fn a_webhook_that_is_gone_or_resting_sends_nothing(records: &dyn WebhookRe
     records.delete_webhook(hook.id).await.expect("delete");
     assert_eq!(claim(records, hook.id, 9, NOW + DAY).await, []);
     assert_eq!(records.enqueue(message(hook.id, 9, None), NOW).await.expect("enqueue"), None);
-    // Whoever was still sending may say so; nothing comes of it.
+    // A report for a deleted webhook has no effect.
     let states = records.record_attempts(vec![report(&claimed[0], NOW, 200, NextStep::Done)]).await.expect("record");
     assert_eq!(states, []);
 }
 
-async fn a_message_may_be_sent_again(records: &dyn WebhookRecords) {
+async fn a_message_can_be_requeued(records: &dyn WebhookRecords) {
     let hook = added(records).await;
     let wanted = message(hook.id, 1, None);
     records.enqueue(wanted.clone(), NOW).await.expect("enqueue");
@@ -345,7 +345,7 @@ async fn a_message_may_be_sent_again(records: &dyn WebhookRecords) {
     let claimed = claim(records, hook.id, 9, NOW + 1).await;
     assert_eq!(claimed.iter().map(|claimed| (claimed.id, claimed.attempt_count)).collect::<Vec<_>>(), [(wanted.id, 1)]);
     assert_eq!(claimed[0].body, wanted.body);
-    // Asked for while it is under way: once is enough.
+    // Requeued while in flight: it is sent once.
     records.requeue(hook.id, wanted.id, NOW + 2).await.expect("requeue");
     assert_eq!(claim(records, hook.id, 9, NOW + 3).await, []);
     records.record_attempts(vec![report(&claimed[0], NOW, 200, NextStep::Done)]).await.expect("record");
@@ -359,7 +359,7 @@ async fn a_message_may_be_sent_again(records: &dyn WebhookRecords) {
     assert_eq!(records.requeue(other.id, wanted.id, NOW).await.expect("requeue"), None, "another webhook's");
 }
 
-async fn old_messages_are_forgotten(records: &dyn WebhookRecords) {
+async fn old_messages_are_deleted(records: &dyn WebhookRecords) {
     let hook = added(records).await;
     for number in 1..=5 {
         records.enqueue(message(hook.id, number, None), NOW + number * DAY).await.expect("enqueue");
@@ -383,7 +383,7 @@ async fn old_messages_are_forgotten(records: &dyn WebhookRecords) {
     assert_eq!(page.total, 2);
     assert_eq!(page.items.iter().map(|delivery| delivery.number).collect::<Vec<_>>(), [5, 4]);
     let left = claim(records, hook.id, 9, NOW + 30 * DAY).await;
-    assert_eq!(left.iter().map(|claimed| claimed.number).collect::<Vec<_>>(), [4, 5], "what is forgotten is not sent");
+    assert_eq!(left.iter().map(|claimed| claimed.number).collect::<Vec<_>>(), [4, 5], "a deleted message is not sent");
     assert_eq!(records.requeue(hook.id, message(hook.id, 1, None).id, NOW).await.expect("requeue"), None);
     records.record_attempts(vec![report(&claimed[1], NOW, 200, NextStep::Done)]).await.expect("record");
 
@@ -393,8 +393,8 @@ async fn old_messages_are_forgotten(records: &dyn WebhookRecords) {
     assert_eq!((page.total, page.items.len()), (0, 0));
 }
 
-/// A random mix of everything on several webhooks, against plain lists.
-async fn queues_of_many_are_kept_apart(records: &dyn WebhookRecords) {
+/// Random operations on several webhooks, compared with plain lists.
+async fn queues_are_independent(records: &dyn WebhookRecords) {
     let mut rng = StdRng::seed_from_u64(5);
     let mut hooks = Vec::new();
     for _ in 0..5 {
@@ -413,7 +413,7 @@ async fn queues_of_many_are_kept_apart(records: &dyn WebhookRecords) {
         }
         let limit = rng.random_range(1..5);
         let claimed = claim(records, *hook, limit, now).await;
-        // Of those sent before, the ones that are due longest; of the others, the oldest.
+        // Retries by due time, then new messages oldest first.
         let mut due: Vec<(u64, u64)> = waiting.iter().map(|(number, due)| (*due, *number)).collect();
         due.retain(|(due, _)| *due <= now);
         due.sort_unstable();

@@ -1,4 +1,4 @@
-//! Lists long enough for long walks: whatever is asked, in whatever order, before and after reverts.
+//! Queries on lists long enough for long walks, in any order, before and after reverts.
 
 use domain::{
     Address, BlockChanges, BlockNumber, BlockRange, Order, Page, PageRequest, TransactionFilter, TransferEvent,
@@ -54,15 +54,16 @@ impl Chain {
 
 async fn compare(chain: &Chain, reader: &EmbeddedReader, rng: &mut StdRng) {
     let tip = chain.blocks.len() as u64;
-    let people: Vec<Address> = chain.source.people()[..4].to_vec();
+    let addresses: Vec<Address> = chain.source.addresses()[..4].to_vec();
     let tokens: Vec<Address> = chain.source.tokens().take(3).collect();
     for _ in 0..60 {
-        let someone = |rng: &mut StdRng| rng.random_bool(0.5).then(|| people[rng.random_range(0..people.len())]);
+        let maybe_address =
+            |rng: &mut StdRng| rng.random_bool(0.5).then(|| addresses[rng.random_range(0..addresses.len())]);
         let (from_block, to_block) = (rng.random_range(0..tip), rng.random_range(0..tip + 50));
         let filter = TransferFilter {
-            address: someone(rng),
-            from: someone(rng),
-            to: someone(rng),
+            address: maybe_address(rng),
+            from: maybe_address(rng),
+            to: maybe_address(rng),
             token: rng.random_bool(0.7).then(|| tokens[rng.random_range(0..tokens.len())]),
             blocks: BlockRange {
                 from: rng.random_bool(0.3).then_some(from_block),
@@ -73,23 +74,23 @@ async fn compare(chain: &Chain, reader: &EmbeddedReader, rng: &mut StdRng) {
         let offset = if rng.random_bool(0.3) { 0 } else { rng.random_range(0..3_000) };
         let page = PageRequest { offset, limit: 25, order };
         let expected = chain.transfers(&filter, page);
-        let given = reader.list_transfers(&filter, page).await.unwrap();
-        assert_eq!(given.total, expected.total, "{filter:?}");
-        let given: Vec<_> = given.items.iter().map(|transfer| (transfer.block_number, transfer.event)).collect();
-        assert_eq!(given, expected.items, "{filter:?} {page:?}");
+        let found = reader.list_transfers(&filter, page).await.unwrap();
+        assert_eq!(found.total, expected.total, "{filter:?}");
+        let found: Vec<_> = found.items.iter().map(|transfer| (transfer.block_number, transfer.event)).collect();
+        assert_eq!(found, expected.items, "{filter:?} {page:?}");
     }
-    for from in &people {
-        for to in &people {
+    for from in &addresses {
+        for to in &addresses {
             let filter = TransactionFilter { from: Some(*from), to: Some(*to), ..TransactionFilter::default() };
             let page = PageRequest { offset: 0, limit: 1, order: Order::NewestFirst };
-            let given = reader.list_transactions(&filter, page).await.unwrap();
-            assert_eq!(given.total, chain.pair_total(*from, *to));
+            let found = reader.list_transactions(&filter, page).await.unwrap();
+            assert_eq!(found.total, chain.pair_total(*from, *to));
         }
     }
 }
 
 #[tokio::test]
-async fn what_long_lists_have_in_common_is_exact_through_growth_and_reverts() {
+async fn intersections_of_long_lists_are_exact_after_commits_and_reverts() {
     let folder = tempfile::tempdir().unwrap();
     let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
     let (mut writer, reader) = (store.writer(), store.reader());

@@ -1,4 +1,4 @@
-//! Tokens, their holders, transfers and trades, by looking at every event.
+//! Tokens, their holders, transfers and trades, by a scan of every event.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,9 +8,9 @@ use domain::{
     TransferFilter,
 };
 
-use super::{Model, cut, transaction};
+use super::{Model, paginate, transaction};
 
-/// A token with everyone whom its events ever touched, and what they come down to.
+/// A token with the balance of every address that its events ever touched.
 struct Ledger {
     token: Token,
     balances: BTreeMap<Address, Balance>,
@@ -29,7 +29,7 @@ impl Model {
         self.blocks.iter().flat_map(|changes| &changes.pools).find(|pool| pool.address == address).copied()
     }
 
-    /// Every token, most held first.
+    /// Every token, sorted by number of holders, descending.
     #[must_use]
     pub fn tokens(&self) -> Vec<Token> {
         let mut tokens: Vec<Token> = self.ledgers().into_iter().map(|ledger| ledger.token).collect();
@@ -41,7 +41,7 @@ impl Model {
         self.derived_ledgers().into_values().map(|ledger| self.finish(ledger)).collect()
     }
 
-    /// Follows every transfer from the first on.
+    /// Applies every transfer from the first on.
     fn derived_ledgers(&self) -> BTreeMap<Address, Ledger> {
         let mut ledgers: BTreeMap<Address, Ledger> = BTreeMap::new();
         for event in self.blocks.iter().flat_map(|changes| &changes.transfers) {
@@ -71,7 +71,7 @@ impl Model {
         ledgers
     }
 
-    /// Puts in place what was asked.
+    /// Applies audits and balances that were fetched from contracts.
     fn finish(&self, Ledger { mut token, mut balances }: Ledger) -> Ledger {
         if let Some((verdict, block)) = self.audits.get(&token.address) {
             token.audited_block = Some(*block);
@@ -80,30 +80,30 @@ impl Model {
             }
         }
         let mut counted = &balances;
-        let asked: BTreeMap<Address, Balance> = self
-            .asked
+        let fetched: BTreeMap<Address, Balance> = self
+            .fetched_balances
             .iter()
             .filter(|(question, _)| question.token == token.address)
             .map(|(question, (balance, _))| (question.holder, Balance::from(*balance)))
             .collect();
-        if token.balance_source == BalanceSource::Calls && !asked.is_empty() {
-            counted = &asked;
+        if token.balance_source == BalanceSource::Calls && !fetched.is_empty() {
+            counted = &fetched;
         }
         token.holder_count = counted.values().filter(|balance| !balance.is_zero()).count() as u64;
         if token.balance_source == BalanceSource::Calls {
-            balances = asked;
+            balances = fetched;
         }
         Ledger { token, balances }
     }
 
-    /// What events alone come down to.
+    /// Balances derived from events only.
     #[must_use]
     pub fn derived_balances(&self, token: Address) -> BTreeMap<Address, Balance> {
         let found = self.derived_ledgers().into_values().find(|ledger| ledger.token.address == token);
         found.map(|ledger| ledger.balances).unwrap_or_default()
     }
 
-    /// Who holds each token, the largest balance first, then by address.
+    /// Holders of each token, the largest balance first, then by address.
     #[must_use]
     pub fn holders(&self) -> BTreeMap<Address, Vec<Holder>> {
         let ledgers = self.ledgers().into_iter().map(|ledger| {
@@ -115,7 +115,7 @@ impl Model {
         ledgers.collect()
     }
 
-    /// Which tokens someone holds, by address of the token.
+    /// Tokens that each address holds, by token address.
     #[must_use]
     pub fn held_tokens(&self) -> BTreeMap<Address, Vec<TokenBalance>> {
         let mut held: BTreeMap<Address, Vec<TokenBalance>> = BTreeMap::new();
@@ -145,19 +145,19 @@ impl Model {
 
     #[must_use]
     pub fn list_tokens(&self, page: PageRequest) -> Page<Token> {
-        // Here the order wanted by default begins with the most held.
+        // The default order starts with the most holders, as `tokens` does.
         let order = match page.order {
             Order::NewestFirst => Order::OldestFirst,
             Order::OldestFirst => Order::NewestFirst,
         };
-        cut(self.tokens(), PageRequest { order, ..page })
+        paginate(self.tokens(), PageRequest { order, ..page })
     }
 
     #[must_use]
     pub fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Page<Transfer> {
         let all = self.blocks.iter().flat_map(|changes| {
-            let wanted = changes.transfers.iter().filter(|event| filter.matches(event, changes.block.number));
-            wanted.map(|event| {
+            let matching = changes.transfers.iter().filter(|event| filter.matches(event, changes.block.number));
+            matching.map(|event| {
                 let facts = self.facts_of(event.token);
                 Transfer {
                     event: *event,
@@ -170,7 +170,7 @@ impl Model {
                 }
             })
         });
-        cut(all.collect(), page)
+        paginate(all.collect(), page)
     }
 
     #[must_use]
@@ -196,12 +196,12 @@ impl Model {
                 }
             })
         });
-        let wanted = all.filter(|trade| {
+        let matching = all.filter(|trade| {
             let exchange = Exchange { style: trade.pool.style, factory: trade.pool.factory };
             filter.maker.is_none_or(|maker| trade.maker == maker)
-                && filter.exchanges.as_ref().is_none_or(|wanted| wanted.contains(&exchange))
+                && filter.exchanges.as_ref().is_none_or(|matching| matching.contains(&exchange))
         });
-        cut(wanted.collect(), page)
+        paginate(matching.collect(), page)
     }
 
     fn traded(&self, address: Address) -> TradedToken {

@@ -1,4 +1,4 @@
-//! What happens where there is too much.
+//! Behaviour at the capacity limits.
 
 use domain::{Address, BlockRef, DeliveryId, DropCount, NewWebhook, NextStep, PageRequest, WebhookId};
 
@@ -19,10 +19,10 @@ fn shared(number: u64, at: BlockRef, webhooks: &[WebhookId]) -> NewEvent {
 }
 
 pub(super) async fn run(records: &dyn WebhookRecords, limits: WebhookLimits) {
-    webhooks_have_a_bound_for_each_address_and_for_all(records, limits).await;
-    a_full_queue_drops_its_oldest_and_counts_them(records, limits).await;
-    an_owner_and_all_together_have_a_bound(records, limits).await;
-    a_long_log_is_shortened_and_nothing_pending_is_lost(records, limits).await;
+    webhooks_are_limited_per_address_and_in_total(records, limits).await;
+    a_full_queue_drops_and_counts_its_oldest_messages(records, limits).await;
+    pending_messages_are_limited_per_owner_and_in_total(records, limits).await;
+    a_long_log_is_truncated_without_losing_pending_messages(records, limits).await;
 }
 
 async fn clear(records: &dyn WebhookRecords) {
@@ -33,7 +33,7 @@ async fn clear(records: &dyn WebhookRecords) {
     assert_eq!((records.totals().webhooks, records.totals().pending), (0, 0));
 }
 
-async fn webhooks_have_a_bound_for_each_address_and_for_all(records: &dyn WebhookRecords, limits: WebhookLimits) {
+async fn webhooks_are_limited_per_address_and_in_total(records: &dyn WebhookRecords, limits: WebhookLimits) {
     let webhook = |number: usize, watched: u8| {
         let owner = Address::with_last_byte(u8::try_from(number / WEBHOOKS_PER_OWNER).expect("few"));
         NewWebhook { watched: Address::repeat_byte(watched), ..new_webhook(owner) }
@@ -65,14 +65,14 @@ async fn enqueue_shared(records: &dyn WebhookRecords, at: BlockRef, events: Vec<
     records.enqueue_matches(matches, NOW).await.expect("enqueue");
 }
 
-async fn a_full_queue_drops_its_oldest_and_counts_them(records: &dyn WebhookRecords, limits: WebhookLimits) {
+async fn a_full_queue_drops_and_counts_its_oldest_messages(records: &dyn WebhookRecords, limits: WebhookLimits) {
     let bound = limits.pending_per_webhook;
     let (dead, other) = (added(records).await.id, added(records).await.id);
-    // More than fits, all at once: the newest are kept.
+    // More than the limit at once: the newest are kept.
     let first = block(50, 1);
     enqueue_shared(records, first, (1..=bound + 3).map(|number| shared(number, first, &[dead])).collect()).await;
     assert_eq!(counts(records, dead).await, (bound, 3));
-    // And one by one. The other webhook has the same bodies.
+    // Then one by one. The other webhook shares the bodies.
     let second = block(51, 1);
     enqueue_shared(records, second, vec![shared(bound + 4, second, &[dead, other])]).await;
     assert_eq!(counts(records, dead).await, (bound, 4));
@@ -86,7 +86,7 @@ async fn a_full_queue_drops_its_oldest_and_counts_them(records: &dyn WebhookReco
     assert_eq!(claimed[0].dropped, DropCount { total: 4, reported: 0 });
     assert_eq!(claimed[0].body, message(0, 5, None).body);
 
-    // What is dropped while it is under way leaves nothing behind; a success says that the drops were heard of.
+    // A message dropped in flight leaves nothing behind; a success acknowledges the drops it reported.
     let third = block(52, 1);
     enqueue_shared(records, third, vec![shared(bound + 5, third, &[dead])]).await;
     assert_eq!(records.totals().dropped, before + 1);
@@ -99,7 +99,7 @@ async fn a_full_queue_drops_its_oldest_and_counts_them(records: &dyn WebhookReco
     assert_eq!(next[0].dropped, DropCount { total: 5, reported: 4 });
     assert_eq!(next[0].dropped.unreported(), 1);
 
-    // A body goes with the last who needs it, and not before.
+    // A body is deleted with its last recipient, and not before.
     let last = claim(records, other, 1, NOW).await;
     assert_eq!(last[0].body, message(0, bound + 4, None).body);
     records.delete_webhook(dead).await.expect("delete");
@@ -109,7 +109,7 @@ async fn a_full_queue_drops_its_oldest_and_counts_them(records: &dyn WebhookReco
     clear(records).await;
 }
 
-async fn an_owner_and_all_together_have_a_bound(records: &dyn WebhookRecords, limits: WebhookLimits) {
+async fn pending_messages_are_limited_per_owner_and_in_total(records: &dyn WebhookRecords, limits: WebhookLimits) {
     let mut at = 60;
     let mut fill = async |webhook: WebhookId, count: u64| {
         let at = {
@@ -129,9 +129,9 @@ async fn an_owner_and_all_together_have_a_bound(records: &dyn WebhookRecords, li
     }
     assert_eq!(records.totals().pending, limits.pending_per_owner);
     let last = counts(records, *hooks.last().expect("hook")).await;
-    assert_eq!(last, (limits.pending_per_webhook, 0), "what is new is kept");
+    assert_eq!(last, (limits.pending_per_webhook, 0), "the newest messages are kept");
 
-    // Others fill the rest. Then the fullest give way to a small one.
+    // Others fill the rest. Then the fullest queues drop messages in favour of a small one.
     let mut others = Vec::new();
     while records.totals().pending < limits.pending {
         let other = added(records).await.id;
@@ -147,14 +147,14 @@ async fn an_owner_and_all_together_have_a_bound(records: &dyn WebhookRecords, li
     clear(records).await;
 }
 
-async fn a_long_log_is_shortened_and_nothing_pending_is_lost(records: &dyn WebhookRecords, limits: WebhookLimits) {
+async fn a_long_log_is_truncated_without_losing_pending_messages(records: &dyn WebhookRecords, limits: WebhookLimits) {
     let hook = added(records).await.id;
     let first = block(200, 1);
     enqueue_shared(records, first, vec![shared(1, first, &[hook])]).await;
     let stuck = claim(records, hook, 1, NOW).await;
     let later = NextStep::RetryAt(NOW + DAY);
     records.record_attempts(vec![report(&stuck[0], NOW, 500, later)]).await.expect("record");
-    // Many newer ones are delivered meanwhile.
+    // Meanwhile many newer ones are delivered.
     for number in 2..limits.kept_per_webhook() + 10 {
         let at = block(200 + number, 1);
         enqueue_shared(records, at, vec![shared(number, at, &[hook])]).await;
@@ -165,11 +165,11 @@ async fn a_long_log_is_shortened_and_nothing_pending_is_lost(records: &dyn Webho
     let page = records.list_deliveries(hook, PageRequest::newest(1)).await.expect("list");
     assert!(page.total <= limits.kept_per_webhook(), "{} are kept", page.total);
     let found = records.find_delivery(hook, message(hook, 1, None).id).await.expect("find");
-    assert!(found.is_some_and(|found| found.attempt_count >= 1), "the one that waits is still there");
+    assert!(found.is_some_and(|found| found.attempt_count >= 1), "the pending one is kept");
     let sent_again = records.find_delivery(hook, message(hook, 1, None).id).await.expect("find").expect("delivery");
     assert_eq!(sent_again.place.map(|place| place.block), Some(first));
     assert_eq!(counts(records, hook).await.1, 0);
-    // Its block leaves: it is still known as the block's.
+    // Its block is orphaned: it is still found by its block.
     let retraction = Retraction { to: None, rebased: Vec::new(), rebase_to: None };
     records.begin_retraction(retraction).await.expect("begin");
     finish_retraction(records, Vec::new(), NOW, 7).await;

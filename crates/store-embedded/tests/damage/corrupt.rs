@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 
 use crate::image::{Image, ImageFile};
 
-/// Kinds of files are met equally often, however many there are of each.
+/// Each kind of file is equally likely, however many files it has.
 const KINDS: [fn(&str) -> bool; 6] = [
     |path| path.ends_with(".jnl"),
     |path| path.ends_with(".jnl"),
@@ -16,8 +16,8 @@ const KINDS: [fn(&str) -> bool; 6] = [
     |path| !path.contains("/keyspaces/") && !path.ends_with(".jnl"),
 ];
 
-/// Damages one file of a folder in one manner, and says how.
-pub(crate) fn spoil_one(rng: &mut StdRng, image: &Image, folder: &Path) -> String {
+/// Damages one file of a folder in one way, and describes it.
+pub(crate) fn damage_one(rng: &mut StdRng, image: &Image, folder: &Path) -> String {
     let kind = KINDS[rng.random_range(0..KINDS.len())];
     let files: Vec<&ImageFile> =
         image.files.iter().filter(|file| kind(file.path.to_str().unwrap()) && !file.bytes.is_empty()).collect();
@@ -34,7 +34,7 @@ pub(crate) fn spoil_one(rng: &mut StdRng, image: &Image, folder: &Path) -> Strin
         }
         3 => {
             bytes.truncate(at);
-            format!("cut at {at}")
+            format!("truncated at {at}")
         }
         4 => {
             let count = rng.random_range(1..4_096).min(used - at);

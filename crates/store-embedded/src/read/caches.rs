@@ -1,34 +1,34 @@
-//! What readings have met and later ones will meet again: rows that stay as they are until a block is taken back.
+//! Caches shared by queries: rows that do not change until a block is reverted.
 
 use std::sync::Arc;
 
 use domain::BlockNumber;
 use quick_cache::sync::Cache;
 
-use super::{Condition, Marks};
+use super::{CheckpointCache, Condition};
 use crate::engine::Epoch;
 use crate::keys::AddressId;
 use crate::rows::{AddressRow, BlockRow};
 use crate::shared_work::SharedWork;
 
-/// Some 100 bytes each.
+/// About 100 bytes each.
 const ADDRESSES: usize = 1 << 16;
-/// Some 300 bytes each.
+/// About 300 bytes each.
 const BLOCKS: usize = 1 << 14;
 
-/// Shared by all readings. Keyed by the epoch too, so that nothing has to be cleared when blocks are taken back.
+/// Shared by all queries. Keys contain the epoch, so that a revert needs no invalidation.
 #[derive(Debug)]
-pub(crate) struct Memory {
-    pub(super) marks: Marks,
+pub(crate) struct ReadCaches {
+    pub(super) checkpoints: CheckpointCache,
     pub(crate) walks: SharedWork<Vec<Condition>>,
     pub(super) addresses: Cache<(Epoch, AddressId), AddressRow>,
     pub(super) blocks: Cache<(Epoch, BlockNumber), Arc<BlockRow>>,
 }
 
-impl Default for Memory {
+impl Default for ReadCaches {
     fn default() -> Self {
         Self {
-            marks: Marks::default(),
+            checkpoints: CheckpointCache::default(),
             walks: SharedWork::default(),
             addresses: Cache::new(ADDRESSES),
             blocks: Cache::new(BLOCKS),

@@ -1,30 +1,30 @@
-//! What an error of the engine or of the system means: damage, or something that may pass.
+//! Classifies errors of the engine and the operating system: damage, or transient.
 
 use std::io::{Error as IoError, ErrorKind};
 
 use fjall::{Error, LsmError};
 use store::StoreError;
 
-/// Numbers that every Unix has in common, and for which the standard library has no kind.
+/// Error numbers that are the same on every Unix and have no `ErrorKind`.
 const EIO: i32 = 5;
 const ENFILE: i32 = 23;
 const EMFILE: i32 = 24;
 
-/// Shown while nobody knows yet why the engine stopped writing: it does so after a failure in its own threads.
+/// Reported while the cause is unknown: the engine stops writing after a failure in its own threads.
 pub(super) const UNKNOWN_CAUSE: &str = "an earlier write failed";
 
 pub(super) fn store_error(error: Error) -> StoreError {
     match error {
-        Error::Io(error) | Error::Storage(LsmError::Io(error)) => of_io(error),
+        Error::Io(error) | Error::Storage(LsmError::Io(error)) => from_io_error(error),
         Error::Poisoned => StoreError::Unavailable { reason: UNKNOWN_CAUSE.to_owned() },
         Error::Locked => StoreError::InUse,
         damage => StoreError::Damaged { found: damage.to_string() },
     }
 }
 
-pub(super) fn of_io(error: IoError) -> StoreError {
+pub(super) fn from_io_error(error: IoError) -> StoreError {
     match error.kind() {
-        // The engine asks for bytes that it wrote: where they are missing, something cut the file.
+        // The engine reads what it wrote: if bytes are missing, the file was truncated.
         ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::NotFound => {
             StoreError::Damaged { found: error.to_string() }
         }
@@ -32,7 +32,7 @@ pub(super) fn of_io(error: IoError) -> StoreError {
     }
 }
 
-/// Why the system refused, in its own well-known words and without a path.
+/// The operating system's well-known message, without a path.
 fn reason(error: &IoError) -> String {
     let known = match (error.kind(), error.raw_os_error()) {
         (ErrorKind::StorageFull, _) => "no space left on device",
@@ -52,8 +52,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_pass_is_told_apart_from_damage() {
-        let passing = [
+    fn transient_errors_are_distinguished_from_damage() {
+        let transient = [
             (28, "no space left on device"),
             (EMFILE, "too many open files"),
             (ENFILE, "too many open files"),
@@ -61,7 +61,7 @@ mod tests {
             (27, "file too large"),
             (30, "read-only file system"),
         ];
-        for (number, expected) in passing {
+        for (number, expected) in transient {
             let error = store_error(Error::Io(IoError::from_raw_os_error(number)));
             assert!(matches!(&error, StoreError::Unavailable { reason } if reason == expected), "{error:?}");
             assert!(error.is_transient());

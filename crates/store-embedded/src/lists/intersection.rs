@@ -1,4 +1,4 @@
-//! What several lists have in common.
+//! The intersection of several lists.
 
 use store::StoreError;
 
@@ -6,44 +6,44 @@ use super::chunk::Role;
 use super::cursor::Cursor;
 use super::list::List;
 
-/// A walk along the shortest of some lists, towards the newest, with the others leapt through to where it stands.
-pub(crate) struct Common<'a> {
+/// Walks along the shortest list, towards the newest entry; the other cursors seek to its position.
+pub(crate) struct Intersection<'a> {
     lists: &'a [(List<'a>, Role)],
     leader: Cursor<'a>,
     followers: Vec<Cursor<'a>>,
-    met: Vec<u64>,
+    ids: Vec<u64>,
 }
 
-/// A part of the way: what the shortest list has in one chunk.
-pub(crate) struct Stretch<'a> {
+/// The part of the intersection that lies in one chunk of the shortest list.
+pub(crate) struct IntersectionChunk<'a> {
     pub(crate) begin: u64,
-    /// The numbers that all lists hold, from `begin` on and before the next stretch begins.
-    pub(crate) met: &'a [u64],
+    /// The ids that all lists contain, from `begin` to before the next part.
+    pub(crate) ids: &'a [u64],
 }
 
-impl<'a> Common<'a> {
-    /// Begins at the first number at or past `begin`. None where there is no list.
+impl<'a> Intersection<'a> {
+    /// Starts at the first id at or after `begin`. None if there are no lists.
     pub(crate) fn open(lists: &'a [(List<'a>, Role)], begin: u64) -> Result<Option<Self>, StoreError> {
         let mut shortest_first: Vec<_> = lists.iter().collect();
         shortest_first.sort_by_key(|(list, role)| list.total(*role));
         let mut cursors = shortest_first.into_iter().map(|(list, role)| Cursor::open(list, *role, begin));
         let Some(leader) = cursors.next().transpose()? else { return Ok(None) };
-        Ok(Some(Self { lists, leader, followers: cursors.collect::<Result<_, _>>()?, met: Vec::new() }))
+        Ok(Some(Self { lists, leader, followers: cursors.collect::<Result<_, _>>()?, ids: Vec::new() }))
     }
 
-    /// Entries of all chunks looked at so far, which is what a walk costs.
+    /// Entries of all chunks read so far: the cost of the walk.
     pub(crate) fn work(&self) -> u64 {
         self.lists.iter().map(|(list, _)| list.entries_read()).sum()
     }
 
-    /// The next stretch; None where a list is at its end.
-    pub(crate) fn next(&mut self) -> Result<Option<Stretch<'_>>, StoreError> {
+    /// The next part; None if a list has ended.
+    pub(crate) fn next(&mut self) -> Result<Option<IntersectionChunk<'_>>, StoreError> {
         let Some(begin) = self.leader.current() else { return Ok(None) };
-        self.leader.take_chunk(&mut self.met);
+        self.leader.take_chunk(&mut self.ids);
         for follower in &mut self.followers {
-            follower.keep_common(&mut self.met)?;
+            follower.keep_common(&mut self.ids)?;
         }
-        // A list that is at its end has nothing more in common with any other.
+        // Once a list has ended, the intersection has ended.
         match self.followers.iter().map(Cursor::current).min() {
             Some(None) => self.leader.end(),
             _ => {
@@ -51,6 +51,6 @@ impl<'a> Common<'a> {
                 self.leader.seek(furthest)?;
             }
         }
-        Ok(Some(Stretch { begin, met: &self.met }))
+        Ok(Some(IntersectionChunk { begin, ids: &self.ids }))
     }
 }

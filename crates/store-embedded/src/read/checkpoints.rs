@@ -1,0 +1,312 @@
+//! Counts the intersection of long lists once. Walking two lists of a million entries takes time in proportion, so a
+//! walk leaves checkpoints: the count of common ids up to a position. The next query on the same lists starts at the
+//! checkpoint before its page.
+//!
+//! A checkpoint in the part of the lists that cannot be reverted is valid forever. A later one is valid within its
+//! epoch: until a revert, lists only grow.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::available_parallelism;
+
+use domain::{BlockNumber, Page, PageRequest};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use store::StoreError;
+
+use super::long_walk::{LongWalk, ReadError};
+use super::select::Condition;
+use crate::engine::Epoch;
+use crate::lists::{Intersection, List, Role};
+use crate::shared_work::Cancelled;
+
+/// Entries between two checkpoints.
+const STRIDE: u64 = 2 * 1024;
+/// Checkpoints cached for all lists together, 16 bytes each.
+const CAPACITY: u64 = 1 << 20;
+const COMBINATIONS: usize = 4096;
+/// A walk over at least this many entries does not run within the query: it takes milliseconds, and is worth several
+/// threads. Tests use short lists.
+const LONG: u64 = if cfg!(test) { 512 } else { 64 * 1024 };
+/// Entries of the shortest list after which a long walk stores its checkpoints and checks for cancellation.
+const PIECE: u64 = if cfg!(test) { 2_000 } else { 1 << 20 };
+
+/// The number of common ids below `id`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Checkpoint {
+    id: u64,
+    below: u64,
+}
+
+/// How far lists have been walked, and the checkpoints on the way.
+#[derive(Debug, Clone, Default)]
+struct WalkProgress {
+    checkpoints: Vec<Checkpoint>,
+    /// The checkpoints are complete up to here.
+    walked_to: u64,
+    /// The checkpoints are valid forever up to here ...
+    settled: u64,
+    /// ... and beyond that in this epoch.
+    epoch: Option<Epoch>,
+}
+
+impl WalkProgress {
+    /// The part that is valid in an epoch.
+    fn in_epoch(self: Arc<Self>, epoch: Option<Epoch>) -> Arc<Self> {
+        if epoch.is_some() && self.epoch == epoch {
+            return self;
+        }
+        let kept = self.checkpoints.partition_point(|checkpoint| checkpoint.id <= self.settled);
+        Arc::new(Self {
+            checkpoints: self.checkpoints[..kept].to_vec(),
+            walked_to: self.walked_to.min(self.settled),
+            settled: self.settled,
+            epoch,
+        })
+    }
+}
+
+/// The checkpoints of recently queried combinations of lists.
+#[derive(Debug)]
+pub(crate) struct CheckpointCache {
+    by_conditions: Cache<Vec<Condition>, Arc<WalkProgress>, Length>,
+    settled_floor: AtomicU64,
+}
+
+impl Default for CheckpointCache {
+    fn default() -> Self {
+        Self { by_conditions: Cache::with_weighter(COMBINATIONS, CAPACITY, Length), settled_floor: AtomicU64::new(0) }
+    }
+}
+
+impl CheckpointCache {
+    /// No block below this one can be reverted any more.
+    pub(super) fn settled_floor(&self) -> BlockNumber {
+        self.settled_floor.load(Ordering::Acquire)
+    }
+
+    /// Continues to the end of the lists, and stores the checkpoints of each piece, so that a later walk continues
+    /// where a cancelled one stopped.
+    pub(super) fn walk_to_end(
+        &self,
+        conditions: &[Condition],
+        lists: &[(List<'_>, Role)],
+        validity: Validity,
+        cancelled: &Cancelled,
+    ) -> Result<(), StoreError> {
+        let (mut known, end) = self.known(conditions, lists, validity);
+        while known.walked_to < end && !cancelled.is_set() {
+            let pieces = entries_from(lists, known.walked_to)?.div_ceil(PIECE).max(1);
+            let piece = ((end - known.walked_to) / pieces).max(1);
+            known = self.walk_on(conditions, lists, validity, &known, end.min(known.walked_to + piece))?;
+        }
+        Ok(())
+    }
+
+    /// The progress on these lists, and their end.
+    fn known(
+        &self,
+        conditions: &[Condition],
+        lists: &[(List<'_>, Role)],
+        validity: Validity,
+    ) -> (Arc<WalkProgress>, u64) {
+        let known = self.by_conditions.get(conditions).unwrap_or_default().in_epoch(validity.epoch);
+        // The intersection ends with the list that ends first.
+        let last = lists.iter().map(|(list, _)| list.last()).min().flatten();
+        let end = if validity.epoch.is_some() { last.map_or(0, |last| last + 1) } else { validity.settled };
+        (known, end)
+    }
+
+    fn walk_on(
+        &self,
+        conditions: &[Condition],
+        lists: &[(List<'_>, Role)],
+        validity: Validity,
+        known: &WalkProgress,
+        end: u64,
+    ) -> Result<Arc<WalkProgress>, StoreError> {
+        let further = checkpoints_between(lists, known.checkpoints.last().copied().unwrap_or_default(), end)?;
+        let progress = Arc::new(WalkProgress {
+            checkpoints: [known.checkpoints.as_slice(), &further].concat(),
+            walked_to: end,
+            settled: known.settled.max(validity.settled),
+            epoch: validity.epoch,
+        });
+        self.by_conditions.insert(conditions.to_vec(), Arc::clone(&progress));
+        Ok(progress)
+    }
+
+    pub(super) fn raise_settled_floor(&self, floor: BlockNumber) {
+        self.settled_floor.fetch_max(floor, Ordering::AcqRel);
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Length;
+
+impl Weighter<Vec<Condition>, Arc<WalkProgress>> for Length {
+    fn weight(&self, conditions: &Vec<Condition>, progress: &Arc<WalkProgress>) -> u64 {
+        (conditions.len() + progress.checkpoints.len()) as u64
+    }
+}
+
+/// Several lists with the checkpoints of their intersection.
+pub(super) struct CheckpointedLists<'a> {
+    lists: &'a [(List<'a>, Role)],
+    progress: Arc<WalkProgress>,
+}
+
+/// How long checkpoints are valid.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Validity {
+    /// Lists can still change from here on ...
+    pub(super) settled: u64,
+    /// ... but not within this epoch.
+    pub(super) epoch: Option<Epoch>,
+}
+
+impl<'a> CheckpointedLists<'a> {
+    /// Continues to the end of the lists if that is short.
+    pub(super) fn open(
+        cache: &CheckpointCache,
+        conditions: &[Condition],
+        lists: &'a [(List<'a>, Role)],
+        validity: Validity,
+    ) -> Result<Self, ReadError> {
+        let (known, end) = cache.known(conditions, lists, validity);
+        if known.walked_to >= end {
+            return Ok(Self { lists, progress: known });
+        }
+        if entries_from(lists, known.walked_to)? >= LONG {
+            return Err(ReadError::NeedsWalk(LongWalk { conditions: conditions.to_vec(), settled: validity.settled }));
+        }
+        Ok(Self { lists, progress: cache.walk_on(conditions, lists, validity, &known, end)? })
+    }
+
+    /// A page of the common ids in the span.
+    pub(super) fn page(&self, span: Range<u64>, page: PageRequest) -> Result<Page<u64>, StoreError> {
+        let first = self.count_below(span.start)?;
+        let total = self.count_below(span.end)? - first;
+        let ranks: Vec<u64> = page.ranks(total).map(|rank| first + rank).collect();
+        let (Some(&low), Some(&high)) = (ranks.iter().min(), ranks.iter().max()) else {
+            return Ok(Page::empty(total));
+        };
+        let ascending = self.at_ranks(low..high + 1)?;
+        let items = ranks.into_iter().filter_map(|rank| ascending.get(usize::try_from(rank - low).ok()?).copied());
+        Ok(Page { items: items.collect(), total })
+    }
+
+    fn count_below(&self, id: u64) -> Result<u64, StoreError> {
+        if id == 0 {
+            return Ok(0);
+        }
+        let checkpoint = self.last_checkpoint(|checkpoint| checkpoint.id <= id);
+        Ok(checkpoint.below + walk(self.lists, checkpoint.id, id, |_, _| ())?)
+    }
+
+    fn at_ranks(&self, ranks: Range<u64>) -> Result<Vec<u64>, StoreError> {
+        let checkpoint = self.last_checkpoint(|checkpoint| checkpoint.below <= ranks.start);
+        let Some(mut walk) = Intersection::open(self.lists, checkpoint.id)? else { return Ok(Vec::new()) };
+        let (mut below, mut ids) = (checkpoint.below, Vec::new());
+        while below < ranks.end
+            && let Some(chunk) = walk.next()?
+        {
+            let ranked = (below..).zip(chunk.ids);
+            ids.extend(ranked.filter(|(rank, _)| ranks.contains(rank)).map(|(_, id)| *id));
+            below += chunk.ids.len() as u64;
+        }
+        Ok(ids)
+    }
+
+    /// The last checkpoint for which `holds` is true; it must be true for a prefix of the checkpoints.
+    fn last_checkpoint(&self, holds: impl Fn(&Checkpoint) -> bool) -> Checkpoint {
+        let checkpoints = &self.progress.checkpoints;
+        let after = checkpoints.partition_point(holds);
+        after.checked_sub(1).and_then(|last| checkpoints.get(last)).copied().unwrap_or_default()
+    }
+}
+
+/// The number of entries of the shortest list from an id on.
+fn entries_from(lists: &[(List<'_>, Role)], id: u64) -> Result<u64, StoreError> {
+    let Some((list, role)) = lists.iter().min_by_key(|(list, role)| list.total(*role)) else { return Ok(0) };
+    let before = if id == 0 { 0 } else { list.rank_of(*role, id)? };
+    Ok(list.total(*role).saturating_sub(before))
+}
+
+/// Continues from a checkpoint to `end`, and returns the checkpoints on the way. A long walk is split into parts that
+/// run in parallel.
+fn checkpoints_between(lists: &[(List<'_>, Role)], begin: Checkpoint, end: u64) -> Result<Vec<Checkpoint>, StoreError> {
+    if begin.id >= end {
+        return Ok(Vec::new());
+    }
+    let is_long = entries_from(lists, begin.id)? >= LONG;
+    let parts = if is_long { available_parallelism().map_or(1, usize::from) as u64 } else { 1 };
+    let bound = |part: u64| begin.id + (end - begin.id) * part / parts;
+    let parts_walked: Vec<Result<WalkPart, StoreError>> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..parts)
+            .map(|part| {
+                let reopened: Vec<_> = lists.iter().map(|(list, role)| (list.reopen(), *role)).collect();
+                scope.spawn(move || WalkPart::walk(&reopened, bound(part), bound(part + 1)))
+            })
+            .collect();
+        let first = WalkPart::walk(lists, begin.id, bound(1));
+        std::iter::once(first).chain(others.into_iter().map(|other| other.join().unwrap_or(Err(LOST)))).collect()
+    });
+    let (mut checkpoints, mut below) = (Vec::new(), begin.below);
+    for (progress, part) in parts_walked.into_iter().zip(0..) {
+        let progress = progress?;
+        if part > 0 {
+            checkpoints.push(Checkpoint { id: bound(part), below });
+        }
+        checkpoints.extend(
+            progress
+                .checkpoints
+                .iter()
+                .map(|checkpoint| Checkpoint { id: checkpoint.id, below: below + checkpoint.below }),
+        );
+        below += progress.count;
+    }
+    Ok(checkpoints)
+}
+
+const LOST: StoreError = StoreError::Corrupt("a walk along lists ended early");
+
+/// The result of one part of a walk.
+struct WalkPart {
+    /// Number of common ids.
+    count: u64,
+    /// Counted from the start of the part.
+    checkpoints: Vec<Checkpoint>,
+}
+
+impl WalkPart {
+    fn walk(lists: &[(List<'_>, Role)], begin: u64, end: u64) -> Result<Self, StoreError> {
+        let (mut checkpoints, mut last_work) = (Vec::new(), 0);
+        let count = walk(lists, begin, end, |checkpoint, work| {
+            if work - last_work >= STRIDE {
+                checkpoints.push(checkpoint);
+                last_work = work;
+            }
+        })?;
+        Ok(Self { count, checkpoints })
+    }
+}
+
+/// Counts the common ids from `begin` to before `end`, and calls `pass` for every possible checkpoint with the work
+/// done up to there.
+fn walk(
+    lists: &[(List<'_>, Role)],
+    begin: u64,
+    end: u64,
+    mut pass: impl FnMut(Checkpoint, u64),
+) -> Result<u64, StoreError> {
+    let Some(mut walk) = Intersection::open(lists, begin)? else { return Ok(0) };
+    let mut count = 0;
+    loop {
+        let work = walk.work();
+        let Some(chunk) = walk.next()?.filter(|chunk| chunk.begin < end) else { return Ok(count) };
+        pass(Checkpoint { id: chunk.begin, below: count }, work);
+        count += chunk.ids.partition_point(|id| *id < end) as u64;
+    }
+}
