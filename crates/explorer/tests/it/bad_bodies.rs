@@ -37,7 +37,7 @@ fn assert_nothing_broke(stage: &Stage) {
 }
 
 #[tokio::test]
-async fn what_is_no_json_object_is_malformed() {
+async fn a_body_that_is_not_a_json_object_is_malformed() {
     let stage = Stage::shared().await;
     for (body, words) in [
         ("", "EOF"),
@@ -62,7 +62,7 @@ async fn what_is_no_json_object_is_malformed() {
 }
 
 #[tokio::test]
-async fn what_has_a_wrong_type_or_value_is_refused_by_name() {
+async fn a_wrong_type_or_value_is_rejected_with_the_field_name() {
     let stage = Stage::shared().await;
     let entities = "transactions, blocks, tokens, token_transfers, dex_trades";
     for (body, field, words) in [
@@ -93,7 +93,7 @@ async fn what_has_a_wrong_type_or_value_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn keys_that_nobody_reads_are_refused_by_name() {
+async fn unknown_fields_are_rejected_by_name() {
     let stage = Stage::shared().await;
     let long = "x".repeat(10_000);
     let shown = format!("{}...", &long[..64]);
@@ -127,7 +127,7 @@ async fn keys_that_nobody_reads_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn nesting_of_any_depth_is_refused_where_it_stands() {
+async fn nesting_of_any_depth_is_rejected_with_the_field_name() {
     let stage = Stage::shared().await;
     let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
     assert_refused(&stage, deep.clone(), "malformed_body", None, "must be a JSON object").await;
@@ -167,7 +167,7 @@ async fn a_body_that_is_not_sent_as_json_is_415() {
 }
 
 #[tokio::test]
-async fn whoever_sends_a_megabyte_gets_to_read_that_it_is_too_much() {
+async fn a_client_that_sends_a_megabyte_can_read_the_413() {
     let stage = Stage::shared().await;
     let client = stage.explorer.client();
     for _ in 0..10 {
@@ -208,7 +208,7 @@ impl Connection {
 }
 
 #[tokio::test]
-async fn who_writes_all_before_he_reads_is_answered_and_may_ask_again_on_the_same_connection() {
+async fn a_client_that_writes_the_whole_body_first_gets_413_and_can_reuse_the_connection() {
     let stage = Stage::shared().await;
     for chunked in [false, true] {
         let mut connection = Connection::open(&stage).await;
@@ -236,7 +236,7 @@ async fn who_writes_all_before_he_reads_is_answered_and_may_ask_again_on_the_sam
 }
 
 #[tokio::test]
-async fn who_asks_before_he_sends_is_told_to_go_on_or_that_it_is_too_much() {
+async fn expect_continue_gets_100_or_413() {
     let stage = Stage::shared().await;
     let mut connection = Connection::open(&stage).await;
     connection.post("Expect: 100-continue\r\nContent-Length: 1000000").await;

@@ -26,7 +26,7 @@ fn assert_nothing_broke(stage: &Stage) {
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_is_refused_by_name() {
+async fn an_invalid_address_is_rejected_with_the_parameter_name() {
     let stage = Stage::shared().await;
     let short = format!("0x{}", &DIGITS[1..]);
     let long = format!("0x{DIGITS}0");
@@ -46,7 +46,7 @@ async fn an_address_that_is_none_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn a_page_or_limit_that_is_no_whole_number_above_nought_is_refused_by_name() {
+async fn a_page_or_limit_that_is_not_a_positive_integer_is_rejected_with_the_parameter_name() {
     let stage = Stage::shared().await;
     for list in ["/api/v1/blocks", "/api/v1/transactions"] {
         for field in ["page", "limit"] {
@@ -66,7 +66,7 @@ async fn a_page_or_limit_that_is_no_whole_number_above_nought_is_refused_by_name
 }
 
 #[tokio::test]
-async fn a_block_or_transaction_of_no_sense_is_refused_by_name() {
+async fn an_invalid_block_or_transaction_id_is_rejected_with_the_parameter_name() {
     let stage = Stage::shared().await;
     let short_hash = format!("0x{}", "ab".repeat(31));
     for bad in ["-1", "1.5", "latest", "0x10", &short_hash, "1e3"] {
@@ -81,7 +81,7 @@ async fn a_block_or_transaction_of_no_sense_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn a_path_that_leads_nowhere_is_not_found() {
+async fn an_unknown_path_is_not_found() {
     let stage = Stage::shared().await;
     for path in ["/api", "/api/v1", "/api/v2/stats", "/api/v1/nothing", "/api/v1/addresses/", "/api/v1/blocks/1/2"] {
         assert_problem(&stage.explorer.get(path).await, 404, "route_not_found", path);
@@ -90,7 +90,7 @@ async fn a_path_that_leads_nowhere_is_not_found() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_told_the_right_ones() {
+async fn a_wrong_method_gets_the_allowed_ones() {
     let stage = Stage::shared().await;
     let client = stage.explorer.client();
     for path in ["/api/v1/stats", "/api/v1/blocks", "/api/v1/blocks/1", "/api/v1/transactions", "/health"] {
@@ -113,7 +113,7 @@ async fn a_url_of_ten_kilobytes_is_too_long() {
 }
 
 #[tokio::test]
-async fn broken_percent_signs_are_refused() {
+async fn invalid_percent_encoding_is_rejected() {
     let stage = Stage::shared().await;
     for target in ["/api/v1/transactions?address=%FF%FE", "/api/v1/addresses/%FF", "/api/v1/blocks?page=%C3%28"] {
         let answer = raw(&stage, &format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).await;
@@ -125,7 +125,7 @@ async fn broken_percent_signs_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_refused_and_harms_nobody() {
+async fn bytes_that_are_not_http_are_rejected_without_harm() {
     let stage = Stage::shared().await;
     let big_header = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "a".repeat(1 << 20));
     for request in ["\r\n\r\nnonsense\r\n\r\n", "GET /api/v1/stats HTTP/9.9\r\n\r\n", &big_header] {

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::support::{DevNode, TestExplorer, ask_node, stage::plain, walk};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn answers_are_consistent_while_blocks_come_quickly() {
+async fn responses_are_consistent_while_blocks_arrive_quickly() {
     let (node, mut traffic) = DevNode::with_traffic(50).await;
     let explorer = TestExplorer::start(&node.ws_url()).await;
     node.wait_for(&explorer).await;

@@ -21,7 +21,7 @@ async fn label(launch: Launch, node: &DevNode, address: &str) -> String {
 }
 
 #[tokio::test]
-async fn flags_go_before_the_environment_and_the_environment_before_the_file() {
+async fn flags_override_the_environment_and_the_environment_overrides_the_file() {
     let node = DevNode::start().await;
     node.chain.mine(None);
     let address = plain(node.chain.block(1).unwrap().header.beneficiary);
@@ -40,7 +40,7 @@ async fn flags_go_before_the_environment_and_the_environment_before_the_file() {
 }
 
 #[tokio::test]
-async fn the_file_in_the_users_configuration_folder_is_found() {
+async fn the_file_in_the_users_configuration_folder_is_read() {
     let node = DevNode::start().await;
     let home = tempfile::tempdir().unwrap();
     fs::create_dir(home.path().join("explorer")).unwrap();
@@ -57,7 +57,7 @@ async fn complaint(launch: Launch) -> String {
 }
 
 #[tokio::test]
-async fn what_is_wrong_in_the_configuration_is_told_at_once() {
+async fn configuration_errors_are_reported_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -77,7 +77,7 @@ async fn what_is_wrong_in_the_configuration_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn an_address_in_use_is_told_with_the_way_out() {
+async fn an_address_in_use_is_reported_with_what_to_do() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let data = tempfile::tempdir().unwrap();
@@ -98,7 +98,7 @@ fn help(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn help_is_what_was_agreed_on() {
+fn help_matches_its_snapshots() {
     insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => Path::new("snapshots") }, {
         insta::assert_snapshot!("help", help(&["--help"]));
         insta::assert_snapshot!("help-run", help(&["run", "--help"]));
@@ -107,6 +107,6 @@ fn help_is_what_was_agreed_on() {
 }
 
 #[test]
-fn the_version_is_told() {
+fn the_version_is_printed() {
     assert_eq!(help(&["--version"]), format!("explorer {}\n", env!("CARGO_PKG_VERSION")));
 }

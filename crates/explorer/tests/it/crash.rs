@@ -22,7 +22,7 @@ async fn tip(explorer: &TestExplorer) -> Option<u64> {
 }
 
 #[tokio::test]
-async fn killed_again_and_again_in_mid_backfill_it_ends_as_if_nothing_had_been() {
+async fn repeated_kills_during_a_backfill_do_not_change_the_result() {
     let (node, _) = DevNode::with_traffic(1_600).await;
     let head = node.chain.head().number;
     let slow = SlowNode::before(&node.url(), Duration::from_millis(60)).await;
@@ -60,7 +60,7 @@ async fn killed_again_and_again_in_mid_backfill_it_ends_as_if_nothing_had_been()
 }
 
 #[tokio::test]
-async fn killed_among_reorganisations_it_ends_where_the_node_is() {
+async fn kills_during_reorgs_end_at_the_tip_of_the_node() {
     let (node, mut traffic) = DevNode::with_traffic(80).await;
     let mut explorer = TestExplorer::start(&node.ws_url()).await;
     node.wait_for(&explorer).await;
@@ -83,7 +83,7 @@ async fn killed_among_reorganisations_it_ends_where_the_node_is() {
 }
 
 #[tokio::test]
-async fn told_to_stop_in_mid_backfill_it_ends_within_two_seconds_and_loses_nothing() {
+async fn a_stop_during_a_backfill_takes_at_most_two_seconds_and_loses_nothing() {
     let (node, _) = DevNode::with_traffic(400).await;
     let slow = SlowNode::before(&node.url(), Duration::from_millis(40)).await;
     let explorer = launch(&slow).start().await;
@@ -100,7 +100,7 @@ async fn told_to_stop_in_mid_backfill_it_ends_within_two_seconds_and_loses_nothi
 }
 
 #[tokio::test]
-async fn told_to_stop_while_the_node_hangs_it_ends_within_two_seconds() {
+async fn a_stop_while_the_node_hangs_takes_at_most_two_seconds() {
     let node = DevNode::start().await;
     let hanging = SlowNode::before(&node.url(), Duration::from_secs(3_600)).await;
     let explorer = TestExplorer::start(&hanging.url()).await;

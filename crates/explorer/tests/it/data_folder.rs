@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{DevNode, Launch, TestExplorer, ask_node, walk};
 
 #[tokio::test]
-async fn data_of_another_chain_is_refused_with_the_way_out() {
+async fn data_of_another_chain_is_rejected_with_what_to_do() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -29,7 +29,7 @@ async fn data_of_another_chain_is_refused_with_the_way_out() {
 }
 
 #[tokio::test]
-async fn a_second_process_on_the_same_data_is_refused_and_harms_nothing() {
+async fn a_second_process_on_the_same_data_folder_fails_without_harm() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let (status, said) = Launch::run(&node.url()).on(explorer.data()).refused().await;
@@ -40,7 +40,7 @@ async fn a_second_process_on_the_same_data_is_refused_and_harms_nothing() {
 }
 
 #[tokio::test]
-async fn the_index_begins_at_the_start_block_and_stays_with_it() {
+async fn the_index_begins_at_the_start_block_and_keeps_it() {
     let (node, _) = DevNode::with_traffic(60).await;
     let start = |block: u64| Launch::run(&node.url()).argument("--start-block", block);
     let explorer = start(5).start().await;
@@ -63,7 +63,7 @@ async fn the_index_begins_at_the_start_block_and_stays_with_it() {
 }
 
 #[tokio::test]
-async fn a_start_block_in_the_future_is_waited_for() {
+async fn indexing_waits_for_a_start_block_in_the_future() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).argument("--start-block", 3).start().await;
     node.chain.mine(None);

@@ -3,7 +3,7 @@
 use crate::support::{DevNode, Launch, TestExplorer, process::Signal};
 
 #[tokio::test]
-async fn the_page_and_all_it_needs_come_from_the_binary() {
+async fn the_reference_page_and_its_assets_come_from_the_binary() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let client = explorer.client();
@@ -25,7 +25,7 @@ async fn the_page_and_all_it_needs_come_from_the_binary() {
 }
 
 #[tokio::test]
-async fn every_path_of_the_document_is_served() {
+async fn every_path_of_the_openapi_document_is_served() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let document = explorer.json("/api/v1/openapi.json").await;

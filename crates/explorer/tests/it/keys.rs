@@ -42,7 +42,7 @@ async fn stats_with(client: &Client, key: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_wallet_s_signature_is_answered_with_a_key_that_works() {
+async fn a_wallet_signature_gets_a_working_key() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let (client, signer) = (explorer.client(), &node.chain.accounts()[0]);
@@ -77,7 +77,7 @@ async fn a_wallet_s_signature_is_answered_with_a_key_that_works() {
 }
 
 #[tokio::test]
-async fn every_encoding_of_a_signature_is_taken() {
+async fn every_encoding_of_a_signature_is_accepted() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     for (index, form) in ["0/1", "27/28", "compact", "bare", "no prefix"].into_iter().enumerate() {
@@ -105,7 +105,7 @@ async fn every_encoding_of_a_signature_is_taken() {
 }
 
 #[tokio::test]
-async fn each_wrong_proof_is_refused_for_its_own_reason() {
+async fn each_invalid_signature_request_is_rejected_with_its_reason() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let client = explorer.client();
@@ -159,7 +159,7 @@ async fn each_wrong_proof_is_refused_for_its_own_reason() {
 }
 
 #[tokio::test]
-async fn a_proof_is_good_once_also_after_a_restart_and_a_crash() {
+async fn a_signature_is_accepted_only_once_even_after_a_restart_or_a_crash() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let (first, second) = (KeyRequest::by(&node.chain.accounts()[0]), KeyRequest::by(&node.chain.accounts()[1]));
@@ -181,7 +181,7 @@ async fn a_proof_is_good_once_also_after_a_restart_and_a_crash() {
 }
 
 #[tokio::test]
-async fn uses_older_than_a_second_outlast_a_crash() {
+async fn key_use_counts_older_than_a_second_survive_a_crash() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let signer = &node.chain.accounts()[0];
@@ -197,7 +197,7 @@ async fn uses_older_than_a_second_outlast_a_crash() {
 }
 
 #[tokio::test]
-async fn an_owner_has_five_keys_at_most_and_may_revoke_them() {
+async fn an_owner_has_at_most_five_keys_and_can_revoke_them() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let (client, signer) = (explorer.client(), &node.chain.accounts()[0]);
@@ -232,7 +232,7 @@ async fn an_owner_has_five_keys_at_most_and_may_revoke_them() {
 }
 
 #[tokio::test]
-async fn a_listing_is_for_its_owner_unless_it_is_open() {
+async fn only_the_owner_can_list_keys_unless_access_is_open() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let client = explorer.client();
@@ -250,7 +250,7 @@ async fn a_listing_is_for_its_owner_unless_it_is_open() {
 }
 
 #[tokio::test]
-async fn the_operator_lists_makes_raises_and_revokes_keys() {
+async fn the_operator_lists_creates_updates_and_revokes_keys() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let signer = &node.chain.accounts()[0];

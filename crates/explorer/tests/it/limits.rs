@@ -20,7 +20,7 @@ async fn ask(explorer: &TestExplorer, path: &str, from: &str, key: Option<&str>)
 }
 
 #[tokio::test]
-async fn the_11th_anonymous_request_gets_429_and_another_ip_is_not_touched() {
+async fn the_11th_anonymous_request_gets_429_and_another_ip_does_not() {
     let node = DevNode::start().await;
     let explorer = limited(&node).await;
     for left in (0..10).rev() {
@@ -59,7 +59,7 @@ async fn the_101st_request_with_a_key_gets_429() {
 }
 
 #[tokio::test]
-async fn every_answer_tells_how_the_caller_stands_whatever_went_wrong() {
+async fn every_response_has_rate_limit_headers_even_errors() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 40).start().await;
     let client = explorer.client();
@@ -101,7 +101,7 @@ async fn every_answer_tells_how_the_caller_stands_whatever_went_wrong() {
 }
 
 #[tokio::test]
-async fn a_client_that_waits_as_told_is_served() {
+async fn a_client_that_waits_for_retry_after_is_served() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 1).start().await;
     assert_eq!(explorer.get("/api/v1/stats").await.status, 200);

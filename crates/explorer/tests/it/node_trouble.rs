@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{Anvil, DevNode, Launch, TestExplorer, ask_node, eventually, stage::plain, walk};
 
 #[tokio::test]
-async fn a_node_that_is_down_at_the_very_first_start_is_waited_for() {
+async fn the_first_start_waits_for_a_node_that_is_down() {
     let mut node = DevNode::start().await;
     node.chain.mine(None);
     node.go_down().await;
@@ -25,7 +25,7 @@ async fn a_node_that_is_down_at_the_very_first_start_is_waited_for() {
 }
 
 #[tokio::test]
-async fn while_the_node_is_down_what_is_known_is_served() {
+async fn indexed_data_is_served_while_the_node_is_down() {
     let (mut node, mut traffic) = DevNode::with_traffic(60).await;
     let (asked, never_asked) = (plain(node.account(1)), plain(node.account(2)));
     let explorer = TestExplorer::start(&node.url()).await;
@@ -68,7 +68,7 @@ async fn assert_served_by_the_index_alone(explorer: &TestExplorer, address: &str
 }
 
 #[tokio::test]
-async fn when_one_node_fails_the_next_takes_over() {
+async fn a_failed_node_is_replaced_by_the_next_one() {
     let mut first = DevNode::start().await;
     let mut second = DevNode::serve(first.chain.clone()).await;
     let explorer = Launch::run(&first.url()).argument("--rpc", second.url()).start().await;
@@ -86,7 +86,7 @@ async fn when_one_node_fails_the_next_takes_over() {
 }
 
 #[tokio::test]
-async fn an_anvil_is_followed_over_websocket_and_over_its_socket_file_alike() {
+async fn anvil_is_followed_over_websocket_and_over_ipc() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("anvil.ipc");
     let anvil = Anvil::with(&["--ipc", socket.to_str().unwrap()]).await;
@@ -104,7 +104,7 @@ async fn an_anvil_is_followed_over_websocket_and_over_its_socket_file_alike() {
 }
 
 #[tokio::test]
-async fn a_dev_chain_is_followed_over_websocket_and_when_the_connection_breaks() {
+async fn a_dev_chain_is_followed_over_websocket_across_a_broken_connection() {
     let mut node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.ws_url()).await;
     node.chain.mine(None);

@@ -21,7 +21,7 @@ async fn begin(explorer: &TestExplorer, beginning: &str) -> (String, Duration) {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_end_and_a_body_that_does_not_come_are_cut() {
+async fn slow_request_headers_and_bodies_are_cut_off() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let head = "GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-Slow: ";
@@ -36,7 +36,7 @@ async fn a_head_that_does_not_end_and_a_body_that_does_not_come_are_cut() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_long_is_refused_before_it_is_read() {
+async fn a_body_that_is_too_long_is_rejected_before_it_is_read() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let head =

@@ -77,7 +77,7 @@ async fn tokens_agree(explorer: &TestExplorer, node: &DevNode) {
 }
 
 #[tokio::test]
-async fn holders_are_those_who_hold_by_the_contract_s_own_word() {
+async fn holders_agree_with_balance_of() {
     let (node, _) = DevNode::with_traffic(500).await;
     let explorer = TestExplorer::start(&node.url()).await;
     tokens_agree(&explorer, &node).await;
@@ -91,7 +91,7 @@ async fn holders_are_those_who_hold_by_the_contract_s_own_word() {
 }
 
 #[tokio::test]
-async fn holders_are_right_again_after_every_reorganisation() {
+async fn holders_agree_with_balance_of_after_every_reorg() {
     let (node, mut traffic) = DevNode::with_traffic(200).await;
     let explorer = TestExplorer::start(&node.url()).await;
     tokens_agree(&explorer, &node).await;
@@ -104,7 +104,7 @@ async fn holders_are_right_again_after_every_reorganisation() {
 }
 
 #[tokio::test]
-async fn every_transfer_and_trade_is_there_once() {
+async fn every_transfer_and_trade_is_listed_once() {
     let (node, _) = DevNode::with_traffic(400).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;

@@ -3,7 +3,7 @@
 use crate::support::{Anvil, DevNode, TestExplorer, ask_node, walk};
 
 #[tokio::test]
-async fn the_whole_api_agrees_with_a_dev_chain_that_people_used() {
+async fn the_whole_api_agrees_with_a_dev_chain_with_traffic() {
     let (node, _) = DevNode::with_traffic(400).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -16,7 +16,7 @@ async fn the_whole_api_agrees_with_a_dev_chain_that_people_used() {
 const NOBODY: &str = "0x00000000000000000000000000000000deadbeef";
 
 #[tokio::test]
-async fn the_whole_api_agrees_with_an_anvil_of_every_kind_of_transaction() {
+async fn the_whole_api_agrees_with_anvil_for_every_kind_of_transaction() {
     let anvil = Anvil::with(&["--hardfork", "prague"]).await;
     crate::support::anvil_history::every_kind_of_transaction(&anvil).await;
     let explorer = TestExplorer::start(anvil.url()).await;

@@ -31,7 +31,7 @@ fn case(version: &'static str) -> Case {
 }
 
 #[tokio::test]
-async fn everything_that_the_compiler_gave_is_served() {
+async fn all_compiler_artifacts_are_served() {
     let yard = Yard::start().await;
     let case = case("v0.8.20+commit.a1b79de6");
     let address = yard.put(&case).await;
@@ -73,7 +73,7 @@ async fn everything_that_the_compiler_gave_is_served() {
 }
 
 #[tokio::test]
-async fn what_an_old_compiler_does_not_give_is_said_to_be_missing() {
+async fn artifacts_that_an_old_compiler_lacks_are_reported_as_missing() {
     let yard = Yard::start().await;
     let case = case("v0.4.26+commit.4563c3fc");
     let address = yard.put(&case).await;

@@ -39,7 +39,7 @@ contract Types {
 ";
 
 #[tokio::test]
-async fn every_type_goes_in_and_comes_out() {
+async fn every_abi_type_is_encoded_and_decoded() {
     let yard = Yard::start().await;
     let settings = json!({ "optimizer": { "enabled": true, "runs": 200 } });
     let case = Case {

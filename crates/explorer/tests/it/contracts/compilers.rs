@@ -6,7 +6,7 @@ use super::{hostile::NOTHING, yard::Yard};
 use crate::support::{Anvil, Launch};
 
 #[tokio::test]
-async fn the_compilers_of_a_folder_are_listed_newest_first() {
+async fn compilers_of_a_folder_are_listed_newest_first() {
     let yard = Yard::start().await;
     let listed = yard.explorer.json("/api/v1/verify/compilers").await;
     let compilers = listed["compilers"].as_array().unwrap();
@@ -24,7 +24,7 @@ async fn the_compilers_of_a_folder_are_listed_newest_first() {
 }
 
 #[tokio::test]
-async fn what_the_registry_does_not_have_is_refused_with_the_reason_and_nothing_is_fetched() {
+async fn a_compiler_missing_from_the_registry_is_rejected_without_a_download() {
     let anvil = Anvil::with(&[]).await;
     // A registry that nobody answers for: whatever is asked of it fails.
     let launch = Launch::run(anvil.url()).variable("npm_config_registry", "http://127.0.0.1:1");

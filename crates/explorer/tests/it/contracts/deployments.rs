@@ -65,7 +65,7 @@ async fn a_twin_shows_its_own_constructor_arguments() {
 }
 
 #[tokio::test]
-async fn what_is_told_of_a_deployment_follows_a_reorganisation() {
+async fn deployment_details_follow_a_reorg() {
     let yard = Yard::start().await;
     let code = coin().await;
     let other = yard.deploy(&format!("{code}{}", word(1))).await;

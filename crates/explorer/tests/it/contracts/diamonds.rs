@@ -118,7 +118,7 @@ async fn a_diamond_is_called_through_its_verified_facets() {
 }
 
 #[tokio::test]
-async fn a_proxy_in_front_of_a_diamond_has_facets_of_its_own() {
+async fn a_proxy_in_front_of_a_diamond_has_its_own_facets() {
     let workshop = Workshop::open().await;
     let yard = &workshop.yard;
     let diamond = workshop.put("Diamond", "").await;

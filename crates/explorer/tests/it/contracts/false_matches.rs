@@ -60,7 +60,7 @@ contract Maker {
 ";
 
 #[tokio::test]
-async fn a_contract_made_in_a_constructor_has_its_own_creation_code_and_not_its_maker_s() {
+async fn a_contract_created_in_a_constructor_is_not_verified_by_the_creation_code_of_its_creator() {
     let yard = Yard::start().await;
     let maker = yard.deploy(&format!("{}{}", code_of(&compiled(MAKER).await, PATH, "Maker"), word(40))).await;
     let made = async |getter: &str| {
@@ -92,7 +92,7 @@ async fn a_contract_made_in_a_constructor_has_its_own_creation_code_and_not_its_
 }
 
 #[tokio::test]
-async fn the_admin_that_openzeppelin_s_proxy_makes_is_not_the_proxy() {
+async fn the_admin_created_by_the_openzeppelin_proxy_is_not_verified_as_the_proxy() {
     let yard = Yard::start().await;
     let path = "@openzeppelin/contracts/proxy/transparent/TransparentUpgradeableProxy.sol";
     let source = flatten("^0.8.24", &[path]).await;
@@ -118,7 +118,7 @@ async fn the_admin_that_openzeppelin_s_proxy_makes_is_not_the_proxy() {
 }
 
 #[tokio::test]
-async fn a_constructor_that_returns_the_code_of_another_contract_proves_nothing_about_either() {
+async fn a_constructor_that_returns_the_code_of_another_contract_verifies_neither() {
     const VICTIM: &str = "contract Victim { uint256 public total; function add() external { total += 1; } }";
     const EVIL: &str = "contract Evil {
         constructor(bytes memory code) { assembly { return(add(code, 32), mload(code)) } }
@@ -156,7 +156,7 @@ async fn a_constructor_that_returns_the_code_of_another_contract_proves_nothing_
 }
 
 #[tokio::test]
-async fn a_copy_of_a_library_elsewhere_is_not_that_library() {
+async fn a_copy_of_a_library_at_another_address_is_not_that_library() {
     const SUMS: &str = "library Sums { function twice(uint256 x) external pure returns (uint256) { return 2 * x; } }";
     const COPIER: &str =
         "contract Copier { constructor(bytes memory code) { assembly { return(add(code, 32), mload(code)) } } }";
@@ -182,7 +182,7 @@ async fn a_copy_of_a_library_elsewhere_is_not_that_library() {
 /// The optimiser puts constants that are used often behind the code, ordered by their hashes. So a source can hold a
 /// constant that looks like metadata in every byte, with the hash of another contract's true metadata in it.
 #[tokio::test]
-async fn a_constant_that_is_the_metadata_hash_of_another_file_is_code() {
+async fn a_constant_that_looks_like_a_metadata_hash_is_compared_as_code() {
     const OTHER: &str = "pragma solidity ^0.8.20; contract Other { uint256 public x; }";
     let settings = json!({ "optimizer": { "enabled": true, "runs": 1 } });
     let with_other = |holder: &str| {
@@ -232,7 +232,7 @@ async fn a_constant_that_is_the_metadata_hash_of_another_file_is_code() {
 }
 
 #[tokio::test]
-async fn a_contract_that_was_destroyed_and_made_again_with_other_code_is_not_verified() {
+async fn a_contract_redeployed_with_other_code_is_not_verified() {
     const SOURCE: &str = "pragma solidity ^0.8.20;
 interface Giver { function code() external view returns (bytes memory); }
 contract Morph { constructor() { bytes memory c = Giver(msg.sender).code(); assembly { return(add(c, 32), mload(c)) } } }
@@ -283,7 +283,7 @@ contract Bad { uint256 public stolen; function name() external pure returns (str
 }
 
 #[tokio::test]
-async fn an_account_that_delegates_to_a_verified_contract_is_no_contract() {
+async fn an_account_that_delegates_to_a_verified_contract_is_not_a_contract() {
     const SOURCE: &str = "contract Wallet { function ping() external pure returns (bool) { return true; } }";
     let yard = Yard::start().await;
     let wallet = yard.deploy(&code_of(&compiled(SOURCE).await, PATH, "Wallet")).await;
@@ -300,7 +300,7 @@ async fn an_account_that_delegates_to_a_verified_contract_is_no_contract() {
 }
 
 #[tokio::test]
-async fn a_license_that_the_source_states_is_not_replaced_by_a_claim_and_unused_files_are_not_kept() {
+async fn a_submitted_license_does_not_replace_that_of_the_source_and_unused_files_are_not_stored() {
     const SOURCE: &str =
         "// SPDX-License-Identifier: GPL-3.0-only\npragma solidity ^0.8.20;\ncontract Plain { uint256 public x; }\n";
     let yard = Yard::start().await;

@@ -12,7 +12,7 @@ const UNUSED: &str = "pragma solidity ^0.8.0;\nlibrary Unused {}\n";
 const STRANGE: &str = "pragma solidity ^0.8.0;\ncontract Strange {}\n";
 
 #[tokio::test]
-async fn standard_json_and_several_files_are_taken_in_every_form() {
+async fn standard_json_and_multiple_files_are_accepted_in_every_form() {
     let yard = Yard::start().await;
     let sources = json!({
         "contracts/Base.sol": { "content": BASE },
@@ -51,7 +51,7 @@ async fn standard_json_and_several_files_are_taken_in_every_form() {
 }
 
 #[tokio::test]
-async fn line_ends_that_a_form_changed_do_not_cost_the_exact_match_and_what_is_told_is_held_to() {
+async fn changed_line_endings_still_match_exactly_and_given_settings_are_used() {
     let yard = Yard::start().await;
     let source = "pragma solidity ^0.8.0;\r\ncontract Lines {\r\n  uint256 public x;\r\n}\r\n";
     let settings = json!({ "outputSelection": { "*": { "*": ["evm.bytecode.object"] } } });

@@ -51,7 +51,7 @@ async fn all_are_found(version: &'static str, cases: Vec<(Case, &str)>) {
 }
 
 #[tokio::test]
-async fn contracts_of_0_4_26_are_found() {
+async fn contracts_of_solc_0_4_26_are_verified_from_the_source_alone() {
     let version = "v0.4.26+commit.4563c3fc";
     all_are_found(
         version,
@@ -64,7 +64,7 @@ async fn contracts_of_0_4_26_are_found() {
 }
 
 #[tokio::test]
-async fn contracts_of_0_5_16_are_found() {
+async fn contracts_of_solc_0_5_16_are_verified_from_the_source_alone() {
     let version = "0.5.16";
     all_are_found(
         version,
@@ -77,7 +77,7 @@ async fn contracts_of_0_5_16_are_found() {
 }
 
 #[tokio::test]
-async fn contracts_of_0_6_12_are_found() {
+async fn contracts_of_solc_0_6_12_are_verified_from_the_source_alone() {
     let version = "v0.6.12+commit.27d51765";
     let older = json!({ "evmVersion": "petersburg" });
     let literal = json!({ "metadata": { "useLiteralContent": true } });
@@ -92,7 +92,7 @@ async fn contracts_of_0_6_12_are_found() {
 }
 
 #[tokio::test]
-async fn contracts_of_0_7_6_are_found() {
+async fn contracts_of_solc_0_7_6_are_verified_from_the_source_alone() {
     let version = "v0.7.6+commit.7338295f";
     let swarm = json!({ "metadata": { "bytecodeHash": "bzzr1" } });
     let none = json!({ "metadata": { "bytecodeHash": "none" } });
@@ -108,7 +108,7 @@ async fn contracts_of_0_7_6_are_found() {
 }
 
 #[tokio::test]
-async fn contracts_of_0_8_20_are_found() {
+async fn contracts_of_solc_0_8_20_are_verified_from_the_source_alone() {
     let version = "v0.8.20+commit.a1b79de6";
     let paris = json!({ "evmVersion": "paris" });
     all_are_found(
@@ -124,7 +124,7 @@ async fn contracts_of_0_8_20_are_found() {
 }
 
 #[tokio::test]
-async fn contracts_of_the_newest_compiler_are_found() {
+async fn contracts_of_the_newest_solc_are_verified_from_the_source_alone() {
     let version = "0.8.37";
     let bare = json!({ "metadata": { "appendCBOR": false, "bytecodeHash": "none" } });
     all_are_found(

@@ -38,7 +38,7 @@ fn many() -> String {
 }
 
 #[tokio::test]
-async fn hostile_sources_are_answered_in_time_and_the_service_is_unharmed() {
+async fn hostile_sources_get_a_response_in_time_without_harm() {
     let yard = Yard::start().await;
     let mut addresses = Vec::new();
     for _ in 0..5 {
@@ -123,7 +123,7 @@ async fn a_body_over_two_megabytes_is_not_read() {
 }
 
 #[tokio::test]
-async fn when_too_many_wait_the_next_is_told_to_come_again_and_those_who_leave_make_room() {
+async fn a_full_verification_queue_gets_503_and_cancelled_requests_free_it() {
     /// Two have their turn, two go on beside them, and sixteen wait.
     const ROOM: usize = 20;
     let yard = Yard::start().await;

@@ -37,7 +37,7 @@ impl Workshop {
 }
 
 #[tokio::test]
-async fn a_function_is_offered_only_where_the_loupe_routes_it_to_a_facet_that_has_it() {
+async fn a_function_is_listed_only_if_the_loupe_routes_it_to_a_facet_that_has_it() {
     let workshop = Workshop::open().await;
     let yard = &workshop.yard;
     let (counter, doubling) = (workshop.put("CounterFacet", "").await, workshop.put("DoublingFacet", "").await);
@@ -81,7 +81,7 @@ async fn a_function_is_offered_only_where_the_loupe_routes_it_to_a_facet_that_ha
 }
 
 #[tokio::test]
-async fn whatever_a_loupe_answers_the_contract_behind_it_can_be_asked() {
+async fn a_diamond_stays_callable_whatever_its_loupe_returns() {
     let workshop = Workshop::open().await;
     let yard = &workshop.yard;
     let counter = workshop.put("CounterFacet", "").await;

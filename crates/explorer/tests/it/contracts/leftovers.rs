@@ -81,12 +81,12 @@ async fn nothing_is_left_after_a_kill(compilers: PathBuf, version: &str, program
 }
 
 #[tokio::test]
-async fn a_compiler_of_javascript_ends_with_an_explorer_that_is_killed() {
+async fn a_javascript_compiler_ends_when_the_explorer_is_killed() {
     nothing_is_left_after_a_kill(compilers(), "0.8.20", "solc-0.8.20/soljson.js").await;
 }
 
 #[tokio::test]
-async fn a_native_compiler_ends_with_an_explorer_that_is_killed() {
+async fn a_native_compiler_ends_when_the_explorer_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("solc-v0.8.20");
     let script = "#!/bin/sh\ncase $1 in\n--version) echo 'Version: 0.8.20+commit.a1b79de6';;\n--help) ;;\n*) while :; do :; done;;\nesac\n";

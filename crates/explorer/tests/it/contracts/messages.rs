@@ -19,7 +19,7 @@ async fn coin(yard: &Yard) -> String {
 }
 
 #[tokio::test]
-async fn a_minimal_proxy_is_answered_with_its_target_and_nothing_is_compiled() {
+async fn a_minimal_proxy_is_rejected_with_its_target_before_compiling() {
     let yard = Yard::start().await;
     let target = coin(&yard).await;
     let digits = &as_word(&target)[24..];
@@ -38,7 +38,7 @@ async fn a_minimal_proxy_is_answered_with_its_target_and_nothing_is_compiled() {
 }
 
 #[tokio::test]
-async fn what_is_repeated_of_a_request_is_short_and_a_lone_surrogate_is_called_one() {
+async fn quoted_request_text_is_short_and_a_lone_surrogate_is_reported() {
     let yard = Yard::start().await;
     let address = coin(&yard).await;
     let name = "N".repeat(100_000);

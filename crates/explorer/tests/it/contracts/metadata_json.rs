@@ -51,7 +51,7 @@ async fn a_metadata_json_with_its_sources_is_an_exact_match_in_every_form() {
 }
 
 #[tokio::test]
-async fn sources_that_a_metadata_json_lacks_are_named_with_their_hashes() {
+async fn missing_sources_of_a_metadata_json_are_listed_with_their_hashes() {
     let yard = Yard::start().await;
     let (code, metadata) = compiled(false).await;
     let address = yard.deploy(&format!("{code}{}", word(5))).await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::yard::{Yard, as_word, calldata, code_of, compile, flatten, input};
 
 #[tokio::test]
-async fn uniswap_s_factory_and_the_pair_it_makes_are_found() {
+async fn the_uniswap_factory_and_its_pair_are_verified() {
     let yard = Yard::start().await;
     let source = flatten("=0.5.16", &["@uniswap/v2-core/contracts/UniswapV2Factory.sol"]).await;
     let settings = json!({ "optimizer": { "enabled": true, "runs": 999_999 }, "evmVersion": "istanbul" });
@@ -37,7 +37,7 @@ async fn uniswap_s_factory_and_the_pair_it_makes_are_found() {
 }
 
 #[tokio::test]
-async fn an_openzeppelin_token_is_found() {
+async fn an_openzeppelin_token_is_verified() {
     let yard = Yard::start().await;
     let base = flatten("^0.8.24", &["@openzeppelin/contracts/token/ERC20/extensions/ERC20Votes.sol"]).await;
     let source = format!(

@@ -81,7 +81,7 @@ async fn deploy(yard: &Yard, output: &Value) -> Deployed {
 }
 
 #[tokio::test]
-async fn libraries_immutables_factories_and_what_they_make_are_verified() {
+async fn libraries_immutables_factories_and_their_children_are_verified() {
     let yard = Yard::start().await;
     let settings = json!({ "optimizer": { "enabled": true, "runs": 200 } });
     let linked = async |library: &str| {

@@ -18,7 +18,7 @@ async fn make(yard: &Yard, deployed: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_call_at_a_block_goes_through_the_interface_of_the_code_of_that_block() {
+async fn a_call_at_a_past_block_uses_the_abi_of_the_code_at_that_block() {
     // Later forks do not let a contract end.
     let yard = Yard::with(&["--hardfork", "shanghai"]).await;
     let settings = json!({ "optimizer": { "enabled": true, "runs": 200 } });

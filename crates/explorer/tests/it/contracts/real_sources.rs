@@ -17,7 +17,7 @@ contract Maker {
 ";
 
 #[tokio::test]
-async fn a_contract_that_an_internal_library_function_creates_is_verified_by_compilers_of_every_age() {
+async fn a_contract_created_by_an_internal_library_function_is_verified_with_old_and_new_compilers() {
     let yard = Yard::start().await;
     for version in ["0.4.26", "0.5.16", "0.6.12", "0.7.6", "0.8.20"] {
         let case = Case {
@@ -40,7 +40,7 @@ async fn a_contract_that_an_internal_library_function_creates_is_verified_by_com
 }
 
 #[tokio::test]
-async fn code_without_metadata_is_found_from_input_that_asks_for_a_hash_all_the_same() {
+async fn code_without_metadata_is_verified_from_input_that_requests_a_hash() {
     let yard = Yard::start().await;
     let path = "src/Coin.sol";
     let settings = |metadata: Value| json!({ "optimizer": { "enabled": true, "runs": 300 }, "metadata": metadata });
@@ -80,7 +80,7 @@ async fn a_byte_order_mark_before_a_source_does_not_matter() {
 }
 
 #[tokio::test]
-async fn the_license_is_what_the_source_says_and_a_claim_counts_only_where_it_says_nothing() {
+async fn the_license_of_the_source_overrides_the_submitted_one() {
     let yard = Yard::start().await;
     // Another number makes another code: what is known of code is known wherever it stands.
     for (number, (version, head, claim, expected)) in [
@@ -112,7 +112,7 @@ async fn the_license_is_what_the_source_says_and_a_claim_counts_only_where_it_sa
 }
 
 #[tokio::test]
-async fn a_large_source_that_is_another_one_is_refused_after_one_compilation() {
+async fn a_large_unrelated_source_is_rejected_after_one_compilation() {
     let yard = Yard::start().await;
     let (version, path) = ("0.8.37", "src/Share.sol");
     let base = flatten("^0.8.24", &["@openzeppelin/contracts/token/ERC20/extensions/ERC20Votes.sol"]).await;

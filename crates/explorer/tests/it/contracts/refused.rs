@@ -19,7 +19,7 @@ fn coin() -> Case {
 }
 
 #[tokio::test]
-async fn another_byte_of_code_is_refused_another_comment_is_partial_and_only_proof_is_kept() {
+async fn different_code_is_rejected_and_a_partial_match_does_not_replace_an_exact_one() {
     let yard = Yard::start().await;
     let address = yard.put(&coin()).await;
 
@@ -54,7 +54,7 @@ async fn another_byte_of_code_is_refused_another_comment_is_partial_and_only_pro
 }
 
 #[tokio::test]
-async fn what_cannot_be_verified_is_told_before_anything_is_compiled() {
+async fn requests_that_cannot_be_verified_are_rejected_before_compiling() {
     let yard = Yard::start().await;
     let address = yard.put(&coin()).await;
 
@@ -86,7 +86,7 @@ async fn what_cannot_be_verified_is_told_before_anything_is_compiled() {
 }
 
 #[tokio::test]
-async fn an_unknown_compiler_is_answered_with_those_near_it() {
+async fn an_unknown_compiler_version_gets_similar_versions() {
     let anvil = Anvil::start().await;
     let launch = Launch::run(anvil.url()).argument("--compiler-source", super::yard::compilers().display());
     let yard = Yard { explorer: launch.start().await, from: anvil.accounts().await.remove(0), anvil };
@@ -103,7 +103,7 @@ async fn an_unknown_compiler_is_answered_with_those_near_it() {
 }
 
 #[tokio::test]
-async fn without_node_js_everything_else_runs_and_verify_says_what_to_install() {
+async fn without_node_js_only_verification_fails_and_says_what_to_install() {
     let anvil = Anvil::start().await;
     let empty = tempfile::tempdir().unwrap();
     let launch = Launch::run(anvil.url())

@@ -12,7 +12,7 @@ use super::{
 const VERSION: &str = "0.8.20";
 
 #[tokio::test]
-async fn one_client_behind_two_that_never_end_gets_its_turn_and_none_has_more_than_its_share() {
+async fn verifications_are_scheduled_fairly_among_clients() {
     let yard = Yard::start().await;
     let mut addresses = Vec::new();
     for _ in 0..4 {

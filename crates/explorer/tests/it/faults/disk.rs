@@ -39,7 +39,7 @@ async fn waiting_for(explorer: &TestExplorer) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_waited_for_while_reading_goes_on() {
+async fn a_full_disk_pauses_indexing_but_not_reads() {
     let Some(unshare) = may_mount() else {
         println!("not run: this system lets us mount nothing");
         return;
@@ -88,7 +88,7 @@ fn flip_in_the_middle(path: &Path) {
 }
 
 #[tokio::test]
-async fn a_flipped_bit_before_an_acknowledged_key_is_refused_until_it_is_repaired() {
+async fn a_flipped_bit_before_an_acknowledged_key_prevents_the_start_until_repaired() {
     let (node, _) = DevNode::with_traffic(120).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -113,7 +113,7 @@ async fn a_flipped_bit_before_an_acknowledged_key_is_refused_until_it_is_repaire
 }
 
 #[tokio::test]
-async fn a_flipped_bit_among_blocks_alone_costs_those_blocks_and_they_are_fetched_again() {
+async fn blocks_lost_to_a_flipped_bit_are_fetched_again() {
     let (node, _) = DevNode::with_traffic(120).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -127,7 +127,7 @@ async fn a_flipped_bit_among_blocks_alone_costs_those_blocks_and_they_are_fetche
 }
 
 #[tokio::test]
-async fn files_of_the_data_folder_are_for_its_owner_alone() {
+async fn only_the_owner_can_read_the_data_folder() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).after_script(&[], "umask 022").start().await;
     node.wait_for(&explorer).await;

@@ -16,7 +16,7 @@ fn ending_at(newest: u64) -> Script {
 }
 
 #[tokio::test]
-async fn while_the_first_node_fails_a_second_that_lags_takes_no_block_back() {
+async fn a_lagging_node_does_not_revert_blocks_while_the_first_node_fails() {
     let chain = chain_of(120);
     let first = FaultyNode::start(&chain, 1, Script::default()).await;
     let second = FaultyNode::start(&chain, 2, ending_at(85)).await;
@@ -37,7 +37,7 @@ async fn while_the_first_node_fails_a_second_that_lags_takes_no_block_back() {
 }
 
 #[tokio::test]
-async fn a_preferred_node_that_is_stuck_is_passed_over() {
+async fn a_stuck_preferred_node_is_skipped() {
     let chain = chain_of(150);
     let stuck = FaultyNode::start(&chain, 1, ending_at(100)).await;
     let well = FaultyNode::start(&chain, 2, Script::default()).await;
@@ -55,7 +55,7 @@ async fn a_preferred_node_that_is_stuck_is_passed_over() {
 }
 
 #[tokio::test]
-async fn a_head_that_falls_takes_nothing_back_and_is_reported() {
+async fn a_lower_head_reverts_nothing_and_is_reported() {
     let chain = chain_of(320);
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;
@@ -89,7 +89,7 @@ async fn a_head_that_stays_lower_is_followed_after_the_configured_time_but_never
 }
 
 #[tokio::test]
-async fn missing_blocks_do_not_lead_the_search_for_a_fork_astray() {
+async fn missing_blocks_do_not_confuse_the_search_for_a_fork() {
     let chain = chain_of(120);
     // A load balancer in front of nodes of different age: now one answers and now another.
     let faults = vec![(HEADER, Fault::Null, 0.6)];
@@ -104,7 +104,7 @@ async fn missing_blocks_do_not_lead_the_search_for_a_fork_astray() {
 }
 
 #[tokio::test]
-async fn failed_questions_for_the_finalized_block_drop_no_undo() {
+async fn failed_requests_for_the_finalized_block_drop_no_undo_data() {
     let chain = chain_of(400);
     let far_final = Script { finalized_block: Some(10), ..Script::default() };
     let node = FaultyNode::start(&chain, 1, far_final.clone()).await;
@@ -124,7 +124,7 @@ async fn failed_questions_for_the_finalized_block_drop_no_undo() {
 }
 
 #[tokio::test]
-async fn a_block_that_does_not_fit_in_the_middle_of_a_backfill_halts_nothing() {
+async fn a_block_with_a_wrong_parent_does_not_stop_a_backfill() {
     let chain = chain_of(10);
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = TestExplorer::start(&node.url()).await;
@@ -152,7 +152,7 @@ async fn a_block_that_does_not_fit_in_the_middle_of_a_backfill_halts_nothing() {
 
 /// Where finality lags, blocks further below the tip than usual can still be reorganised away.
 #[tokio::test]
-async fn only_blocks_that_cannot_be_undone_may_be_cached_for_long() {
+async fn only_blocks_that_cannot_be_reverted_are_cacheable_for_long() {
     let chain = chain_of(600);
     let node = FaultyNode::start(&chain, 1, Script { finalized_block: Some(100), ..Script::default() }).await;
     let (explorer, _) = index(&node).await;

@@ -61,7 +61,7 @@ async fn assert_equals_node(explorer: &TestExplorer, node: &DevNode) {
 }
 
 #[tokio::test]
-async fn blocks_served_empty_are_not_indexed_and_come_once_the_node_is_honest() {
+async fn blocks_served_without_transactions_are_not_indexed_until_the_node_is_honest() {
     let (node, _) = DevNode::with_traffic(200).await;
     let liar = LyingNode::before(&node.url(), empty(6..=9)).await;
     let explorer = TestExplorer::start(&liar.url()).await;
@@ -92,7 +92,7 @@ async fn changed_logs_are_not_indexed() {
 }
 
 #[tokio::test]
-async fn what_one_node_is_refused_for_is_asked_of_the_next() {
+async fn a_block_rejected_from_one_node_is_fetched_from_the_next() {
     let (node, _) = DevNode::with_traffic(120).await;
     let liar = LyingNode::before(&node.url(), empty(3..=u64::MAX)).await;
     let explorer = Launch::run(&liar.url()).argument("--rpc", node.url()).start().await;
@@ -101,7 +101,7 @@ async fn what_one_node_is_refused_for_is_asked_of_the_next() {
 }
 
 #[tokio::test]
-async fn the_blocks_of_a_second_node_are_proven_to_the_full_by_themselves() {
+async fn blocks_of_a_second_node_are_fully_verified_by_default() {
     let (mut node, mut traffic) = DevNode::with_traffic(120).await;
     let behind = DevNode::serve(node.chain.clone()).await;
     let liar = LyingNode::before(&behind.url(), other_amounts).await;
@@ -123,7 +123,7 @@ async fn the_blocks_of_a_second_node_are_proven_to_the_full_by_themselves() {
 }
 
 #[tokio::test]
-async fn every_type_of_transaction_of_anvil_is_taken_and_all_but_the_root_of_blobs_is_proven() {
+async fn every_transaction_type_of_anvil_is_accepted_and_verified_except_the_root_of_blob_blocks() {
     let anvil = Anvil::with(&["--hardfork", "prague"]).await;
     let accounts = anvil.accounts().await;
     let (from, to) = (&accounts[0], &accounts[1]);
@@ -212,7 +212,7 @@ async fn check(data: &DataFolder, arguments: &[&str]) -> (i32, String) {
 }
 
 #[tokio::test]
-async fn lies_that_were_indexed_are_found_and_mended() {
+async fn check_finds_and_repairs_false_blocks_in_the_index() {
     let (node, _) = DevNode::with_traffic(200).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -242,7 +242,7 @@ async fn lies_that_were_indexed_are_found_and_mended() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_taken_back_is_said_with_the_way_out() {
+async fn check_says_what_to_do_about_blocks_that_cannot_be_reverted() {
     let (node, _) = DevNode::with_traffic(120).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;

@@ -13,7 +13,7 @@ const EVERY_FAULT: [Fault; 4] = [Fault::Status(500), Fault::Error(-32603, "inter
 const GRACE: Duration = Duration::from_secs(12);
 
 #[tokio::test]
-async fn without_working_traces_blocks_come_at_full_speed() {
+async fn failing_traces_do_not_slow_down_the_sync() {
     let chain = busy_chain(600).await;
     let well = FaultyNode::start(&chain, 1, Script::default()).await;
     let (_, without) = index(&well).await;
@@ -30,7 +30,7 @@ async fn without_working_traces_blocks_come_at_full_speed() {
 }
 
 #[tokio::test]
-async fn where_receipts_of_blocks_do_not_work_those_of_transactions_do() {
+async fn transaction_receipts_are_used_when_block_receipts_fail() {
     let chain = busy_chain(300).await;
     let well = FaultyNode::start(&chain, 1, Script::default()).await;
     let (_, without) = index(&well).await;
@@ -51,7 +51,7 @@ async fn where_receipts_of_blocks_do_not_work_those_of_transactions_do() {
 }
 
 #[tokio::test]
-async fn without_a_finalized_block_blocks_come_at_full_speed() {
+async fn a_missing_finalized_block_does_not_slow_down_the_sync() {
     let chain = chain_of(60);
     for fault in EVERY_FAULT {
         let node = FaultyNode::start(&chain, 2, Script { finalized: Some(fault), ..Script::default() }).await;
@@ -67,7 +67,7 @@ async fn without_a_finalized_block_blocks_come_at_full_speed() {
 }
 
 #[tokio::test]
-async fn names_of_tokens_that_cannot_be_asked_for_hold_up_no_block() {
+async fn failing_token_metadata_calls_do_not_delay_blocks() {
     let chain = busy_chain(300).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let (explorer, _) = index(&node).await;

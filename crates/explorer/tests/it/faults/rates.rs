@@ -6,7 +6,7 @@ use super::{busy_chain, chain_of, index};
 use crate::support::{ANY, Fault, FaultyNode, Launch, Script, eventually};
 
 #[tokio::test]
-async fn with_a_fifth_of_the_requests_failing_at_least_half_of_the_rate_remains() {
+async fn sync_keeps_half_of_its_rate_when_a_fifth_of_the_requests_fail() {
     let chain = busy_chain(1_500).await;
     for _ in 0..1_600 {
         chain.mine(None);
@@ -45,7 +45,7 @@ async fn blocks_per_second(node: &FaultyNode) -> f64 {
 }
 
 #[tokio::test]
-async fn a_rate_limit_is_used_up_and_hardly_exceeded() {
+async fn sync_uses_the_rate_limit_of_a_node_and_rarely_exceeds_it() {
     for retry_after in [None, Some(1)] {
         let per_second = 20;
         let script = Script { requests_per_second: Some(per_second), retry_after, ..Script::default() };

@@ -20,7 +20,7 @@ async fn wait_for_status(explorer: &TestExplorer, status: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_silent_node_is_noticed_within_fifteen_seconds_and_its_return_too() {
+async fn a_silent_node_and_its_recovery_are_detected_within_fifteen_seconds() {
     let chain = busy_chain(60).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;
@@ -41,7 +41,7 @@ async fn a_silent_node_is_noticed_within_fifteen_seconds_and_its_return_too() {
 }
 
 #[tokio::test]
-async fn a_node_that_falls_silent_in_a_backfill_is_left_for_the_next() {
+async fn a_backfill_switches_away_from_a_node_that_falls_silent() {
     let chain = busy_chain(1_000).await;
     for _ in 0..1_000 {
         chain.mine(None);
@@ -62,7 +62,7 @@ async fn a_node_that_falls_silent_in_a_backfill_is_left_for_the_next() {
 }
 
 #[tokio::test]
-async fn while_the_node_is_silent_addresses_are_answered_from_the_index() {
+async fn addresses_are_served_from_the_index_while_the_node_is_silent() {
     let chain = busy_chain(60).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;
@@ -100,7 +100,7 @@ async fn while_the_node_is_silent_addresses_are_answered_from_the_index() {
 }
 
 #[tokio::test]
-async fn a_chain_that_stands_still_degrades_by_its_own_rhythm() {
+async fn health_degrades_after_a_multiple_of_the_usual_block_time_without_blocks() {
     let chain = busy_chain(60).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;

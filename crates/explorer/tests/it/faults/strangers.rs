@@ -34,7 +34,7 @@ async fn read(stream: &mut TcpStream) -> String {
 }
 
 #[tokio::test]
-async fn one_address_cannot_take_the_connections_of_all() {
+async fn one_client_address_cannot_use_all_connections() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url())
         .argument("--max-connections", 64)
@@ -62,7 +62,7 @@ async fn one_address_cannot_take_the_connections_of_all() {
 }
 
 #[tokio::test]
-async fn a_few_addresses_that_hold_every_connection_make_room_for_another() {
+async fn a_few_client_addresses_that_hold_all_connections_make_room_for_another() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url())
         .argument("--max-connections", 32)
@@ -83,7 +83,7 @@ async fn a_few_addresses_that_hold_every_connection_make_room_for_another() {
 }
 
 #[tokio::test]
-async fn pages_of_one_address_do_not_use_up_the_node() {
+async fn page_views_from_one_client_address_do_not_overload_the_node() {
     let chain = DevNode::start().await;
     let node = SlowNode::before(&chain.url(), Duration::ZERO).await;
     let explorer = TestExplorer::start(&node.url()).await;
@@ -104,7 +104,7 @@ async fn pages_of_one_address_do_not_use_up_the_node() {
 }
 
 #[tokio::test]
-async fn whoever_opens_pages_without_end_is_asked_to_wait() {
+async fn too_many_page_views_get_429() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).argument("--pages-per-minute", 20).start().await;
     let mut refused = None;

@@ -50,7 +50,7 @@ impl Wallets {
 }
 
 #[tokio::test]
-async fn a_contract_wallet_vouches_for_its_owner_s_signature() {
+async fn a_contract_wallet_validates_the_signature_of_its_owner() {
     let node = DevNode::start().await;
     let wallets = Wallets::deploy(&node);
     let (signer, other, salt) = (&node.chain.accounts()[1], &node.chain.accounts()[2], B256::ZERO);
@@ -94,7 +94,7 @@ fn erc6492(factory: Address, deployment: &[u8], inner: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn a_contract_wallet_that_is_not_deployed_yet_vouches_too() {
+async fn a_contract_wallet_that_is_not_deployed_yet_validates_signatures() {
     let node = DevNode::start().await;
     let wallets = Wallets::deploy(&node);
     let (signer, other) = (&node.chain.accounts()[1], &node.chain.accounts()[2]);
@@ -119,7 +119,7 @@ async fn a_contract_wallet_that_is_not_deployed_yet_vouches_too() {
 }
 
 #[tokio::test]
-async fn where_the_node_is_away_only_a_plain_signature_can_be_checked() {
+async fn only_plain_signatures_can_be_checked_while_the_node_is_down() {
     let mut node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -136,7 +136,7 @@ async fn where_the_node_is_away_only_a_plain_signature_can_be_checked() {
 const ANVIL_KEY: &str = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 
 #[tokio::test]
-async fn contract_wallets_vouch_on_a_real_node_too() {
+async fn contract_wallets_validate_signatures_on_anvil() {
     let anvil = Anvil::start().await;
     let sender = anvil.accounts().await[0].clone();
     let deploy = json!({ "from": sender, "data": format!("0x{}", FACTORY.trim()) });

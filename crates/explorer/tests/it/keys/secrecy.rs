@@ -7,7 +7,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn no_key_and_no_signature_is_ever_in_the_log() {
+async fn the_log_has_no_keys_and_no_signatures() {
     let node = DevNode::start().await;
     let wallets = Wallets::deploy(&node);
     let launch = Launch::run(&node.url()).argument("--log", "trace");
@@ -51,7 +51,7 @@ async fn no_key_and_no_signature_is_ever_in_the_log() {
 }
 
 #[tokio::test]
-async fn a_key_is_nowhere_in_the_data_folder() {
+async fn the_data_folder_has_no_plain_keys() {
     fn files(folder: &std::path::Path) -> Vec<Vec<u8>> {
         let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![std::fs::read(path).unwrap()] }).collect()

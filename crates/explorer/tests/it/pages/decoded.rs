@@ -30,7 +30,7 @@ fn bomb() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn calls_and_logs_are_told_in_the_words_of_a_contract_its_twin_and_its_proxy() {
+async fn calls_and_logs_are_decoded_for_a_contract_its_twin_and_its_proxy() {
     let yard = Yard::start().await;
     let settings = json!({ "optimizer": { "enabled": true, "runs": 200 } });
     let output = compile("0.8.20", vec![input(PATH, SOURCE, &settings)]).await.remove(0);
@@ -79,7 +79,7 @@ async fn calls_and_logs_are_told_in_the_words_of_a_contract_its_twin_and_its_pro
 }
 
 #[tokio::test]
-async fn a_contract_is_verified_and_asked_in_a_real_browser() {
+async fn a_contract_is_verified_and_called_in_a_real_browser() {
     let yard = Yard::start().await;
     let went =
         run_client("verify.mjs", &[yard.explorer.client().url("").as_str(), yard.anvil.url(), PRIVATE_KEY]).await;
@@ -87,7 +87,7 @@ async fn a_contract_is_verified_and_asked_in_a_real_browser() {
 }
 
 #[tokio::test]
-async fn without_its_node_a_transaction_is_shown_without_input_and_logs() {
+async fn a_transaction_is_shown_without_input_and_logs_while_the_node_is_down() {
     let mut node = DevNode::start().await;
     let payment = node.chain.send(0, TxKind::Call(node.account(1)), U256::from(5), []).unwrap();
     node.chain.mine(None);

@@ -35,7 +35,7 @@ fn make(node: &DevNode, (name, symbol): &(String, String), owner: Address) -> Ad
 }
 
 #[tokio::test]
-async fn no_name_of_a_token_does_harm_on_any_page() {
+async fn hostile_token_names_are_escaped_on_every_page() {
     let node = DevNode::start().await;
     let owner = node.account(3);
     let names = names();

@@ -22,7 +22,7 @@ async fn lively_demo() -> (Process, String) {
 }
 
 #[tokio::test]
-async fn people_find_their_way_in_a_real_browser() {
+async fn the_pages_work_in_a_real_browser() {
     let (mut demo, base) = lively_demo().await;
     let went = run_client("browse.mjs", &[&base, PRIVATE_KEY]).await;
     assert!(went.as_array().is_some_and(|scenes| scenes.len() >= 13), "{went}");
@@ -30,7 +30,7 @@ async fn people_find_their_way_in_a_real_browser() {
 }
 
 #[tokio::test]
-async fn every_page_is_html_that_lets_no_foreign_script_in() {
+async fn every_page_is_html_with_a_policy_against_foreign_scripts() {
     let stage = Stage::shared().await;
     let client = stage.explorer.client();
     let pages = [
@@ -60,7 +60,7 @@ async fn every_page_is_html_that_lets_no_foreign_script_in() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_told_with_a_way_on() {
+async fn a_missing_page_links_to_others() {
     let stage = Stage::shared().await;
     let client = stage.explorer.client();
     let unknown = format!("/tx/0x{}", "ab".repeat(32));
@@ -72,7 +72,7 @@ async fn what_is_not_there_is_told_with_a_way_on() {
 }
 
 #[tokio::test]
-async fn links_of_other_explorers_lead_here_too() {
+async fn url_paths_of_other_explorers_redirect() {
     let stage = Stage::shared().await;
     let client = stage.explorer.client();
     for (path, target) in [
@@ -89,7 +89,7 @@ async fn links_of_other_explorers_lead_here_too() {
 }
 
 #[tokio::test]
-async fn the_stream_tells_each_new_block() {
+async fn the_stream_sends_each_new_block() {
     let stage = Stage::shared().await;
     let first = stage.explorer.client().first_event("/api/v1/stream").await;
     assert!(first.starts_with("event: block"), "{first}");
@@ -99,7 +99,7 @@ async fn the_stream_tells_each_new_block() {
 }
 
 #[tokio::test]
-async fn assets_are_kept_for_good_under_names_of_their_content() {
+async fn assets_have_content_hashes_in_their_names_and_are_cached_forever() {
     let stage = Stage::shared().await;
     let client: &Client = stage.explorer.client();
     let home = client.get("/").await.text;

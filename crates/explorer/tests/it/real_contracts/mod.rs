@@ -17,7 +17,7 @@ use served::{assert_told, assert_told_without_makers};
 use truth::Truth;
 
 #[tokio::test]
-async fn real_contracts_are_told_as_receipts_and_they_themselves_say() {
+async fn the_api_agrees_with_receipts_and_contract_calls() {
     let scene = Scene::set().await;
     scene.play(1).await;
     let explorer = TestExplorer::start(scene.anvil.url()).await;
@@ -28,7 +28,7 @@ async fn real_contracts_are_told_as_receipts_and_they_themselves_say() {
 }
 
 #[tokio::test]
-async fn real_contracts_are_told_right_after_reorganisations() {
+async fn the_api_agrees_with_receipts_and_contract_calls_after_reorgs() {
     let scene = Scene::set().await;
     scene.play(1).await;
     let explorer = TestExplorer::start(scene.anvil.url()).await;
@@ -52,7 +52,7 @@ async fn real_contracts_are_told_right_after_reorganisations() {
 }
 
 #[tokio::test]
-async fn a_name_that_two_factories_share_finds_the_trades_of_both() {
+async fn a_dex_name_shared_by_two_factories_finds_the_trades_of_both() {
     let scene = Scene::set().await;
     scene.play(1).await;
     let mut config = tempfile::NamedTempFile::new().unwrap();
@@ -81,7 +81,7 @@ async fn a_name_that_two_factories_share_finds_the_trades_of_both() {
 }
 
 #[tokio::test]
-async fn without_traces_contracts_are_there_without_their_makers_and_the_hole_shows() {
+async fn without_traces_contracts_have_no_creator_and_stats_count_untraced_blocks() {
     let scene = Scene::set().await;
     scene.play(1).await;
     let traced = TestExplorer::start(scene.anvil.url()).await;

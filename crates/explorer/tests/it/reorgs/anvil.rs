@@ -12,7 +12,7 @@ async fn pay(anvil: &Anvil, accounts: &[String], count: usize) {
 }
 
 #[tokio::test]
-async fn reorganisations_of_an_anvil_leave_nothing_behind() {
+async fn reorgs_of_anvil_leave_no_orphaned_data() {
     let anvil = Anvil::start().await;
     let accounts = anvil.accounts().await;
     pay(&anvil, &accounts, 20).await;

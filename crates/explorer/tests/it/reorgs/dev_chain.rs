@@ -4,7 +4,7 @@ use super::assert_as_if_it_were_new;
 use crate::support::{DevNode, TestExplorer, ask_node};
 
 #[tokio::test]
-async fn reorganisations_of_any_depth_leave_nothing_behind() {
+async fn reorgs_of_any_depth_leave_no_orphaned_data() {
     let (node, mut traffic) = DevNode::with_traffic(150).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -34,7 +34,7 @@ async fn reorganisations_of_any_depth_leave_nothing_behind() {
 }
 
 #[tokio::test]
-async fn a_reorganisation_while_the_explorer_was_down_is_found_at_the_start() {
+async fn a_reorg_during_downtime_is_detected_at_the_start() {
     let (node, mut traffic) = DevNode::with_traffic(80).await;
     let mut explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -54,7 +54,7 @@ async fn a_reorganisation_while_the_explorer_was_down_is_found_at_the_start() {
 }
 
 #[tokio::test]
-async fn many_reorganisations_in_a_row_end_where_the_node_is() {
+async fn many_reorgs_in_a_row_end_at_the_tip_of_the_node() {
     let (node, mut traffic) = DevNode::with_traffic(80).await;
     // Announced heads come quicker than polled ones, and so find the follower in the middle of things.
     let explorer = TestExplorer::start(&node.ws_url()).await;

@@ -3,7 +3,7 @@ use devchain::ReorgedTransactions;
 use crate::support::{DevNode, TestExplorer, ask_node, eventually, walk};
 
 #[tokio::test]
-async fn a_fork_below_all_undo_halts_the_tip_and_says_what_to_do_while_serving_goes_on() {
+async fn a_reorg_deeper_than_the_undo_data_stops_indexing_but_not_serving() {
     let node = DevNode::start().await;
     for _ in 0..300 {
         node.chain.mine(None);

@@ -11,7 +11,7 @@ async fn detail(stage: &Stage, address: Address) -> Value {
 }
 
 #[tokio::test]
-async fn a_person_has_the_documented_fields_and_no_others() {
+async fn an_account_has_the_documented_fields_and_no_others() {
     let stage = Stage::shared().await;
     let chain = &stage.node.chain;
     let payment = stage.explorer.json(&format!("/api/v1/transactions/{}", stage.payment)).await;
@@ -34,7 +34,7 @@ async fn a_person_has_the_documented_fields_and_no_others() {
 }
 
 #[tokio::test]
-async fn an_address_may_come_in_any_letter_case_and_leaves_in_lower_case() {
+async fn an_address_is_case_insensitive_and_returned_in_lower_case() {
     let stage = Stage::shared().await;
     let expected = detail(&stage, stage.bob).await;
     let upper = format!("0x{}", plain(stage.bob)[2..].to_uppercase());
@@ -44,7 +44,7 @@ async fn an_address_may_come_in_any_letter_case_and_leaves_in_lower_case() {
 }
 
 #[tokio::test]
-async fn a_contract_tells_who_made_it_and_what_code_it_has() {
+async fn a_contract_has_its_creator_and_code_hash() {
     let stage = Stage::shared().await;
     let keeper = detail(&stage, stage.keeper).await;
     assert_eq!(keeper["isContract"], true);
@@ -62,7 +62,7 @@ async fn a_contract_tells_who_made_it_and_what_code_it_has() {
 }
 
 #[tokio::test]
-async fn a_contract_that_nobody_called_is_known_and_has_no_transactions() {
+async fn a_contract_without_calls_is_known_and_has_no_transactions() {
     let stage = Stage::shared().await;
     let idle = detail(&stage, stage.idle).await;
     assert_eq!((&idle["txCount"], &idle["recentTxs"]), (&json!(0), &json!([])));
@@ -70,7 +70,7 @@ async fn a_contract_that_nobody_called_is_known_and_has_no_transactions() {
 }
 
 #[tokio::test]
-async fn a_person_who_runs_the_code_of_another_is_no_contract() {
+async fn an_account_with_a_delegation_is_not_a_contract() {
     let stage = Stage::shared().await;
     assert!(!stage.node.chain.code(stage.dave).is_empty(), "the delegation is in place");
     let dave = detail(&stage, stage.dave).await;
@@ -91,7 +91,7 @@ async fn the_recent_transactions_are_the_newest_25_and_the_count_is_the_total() 
 }
 
 #[tokio::test]
-async fn whoever_earned_a_block_is_known() {
+async fn a_block_producer_is_known() {
     let stage = Stage::shared().await;
     let miner = stage.node.chain.block(1).unwrap().header.beneficiary;
     let detail = detail(&stage, miner).await;
@@ -100,7 +100,7 @@ async fn whoever_earned_a_block_is_known() {
 }
 
 #[tokio::test]
-async fn an_address_that_took_part_in_nothing_is_not_found() {
+async fn an_unused_address_is_not_found() {
     let stage = Stage::shared().await;
     let answer = stage.explorer.get(&format!("/api/v1/addresses/{}", plain(Address::repeat_byte(0xfe)))).await;
     assert_eq!((answer.status, &answer.json["code"]), (404, &json!("address_not_found")));

@@ -26,7 +26,7 @@ async fn a_block_has_the_documented_fields_and_no_others() {
 }
 
 #[tokio::test]
-async fn a_block_is_found_by_number_and_by_hash_in_any_letter_case() {
+async fn a_block_is_found_by_number_and_by_case_insensitive_hash() {
     let stage = Stage::shared().await;
     let by_number = stage.explorer.json("/api/v1/blocks/2").await;
     let hash = by_number["hash"].as_str().unwrap();
@@ -37,7 +37,7 @@ async fn a_block_is_found_by_number_and_by_hash_in_any_letter_case() {
 }
 
 #[tokio::test]
-async fn a_block_that_is_not_there_is_not_found() {
+async fn an_unknown_block_is_not_found() {
     let stage = Stage::shared().await;
     let no_hash = format!("0x{}", "0".repeat(64));
     for id in ["1000000", "18446744073709551616", &no_hash] {
@@ -47,7 +47,7 @@ async fn a_block_that_is_not_there_is_not_found() {
 }
 
 #[tokio::test]
-async fn blocks_come_newest_first_down_to_the_first_one() {
+async fn blocks_are_listed_newest_first_down_to_the_first_one() {
     let stage = Stage::shared().await;
     let head = stage.node.chain.head().number;
     let listed = walk_list(stage.explorer.client(), "/api/v1/blocks?", "blocks").await;
@@ -58,7 +58,7 @@ async fn blocks_come_newest_first_down_to_the_first_one() {
 }
 
 #[tokio::test]
-async fn what_has_not_changed_need_not_be_sent_again() {
+async fn an_unchanged_response_gets_304() {
     let stage = Stage::shared().await;
     let client = stage.explorer.client();
     let first = client.get("/api/v1/blocks/1").await;

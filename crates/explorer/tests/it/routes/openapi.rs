@@ -1,7 +1,7 @@
 use crate::support::Stage;
 
 #[tokio::test]
-async fn the_document_tells_of_every_route_that_answers() {
+async fn the_openapi_document_lists_every_route() {
     let stage = Stage::shared().await;
     let document = stage.explorer.json("/api/v1/openapi.json").await;
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));

@@ -15,7 +15,7 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_list_tells_its_total_and_the_page_and_limit_that_were_used() {
+async fn a_list_has_its_total_and_the_page_and_limit_used() {
     let stage = Stage::shared().await;
     for (path, name) in LISTS {
         let list = stage.explorer.json(path).await;
@@ -31,14 +31,14 @@ async fn a_list_tells_its_total_and_the_page_and_limit_that_were_used() {
 }
 
 #[tokio::test]
-async fn a_page_has_25_entries_where_nothing_is_asked() {
+async fn a_page_has_25_entries_by_default() {
     let stage = Stage::shared().await;
     let list = stage.explorer.json("/api/v1/transactions").await;
     assert_eq!(list["transactions"].as_array().unwrap().len(), 25);
 }
 
 #[tokio::test]
-async fn a_limit_above_100_is_served_as_100_and_says_so() {
+async fn a_limit_above_100_is_reduced_to_100() {
     let stage = Stage::shared().await;
     for limit in ["101", "1000", "18446744073709551616"] {
         let list = page(&stage, "/api/v1/transactions", &format!("limit={limit}")).await;
@@ -48,7 +48,7 @@ async fn a_limit_above_100_is_served_as_100_and_says_so() {
 }
 
 #[tokio::test]
-async fn pages_fit_together_without_gap_or_overlap() {
+async fn pages_have_no_gaps_and_no_overlaps() {
     let stage = Stage::shared().await;
     let whole = page(&stage, "/api/v1/transactions", "limit=100").await;
     let mut parts = Vec::new();
@@ -60,7 +60,7 @@ async fn pages_fit_together_without_gap_or_overlap() {
 }
 
 #[tokio::test]
-async fn a_page_past_the_end_is_empty_and_still_tells_the_true_total() {
+async fn a_page_past_the_end_is_empty_and_has_the_total() {
     let stage = Stage::shared().await;
     for (path, name) in LISTS {
         let total = stage.explorer.json(path).await["total"].clone();

@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::support::{DevNode, Stage, TestExplorer, ask_node};
 
 #[tokio::test]
-async fn an_empty_chain_has_noughts() {
+async fn the_stats_of_an_empty_chain_are_zero() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -14,7 +14,7 @@ async fn an_empty_chain_has_noughts() {
 }
 
 #[tokio::test]
-async fn stats_count_all_transactions_and_average_what_they_really_paid() {
+async fn stats_count_all_transactions_and_average_the_effective_gas_price() {
     let stage = Stage::shared().await;
     let head = stage.node.chain.head().number;
     let blocks = (0..=head).map(|number| stage.node.chain.block(number).unwrap());

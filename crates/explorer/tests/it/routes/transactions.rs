@@ -39,7 +39,7 @@ async fn a_payment_has_the_documented_fields_and_no_others() {
 }
 
 #[tokio::test]
-async fn a_creation_has_an_empty_receiver_and_tells_what_it_created() {
+async fn a_creation_has_an_empty_receiver_and_a_contract_address() {
     let stage = Stage::shared().await;
     let creation = find(&stage, stage.creation).await;
     assert_eq!(creation["toAddress"], "");
@@ -48,7 +48,7 @@ async fn a_creation_has_an_empty_receiver_and_tells_what_it_created() {
 }
 
 #[tokio::test]
-async fn a_call_tells_its_method() {
+async fn a_call_has_a_method() {
     let stage = Stage::shared().await;
     let call = find(&stage, stage.call).await;
     assert_eq!((&call["method"], &call["status"]), (&json!("0xa9a9a9a9"), &json!(true)));
@@ -56,7 +56,7 @@ async fn a_call_tells_its_method() {
 }
 
 #[tokio::test]
-async fn a_failed_transaction_says_so_and_created_nothing() {
+async fn a_failed_transaction_has_status_false_and_no_contract_address() {
     let stage = Stage::shared().await;
     assert_eq!(find(&stage, stage.failed_call).await["status"], false);
     let creation = find(&stage, stage.failed_creation).await;
@@ -65,7 +65,7 @@ async fn a_failed_transaction_says_so_and_created_nothing() {
 }
 
 #[tokio::test]
-async fn a_transaction_is_found_in_any_letter_case_and_an_unknown_one_is_not() {
+async fn a_transaction_hash_is_case_insensitive_and_an_unknown_one_is_not_found() {
     let stage = Stage::shared().await;
     let upper = format!("0x{}", stage.payment.to_string()[2..].to_uppercase());
     let found = stage.explorer.json(&format!("/api/v1/transactions/{upper}")).await;
@@ -75,7 +75,7 @@ async fn a_transaction_is_found_in_any_letter_case_and_an_unknown_one_is_not() {
 }
 
 #[tokio::test]
-async fn transactions_come_newest_first_and_within_a_block_by_index() {
+async fn transactions_are_listed_newest_first_and_within_a_block_by_index() {
     let stage = Stage::shared().await;
     let listed = walk_list(stage.explorer.client(), "/api/v1/transactions?", "transactions").await;
     let places: Vec<(u64, u64)> =
@@ -85,7 +85,7 @@ async fn transactions_come_newest_first_and_within_a_block_by_index() {
 }
 
 #[tokio::test]
-async fn the_address_filter_takes_any_letter_case() {
+async fn the_address_filter_is_case_insensitive() {
     let stage = Stage::shared().await;
     let lower = plain(stage.frank);
     let expected = list_of(&stage, &lower).await;
@@ -97,7 +97,7 @@ async fn the_address_filter_takes_any_letter_case() {
 }
 
 #[tokio::test]
-async fn the_address_filter_matches_senders_and_receivers_and_nothing_else() {
+async fn the_address_filter_matches_only_senders_and_receivers() {
     let stage = Stage::shared().await;
     let sent = list_of(&stage, &plain(stage.erin)).await;
     assert_eq!(sent, list_of(&stage, &plain(stage.frank)).await, "the same payments, from one to the other");
@@ -111,7 +111,7 @@ async fn the_address_filter_matches_senders_and_receivers_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_payment_to_oneself_counts_once() {
+async fn a_payment_to_the_sender_counts_once() {
     let stage = Stage::shared().await;
     let listed = list_of(&stage, &plain(stage.carol)).await;
     assert_eq!(field(&listed, "hash"), [json!(stage.self_payment)]);

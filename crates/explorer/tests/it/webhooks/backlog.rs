@@ -64,7 +64,7 @@ async fn bare_posts(url: &str) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_thousand_messages_wait_for_a_dead_receiver_and_delay_nobody() {
+async fn a_hundred_thousand_messages_queued_for_a_dead_receiver_delay_no_others() {
     let node = DevNode::start().await;
     let start = async |data: Option<DataFolder>| {
         let launch = launch(&node.url()).argument("--webhook-pending", QUEUED);

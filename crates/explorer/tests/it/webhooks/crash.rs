@@ -26,7 +26,7 @@ fn random_below(limit: u64) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_a_hundred_times_it_delivers_everything_and_repeats_itself_word_for_word() {
+async fn a_hundred_kills_lose_no_message_and_repeats_are_identical() {
     let node = DevNode::start().await;
     let mut explorer = launch(&node.ws_url()).start().await;
     node.wait_for(&explorer).await;

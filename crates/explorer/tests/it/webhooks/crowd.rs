@@ -81,7 +81,7 @@ fn percentile(delays: &[Duration], share: usize) -> Duration {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn those_who_answer_hear_within_a_second_whatever_the_others_do() {
+async fn healthy_receivers_get_events_within_a_second_whatever_the_others_do() {
     let node = DevNode::start().await;
     let explorer = launch(&node.ws_url()).start().await;
     node.wait_for(&explorer).await;

@@ -47,7 +47,7 @@ fn same_message(one: &Received, other: &Received) {
 }
 
 #[tokio::test]
-async fn what_is_refused_is_sent_again_with_the_same_id_and_the_same_bytes() {
+async fn a_retry_has_the_same_id_and_the_same_bytes() {
     let scene = Scene::set().await;
     let hook = scene.hook("/hook").await;
     scene.receiver.behave("/hook", Manner::AnswerWith(503, "retry-after", "1".to_owned()));
@@ -78,7 +78,7 @@ async fn what_is_refused_is_sent_again_with_the_same_id_and_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_a_failure_and_a_flood_is_cut_off() {
+async fn a_redirect_is_a_failure_and_an_endless_response_is_cut_off() {
     let scene = Scene::set().await;
     let hook = scene.hook("/here").await;
     scene.receiver.behave("/here", Manner::AnswerWith(307, "location", scene.receiver.url("/there")));
@@ -103,7 +103,7 @@ async fn a_redirect_is_a_failure_and_a_flood_is_cut_off() {
 }
 
 #[tokio::test]
-async fn a_head_without_measure_is_a_failure_and_not_read_to_its_end() {
+async fn an_oversized_response_header_is_a_failure_and_is_not_read_to_its_end() {
     let scene = Scene::set().await;
     let hook = scene.hook("/hook").await;
     scene.receiver.behave("/hook", Manner::AnswerWith(200, "x-long", "x".repeat(200_000)));
@@ -119,7 +119,7 @@ async fn a_head_without_measure_is_a_failure_and_not_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn what_is_under_way_is_not_sent_a_second_time_beside_itself_whatever_its_owner_does() {
+async fn a_message_in_flight_is_not_sent_concurrently_whatever_its_owner_does() {
     let scene = Scene::set().await;
     let hook = scene.hook("/hook").await;
     scene.receiver.behave("/hook", Manner::Hang);
@@ -138,7 +138,7 @@ async fn what_is_under_way_is_not_sent_a_second_time_beside_itself_whatever_its_
 }
 
 #[tokio::test]
-async fn silence_and_a_body_without_end_fail_after_ten_seconds() {
+async fn a_silent_receiver_and_an_endless_body_fail_after_ten_seconds() {
     let scene = Scene::set().await;
     let (silent, dripping) = (scene.hook("/silent").await, scene.hook("/drip").await);
     scene.receiver.behave("/silent", Manner::Hang);
@@ -158,7 +158,7 @@ async fn silence_and_a_body_without_end_fail_after_ten_seconds() {
 }
 
 #[tokio::test]
-async fn gone_switches_a_webhook_off_and_what_is_queued_waits_until_it_is_on_again() {
+async fn a_410_disables_a_webhook_and_its_queue_waits_until_it_is_enabled() {
     let scene = Scene::set().await;
     let hook = scene.hook("/hook").await;
     scene.receiver.behave("/hook", Manner::Answer(410));
@@ -183,7 +183,7 @@ async fn gone_switches_a_webhook_off_and_what_is_queued_waits_until_it_is_on_aga
 }
 
 #[tokio::test]
-async fn owners_try_repeat_and_redirect_their_messages() {
+async fn owners_can_ping_redeliver_and_change_the_url() {
     let scene = Scene::set().await;
     let hook = scene.hook("/one").await;
     let ping = hook.ping(&scene.explorer).await;
@@ -223,7 +223,7 @@ async fn owners_try_repeat_and_redirect_their_messages() {
 }
 
 #[tokio::test]
-async fn a_rotated_secret_signs_beside_the_old_one() {
+async fn a_rotated_secret_signs_together_with_the_old_one() {
     let scene = Scene::set().await;
     let hook = scene.hook("/hook").await;
     let rotate = async || {
@@ -248,7 +248,7 @@ async fn a_rotated_secret_signs_beside_the_old_one() {
 }
 
 #[tokio::test]
-async fn secrets_are_not_on_the_disk_and_need_their_key() {
+async fn secrets_are_encrypted_on_disk_and_need_their_key() {
     let scene = Scene::set().await;
     let hook = scene.hook("/hook").await;
     let (_, data) = scene.explorer.stop().await;
@@ -276,7 +276,7 @@ async fn secrets_are_not_on_the_disk_and_need_their_key() {
 }
 
 #[tokio::test]
-async fn told_to_stop_while_receivers_hang_it_ends_within_two_seconds() {
+async fn a_stop_while_receivers_hang_takes_at_most_two_seconds() {
     let scene = Scene::set().await;
     let hook = scene.hook("/hook").await;
     scene.receiver.behave("/hook", Manner::Hang);

@@ -328,7 +328,7 @@ fn corpus(port: u16) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn no_spelling_of_an_address_gets_past_the_guard() {
+async fn no_spelling_of_a_forbidden_address_is_accepted() {
     let (node, canary) = (DevNode::start().await, Canary::start().await);
     let names = NameServer::start(&[Ipv4Addr::LOCALHOST]).await;
     // The canary's port is allowed: nothing but the address may be what is refused.
@@ -349,7 +349,7 @@ async fn no_spelling_of_an_address_gets_past_the_guard() {
 }
 
 #[tokio::test]
-async fn a_name_that_changes_its_mind_between_look_ups_reaches_nothing() {
+async fn dns_rebinding_reaches_no_private_address() {
     let (node, canary) = (DevNode::start().await, Canary::start().await);
     let public = Ipv4Addr::new(93, 184, 215, 14);
     // Public when it is registered, ours when it is sent to: the turn comes at every place in the row.

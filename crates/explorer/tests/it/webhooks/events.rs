@@ -30,7 +30,7 @@ async fn verified_by_libraries(messages: &[(&Hook, &Received)]) {
 }
 
 #[tokio::test]
-async fn a_payment_is_told_to_both_sides_once_with_all_that_is_promised() {
+async fn a_payment_sends_one_event_to_each_side_with_all_documented_fields() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
@@ -86,7 +86,7 @@ async fn a_payment_is_told_to_both_sides_once_with_all_that_is_promised() {
 }
 
 #[tokio::test]
-async fn every_transfer_of_every_kind_of_token_is_told_and_nothing_else() {
+async fn every_transfer_of_every_kind_of_token_sends_an_event_and_nothing_else_does() {
     let (node, mut traffic) = DevNode::with_traffic(200).await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
@@ -182,7 +182,7 @@ fn logging_code(topics: &[String], data: &[String]) -> String {
 }
 
 #[tokio::test]
-async fn an_anvil_s_payments_and_tokens_are_told_and_verified() {
+async fn payments_and_token_transfers_of_anvil_send_verifiable_events() {
     let anvil = Anvil::start().await;
     let explorer = launch(anvil.url()).start().await;
     anvil.wait_for(&explorer).await;

@@ -20,7 +20,7 @@ fn mine(node: &DevNode, blocks: usize) {
 }
 
 #[tokio::test]
-async fn what_was_told_is_taken_back_for_those_who_asked_and_told_anew_where_it_happens_again() {
+async fn a_reorg_sends_removals_to_subscribers_and_new_events_for_the_new_branch() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
     mine(&node, 5);
@@ -66,7 +66,7 @@ async fn what_was_told_is_taken_back_for_those_who_asked_and_told_anew_where_it_
 }
 
 #[tokio::test]
-async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_after_a_restart() {
+async fn queued_messages_of_an_orphaned_block_are_never_delivered_even_after_a_restart() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
     mine(&node, 5);
@@ -97,7 +97,7 @@ async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_afte
 }
 
 #[tokio::test]
-async fn among_many_reorganisations_what_stands_in_the_end_was_told_and_the_rest_was_taken_back() {
+async fn after_many_reorgs_canonical_events_are_delivered_and_orphaned_ones_removed() {
     let node = DevNode::start().await;
     let explorer = launch(&node.ws_url()).start().await;
     mine(&node, 10);

@@ -41,7 +41,7 @@ fn ids(messages: &[&Received]) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn the_same_block_included_again_is_credited_once_by_id() {
+async fn an_event_keeps_its_id_when_the_same_block_becomes_canonical_again() {
     let node = ForkedNode::start().await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
@@ -87,7 +87,7 @@ async fn the_same_block_included_again_is_credited_once_by_id() {
 }
 
 #[tokio::test]
-async fn what_was_cancelled_is_sent_with_its_id_when_its_block_comes_back() {
+async fn a_cancelled_message_is_sent_with_the_same_id_when_its_block_becomes_canonical_again() {
     let node = ForkedNode::start().await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
@@ -112,7 +112,7 @@ async fn what_was_cancelled_is_sent_with_its_id_when_its_block_comes_back() {
 }
 
 #[tokio::test]
-async fn blocks_older_than_the_webhook_are_not_told_when_they_come_back() {
+async fn blocks_older_than_the_webhook_send_nothing_when_they_become_canonical_again() {
     let node = ForkedNode::start().await;
     let explorer = launch(&node.url()).start().await;
     let before = pay(&node.first);

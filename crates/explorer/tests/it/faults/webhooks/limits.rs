@@ -18,7 +18,7 @@ const BOUND: usize = 40;
 const PAYMENTS: usize = 100;
 
 #[tokio::test]
-async fn beyond_the_bound_the_oldest_messages_are_dropped_and_the_next_success_says_how_many() {
+async fn a_full_queue_drops_the_oldest_messages_and_the_next_delivery_reports_how_many() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).argument("--webhook-pending", BOUND).start().await;
     node.wait_for(&explorer).await;
@@ -74,7 +74,7 @@ async fn try_to_register(explorer: &TestExplorer, owner: usize, watched: usize) 
 }
 
 #[tokio::test]
-async fn webhooks_of_one_address_and_of_all_have_a_bound() {
+async fn the_number_of_webhooks_is_limited_by_address_and_in_total() {
     let node = DevNode::start().await;
     let launch = launch(&node.url()).argument("--webhook-limit", 4).argument("--webhook-limit-per-address", 2);
     let explorer = launch.start().await;

@@ -20,7 +20,7 @@ fn millis(time: &Value) -> i64 {
 }
 
 #[tokio::test]
-async fn a_short_retry_after_does_not_hurry_through_the_schedule_and_a_long_one_is_heeded() {
+async fn a_short_retry_after_does_not_shorten_the_backoff_and_a_long_one_is_honored() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;

@@ -147,7 +147,7 @@ fn run(language: &Language) -> Vec<bool> {
 }
 
 #[tokio::test]
-async fn the_code_for_receivers_believes_the_documented_example_and_nothing_else() {
+async fn the_documented_code_accepts_only_the_documented_example() {
     for language in languages() {
         let name = language.name;
         let verdicts = tokio::task::spawn_blocking(move || run(&language)).await.unwrap();
@@ -156,7 +156,7 @@ async fn the_code_for_receivers_believes_the_documented_example_and_nothing_else
 }
 
 #[test]
-fn so_does_the_code_in_rust_which_is_the_pages() {
+fn the_documented_rust_code_accepts_only_the_documented_example() {
     assert_eq!(snippet("rust"), include_str!("verify.rs"));
     let verdicts: Vec<bool> =
         cases().iter().map(|case| verify::verify(&case.secret, case.body.as_bytes(), &case.signature)).collect();
@@ -164,7 +164,7 @@ fn so_does_the_code_in_rust_which_is_the_pages() {
 }
 
 #[test]
-fn every_language_of_the_page_is_run() {
+fn every_documented_language_is_tested() {
     let shown = PAGE.split("```").skip(1).step_by(2).filter_map(|block| block.lines().next());
     let shown: std::collections::BTreeSet<&str> = shown.filter(|language| *language != "sh").collect();
     let run = languages().iter().map(|language| language.name).chain(["rust"]).collect();
