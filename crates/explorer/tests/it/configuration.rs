@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use tempfile::TempDir;
 
-use crate::support::{DevNode, Launch, stage::plain};
+use crate::support::{DevNode, Launch, fixture::lower_hex};
 
 /// A labels file that calls the address by this name.
 fn labels(folder: &TempDir, address: &str, name: &str) -> String {
@@ -24,7 +24,7 @@ async fn label(launch: Launch, node: &DevNode, address: &str) -> String {
 async fn flags_override_the_environment_and_the_environment_overrides_the_file() {
     let node = DevNode::start().await;
     node.chain.mine(None);
-    let address = plain(node.chain.block(1).unwrap().header.beneficiary);
+    let address = lower_hex(node.chain.block(1).unwrap().header.beneficiary);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("config.toml");
     let in_file = labels(&folder, &address, "file");
@@ -50,8 +50,8 @@ async fn the_file_in_the_users_configuration_folder_is_read() {
     node.wait_for(&explorer).await;
 }
 
-async fn complaint(launch: Launch) -> String {
-    let (status, said) = launch.refused().await;
+async fn startup_error(launch: Launch) -> String {
+    let (status, said) = launch.fails_to_start().await;
     assert_eq!(status.code(), Some(1), "{said}");
     said
 }
@@ -65,15 +65,15 @@ async fn configuration_errors_are_reported_at_the_start() {
         path.display().to_string()
     };
     let node = "http://127.0.0.1:1";
-    assert!(complaint(Launch::bare(["run"])).await.contains("--rpc"));
+    assert!(startup_error(Launch::bare(["run"])).await.contains("--rpc"));
     let misspelt = Launch::run(node).argument("--config", write("config.toml", "lisen = '127.0.0.1:0'"));
-    assert!(complaint(misspelt).await.contains("lisen"));
+    assert!(startup_error(misspelt).await.contains("lisen"));
     let absent = Launch::run(node).argument("--config", folder.path().join("absent").display());
-    assert!(complaint(absent).await.contains("absent"));
+    assert!(startup_error(absent).await.contains("absent"));
     let bad_labels = Launch::run(node).argument("--labels", write("labels", "0x12,short\n"));
-    assert!(complaint(bad_labels).await.contains("line 1"));
-    assert!(complaint(Launch::run(node).argument("--log", "no=such=filter")).await.contains("log filter"));
-    assert!(complaint(Launch::run(node).argument("--rpc-timeout", 0)).await.contains("--rpc-timeout"));
+    assert!(startup_error(bad_labels).await.contains("line 1"));
+    assert!(startup_error(Launch::run(node).argument("--log", "no=such=filter")).await.contains("log filter"));
+    assert!(startup_error(Launch::run(node).argument("--rpc-timeout", 0)).await.contains("--rpc-timeout"));
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn an_address_in_use_is_reported_with_what_to_do() {
     let data = tempfile::tempdir().unwrap();
     let data = data.path().display().to_string();
     let launch = Launch::bare(["run", "--rpc", "http://127.0.0.1:1", "--listen", &address, "--data", &data]);
-    let said = complaint(launch).await;
+    let said = startup_error(launch).await;
     assert!(said.contains(&address) && said.contains("--listen"), "{said}");
 }
 

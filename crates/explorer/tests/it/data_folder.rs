@@ -5,7 +5,7 @@ use std::time::Duration;
 use devchain::DevChainConfig;
 use serde_json::json;
 
-use crate::support::{DevNode, Launch, TestExplorer, ask_node, walk};
+use crate::support::{DevNode, Launch, TestExplorer, expected_state, read_api};
 
 #[tokio::test]
 async fn data_of_another_chain_is_rejected_with_what_to_do() {
@@ -19,7 +19,7 @@ async fn data_of_another_chain_is_rejected_with_what_to_do() {
         DevChainConfig { seed: 2, ..DevChainConfig::default() },
     ] {
         let other = DevNode::with(other).await;
-        let (status, said) = Launch::run(&other.url()).on(&data).refused().await;
+        let (status, said) = Launch::run(&other.url()).on(&data).fails_to_start().await;
         assert_eq!(status.code(), Some(1), "{said}");
         assert!(said.contains("another chain") && said.contains("--rpc") && said.contains("--data"), "{said}");
     }
@@ -32,7 +32,7 @@ async fn data_of_another_chain_is_rejected_with_what_to_do() {
 async fn a_second_process_on_the_same_data_folder_fails_without_harm() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
-    let (status, said) = Launch::run(&node.url()).on(explorer.data()).refused().await;
+    let (status, said) = Launch::run(&node.url()).on(explorer.data()).fails_to_start().await;
     assert_eq!(status.code(), Some(1), "{said}");
     assert!(said.contains("another explorer has") && said.contains("--data"), "{said}");
     node.chain.mine(None);
@@ -45,13 +45,13 @@ async fn the_index_begins_at_the_start_block_and_keeps_it() {
     let start = |block: u64| Launch::run(&node.url()).argument("--start-block", block);
     let explorer = start(5).start().await;
     node.wait_for(&explorer).await;
-    let expected = ask_node(&node.rpc, 5, []).await;
-    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "from block 5 on");
+    let expected = expected_state(&node.rpc, 5, []).await;
+    read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "from block 5 on");
     assert_eq!(explorer.get("/api/v1/blocks/4").await.status, 404);
     assert_eq!(explorer.json("/api/v1/blocks").await["total"], json!(node.chain.head().number - 4));
 
     let (_, data) = explorer.stop().await;
-    let (status, said) = start(6).on(&data).refused().await;
+    let (status, said) = start(6).on(&data).fails_to_start().await;
     assert_eq!(status.code(), Some(1), "{said}");
     assert!(said.contains("begins at block 5") && said.contains("--start-block"), "{said}");
     for launch in [start(5), Launch::run(&node.url())] {

@@ -255,7 +255,7 @@ async fn the_operator_lists_creates_updates_and_revokes_keys() {
     let explorer = TestExplorer::start(&node.url()).await;
     let signer = &node.chain.accounts()[0];
     let key = KeyRequest::by(signer).key(explorer.client()).await;
-    let (status, said) = Launch::bare(["keys", "list"]).on(explorer.data()).refused().await;
+    let (status, said) = Launch::bare(["keys", "list"]).on(explorer.data()).fails_to_start().await;
     assert!(!status.success() && said.contains("open"), "{said}");
     let (_, folder) = explorer.stop().await;
 

@@ -10,10 +10,10 @@ use std::{
 
 use alloy_signer_local::PrivateKeySigner;
 
-use crate::support::{DevNode, Launch, TestExplorer, ask_node, eventually, key_request::KeyRequest, walk};
+use crate::support::{DevNode, Launch, TestExplorer, eventually, expected_state, key_request::KeyRequest, read_api};
 
 /// Arguments of `unshare` with which this system lets us mount a file system of our own; None where it does not.
-fn may_mount() -> Option<&'static [&'static str]> {
+fn mount_namespace_arguments() -> Option<&'static [&'static str]> {
     let ways: [&[&str]; 2] = [&["-m"], &["-rm"]];
     ways.into_iter().find(|way| {
         let tried = Command::new("unshare").args(*way).args(["sh", "-c", "mount -t tmpfs tmpfs /mnt"]).output();
@@ -40,7 +40,7 @@ async fn waiting_for(explorer: &TestExplorer) -> Option<String> {
 
 #[tokio::test]
 async fn a_full_disk_pauses_indexing_but_not_reads() {
-    let Some(unshare) = may_mount() else {
+    let Some(unshare) = mount_namespace_arguments() else {
         println!("not run: this system lets us mount nothing");
         return;
     };
@@ -71,8 +71,8 @@ async fn a_full_disk_pauses_indexing_but_not_reads() {
     fs::remove_file(filler).unwrap();
     node.wait_for(&explorer).await;
     assert_eq!(waiting_for(&explorer).await, None);
-    let expected = ask_node(&node.rpc, 0, []).await;
-    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+    let expected = expected_state(&node.rpc, 0, []).await;
+    read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
 }
 
 fn journal_of(data: &Path) -> PathBuf {
@@ -80,7 +80,7 @@ fn journal_of(data: &Path) -> PathBuf {
     files.filter(|path| path.extension().is_some_and(|extension| extension == "jnl")).max().unwrap()
 }
 
-fn flip_in_the_middle(path: &Path) {
+fn flip_a_bit(path: &Path) {
     let mut bytes = fs::read(path).unwrap();
     let used = bytes.iter().rposition(|byte| *byte != 0).unwrap();
     bytes[used / 2] ^= 1;
@@ -94,9 +94,9 @@ async fn a_flipped_bit_before_an_acknowledged_key_prevents_the_start_until_repai
     node.wait_for(&explorer).await;
     KeyRequest::by(&PrivateKeySigner::random()).key(explorer.client()).await;
     let data = explorer.kill();
-    flip_in_the_middle(&journal_of(data.path()));
+    flip_a_bit(&journal_of(data.path()));
 
-    let (status, said) = Launch::run(&node.url()).on(&data).refused().await;
+    let (status, said) = Launch::run(&node.url()).on(&data).fails_to_start().await;
     assert_eq!(status.code(), Some(1), "{said}");
     assert!(said.contains("is damaged") && said.contains("explorer repair"), "{said}");
 
@@ -108,8 +108,8 @@ async fn a_flipped_bit_before_an_acknowledged_key_prevents_the_start_until_repai
 
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
     node.wait_for(&explorer).await;
-    let expected = ask_node(&node.rpc, 0, []).await;
-    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+    let expected = expected_state(&node.rpc, 0, []).await;
+    read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
 }
 
 #[tokio::test]
@@ -118,12 +118,12 @@ async fn blocks_lost_to_a_flipped_bit_are_fetched_again() {
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let data = explorer.kill();
-    flip_in_the_middle(&journal_of(data.path()));
+    flip_a_bit(&journal_of(data.path()));
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
     explorer.wait_for_log("unfinished commit").await;
     node.wait_for(&explorer).await;
-    let expected = ask_node(&node.rpc, 0, []).await;
-    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+    let expected = expected_state(&node.rpc, 0, []).await;
+    read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
 }
 
 #[tokio::test]

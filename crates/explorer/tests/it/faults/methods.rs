@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{busy_chain, chain_of, index};
-use crate::support::{Fault, FaultyNode, Script, ask_node, walk};
+use crate::support::{Fault, FaultyNode, Script, expected_state, read_api};
 
 const EVERY_FAULT: [Fault; 4] = [Fault::Status(500), Fault::Error(-32603, "internal error"), Fault::Drop, Fault::Hang];
 
@@ -25,7 +25,11 @@ async fn failing_traces_do_not_slow_down_the_sync() {
         assert!(took < without * 2 + GRACE, "{fault:?}: {took:?} beside {without:?}");
         assert_eq!(explorer.json("/health").await["status"], "ok");
         // Neither is it asked for every block, nor given up after the first.
-        assert!(node.tally().methods["debug_traceBlockByNumber"] < 12, "{fault:?}: {:?}", node.tally());
+        assert!(
+            node.request_counts().methods["debug_traceBlockByNumber"] < 12,
+            "{fault:?}: {:?}",
+            node.request_counts()
+        );
     }
 }
 
@@ -45,8 +49,8 @@ async fn transaction_receipts_are_used_when_block_receipts_fail() {
         let (explorer, took) = index(&node).await;
         println!("{fault:?}: {took:?} beside {without:?}");
         assert!(took < without * 3 + GRACE, "{fault:?}: {took:?} beside {without:?}");
-        let expected = ask_node(&well.rpc, 0, []).await;
-        walk(&explorer, expected.address_names()).await.assert_equals(&expected, &format!("{fault:?}"));
+        let expected = expected_state(&well.rpc, 0, []).await;
+        read_api(&explorer, expected.address_names()).await.assert_equals(&expected, &format!("{fault:?}"));
     }
 }
 
@@ -60,9 +64,9 @@ async fn a_missing_finalized_block_does_not_slow_down_the_sync() {
             chain.mine(None);
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        let begun = std::time::Instant::now();
+        let started = std::time::Instant::now();
         node.wait_for(&explorer).await;
-        assert!(begun.elapsed() < GRACE, "{fault:?}: {:?}", begun.elapsed());
+        assert!(started.elapsed() < GRACE, "{fault:?}: {:?}", started.elapsed());
     }
 }
 
@@ -72,14 +76,14 @@ async fn failing_token_metadata_calls_do_not_delay_blocks() {
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let (explorer, _) = index(&node).await;
     let faults = ["eth_call", "eth_getCode"].map(|method| (method, Fault::Hang, 1.0)).to_vec();
-    node.behave(Script { faults, ..Script::default() });
+    node.set_behavior(Script { faults, ..Script::default() });
     for _ in 0..60 {
         chain.mine(None);
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     node.wait_for(&explorer).await;
-    assert!(begun.elapsed() < GRACE, "{:?}", begun.elapsed());
+    assert!(started.elapsed() < GRACE, "{:?}", started.elapsed());
     let health = explorer.json("/health").await;
     assert_eq!((&health["status"], &health["nodeReachable"]), (&json!("ok"), &json!(true)));
 }

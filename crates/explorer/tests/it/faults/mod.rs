@@ -1,12 +1,12 @@
 //! What goes wrong around an explorer: nodes, disks, receivers and strangers. Nothing of it lasts.
 
 mod disk;
-mod lagging;
-mod lying_node;
+mod false_blocks;
+mod hostile_clients;
+mod lagging_node;
 mod methods;
 mod rates;
-mod silence;
-mod strangers;
+mod silent_node;
 mod webhooks;
 
 use std::time::{Duration, Instant};
@@ -44,16 +44,16 @@ async fn busy_chain(transactions: u64) -> DevChain {
 
 /// Indexes the whole chain of a node into a new folder; gives how long it took.
 async fn index(node: &FaultyNode) -> (TestExplorer, Duration) {
-    let begun = Instant::now();
+    let started = Instant::now();
     let explorer = Launch::run(&node.url()).start().await;
     node.wait_for(&explorer).await;
-    (explorer, begun.elapsed())
+    (explorer, started.elapsed())
 }
 
 /// Where the index is, told again and again for so long; it must never be lower than at first.
-async fn assert_tip_stays(explorer: &TestExplorer, at_least: u64, watch_for: Duration) {
-    let begun = Instant::now();
-    while begun.elapsed() < watch_for {
+async fn assert_tip_never_falls(explorer: &TestExplorer, at_least: u64, watch_for: Duration) {
+    let started = Instant::now();
+    while started.elapsed() < watch_for {
         let tip = explorer.json("/health").await["tip"]["number"].as_u64().unwrap();
         assert!(tip >= at_least, "the index went back from {at_least} to {tip}");
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -24,8 +24,8 @@ async fn sync_keeps_half_of_its_rate_when_a_fifth_of_the_requests_fail() {
     ];
     let faulty = FaultyNode::start(&chain, 2, Script { delay, faults, ..Script::default() }).await;
     let rate = blocks_per_second(&faulty).await;
-    let tally = faulty.tally();
-    let failed = tally.failed as f64 / (tally.failed + tally.served) as f64;
+    let request_counts = faulty.request_counts();
+    let failed = request_counts.failed as f64 / (request_counts.failed + request_counts.served) as f64;
     assert!((0.15..0.25).contains(&failed), "{failed} of the requests failed");
     let ratio = rate / fault_free;
     println!("{fault_free:.0} blocks a second without faults, {rate:.0} with: {ratio:.2}");
@@ -37,11 +37,11 @@ async fn blocks_per_second(node: &FaultyNode) -> f64 {
     let explorer = Launch::run(&node.url()).start().await;
     let committed = async || explorer.json("/health").await["tip"]["number"].as_u64().filter(|number| *number > 0);
     let first = eventually("the first commit", committed).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     node.wait_for(&explorer).await;
     let blocks = node.chain.head().number - first;
     assert!(blocks > 500, "{blocks} blocks after the first commit are too few to tell a rate");
-    blocks as f64 / begun.elapsed().as_secs_f64()
+    blocks as f64 / started.elapsed().as_secs_f64()
 }
 
 #[tokio::test]
@@ -51,13 +51,13 @@ async fn sync_uses_the_rate_limit_of_a_node_and_rarely_exceeds_it() {
         let script = Script { requests_per_second: Some(per_second), retry_after, ..Script::default() };
         let node = FaultyNode::start(&chain_of(200), 3, script).await;
         let (_, took) = index(&node).await;
-        let tally = node.tally();
+        let request_counts = node.request_counts();
         let allowed = per_second as f64 * took.as_secs_f64();
-        let used = tally.served as f64 / allowed;
-        println!("{took:?}, {used:.2} of what is allowed, {} refused", tally.refused);
-        assert!(used >= 0.8, "{took:?}: {used:.2} of what {per_second} requests a second allow: {tally:?}");
+        let used = request_counts.served as f64 / allowed;
+        println!("{took:?}, {used:.2} of what is allowed, {} refused", request_counts.refused);
+        assert!(used >= 0.8, "{took:?}: {used:.2} of what {per_second} requests a second allow: {request_counts:?}");
         // Two requests for each block: what else is asked is little.
-        assert!(tally.served < 460, "{tally:?}");
-        assert!(tally.refused < tally.served / 4, "{tally:?}");
+        assert!(request_counts.served < 460, "{request_counts:?}");
+        assert!(request_counts.refused < request_counts.served / 4, "{request_counts:?}");
     }
 }

@@ -34,17 +34,17 @@ impl Wallets {
     }
 
     pub(super) fn deployment(owner: Address, salt: B256) -> Vec<u8> {
-        Self::question("deploy(address,bytes32)", owner, salt)
+        Self::encode_call("deploy(address,bytes32)", owner, salt)
     }
 
-    fn question(function: &str, owner: Address, salt: B256) -> Vec<u8> {
+    fn encode_call(function: &str, owner: Address, salt: B256) -> Vec<u8> {
         [&keccak256(function)[..4], owner.into_word().as_slice(), salt.as_slice()].concat()
     }
 
     /// Where the factory would put a wallet of this owner.
     pub(super) fn address_of(&self, node: &DevNode, owner: Address, salt: B256) -> Address {
-        let question = Self::question("addressOf(address,bytes32)", owner, salt);
-        let answer = node.chain.call(&devchain::Call::to(self.factory, question)).unwrap();
+        let encode_call = Self::encode_call("addressOf(address,bytes32)", owner, salt);
+        let answer = node.chain.call(&devchain::Call::to(self.factory, encode_call)).unwrap();
         Address::from_word(B256::from_slice(&answer))
     }
 }
@@ -68,11 +68,11 @@ async fn a_contract_wallet_validates_the_signature_of_its_owner() {
     let key = by(signer).key(client).await;
     assert_eq!(list(client, &owner, Some(&key)).await.json["keys"].as_array().unwrap().len(), 1);
 
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     let owner = format!("{:#x}", wallets.stubborn);
     let stubborn = KeyRequest { owner: owner.clone(), ..KeyRequest::of_text(signer, time, &text(&owner, time)) };
     expect_problem(&stubborn.send(client).await, 401, "signature_mismatch", "ERC-1271");
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
 }
 
 /// The signature of a wallet that is not deployed yet, put together by hand.
@@ -123,7 +123,7 @@ async fn only_plain_signatures_can_be_checked_while_the_node_is_down() {
     let mut node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    node.go_down().await;
+    node.stop_serving().await;
     let (signer, other) = (node.chain.accounts()[0].clone(), node.chain.accounts()[1].clone());
     let unknown = KeyRequest { owner: owner_of(&other), ..KeyRequest::by(&signer) };
     let answer = unknown.send(explorer.client()).await;
@@ -144,8 +144,8 @@ async fn contract_wallets_validate_signatures_on_anvil() {
     let factory: Address = receipt["contractAddress"].as_str().unwrap().parse().unwrap();
     let signer: PrivateKeySigner = ANVIL_KEY.parse().unwrap();
     let salt = B256::repeat_byte(5);
-    let question = hex_of(&Wallets::question("addressOf(address,bytes32)", signer.address(), salt));
-    let asked = json!([{ "to": factory, "data": question }, "latest"]);
+    let encode_call = hex_of(&Wallets::encode_call("addressOf(address,bytes32)", signer.address(), salt));
+    let asked = json!([{ "to": factory, "data": encode_call }, "latest"]);
     let wallet = anvil.rpc.call("eth_call", asked).await.as_str().unwrap()[26..].to_owned();
     let owner = format!("0x{wallet}");
     let explorer = TestExplorer::start(anvil.url()).await;

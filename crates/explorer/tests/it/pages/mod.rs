@@ -6,7 +6,7 @@ mod hostile_names;
 use serde_json::Value;
 
 use crate::support::{
-    Launch, Stage,
+    Fixture, Launch,
     client::Client,
     process::{Process, Signal},
     wallet_clients::run_client,
@@ -15,7 +15,7 @@ use crate::support::{
 /// A wallet that is nobody's.
 const PRIVATE_KEY: &str = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 
-async fn lively_demo() -> (Process, String) {
+async fn demo_with_traffic() -> (Process, String) {
     let mut demo = Launch::demo(1_500).argument("--anonymous-requests-per-minute", 100_000).spawn();
     let url = demo.printed("Open   ").await;
     (demo, url.trim_end_matches('/').to_owned())
@@ -23,7 +23,7 @@ async fn lively_demo() -> (Process, String) {
 
 #[tokio::test]
 async fn the_pages_work_in_a_real_browser() {
-    let (mut demo, base) = lively_demo().await;
+    let (mut demo, base) = demo_with_traffic().await;
     let went = run_client("browse.mjs", &[&base, PRIVATE_KEY]).await;
     assert!(went.as_array().is_some_and(|scenes| scenes.len() >= 13), "{went}");
     demo.stop(Signal::Interrupt).await;
@@ -31,16 +31,16 @@ async fn the_pages_work_in_a_real_browser() {
 
 #[tokio::test]
 async fn every_page_is_html_with_a_policy_against_foreign_scripts() {
-    let stage = Stage::shared().await;
-    let client = stage.explorer.client();
+    let fixture = Fixture::shared().await;
+    let client = fixture.explorer.client();
     let pages = [
         "/".to_owned(),
         "/blocks".to_owned(),
         "/block/1".to_owned(),
         "/transactions".to_owned(),
-        format!("/tx/{}", stage.call),
-        format!("/address/{}", stage.alice),
-        format!("/address/{}?tab=transfers", stage.alice),
+        format!("/tx/{}", fixture.call),
+        format!("/address/{}", fixture.alice),
+        format!("/address/{}?tab=transfers", fixture.alice),
         "/tokens".to_owned(),
         "/trades".to_owned(),
         "/keys".to_owned(),
@@ -61,8 +61,8 @@ async fn every_page_is_html_with_a_policy_against_foreign_scripts() {
 
 #[tokio::test]
 async fn a_missing_page_links_to_others() {
-    let stage = Stage::shared().await;
-    let client = stage.explorer.client();
+    let fixture = Fixture::shared().await;
+    let client = fixture.explorer.client();
     let unknown = format!("/tx/0x{}", "ab".repeat(32));
     for path in ["/nothing", "/block/99999999", "/block/x", &unknown, "/address/0x12", "/token/0x12"] {
         let answer = client.get(path).await;
@@ -73,8 +73,8 @@ async fn a_missing_page_links_to_others() {
 
 #[tokio::test]
 async fn url_paths_of_other_explorers_redirect() {
-    let stage = Stage::shared().await;
-    let client = stage.explorer.client();
+    let fixture = Fixture::shared().await;
+    let client = fixture.explorer.client();
     for (path, target) in [
         ("/txs", "/transactions".to_owned()),
         ("/blocks/7", "/block/7".to_owned()),
@@ -90,8 +90,8 @@ async fn url_paths_of_other_explorers_redirect() {
 
 #[tokio::test]
 async fn the_stream_sends_each_new_block() {
-    let stage = Stage::shared().await;
-    let first = stage.explorer.client().first_event("/api/v1/stream").await;
+    let fixture = Fixture::shared().await;
+    let first = fixture.explorer.client().first_event("/api/v1/stream").await;
     assert!(first.starts_with("event: block"), "{first}");
     let data = first.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
     let block: Value = serde_json::from_str(data).unwrap();
@@ -100,8 +100,8 @@ async fn the_stream_sends_each_new_block() {
 
 #[tokio::test]
 async fn assets_have_content_hashes_in_their_names_and_are_cached_forever() {
-    let stage = Stage::shared().await;
-    let client: &Client = stage.explorer.client();
+    let fixture = Fixture::shared().await;
+    let client: &Client = fixture.explorer.client();
     let home = client.get("/").await.text;
     let assets: Vec<&str> = home.split('"').filter(|part| part.starts_with("/assets/")).collect();
     assert!(assets.len() >= 3, "{assets:?}");

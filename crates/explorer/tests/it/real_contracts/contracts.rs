@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::encoding::{Word, call_data, words};
-use crate::support::{Anvil, picture::text, wallet_clients::run_client};
+use crate::support::{Anvil, api_state::text, wallet_clients::run_client};
 
 /// Creation code by the names of contracts.
 static CODE: OnceCell<Value> = OnceCell::const_new();
@@ -24,7 +24,7 @@ async fn creation_code(contract: &str) -> &'static str {
 }
 
 /// Makes what makes PancakeSwap's pools know their code.
-pub(super) async fn teach_pancake_pools(anvil: &Anvil, from: &str, deployer: &str) {
+pub(super) async fn install_pancake_pool_code(anvil: &Anvil, from: &str, deployer: &str) {
     /// A transaction can pay for writing as much.
     const DIGITS: usize = 2 * 10_000;
     let code = creation_code("PancakeV3Pool").await.trim_start_matches("0x").as_bytes();
@@ -59,7 +59,7 @@ pub(super) async fn submit(anvil: &Anvil, from: &str, to: &str, signature: &str,
 }
 
 /// Asks a function that changes nothing for an address.
-pub(super) async fn ask_address(anvil: &Anvil, to: &str, signature: &str, arguments: &[Word]) -> String {
+pub(super) async fn call_for_address(anvil: &Anvil, to: &str, signature: &str, arguments: &[Word]) -> String {
     let data = call_data(signature, arguments);
     let answer = anvil.rpc.call("eth_call", json!([{"to": to, "data": data}, "latest"])).await;
     format!("0x{}", &text(&answer)[26..])

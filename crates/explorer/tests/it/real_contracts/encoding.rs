@@ -41,7 +41,7 @@ pub(super) fn words(arguments: &[Word]) -> String {
 }
 
 /// What the megaphone is to say: topics and data as hexadecimal digits.
-pub(super) fn spoken(topics: &[String], data: &str) -> String {
+pub(super) fn megaphone_input(topics: &[String], data: &str) -> String {
     format!("0x{:02x}{}{data}", topics.len(), topics.concat())
 }
 

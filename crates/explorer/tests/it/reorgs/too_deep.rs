@@ -1,6 +1,6 @@
 use devchain::ReorgedTransactions;
 
-use crate::support::{DevNode, TestExplorer, ask_node, eventually, walk};
+use crate::support::{DevNode, TestExplorer, eventually, expected_state, read_api};
 
 #[tokio::test]
 async fn a_reorg_deeper_than_the_undo_data_stops_indexing_but_not_serving() {
@@ -10,7 +10,7 @@ async fn a_reorg_deeper_than_the_undo_data_stops_indexing_but_not_serving() {
     }
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    let before = ask_node(&node.rpc, 0, []).await;
+    let before = expected_state(&node.rpc, 0, []).await;
     let (blocks, tip) = (before.blocks.clone(), explorer.json("/health").await["tip"].clone());
 
     node.chain.reorg(290, 295, ReorgedTransactions::Drop).unwrap();
@@ -24,7 +24,7 @@ async fn a_reorg_deeper_than_the_undo_data_stops_indexing_but_not_serving() {
     assert_eq!(explorer.get("/health/ready").await.status, 503);
     explorer.wait_for_log("start again with an empty data folder").await;
 
-    let served = walk(&explorer, []).await;
+    let served = read_api(&explorer, []).await;
     assert_eq!(served.blocks, blocks);
     let (ended, data) = explorer.stop().await;
     assert!(ended.status.success() && ended.took.as_secs() < 2, "{ended:?}");

@@ -1,7 +1,7 @@
 use devchain::traffic::Contract;
 use serde_json::json;
 
-use super::{Anvil, picture::text};
+use super::{Anvil, api_state::text};
 
 const MNEMONIC: &str = "test test test test test test test test test test test junk";
 /// Logs the word it is called with; reverts without input.

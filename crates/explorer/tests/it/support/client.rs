@@ -38,7 +38,7 @@ impl Client {
     }
 
     /// For many questions in a row.
-    pub(crate) fn with_connection_kept(&self) -> Self {
+    pub(crate) fn with_keep_alive(&self) -> Self {
         Self { base: self.base.clone(), http: http_client().build().unwrap() }
     }
 

@@ -61,14 +61,14 @@ impl DevNode {
     }
 
     /// The node goes away; the chain stays.
-    pub(crate) async fn go_down(&mut self) {
+    pub(crate) async fn stop_serving(&mut self) {
         if let Some(server) = self.server.take() {
             server.shutdown().await;
         }
     }
 
     /// The node comes back at the address it had.
-    pub(crate) async fn come_back(&mut self) {
+    pub(crate) async fn resume_serving(&mut self) {
         self.server = Some(self.chain.serve(self.address).await.unwrap());
     }
 

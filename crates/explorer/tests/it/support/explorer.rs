@@ -194,7 +194,7 @@ impl Launch {
     }
 
     /// Starts it and waits until it gives up; tells how, and what it said.
-    pub(crate) async fn refused(self) -> (ExitStatus, String) {
+    pub(crate) async fn fails_to_start(self) -> (ExitStatus, String) {
         let mut process = self.spawn();
         let status = process.ended().await;
         (status, process.stderr())

@@ -49,7 +49,7 @@ pub(crate) struct Script {
     /// The newest block that it shows, whatever the chain has.
     pub(crate) newest: Option<u64>,
     /// The block that it gives with the hash of another as its parent's.
-    pub(crate) misfit: Option<u64>,
+    pub(crate) wrong_parent_at: Option<u64>,
     /// HTTP requests in any second; more are refused with 429.
     pub(crate) requests_per_second: Option<usize>,
     /// Seconds that a 429 asks for.
@@ -62,7 +62,7 @@ pub(crate) struct Script {
 
 /// What has been asked so far.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tally {
+pub(crate) struct RequestCounts {
     pub(crate) served: usize,
     pub(crate) refused: usize,
     pub(crate) failed: usize,
@@ -83,7 +83,7 @@ struct Inner {
     chain: DevChain,
     seed: u64,
     script: Mutex<Script>,
-    tally: Mutex<Tally>,
+    request_counts: Mutex<RequestCounts>,
     /// When the requests of the last second were admitted.
     admitted: Mutex<VecDeque<Instant>>,
 }
@@ -102,7 +102,7 @@ impl FaultyNode {
             chain: chain.clone(),
             seed,
             script: Mutex::new(script),
-            tally: Mutex::default(),
+            request_counts: Mutex::default(),
             admitted: Mutex::default(),
         });
         let served = Arc::clone(&inner);
@@ -121,12 +121,12 @@ impl FaultyNode {
     }
 
     /// From now on it behaves so.
-    pub(crate) fn behave(&self, script: Script) {
+    pub(crate) fn set_behavior(&self, script: Script) {
         *lock(&self.inner.script) = script;
     }
 
-    pub(crate) fn tally(&self) -> Tally {
-        lock(&self.inner.tally).clone()
+    pub(crate) fn request_counts(&self) -> RequestCounts {
+        lock(&self.inner.request_counts).clone()
     }
 
     /// Waits until the explorer is where the chain is, whatever this node shows of it.
@@ -175,7 +175,7 @@ impl Inner {
         if let Some(most) = script.requests_per_second
             && !self.admit(most)
         {
-            lock(&self.tally).refused += 1;
+            lock(&self.request_counts).refused += 1;
             return Reply::Limited(script.retry_after);
         }
         tokio::time::sleep(script.delay).await;
@@ -206,12 +206,12 @@ impl Inner {
 
     /// Draws for every call of the request; the first fault is that of the whole.
     fn fault(&self, script: &Script, calls: &[Value]) -> Option<Fault> {
-        let mut tally = lock(&self.tally);
+        let mut request_counts = lock(&self.request_counts);
         let mut found = None;
         for call in calls {
             let method = call["method"].as_str().unwrap();
-            *tally.methods.entry(method.to_owned()).or_default() += 1;
-            let drawn = self.draw(tally.served + tally.failed);
+            *request_counts.methods.entry(method.to_owned()).or_default() += 1;
+            let drawn = self.draw(request_counts.served + request_counts.failed);
             let scripted = script
                 .faults
                 .iter()
@@ -221,9 +221,9 @@ impl Inner {
             found = found.or(scripted).or(of_finalized);
         }
         if found.is_some() {
-            tally.failed += 1;
+            request_counts.failed += 1;
         } else {
-            tally.served += 1;
+            request_counts.served += 1;
         }
         found
     }
@@ -297,8 +297,8 @@ fn answer(chain: &DevChain, script: &Script, call: &Value) -> Value {
         }
     }
     let mut answer: Value = serde_json::from_slice(&chain.answer(call.to_string().as_bytes()).unwrap()).unwrap();
-    if let Some(misfit) = script.misfit
-        && answer["result"]["number"] == format!("{misfit:#x}")
+    if let Some(wrong_parent_at) = script.wrong_parent_at
+        && answer["result"]["number"] == format!("{wrong_parent_at:#x}")
         && answer["result"].get("parentHash").is_some()
     {
         answer["result"]["parentHash"] = answer["result"]["hash"].clone();

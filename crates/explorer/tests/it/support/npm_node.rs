@@ -91,7 +91,7 @@ impl NpmNode {
     }
 
     /// Transactions stay in the pool until [`Self::mine`].
-    pub(crate) async fn hold_transactions(&self) {
+    pub(crate) async fn disable_automine(&self) {
         match self.kind {
             NpmNodeKind::Hardhat => self.rpc.call("evm_setAutomine", json!([false])).await,
             NpmNodeKind::Ganache => self.rpc.call("miner_stop", json!([])).await,
@@ -99,7 +99,7 @@ impl NpmNode {
     }
 
     /// Each transaction gets a block at once.
-    pub(crate) async fn mine_at_once(&self) {
+    pub(crate) async fn enable_automine(&self) {
         match self.kind {
             NpmNodeKind::Hardhat => self.rpc.call("evm_setAutomine", json!([true])).await,
             NpmNodeKind::Ganache => self.rpc.call("miner_start", json!([])).await,

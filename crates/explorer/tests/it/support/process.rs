@@ -95,10 +95,10 @@ impl Process {
             Signal::Interrupt => "INT",
             Signal::Terminate => "TERM",
         };
-        let begun = Instant::now();
+        let started = Instant::now();
         shell(&format!("kill -{name} {}", self.child.id())).status().unwrap();
         let status = self.ended().await;
-        Ended { status, took: begun.elapsed() }
+        Ended { status, took: started.elapsed() }
     }
 
     /// SIGKILL: no time for a last word.

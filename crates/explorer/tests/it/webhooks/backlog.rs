@@ -13,7 +13,7 @@ use store_embedded::{EmbeddedStore, StoreOptions};
 
 use super::{launch, register};
 use crate::support::{
-    DevNode, client::http_client, eventually, explorer::DataFolder, receiver::Receiver, stage::plain,
+    DevNode, client::http_client, eventually, explorer::DataFolder, fixture::lower_hex, receiver::Receiver,
 };
 
 const QUEUED: u64 = 100_000;
@@ -51,7 +51,7 @@ async fn fill(data: &std::path::Path, webhook: u64) {
 /// endpoint gets.
 async fn bare_posts(url: &str) -> f64 {
     let client = http_client().build().unwrap();
-    let begun = Instant::now();
+    let started = Instant::now();
     let posting = (0..AT_ONCE).map(|_| async {
         for number in 0..BARE / AT_ONCE {
             let body = format!(r#"{{"event":"tx","number":{number}}}"#);
@@ -60,7 +60,7 @@ async fn bare_posts(url: &str) -> f64 {
         }
     });
     futures::future::join_all(posting).await;
-    f64::from(BARE) / begun.elapsed().as_secs_f64()
+    f64::from(BARE) / started.elapsed().as_secs_f64()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,8 +81,8 @@ async fn a_hundred_thousand_messages_queued_for_a_dead_receiver_delay_no_others(
     let dead: SocketAddr = reserved.local_addr().unwrap();
     drop(reserved);
     let (bob, carol) = (node.account(1), node.account(2));
-    let hook = register(&explorer, &format!("http://{dead}/hook"), &plain(carol), &["tx"]).await;
-    register(&explorer, &receiver.url("/bob"), &plain(bob), &["tx"]).await;
+    let hook = register(&explorer, &format!("http://{dead}/hook"), &lower_hex(carol), &["tx"]).await;
+    register(&explorer, &receiver.url("/bob"), &lower_hex(bob), &["tx"]).await;
     // One goes through before, so that it is known to answer.
     node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
     node.chain.mine(None);
@@ -94,22 +94,22 @@ async fn a_hundred_thousand_messages_queued_for_a_dead_receiver_delay_no_others(
     let explorer = start(Some(data)).await;
     node.wait_for(&explorer).await;
     for round in 2..12 {
-        let begun = Instant::now();
+        let started = Instant::now();
         node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
         node.chain.mine(None);
         let told = receiver.wait_for("/bob", round).await;
-        let took = told[round - 1].at.saturating_duration_since(begun);
+        let took = told[round - 1].at.saturating_duration_since(started);
         // The follower looks for new blocks now and then; beyond that there is nothing to wait for.
         assert!(took < Duration::from_secs(3), "{took:?} beside a long queue");
     }
-    let listed = hook.listed(&explorer, &plain(carol)).await;
+    let listed = hook.listed(&explorer, &lower_hex(carol)).await;
     assert!((1..60).contains(&listed["failCount"].as_u64().unwrap()), "a probe now and then: {listed}");
 
     // It is killed once more, and comes back, and so does the receiver.
     let data = explorer.kill();
     let explorer = start(Some(data)).await;
     let revived = Receiver::at(dead).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut last = (0, Instant::now());
     while revived.count() < usize::try_from(QUEUED).unwrap() {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -118,7 +118,7 @@ async fn a_hundred_thousand_messages_queued_for_a_dead_receiver_delay_no_others(
         }
         assert!(last.1.elapsed() < Duration::from_secs(60), "stuck at {}", last.0);
     }
-    let drained = begun.elapsed();
+    let drained = started.elapsed();
     let ids: BTreeSet<String> = revived.all().iter().map(|message| message.id().to_owned()).collect();
     assert_eq!(ids.len(), usize::try_from(QUEUED).unwrap(), "each of them");
     let bare = bare_posts(&receiver.url("/bare")).await;
@@ -127,7 +127,7 @@ async fn a_hundred_thousand_messages_queued_for_a_dead_receiver_delay_no_others(
         QUEUED as f64 / drained.as_secs_f64()
     );
     eventually("the end of the failures", async || {
-        (hook.listed(&explorer, &plain(carol)).await["failCount"] == 0).then_some(())
+        (hook.listed(&explorer, &lower_hex(carol)).await["failCount"] == 0).then_some(())
     })
     .await;
 }

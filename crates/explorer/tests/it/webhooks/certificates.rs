@@ -11,7 +11,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use super::{launch, register};
-use crate::support::{DevNode, eventually, stage::plain};
+use crate::support::{DevNode, eventually, fixture::lower_hex};
 
 /// A receiver with a certificate for 127.0.0.1, and the authority that signed it.
 async fn secure_receiver() -> (u16, String) {
@@ -54,7 +54,7 @@ async fn a_certificate_of_an_unknown_authority_is_refused_until_the_operator_tru
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), authority).unwrap();
     let node = DevNode::start().await;
-    let owner = plain(node.account(1));
+    let owner = lower_hex(node.account(1));
     let url = format!("https://127.0.0.1:{port}/hook");
 
     let strict = launch(&node.url()).start().await;

@@ -15,8 +15,8 @@ use alloy_primitives::{TxKind, U256};
 use super::{launch, register};
 use crate::support::{
     DevNode, eventually,
-    receiver::{Manner, Receiver},
-    stage::plain,
+    fixture::lower_hex,
+    receiver::{Behavior, Receiver},
 };
 
 const KILLS: usize = 100;
@@ -34,7 +34,7 @@ async fn a_hundred_kills_lose_no_message_and_repeats_are_identical() {
     let watched = [node.account(1), node.account(2)];
     for (place, address) in watched.iter().enumerate() {
         let url = receiver.url(&format!("/{place}"));
-        register(&explorer, &url, &plain(*address), &["tx"]).await;
+        register(&explorer, &url, &lower_hex(*address), &["tx"]).await;
     }
 
     // Payments go on all the while, in blocks of some.
@@ -59,13 +59,16 @@ async fn a_hundred_kills_lose_no_message_and_repeats_are_identical() {
     for kill in 0..KILLS {
         tokio::time::sleep(Duration::from_millis(random_below(250))).await;
         // Receivers have their moods too.
-        let manner =
-            if kill % 10 == 3 { Manner::AnswerWith(503, "retry-after", "1".to_owned()) } else { Manner::Answer(200) };
-        receiver.behave("/1", manner);
+        let behavior = if kill % 10 == 3 {
+            Behavior::StatusWithHeader(503, "retry-after", "1".to_owned())
+        } else {
+            Behavior::Status(200)
+        };
+        receiver.set_behavior("/1", behavior);
         let data = explorer.kill();
         explorer = launch(&node.ws_url()).on(&data).start().await;
     }
-    receiver.behave("/1", Manner::Answer(200));
+    receiver.set_behavior("/1", Behavior::Status(200));
     over.store(true, Ordering::Relaxed);
     let expected = paying.await.unwrap();
     node.wait_for(&explorer).await;

@@ -12,8 +12,8 @@ use serde_json::json;
 use super::{launch, send};
 use crate::support::{
     DevNode, TestExplorer, eventually,
-    receiver::{Manner, Receiver},
-    stage::plain,
+    fixture::lower_hex,
+    receiver::{Behavior, Receiver},
 };
 
 const CROWD: usize = 1_000;
@@ -21,32 +21,32 @@ const CROWD: usize = 1_000;
 const BLOCKS: usize = 8;
 const BLOCK_TIME: Duration = Duration::from_secs(1);
 /// So many blocks lie between two looks at the memory.
-const LOOK_EVERY: usize = 10;
+const MEMORY_SAMPLE_BLOCKS: usize = 10;
 
 fn blocks() -> usize {
     std::env::var("EXPLORER_TEST_CROWD_BLOCKS").ok().and_then(|blocks| blocks.parse().ok()).unwrap_or(BLOCKS)
 }
 
-fn manner_of(place: usize) -> Option<Manner> {
-    match place % 10 {
-        0..3 => Some(Manner::Hang),
-        3 => Some(Manner::Drip),
-        4 => Some(Manner::Answer(500)),
+fn behavior_of(index: usize) -> Option<Behavior> {
+    match index % 10 {
+        0..3 => Some(Behavior::Hang),
+        3 => Some(Behavior::Drip),
+        4 => Some(Behavior::Status(500)),
         _ => None,
     }
 }
 
 /// All watch one address; gives the paths of those that answer.
-async fn gather(explorer: &TestExplorer, receiver: &Receiver, watched: Address) -> HashSet<String> {
-    let client = explorer.client().with_connection_kept();
+async fn register_all(explorer: &TestExplorer, receiver: &Receiver, watched: Address) -> HashSet<String> {
+    let client = explorer.client().with_keep_alive();
     let mut healthy = HashSet::new();
-    for place in 0..CROWD {
-        let path = format!("/{place}");
-        let owner = format!("0x{:040x}", place / 20 + 1);
-        let body = json!({ "ownerAddress": owner, "url": receiver.url(&path), "watchAddress": plain(watched) });
+    for index in 0..CROWD {
+        let path = format!("/{index}");
+        let owner = format!("0x{:040x}", index / 20 + 1);
+        let body = json!({ "ownerAddress": owner, "url": receiver.url(&path), "watchAddress": lower_hex(watched) });
         assert_eq!(send(&client, "POST", "/api/v1/webhooks", Some(body)).await.status, 201);
-        match manner_of(place) {
-            Some(manner) => receiver.behave(&path, manner),
+        match behavior_of(index) {
+            Some(behavior) => receiver.set_behavior(&path, behavior),
             None => {
                 healthy.insert(path);
             }
@@ -87,10 +87,10 @@ async fn healthy_receivers_get_events_within_a_second_whatever_the_others_do() {
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let bob = node.account(1);
-    let healthy = gather(&explorer, &receiver, bob).await;
+    let healthy = register_all(&explorer, &receiver, bob).await;
     let (mut first, mut later, mut memory) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..blocks() {
-        if number % LOOK_EVERY == 0 {
+        if number % MEMORY_SAMPLE_BLOCKS == 0 {
             memory.push(explorer.resident_megabytes());
         }
         let (before, made) = (receiver.count(), Instant::now());
@@ -114,5 +114,5 @@ async fn healthy_receivers_get_events_within_a_second_whatever_the_others_do() {
         );
         assert!(p99 < Duration::from_secs(1), "{which}: p99 {p99:?}");
     }
-    println!("resident megabytes, every {LOOK_EVERY} blocks: {memory:?}");
+    println!("resident megabytes, every {MEMORY_SAMPLE_BLOCKS} blocks: {memory:?}");
 }

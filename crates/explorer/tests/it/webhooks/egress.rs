@@ -18,24 +18,24 @@ use crate::support::{DevNode, Launch, TestExplorer, eventually};
 /// Listens on every address of this machine, and counts whoever comes.
 struct Canary {
     port: u16,
-    visits: Arc<AtomicUsize>,
+    connections: Arc<AtomicUsize>,
 }
 
 impl Canary {
     async fn start() -> Self {
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))).await.unwrap();
-        let (port, visits) = (listener.local_addr().unwrap().port(), Arc::<AtomicUsize>::default());
-        let seen = Arc::clone(&visits);
+        let (port, connections) = (listener.local_addr().unwrap().port(), Arc::<AtomicUsize>::default());
+        let seen = Arc::clone(&connections);
         tokio::spawn(async move {
             while listener.accept().await.is_ok() {
                 seen.fetch_add(1, Ordering::SeqCst);
             }
         });
-        Self { port, visits }
+        Self { port, connections }
     }
 
-    fn visits(&self) -> usize {
-        self.visits.load(Ordering::SeqCst)
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
     }
 }
 
@@ -341,7 +341,7 @@ async fn no_spelling_of_a_forbidden_address_is_accepted() {
     }
     assert!(names.asked.load(Ordering::SeqCst) >= 2, "names were looked up");
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert_eq!(canary.visits(), 0);
+    assert_eq!(canary.connections(), 0);
     // The guard is no wall.
     names.answers.lock().unwrap()[0] = Ipv4Addr::new(93, 184, 215, 14);
     assert_eq!(try_to_register(&explorer, 5_000, "https://public.example/hook").await, 201);
@@ -379,5 +379,5 @@ async fn dns_rebinding_reaches_no_private_address() {
         assert!(!refused.contains("127.0.0.1"), "{refused}");
         assert!(names.asked.load(Ordering::SeqCst) > turn, "it was asked again before sending");
     }
-    assert_eq!(canary.visits(), 0);
+    assert_eq!(canary.connections(), 0);
 }

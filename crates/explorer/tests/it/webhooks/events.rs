@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::{Hook, launch, register};
 use crate::support::{
     Anvil, DevNode, eventually,
+    fixture::lower_hex,
     receiver::{Received, Receiver},
-    stage::plain,
     wallet_clients::run_client,
 };
 
 /// Has two libraries verify messages, and refuse them with a letter changed.
-async fn verified_by_libraries(messages: &[(&Hook, &Received)]) {
+async fn assert_libraries_verify(messages: &[(&Hook, &Received)]) {
     assert!(!messages.is_empty());
     let list: Vec<Value> = messages
         .iter()
@@ -36,9 +36,9 @@ async fn a_payment_sends_one_event_to_each_side_with_all_documented_fields() {
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let (alice, bob, carol) = (node.account(0), node.account(1), node.account(2));
-    let hook = register(&explorer, &receiver.url("/bob"), &plain(bob), &["tx"]).await;
-    register(&explorer, &receiver.url("/alice"), &plain(alice), &["tx"]).await;
-    register(&explorer, &receiver.url("/carol"), &plain(carol), &["tx", "token_transfer"]).await;
+    let hook = register(&explorer, &receiver.url("/bob"), &lower_hex(bob), &["tx"]).await;
+    register(&explorer, &receiver.url("/alice"), &lower_hex(alice), &["tx"]).await;
+    register(&explorer, &receiver.url("/carol"), &lower_hex(carol), &["tx", "token_transfer"]).await;
 
     let hash = node.chain.send(0, TxKind::Call(bob), U256::from(1_000_000_000_000_000_000_u64), []).unwrap();
     let block = node.chain.mine(None);
@@ -51,8 +51,8 @@ async fn a_payment_sends_one_event_to_each_side_with_all_documented_fields() {
         told["data"],
         json!({
             "hash": hash.to_string(),
-            "from": plain(alice),
-            "to": plain(bob),
+            "from": lower_hex(alice),
+            "to": lower_hex(bob),
             "value": "1000000000000000000",
             "blockNumber": block.number,
             "blockHash": block.hash.to_string(),
@@ -65,18 +65,18 @@ async fn a_payment_sends_one_event_to_each_side_with_all_documented_fields() {
     assert_eq!(message.header("x-explorer-event"), "tx");
     assert_eq!(message.header("x-explorer-attempt"), "1");
     assert_eq!(message.header("webhook-id"), message.id());
-    verified_by_libraries(&[(&hook, message)]).await;
+    assert_libraries_verify(&[(&hook, message)]).await;
 
     receiver.expect_silence("/bob", 1).await;
     receiver.expect_silence("/carol", 0).await;
-    let listed = hook.listed(&explorer, &plain(bob)).await;
+    let listed = hook.listed(&explorer, &lower_hex(bob)).await;
     assert_eq!((&listed["failCount"], listed["lastTriggeredAt"].is_string()), (&json!(0), true));
     // A payment to oneself is one event, and one that came before somebody watched is none of his.
     node.chain.send(2, TxKind::Call(carol), U256::from(5), []).unwrap();
     node.chain.mine(None);
     receiver.wait_for("/carol", 1).await;
     node.wait_for(&explorer).await;
-    register(&explorer, &receiver.url("/late"), &plain(carol), &["tx"]).await;
+    register(&explorer, &receiver.url("/late"), &lower_hex(carol), &["tx"]).await;
     node.chain.send(0, TxKind::Create, U256::ZERO, [0]).unwrap();
     node.chain.mine(None);
     let creation = receiver.wait_for("/alice", 2).await;
@@ -162,7 +162,7 @@ async fn every_transfer_of_every_kind_of_token_sends_an_event_and_nothing_else_d
     }
     assert_eq!(seen, BTreeSet::from(["BEP1155", "BEP20", "BEP721"].map(str::to_owned)));
     let sample: Vec<_> = sample.iter().map(|(hook, message)| (*hook, message)).collect();
-    verified_by_libraries(&sample).await;
+    assert_libraries_verify(&sample).await;
 }
 
 fn word(number: u64) -> String {
@@ -222,7 +222,7 @@ async fn payments_and_token_transfers_of_anvil_send_verifiable_events() {
         ]
     );
     let messages: Vec<_> = messages.iter().map(|message| (&hook, message)).collect();
-    verified_by_libraries(&messages).await;
+    assert_libraries_verify(&messages).await;
 }
 
 #[tokio::test]
@@ -231,14 +231,14 @@ async fn thousands_of_watched_addresses_do_not_delay_an_event() {
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    let client = explorer.client().with_connection_kept();
+    let client = explorer.client().with_keep_alive();
     for number in 0..300_u64 {
-        let watched = plain(Address::left_padding_from(&(number + 1).to_be_bytes()));
+        let watched = lower_hex(Address::left_padding_from(&(number + 1).to_be_bytes()));
         let body = json!({ "ownerAddress": watched, "url": receiver.url("/nobody") });
         assert_eq!(super::send(&client, "POST", "/api/v1/webhooks", Some(body)).await.status, 201);
     }
     let bob = node.account(1);
-    register(&explorer, &receiver.url("/bob"), &plain(bob), &["tx"]).await;
+    register(&explorer, &receiver.url("/bob"), &lower_hex(bob), &["tx"]).await;
     node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
     let block = node.chain.mine(None);
     let committed = eventually("the block", async || {

@@ -9,8 +9,8 @@ use serde_json::json;
 use super::{launch, register};
 use crate::support::{
     DevNode, eventually,
-    receiver::{Manner, Receiver},
-    stage::plain,
+    fixture::lower_hex,
+    receiver::{Behavior, Receiver},
 };
 
 fn mine(node: &DevNode, blocks: usize) {
@@ -26,7 +26,7 @@ async fn a_reorg_sends_removals_to_subscribers_and_new_events_for_the_new_branch
     mine(&node, 5);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    let bob = plain(node.account(1));
+    let bob = lower_hex(node.account(1));
     register(&explorer, &receiver.url("/asked"), &bob, &["tx", "removed"]).await;
     register(&explorer, &receiver.url("/not"), &bob, &["tx"]).await;
     let hash = node.chain.send(0, TxKind::Call(node.account(1)), U256::from(1), []).unwrap();
@@ -72,8 +72,8 @@ async fn queued_messages_of_an_orphaned_block_are_never_delivered_even_after_a_r
     mine(&node, 5);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    receiver.behave("/hook", Manner::AnswerWith(500, "retry-after", "3".to_owned()));
-    let bob = plain(node.account(1));
+    receiver.set_behavior("/hook", Behavior::StatusWithHeader(500, "retry-after", "3".to_owned()));
+    let bob = lower_hex(node.account(1));
     let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx", "removed"]).await;
     node.chain.send(0, TxKind::Call(node.account(1)), U256::from(1), []).unwrap();
     node.chain.mine(None);
@@ -89,7 +89,7 @@ async fn queued_messages_of_an_orphaned_block_are_never_delivered_even_after_a_r
         (hook.deliveries(&explorer).await[0]["status"] == "cancelled").then_some(())
     })
     .await;
-    receiver.behave("/hook", Manner::Answer(200));
+    receiver.set_behavior("/hook", Behavior::Status(200));
     tokio::time::sleep(std::time::Duration::from_secs(4)).await;
     assert!(receiver.count() <= 2, "at most one retry before the reorganisation was seen");
     let deliveries = hook.deliveries(&explorer).await;
@@ -104,7 +104,7 @@ async fn after_many_reorgs_canonical_events_are_delivered_and_orphaned_ones_remo
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let bob = node.account(1);
-    register(&explorer, &receiver.url("/hook"), &plain(bob), &["tx", "removed"]).await;
+    register(&explorer, &receiver.url("/hook"), &lower_hex(bob), &["tx", "removed"]).await;
     let first = node.chain.head().number + 1;
     for round in 0..30_u64 {
         node.chain.send(0, TxKind::Call(bob), U256::from(round + 1), []).unwrap();
@@ -117,7 +117,7 @@ async fn after_many_reorgs_canonical_events_are_delivered_and_orphaned_ones_remo
     }
     node.chain.mine(None);
     node.wait_for(&explorer).await;
-    let list = explorer.json(&format!("/api/v1/transactions?address={}&limit=100", plain(bob))).await;
+    let list = explorer.json(&format!("/api/v1/transactions?address={}&limit=100", lower_hex(bob))).await;
     let standing: BTreeSet<(String, String)> = list["transactions"]
         .as_array()
         .unwrap()

@@ -10,8 +10,8 @@ use super::branches::ForkedNode;
 use crate::{
     support::{
         TestExplorer, eventually,
-        receiver::{Manner, Received, Receiver},
-        stage::plain,
+        fixture::lower_hex,
+        receiver::{Behavior, Received, Receiver},
     },
     webhooks::{Hook, launch, register},
 };
@@ -46,7 +46,7 @@ async fn an_event_keeps_its_id_when_the_same_block_becomes_canonical_again() {
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    let bob = plain(node.first.accounts()[1].address());
+    let bob = lower_hex(node.first.accounts()[1].address());
     let plain_hook = register(&explorer, &receiver.url("/plain"), &bob, &["tx"]).await;
     let asking = register(&explorer, &receiver.url("/asking"), &bob, &["tx", "removed"]).await;
     pay(&node.first);
@@ -92,8 +92,8 @@ async fn a_cancelled_message_is_sent_with_the_same_id_when_its_block_becomes_can
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    receiver.behave("/hook", Manner::Answer(500));
-    let bob = plain(node.first.accounts()[1].address());
+    receiver.set_behavior("/hook", Behavior::Status(500));
+    let bob = lower_hex(node.first.accounts()[1].address());
     let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx"]).await;
     pay(&node.first);
     eventually("the failure", async || (hook.deliveries(&explorer).await.first()?["attemptCount"] == 1).then_some(()))
@@ -103,7 +103,7 @@ async fn a_cancelled_message_is_sent_with_the_same_id_when_its_block_becomes_can
         (hook.deliveries(&explorer).await[0]["status"] == "cancelled").then_some(())
     })
     .await;
-    receiver.behave("/hook", Manner::Answer(200));
+    receiver.set_behavior("/hook", Behavior::Status(200));
     node.switch_back();
     wait_until_delivered(&explorer, &hook, 1).await;
     let all = receiver.at_path("/hook");
@@ -119,7 +119,7 @@ async fn blocks_older_than_the_webhook_send_nothing_when_they_become_canonical_a
     node.first.mine(None);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    let bob = plain(node.first.accounts()[1].address());
+    let bob = lower_hex(node.first.accounts()[1].address());
     let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx"]).await;
     // The cursor goes back behind the block at which the webhook was made.
     node.switch_to_second();

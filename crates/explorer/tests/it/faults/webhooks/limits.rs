@@ -8,8 +8,8 @@ use crate::{
         DevNode, TestExplorer,
         client::Answer,
         eventually,
-        receiver::{Manner, Receiver},
-        stage::plain,
+        fixture::lower_hex,
+        receiver::{Behavior, Receiver},
     },
     webhooks::{launch, register, send},
 };
@@ -23,9 +23,9 @@ async fn a_full_queue_drops_the_oldest_messages_and_the_next_delivery_reports_ho
     let explorer = launch(&node.url()).argument("--webhook-pending", BOUND).start().await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    receiver.behave("/hook", Manner::Answer(500));
+    receiver.set_behavior("/hook", Behavior::Status(500));
     let bob = node.account(1);
-    let hook = register(&explorer, &receiver.url("/hook"), &plain(bob), &["tx"]).await;
+    let hook = register(&explorer, &receiver.url("/hook"), &lower_hex(bob), &["tx"]).await;
     for number in 1..=PAYMENTS {
         node.chain.send(0, TxKind::Call(bob), U256::from(number), []).unwrap();
         if number % 10 == 0 {
@@ -33,7 +33,7 @@ async fn a_full_queue_drops_the_oldest_messages_and_the_next_delivery_reports_ho
         }
     }
     let listed = eventually("the drops", async || {
-        let listed = hook.listed(&explorer, &plain(bob)).await;
+        let listed = hook.listed(&explorer, &lower_hex(bob)).await;
         (listed["droppedCount"] == PAYMENTS - BOUND).then_some(listed)
     })
     .await;
@@ -46,7 +46,7 @@ async fn a_full_queue_drops_the_oldest_messages_and_the_next_delivery_reports_ho
     );
 
     let before = receiver.count();
-    receiver.behave("/hook", Manner::Answer(200));
+    receiver.set_behavior("/hook", Behavior::Status(200));
     // A new start: the receiver is trusted again.
     hook.patch(&explorer, json!({ "active": true })).await;
     let told = eventually("the rest", async || {
@@ -61,7 +61,7 @@ async fn a_full_queue_drops_the_oldest_messages_and_the_next_delivery_reports_ho
     assert_eq!(told[0].header("x-explorer-dropped"), (PAYMENTS - BOUND).to_string());
     assert!(!told[BOUND - 1].headers.contains_key("x-explorer-dropped"), "it is said until it is heard");
     eventually("an empty queue", async || {
-        let listed = hook.listed(&explorer, &plain(bob)).await;
+        let listed = hook.listed(&explorer, &lower_hex(bob)).await;
         (listed["pendingCount"] == 0 && listed["droppedCount"] == PAYMENTS - BOUND).then_some(())
     })
     .await;

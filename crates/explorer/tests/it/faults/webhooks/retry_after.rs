@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::{
     support::{
         DevNode, eventually,
-        receiver::{Manner, Receiver},
-        stage::plain,
+        fixture::lower_hex,
+        receiver::{Behavior, Receiver},
     },
     webhooks::{launch, register},
 };
@@ -28,8 +28,8 @@ async fn a_short_retry_after_does_not_shorten_the_backoff_and_a_long_one_is_hono
     let bob = node.account(1);
     let mut hooks = Vec::new();
     for (path, asked) in [("/short", "1"), ("/long", "3600")] {
-        receiver.behave(path, Manner::AnswerWith(503, "retry-after", asked.to_owned()));
-        hooks.push(register(&explorer, &receiver.url(path), &plain(bob), &["tx"]).await);
+        receiver.set_behavior(path, Behavior::StatusWithHeader(503, "retry-after", asked.to_owned()));
+        hooks.push(register(&explorer, &receiver.url(path), &lower_hex(bob), &["tx"]).await);
     }
     node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
     node.chain.mine(None);

@@ -11,7 +11,7 @@ use crate::support::{Anvil, Launch, TestExplorer, client::Answer};
 
 /// A chain to put contracts on, and an explorer that knows where compilers are.
 #[derive(Debug)]
-pub(crate) struct Yard {
+pub(crate) struct VerifierFixture {
     pub(crate) anvil: Anvil,
     pub(crate) explorer: TestExplorer,
     pub(crate) from: String,
@@ -29,7 +29,7 @@ pub(crate) struct Case {
     pub(crate) arguments: String,
 }
 
-impl Yard {
+impl VerifierFixture {
     pub(crate) async fn start() -> Self {
         Self::launch(compilers(), &[]).await
     }
@@ -65,7 +65,7 @@ impl Yard {
     }
 
     /// Compiles and deploys.
-    pub(crate) async fn put(&self, case: &Case) -> String {
+    pub(crate) async fn compile_and_deploy(&self, case: &Case) -> String {
         let code = compile_case(case).await;
         self.deploy(&format!("{code}{}", case.arguments)).await
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     Rpc,
-    picture::{AddressPicture, Picture, text},
+    api_state::{AddressState, ApiState, text},
     rpc::quantity,
 };
 
@@ -18,20 +18,25 @@ const GAS_PRICE_BLOCKS: usize = 100;
 const RECENT: usize = 25;
 
 /// The picture of the node's chain from `start_block` on. Besides all addresses of the chain it holds those in `also`.
-pub(crate) async fn ask_node<'a>(rpc: &Rpc, start_block: u64, also: impl IntoIterator<Item = &'a str>) -> Picture {
+pub(crate) async fn expected_state<'a>(
+    rpc: &Rpc,
+    start_block: u64,
+    also: impl IntoIterator<Item = &'a str>,
+) -> ApiState {
     let (head, _) = rpc.head().await;
     let mut chain = Chain::default();
     let blocks: Vec<_> =
         (start_block..=head).map(|number| ("eth_getBlockByNumber", json!([format!("{number:#x}"), true]))).collect();
-    for block in ask(rpc, blocks).await {
+    for block in call_in_chunks(rpc, blocks).await {
         let hashes = block["transactions"].as_array().unwrap().iter().map(|tx| tx["hash"].clone());
-        let receipts = ask(rpc, hashes.map(|hash| ("eth_getTransactionReceipt", json!([hash]))).collect()).await;
+        let receipts =
+            call_in_chunks(rpc, hashes.map(|hash| ("eth_getTransactionReceipt", json!([hash]))).collect()).await;
         chain.add(&block, &receipts);
         chain.add_traces(&block, trace(rpc, &block).await);
     }
-    chain.seen_or(also);
+    chain.add_unseen(also);
     let details = chain.details(rpc, head).await;
-    chain.picture(head, details)
+    chain.api_state(head, details)
 }
 
 /// What the node tells of the calls in a block; None where it does not trace.
@@ -41,7 +46,7 @@ async fn trace(rpc: &Rpc, block: &Value) -> Option<Vec<Value>> {
     answer.ok().map(|traces| traces.as_array().unwrap().clone())
 }
 
-async fn ask(rpc: &Rpc, calls: Vec<(&str, Value)>) -> Vec<Value> {
+async fn call_in_chunks(rpc: &Rpc, calls: Vec<(&str, Value)>) -> Vec<Value> {
     let mut answers = Vec::with_capacity(calls.len());
     for chunk in calls.chunks(CHUNK) {
         answers.extend(rpc.calls(chunk.to_vec()).await);
@@ -182,27 +187,27 @@ impl Chain {
         }
     }
 
-    fn seen_or<'a>(&mut self, also: impl IntoIterator<Item = &'a str>) {
+    fn add_unseen<'a>(&mut self, also: impl IntoIterator<Item = &'a str>) {
         for address in also {
             self.seen.entry(address.to_lowercase()).or_default();
         }
     }
 
-    async fn details(&self, rpc: &Rpc, head: u64) -> BTreeMap<String, AddressPicture> {
+    async fn details(&self, rpc: &Rpc, head: u64) -> BTreeMap<String, AddressState> {
         let at = format!("{head:#x}");
         let known: BTreeSet<&String> =
             self.seen.iter().filter_map(|(name, seen)| seen.as_ref().map(|_| name)).collect();
         let methods = ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"];
         let calls = known.iter().flat_map(|address| methods.map(|method| (method, json!([address, at]))));
-        let answers = ask(rpc, calls.collect()).await;
+        let answers = call_in_chunks(rpc, calls.collect()).await;
         let mut accounts: BTreeMap<&String, &[Value]> = known.into_iter().zip(answers.chunks(3)).collect();
-        let picture = |(address, seen): (&String, &Option<Seen>)| {
+        let api_state = |(address, seen): (&String, &Option<Seen>)| {
             let detail = seen.as_ref().zip(accounts.remove(address));
             let transactions = self.touching(address);
             let detail = detail.map(|(seen, account)| self.detail(address, seen, account, &transactions, head));
-            (address.clone(), AddressPicture { detail, transactions })
+            (address.clone(), AddressState { detail, transactions })
         };
-        self.seen.iter().map(picture).collect()
+        self.seen.iter().map(api_state).collect()
     }
 
     fn detail(&self, address: &str, seen: &Seen, account: &[Value], transactions: &[Value], head: u64) -> Value {
@@ -239,7 +244,7 @@ impl Chain {
         self.transactions.iter().rev().filter(touches).cloned().collect()
     }
 
-    fn picture(self, head: u64, addresses: BTreeMap<String, AddressPicture>) -> Picture {
+    fn api_state(self, head: u64, addresses: BTreeMap<String, AddressState>) -> ApiState {
         let (mut blocks, mut transactions) = (self.blocks, self.transactions);
         blocks.reverse();
         transactions.reverse();
@@ -250,7 +255,7 @@ impl Chain {
             "untracedBlocks": self.untraced_blocks,
             "avgGasPrice": average_gas_price(&blocks, &transactions),
         });
-        Picture { stats, blocks, transactions, addresses }
+        ApiState { stats, blocks, transactions, addresses }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::yard::{Yard, calldata, code_of, compile, input, word};
+use super::verifier_fixture::{VerifierFixture, calldata, code_of, compile, input, word};
 use crate::support::client::Answer;
 
 const PATH: &str = "Metamorphic.sol";
@@ -10,8 +10,8 @@ const SOURCE: &str = include_str!("../../contracts/Metamorphic.sol");
 const VERSION: &str = "0.8.20+commit.a1b79de6";
 
 /// `make(bytes)` with the code that a contract has once it is deployed.
-async fn make(yard: &Yard, deployed: &str) -> String {
-    let code = yard.anvil.rpc.call("eth_getCode", json!([deployed, "latest"])).await;
+async fn make(fixture: &VerifierFixture, deployed: &str) -> String {
+    let code = fixture.anvil.rpc.call("eth_getCode", json!([deployed, "latest"])).await;
     let digits = code.as_str().unwrap().trim_start_matches("0x");
     let padded = format!("{digits}{}", "0".repeat(digits.len().next_multiple_of(64) - digits.len()));
     calldata("make(bytes)", &[word(32), word(digits.len() as u64 / 2), padded])
@@ -20,36 +20,36 @@ async fn make(yard: &Yard, deployed: &str) -> String {
 #[tokio::test]
 async fn a_call_at_a_past_block_uses_the_abi_of_the_code_at_that_block() {
     // Later forks do not let a contract end.
-    let yard = Yard::with(&["--hardfork", "shanghai"]).await;
+    let fixture = VerifierFixture::with(&["--hardfork", "shanghai"]).await;
     let settings = json!({ "optimizer": { "enabled": true, "runs": 200 } });
     let output = compile("0.8.20", vec![input(PATH, SOURCE, &settings)]).await.remove(0);
     let code = |name: &str| code_of(&output, PATH, name);
-    let maker = yard.deploy(&code("Metamorphic")).await;
-    let caterpillar = yard.deploy(&code("Caterpillar")).await;
-    let butterfly = yard.deploy(&code("Butterfly")).await;
-    assert_eq!(yard.verify(&caterpillar, VERSION, SOURCE).await["contractName"], "Caterpillar");
-    assert_eq!(yard.verify(&butterfly, VERSION, SOURCE).await["contractName"], "Butterfly");
+    let maker = fixture.deploy(&code("Metamorphic")).await;
+    let caterpillar = fixture.deploy(&code("Caterpillar")).await;
+    let butterfly = fixture.deploy(&code("Butterfly")).await;
+    assert_eq!(fixture.verify(&caterpillar, VERSION, SOURCE).await["contractName"], "Caterpillar");
+    assert_eq!(fixture.verify(&butterfly, VERSION, SOURCE).await["contractName"], "Butterfly");
 
-    let first = make(&yard, &caterpillar).await;
-    let request = json!({ "from": yard.from, "to": maker, "data": first });
-    let made = yard.anvil.rpc.call("eth_call", json!([request, "latest"])).await;
+    let first = make(&fixture, &caterpillar).await;
+    let request = json!({ "from": fixture.from, "to": maker, "data": first });
+    let made = fixture.anvil.rpc.call("eth_call", json!([request, "latest"])).await;
     let address = format!("0x{}", &made.as_str().unwrap()[26..]);
     let at = async |function: &str, block: Option<u64>| -> Answer {
         let mut body = json!({ "functionName": function });
         if let Some(block) = block {
             body["blockNumber"] = Value::from(block);
         }
-        yard.post(&format!("/api/v1/contracts/{address}/call"), &body).await
+        fixture.post(&format!("/api/v1/contracts/{address}/call"), &body).await
     };
 
-    let before = yard.anvil.block_number().await;
-    yard.send(&maker, &first).await;
-    let crawling = yard.anvil.block_number().await;
+    let before = fixture.anvil.block_number().await;
+    fixture.send(&maker, &first).await;
+    let crawling = fixture.anvil.block_number().await;
     assert_eq!(at("legs", None).await.ok()["result"], "16");
-    yard.send(&address, &calldata("end()", &[])).await;
-    let gone = yard.anvil.block_number().await;
-    yard.send(&maker, &make(&yard, &butterfly).await).await;
-    let flying = yard.anvil.block_number().await;
+    fixture.send(&address, &calldata("end()", &[])).await;
+    let gone = fixture.anvil.block_number().await;
+    fixture.send(&maker, &make(&fixture, &butterfly).await).await;
+    let flying = fixture.anvil.block_number().await;
 
     for (function, block, expected) in [
         ("legs", Some(crawling), Ok("16")),
@@ -70,5 +70,5 @@ async fn a_call_at_a_past_block_uses_the_abi_of_the_code_at_that_block() {
         }
     }
     let path = format!("/api/v1/contracts/{address}/call?functionName=legs&blockNumber={crawling}");
-    assert_eq!(yard.explorer.json(&path).await["result"], "16", "in the URL alike");
+    assert_eq!(fixture.explorer.json(&path).await["result"], "16", "in the URL alike");
 }

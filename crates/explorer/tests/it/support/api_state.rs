@@ -5,24 +5,24 @@ use serde_json::Value;
 /// Everything the API tells of a chain, in its own words. Two explorers of one chain, or an explorer and the node, must
 /// give equal ones.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Picture {
+pub(crate) struct ApiState {
     pub(crate) stats: Value,
     /// Newest first.
     pub(crate) blocks: Vec<Value>,
     /// Newest first.
     pub(crate) transactions: Vec<Value>,
-    pub(crate) addresses: BTreeMap<String, AddressPicture>,
+    pub(crate) addresses: BTreeMap<String, AddressState>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct AddressPicture {
+pub(crate) struct AddressState {
     /// None where the address is not known.
     pub(crate) detail: Option<Value>,
     /// Newest first.
     pub(crate) transactions: Vec<Value>,
 }
 
-impl Picture {
+impl ApiState {
     /// Like `assert_eq`, but tells the first difference instead of two whole chains.
     #[track_caller]
     pub(crate) fn assert_equals(&self, other: &Self, what: &str) {

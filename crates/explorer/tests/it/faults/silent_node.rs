@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::busy_chain;
-use crate::support::{ANY, Fault, FaultyNode, Launch, Script, TestExplorer, eventually, stage::plain};
+use crate::support::{ANY, Fault, FaultyNode, Launch, Script, TestExplorer, eventually, fixture::lower_hex};
 
 fn silent() -> Script {
     Script { faults: vec![(ANY, Fault::Hang, 1.0)], ..Script::default() }
@@ -26,18 +26,18 @@ async fn a_silent_node_and_its_recovery_are_detected_within_fifteen_seconds() {
     let explorer = Launch::run(&node.url()).start().await;
     node.wait_for(&explorer).await;
 
-    node.behave(silent());
-    let begun = Instant::now();
+    node.set_behavior(silent());
+    let started = Instant::now();
     let health = wait_for_status(&explorer, "degraded").await;
     assert_eq!(health["nodeReachable"], false, "{health}");
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
 
-    node.behave(Script::default());
-    let begun = Instant::now();
+    node.set_behavior(Script::default());
+    let started = Instant::now();
     chain.mine(None);
     node.wait_for(&explorer).await;
     wait_for_status(&explorer, "ok").await;
-    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
 }
 
 #[tokio::test]
@@ -49,16 +49,17 @@ async fn a_backfill_switches_away_from_a_node_that_falls_silent() {
     let first = FaultyNode::start(&chain, 1, Script { delay: Duration::from_millis(100), ..Script::default() }).await;
     let second = FaultyNode::start(&chain, 2, Script::default()).await;
     let explorer = Launch::run(&first.url()).argument("--rpc", second.url()).start().await;
-    let blocks_of = |node: &FaultyNode| node.tally().methods.get("eth_getBlockReceipts").copied().unwrap_or_default();
+    let blocks_of =
+        |node: &FaultyNode| node.request_counts().methods.get("eth_getBlockReceipts").copied().unwrap_or_default();
     eventually("the first blocks", async || (blocks_of(&first) > 200).then_some(())).await;
-    first.behave(silent());
-    let begun = Instant::now();
+    first.set_behavior(silent());
+    let started = Instant::now();
     eventually("many blocks asked of the second", async || (blocks_of(&second) > 200).then_some(())).await;
-    println!("the second is asked after {:?}", begun.elapsed());
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    println!("the second is asked after {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     first.wait_for(&explorer).await;
-    println!("all is there after {:?}", begun.elapsed());
-    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
+    println!("all is there after {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(40), "{:?}", started.elapsed());
 }
 
 #[tokio::test]
@@ -67,16 +68,16 @@ async fn addresses_are_served_from_the_index_while_the_node_is_silent() {
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;
     node.wait_for(&explorer).await;
-    let [asked, never_asked] = [1, 2].map(|index: usize| plain(chain.accounts()[index].address()));
+    let [asked, never_asked] = [1, 2].map(|index: usize| lower_hex(chain.accounts()[index].address()));
     let known = explorer.json(&format!("/api/v1/addresses/{asked}")).await;
     chain.mine(None);
     node.wait_for(&explorer).await;
-    node.behave(silent());
+    node.set_behavior(silent());
 
-    let begun = Instant::now();
+    let started = Instant::now();
     assert_eq!(explorer.json(&format!("/api/v1/addresses/{asked}")).await, known, "with the balanceBlock of then");
     let partial = explorer.json(&format!("/api/v1/addresses/{never_asked}")).await;
-    assert!(begun.elapsed() < Duration::from_secs(8), "two bounded waits: {:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(8), "two bounded waits: {:?}", started.elapsed());
     assert_eq!(
         (&partial["balance"], &partial["balanceBlock"], &partial["nonce"]),
         (&json!("0"), &Value::Null, &Value::Null)
@@ -91,7 +92,7 @@ async fn addresses_are_served_from_the_index_while_the_node_is_silent() {
     let contract = explorer.json(&format!("/api/v1/addresses/{token}")).await;
     assert_eq!((&contract["isContract"], &contract["balanceBlock"]), (&json!(true), &Value::Null));
 
-    node.behave(Script::default());
+    node.set_behavior(Script::default());
     eventually("the balance itself", async || {
         let answer = explorer.json(&format!("/api/v1/addresses/{never_asked}")).await;
         (answer["balanceBlock"] == chain.head().number).then_some(())

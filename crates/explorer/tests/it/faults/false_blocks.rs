@@ -14,27 +14,27 @@ use store::{ChainReader, ChainWriter, Undo};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use crate::support::{
-    Anvil, DevNode, Launch, TestExplorer, ask_node, eventually,
+    Anvil, DevNode, Launch, TestExplorer, eventually, expected_state,
     explorer::DataFolder,
-    lying_proxy::{Answer, KEY, LyingNode},
-    walk,
+    read_api,
+    tampering_proxy::{BlockPart, KEY, TamperingProxy},
 };
 
 /// Blocks without what happened in them, as a node gave them for a while.
-fn empty(blocks: RangeInclusive<u64>) -> impl Fn(u64, &mut Answer<'_>) + Send + Sync {
+fn empty(blocks: RangeInclusive<u64>) -> impl Fn(u64, &mut BlockPart<'_>) + Send + Sync {
     move |number, answer| {
         if blocks.contains(&number) {
             match answer {
-                Answer::Block(block) => block["transactions"] = json!([]),
-                Answer::Receipts(receipts) => **receipts = json!([]),
+                BlockPart::Block(block) => block["transactions"] = json!([]),
+                BlockPart::Receipts(receipts) => **receipts = json!([]),
             }
         }
     }
 }
 
 /// The data of every log, as an amount of a transfer, is another.
-fn other_amounts(number: u64, answer: &mut Answer<'_>) {
-    if let (1.., Answer::Receipts(receipts)) = (number, answer) {
+fn change_amounts(number: u64, answer: &mut BlockPart<'_>) {
+    if let (1.., BlockPart::Receipts(receipts)) = (number, answer) {
         for receipt in receipts.as_array_mut().unwrap() {
             for log in receipt["logs"].as_array_mut().unwrap() {
                 let data = log["data"].as_str().unwrap();
@@ -55,15 +55,15 @@ async fn wait_for_refusal(explorer: &TestExplorer, check: &str) -> u64 {
 
 async fn assert_equals_node(explorer: &TestExplorer, node: &DevNode) {
     node.wait_for(explorer).await;
-    let expected = ask_node(&node.rpc, 0, []).await;
-    walk(explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+    let expected = expected_state(&node.rpc, 0, []).await;
+    read_api(explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
     assert_eq!(explorer.json("/health").await["refusedBlock"], Value::Null);
 }
 
 #[tokio::test]
 async fn blocks_served_without_transactions_are_not_indexed_until_the_node_is_honest() {
     let (node, _) = DevNode::with_traffic(200).await;
-    let liar = LyingNode::before(&node.url(), empty(6..=9)).await;
+    let liar = TamperingProxy::in_front_of(&node.url(), empty(6..=9)).await;
     let explorer = TestExplorer::start(&liar.url()).await;
     let refused = wait_for_refusal(&explorer, "transactions root").await;
     assert!((6..=9).contains(&refused), "{refused}");
@@ -73,7 +73,7 @@ async fn blocks_served_without_transactions_are_not_indexed_until_the_node_is_ho
     assert!(!log.contains(KEY), "{log}");
     let tip = explorer.json("/health").await["tip"]["number"].as_u64().unwrap_or_default();
     assert!(tip < 6, "block {tip} is indexed, and 6 was never served");
-    liar.repent();
+    liar.stop_tampering();
     assert_equals_node(&explorer, &node).await;
 }
 
@@ -81,12 +81,12 @@ async fn blocks_served_without_transactions_are_not_indexed_until_the_node_is_ho
 async fn changed_logs_are_not_indexed() {
     let (node, _) = DevNode::with_traffic(120).await;
     for options in [&["--verify-blocks", "full"][..], &[]] {
-        let liar = LyingNode::before(&node.url(), other_amounts).await;
+        let liar = TamperingProxy::in_front_of(&node.url(), change_amounts).await;
         let launch = Launch::run(&liar.url());
         let launch = options.chunks(2).fold(launch, |launch, option| launch.argument(option[0], option[1]));
         let explorer = launch.start().await;
         wait_for_refusal(&explorer, "receipts root").await;
-        liar.repent();
+        liar.stop_tampering();
         assert_equals_node(&explorer, &node).await;
     }
 }
@@ -94,7 +94,7 @@ async fn changed_logs_are_not_indexed() {
 #[tokio::test]
 async fn a_block_rejected_from_one_node_is_fetched_from_the_next() {
     let (node, _) = DevNode::with_traffic(120).await;
-    let liar = LyingNode::before(&node.url(), empty(3..=u64::MAX)).await;
+    let liar = TamperingProxy::in_front_of(&node.url(), empty(3..=u64::MAX)).await;
     let explorer = Launch::run(&liar.url()).argument("--rpc", node.url()).start().await;
     assert_equals_node(&explorer, &node).await;
     assert!(explorer.log().contains("is invalid: transactions root"), "{}", explorer.log());
@@ -103,11 +103,11 @@ async fn a_block_rejected_from_one_node_is_fetched_from_the_next() {
 #[tokio::test]
 async fn blocks_of_a_second_node_are_fully_verified_by_default() {
     let (mut node, mut traffic) = DevNode::with_traffic(120).await;
-    let behind = DevNode::serve(node.chain.clone()).await;
-    let liar = LyingNode::before(&behind.url(), other_amounts).await;
+    let upstream = DevNode::serve(node.chain.clone()).await;
+    let liar = TamperingProxy::in_front_of(&upstream.url(), change_amounts).await;
     let explorer = Launch::run(&node.url()).argument("--rpc", liar.url()).start().await;
     node.wait_for(&explorer).await;
-    node.go_down().await;
+    node.stop_serving().await;
     // The amounts of transfers are changed, and only the receipts root tells.
     loop {
         traffic.step().unwrap();
@@ -118,7 +118,7 @@ async fn blocks_of_a_second_node_are_fully_verified_by_default() {
         }
     }
     wait_for_refusal(&explorer, "receipts root").await;
-    node.come_back().await;
+    node.resume_serving().await;
     assert_equals_node(&explorer, &node).await;
 }
 
@@ -159,7 +159,7 @@ async fn every_transaction_type_of_anvil_is_accepted_and_verified_except_the_roo
 }
 
 /// Writes blocks again as an older version might have, which believed everything.
-async fn spoil(data: &Path, from: u64, undo: fn(u64) -> Undo, mut change: impl FnMut(&mut BlockChanges)) {
+async fn write_false_blocks(data: &Path, from: u64, undo: fn(u64) -> Undo, mut change: impl FnMut(&mut BlockChanges)) {
     let store = EmbeddedStore::open(data, StoreOptions::default()).unwrap();
     let (reader, mut writer) = (store.reader(), store.writer());
     let tip = writer.tip().await.unwrap().unwrap();
@@ -188,7 +188,7 @@ async fn spoil(data: &Path, from: u64, undo: fn(u64) -> Undo, mut change: impl F
 }
 
 /// Four empty blocks, and one transfer of another amount later.
-fn lies(missing: Arc<AtomicU64>) -> impl FnMut(&mut BlockChanges) {
+fn false_blocks(missing: Arc<AtomicU64>) -> impl FnMut(&mut BlockChanges) {
     let mut changed = false;
     move |changes| {
         if (5..=8).contains(&changes.block.number) {
@@ -222,7 +222,7 @@ async fn check_finds_and_repairs_false_blocks_in_the_index() {
     assert!(all_well.0 == 0 && all_well.1.contains("are what the node says"), "{all_well:?}");
 
     let missing = Arc::new(AtomicU64::new(0));
-    spoil(data.path(), 5, |down_to| Undo::Keep { down_to }, lies(Arc::clone(&missing))).await;
+    write_false_blocks(data.path(), 5, |down_to| Undo::Keep { down_to }, false_blocks(Arc::clone(&missing))).await;
     let missing = missing.load(Ordering::SeqCst);
     assert!(missing > 0);
     // The blocks form a chain all the same: only the node tells.
@@ -247,7 +247,7 @@ async fn check_says_what_to_do_about_blocks_that_cannot_be_reverted() {
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let (_, data) = explorer.stop().await;
-    spoil(data.path(), 5, |_| Undo::Discard, lies(Arc::default())).await;
+    write_false_blocks(data.path(), 5, |_| Undo::Discard, false_blocks(Arc::default())).await;
     let (code, said) = check(&data, &["--node", "--rpc", &node.url(), "--mend"]).await;
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("Block 5 cannot be taken back") && said.contains("--data NEW"), "{said}");
@@ -256,7 +256,7 @@ async fn check_says_what_to_do_about_blocks_that_cannot_be_reverted() {
     let other = DevNode::with(devchain::DevChainConfig { chain_id: 999, ..Default::default() }).await;
     let (code, said) = check(&data, &["--node", "--rpc", &other.url()]).await;
     assert!(code == 1 && said.contains("another chain"), "{code} {said}");
-    let liar = LyingNode::before(&node.url(), empty(2..=2)).await;
+    let liar = TamperingProxy::in_front_of(&node.url(), empty(2..=2)).await;
     let (code, said) = check(&data, &["--node", "--rpc", &liar.url(), "--to", "4"]).await;
     assert!(code == 1 && said.contains("block 2 of"), "{code} {said}");
     let (code, said) = check(&data, &["--node"]).await;

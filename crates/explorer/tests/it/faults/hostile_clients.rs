@@ -11,7 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{DevNode, Launch, TestExplorer, proxy::SlowNode};
+use crate::support::{DevNode, Launch, TestExplorer, slow_proxy::SlowProxy};
 
 /// A connection from this address of the loopback network.
 async fn connect_from(last: u8, explorer: &TestExplorer) -> TcpStream {
@@ -20,7 +20,7 @@ async fn connect_from(last: u8, explorer: &TestExplorer) -> TcpStream {
     socket.connect(explorer.client().host().parse().unwrap()).await.unwrap()
 }
 
-async fn ask(stream: &mut TcpStream, path: &str) -> String {
+async fn send_get(stream: &mut TcpStream, path: &str) -> String {
     let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     // A refused connection may be closed before the request is written: its answer can be read all the same.
     let _ = stream.write_all(head.as_bytes()).await;
@@ -48,16 +48,16 @@ async fn one_client_address_cannot_use_all_connections() {
     let refused = read(&mut connect_from(2, &explorer).await).await;
     assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
     assert!(refused.contains("too_many_connections"), "{refused}");
-    let other = ask(&mut connect_from(3, &explorer).await, "/health/live").await;
+    let other = send_get(&mut connect_from(3, &explorer).await, "/health/live").await;
     assert!(other.starts_with("HTTP/1.1 200"), "{other}");
 
     // They never ask anything, so they are closed, and the address may connect again.
-    let begun = Instant::now();
+    let started = Instant::now();
     for stream in &mut held {
         assert_eq!(read(stream).await, "");
     }
-    assert!(begun.elapsed() < Duration::from_secs(14), "{:?}", begun.elapsed());
-    let again = ask(&mut connect_from(2, &explorer).await, "/health/live").await;
+    assert!(started.elapsed() < Duration::from_secs(14), "{:?}", started.elapsed());
+    let again = send_get(&mut connect_from(2, &explorer).await, "/health/live").await;
     assert!(again.starts_with("HTTP/1.1 200"), "{again}");
 }
 
@@ -77,7 +77,7 @@ async fn a_few_client_addresses_that_hold_all_connections_make_room_for_another(
         held.push(stream);
     }
     for newcomer in 10..14 {
-        let answer = ask(&mut connect_from(newcomer, &explorer).await, "/health/live").await;
+        let answer = send_get(&mut connect_from(newcomer, &explorer).await, "/health/live").await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{newcomer}: {answer}");
     }
 }
@@ -85,21 +85,21 @@ async fn a_few_client_addresses_that_hold_all_connections_make_room_for_another(
 #[tokio::test]
 async fn page_views_from_one_client_address_do_not_overload_the_node() {
     let chain = DevNode::start().await;
-    let node = SlowNode::before(&chain.url(), Duration::ZERO).await;
+    let node = SlowProxy::in_front_of(&chain.url(), Duration::ZERO).await;
     let explorer = TestExplorer::start(&node.url()).await;
-    let client = explorer.client().with_connection_kept();
-    let (before, begun) = (node.asked(), Instant::now());
+    let client = explorer.client().with_keep_alive();
+    let (before, started) = (node.requests(), Instant::now());
     let mut pages = 0_u64;
-    while pages < 600 && begun.elapsed() < Duration::from_secs(20) {
+    while pages < 600 && started.elapsed() < Duration::from_secs(20) {
         let page = client.get(&format!("/address/0x{pages:040x}")).await;
         // An address that nobody used is shown or not found, whether the node was asked or not.
         assert!([200, 404].contains(&page.status), "{}", page.text);
         pages += 1;
     }
     // 120 calls at once, 10 a second after that, and following goes on beside.
-    let allowed = 120 + 10 * begun.elapsed().as_secs() + 200;
-    let asked = node.asked() - before;
-    assert!(asked < allowed.max(pages), "{asked} node calls for {pages} pages in {:?}", begun.elapsed());
+    let allowed = 120 + 10 * started.elapsed().as_secs() + 200;
+    let asked = node.requests() - before;
+    assert!(asked < allowed.max(pages), "{asked} node calls for {pages} pages in {:?}", started.elapsed());
     assert!(asked < 3 * pages / 2, "{asked} node calls for {pages} pages");
 }
 

@@ -5,8 +5,8 @@ use std::{collections::HashMap, fs, os::unix::fs::PermissionsExt, path::PathBuf,
 use serde_json::json;
 
 use super::{
-    hostile::{NOTHING, endless},
-    yard::{Yard, compilers},
+    hostile::{ONE_BYTE_CODE, endless},
+    verifier_fixture::{VerifierFixture, compilers},
 };
 use crate::support::eventually;
 
@@ -51,11 +51,11 @@ fn is_gone(id: u32, was: &str) -> bool {
     stat(id).is_none_or(|(state, _)| state == 'Z') || command(id) != was
 }
 
-async fn nothing_is_left_after_a_kill(compilers: PathBuf, version: &str, program: &str) {
-    let yard = Yard::start_with(compilers).await;
-    let address = yard.deploy(NOTHING).await;
+async fn compiler_ends_after_a_kill(compilers: PathBuf, version: &str, program: &str) {
+    let fixture = VerifierFixture::start_with(compilers).await;
+    let address = fixture.deploy(ONE_BYTE_CODE).await;
     let body = json!({ "address": address, "sourceCode": endless(), "compilerVersion": version });
-    let explorer = yard.explorer.process_id();
+    let explorer = fixture.explorer.process_id();
     let compiling = async {
         eventually("a process that compiles", async || {
             let started = descendants(explorer);
@@ -67,7 +67,7 @@ async fn nothing_is_left_after_a_kill(compilers: PathBuf, version: &str, program
         .await
     };
     // The client stays: one that leaves has its compilation ended anyway.
-    let mut request = std::pin::pin!(yard.post("/api/v1/verify", &body));
+    let mut request = std::pin::pin!(fixture.post("/api/v1/verify", &body));
     let started = tokio::select! {
         answer = &mut request => panic!("it ended: {}", answer.json),
         started = compiling => started,
@@ -82,7 +82,7 @@ async fn nothing_is_left_after_a_kill(compilers: PathBuf, version: &str, program
 
 #[tokio::test]
 async fn a_javascript_compiler_ends_when_the_explorer_is_killed() {
-    nothing_is_left_after_a_kill(compilers(), "0.8.20", "solc-0.8.20/soljson.js").await;
+    compiler_ends_after_a_kill(compilers(), "0.8.20", "solc-0.8.20/soljson.js").await;
 }
 
 #[tokio::test]
@@ -92,5 +92,5 @@ async fn a_native_compiler_ends_when_the_explorer_is_killed() {
     let script = "#!/bin/sh\ncase $1 in\n--version) echo 'Version: 0.8.20+commit.a1b79de6';;\n--help) ;;\n*) while :; do :; done;;\nesac\n";
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    nothing_is_left_after_a_kill(folder.path().to_owned(), "0.8.20", "solc-v0.8.20 --standard-json").await;
+    compiler_ends_after_a_kill(folder.path().to_owned(), "0.8.20", "solc-v0.8.20 --standard-json").await;
 }

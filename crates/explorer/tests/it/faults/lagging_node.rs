@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use devchain::ReorgedTransactions;
 
-use super::{assert_tip_stays, chain_of, index};
+use super::{assert_tip_never_falls, chain_of, index};
 use crate::support::{ANY, Fault, FaultyNode, HEADER, Launch, Script, TestExplorer, eventually};
 
 fn failing() -> Script {
@@ -23,13 +23,13 @@ async fn a_lagging_node_does_not_revert_blocks_while_the_first_node_fails() {
     let explorer = Launch::run(&first.url()).argument("--rpc", second.url()).start().await;
     first.wait_for(&explorer).await;
 
-    first.behave(failing());
-    assert_tip_stays(&explorer, 120, Duration::from_secs(10)).await;
-    assert!(second.tally().served > 0, "the second node was asked");
+    first.set_behavior(failing());
+    assert_tip_never_falls(&explorer, 120, Duration::from_secs(10)).await;
+    assert!(second.request_counts().served > 0, "the second node was asked");
     let health = explorer.json("/health").await;
     assert_eq!((&health["status"], &health["nodeHead"]), (&"degraded".into(), &85.into()), "{health}");
 
-    first.behave(Script::default());
+    first.set_behavior(Script::default());
     chain.mine(None);
     first.wait_for(&explorer).await;
     assert_eq!(explorer.json("/health").await["status"], "ok");
@@ -47,8 +47,8 @@ async fn a_stuck_preferred_node_is_skipped() {
     well.wait_for(&explorer).await;
 
     // It has caught up, and is the first again.
-    stuck.behave(Script::default());
-    well.behave(failing());
+    stuck.set_behavior(Script::default());
+    well.set_behavior(failing());
     chain.mine(None);
     well.wait_for(&explorer).await;
     assert!(!explorer.log().contains("reorganised"), "{}", explorer.log());
@@ -60,13 +60,13 @@ async fn a_lower_head_reverts_nothing_and_is_reported() {
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;
     node.wait_for(&explorer).await;
-    node.behave(ending_at(70));
+    node.set_behavior(ending_at(70));
     explorer.wait_for_log("the node is behind the index").await;
-    assert_tip_stays(&explorer, 320, Duration::from_secs(6)).await;
+    assert_tip_never_falls(&explorer, 320, Duration::from_secs(6)).await;
     let health = explorer.json("/health").await;
     assert_eq!((&health["status"], &health["nodeHead"]), (&"degraded".into(), &70.into()), "{health}");
 
-    node.behave(Script::default());
+    node.set_behavior(Script::default());
     eventually("ok again", async || (explorer.json("/health").await["status"] == "ok").then_some(())).await;
 }
 
@@ -78,11 +78,11 @@ async fn a_head_that_stays_lower_is_followed_after_the_configured_time_but_never
     node.wait_for(&explorer).await;
 
     // The dev chain calls the block 64 below its head finalized.
-    node.behave(ending_at(250));
+    node.set_behavior(ending_at(250));
     explorer.wait_for_log("below the finalized block").await;
-    assert_tip_stays(&explorer, 320, Duration::from_secs(5)).await;
+    assert_tip_never_falls(&explorer, 320, Duration::from_secs(5)).await;
 
-    node.behave(ending_at(300));
+    node.set_behavior(ending_at(300));
     let hash = chain.block(300).unwrap().header.hash().to_string();
     explorer.wait_for_tip(300, &hash).await;
     explorer.wait_for_log("the node's chain has become shorter").await;
@@ -112,13 +112,13 @@ async fn failed_requests_for_the_finalized_block_drop_no_undo_data() {
     node.wait_for(&explorer).await;
 
     for fault in [Fault::Status(500), Fault::Error(-32000, "no such thing now"), Fault::Drop] {
-        node.behave(Script { finalized: Some(fault), ..far_final.clone() });
+        node.set_behavior(Script { finalized: Some(fault), ..far_final.clone() });
         for _ in 0..3 {
             chain.mine(None);
             node.wait_for(&explorer).await;
         }
     }
-    node.behave(far_final);
+    node.set_behavior(far_final);
     chain.reorg(300, 302, ReorgedTransactions::Drop).unwrap();
     node.wait_for(&explorer).await;
 }
@@ -134,7 +134,7 @@ async fn a_block_with_a_wrong_parent_does_not_stop_a_backfill() {
     for _ in 10..600 {
         chain.mine(None);
     }
-    node.behave(Script { misfit: Some(500), ..Script::default() });
+    node.set_behavior(Script { wrong_parent_at: Some(500), ..Script::default() });
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
     eventually("the blocks below the horizon", async || {
         let health = explorer.json("/health").await;
@@ -146,7 +146,7 @@ async fn a_block_with_a_wrong_parent_does_not_stop_a_backfill() {
         assert_ne!(explorer.json("/health").await["status"], "halted");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    node.behave(Script::default());
+    node.set_behavior(Script::default());
     node.wait_for(&explorer).await;
 }
 
