@@ -10,7 +10,7 @@ use crate::support::{
     read_api,
 };
 
-/// Logs the word it is called with; reverts without input.
+/// Logs the word in its call data; reverts without input.
 const LOGGER: &str = "0x601c600c600039601c6000f33660095760006000fd5b60003580600055600052602a60206000a100";
 const UNUSED_ADDRESS: &str = "0x00000000000000000000000000000000deadbeef";
 const ETHER: &str = "0xde0b6b3a7640000";

@@ -1,6 +1,6 @@
-//! The service through its front door: the real binary as a process, real chains behind it, HTTP in front.
+//! End-to-end tests: the real binary as a process, real nodes behind it, HTTP in front.
 
-// All of this is test code, also where clippy cannot tell.
+// Everything here is test code, including helpers that clippy does not recognize as such.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod architecture;

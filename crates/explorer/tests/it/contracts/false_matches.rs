@@ -251,7 +251,7 @@ contract Bad { uint256 public stolen; function name() external pure returns (str
     let maker = fixture.deploy(&code_of(&output, PATH, "Maker")).await;
     let originals =
         [fixture.deploy(&code_of(&output, PATH, "Good")).await, fixture.deploy(&code_of(&output, PATH, "Bad")).await];
-    let codes = [runtime(&fixture, &lower_hex[0]).await, runtime(&fixture, &lower_hex[1]).await];
+    let codes = [runtime(&fixture, &originals[0]).await, runtime(&fixture, &originals[1]).await];
     let send = async |to: &str, data: String| {
         let sent = json!({ "from": fixture.from, "to": to, "data": data, "gas": "0x900000" });
         let receipt = fixture.anvil.send(sent).await;

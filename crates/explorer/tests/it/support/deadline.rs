@@ -1,10 +1,10 @@
 use std::time::{Duration, Instant};
 
-/// Generous: a busy machine must not fail a test. What takes this long has gone wrong.
+/// Long enough for a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(90);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Asks again and again until there is an answer; panics where none comes.
+/// Polls until there is a result; panics after the timeout.
 pub(crate) async fn eventually<T>(what: &str, mut poll: impl AsyncFnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! What the API must say, worked out from the node's JSON-RPC alone and without any code of the service.
+//! Computes the expected API state from the node's JSON-RPC alone, without product code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,11 @@ use super::{
 
 /// Calls in one request to the node.
 const CHUNK: usize = 100;
-/// Blocks with transactions that the average gas price is taken over.
+/// The average gas price covers this many blocks with transactions.
 const GAS_PRICE_BLOCKS: usize = 100;
 const RECENT: usize = 25;
 
-/// The picture of the node's chain from `start_block` on. Besides all addresses of the chain it holds those in `also`.
+/// The expected state of the node's chain from `start_block` on, with all its addresses and those in `also`.
 pub(crate) async fn expected_state<'a>(
     rpc: &Rpc,
     start_block: u64,
@@ -39,7 +39,7 @@ pub(crate) async fn expected_state<'a>(
     chain.api_state(head, details)
 }
 
-/// What the node tells of the calls in a block; None where it does not trace.
+/// The call traces of a block; None if the node does not support tracing.
 async fn trace(rpc: &Rpc, block: &Value) -> Option<Vec<Value>> {
     let params = json!([block["number"], {"tracer": "callTracer"}]);
     let answer = rpc.answers(&[("debug_traceBlockByNumber", params)]).await.remove(0);
@@ -59,14 +59,14 @@ async fn call_in_chunks(rpc: &Rpc, calls: Vec<(&str, Value)>) -> Vec<Value> {
 struct Chain {
     blocks: Vec<Value>,
     transactions: Vec<Value>,
-    /// None for an address that was asked for but never seen.
+    /// None for a requested address that is not on the chain.
     seen: BTreeMap<String, Option<Seen>>,
     creations: BTreeMap<String, (Value, Value)>,
-    /// Contracts that had a transfer.
+    /// Contracts with at least one transfer.
     tokens: BTreeSet<String>,
-    /// Blocks that ran code and were not traced.
+    /// Blocks that executed code and have no trace.
     untraced_blocks: u64,
-    /// Whether code ran in the newest block.
+    /// Whether the newest block executed code.
     code_ran: bool,
 }
 
@@ -133,7 +133,7 @@ impl Chain {
         }));
     }
 
-    /// Contracts that were made inside calls. What a failed call made is not there.
+    /// Adds contracts created by internal calls, except those of failed calls.
     fn add_traces(&mut self, block: &Value, traces: Option<Vec<Value>>) {
         let Some(traces) = traces else {
             self.untraced_blocks += u64::from(self.code_ran);
@@ -157,7 +157,7 @@ impl Chain {
         }
     }
 
-    /// Transfers make a token and show who takes part; deposits and withdrawals of a wrapped coin show who takes part.
+    /// Transfers define a token and its participants; deposits and withdrawals of a wrapped coin add participants.
     fn add_token_event(&mut self, log: &Value, time: &str) {
         let topics: Vec<&str> = log["topics"].as_array().unwrap().iter().map(text).collect();
         let event =
@@ -212,7 +212,7 @@ impl Chain {
 
     fn detail(&self, address: &str, seen: &Seen, account: &[Value], transactions: &[Value], head: u64) -> Value {
         let code = hex::decode(text(&account[2])).unwrap();
-        // EIP-7702: such an account is still a person's.
+        // EIP-7702: a delegated account is not a contract.
         let is_delegation = code.len() == 23 && code.starts_with(&[0xef, 0x01, 0x00]);
         let is_contract = !code.is_empty() && !is_delegation;
         let (creator, creation) = self.creations.get(address).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A small chain with one of everything that the API tells apart, and an explorer of it. Tests that only read share it.
+//! A small chain with one of each case that the API distinguishes, and an explorer for it. Read-only tests share it.
 
 use std::{
     io::Write,
@@ -12,24 +12,24 @@ use tokio::{runtime::Runtime, sync::Mutex};
 
 use super::{DevNode, Launch, TestExplorer};
 
-/// Stores the word it is called with and logs it; reverts without input.
+/// Stores and logs the word in its call data; reverts without input.
 const LOGGER: [u8; 40] = hex!("601c600c600039601c6000f33660095760006000fd5b60003580600055600052602a60206000a100");
 const FAILING_CREATION: [u8; 5] = hex!("60006000fd");
 
-/// Payments between the two whose list is longer than a page.
+/// Payments from Erin to Frank: more than one page.
 pub(crate) const PAYMENTS: u64 = 130;
 
 #[derive(Debug)]
 pub(crate) struct Fixture {
     pub(crate) node: DevNode,
     pub(crate) explorer: TestExplorer,
-    /// Pays and creates.
+    /// Sends the payment and creates the contracts.
     pub(crate) alice: Address,
-    /// Is paid, and has a label.
+    /// Receives the payment, and has a label.
     pub(crate) bob: Address,
-    /// Pays herself once, and does nothing else.
+    /// Sends one payment to herself and nothing else.
     pub(crate) carol: Address,
-    /// Runs the keeper's code.
+    /// Delegates to the logger (EIP-7702).
     pub(crate) dave: Address,
     /// Pays Frank many times.
     pub(crate) erin: Address,
@@ -41,17 +41,17 @@ pub(crate) struct Fixture {
     pub(crate) failed_call: B256,
     pub(crate) failed_creation: B256,
     pub(crate) self_payment: B256,
-    /// A contract that nobody ever called.
+    /// A contract without calls.
     pub(crate) idle: Address,
     _labels: NamedTempFile,
 }
 
-/// The node lives on a runtime of its own: that of the test which came first ends with it.
+/// The node has its own runtime: the runtime of the test that starts it ends with that test.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 static SHARED: Mutex<Weak<Fixture>> = Mutex::const_new(Weak::new());
 
 impl Fixture {
-    /// The stage that stands, or a new one. It goes when the last test that holds it ends.
+    /// The running fixture, or a new one. It is dropped with the last test that uses it.
     pub(crate) async fn shared() -> Arc<Self> {
         let mut shared = SHARED.lock().await;
         if let Some(fixture) = shared.upgrade() {
@@ -119,7 +119,7 @@ impl Fixture {
     }
 }
 
-/// An address as the API writes it.
+/// An address in the format of the API.
 pub(crate) fn lower_hex(address: Address) -> String {
     format!("{address:#x}")
 }

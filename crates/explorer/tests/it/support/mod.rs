@@ -1,4 +1,4 @@
-//! The real binary against real chains.
+//! Starts the real binary and real or scripted nodes, and reads the whole API.
 
 pub(crate) mod anvil;
 pub(crate) mod anvil_history;

@@ -1,4 +1,4 @@
-//! Everything an explorer can be asked, asked.
+//! Reads everything that the API serves.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{
     client::Client,
 };
 
-/// Walks all pages of all lists and looks up every block, transaction and address that there is.
+/// Reads all pages of all lists and looks up every block, transaction and address.
 pub(crate) async fn read_api<'a>(explorer: &TestExplorer, addresses: impl IntoIterator<Item = &'a str>) -> ApiState {
     let client = explorer.client().with_keep_alive();
     let stats = client.json("/api/v1/stats").await;
@@ -44,7 +44,7 @@ async fn read_address_state(client: &Client, address: &str) -> AddressState {
     AddressState { detail, transactions }
 }
 
-/// Names and holders of tokens follow a moment behind the tip; tests of their own look at them.
+/// Token names and holders lag behind the tip; other tests cover them.
 fn without_token_fields(mut detail: Value) -> Value {
     if let Some(fields) = detail.as_object_mut() {
         fields.remove("token");
@@ -53,7 +53,7 @@ fn without_token_fields(mut detail: Value) -> Value {
     detail
 }
 
-/// All pages of a list, one after the other. The list must not change meanwhile.
+/// Reads all pages of a list in order. The list must not change meanwhile.
 pub(crate) async fn read_list(client: &Client, path: &str, name: &str) -> Vec<Value> {
     let mut found = Vec::new();
     for page in 1.. {

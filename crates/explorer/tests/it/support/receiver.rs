@@ -16,20 +16,20 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::eventually;
 
-/// What a receiver does with a message.
+/// How a receiver responds to a message.
 #[derive(Debug, Clone)]
 pub(crate) enum Behavior {
     Status(u16),
     StatusWithHeader(u16, &'static str, String),
-    /// Never says a word.
+    /// Never responds.
     Hang,
-    /// Says 200 and then a byte a second, without end.
+    /// Sends 200 and then an endless body of one byte per second.
     Drip,
-    /// Says 200 and as much as anybody will read.
+    /// Sends 200 and then an endless body as fast as possible.
     Flood,
 }
 
-/// A message that came in.
+/// A received message.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     pub(crate) path: String,
@@ -58,7 +58,7 @@ struct ReceiverState {
     behaviors: Mutex<HashMap<String, Behavior>>,
 }
 
-/// A server that writes down what is posted to it. Paths may behave in manners of their own.
+/// A server that records what is posted to it. Each path can have its own behavior.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     address: SocketAddr,
@@ -91,7 +91,7 @@ impl Receiver {
         self.state.received.lock().unwrap().clone()
     }
 
-    /// What came in after so many.
+    /// The messages after the first `count`.
     pub(crate) fn after(&self, count: usize) -> Vec<Received> {
         self.state.received.lock().unwrap()[count..].to_vec()
     }
@@ -104,7 +104,7 @@ impl Receiver {
         self.all().into_iter().filter(|received| received.path == path).collect()
     }
 
-    /// Waits for so many messages at a path.
+    /// Waits for this many messages at a path.
     pub(crate) async fn wait_for(&self, path: &str, count: usize) -> Vec<Received> {
         eventually(&format!("{count} messages at {path}"), async || {
             let received = self.at_path(path);

@@ -19,7 +19,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::client::http_client;
 
-/// Stands before a node and slows it down.
+/// A proxy in front of a node that delays every response.
 #[derive(Debug)]
 pub(crate) struct SlowProxy {
     address: SocketAddr,
@@ -36,7 +36,7 @@ struct Upstream {
 }
 
 impl SlowProxy {
-    /// Every answer of the node at `url` comes this much later.
+    /// Delays every response of the node at `url`.
     pub(crate) async fn in_front_of(url: &str, delay: Duration) -> Self {
         let http = http_client().build().unwrap();
         let upstream = Arc::new(Upstream { url: url.to_owned(), http, delay, requests: AtomicU64::new(0) });
@@ -51,7 +51,7 @@ impl SlowProxy {
         format!("http://{}", self.address)
     }
 
-    /// Requests so far.
+    /// The number of requests so far.
     pub(crate) fn requests(&self) -> u64 {
         self.upstream.requests.load(Ordering::Relaxed)
     }

@@ -19,19 +19,19 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::{client::http_client, rpc::quantity};
 
-/// A provider's key in the path of the address, which nobody may get to see.
+/// A provider key in the URL path, which must not leak.
 pub(crate) const KEY: &str = "0123456789abcdef0123456789abcdef";
 
-/// What a lie makes of a block and its receipts; it is told the block's number.
+/// Changes a block or its receipts, given the block number.
 type Tamper = dyn Fn(u64, &mut BlockPart<'_>) + Send + Sync;
 
-/// One of the two answers that a block is made of.
+/// One of the two responses that make up a block.
 pub(crate) enum BlockPart<'a> {
     Block(&'a mut Value),
     Receipts(&'a mut Value),
 }
 
-/// Stands before a node and changes what it says about blocks, consistently, until it is told to stop.
+/// A proxy in front of a node that consistently changes blocks until it is stopped.
 pub(crate) struct TamperingProxy {
     address: SocketAddr,
     upstream: Arc<Upstream>,
@@ -72,7 +72,7 @@ impl TamperingProxy {
         format!("http://{}/v2/{KEY}", self.address)
     }
 
-    /// From now on every answer is the node's own.
+    /// Forwards all responses unchanged from now on.
     pub(crate) fn stop_tampering(&self) {
         self.upstream.tampering.store(false, Ordering::SeqCst);
     }

@@ -70,7 +70,7 @@ impl ForkedNode {
         *self.current.lock().unwrap() = self.first.clone();
     }
 
-    /// Waits until the explorer is where the chain is.
+    /// Waits until the explorer has the head of the chain.
     pub(super) async fn wait_for(&self, explorer: &TestExplorer) {
         let head = self.current.lock().unwrap().head();
         explorer.wait_for_tip(head.number, &head.hash.to_string()).await;
