@@ -1,4 +1,4 @@
-//! Bodies of a query that are no good: each is answered with what is wrong with it, and the client gets to read that.
+//! Invalid query bodies: each gets a problem document that says what is wrong, and the client can read it.
 
 use std::time::Duration;
 
@@ -194,7 +194,7 @@ impl Connection {
         self.0.write_all(head.as_bytes()).await.unwrap();
     }
 
-    /// What comes until it holds these words.
+    /// Reads until the response contains these words.
     async fn read_until(&mut self, words: &str) -> String {
         let mut answer = Vec::new();
         let reading = async {

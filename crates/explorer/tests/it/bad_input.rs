@@ -1,4 +1,4 @@
-//! Whatever a client sends, it gets a problem document that says what is wrong; never a 5xx, never a panic.
+//! Every invalid request gets a problem document that says what is wrong; never a 5xx, never a panic.
 
 use serde_json::json;
 use tokio::{
@@ -130,17 +130,17 @@ async fn bytes_that_are_not_http_are_rejected_without_harm() {
     let big_header = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "a".repeat(1 << 20));
     for request in ["\r\n\r\nnonsense\r\n\r\n", "GET /api/v1/stats HTTP/9.9\r\n\r\n", &big_header] {
         let answer = raw(&fixture, request).await;
-        // A connection that is cut off is an answer too.
+        // Closing the connection is a valid response too.
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
     }
     assert_eq!(fixture.explorer.json("/health").await["live"], json!(true));
     assert_nothing_broke(&fixture);
 }
 
-/// Sends bytes as they are, and gives what comes back until the other side closes or falls silent.
+/// Sends raw bytes and returns the response until the server closes the connection or stops sending.
 async fn raw(fixture: &Fixture, request: &str) -> String {
     let mut stream = TcpStream::connect(fixture.explorer.client().host()).await.unwrap();
-    // May fail where the other side has had enough.
+    // Fails if the server has already closed the connection.
     let _ = stream.write_all(request.as_bytes()).await;
     let mut answer = Vec::new();
     let _ = tokio::time::timeout(std::time::Duration::from_secs(5), stream.read_to_end(&mut answer)).await;

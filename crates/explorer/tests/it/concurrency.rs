@@ -1,4 +1,4 @@
-//! Every answer is of one state of the chain, however quickly that changes.
+//! Every response reflects one state of the chain, even while blocks arrive quickly.
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,4 @@
-//! Flags go before the environment, the environment before the file.
+//! Flags override the environment, the environment overrides the file.
 
 use std::{fs, path::Path, process::Command};
 
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use crate::support::{DevNode, Launch, fixture::lower_hex};
 
-/// A labels file that calls the address by this name.
+/// A labels file with this name for the address.
 fn labels(folder: &TempDir, address: &str, name: &str) -> String {
     let path = folder.path().join(name);
     fs::write(&path, format!("{address},{name}\n")).unwrap();

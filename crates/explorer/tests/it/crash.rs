@@ -1,4 +1,4 @@
-//! A process that is killed at any moment goes on from its last commit.
+//! A process killed at any moment continues from its last commit.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -29,7 +29,7 @@ async fn repeated_kills_during_a_backfill_do_not_change_the_result() {
     let mut explorer = launch(&slow).start().await;
     let (mut committed, mut kills) = (None, 0);
     loop {
-        // A moment after the next commit has been seen, so that each round gets somewhere.
+        // Kill shortly after the next commit, so that each round makes progress.
         let seen = eventually("a commit", async || tip(&explorer).await.filter(|tip| Some(*tip) > committed)).await;
         tokio::time::sleep(Duration::from_millis(random_below(400))).await;
         if seen == head || kills == 5 {
@@ -47,8 +47,8 @@ async fn repeated_kills_during_a_backfill_do_not_change_the_result() {
     }
     assert!(kills >= 1, "the backfill was over before it could be killed");
     node.wait_for(&explorer).await;
-    // Nearly every block was asked for once: two calls each, and a few that were under way at a kill. Tokens and pools are
-    // asked too, some of them again after a kill.
+    // Nearly every block is requested once: two calls each, plus a few in flight at a kill. Token and pool metadata is
+    // requested too, some of it again after a kill.
     assert!(slow.requests() < 4 * head + 1_000, "{} requests for {head} blocks", slow.requests());
 
     let expected = expected_state(&node.rpc, 0, []).await;

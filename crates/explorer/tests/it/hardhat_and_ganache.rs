@@ -1,4 +1,4 @@
-//! The whole API against nodes that do some things in a way of their own: Hardhat and ganache.
+//! The whole API against Hardhat and ganache, which differ from other nodes in details.
 
 use serde_json::json;
 
@@ -31,7 +31,7 @@ async fn assert_agrees_through_reorgs_and_restarts(kind: NpmNodeKind) {
     every_kind_of_transaction(&node).await;
     assert_agree(&node, &explorer, "while it followed").await;
 
-    // What waits in the pool is in no block.
+    // Pending transactions are in no block.
     let accounts = node.accounts().await;
     node.disable_automine().await;
     let pending = node.submit(json!({"from": accounts[3], "to": accounts[4], "value": "0x1"})).await;
@@ -40,7 +40,7 @@ async fn assert_agrees_through_reorgs_and_restarts(kind: NpmNodeKind) {
     node.enable_automine().await;
     assert_agree(&node, &explorer, "with what was pending").await;
 
-    // Another branch, longer than the one that was left.
+    // A branch longer than the orphaned one.
     let snapshot = node.rpc.call("evm_snapshot", json!([])).await;
     let orphaned = node.send(json!({"from": accounts[5], "to": accounts[6], "value": "0x7"})).await;
     node.mine(2).await;
@@ -54,7 +54,7 @@ async fn assert_agrees_through_reorgs_and_restarts(kind: NpmNodeKind) {
     let hash = text(&orphaned["transactionHash"]);
     assert_eq!(explorer.get(&format!("/api/v1/transactions/{hash}")).await.status, 404);
 
-    // The chain as it was before both, and nothing more.
+    // The chain before both branches.
     assert_eq!(node.rpc.call("evm_revert", json!([snapshot])).await, true);
     assert_agree(&node, &explorer, "on the shorter chain").await;
 
@@ -66,7 +66,7 @@ async fn assert_agrees_through_reorgs_and_restarts(kind: NpmNodeKind) {
     let explorer = TestExplorer::start_on(node.url(), &data).await;
     assert_agree(&node, &explorer, "after the restart").await;
 
-    // From the beginning, by announced heads, with every block proven to the full.
+    // A new index, over websocket, with full block verification.
     let anew = Launch::run(&node.ws_url()).argument("--verify-blocks", "full").start().await;
     node.wait_for(&anew).await;
     node.send(json!({"from": accounts[8], "to": accounts[7], "value": "0x3"})).await;
@@ -74,7 +74,7 @@ async fn assert_agrees_through_reorgs_and_restarts(kind: NpmNodeKind) {
     assert!(!anew.log().contains("cannot be proven"), "{}", anew.log());
 }
 
-/// The index is where the node is, nothing was refused on the way, and the API says what the node does.
+/// The index has the head of the node, no block was rejected, and the API agrees with the node.
 async fn assert_agree(node: &NpmNode, explorer: &TestExplorer, when: &str) {
     node.wait_for(explorer).await;
     let health = explorer.json("/health").await;
@@ -84,7 +84,7 @@ async fn assert_agree(node: &NpmNode, explorer: &TestExplorer, when: &str) {
     read_api(explorer, expected.address_names()).await.assert_equals(&expected, &what);
 }
 
-/// A small history with the kinds of transactions that both nodes know, in blocks of none, one and several.
+/// A small history with the transaction types that both nodes support, in blocks with none, one and several.
 async fn every_kind_of_transaction(node: &NpmNode) {
     let accounts = node.accounts().await;
     let (alice, bob, carol) = (&accounts[0], &accounts[1], &accounts[2]);
@@ -123,7 +123,7 @@ async fn every_kind_of_transaction(node: &NpmNode) {
     node.mine(2).await;
     node.enable_automine().await;
 
-    // In the name of an account whose key nobody has.
+    // From an impersonated account.
     node.send(json!({"from": alice, "to": ACCOUNT_WITHOUT_KEY, "value": ETHER})).await;
     node.impersonate(ACCOUNT_WITHOUT_KEY).await;
     node.send(json!({"from": ACCOUNT_WITHOUT_KEY, "to": bob, "value": "0x1", "gasPrice": "0x77359400"})).await;

@@ -1,4 +1,4 @@
-//! API keys through the front door: who gets one, who does not and why, and what one is good for.
+//! API keys end to end: creation, rejection with a reason, use and revocation.
 
 mod contract_wallets;
 mod secrecy;
@@ -154,7 +154,7 @@ async fn each_invalid_signature_request_is_rejected_with_its_reason() {
     let answer = post(client, &body).await;
     expect_problem(&answer, 400, "unknown_field", "lable");
 
-    // And after all that the same proof, made rightly, is good.
+    // The same request with a valid signature is accepted.
     assert_eq!(of_text(&message).send(client).await.status, 201);
 }
 
@@ -227,7 +227,7 @@ async fn an_owner_has_at_most_five_keys_and_can_revoke_them() {
     let listed = list(client, &owner_of(signer), Some(&keys[0])).await;
     assert_eq!(listed.json["keys"].as_array().unwrap().len(), 5);
     assert_eq!(listed.json["keys"][0]["active"], false);
-    // The proof that met the full house is still unspent.
+    // The signature rejected at the key limit can still be used.
     assert_eq!(sixth.send(client).await.status, 201);
 }
 

@@ -1,4 +1,4 @@
-//! How often one may ask, through the front door.
+//! Rate limits end to end.
 
 use crate::support::{DevNode, Launch, TestExplorer, client::Answer, key_request::KeyRequest};
 
@@ -27,7 +27,7 @@ async fn the_11th_anonymous_request_gets_429_and_another_ip_does_not() {
         let answer = get_from(&explorer, "/api/v1/stats", "192.0.2.1", None).await;
         assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, &*left.to_string()));
     }
-    // Whatever is asked.
+    // For every route.
     for path in ["/api/v1/stats", "/api/v1/blocks?page=x", "/api/v1/nowhere"] {
         let refused = get_from(&explorer, path, "192.0.2.1", None).await;
         assert_eq!((refused.status, refused.json["code"].as_str()), (429, Some("rate_limited")));
@@ -54,7 +54,7 @@ async fn the_101st_request_with_a_key_gets_429() {
     let refused = get_from(&explorer, "/api/v1/stats", "192.0.2.1", Some(&key)).await;
     assert_eq!((refused.status, refused.json["code"].as_str()), (429, Some("rate_limited")));
     assert!(!refused.header("retry-after").is_empty());
-    // Without it, the address has its own ten.
+    // Without the key, the limit of the IP address applies.
     assert_eq!(get_from(&explorer, "/api/v1/stats", "192.0.2.1", None).await.header("x-ratelimit-remaining"), "9");
 }
 

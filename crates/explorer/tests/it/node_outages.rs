@@ -1,4 +1,4 @@
-//! A node that is away, comes back, or is reached in another way.
+//! Node outages, recovery, failover and other transports.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ async fn indexed_data_is_served_while_the_node_is_down() {
     let known = explorer.json(&format!("/api/v1/addresses/{asked}")).await;
     let blocks = explorer.json("/api/v1/blocks").await;
 
-    // A block later, the answer that was kept is older than the index.
+    // After one more block, the stored balance is older than the tip.
     node.chain.mine(None);
     node.wait_for(&explorer).await;
     node.stop_serving().await;
@@ -44,7 +44,7 @@ async fn indexed_data_is_served_while_the_node_is_down() {
     assert_eq!(explorer.json(&format!("/api/v1/addresses/{asked}")).await, known, "with the balanceBlock of then");
     assert_served_by_the_index_alone(&explorer, &never_asked).await;
 
-    // The same after a restart: kept means on disk.
+    // The balance is stored on disk, so it survives a restart.
     let (_, data) = explorer.stop().await;
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
     assert_eq!(explorer.json(&format!("/api/v1/addresses/{asked}")).await, known);

@@ -1,4 +1,4 @@
-//! Clients that take their time are cut off, whatever they are slow at.
+//! Slow clients are cut off.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use tokio::{
 
 use crate::support::{DevNode, TestExplorer};
 
-/// Sends the beginning of a request and gives what comes back until the connection is closed, or has nothing more to say.
+/// Sends the beginning of a request and returns the response until the connection is closed or idle.
 async fn send_partial(explorer: &TestExplorer, beginning: &str) -> (String, Duration) {
     let mut stream = TcpStream::connect(explorer.client().host()).await.unwrap();
     stream.write_all(beginning.as_bytes()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Tokens, holders, transfers and trades, compared with what receipts and contracts say.
+//! Tokens, holders, transfers and trades, compared with receipts and contract calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::support::{DevNode, TestExplorer, eventually, read_list};
 
-/// Who an event of a token touched, by token. All in lower case.
+/// Participants of token events by token, in lower case.
 type Touched = BTreeMap<String, BTreeSet<String>>;
 
-/// The logs of the chain, and whom they touched.
+/// The logs of the chain and their participants.
 async fn read_logs(node: &DevNode) -> (Vec<Value>, Touched) {
     let logs = node.rpc.call("eth_getLogs", json!([{ "fromBlock": "0x0", "toBlock": "latest" }])).await;
     let Value::Array(logs) = logs else { panic!("no logs") };
@@ -33,7 +33,7 @@ async fn read_logs(node: &DevNode) -> (Vec<Value>, Touched) {
     (logs, touched)
 }
 
-/// What `balanceOf` says of everyone whom a token's events touched; the zero address left out.
+/// `balanceOf` of every participant of a token's events, except the zero address.
 async fn expected_holders(node: &DevNode, token: &str, touched: &BTreeSet<String>) -> BTreeMap<String, U256> {
     let mut holders = BTreeMap::new();
     for holder in touched.iter().filter(|holder| !holder.ends_with(&"0".repeat(40))) {
@@ -54,7 +54,7 @@ async fn served_holders(explorer: &TestExplorer, token: &str) -> BTreeMap<String
     holders.iter().map(|holder| (holder["address"].as_str().unwrap().to_owned(), balance(holder))).collect()
 }
 
-/// Waits until what follows behind the tip has come to rest, and finds it to be the truth.
+/// Waits until token data has caught up with the tip, and compares it with the contracts.
 async fn assert_tokens_agree(explorer: &TestExplorer, node: &DevNode) {
     node.wait_for(explorer).await;
     let (_, touched) = read_logs(node).await;

@@ -1,4 +1,4 @@
-//! The whole API against all that the node knows.
+//! The whole API against the node's own data.
 
 use crate::support::{Anvil, DevNode, TestExplorer, expected_state, read_api};
 

@@ -1,4 +1,4 @@
-//! A disk that is full, and one that gives back other bytes than it was given.
+//! A full disk and a corrupted disk.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use alloy_signer_local::PrivateKeySigner;
 
 use crate::support::{DevNode, Launch, TestExplorer, eventually, expected_state, key_request::KeyRequest, read_api};
 
-/// Arguments of `unshare` with which this system lets us mount a file system of our own; None where it does not.
+/// Arguments of `unshare` that allow mounting a file system; None if the system does not permit it.
 fn mount_namespace_arguments() -> Option<&'static [&'static str]> {
     let ways: [&[&str]; 2] = [&["-m"], &["-rm"]];
     ways.into_iter().find(|way| {
@@ -21,7 +21,7 @@ fn mount_namespace_arguments() -> Option<&'static [&'static str]> {
     })
 }
 
-/// Takes all the space that is left, and gives the file that holds it.
+/// Fills the disk and returns the file that does.
 fn fill(folder: &Path) -> PathBuf {
     let path = folder.join("filler");
     let mut file = fs::File::create(&path).unwrap();
@@ -50,7 +50,7 @@ async fn a_full_disk_pauses_indexing_but_not_reads() {
     node.wait_for(&explorer).await;
     let tip = explorer.json("/health").await["tip"].clone();
 
-    // The mount is there for that process alone.
+    // Only that process sees the mount.
     let data = explorer.data().path();
     let seen = PathBuf::from(format!("/proc/{}/root{}", explorer.id(), data.display()));
     let filler = fill(&seen);

@@ -1,5 +1,5 @@
-//! A node whose answers fit together and are not true: nothing of it gets into the index, and what an older version let in
-//! is found and mended.
+//! A node that serves consistent but false blocks: they are not indexed, and `explorer check` finds and repairs those that
+//! an older version indexed.
 
 use std::{
     ops::RangeInclusive,
@@ -20,7 +20,7 @@ use crate::support::{
     tampering_proxy::{BlockPart, KEY, TamperingProxy},
 };
 
-/// Blocks without what happened in them, as a node gave them for a while.
+/// Removes transactions and logs from these blocks.
 fn empty(blocks: RangeInclusive<u64>) -> impl Fn(u64, &mut BlockPart<'_>) + Send + Sync {
     move |number, answer| {
         if blocks.contains(&number) {
@@ -32,7 +32,7 @@ fn empty(blocks: RangeInclusive<u64>) -> impl Fn(u64, &mut BlockPart<'_>) + Send
     }
 }
 
-/// The data of every log, as an amount of a transfer, is another.
+/// Changes the data of every log, for example the amount of a transfer.
 fn change_amounts(number: u64, answer: &mut BlockPart<'_>) {
     if let (1.., BlockPart::Receipts(receipts)) = (number, answer) {
         for receipt in receipts.as_array_mut().unwrap() {
@@ -108,7 +108,7 @@ async fn blocks_of_a_second_node_are_fully_verified_by_default() {
     let explorer = Launch::run(&node.url()).argument("--rpc", liar.url()).start().await;
     node.wait_for(&explorer).await;
     node.stop_serving().await;
-    // The amounts of transfers are changed, and only the receipts root tells.
+    // Transfer amounts are changed, which only the receipts root reveals.
     loop {
         traffic.step().unwrap();
         node.chain.mine(None);
@@ -143,7 +143,7 @@ async fn every_transaction_type_of_anvil_is_accepted_and_verified_except_the_roo
     }
     let access = json!([{"address": to, "storageKeys": [format!("{:#066x}", 7)]}]);
     anvil.send(json!({"from": from, "to": to, "type": "0x1", "gasPrice": "0xb2d05e00", "accessList": access})).await;
-    // Of an account whose key anvil does not have.
+    // From an impersonated account.
     let stranger = "0x00000000000000000000000000000000000000aa";
     anvil.rpc.call("anvil_impersonateAccount", json!([stranger])).await;
     anvil.rpc.call("anvil_setBalance", json!([stranger, "0xde0b6b3a7640000"])).await;
@@ -158,7 +158,7 @@ async fn every_transaction_type_of_anvil_is_accepted_and_verified_except_the_roo
     assert!(unproven.len() == 1 && unproven[0].contains("sidecars"), "{log}");
 }
 
-/// Writes blocks again as an older version might have, which believed everything.
+/// Rewrites blocks as an older version without verification might have stored them.
 async fn write_false_blocks(data: &Path, from: u64, undo: fn(u64) -> Undo, mut change: impl FnMut(&mut BlockChanges)) {
     let store = EmbeddedStore::open(data, StoreOptions::default()).unwrap();
     let (reader, mut writer) = (store.reader(), store.writer());
@@ -187,7 +187,7 @@ async fn write_false_blocks(data: &Path, from: u64, undo: fn(u64) -> Undo, mut c
     store.sync().unwrap();
 }
 
-/// Four empty blocks, and one transfer of another amount later.
+/// Four empty blocks, and a later transfer with a wrong amount.
 fn false_blocks(missing: Arc<AtomicU64>) -> impl FnMut(&mut BlockChanges) {
     let mut changed = false;
     move |changes| {
@@ -203,7 +203,7 @@ fn false_blocks(missing: Arc<AtomicU64>) -> impl FnMut(&mut BlockChanges) {
     }
 }
 
-/// Runs `explorer check` to its end: exit code and what it said.
+/// Runs `explorer check` and returns its exit code and output.
 async fn check(data: &DataFolder, arguments: &[&str]) -> (i32, String) {
     let launch = Launch::bare(["check"].iter().chain(arguments).copied()).on(data);
     let mut process = launch.spawn();
@@ -225,7 +225,7 @@ async fn check_finds_and_repairs_false_blocks_in_the_index() {
     write_false_blocks(data.path(), 5, |down_to| Undo::Keep { down_to }, false_blocks(Arc::clone(&missing))).await;
     let missing = missing.load(Ordering::SeqCst);
     assert!(missing > 0);
-    // The blocks form a chain all the same: only the node tells.
+    // The block hashes still form a chain, so only the node reveals the difference.
     assert_eq!(check(&data, &[]).await.0, 0);
     let (code, said) = check(&data, &["--node", "--rpc", &url]).await;
     assert_eq!(code, 2, "{said}");
@@ -252,7 +252,7 @@ async fn check_says_what_to_do_about_blocks_that_cannot_be_reverted() {
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("Block 5 cannot be taken back") && said.contains("--data NEW"), "{said}");
 
-    // Nor is anything compared with a node of another chain, or with one that lies itself.
+    // A node of another chain, or one that serves false blocks, is not used for the comparison.
     let other = DevNode::with(devchain::DevChainConfig { chain_id: 999, ..Default::default() }).await;
     let (code, said) = check(&data, &["--node", "--rpc", &other.url()]).await;
     assert!(code == 1 && said.contains("another chain"), "{code} {said}");

@@ -1,4 +1,4 @@
-//! Strangers that open connections and pages without end take nothing from others.
+//! Clients that open endless connections and pages do not affect others.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -22,7 +22,7 @@ async fn connect_from(last: u8, explorer: &TestExplorer) -> TcpStream {
 
 async fn send_get(stream: &mut TcpStream, path: &str) -> String {
     let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    // A refused connection may be closed before the request is written: its answer can be read all the same.
+    // A rejected connection may be closed before the request is written; its response can still be read.
     let _ = stream.write_all(head.as_bytes()).await;
     read(stream).await
 }
@@ -51,7 +51,7 @@ async fn one_client_address_cannot_use_all_connections() {
     let other = send_get(&mut connect_from(3, &explorer).await, "/health/live").await;
     assert!(other.starts_with("HTTP/1.1 200"), "{other}");
 
-    // They never ask anything, so they are closed, and the address may connect again.
+    // They send no request, so they are closed, and the address can connect again.
     let started = Instant::now();
     for stream in &mut held {
         assert_eq!(read(stream).await, "");
@@ -72,7 +72,7 @@ async fn a_few_client_addresses_that_hold_all_connections_make_room_for_another(
     let mut held = Vec::new();
     for number in 0..32 {
         let mut stream = connect_from(2 + number % 2, &explorer).await;
-        // Begun, so that it does not count as idle.
+        // A partial request, so that the connection is not idle.
         stream.write_all(b"GET /health/live HTTP/1.1\r\nX-Slow: ").await.unwrap();
         held.push(stream);
     }
@@ -92,11 +92,11 @@ async fn page_views_from_one_client_address_do_not_overload_the_node() {
     let mut pages = 0_u64;
     while pages < 600 && started.elapsed() < Duration::from_secs(20) {
         let page = client.get(&format!("/address/0x{pages:040x}")).await;
-        // An address that nobody used is shown or not found, whether the node was asked or not.
+        // An unused address is shown or not found, depending on whether the node was called.
         assert!([200, 404].contains(&page.status), "{}", page.text);
         pages += 1;
     }
-    // 120 calls at once, 10 a second after that, and following goes on beside.
+    // 120 calls at once, then 10 per second, plus the calls of the follower.
     let allowed = 120 + 10 * started.elapsed().as_secs() + 200;
     let asked = node.requests() - before;
     assert!(asked < allowed.max(pages), "{asked} node calls for {pages} pages in {:?}", started.elapsed());
@@ -119,7 +119,7 @@ async fn too_many_page_views_get_429() {
     assert_eq!(refused.status, 429, "{}", refused.text);
     assert!(refused.text.contains("Too many requests"), "{}", refused.text);
     assert!(refused.header("retry-after").parse::<u64>().unwrap() >= 1);
-    // Programs have limits of their own, and style is free.
+    // The API has its own limits, and assets have none.
     assert_eq!(explorer.get("/api/v1/stats").await.status, 200);
     assert_eq!(explorer.get("/favicon.svg").await.status, 200);
 }

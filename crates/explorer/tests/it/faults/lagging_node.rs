@@ -1,4 +1,4 @@
-//! Nodes that are behind: a shorter chain of the same branch is no reason to go back.
+//! Lagging nodes: a shorter chain of the same branch reverts nothing.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn a_stuck_preferred_node_is_skipped() {
     chain.mine(None);
     well.wait_for(&explorer).await;
 
-    // It has caught up, and is the first again.
+    // It has caught up and is preferred again.
     stuck.set_behavior(Script::default());
     well.set_behavior(failing());
     chain.mine(None);
@@ -77,7 +77,7 @@ async fn a_head_that_stays_lower_is_followed_after_the_configured_time_but_never
     let explorer = Launch::run(&node.url()).argument("--lower-head-after", 2).start().await;
     node.wait_for(&explorer).await;
 
-    // The dev chain calls the block 64 below its head finalized.
+    // On the dev chain, the finalized block is 64 below the head.
     node.set_behavior(ending_at(250));
     explorer.wait_for_log("below the finalized block").await;
     assert_tip_never_falls(&explorer, 320, Duration::from_secs(5)).await;
@@ -91,7 +91,7 @@ async fn a_head_that_stays_lower_is_followed_after_the_configured_time_but_never
 #[tokio::test]
 async fn missing_blocks_do_not_confuse_the_search_for_a_fork() {
     let chain = chain_of(120);
-    // A load balancer in front of nodes of different age: now one answers and now another.
+    // A load balancer in front of nodes with different heads.
     let faults = vec![(HEADER, Fault::Null, 0.6)];
     let node = FaultyNode::start(&chain, 1, Script { faults, ..Script::default() }).await;
     let explorer = Launch::run(&node.url()).start().await;
@@ -150,7 +150,7 @@ async fn a_block_with_a_wrong_parent_does_not_stop_a_backfill() {
     node.wait_for(&explorer).await;
 }
 
-/// Where finality lags, blocks further below the tip than usual can still be reorganised away.
+/// While finality lags, blocks deeper below the tip than usual can still be reverted.
 #[tokio::test]
 async fn only_blocks_that_cannot_be_reverted_are_cacheable_for_long() {
     let chain = chain_of(600);
@@ -161,7 +161,7 @@ async fn only_blocks_that_cannot_be_reverted_are_cacheable_for_long() {
         answer.header("cache-control").to_owned()
     };
     assert_eq!(cached_for(100).await, "public, max-age=3600");
-    // 256 blocks and more below the tip, and not final.
+    // 256 or more blocks below the tip, and not finalized.
     for number in [101, 300] {
         assert_eq!(cached_for(number).await, cached_for(600).await, "block {number}");
     }

@@ -1,4 +1,4 @@
-//! Nodes on which one method does not work are followed without it.
+//! Nodes without one working method are followed without it.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::support::{Fault, FaultyNode, Script, expected_state, read_api};
 
 const EVERY_FAULT: [Fault; 4] = [Fault::Status(500), Fault::Error(-32603, "internal error"), Fault::Drop, Fault::Hang];
 
-/// More than a machine that is busy with other things adds, and far less than a wait for every block.
+/// Enough for a busy machine, and far less than one timeout per block.
 const GRACE: Duration = Duration::from_secs(12);
 
 #[tokio::test]
@@ -24,7 +24,7 @@ async fn failing_traces_do_not_slow_down_the_sync() {
         println!("{fault:?}: {took:?} beside {without:?}");
         assert!(took < without * 2 + GRACE, "{fault:?}: {took:?} beside {without:?}");
         assert_eq!(explorer.json("/health").await["status"], "ok");
-        // Neither is it asked for every block, nor given up after the first.
+        // The method is neither called for every block nor given up after the first.
         assert!(
             node.request_counts().methods["debug_traceBlockByNumber"] < 12,
             "{fault:?}: {:?}",

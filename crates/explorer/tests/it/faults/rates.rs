@@ -1,4 +1,4 @@
-//! Nodes that fail often or limit how much is asked of them are synced at the rate that they allow.
+//! Nodes that fail often or limit requests are synced at the rate that they allow.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ async fn sync_keeps_half_of_its_rate_when_a_fifth_of_the_requests_fail() {
     for _ in 0..1_600 {
         chain.mine(None);
     }
-    // Far enough away that the round trips count, and not the machine.
+    // The delay makes round trips dominate, not the speed of the machine.
     let delay = Duration::from_millis(600);
     let well = FaultyNode::start(&chain, 1, Script { delay, ..Script::default() }).await;
     let fault_free = blocks_per_second(&well).await;
@@ -32,7 +32,7 @@ async fn sync_keeps_half_of_its_rate_when_a_fifth_of_the_requests_fail() {
     assert!(ratio >= 0.5, "{fault_free:.0} blocks a second without faults, {rate:.0} with: {ratio:.2}");
 }
 
-/// How fast blocks come once they do, from the first commit to the last: the start of the process has no part in it.
+/// Sync rate from the first commit to the last, without the start of the process.
 async fn blocks_per_second(node: &FaultyNode) -> f64 {
     let explorer = Launch::run(&node.url()).start().await;
     let committed = async || explorer.json("/health").await["tip"]["number"].as_u64().filter(|number| *number > 0);
@@ -56,7 +56,7 @@ async fn sync_uses_the_rate_limit_of_a_node_and_rarely_exceeds_it() {
         let used = request_counts.served as f64 / allowed;
         println!("{took:?}, {used:.2} of what is allowed, {} refused", request_counts.refused);
         assert!(used >= 0.8, "{took:?}: {used:.2} of what {per_second} requests a second allow: {request_counts:?}");
-        // Two requests for each block: what else is asked is little.
+        // Two requests for each block, and few others.
         assert!(request_counts.served < 460, "{request_counts:?}");
         assert!(request_counts.refused < request_counts.served / 4, "{request_counts:?}");
     }

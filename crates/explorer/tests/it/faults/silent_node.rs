@@ -1,4 +1,4 @@
-//! A node that accepts connections and never answers, and a chain that stands still.
+//! A node that accepts connections and never responds, and a chain without new blocks.
 
 use std::time::{Duration, Instant};
 
@@ -86,7 +86,7 @@ async fn addresses_are_served_from_the_index_while_the_node_is_silent() {
     assert_eq!(partial["txCount"], total);
     assert!(!partial["recentTxs"].as_array().unwrap().is_empty());
 
-    // A contract is one by the index's own knowledge.
+    // The index alone knows that it is a contract.
     let tokens = explorer.json("/api/v1/tokens").await;
     let token = tokens["tokens"][0]["address"].as_str().unwrap();
     let contract = explorer.json(&format!("/api/v1/addresses/{token}")).await;

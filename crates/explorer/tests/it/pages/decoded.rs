@@ -1,4 +1,4 @@
-//! Calls and logs in the words of verified contracts.
+//! Calls and logs decoded with the ABI of verified contracts.
 
 use std::time::{Duration, Instant};
 
@@ -19,10 +19,10 @@ contract Ledger {
     function deep(uint256[][][] calldata) external {}
 }
 ";
-/// Nobody in particular.
+/// An arbitrary account.
 const WHO: &str = "0x00000000000000000000000000000000000a11ce";
 
-/// Arrays of arrays that all are the same one: 90,000 values in 600 words.
+/// Nested arrays that share their data: 90,000 values in 600 words.
 fn bomb() -> Vec<String> {
     let width = 300;
     let array = || std::iter::once(width).chain(std::iter::repeat_n(32 * width, 300));
@@ -65,7 +65,7 @@ async fn calls_and_logs_are_decoded_for_a_contract_its_twin_and_its_proxy() {
             assert!(page.contains(told), "{told} is missing for {contract}:\n{page}");
         }
     }
-    // Lists tell what the index alone can tell: of the proxy, nothing.
+    // Lists decode only with indexed data, which does not cover the proxy.
     let list = fixture.page("/transactions").await;
     assert_eq!(list.matches("<span class=\"method\" title=\"note\">note</span>").count(), 2);
 

@@ -1,4 +1,4 @@
-//! The pages: through HTTP, and in a real browser.
+//! The pages over HTTP and in a real browser.
 
 mod decoded;
 mod hostile_names;
@@ -12,7 +12,7 @@ use crate::support::{
     wallet_clients::run_client,
 };
 
-/// A wallet that is nobody's.
+/// A publicly known development key.
 const PRIVATE_KEY: &str = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 
 async fn demo_with_traffic() -> (Process, String) {
@@ -54,7 +54,7 @@ async fn every_page_is_html_with_a_policy_against_foreign_scripts() {
         let policy = answer.header("content-security-policy");
         assert!(policy.contains("script-src 'self'") && !policy.contains("unsafe"), "{path}: {policy}");
         assert!(!answer.text.contains("<script>"), "{path}");
-        // Pages draw on no limit.
+        // Pages do not count against the API limit.
         assert_eq!(answer.header("x-ratelimit-remaining"), "", "{path}");
     }
 }

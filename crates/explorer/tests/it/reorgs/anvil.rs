@@ -3,7 +3,7 @@ use serde_json::json;
 use super::assert_equals_new_index;
 use crate::support::{Anvil, TestExplorer, expected_state};
 
-/// Payments in blocks of one.
+/// Payments, one per block.
 async fn pay(anvil: &Anvil, accounts: &[String], count: usize) {
     for number in 0..count {
         let (from, to) = (&accounts[number % 3], &accounts[(number + 1) % 4]);
@@ -20,7 +20,7 @@ async fn reorgs_of_anvil_leave_no_orphaned_data() {
     anvil.wait_for(&explorer).await;
     let mut api_state = expected_state(&anvil.rpc, 0, []).await;
     for depth in [1, 3, 10] {
-        // One transaction of its own in the new branch, the other blocks are empty.
+        // The new branch has one new transaction; its other blocks are empty.
         let payment = json!([{"from": accounts[5], "to": accounts[6], "value": "0x7"}, 0]);
         anvil.rpc.call("anvil_reorg", json!([depth, [payment]])).await;
         anvil.wait_for(&explorer).await;

@@ -14,7 +14,7 @@ async fn reorgs_of_any_depth_leave_no_orphaned_data() {
         (1, 2, Drop),
         (3, 4, Replay),
         (10, 11, Replay),
-        // A shorter branch, then one that is merely cut off.
+        // A shorter branch, then a truncated chain.
         (10, 4, Drop),
         (3, 0, Replay),
     ];
@@ -56,7 +56,7 @@ async fn a_reorg_during_downtime_is_detected_at_the_start() {
 #[tokio::test]
 async fn many_reorgs_in_a_row_end_at_the_tip_of_the_node() {
     let (node, mut traffic) = DevNode::with_traffic(80).await;
-    // Announced heads come quicker than polled ones, and so find the follower in the middle of things.
+    // Subscribed heads arrive faster than polled ones, so they interrupt the follower more often.
     let explorer = TestExplorer::start(&node.ws_url()).await;
     node.wait_for(&explorer).await;
     let before = expected_state(&node.rpc, 0, []).await;

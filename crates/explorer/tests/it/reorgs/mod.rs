@@ -1,4 +1,4 @@
-//! After a reorganisation nothing of the branch that was left remains: the index equals one that never saw it.
+//! After a reorg nothing of the orphaned branch remains: the index equals one that never saw it.
 
 mod anvil;
 mod dev_chain;
@@ -6,7 +6,7 @@ mod too_deep;
 
 use crate::support::{Rpc, TestExplorer, api_state::ApiState, expected_state, read_api};
 
-/// Compares with the node and with a new index of the chain as it is now; gives the picture for the next time.
+/// Compares with the node and with a new index of the current chain; returns the state for the next comparison.
 async fn assert_equals_new_index(explorer: &TestExplorer, rpc: &Rpc, before: &ApiState, what: &str) -> ApiState {
     let expected = expected_state(rpc, 0, before.address_names()).await;
     let found = read_api(explorer, expected.address_names()).await;

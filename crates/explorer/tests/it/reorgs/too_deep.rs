@@ -29,7 +29,7 @@ async fn a_reorg_deeper_than_the_undo_data_stops_indexing_but_not_serving() {
     let (ended, data) = explorer.stop().await;
     assert!(ended.status.success() && ended.took.as_secs() < 2, "{ended:?}");
 
-    // The way out that the log names.
+    // The fix that the log suggests.
     let again = TestExplorer::start_on(&node.url(), &data).await;
     eventually("the halt again", async || (again.json("/health").await["status"] == "halted").then_some(())).await;
     drop(again);

@@ -1,4 +1,4 @@
-//! What holds for every list.
+//! Paging of every list.
 
 use serde_json::{Value, json};
 

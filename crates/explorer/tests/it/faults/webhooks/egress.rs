@@ -1,4 +1,4 @@
-//! What is answered at registration gives nothing away of the network that the explorer stands in.
+//! Responses to a registration reveal nothing about the network of the explorer.
 
 use std::net::Ipv4Addr;
 
@@ -23,7 +23,7 @@ async fn a_private_host_name_and_an_unknown_one_get_the_same_response() {
     let node = DevNode::start().await;
     let names = NameServer::start(&[Ipv4Addr::new(10, 1, 2, 3)]).await;
     let inside = strict(&node).argument("--webhook-dns", names.address).start().await;
-    // Nobody answers there.
+    // Nothing listens there.
     let nowhere = strict(&node).argument("--webhook-dns", "127.0.0.1:9").start().await;
     let private = try_to_register(&inside, "https://vault.internal.example/").await;
     let missing = try_to_register(&nowhere, "https://vault.internal.example/").await;

@@ -1,4 +1,4 @@
-//! A fact has one id for ever, however often its block leaves the chain and comes back.
+//! An event keeps its id, however often its block is orphaned and becomes canonical again.
 
 use std::collections::BTreeSet;
 
@@ -62,7 +62,7 @@ async fn an_event_keeps_its_id_when_the_same_block_becomes_canonical_again() {
     wait_until_delivered(&explorer, &asking, 3).await;
     receiver.expect_silence("/asking", 3).await;
 
-    // Who hears of removals is told again: the same event, and that it is for the second time.
+    // Subscribers to removals get the same event again, marked as a repetition.
     let all = receiver.at_path("/asking");
     let (told, removed) = (of_kind(&all, "tx"), of_kind(&all, "removed"));
     assert_eq!((told.len(), removed.len()), (2, 1), "{all:?}");
@@ -73,10 +73,10 @@ async fn an_event_keeps_its_id_when_the_same_block_becomes_canonical_again() {
     assert_eq!(inclusions, [Value::Null, Value::from(2)]);
     assert_eq!(removed[0].json()["data"]["removedDelivery"], told[0].id());
 
-    // Who does not has heard it before, and was never told otherwise.
+    // Other subscribers already have the event, which was never removed for them.
     receiver.expect_silence("/plain", 1).await;
 
-    // It leaves once more: the removal is the same event again too.
+    // Orphaned once more: the removal has the same id as before.
     node.switch_to_second();
     node.wait_for(&explorer).await;
     wait_until_delivered(&explorer, &asking, 4).await;
@@ -121,7 +121,7 @@ async fn blocks_older_than_the_webhook_send_nothing_when_they_become_canonical_a
     let receiver = Receiver::start().await;
     let bob = lower_hex(node.first.accounts()[1].address());
     let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx"]).await;
-    // The cursor goes back behind the block at which the webhook was made.
+    // The cursor moves to before the block at which the webhook was created.
     node.switch_to_second();
     node.wait_for(&explorer).await;
     node.switch_back();
@@ -132,7 +132,7 @@ async fn blocks_older_than_the_webhook_send_nothing_when_they_become_canonical_a
     let told: Vec<Value> = receiver.all().iter().map(|message| message.json()["data"]["hash"].clone()).collect();
     assert_eq!(told, [after], "not {before}, which is older than the webhook");
 
-    // What another branch brings is new, whatever its number.
+    // Events of another branch are new, whatever the block number.
     let other = ForkedNode::start().await;
     let explorer = launch(&other.url()).start().await;
     other.first.mine(None);

@@ -1,4 +1,4 @@
-//! What one owner asks for has bounds, and what is dropped at a bound is told.
+//! Limits per owner, and reports of dropped messages.
 
 use alloy_primitives::{TxKind, U256};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ async fn a_full_queue_drops_the_oldest_messages_and_the_next_delivery_reports_ho
 
     let before = receiver.count();
     receiver.set_behavior("/hook", Behavior::Status(200));
-    // A new start: the receiver is trusted again.
+    // A restart clears the circuit breaker of the receiver.
     hook.patch(&explorer, json!({ "active": true })).await;
     let told = eventually("the rest", async || {
         let told = receiver.after(before);
@@ -90,7 +90,7 @@ async fn the_number_of_webhooks_is_limited_by_address_and_in_total() {
     assert!(!beyond.header("retry-after").is_empty());
     let health = explorer.json("/health").await;
     assert_eq!(health["webhooks"]["count"], 4);
-    // One goes, and another may come.
+    // Deleting one frees its slot.
     let path = format!("/api/v1/webhooks/{}", last.json["id"]);
     send(explorer.client(), "DELETE", &path, None).await.ok();
     assert_eq!(try_to_register(&explorer, 5, 4).await.status, 201);

@@ -1,4 +1,4 @@
-//! A receiver that names the time of the next attempt does not use up the attempts by it.
+//! `Retry-After` of a receiver does not use up the attempts early.
 
 use alloy_primitives::{TxKind, U256};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::{
     webhooks::{launch, register},
 };
 
-/// Milliseconds of the day: good enough for differences of some seconds, but at midnight.
+/// Milliseconds since midnight: enough for differences of seconds, except at midnight.
 fn millis(time: &Value) -> i64 {
     let text = time.as_str().unwrap_or_else(|| panic!("no time: {time}"));
     let number = |range: std::ops::Range<usize>| text[range].parse::<i64>().unwrap();
@@ -33,7 +33,7 @@ async fn a_short_retry_after_does_not_shorten_the_backoff_and_a_long_one_is_hono
     }
     node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
     node.chain.mine(None);
-    // The waits are 5 s after the first attempt and 30 s after the second, give or take a fifth.
+    // The backoff is 5 s after the first attempt and 30 s after the second, with a jitter of 20 %.
     for (hook, attempts, shortest) in [(&hooks[0], 1, 3_900), (&hooks[1], 1, 3_590_000), (&hooks[0], 2, 23_900)] {
         let delivery = eventually("the failure", async || {
             let deliveries = hook.deliveries(&explorer).await;
