@@ -122,7 +122,7 @@ async fn every_abi_type_is_encoded_and_decoded() {
     let path = format!("/api/v1/contracts/{address}/call?functionName=stored&blockNumber=999999");
     assert_eq!(fixture.explorer.get(&path).await.status, 404);
 
-    for (function, arguments, status, field, told) in [
+    for (function, arguments, status, field, expected_text) in [
         ("over", json!([1]), 400, "functionName", "over(address)"),
         ("nope", json!([]), 400, "functionName", "stored()"),
         ("set", json!([1]), 400, "functionName", "not a view or pure function"),
@@ -143,6 +143,6 @@ async fn every_abi_type_is_encoded_and_decoded() {
         let answer = fixture.call(&address, function, arguments).await;
         assert_eq!(answer.status, status, "{function}: {}", answer.json);
         assert_eq!(answer.json["field"].as_str().unwrap_or_default(), field, "{function}: {}", answer.json);
-        assert!(answer.json["detail"].as_str().unwrap().contains(told), "{function}: {}", answer.json);
+        assert!(answer.json["detail"].as_str().unwrap().contains(expected_text), "{function}: {}", answer.json);
     }
 }

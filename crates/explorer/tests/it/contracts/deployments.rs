@@ -40,8 +40,11 @@ async fn a_twin_shows_its_own_constructor_arguments() {
     let third = fixture.deploy(&format!("{code}{}ff", word(11))).await;
     assert_eq!(fixture.verify(&first, VERSION, COIN).await["match"], "exact");
 
-    let told = contract(&fixture, &first).await;
-    assert_eq!((&told["twinOf"], &told["constructorArguments"]), (&Value::Null, &json!(format!("0x{}", word(7)))));
+    let details = contract(&fixture, &first).await;
+    assert_eq!(
+        (&details["twinOf"], &details["constructorArguments"]),
+        (&Value::Null, &json!(format!("0x{}", word(7))))
+    );
     for _ in 0..2 {
         let twin = contract(&fixture, &second).await;
         assert_eq!((&twin["twinOf"], &twin["match"]), (&json!(first), &json!("exact")));
@@ -91,9 +94,9 @@ async fn deployment_details_follow_a_reorg() {
     fixture.anvil.mine(5).await;
     fixture.anvil.wait_for(&fixture.explorer).await;
     wait_for_list(&fixture, &[&address, &other]).await;
-    let told = contract(&fixture, &address).await;
-    assert_eq!(told["constructorArguments"], format!("0x{}", word(8)), "{told}");
-    assert_eq!((&told["match"], &told["creationMatch"]), (&json!("exact"), &json!("exact")));
+    let details = contract(&fixture, &address).await;
+    assert_eq!(details["constructorArguments"], format!("0x{}", word(8)), "{details}");
+    assert_eq!((&details["match"], &details["creationMatch"]), (&json!("exact"), &json!("exact")));
     // Once worked out it is what the list says as well, and verifying again changes nothing.
     let row = &fixture.explorer.json("/api/v1/contracts").await["contracts"][0];
     assert_eq!((&row["address"], &row["creationMatch"]), (&json!(address), &json!("exact")));

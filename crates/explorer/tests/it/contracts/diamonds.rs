@@ -101,7 +101,7 @@ async fn a_diamond_is_called_through_its_verified_facets() {
     assert_eq!(counter_facet["selectors"].as_array().unwrap().len(), 3);
 
     let page = fixture.page(&format!("/address/{diamond}?tab=contract")).await;
-    for told in [
+    for expected_text in [
         "<bdi>LoupeFacet</bdi>",
         "<bdi>CounterFacet</bdi>",
         "<code>limited(uint256)</code>",
@@ -109,12 +109,14 @@ async fn a_diamond_is_called_through_its_verified_facets() {
         "id=\"call-from\"",
         "id=\"call-block\"",
     ] {
-        assert!(page.contains(told), "{told} is missing:\n{page}");
+        assert!(page.contains(expected_text), "{expected_text} is missing:\n{page}");
     }
     assert!(!page.contains("<code>hidden()</code>") && !page.contains("value=\"hidden()\""), "{page}");
     let page = fixture.page(&format!("/tx/{counted}")).await;
-    for told in ["<span class=\"method\">count</span>", "count(uint256)", "Counted(address,uint256)", "newTotal"] {
-        assert!(page.contains(told), "{told} is missing:\n{page}");
+    for expected_text in
+        ["<span class=\"method\">count</span>", "count(uint256)", "Counted(address,uint256)", "newTotal"]
+    {
+        assert!(page.contains(expected_text), "{expected_text} is missing:\n{page}");
     }
 }
 

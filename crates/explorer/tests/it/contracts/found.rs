@@ -29,21 +29,21 @@ async fn verify_all(version: &'static str, cases: Vec<(Case, &str)>) {
         let address = fixture.deploy(&format!("{code}{}", case.arguments)).await;
         println!("{version}: {:.2} s: the bare compilation", output["seconds"].as_f64().unwrap());
         let answer = fixture.verify(&address, version, &case.source).await;
-        let told = format!("{} {}: {answer}", case.path, case.settings);
-        assert_eq!(answer["success"], true, "{told}");
-        assert_eq!(answer["match"], *expected, "{told}");
-        assert_eq!(answer["contractName"], case.contract, "{told}");
-        assert_eq!(answer["runtimeMatch"], *expected, "{told}");
-        assert_eq!(answer["creationMatch"], *expected, "{told}");
+        let context = format!("{} {}: {answer}", case.path, case.settings);
+        assert_eq!(answer["success"], true, "{context}");
+        assert_eq!(answer["match"], *expected, "{context}");
+        assert_eq!(answer["contractName"], case.contract, "{context}");
+        assert_eq!(answer["runtimeMatch"], *expected, "{context}");
+        assert_eq!(answer["creationMatch"], *expected, "{context}");
 
         let contract = fixture.explorer.json(&format!("/api/v1/contracts/{address}")).await;
-        assert_eq!(contract["constructorArguments"], format!("0x{}", case.arguments), "{told}");
+        assert_eq!(contract["constructorArguments"], format!("0x{}", case.arguments), "{context}");
         assert!(contract["compilerVersion"].as_str().unwrap().starts_with(short(version)), "{contract}");
         if *expected == "exact" {
-            assert_eq!(contract["file"], case.path, "the very name of the file is found: {told}");
+            assert_eq!(contract["file"], case.path, "the very name of the file is found: {context}");
             let optimizer = &contract["settings"]["optimizer"];
             if case.settings["optimizer"]["enabled"] == true {
-                assert_eq!(*optimizer, case.settings["optimizer"], "{told}");
+                assert_eq!(*optimizer, case.settings["optimizer"], "{context}");
             }
         }
         assert_eq!(fixture.result(&address, "total", json!([])).await, "1000");

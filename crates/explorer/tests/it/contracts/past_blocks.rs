@@ -63,9 +63,9 @@ async fn a_call_at_a_past_block_uses_the_abi_of_the_code_at_that_block() {
         let answer = at(function, block).await;
         match expected {
             Ok(result) => assert_eq!(answer.ok()["result"], result, "{function} at {block:?}"),
-            Err((status, told)) => {
+            Err((status, expected_text)) => {
                 assert_eq!(answer.status, status, "{function} at {block:?}: {}", answer.json);
-                assert!(answer.json["detail"].as_str().unwrap().contains(told), "{}", answer.json);
+                assert!(answer.json["detail"].as_str().unwrap().contains(expected_text), "{}", answer.json);
             }
         }
     }

@@ -67,14 +67,14 @@ async fn requests_that_cannot_be_verified_are_rejected_before_compiling() {
     };
     let nobody = verify(&fixture.from, VERSION, COIN).await;
     assert_eq!((nobody.status, &nobody.json["code"]), (404, &json!("code_not_found")));
-    for (version, told) in [
+    for (version, expected_text) in [
         ("0.8.20+commit.11111111", "0.8.20+commit.a1b79de6"),
         ("latest", "must be the version"),
         ("0.4.10", "older than 0.4.11"),
     ] {
         let answer = verify(&address, version, COIN).await;
         assert_eq!((answer.status, &answer.json["field"]), (400, &json!("compilerVersion")), "{}", answer.json);
-        assert!(answer.json["detail"].as_str().unwrap().contains(told), "{}", answer.json);
+        assert!(answer.json["detail"].as_str().unwrap().contains(expected_text), "{}", answer.json);
     }
     let broken = verify(&address, VERSION, "contract A { function }").await.ok();
     let message = broken["message"].as_str().unwrap();

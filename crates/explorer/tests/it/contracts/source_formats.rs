@@ -71,8 +71,8 @@ async fn changed_line_endings_still_match_exactly_and_given_settings_are_used() 
         }
         body
     };
-    let told = body(json!({ "optimizer": true, "runs": 5, "evmVersion": "paris", "viaIR": false }));
-    let answer = fixture.post("/api/v1/verify", &told).await.ok();
+    let given = body(json!({ "optimizer": true, "runs": 5, "evmVersion": "paris", "viaIR": false }));
+    let answer = fixture.post("/api/v1/verify", &given).await.ok();
     let message = answer["message"].as_str().unwrap();
     assert!(message.contains("optimizer with 5 runs, EVM version paris"), "{message}");
     assert!(message.contains("1 compilation "), "{message}");

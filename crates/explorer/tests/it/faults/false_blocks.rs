@@ -1,5 +1,5 @@
-//! A node that serves consistent but false blocks: they are not indexed, and `explorer check` finds and repairs those that
-//! an older version indexed.
+//! A node that serves consistent but false blocks: they are not indexed, and `explorer check` repairs those that an older
+//! version indexed.
 
 use std::{
     ops::RangeInclusive,

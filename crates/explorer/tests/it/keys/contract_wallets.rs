@@ -1,4 +1,4 @@
-//! Keys for wallets that are contracts: they vouch for signatures themselves, deployed (ERC-1271) or not yet (ERC-6492).
+//! Keys for contract wallets, which validate signatures themselves: deployed (ERC-1271) or not yet (ERC-6492).
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::support::{
     key_request::{KeyRequest, hex_of, now, owner_of, sign, text},
 };
 
-/// Contracts that vouch for signatures, on the dev chain.
+/// Contract wallets on the dev chain.
 pub(super) struct Wallets {
     pub(super) factory: Address,
     pub(super) stubborn: Address,
@@ -41,7 +41,7 @@ impl Wallets {
         [&keccak256(function)[..4], owner.into_word().as_slice(), salt.as_slice()].concat()
     }
 
-    /// Where the factory would put a wallet of this owner.
+    /// The address at which the factory deploys a wallet of this owner.
     pub(super) fn address_of(&self, node: &DevNode, owner: Address, salt: B256) -> Address {
         let encode_call = Self::encode_call("addressOf(address,bytes32)", owner, salt);
         let answer = node.chain.call(&devchain::Call::to(self.factory, encode_call)).unwrap();
@@ -75,7 +75,7 @@ async fn a_contract_wallet_validates_the_signature_of_its_owner() {
     assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
 }
 
-/// The signature of a wallet that is not deployed yet, put together by hand.
+/// The signature of a wallet that is not deployed yet, encoded by hand.
 fn erc6492(factory: Address, deployment: &[u8], inner: &[u8]) -> String {
     let word = |number: usize| U256::from(number).to_be_bytes::<32>();
     let padded = |bytes: &[u8]| {
@@ -132,7 +132,7 @@ async fn only_plain_signatures_can_be_checked_while_the_node_is_down() {
     assert_eq!(KeyRequest::by(&signer).send(explorer.client()).await.status, 201);
 }
 
-/// The first of the accounts that every anvil has.
+/// The first default account of anvil.
 const ANVIL_KEY: &str = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 
 #[tokio::test]

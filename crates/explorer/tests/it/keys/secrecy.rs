@@ -1,4 +1,4 @@
-//! Where keys and signatures must not be found.
+//! Keys and signatures do not leak into the log or the data folder.
 
 use super::{contract_wallets::Wallets, list, stats_with};
 use crate::support::{
@@ -46,7 +46,7 @@ async fn the_log_has_no_keys_and_no_signatures() {
         assert!(!log.contains(secret.as_str()), "a secret stands in the log");
         assert!(!log.to_lowercase().contains(&secret.to_lowercase()), "a secret stands in the log");
     }
-    // Nor the part of it that would do for a search.
+    // Nor its prefix.
     assert!(!log.contains(&key[12..37]), "a part of a key stands in the log");
 }
 

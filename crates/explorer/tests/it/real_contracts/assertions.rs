@@ -1,4 +1,4 @@
-//! What the API says, and whether it is the truth.
+//! Compares the API with the expected state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::expected_state::{ExpectedState, ExpectedToken};
 use crate::support::{TestExplorer, api_state::text, client::Client, read_list};
 
-/// For what follows behind the tip to have followed.
+/// For data that lags behind the tip.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Finds everything that the API says to be the truth.
+/// Compares everything that the API returns with the expected state.
 pub(super) async fn assert_api_agrees(explorer: &TestExplorer, expected_state: &ExpectedState, what: &str) {
     let client = explorer.client().with_keep_alive();
     let transfers = query_all(&client, "token_transfers", json!({})).await;
@@ -25,7 +25,7 @@ pub(super) async fn assert_api_agrees(explorer: &TestExplorer, expected_state: &
     contracts_agree(&client, expected_state, what).await;
 }
 
-/// Waits until names, supplies, holders and balances are those of the contracts.
+/// Waits until names, supplies, holders and balances agree with the contracts.
 async fn wait_for_tokens(client: &Client, expected_state: &ExpectedState, what: &str) {
     let started = Instant::now();
     while let Some(difference) = token_difference(client, expected_state).await {
@@ -89,7 +89,7 @@ async fn read_token(client: &Client, address: &str, token: &Value) -> ExpectedTo
     }
 }
 
-/// What tokens say of themselves stands beside their transfers and trades.
+/// Transfers and trades contain the names and symbols of their tokens.
 async fn token_names_agree(client: &Client, expected_state: &ExpectedState, what: &str) {
     for transfer in query_all(client, "token_transfers", json!({})).await {
         let token = &expected_state.tokens[text(&transfer["tokenAddress"])];
@@ -105,7 +105,7 @@ async fn token_names_agree(client: &Client, expected_state: &ExpectedState, what
     }
 }
 
-/// Every filter and some of their combinations, for everyone who ever gave, took or traded.
+/// Every filter and some combinations, for every participant of a transfer or trade.
 async fn filters_agree(client: &Client, expected_state: &ExpectedState, what: &str) {
     let newest = expected_state.transfers.first().map_or(0, |transfer| transfer["blockNumber"].as_u64().unwrap());
     let (low, high) = (newest / 3, newest - newest / 4);
@@ -147,7 +147,7 @@ async fn filters_agree(client: &Client, expected_state: &ExpectedState, what: &s
     check("dex_trades", json!({"dex": "nobody"}), traded, &|_| false).await;
 }
 
-/// Contracts that transactions and other contracts made.
+/// Contracts created by transactions and by other contracts.
 async fn contracts_agree(client: &Client, expected_state: &ExpectedState, what: &str) {
     for (address, expected) in &expected_state.contracts {
         let found = client.json(&format!("/api/v1/addresses/{address}")).await;
@@ -158,7 +158,7 @@ async fn contracts_agree(client: &Client, expected_state: &ExpectedState, what: 
     }
 }
 
-/// Of contracts that others made, those that emitted a log or were called are known, their makers are not.
+/// Internally created contracts are known if they emitted a log or were called; their creators are not.
 pub(super) async fn assert_api_agrees_without_creators(explorer: &TestExplorer, expected_state: &ExpectedState) {
     let mut known = 0;
     for (address, expected) in &expected_state.contracts {
@@ -176,7 +176,7 @@ pub(super) async fn assert_api_agrees_without_creators(explorer: &TestExplorer, 
     assert!(known > 3, "contracts without a known maker: {known}");
 }
 
-/// All pages of what matches.
+/// All pages of a query.
 async fn query_all(client: &Client, entity: &str, filter: Value) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     loop {
@@ -195,7 +195,7 @@ async fn query_all(client: &Client, entity: &str, filter: Value) -> Vec<Value> {
     }
 }
 
-/// Records without what tokens say of themselves.
+/// Records without token names, symbols and decimals.
 fn without_token_names(records: &[Value]) -> Vec<Value> {
     let words = ["tokenName", "tokenSymbol", "tokenDecimals"];
     let traded = ["tokenInSymbol", "tokenOutSymbol", "tokenInDecimals", "tokenOutDecimals"];

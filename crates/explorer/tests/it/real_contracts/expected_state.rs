@@ -1,4 +1,4 @@
-//! What the chain holds, worked out from the node's receipts, traces and contracts without any code of the service.
+//! Computes the expected state from receipts, traces and contract calls, without product code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ const CHUNK: usize = 100;
 
 #[derive(Debug)]
 pub(super) struct ExpectedState {
-    /// As records of the API, without what tokens say of themselves. Newest first.
+    /// As records of the API, without token names. Newest first.
     pub(super) transfers: Vec<Value>,
-    /// The same of trades.
+    /// As records of the API, without token names. Newest first.
     pub(super) trades: Vec<Value>,
     pub(super) tokens: BTreeMap<String, ExpectedToken>,
     /// By address.
@@ -30,7 +30,7 @@ pub(super) struct ExpectedToken {
     pub(super) decimals: u64,
     pub(super) total_supply: U256,
     pub(super) transfer_count: usize,
-    /// Who has anything, by the contract's own word.
+    /// Balances above zero as the contract returns them.
     pub(super) holders: BTreeMap<String, U256>,
 }
 
@@ -41,10 +41,10 @@ pub(super) struct ExpectedContract {
     pub(super) code_hash: String,
 }
 
-/// What was read off the logs so far.
+/// Data of the logs so far.
 #[derive(Debug, Default)]
 struct Logs {
-    /// Oldest first; those in doubt stand as amounts.
+    /// Oldest first.
     transfers: Vec<Transfer>,
     swaps: Vec<Swap>,
     pools: BTreeMap<String, Pool>,
@@ -75,7 +75,7 @@ struct Transfer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TransferEvent {
-    /// An amount, or a piece where the contract says that it is about pieces.
+    /// ERC-721 if the contract reports that interface, else ERC-20.
     Erc20OrErc721,
     Erc721,
     Erc1155,
@@ -219,7 +219,7 @@ impl Logs {
     }
 }
 
-/// Two arrays of the same length, one behind the other.
+/// Two consecutive arrays of the same length.
 fn read_batch(words: &[U256]) -> Option<Vec<(U256, U256)>> {
     let count = usize::try_from(*words.get(2)?).ok()?;
     let well_formed = words[0] == U256::from(64)
@@ -250,7 +250,7 @@ impl Transfer {
 }
 
 impl Swap {
-    /// None where the pool is of another kind than its event.
+    /// None if the event does not fit the kind of pool.
     fn record(&self, pool: &Pool) -> Option<Value> {
         if self.v3 != pool.v3 {
             return None;
@@ -260,7 +260,7 @@ impl Swap {
             let out = usize::from(gone(self.words[1]));
             (out, self.words[1 - out], self.words[out].wrapping_neg())
         } else {
-            // Of the tokens that the scene takes out it never puts more in.
+            // The scenario never swaps a token in both directions at once.
             let (paid, taken) = (&self.words[..2], &self.words[2..]);
             let out = usize::from(!taken[1].is_zero());
             let net = taken[out].checked_sub(paid[out]).filter(|net| !net.is_zero());
@@ -292,7 +292,7 @@ async fn call_in_chunks(rpc: &Rpc, method: &str, params: impl Iterator<Item = Va
     answers
 }
 
-/// What contracts answer; None where they revert or say nothing.
+/// Results of contract calls; None if a call reverts or returns nothing.
 async fn call_contracts(rpc: &Rpc, calls: Vec<(String, String)>) -> Vec<Option<Value>> {
     let calls: Vec<(&str, Value)> =
         calls.into_iter().map(|(to, data)| ("eth_call", json!([{"to": to, "data": data}, "latest"]))).collect();
@@ -307,7 +307,7 @@ fn number(answer: Option<&Value>) -> U256 {
     answer.map(|answer| read_words(answer).0[0]).unwrap_or_default()
 }
 
-/// Tokens that say by ERC-165 that they are about pieces, in the standard's words or in the draft's.
+/// Tokens that report ERC-721 by ERC-165, with the interface id of the standard or of the draft.
 async fn erc721_tokens(rpc: &Rpc, transfers: &[Transfer]) -> BTreeSet<String> {
     let tokens: BTreeSet<String> = transfers.iter().map(|transfer| transfer.token.clone()).collect();
     let mut pieces = BTreeSet::new();
@@ -358,13 +358,13 @@ async fn call_token(
     }
 }
 
-/// Every contract that a transaction or another contract made, and that has code.
+/// Every contract with code, created by a transaction or by another contract.
 async fn read_contracts(rpc: &Rpc, traces: &[Value]) -> BTreeMap<String, ExpectedContract> {
     let mut creations: Vec<(String, String, String)> = Vec::new();
     for trace in traces.iter().flat_map(|block| block.as_array().unwrap()) {
         let mut frames = vec![&trace["result"]];
         while let Some(frame) = frames.pop() {
-            // What a failed call made is not there.
+            // A failed call creates nothing.
             if frame.get("error").is_some() {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! Real contracts on a real node: what the API says of tokens, holders, trades and contracts is what receipts and the
-//! contracts themselves say, also after reorganisations.
+//! Real contracts on a real node: tokens, holders, trades and contracts of the API agree with receipts and contract calls,
+//! also after reorgs.
 
 mod assertions;
 mod contracts;
@@ -38,7 +38,7 @@ async fn the_api_agrees_with_receipts_and_contract_calls_after_reorgs() {
         check_api(&scenario, &explorer, &format!("before a reorganisation of depth {depth}")).await;
         scenario.anvil.rpc.call("anvil_reorg", json!([depth, []])).await;
         check_api(&scenario, &explorer, &format!("after a reorganisation of depth {depth}")).await;
-        // The same accounts go on with the same nonces: other contracts may stand at the same addresses.
+        // The same accounts and nonces: other contracts may be deployed at the same addresses.
         scenario.run_round(round + 10).await;
     }
     check_api(&scenario, &explorer, "gone on").await;
@@ -102,7 +102,7 @@ async fn check_api(scenario: &Scenario, explorer: &TestExplorer, what: &str) -> 
     expected_state
 }
 
-/// A truth in which nothing happens would prove nothing.
+/// An empty expected state would prove nothing.
 fn assert_has_activity(scenario: &Scenario, expected_state: &ExpectedState) {
     for kind in ["BEP20", "BEP721", "BEP1155"] {
         assert!(expected_state.tokens.values().any(|token| token.kind == kind && token.holders.len() > 1), "{kind}");

@@ -1,4 +1,4 @@
-//! A chain of real contracts, and what people do with them.
+//! A chain with real contracts, and rounds of transactions that use them.
 
 use alloy_primitives::U256;
 
@@ -6,7 +6,7 @@ use super::contracts::{call, call_for_address, deploy, install_pancake_pool_code
 use super::encoding::{Word, event, megaphone_input, words};
 use crate::support::Anvil;
 
-/// The price of one, as v3 pools have it.
+/// The price 1 as `sqrtPriceX96` of a v3 pool.
 const PRICE_OF_ONE: U256 = U256::from_limbs([0, 1 << 32, 0, 0]);
 const ONE: u64 = 1_000_000_000_000_000_000;
 
@@ -86,10 +86,10 @@ impl Scenario {
         }
     }
 
-    /// Everyone does something. Each round uses other salts and ids than the one before, and moves things that came
-    /// into being in earlier rounds.
+    /// Sends transactions of every kind. Each round uses new salts and ids, and also transfers tokens of earlier
+    /// rounds.
     pub(super) async fn run_round(&self, round: u64) {
-        // Begun at another place each time, so that each kind of event is once among those that are taken back.
+        // Each round starts with another kind, so that a reorg reverts every kind of event once.
         for act in 0..8 {
             match (act + 3 * round) % 8 {
                 0 => self.transfer_amounts(round).await,
@@ -121,7 +121,7 @@ impl Scenario {
         self.transfer(&self.coin, alice, bob, 1_000 + round).await;
         self.transfer(&self.coin, bob, carol, 0).await;
         self.transfer(&self.coin, bob, bob, 7).await;
-        // Everything: one holder less, one more.
+        // The whole balance: one holder less, one more.
         self.transfer(&self.coin, bob, carol, 1_000 + round).await;
         self.transfer(&self.ancient, alice, carol, 10 + round).await;
         self.call(bob, &self.mintable, "mint(address,uint256)", &[carol.into(), (500 + round).into()]).await;
@@ -167,14 +167,14 @@ impl Scenario {
         self.transfer(&self.silent_fee, alice, bob, 100_000).await;
         self.transfer(&self.silent_fee, bob, carol, 5_000).await;
         if round % 2 == 1 {
-            // Whoever collects in silence is known from now on, and goes on collecting.
+            // The silent fee collector is a known holder from now on.
             self.transfer(&self.silent_fee, collector, alice, 10).await;
             self.transfer(&self.silent_fee, alice, carol, 20_000).await;
         }
         pay(&self.anvil, carol, &self.wrapped, "deposit()", 11).await;
     }
 
-    /// Logs that are nearly transfers, deposits or swaps.
+    /// Logs that resemble transfers, deposits or swaps.
     async fn emit_malformed_logs(&self, round: u64) {
         let (bob, carol) = (self.account(1 + round), self.account(2 + round));
         let digits = |word: Word| words(&[word]);
@@ -228,7 +228,7 @@ impl Scenario {
                 for token in paid {
                     self.transfer(token, alice, pair, 1_000 + round).await;
                 }
-                // The last argument, some bytes that are none, stands behind the others.
+                // The last argument, empty bytes, follows the others.
                 let arguments = [out0.into(), out1.into(), alice.into(), 128.into(), 0.into()];
                 self.call(alice, pair, "swap(uint256,uint256,address,bytes)", &arguments).await;
             }
@@ -241,7 +241,7 @@ impl Scenario {
         }
     }
 
-    /// Many transactions in one block, some of which fail.
+    /// Many transactions in one block, some of which revert.
     async fn fill_a_block(&self, round: u64) {
         let (alice, bob, carol) = (self.account(0), self.account(1 + round), self.account(2 + round));
         self.anvil.rpc.call("evm_setAutomine", serde_json::json!([false])).await;

@@ -1,4 +1,4 @@
-//! A receiver that is down for long has a long queue, which is nobody else's trouble.
+//! A receiver that is down for long has a long queue, which does not delay others.
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +20,7 @@ const QUEUED: u64 = 100_000;
 const BARE: u32 = 20_000;
 const AT_ONCE: u32 = 4;
 
-/// Puts many messages into the queue of a webhook, as many blocks would.
+/// Queues many messages for a webhook, as many blocks would.
 async fn fill(data: &std::path::Path, webhook: u64) {
     let store = EmbeddedStore::open(data, StoreOptions::default()).unwrap();
     let limits = WebhookLimits { pending_per_webhook: QUEUED, ..WebhookLimits::default() };
@@ -47,7 +47,7 @@ async fn fill(data: &std::path::Path, webhook: u64) {
     store.sync().unwrap();
 }
 
-/// What a client can do that signs nothing, keeps nothing and writes nothing down: posts a second, as many at once as an
+/// The baseline: POST requests per second of a client without signatures and storage, with the concurrency that an
 /// endpoint gets.
 async fn bare_posts(url: &str) -> f64 {
     let client = http_client().build().unwrap();
@@ -76,14 +76,14 @@ async fn a_hundred_thousand_messages_queued_for_a_dead_receiver_delay_no_others(
     let explorer = start(None).await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    // Nobody listens there yet.
+    // Nothing listens there yet.
     let reserved = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let dead: SocketAddr = reserved.local_addr().unwrap();
     drop(reserved);
     let (bob, carol) = (node.account(1), node.account(2));
     let hook = register(&explorer, &format!("http://{dead}/hook"), &lower_hex(carol), &["tx"]).await;
     register(&explorer, &receiver.url("/bob"), &lower_hex(bob), &["tx"]).await;
-    // One goes through before, so that it is known to answer.
+    // One delivery first, so that the endpoint counts as healthy.
     node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
     node.chain.mine(None);
     receiver.wait_for("/bob", 1).await;
@@ -97,15 +97,15 @@ async fn a_hundred_thousand_messages_queued_for_a_dead_receiver_delay_no_others(
         let started = Instant::now();
         node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
         node.chain.mine(None);
-        let told = receiver.wait_for("/bob", round).await;
-        let took = told[round - 1].at.saturating_duration_since(started);
-        // The follower looks for new blocks now and then; beyond that there is nothing to wait for.
+        let delivered = receiver.wait_for("/bob", round).await;
+        let took = delivered[round - 1].at.saturating_duration_since(started);
+        // The delay is that of polling for new blocks, and little more.
         assert!(took < Duration::from_secs(3), "{took:?} beside a long queue");
     }
     let listed = hook.listed(&explorer, &lower_hex(carol)).await;
     assert!((1..60).contains(&listed["failCount"].as_u64().unwrap()), "a probe now and then: {listed}");
 
-    // It is killed once more, and comes back, and so does the receiver.
+    // Kill and restart the explorer, and start the receiver.
     let data = explorer.kill();
     let explorer = start(Some(data)).await;
     let revived = Receiver::at(dead).await;

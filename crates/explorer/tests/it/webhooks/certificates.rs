@@ -1,4 +1,4 @@
-//! Whom a receiver's certificate must be signed by.
+//! Certificates of receivers.
 
 use std::{net::Ipv4Addr, sync::Arc};
 
@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use super::{launch, register};
 use crate::support::{DevNode, eventually, fixture::lower_hex};
 
-/// A receiver with a certificate for 127.0.0.1, and the authority that signed it.
+/// A receiver with a certificate for 127.0.0.1, and the certificate authority that signed it.
 async fn secure_receiver() -> (u16, String) {
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

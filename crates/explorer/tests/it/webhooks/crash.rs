@@ -1,4 +1,4 @@
-//! Killed at any moment, again and again, nothing is lost and nothing comes in two versions.
+//! Repeated kills lose no message, and repeated messages are identical.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -37,7 +37,7 @@ async fn a_hundred_kills_lose_no_message_and_repeats_are_identical() {
         register(&explorer, &url, &lower_hex(*address), &["tx"]).await;
     }
 
-    // Payments go on all the while, in blocks of some.
+    // Payments continue meanwhile, several per block.
     let over = Arc::new(AtomicBool::new(false));
     let paying = {
         let (chain, over) = (node.chain.clone(), Arc::clone(&over));
@@ -58,7 +58,7 @@ async fn a_hundred_kills_lose_no_message_and_repeats_are_identical() {
     };
     for kill in 0..KILLS {
         tokio::time::sleep(Duration::from_millis(random_below(250))).await;
-        // Receivers have their moods too.
+        // Receivers fail at times too.
         let behavior = if kill % 10 == 3 {
             Behavior::StatusWithHeader(503, "retry-after", "1".to_owned())
         } else {
@@ -75,9 +75,9 @@ async fn a_hundred_kills_lose_no_message_and_repeats_are_identical() {
     assert!(expected.len() > KILLS, "{} payments", expected.len());
 
     eventually("every payment", async || {
-        let told: BTreeSet<String> =
+        let delivered: BTreeSet<String> =
             receiver.all().iter().map(|message| message.json()["data"]["hash"].as_str().unwrap().to_owned()).collect();
-        (told == expected).then_some(())
+        (delivered == expected).then_some(())
     })
     .await;
     let mut bodies: HashMap<String, String> = HashMap::new();

@@ -1,5 +1,5 @@
-//! A thousand receivers, half of them up to no good: the others do not notice, not even of the very first block, when
-//! nothing is known of anybody.
+//! A thousand receivers, half of them faulty: the others are not delayed, not even for the first block, when the health of
+//! all endpoints is unknown.
 
 use std::{
     collections::HashSet,
@@ -17,10 +17,10 @@ use crate::support::{
 };
 
 const CROWD: usize = 1_000;
-/// The figures of docs/benchmarks.md are those of more.
+/// docs/benchmarks.md uses more.
 const BLOCKS: usize = 8;
 const BLOCK_TIME: Duration = Duration::from_secs(1);
-/// So many blocks lie between two looks at the memory.
+/// Blocks between two samples of the memory use.
 const MEMORY_SAMPLE_BLOCKS: usize = 10;
 
 fn blocks() -> usize {
@@ -36,7 +36,7 @@ fn behavior_of(index: usize) -> Option<Behavior> {
     }
 }
 
-/// All watch one address; gives the paths of those that answer.
+/// Registers webhooks that all watch one address; returns the paths of the healthy ones.
 async fn register_all(explorer: &TestExplorer, receiver: &Receiver, watched: Address) -> HashSet<String> {
     let client = explorer.client().with_keep_alive();
     let mut healthy = HashSet::new();
@@ -55,7 +55,7 @@ async fn register_all(explorer: &TestExplorer, receiver: &Receiver, watched: Add
     healthy
 }
 
-/// How long after a block was made each of the healthy ones heard of it, ascending.
+/// Delays from the block to its event at each healthy receiver, ascending.
 async fn delays_of(
     receiver: &Receiver,
     before: usize,
@@ -65,9 +65,9 @@ async fn delays_of(
 ) -> Vec<Duration> {
     let mark = format!("\"blockNumber\":{block},");
     let mut delays = eventually("the healthy ones", async || {
-        let told = receiver.after(before).into_iter();
-        let told = told.filter(|message| message.body.contains(&mark) && healthy.contains(&message.path));
-        let delays: Vec<Duration> = told.map(|message| message.at.saturating_duration_since(made)).collect();
+        let delivered = receiver.after(before).into_iter();
+        let delivered = delivered.filter(|message| message.body.contains(&mark) && healthy.contains(&message.path));
+        let delays: Vec<Duration> = delivered.map(|message| message.at.saturating_duration_since(made)).collect();
         (delays.len() >= healthy.len()).then_some(delays)
     })
     .await;
@@ -95,7 +95,7 @@ async fn healthy_receivers_get_events_within_a_second_whatever_the_others_do() {
         }
         let (before, made) = (receiver.count(), Instant::now());
         node.chain.send(0, TxKind::Call(bob), U256::from(number), []).unwrap();
-        // Its commit comes later: the delays told here are rather too long than too short.
+        // Measured from before the commit, so the delays are upper bounds.
         let block = node.chain.mine(None);
         let delays = delays_of(&receiver, before, block.number, made, &healthy).await;
         if number == 0 {

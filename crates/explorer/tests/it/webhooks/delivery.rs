@@ -1,4 +1,4 @@
-//! How messages are delivered: again where they must be, never otherwise, and as their owner wishes.
+//! Delivery: retries, failures, pings, redeliveries and secrets.
 
 use std::time::Duration;
 
@@ -126,7 +126,7 @@ async fn a_message_in_flight_is_not_sent_concurrently_whatever_its_owner_does() 
     hook.ping(&fixture.explorer).await;
     let first = fixture.receiver.wait_for("/hook", 1).await.remove(0);
     fixture.receiver.set_behavior("/hook", Behavior::Status(200));
-    // Off and on again, with a new secret: the message is still on its way.
+    // Disable, enable and rotate the secret while the message is in flight.
     hook.patch(&fixture.explorer, json!({ "active": false })).await;
     hook.patch(&fixture.explorer, json!({ "active": true })).await;
     send(fixture.explorer.client(), "POST", &hook.path("/rotate-secret"), None).await.ok();
@@ -169,7 +169,7 @@ async fn a_410_disables_a_webhook_and_its_queue_waits_until_it_is_enabled() {
     .await;
     let refused = send(fixture.explorer.client(), "POST", &hook.path("/ping"), None).await;
     assert_eq!((refused.status, &refused.json["code"]), (409, &json!("webhook_inactive")));
-    // While it is off nothing is queued for it.
+    // Nothing is queued for a disabled webhook.
     fixture.pay();
     fixture.node.wait_for(&fixture.explorer).await;
     fixture.receiver.set_behavior("/hook", Behavior::Status(200));
@@ -211,7 +211,7 @@ async fn owners_can_ping_redeliver_and_change_the_url() {
     fixture.receiver.wait_for("/two", 1).await;
     fixture.receiver.expect_silence("/one", 2).await;
 
-    // Deleted, it is silent, and nobody knows it any more.
+    // A deleted webhook sends nothing and is unknown.
     let deleted = send(fixture.explorer.client(), "DELETE", &hook.path(""), None).await.ok();
     assert_eq!((&deleted["success"], &deleted["id"]), (&json!(true), &json!(hook.id)));
     fixture.pay();
@@ -232,7 +232,7 @@ async fn a_rotated_secret_signs_together_with_the_old_one() {
         assert!(rotated["previousSecretUntil"].is_string());
         Hook { secret: rotated["secret"].as_str().unwrap().to_owned(), ..hook.clone() }
     };
-    // Twice in a row: a receiver that knows the first secret alone must not be cut off by it.
+    // Twice in a row: a receiver that has only the first secret can still verify.
     let (second, new) = (rotate().await, rotate().await);
     assert!(new.secret != hook.secret && new.secret != second.secret);
     hook.ping(&fixture.explorer).await;
@@ -285,7 +285,7 @@ async fn a_stop_while_receivers_hang_takes_at_most_two_seconds() {
     fixture.receiver.wait_for("/hook", 1).await;
     let (ended, data) = fixture.explorer.stop().await;
     assert!(ended.status.success() && ended.took < Duration::from_secs(2), "{ended:?}");
-    // What was under way is sent again, at once.
+    // A message in flight at the stop is sent again at once.
     fixture.receiver.set_behavior("/hook", Behavior::Status(200));
     let _explorer = launch(&fixture.node.url()).on(&data).start().await;
     let both = fixture.receiver.wait_for("/hook", 2).await;

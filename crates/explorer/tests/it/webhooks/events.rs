@@ -1,4 +1,4 @@
-//! What is told of what happens on a chain, and that it can be verified with what others have written.
+//! Events of a chain, verified with third-party libraries.
 
 use std::{collections::BTreeSet, io::Write};
 
@@ -13,7 +13,7 @@ use crate::support::{
     wallet_clients::run_client,
 };
 
-/// Has two libraries verify messages, and refuse them with a letter changed.
+/// Two libraries verify the messages, and reject them with one letter changed.
 async fn assert_libraries_verify(messages: &[(&Hook, &Received)]) {
     assert!(!messages.is_empty());
     let list: Vec<Value> = messages
@@ -45,10 +45,10 @@ async fn a_payment_sends_one_event_to_each_side_with_all_documented_fields() {
     let messages = receiver.wait_for("/bob", 1).await;
     let message = &messages[0];
     receiver.wait_for("/alice", 1).await;
-    let told = message.json();
-    assert_eq!(told["event"], "tx");
+    let delivered = message.json();
+    assert_eq!(delivered["event"], "tx");
     assert_eq!(
-        told["data"],
+        delivered["data"],
         json!({
             "hash": hash.to_string(),
             "from": lower_hex(alice),
@@ -59,7 +59,7 @@ async fn a_payment_sends_one_event_to_each_side_with_all_documented_fields() {
         })
     );
     let shown = explorer.json(&format!("/api/v1/transactions/{hash}")).await;
-    assert_eq!(told["timestamp"], shown["timestamp"]);
+    assert_eq!(delivered["timestamp"], shown["timestamp"]);
     assert_eq!(message.header("content-type"), "application/json");
     assert_eq!(message.header("user-agent"), "Explorer-Webhook/1.0");
     assert_eq!(message.header("x-explorer-event"), "tx");
@@ -71,7 +71,7 @@ async fn a_payment_sends_one_event_to_each_side_with_all_documented_fields() {
     receiver.expect_silence("/carol", 0).await;
     let listed = hook.listed(&explorer, &lower_hex(bob)).await;
     assert_eq!((&listed["failCount"], listed["lastTriggeredAt"].is_string()), (&json!(0), true));
-    // A payment to oneself is one event, and one that came before somebody watched is none of his.
+    // A payment to the sender is one event; a payment before the registration sends none.
     node.chain.send(2, TxKind::Call(carol), U256::from(5), []).unwrap();
     node.chain.mine(None);
     receiver.wait_for("/carol", 1).await;
@@ -115,7 +115,7 @@ async fn every_transfer_of_every_kind_of_token_sends_an_event_and_nothing_else_d
     let mut sample: Vec<(&Hook, Received)> = Vec::new();
     let mut seen = BTreeSet::new();
     for (address, hook) in &hooks {
-        // A pair is a token itself, and holds others: both are told.
+        // A pair is a token and holds others: both transfers send events.
         let place =
             |record: &Value| ["blockNumber", "logIndex", "batchIndex"].map(|field| record[field].as_u64().unwrap());
         let mut expected = Vec::new();
@@ -130,13 +130,13 @@ async fn every_transfer_of_every_kind_of_token_sends_an_event_and_nothing_else_d
         expected.sort_by_key(place);
         expected.dedup();
         let path = format!("/{address}");
-        let mut told = receiver.wait_for(&path, expected.len()).await;
-        told.sort_by_key(|message| {
+        let mut delivered = receiver.wait_for(&path, expected.len()).await;
+        delivered.sort_by_key(|message| {
             let data = &message.json()["data"];
             ["blockNumber", "logIndex", "batchIndex"].map(|field| data[field].as_u64().unwrap())
         });
-        assert_eq!(told.len(), expected.len());
-        for (message, record) in told.iter().zip(&expected) {
+        assert_eq!(delivered.len(), expected.len());
+        for (message, record) in delivered.iter().zip(&expected) {
             let data = &message.json()["data"];
             for (ours, theirs) in [
                 ("hash", "txHash"),
@@ -169,7 +169,7 @@ fn word(number: u64) -> String {
     format!("{number:064x}")
 }
 
-/// Code that logs once and leaves no contract: topics, then data.
+/// Creation code that emits one log and deploys no contract.
 fn logging_code(topics: &[String], data: &[String]) -> String {
     let mut code = String::from("0x");
     for (place, word) in data.iter().enumerate() {
@@ -205,12 +205,12 @@ async fn payments_and_token_transfers_of_anvil_send_verifiable_events() {
         assert_eq!(receipt["logs"].as_array().unwrap().len(), 1, "{receipt}");
     }
     let messages = receiver.wait_for("/hook", 4).await;
-    let told: Vec<Value> = messages.iter().map(Received::json).collect();
-    let summary = |told: &Value| {
-        let data = &told["data"];
-        [&told["event"], &data["value"], &data["tokenType"], &data["tokenId"]].map(Value::clone)
+    let delivered: Vec<Value> = messages.iter().map(Received::json).collect();
+    let summary = |delivered: &Value| {
+        let data = &delivered["data"];
+        [&delivered["event"], &data["value"], &data["tokenType"], &data["tokenId"]].map(Value::clone)
     };
-    let mut summaries: Vec<String> = told.iter().map(|told| json!(summary(told)).to_string()).collect();
+    let mut summaries: Vec<String> = delivered.iter().map(|delivered| json!(summary(delivered)).to_string()).collect();
     summaries.sort();
     assert_eq!(
         summaries,
@@ -245,7 +245,7 @@ async fn thousands_of_watched_addresses_do_not_delay_an_event() {
         (explorer.json("/health").await["tip"]["number"] == block.number).then(std::time::Instant::now)
     })
     .await;
-    let told = receiver.wait_for("/bob", 1).await;
-    assert!(told[0].at.saturating_duration_since(committed).as_secs() < 1);
+    let delivered = receiver.wait_for("/bob", 1).await;
+    assert!(delivered[0].at.saturating_duration_since(committed).as_secs() < 1);
     receiver.expect_silence("/nobody", 0).await;
 }

@@ -1,4 +1,4 @@
-//! Whose webhooks they are, and what is asked of those who make them.
+//! Ownership of webhooks and validation of their fields.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What becomes of messages whose blocks leave the chain.
+//! Messages of orphaned blocks.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ async fn a_reorg_sends_removals_to_subscribers_and_new_events_for_the_new_branch
     register(&explorer, &receiver.url("/not"), &bob, &["tx"]).await;
     let hash = node.chain.send(0, TxKind::Call(node.account(1)), U256::from(1), []).unwrap();
     node.chain.mine(None);
-    let told = receiver.wait_for("/asked", 1).await.remove(0);
+    let delivered = receiver.wait_for("/asked", 1).await.remove(0);
     receiver.wait_for("/not", 1).await;
     eventually("the success", async || {
         let list = explorer.json(&format!("/api/v1/webhooks?owner={bob}")).await;
@@ -43,20 +43,20 @@ async fn a_reorg_sends_removals_to_subscribers_and_new_events_for_the_new_branch
     node.chain.reorg(2, 3, Replay).unwrap();
     node.wait_for(&explorer).await;
     let all = receiver.wait_for("/asked", 3).await;
-    // Both may be under way at once, and arrive in either order.
+    // Both may be in flight at once and arrive in either order.
     let of_kind = |kind: &str| all[1..].iter().find(|message| message.header("x-explorer-event") == kind).unwrap();
     let (removed, again) = (of_kind("removed"), of_kind("tx"));
     let data = &removed.json()["data"];
-    assert_eq!((&data["removedDelivery"], &data["removedEvent"]), (&json!(told.id()), &json!("tx")));
-    assert_eq!((&data["hash"], &data["blockHash"]), (&json!(hash.to_string()), &told.json()["data"]["blockHash"]));
+    assert_eq!((&data["removedDelivery"], &data["removedEvent"]), (&json!(delivered.id()), &json!("tx")));
+    assert_eq!((&data["hash"], &data["blockHash"]), (&json!(hash.to_string()), &delivered.json()["data"]["blockHash"]));
     assert_eq!(again.json()["data"]["hash"], hash.to_string());
-    assert_ne!(again.json()["data"]["blockHash"], told.json()["data"]["blockHash"]);
+    assert_ne!(again.json()["data"]["blockHash"], delivered.json()["data"]["blockHash"]);
     let ids: BTreeSet<&str> = all.iter().map(|message| message.id()).collect();
     assert_eq!(ids.len(), 3, "an id for each");
     let others = receiver.wait_for("/not", 2).await;
     assert_ne!(others[0].id(), others[1].id());
 
-    // Gone for good.
+    // Not included again.
     node.chain.reorg(4, 5, Drop).unwrap();
     node.wait_for(&explorer).await;
     let all = receiver.wait_for("/asked", 4).await;
@@ -80,7 +80,7 @@ async fn queued_messages_of_an_orphaned_block_are_never_delivered_even_after_a_r
     receiver.wait_for("/hook", 1).await;
     eventually("the failure", async || (hook.deliveries(&explorer).await.first()?["attemptCount"] == 1).then_some(()))
         .await;
-    // The process is gone while the chain is reorganised.
+    // The reorg happens while the explorer is down.
     let data = explorer.kill();
     node.chain.reorg(2, 3, Drop).unwrap();
     let explorer = launch(&node.url()).on(&data).start().await;
@@ -131,12 +131,12 @@ async fn after_many_reorgs_canonical_events_are_delivered_and_orphaned_ones_remo
         let messages: Vec<_> =
             receiver.all().into_iter().map(|message| (message.id().to_owned(), message.json())).collect();
         let removed: BTreeSet<&str> =
-            messages.iter().filter_map(|(_, told)| told["data"]["removedDelivery"].as_str()).collect();
+            messages.iter().filter_map(|(_, delivered)| delivered["data"]["removedDelivery"].as_str()).collect();
         let standing_by_word: BTreeSet<(String, String)> = messages
             .iter()
-            .filter(|(id, told)| told["event"] == "tx" && !removed.contains(id.as_str()))
-            .map(|(_, told)| {
-                let field = |name: &str| told["data"][name].as_str().unwrap().to_owned();
+            .filter(|(id, delivered)| delivered["event"] == "tx" && !removed.contains(id.as_str()))
+            .map(|(_, delivered)| {
+                let field = |name: &str| delivered["data"][name].as_str().unwrap().to_owned();
                 (field("hash"), field("blockHash"))
             })
             .collect();

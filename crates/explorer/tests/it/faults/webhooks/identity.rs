@@ -64,14 +64,14 @@ async fn an_event_keeps_its_id_when_the_same_block_becomes_canonical_again() {
 
     // Subscribers to removals get the same event again, marked as a repetition.
     let all = receiver.at_path("/asking");
-    let (told, removed) = (of_kind(&all, "tx"), of_kind(&all, "removed"));
-    assert_eq!((told.len(), removed.len()), (2, 1), "{all:?}");
-    assert_eq!(ids(&told).len(), 1, "the same transaction in the same block is the same event: {told:?}");
-    assert_eq!(told[0].header("webhook-id"), told[1].header("webhook-id"));
-    assert_eq!(told[0].json()["data"], told[1].json()["data"]);
-    let inclusions: Vec<Value> = told.iter().map(|message| message.json()["inclusion"].clone()).collect();
+    let (delivered, removed) = (of_kind(&all, "tx"), of_kind(&all, "removed"));
+    assert_eq!((delivered.len(), removed.len()), (2, 1), "{all:?}");
+    assert_eq!(ids(&delivered).len(), 1, "the same transaction in the same block is the same event: {delivered:?}");
+    assert_eq!(delivered[0].header("webhook-id"), delivered[1].header("webhook-id"));
+    assert_eq!(delivered[0].json()["data"], delivered[1].json()["data"]);
+    let inclusions: Vec<Value> = delivered.iter().map(|message| message.json()["inclusion"].clone()).collect();
     assert_eq!(inclusions, [Value::Null, Value::from(2)]);
-    assert_eq!(removed[0].json()["data"]["removedDelivery"], told[0].id());
+    assert_eq!(removed[0].json()["data"]["removedDelivery"], delivered[0].id());
 
     // Other subscribers already have the event, which was never removed for them.
     receiver.expect_silence("/plain", 1).await;
@@ -129,8 +129,8 @@ async fn blocks_older_than_the_webhook_send_nothing_when_they_become_canonical_a
     node.wait_for(&explorer).await;
     wait_until_delivered(&explorer, &hook, 1).await;
     receiver.expect_silence("/hook", 1).await;
-    let told: Vec<Value> = receiver.all().iter().map(|message| message.json()["data"]["hash"].clone()).collect();
-    assert_eq!(told, [after], "not {before}, which is older than the webhook");
+    let delivered: Vec<Value> = receiver.all().iter().map(|message| message.json()["data"]["hash"].clone()).collect();
+    assert_eq!(delivered, [after], "not {before}, which is older than the webhook");
 
     // Events of another branch are new, whatever the block number.
     let other = ForkedNode::start().await;

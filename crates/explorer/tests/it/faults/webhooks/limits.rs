@@ -47,19 +47,19 @@ async fn a_full_queue_drops_the_oldest_messages_and_the_next_delivery_reports_ho
 
     let before = receiver.count();
     receiver.set_behavior("/hook", Behavior::Status(200));
-    // A restart clears the circuit breaker of the receiver.
+    // Enabling the webhook resets its backoff.
     hook.patch(&explorer, json!({ "active": true })).await;
-    let told = eventually("the rest", async || {
-        let told = receiver.after(before);
-        (told.len() >= BOUND).then_some(told)
+    let delivered = eventually("the rest", async || {
+        let delivered = receiver.after(before);
+        (delivered.len() >= BOUND).then_some(delivered)
     })
     .await;
     let mut values: Vec<usize> =
-        told.iter().map(|message| message.json()["data"]["value"].as_str().unwrap().parse().unwrap()).collect();
+        delivered.iter().map(|message| message.json()["data"]["value"].as_str().unwrap().parse().unwrap()).collect();
     values.sort_unstable();
     assert_eq!(values, (PAYMENTS - BOUND + 1..=PAYMENTS).collect::<Vec<_>>(), "the newest are kept");
-    assert_eq!(told[0].header("x-explorer-dropped"), (PAYMENTS - BOUND).to_string());
-    assert!(!told[BOUND - 1].headers.contains_key("x-explorer-dropped"), "it is said until it is heard");
+    assert_eq!(delivered[0].header("x-explorer-dropped"), (PAYMENTS - BOUND).to_string());
+    assert!(!delivered[BOUND - 1].headers.contains_key("x-explorer-dropped"), "it is said until it is heard");
     eventually("an empty queue", async || {
         let listed = hook.listed(&explorer, &lower_hex(bob)).await;
         (listed["pendingCount"] == 0 && listed["droppedCount"] == PAYMENTS - BOUND).then_some(())
