@@ -1,8 +1,8 @@
-// Uses the pages as people do, in a real browser, and says what was seen to work.
+// Uses the pages like a visitor, in a real browser.
 //
 //   node browse.mjs <base URL> <private key of a wallet>
 //
-// Prints the names of the scenes that went well as JSON; the first that did not ends the run with its reason.
+// Prints the names of the passed scenarios as JSON; the first failure ends the run with its reason.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { load, play, visit } from "./browser.mjs";

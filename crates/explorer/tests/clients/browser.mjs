@@ -1,4 +1,4 @@
-// A real browser, and what every page has to stand up to in it.
+// A real browser, and checks for every page.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,9 +13,9 @@ const { HtmlValidate } = require("html-validate");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_BIN ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 
-/// Visits of the pages of one explorer.
+/// Helpers for the pages of one explorer.
 export function visit(base) {
-  /// Opens a page, and wants no complaint of the browser while it stands.
+  /// Opens a page, and fails on errors in the browser console except for expected ones.
   async function open(path, { complaint, times = 1, ...options } = {}, work) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();
@@ -44,7 +44,7 @@ export function visit(base) {
   async function reachesEverybody(paths) {
     for (const colorScheme of ["light", "dark"]) {
       for (const path of paths) {
-        // The checker itself is a foreign script, which the pages would not let in.
+        // The checker is a foreign script, which the content security policy would block.
         await open(path, { colorScheme, bypassCSP: true }, async (page) => {
           await page.evaluate(axe);
           const { violations } = await page.evaluate(() => globalThis.axe.run());
@@ -67,7 +67,7 @@ export function visit(base) {
   return { open, fitsPhones, reachesEverybody, validates };
 }
 
-/// Plays scenes one after the other and prints the names of those that went well; the first that does not ends the run.
+/// Runs scenarios in order and prints the names of those that passed; the first failure ends the run.
 export async function play(scenes) {
   const went = [];
   try {

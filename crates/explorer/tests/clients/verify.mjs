@@ -1,8 +1,8 @@
-// Deploys a contract, verifies it through the form, asks it, signs it, and reads the transaction in its words.
+// Deploys a contract, verifies it through the form, calls it, sends a transaction, and reads the decoded transaction.
 //
 //   node verify.mjs <base URL> <URL of the node> <private key of a wallet with money>
 //
-// Prints the names of the scenes that went well as JSON; the first that did not ends the run with its reason.
+// Prints the names of the passed scenarios as JSON; the first failure ends the run with its reason.
 import assert from "node:assert/strict";
 import { load, play, require, visit } from "./browser.mjs";
 
@@ -107,7 +107,7 @@ const scenes = {
     open(`/verify?address=${contract}`, {}, async (page) => {
       await fill(page, source.replace("number - 1], words", "number - 2], words"));
       await page.locator("#verify .note.bad").waitFor({ timeout: 120_000 });
-      // The versions that can be had are offered once the field is gone to.
+      // The available versions are loaded when the field gets the focus.
       await page.locator(`#compilers option[value^="v${version}"]`).waitFor({ state: "attached" });
       assert.ok((await page.locator("#verify .note").textContent()).length > 40);
       await fill(page, "contract {");
@@ -125,7 +125,7 @@ const scenes = {
     }),
 
   "its functions are asked in the page": () =>
-    // The browser itself notes an answer of 422 on its console; here it is what is asked for, once.
+    // The browser logs the expected 422 to its console.
     open(`/address/${contract}?tab=contract`, { complaint: /422/ }, async (page) => {
       await (await call(page, "title")).locator("pre", { hasText: /^For friends$/ }).waitFor();
       const said = (await call(page, "wordsOf", "1")).locator("pre");
@@ -137,7 +137,7 @@ const scenes = {
     }),
 
   "what is written is sent as it stands, and shown in the order of the declaration": () =>
-    // Three refusals with 400, which the browser notes on its console.
+    // The browser logs the three expected responses with 400 to its console.
     open(`/address/${contract}?tab=contract`, { complaint: /400/, times: 3 }, async (page) => {
       const largest = (2n ** 256n - 1n).toString();
       const block = Number(await node.getBlockNumber());
@@ -169,7 +169,7 @@ const scenes = {
       ]);
       const rows = (table) => table.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.innerText.trim())));
       const [call, log] = [page.locator("table.fields").first(), page.locator(".log table.fields")];
-      // What turns the direction of writing is left out, the rest is shown as it is.
+      // Bidirectional control characters are removed; the rest is shown unchanged.
       const shown = words.replace("\u202e", "");
       const [topic, said] = await rows(call);
       assert.deepEqual(topic, ["topic", "string", "weather"]);

@@ -1,9 +1,8 @@
-// Compiles the contracts of this folder, and takes Uniswap's and PancakeSwap's as their authors built them.
+// Compiles the contracts of this folder, and adds Uniswap's and PancakeSwap's published builds.
 //
 //   node compile.mjs
 //
-// Prints { <contract>: { bytecode } } as JSON. What was compiled is kept beside the libraries, as long as the sources
-// stay as they are.
+// Prints { <contract>: { bytecode } } as JSON. The result is cached next to the libraries until the sources change.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -29,7 +28,7 @@ const kept = join(libraries, `contracts-${sum}.json`);
 
 if (!existsSync(kept)) {
   const contracts = { ...compile(), ...taken() };
-  // Whoever reads at the same time sees all of it or nothing.
+  // Renamed when complete, so that concurrent readers see all of it or nothing.
   const unfinished = `${kept}.${process.pid}`;
   writeFileSync(unfinished, JSON.stringify(contracts));
   renameSync(unfinished, kept);

@@ -1,4 +1,4 @@
-//! What a compiler gives beside the code: metadata, storage layout, documentation, and the input to compile it again.
+//! Compiler artifacts besides the code: metadata, storage layout, documentation, and the input to compile it again.
 
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ async fn all_compiler_artifacts_are_served() {
     let devdoc = fixture.explorer.json(&route("devdoc")).await;
     assert_eq!((&devdoc["title"], &devdoc["author"]), (&json!("A box"), &json!("somebody")));
 
-    // Whoever compiles the input gets the code that stands on the chain.
+    // Compiling the input gives the deployed code.
     let mut input = fixture.explorer.json(&route("standard-json")).await;
     assert_eq!(input["sources"], json!({ case.path: { "content": SOURCE } }));
     input["settings"]["outputSelection"] = json!({ "*": { "*": ["evm.bytecode.object"] } });
@@ -66,7 +66,7 @@ async fn all_compiler_artifacts_are_served() {
     let sent = receipt["transactions"][0]["input"].as_str().unwrap();
     assert_eq!(sent, format!("0x{again}{}", case.arguments));
 
-    // The page offers them.
+    // The page links to them.
     let page = fixture.explorer.get(&format!("/address/{address}?tab=contract")).await.text;
     for name in NAMES {
         assert!(page.contains(&route(name)), "no link to {name}");

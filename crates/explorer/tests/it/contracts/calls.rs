@@ -1,4 +1,4 @@
-//! Every type in and out, overloads, reverts and the rest of what a call can come to.
+//! Contract calls: every ABI type, overloads, reverts and errors.
 
 use serde_json::json;
 
@@ -84,7 +84,7 @@ async fn every_abi_type_is_encoded_and_decoded() {
     assert_eq!(result("over(address)", json!([fixture.from])).await, "address");
     assert_eq!(result("over", json!([1, 2])).await, "two");
 
-    // As text: the order of members is that of the declaration.
+    // Compared as text: members are in the order of the declaration.
     let mixed = r#"{"words":"w","amount":"5","ends":[{"x":"7","y":"8"}]}"#;
     for (function, expected) in [
         ("ordered", format!(r#"{{"result":{{"zeta":"1","alpha":true,"2":"-3","mid":{mixed}}}}}"#)),
@@ -95,7 +95,7 @@ async fn every_abi_type_is_encoded_and_decoded() {
         assert_eq!(fixture.explorer.get(&path).await.text, expected);
     }
 
-    // From somebody, who is nobody by default.
+    // The sender defaults to the zero address.
     assert_eq!(result("sender", json!([])).await, "0x0000000000000000000000000000000000000000");
     let body = json!({ "functionName": "sender", "from": fixture.from.to_uppercase().replace("0X", "0x") });
     let call = format!("/api/v1/contracts/{address}/call");
@@ -109,7 +109,7 @@ async fn every_abi_type_is_encoded_and_decoded() {
         assert_eq!((answer.status, &answer.json["field"]), (400, &json!("from")), "{}", answer.json);
     }
 
-    // In the URL, and at a block of the past.
+    // As GET, and at a past block.
     let path = format!("/api/v1/contracts/{address}/call?functionName=single&args=%5B{max}%5D");
     assert_eq!(fixture.explorer.json(&path).await["result"], max);
     let before = fixture.anvil.block_number().await;

@@ -1,4 +1,4 @@
-//! Compilers end with the explorer, however it ends.
+//! Compiler processes end with the explorer, however it ends.
 
 use std::{collections::HashMap, fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::support::eventually;
 
-/// The processes that a process has started, and theirs, with their commands.
+/// The descendants of a process with their commands.
 fn descendants(ancestor: u32) -> Vec<(u32, String)> {
     let mut parents = HashMap::new();
     for entry in fs::read_dir("/proc").unwrap() {
@@ -47,7 +47,7 @@ fn command(id: u32) -> String {
 }
 
 fn is_gone(id: u32, was: &str) -> bool {
-    // One that nobody has asked about yet, or another of the same number.
+    // A zombie, or another process with the same id.
     stat(id).is_none_or(|(state, _)| state == 'Z') || command(id) != was
 }
 
@@ -59,14 +59,14 @@ async fn compiler_ends_after_a_kill(compilers: PathBuf, version: &str, program: 
     let compiling = async {
         eventually("a process that compiles", async || {
             let started = descendants(explorer);
-            // Loading takes a second of the processor: what has used more hangs in the source.
+            // Loading takes a second of CPU time: a process with more is compiling the source.
             let hangs = |id| cpu_ticks(id) >= 400;
             let compiles = started.iter().any(|(id, command)| command.contains(program) && hangs(*id));
             compiles.then_some(started)
         })
         .await
     };
-    // The client stays: one that leaves has its compilation ended anyway.
+    // The client stays connected: leaving would cancel the compilation.
     let mut request = std::pin::pin!(fixture.post("/api/v1/verify", &body));
     let started = tokio::select! {
         answer = &mut request => panic!("it ended: {}", answer.json),

@@ -1,4 +1,4 @@
-//! Which compilers there are.
+//! The list of compilers.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ async fn compilers_of_a_folder_are_listed_newest_first() {
         version.split('+').next().unwrap().split('.').map(|part| part.parse().unwrap()).collect()
     };
     assert!(compilers.is_sorted_by(|one, next| release(one) >= release(next)), "{listed}");
-    // Each can be sent back as it is.
+    // Each listed version is accepted as it is.
     let address = fixture.deploy(ONE_BYTE_CODE).await;
     let newest = compilers[0]["version"].as_str().unwrap();
     assert_eq!(fixture.verify(&address, newest, "contract A { uint x; }").await["success"], false);
@@ -26,7 +26,7 @@ async fn compilers_of_a_folder_are_listed_newest_first() {
 #[tokio::test]
 async fn a_compiler_missing_from_the_registry_is_rejected_without_a_download() {
     let anvil = Anvil::with(&[]).await;
-    // A registry that nobody answers for: whatever is asked of it fails.
+    // An unreachable registry: every request to it fails.
     let launch = Launch::run(anvil.url()).variable("npm_config_registry", "http://127.0.0.1:1");
     let explorer = launch.variable("npm_config_fetch_retries", 0).start().await;
     let from = anvil.accounts().await.remove(0);

@@ -1,4 +1,4 @@
-//! What belongs to one deployment of verified code: it is that of the deployment which stands, and of no other.
+//! Details of one deployment of verified code belong to the canonical deployment only.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ async fn listed(fixture: &VerifierFixture) -> Vec<String> {
     addresses
 }
 
-/// The list follows the index's word on code, a moment behind the tip.
+/// The list lags behind the tip.
 async fn wait_for_list(fixture: &VerifierFixture, wanted: &[&str]) {
     eventually(&format!("a list of {wanted:?}"), async || (listed(fixture).await == wanted).then_some(())).await;
 }
@@ -36,7 +36,7 @@ async fn a_twin_shows_its_own_constructor_arguments() {
     let code = coin().await;
     let first = fixture.deploy(&format!("{code}{}", word(7))).await;
     let second = fixture.deploy(&format!("{code}{}", word(9))).await;
-    // The same running code, and something that is no argument behind the creation code.
+    // The same runtime code, with trailing bytes that are no constructor argument.
     let third = fixture.deploy(&format!("{code}{}ff", word(11))).await;
     assert_eq!(fixture.verify(&first, VERSION, COIN).await["match"], "exact");
 
@@ -54,11 +54,11 @@ async fn a_twin_shows_its_own_constructor_arguments() {
         assert_eq!((&odd["match"], &odd["creationMatch"]), (&json!("exact"), &Value::Null), "{odd}");
         assert_eq!(odd["constructorArguments"], Value::Null, "{odd}");
     }
-    // A page says the same.
+    // The page shows the same.
     let page = fixture.explorer.get(&format!("/address/{second}?tab=contract")).await;
     assert!(page.text.contains(&word(9)) && !page.text.contains(&word(7)));
 
-    // Only where it was verified is it listed, and verifying the twin lists it, with what is its own.
+    // Only the verified address is listed; verifying the twin lists it with its own arguments.
     wait_for_list(&fixture, &[&first]).await;
     let answer = fixture.verify(&second, VERSION, COIN).await;
     assert_eq!((&answer["match"], &answer["creationMatch"]), (&json!("exact"), &json!("exact")), "{answer}");
@@ -79,7 +79,7 @@ async fn deployment_details_follow_a_reorg() {
     assert_eq!(contract(&fixture, &address).await["constructorArguments"], format!("0x{}", word(7)));
     wait_for_list(&fixture, &[&address, &other]).await;
 
-    // Another branch, on which the contract was never made.
+    // A branch without the contract.
     fixture.anvil.rpc.call("evm_revert", json!([before])).await;
     let before = fixture.anvil.rpc.call("evm_snapshot", json!([])).await;
     fixture.anvil.mine(3).await;
@@ -87,7 +87,7 @@ async fn deployment_details_follow_a_reorg() {
     wait_for_list(&fixture, &[&other]).await;
     assert_eq!(fixture.explorer.get(&format!("/api/v1/contracts/{address}")).await.status, 404);
 
-    // And a third, on which the same code was made at the same address, with other arguments.
+    // A third branch with the same code at the same address, with other arguments.
     fixture.anvil.rpc.call("evm_revert", json!([before])).await;
     let again = fixture.deploy(&format!("{code}{}", word(8))).await;
     assert_eq!(again, address);
@@ -97,7 +97,7 @@ async fn deployment_details_follow_a_reorg() {
     let details = contract(&fixture, &address).await;
     assert_eq!(details["constructorArguments"], format!("0x{}", word(8)), "{details}");
     assert_eq!((&details["match"], &details["creationMatch"]), (&json!("exact"), &json!("exact")));
-    // Once worked out it is what the list says as well, and verifying again changes nothing.
+    // The list catches up, and verifying again changes nothing.
     let row = &fixture.explorer.json("/api/v1/contracts").await["contracts"][0];
     assert_eq!((&row["address"], &row["creationMatch"]), (&json!(address), &json!("exact")));
     let answer = fixture.verify(&address, VERSION, COIN).await;

@@ -1,4 +1,4 @@
-//! Diamonds (EIP-2535): calls and pages through the facets that the loupe names.
+//! Diamonds (EIP-2535): calls and pages use the facets that the loupe returns.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ pub(super) const LOUPE: [&str; 4] =
     ["facets()", "facetAddresses()", "facetFunctionSelectors(address)", "facetAddress(bytes4)"];
 const COUNTER: [&str; 4] = ["count(uint256)", "total()", "sender()", "limited(uint256)"];
 
-/// A selector as a word of the ABI.
+/// A selector as an ABI word.
 pub(super) fn selector_word(signature: &str) -> String {
     format!("{:0<64}", &calldata(signature, &[])[2..])
 }
@@ -38,7 +38,7 @@ impl DiamondFixture {
         assert_eq!(self.fixture.verify(address, VERSION, SOURCE).await["contractName"], name);
     }
 
-    /// Has a diamond hand these functions on to a facet.
+    /// Routes these functions of a diamond to a facet.
     async fn cut(&self, diamond: &str, facet: &str, signatures: &[&str]) {
         let selectors = signatures.iter().map(|signature| selector_word(signature));
         let words: Vec<String> =
@@ -74,7 +74,7 @@ async fn a_diamond_is_called_through_its_verified_facets() {
     assert!(!hidden.json["detail"].as_str().unwrap().contains("hidden()"), "{}", hidden.json);
     assert_eq!(fixture.call(&diamond, "facets", json!([])).await.status, 400, "the loupe itself is not verified");
 
-    // Another facet takes a function over and adds an overload. What was before stays callable at its block.
+    // Another facet replaces a function and adds an overload. The old one stays callable at its block.
     let before = fixture.anvil.block_number().await;
     let doubling = diamonds.compile_and_deploy("DoublingFacet", "").await;
     diamonds.verify(&doubling, "DoublingFacet").await;
@@ -130,7 +130,7 @@ async fn a_proxy_in_front_of_a_diamond_has_its_own_facets() {
         (diamonds.compile_and_deploy("CounterFacet", "").await, diamonds.compile_and_deploy("DoublingFacet", "").await);
     diamonds.verify(&counter, "CounterFacet").await;
     diamonds.verify(&doubling, "DoublingFacet").await;
-    // The diamond by itself doubles; whoever stands in front of it counts.
+    // The diamond itself doubles; the proxy in front of it counts.
     diamonds.cut(&diamond, &loupe, &LOUPE).await;
     diamonds.cut(&diamond, &doubling, &["total()"]).await;
 
@@ -141,10 +141,10 @@ async fn a_proxy_in_front_of_a_diamond_has_its_own_facets() {
     let minimal = minimal_of(&diamond).await;
     let farther = minimal_of(&minimal).await;
     let front = diamonds.compile_and_deploy("FrontProxy", &as_word(&diamond)).await;
-    // A diamond whose slot names a contract that it hands nothing on to.
+    // A diamond whose EIP-1967 slot has a contract that it does not delegate to.
     let placeholder = diamonds.compile_and_deploy("PlaceholderDiamond", &as_word(&doubling)).await;
     for proxy in [&minimal, &front, &farther, &placeholder] {
-        // A loupe without facets(): asked facet by facet.
+        // A loupe without facets() is read facet by facet.
         diamonds.cut(proxy, &loupe, &LOUPE[1..]).await;
         diamonds.cut(proxy, &counter, &COUNTER).await;
         fixture.send(proxy, &calldata("count(uint256)", &[word(7)])).await;

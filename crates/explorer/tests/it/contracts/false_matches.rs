@@ -1,4 +1,4 @@
-//! Submissions that are meant to make the service say of a contract what its code does not prove.
+//! Submissions that try to verify a contract with source that its code does not prove.
 
 use alloy_primitives::{B256, keccak256};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ async fn compiled(source: &str) -> Value {
         .remove(0)
 }
 
-/// The source under the name that it is compiled with, so that the metadata needs no search.
+/// The source with its file name, so that the metadata needs no search.
 fn named(source: &str) -> String {
     json!({ PATH: { "content": source } }).to_string()
 }
@@ -31,7 +31,7 @@ async fn runtime(fixture: &VerifierFixture, address: &str) -> String {
     fixture.anvil.rpc.call("eth_getCode", json!([address, "latest"])).await.as_str().unwrap().to_owned()
 }
 
-/// Nothing says that the contract at an address is verified.
+/// The contract at this address is not verified anywhere in the API.
 async fn assert_not_verified(fixture: &VerifierFixture, address: &str) {
     let contract = fixture.explorer.get(&format!("/api/v1/contracts/{address}")).await;
     assert_eq!((contract.status, &contract.json["code"]), (404, &json!("contract_not_verified")), "{}", contract.json);
@@ -68,7 +68,7 @@ async fn a_contract_created_in_a_constructor_is_not_verified_by_the_creation_cod
         child.trim().to_lowercase()
     };
     let (child, second) = (made("child").await, made("second").await);
-    // By a transaction that calls, too: the input of it is no creation code at all.
+    // Created by a call: the input of the transaction is not creation code.
     let data = calldata("make(uint256)", &[word(77)]);
     let third = fixture.anvil.cast(&["call", &maker, "make(uint256)(address)", "77"]).await.trim().to_lowercase();
     fixture.anvil.send(json!({ "from": fixture.from, "to": maker, "data": data, "gas": "0x300000" })).await;
@@ -98,11 +98,11 @@ async fn the_admin_created_by_the_openzeppelin_proxy_is_not_verified_as_the_prox
     let source = flatten("^0.8.24", &[path]).await;
     let output = compile("0.8.37", vec![input(PATH, &source, &json!({}))]).await.remove(0);
     let logic = fixture.deploy(&code_of(&compiled("contract Logic { uint256 public x; }").await, PATH, "Logic")).await;
-    // It wants a call to begin with.
+    // Its constructor requires a call.
     let begin = format!("{:0<64}", calldata("x()", &[]).trim_start_matches("0x"));
     let arguments = [as_word(&logic), as_word(&fixture.from), word(96), word(4), begin].concat();
     let proxy = fixture.deploy(&format!("{}{arguments}", code_of(&output, PATH, "TransparentUpgradeableProxy"))).await;
-    // The first contract that another one makes has nonce 1.
+    // The first contract created by a contract has nonce 1.
     let admin = fixture.anvil.cast(&["compute-address", &proxy, "--nonce", "1"]).await;
     let admin = admin.trim().rsplit(' ').next().unwrap().to_lowercase();
     assert_ne!(runtime(&fixture, &admin).await, "0x");
@@ -141,7 +141,7 @@ async fn a_constructor_that_returns_the_code_of_another_contract_verifies_neithe
         }
     }
 
-    // The victim's own source is still taken, and then it is true of both; the constructor is proven where it ran.
+    // The victim's own source is still accepted and holds for both; the constructor is proven only where it ran.
     let answer = fixture.verify(&victim, VERSION, &named(VICTIM)).await;
     assert_eq!((&answer["match"], &answer["creationMatch"]), (&json!("exact"), &json!("exact")), "{answer}");
     let twin = fixture.explorer.json(&format!("/api/v1/contracts/{copy}")).await;
@@ -149,7 +149,7 @@ async fn a_constructor_that_returns_the_code_of_another_contract_verifies_neithe
     assert_eq!((&twin["match"], &twin["creationMatch"]), (&json!("exact"), &Value::Null), "{twin}");
     assert_eq!(twin["constructorArguments"], Value::Null, "{twin}");
 
-    // What a creation alone agrees with does not come before a runtime match, nor replace it.
+    // A creation match alone does not replace a runtime match.
     let answer = fixture.verify(&copy, VERSION, &named(EVIL)).await;
     assert_eq!(answer["success"], false, "{answer}");
     assert_eq!(fixture.explorer.json(&format!("/api/v1/contracts/{copy}")).await["name"], "Victim");
@@ -172,15 +172,15 @@ async fn a_copy_of_a_library_at_another_address_is_not_that_library() {
     assert_eq!(answer["success"], false, "{answer}");
     assert_not_verified(&fixture, &copy).await;
 
-    // One byte behind the code is other code.
+    // One extra byte makes different code.
     let longer = fixture.deploy(&format!("{copier}{}", as_bytes_argument(&format!("{code}00")))).await;
     let answer = fixture.verify(&longer, VERSION, &named(SUMS)).await;
     assert_eq!(answer["success"], false, "{answer}");
     assert_not_verified(&fixture, &longer).await;
 }
 
-/// The optimiser puts constants that are used often behind the code, ordered by their hashes. So a source can hold a
-/// constant that looks like metadata in every byte, with the hash of another contract's true metadata in it.
+/// The optimizer puts constants that are used often after the code, ordered by their hashes. So a source can have a
+/// constant that looks exactly like metadata and contains the metadata hash of another contract.
 #[tokio::test]
 async fn a_constant_that_looks_like_a_metadata_hash_is_compared_as_code() {
     const OTHER: &str = "pragma solidity ^0.8.20; contract Other { uint256 public x; }";
@@ -196,10 +196,10 @@ async fn a_constant_that_looks_like_a_metadata_hash_is_compared_as_code() {
     assert!(auxdata.starts_with("a2646970667358221220") && auxdata.ends_with("64736f6c63430008140033"), "{auxdata}");
     let hash = &auxdata[20..84];
 
-    // Head, hash and tail stand in this order if their hashes do, for the hash that is sent and the one that is deployed.
+    // Head, hash and tail keep this order if their hashes do, for both the submitted and the deployed hash.
     let keccak = |digits: &str| keccak256(alloy_primitives::hex::decode(digits).unwrap());
     let found = |digits: &dyn Fn(String) -> String, fits: &dyn Fn(B256) -> bool| {
-        // Of any digits: a constant with a run of equal ones is pushed in fewer bytes.
+        // Without runs of equal digits: the compiler encodes those in fewer bytes.
         let all = (0u64..).map(|salt| digits(alloy_primitives::hex::encode(keccak256(salt.to_be_bytes()))));
         all.into_iter().find(|digits| fits(keccak(digits))).unwrap()
     };
@@ -243,7 +243,7 @@ contract Maker {
 contract Good { function name() external pure returns (string memory) { return \"good\"; } function end() external { selfdestruct(payable(msg.sender)); } }
 contract Bad { uint256 public stolen; function name() external pure returns (string memory) { return \"bad\"; } }
 ";
-    // Since then a contract is only destroyed by the transaction that made it.
+    // Since Cancun, SELFDESTRUCT removes a contract only in the transaction that created it.
     let anvil = Anvil::with(&["--gas-limit", "100000000", "--hardfork", "shanghai"]).await;
     let launch = Launch::run(anvil.url()).argument("--compiler-source", super::verifier_fixture::compilers().display());
     let fixture = VerifierFixture { explorer: launch.start().await, from: anvil.accounts().await.remove(0), anvil };
@@ -270,7 +270,7 @@ contract Bad { uint256 public stolen; function name() external pure returns (str
     send(&wanted, calldata("end()", &[])).await;
     make(&codes[1]).await;
     assert_eq!(runtime(&fixture, &wanted).await, codes[1]);
-    // The list follows what the index knows of the code, a moment behind the tip.
+    // The list lags behind the tip.
     crate::support::eventually("the list without it", async || {
         (fixture.explorer.json("/api/v1/contracts").await["total"] == 0).then_some(())
     })

@@ -1,4 +1,4 @@
-//! Every age of compiler, every kind of setting: found from the source alone.
+//! Contracts of old and new compilers with various settings are verified from the source alone.
 
 use serde_json::{Value, json};
 
@@ -100,7 +100,7 @@ async fn contracts_of_solc_0_7_6_are_verified_from_the_source_alone() {
         version,
         vec![
             (coin(version, "contracts/Coin.sol", with(optimizer(999_999), &swarm)), "exact"),
-            // Without a hash nothing proves the comments, and the settings are found by compiling.
+            // Without a metadata hash the comments are not proven, and the settings are found by compiling.
             (coin(version, "contracts/Coin.sol", with(optimizer(10_000), &none)), "partial"),
         ],
     )
@@ -116,7 +116,7 @@ async fn contracts_of_solc_0_8_20_are_verified_from_the_source_alone() {
         vec![
             (coin(version, "contracts/Coin.sol", with(optimizer(200), &json!({ "viaIR": true }))), "exact"),
             (coin(version, "project:/contracts/Coin.sol", with(json!({}), &paris)), "exact"),
-            // A name that nobody would guess: the settings are found by the looks of the code.
+            // An unusual file name: the settings are found by comparing the code.
             (coin(version, "some/where/else.sol", optimizer(200)), "partial"),
         ],
     )

@@ -1,4 +1,4 @@
-//! Sources that are meant to harm.
+//! Hostile sources.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::verifier_fixture::VerifierFixture;
 
 const VERSION: &str = "0.8.20";
-/// Returns one byte: no compiler's code, so that every source is tried.
+/// Deploys one byte, which no compiler produces, so that all candidate settings are tried.
 pub(super) const ONE_BYTE_CODE: &str = "6001600c60003960016000f300";
 
-/// Each constant is twice the one before, and worked out anew each time: 2^30 steps, in 800 bytes.
+/// Each constant doubles the one before and is evaluated again each time: 2^30 steps in 800 bytes.
 pub(super) fn endless() -> String {
     let mut source = "contract C{uint constant a0=1;".to_owned();
     for step in 1..=30 {
@@ -19,7 +19,7 @@ pub(super) fn endless() -> String {
     source + "uint[a30] x;}"
 }
 
-/// Each struct holds the one before twice: an interface of 2^24 members.
+/// Each struct contains the one before twice: an ABI of 2^24 members.
 fn swelling() -> String {
     let mut source = "contract C{struct S0{uint a;}".to_owned();
     for step in 1..=24 {
@@ -63,7 +63,7 @@ async fn hostile_sources_get_a_response_in_time_without_harm() {
         join_all(jobs.collect()).await
     };
     let others = async {
-        // Meanwhile everything else is served, and no client has the same address verified twice at once.
+        // Other routes work meanwhile, and no client verifies the same address twice at once.
         tokio::time::sleep(Duration::from_secs(3)).await;
         let body = json!({ "address": addresses[0], "sourceCode": "contract A {}", "compilerVersion": VERSION });
         let twice = fixture.post_from(&client_ip(0), "/api/v1/verify", &body).await;
@@ -87,12 +87,12 @@ async fn hostile_sources_get_a_response_in_time_without_harm() {
     assert_eq!(fixture.explorer.json("/health").await["status"], "ok");
 }
 
-/// Where the client of this number is.
+/// The IP address of the client with this number.
 pub(super) fn client_ip(number: usize) -> String {
     format!("203.0.113.{}", number + 1)
 }
 
-/// A few requests at once.
+/// Runs a few requests concurrently.
 pub(super) async fn join_all<T>(jobs: Vec<impl Future<Output = T>>) -> Vec<T> {
     let mut jobs: Vec<_> = jobs.into_iter().map(Box::pin).collect();
     let mut done: Vec<Option<T>> = jobs.iter().map(|_| None).collect();
@@ -124,7 +124,7 @@ async fn a_body_over_two_megabytes_is_not_read() {
 
 #[tokio::test]
 async fn a_full_verification_queue_gets_503_and_cancelled_requests_free_it() {
-    /// Two have their turn, two go on beside them, and sixteen wait.
+    /// Four run and sixteen are queued.
     const ROOM: usize = 20;
     let fixture = VerifierFixture::start().await;
     let mut addresses = Vec::new();
@@ -140,7 +140,7 @@ async fn a_full_verification_queue_gets_503_and_cancelled_requests_free_it() {
     assert_eq!((answer.status, &answer.json["code"]), (503, &json!("verifier_busy")), "{}", answer.json);
     assert!(answer.header("retry-after").parse::<u32>().is_ok_and(|seconds| seconds > 0));
 
-    // The connections of the others are gone, and what was compiled for them with them: long before it would have ended.
+    // Closing the other connections cancels their compilations long before they would end.
     let started = Instant::now();
     let answer = loop {
         let answer = ask(0, &addresses[0], "contract A {}".to_owned()).await;
@@ -154,7 +154,7 @@ async fn a_full_verification_queue_gets_503_and_cancelled_requests_free_it() {
     assert_eq!((answer.status, &answer.json["success"]), (200, &json!(false)), "{}", answer.json);
 }
 
-/// Whatever is answered first; the others are dropped.
+/// The first response; the other requests are cancelled.
 async fn first_of<T>(jobs: Vec<impl Future<Output = T>>) -> T {
     let mut jobs: Vec<_> = jobs.into_iter().map(Box::pin).collect();
     std::future::poll_fn(move |context| {

@@ -1,4 +1,4 @@
-//! Loupes that lie, or answer with anything.
+//! Loupes with false or malformed results.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::{
     verifier_fixture::{as_word, calldata, word},
 };
 
-/// Lists of facets as `facets()` returns them.
+/// ABI-encoded result of `facets()`.
 fn facets(listed: &[(&str, &[&str])]) -> String {
     let bodies: Vec<String> = listed
         .iter()
@@ -28,7 +28,7 @@ fn facets(listed: &[(&str, &[&str])]) -> String {
 }
 
 impl DiamondFixture {
-    /// Has a false diamond answer a selector with these bytes, in hexadecimal digits.
+    /// Sets what a false diamond returns for a selector, in hexadecimal digits.
     async fn say(&self, diamond: &str, signature: &str, answer: &str) {
         let padded = format!("{answer}{}", "0".repeat(answer.len().next_multiple_of(64) - answer.len()));
         let words = [selector_word(signature), word(64), word(answer.len() as u64 / 2), padded];
@@ -48,7 +48,7 @@ async fn a_function_is_listed_only_if_the_loupe_routes_it_to_a_facet_that_has_it
     diamonds.verify(&diamond, "FalseDiamond").await;
     let call = async |function: &str| fixture.call(&diamond, function, json!([])).await;
 
-    // The list says the counter, the answer for the selector says somebody else.
+    // facets() lists the counter, facetAddress() returns another contract.
     diamonds.say(&diamond, "facets()", &facets(&[(&counter, &["total()", "sender()"])])).await;
     diamonds.say(&diamond, "total()", &word(5)).await;
     diamonds.say(&diamond, "facetAddress(bytes4)", &as_word(&doubling)).await;
@@ -63,18 +63,18 @@ async fn a_function_is_listed_only_if_the_loupe_routes_it_to_a_facet_that_has_it
     let contract = fixture.explorer.json(&format!("/api/v1/contracts/{diamond}")).await;
     assert_eq!(contract["facets"][0]["functions"], json!([]), "{}", contract["facets"]);
 
-    // Both agree: now the function is offered, and only those that the facet has.
+    // Both agree: only functions that the facet has are listed.
     diamonds.say(&diamond, "facetAddress(bytes4)", &as_word(&counter)).await;
     diamonds.say(&diamond, "facets()", &facets(&[(&counter, &["total()", "total(uint256)"])])).await;
     assert_eq!(call("total").await.ok()["result"], "5");
     assert_eq!(call("total(uint256)").await.status, 400, "the counter has no such function");
     assert_eq!(call("sender").await.status, 400, "the counter has it, and it is not listed any more");
 
-    // Listed for two facets, it is taken for neither.
+    // A function listed for two facets belongs to neither.
     let twice = facets(&[(&counter, &["total()"]), (&doubling, &["total()"])]);
     diamonds.say(&diamond, "facets()", &twice).await;
     assert_eq!(call("total").await.status, 400);
-    // An answer that is no address.
+    // A result that is not an address.
     diamonds.say(&diamond, "facets()", &facets(&[(&counter, &["total()"])])).await;
     diamonds.say(&diamond, "facetAddress(bytes4)", &"ff".repeat(32)).await;
     assert_eq!(call("total").await.status, 400);
@@ -89,7 +89,7 @@ async fn a_diamond_stays_callable_whatever_its_loupe_returns() {
     diamonds.verify(&counter, "CounterFacet").await;
     let diamond = diamonds.compile_and_deploy("FalseDiamond", "").await;
     diamonds.verify(&diamond, "FalseDiamond").await;
-    // 300 facets that all are the same place, each a list of 300 selectors in the same place.
+    // 300 facets at the same offset, each with 300 selectors at the same offset.
     let bomb: String = std::iter::once(32)
         .chain(std::iter::once(300))
         .chain(std::iter::repeat_n(9_600, 300))
@@ -109,7 +109,7 @@ async fn a_diamond_stays_callable_whatever_its_loupe_returns() {
         fixture.page(&format!("/address/{diamond}?tab=contract")).await;
     }
 
-    // A list that takes all gas, and addresses without end.
+    // A list that uses all gas, and endless addresses.
     let endless = diamonds.compile_and_deploy("EndlessDiamond", "").await;
     diamonds.verify(&endless, "EndlessDiamond").await;
     let started = Instant::now();

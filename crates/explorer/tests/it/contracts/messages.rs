@@ -1,4 +1,4 @@
-//! What is said about requests that cannot succeed.
+//! Messages for requests that cannot succeed.
 
 use serde_json::json;
 
@@ -29,7 +29,7 @@ async fn a_minimal_proxy_is_rejected_with_its_target_before_compiling() {
         format!("602c8060095f395ff3365f5f375f5f365f73{digits}5af43d5f5f3e5f3d91602a57fd5bf3"),
     ] {
         let clone = fixture.deploy(&code).await;
-        // Not even a compiler is looked for.
+        // The compiler is not even looked up.
         let answer = fixture.verify(&clone, "0.8.99", COIN).await;
         let message = answer["message"].as_str().unwrap();
         assert_eq!(answer["success"], false, "{message}");

@@ -1,4 +1,4 @@
-//! The metadata.json of a compiler as the source code.
+//! The metadata.json of a compiler submitted as source code.
 
 use alloy_primitives::keccak256;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ const BASE: &str = "pragma solidity ^0.8.0;\nabstract contract Base { uint256 pu
 const MAIN: &str = "pragma solidity ^0.8.0;\nimport \"base/Base.sol\";\n\
     contract Main is Base { constructor(uint256 y) { x = y; } }\ncontract Twin is Base { constructor(uint256 y) { x = y; } }\n";
 
-/// Settings that nobody finds: a remapping, and details of the optimizer.
+/// Settings that no search finds: a remapping and optimizer details.
 async fn compiled(literal: bool) -> (String, Value) {
     let input = json!({
         "language": "Solidity",

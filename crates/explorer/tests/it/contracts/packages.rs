@@ -1,4 +1,4 @@
-//! Contracts that the world uses, flattened from their packages.
+//! Widely used contracts, flattened from their packages.
 
 use serde_json::json;
 
@@ -29,7 +29,7 @@ async fn the_uniswap_factory_and_its_pair_are_verified() {
         json!({ "_reserve0": "0", "_reserve1": "0", "_blockTimestampLast": "0" })
     );
 
-    // Both carry metadata: the factory its own and that of the pair.
+    // The factory contains its own metadata and that of the pair.
     let changed = source.replace("// @uniswap", "// From @uniswap");
     let second = fixture.deploy(&format!("{}{setter}", code_of(&output, path, "UniswapV2Factory"))).await;
     let answer = fixture.verify(&second, "0.5.16", &changed).await;

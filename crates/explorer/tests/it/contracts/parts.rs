@@ -1,4 +1,4 @@
-//! Contracts that are not code alone: libraries, immutable values, contracts that make others, and twins.
+//! Libraries, immutable values, factories and twins.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn vault_arguments() -> String {
     [word(7), word(64), word(7), text].concat()
 }
 
-/// Puts the address where the compiler left its place open.
+/// Replaces the library placeholder with the address.
 fn link(code: &str, library: &str) -> String {
     let mut linked = code.to_owned();
     while let Some(at) = linked.find("__$") {
@@ -100,7 +100,7 @@ async fn libraries_immutables_factories_and_their_children_are_verified() {
         (&on_chain.child, "Child"),
     ] {
         let answer = fixture.verify(address, VERSION, &broken).await;
-        // A child's constructor is all that changed in it: its running code is the same.
+        // Only the constructor of the child changed: its runtime code is the same.
         let refused = if name == "Child" { "partial" } else { "" };
         assert_eq!(answer["match"].as_str().unwrap_or_default(), refused, "{name}: {answer}");
         assert_eq!(answer["creationMatch"], Value::Null, "{name}: {answer}");
@@ -119,13 +119,13 @@ async fn libraries_immutables_factories_and_their_children_are_verified() {
     assert_eq!(fixture.result(&on_chain.vault, "twice", json!(["21"])).await, "42");
     assert_eq!(fixture.result(&on_chain.vault, "title", json!([])).await, "savings");
 
-    // The address of a library may also stand among the settings, and so in the hash.
+    // The address of a library may also be in the settings, and so in the metadata hash.
     let output = linked(&on_chain.sums).await;
     let second = fixture.deploy(&format!("{}{}", code_of(&output, PATH, "Vault"), vault_arguments())).await;
     let answer = fixture.verify(&second, VERSION, SOURCE).await;
     assert_eq!(answer["match"], "exact", "{answer}");
 
-    // A twin is marked as one; other immutable values are other code.
+    // A twin is marked as one; different immutable values make different code.
     let twin = fixture.explorer.json(&format!("/api/v1/contracts/{}", on_chain.twin_child)).await;
     assert_eq!((&twin["twinOf"], &twin["name"]), (&json!(on_chain.child), &json!("Child")));
     assert_eq!(twin["constructorArguments"], format!("0x{}", word(11)), "{twin}");
@@ -141,7 +141,7 @@ async fn libraries_immutables_factories_and_their_children_are_verified() {
     assert_eq!((&list["total"], list["contracts"].as_array().unwrap().len()), (&json!(5), 2));
     assert_eq!(list["contracts"][0]["address"], second);
 
-    // What is verified outlasts a restart.
+    // Verifications survive a restart.
     let (_, data) = fixture.explorer.stop().await;
     let again = crate::support::TestExplorer::start_on(fixture.anvil.url(), &data).await;
     fixture.anvil.wait_for(&again).await;

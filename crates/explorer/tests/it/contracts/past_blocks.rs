@@ -1,4 +1,4 @@
-//! Calls at a block of the past, when there was other code at the address, or none.
+//! Calls at past blocks, when the address had other code or none.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ async fn make(fixture: &VerifierFixture, deployed: &str) -> String {
 
 #[tokio::test]
 async fn a_call_at_a_past_block_uses_the_abi_of_the_code_at_that_block() {
-    // Later forks do not let a contract end.
+    // Later hard forks do not remove a destroyed contract.
     let fixture = VerifierFixture::with(&["--hardfork", "shanghai"]).await;
     let settings = json!({ "optimizer": { "enabled": true, "runs": 200 } });
     let output = compile("0.8.20", vec![input(PATH, SOURCE, &settings)]).await.remove(0);

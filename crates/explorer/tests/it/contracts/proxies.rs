@@ -1,4 +1,4 @@
-//! Proxies of every kind, called through the interface of whom they stand for.
+//! Proxies of every kind, called through the ABI of their implementation.
 
 use serde_json::{Value, json};
 
@@ -69,7 +69,7 @@ async fn every_kind_of_proxy_is_called_through_its_implementation() {
         assert_eq!((reverted.status, &reverted.json["detail"]), (422, &json!("the call reverted: Never(why: 7)")));
     }
 
-    // With its own source verified too, a proxy answers by both interfaces, and tells whom it stands for.
+    // With its own source verified too, a proxy has both ABIs, and names its implementation.
     let (_, first) = &proxies[0];
     assert_eq!(fixture.verify(first, version, SOURCE).await["contractName"], "Proxy");
     assert_eq!(fixture.result(first, "proxyKind", json!([])).await, "own");

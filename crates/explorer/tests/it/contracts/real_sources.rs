@@ -1,10 +1,10 @@
-//! Sources as real projects have them, which compilers and tools treat in ways of their own.
+//! Sources of real projects, with details that compilers and tools treat differently.
 
 use serde_json::{Value, json};
 
 use super::verifier_fixture::{COIN, Case, VerifierFixture, code_of, compile, flatten, input, short, word};
 
-/// The library creates a contract in an internal function, so the code of the maker holds that of the child.
+/// The library creates a contract in an internal function, so the code of the creator contains that of the child.
 const MAKER: &str = "pragma solidity >=0.4.22;
 contract Child { uint256 public born = 7; }
 library Births {
@@ -31,7 +31,7 @@ async fn a_contract_created_by_an_internal_library_function_is_verified_with_old
         let address = fixture.compile_and_deploy(&case).await;
         let answer = fixture.verify(&address, version, MAKER).await;
         assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Maker")), "{answer}");
-        // By compiling as well, without a hash to be found, and with the metadata of the child in the code.
+        // Also found by compiling, without a matching hash, and with the metadata of the child in the code.
         let address = fixture.compile_and_deploy(&case).await;
         let changed = format!("// Changed.\n{MAKER}");
         let answer = fixture.verify(&address, version, &changed).await;
@@ -82,12 +82,12 @@ async fn a_byte_order_mark_before_a_source_does_not_matter() {
 #[tokio::test]
 async fn the_license_of_the_source_overrides_the_submitted_one() {
     let fixture = VerifierFixture::start().await;
-    // Another number makes another code: what is known of code is known wherever it stands.
+    // A different number makes different code: verification applies to every deployment of the same code.
     for (number, (version, head, claim, expected)) in [
         ("0.8.20", "// SPDX-License-Identifier: GPL-3.0-or-later\n", json!("MIT"), json!("GPL-3.0-or-later")),
         ("0.8.20", "", json!("MIT"), json!("MIT")),
         ("0.8.20", "", Value::Null, Value::Null),
-        // A compiler that does not read it.
+        // A compiler that ignores the license.
         ("0.5.16", "// SPDX-License-Identifier: Apache-2.0\n", json!("MIT"), json!("Apache-2.0")),
     ]
     .into_iter()
@@ -126,7 +126,7 @@ async fn a_large_unrelated_source_is_rejected_after_one_compilation() {
     let output = compile(short(version), vec![input(path, &deployed, &settings)]).await.remove(0);
     let address = fixture.deploy(&code_of(&output, path, "Share")).await;
     for (sent, named) in [
-        // Functions that are missing here, and others there; mint() has the selector 0x1249c58b.
+        // The functions that differ on both sides; mint() has the selector 0x1249c58b.
         (share(""), "0x1249c58b"),
         (share("  function burn(uint256 amount) external { _burn(msg.sender, amount); }\n"), "burn(uint256)"),
     ] {

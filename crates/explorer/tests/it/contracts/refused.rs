@@ -1,4 +1,4 @@
-//! What is not the source of the code, and what cannot be verified at all.
+//! Wrong sources, and requests that cannot be verified at all.
 
 use serde_json::json;
 
@@ -44,7 +44,7 @@ async fn different_code_is_rejected_and_a_partial_match_does_not_replace_an_exac
     let contract = fixture.explorer.json(&format!("/api/v1/contracts/{address}")).await;
     assert_eq!((&contract["match"], &contract["sources"][0]["content"]), (&json!("exact"), &json!(COIN)));
 
-    // The chain, not the claim, has the last word on the constructor's arguments.
+    // Constructor arguments must match the chain.
     let mut body = json!({ "address": address, "sourceCode": COIN, "compilerVersion": VERSION,
         "constructorArguments": word(8) });
     let answer = fixture.post("/api/v1/verify", &body).await.ok();
@@ -90,7 +90,7 @@ async fn an_unknown_compiler_version_gets_similar_versions() {
     let anvil = Anvil::start().await;
     let launch = Launch::run(anvil.url()).argument("--compiler-source", super::verifier_fixture::compilers().display());
     let fixture = VerifierFixture { explorer: launch.start().await, from: anvil.accounts().await.remove(0), anvil };
-    // Code that names no compiler: push nothing, stop.
+    // Code without metadata of a compiler.
     let address = fixture.deploy("6001600c60003960016000f300").await;
     let body = json!({ "address": address, "sourceCode": "contract A {}", "compilerVersion": "0.8.21" });
     let answer = fixture.post("/api/v1/verify", &body).await;

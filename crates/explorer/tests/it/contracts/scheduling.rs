@@ -1,4 +1,4 @@
-//! Whose verification runs when.
+//! Fair scheduling of verifications among clients.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -29,7 +29,7 @@ async fn verifications_are_scheduled_fairly_among_clients() {
     let honest = fixture.compile_and_deploy(&coin).await;
     let body =
         |address: &str, source: &str| json!({ "address": address, "sourceCode": source, "compilerVersion": VERSION });
-    // The compiler is warm, as it is on a server that is used.
+    // Load the compiler first, as on a running server.
     fixture.post_from(&client_ip(9), "/api/v1/verify", &body(&addresses[0], "contract A {}")).await.ok();
 
     let answered = AtomicUsize::new(0);
@@ -50,7 +50,7 @@ async fn verifications_are_scheduled_fairly_among_clients() {
 
         let answer = fixture.post_from(&client_ip(2), "/api/v1/verify", &body(&honest, COIN)).await.ok();
         assert_eq!(answer["match"], "exact", "{answer}");
-        // Each of theirs runs for half a minute. Behind them in a line, it would have waited for four to end.
+        // Each of their verifications runs for half a minute. In a FIFO queue, this one would wait for four of them.
         let before = answered.load(Ordering::SeqCst);
         assert!(before <= 2, "{before} of six that never end were answered before it");
     };

@@ -1,4 +1,4 @@
-//! Sources in all the forms in which people have them.
+//! All formats of submitted sources.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ async fn standard_json_and_multiple_files_are_accepted_in_every_form() {
     let mut forms = vec![
         (more.to_string(), "exact"),
         (format!("{{{standard}}}"), "exact"),
-        // Without its settings: 777 runs are nobody's guess, but the hash of the metadata is that of no other number.
+        // Without settings: 777 runs are not a common value, but only they give the metadata hash.
         (sources.to_string(), "exact"),
     ];
     let usual = json!({ "language": "Solidity", "sources": sources, "settings": {} });

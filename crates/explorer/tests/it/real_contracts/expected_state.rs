@@ -260,7 +260,7 @@ impl Swap {
             let out = usize::from(gone(self.words[1]));
             (out, self.words[1 - out], self.words[out].wrapping_neg())
         } else {
-            // The scenario never swaps a token in both directions at once.
+            // The scenario never pays in more of a token than it takes out.
             let (paid, taken) = (&self.words[..2], &self.words[2..]);
             let out = usize::from(!taken[1].is_zero());
             let net = taken[out].checked_sub(paid[out]).filter(|net| !net.is_zero());

@@ -1,5 +1,5 @@
-//! Real contracts on a real node: tokens, holders, trades and contracts of the API agree with receipts and contract calls,
-//! also after reorgs.
+//! Real contracts on a real node: tokens, holders, trades and contracts of the API agree with receipts and contract
+//! calls, also after reorgs.
 
 mod assertions;
 mod contracts;

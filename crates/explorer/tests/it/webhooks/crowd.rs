@@ -1,5 +1,5 @@
-//! A thousand receivers, half of them faulty: the others are not delayed, not even for the first block, when the health of
-//! all endpoints is unknown.
+//! A thousand receivers, half of them faulty: the others are not delayed, not even for the first block, when the health
+//! of all endpoints is unknown.
 
 use std::{
     collections::HashSet,
