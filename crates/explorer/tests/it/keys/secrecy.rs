@@ -46,7 +46,7 @@ async fn the_log_has_no_keys_and_no_signatures() {
         assert!(!log.contains(secret.as_str()), "a secret stands in the log");
         assert!(!log.to_lowercase().contains(&secret.to_lowercase()), "a secret stands in the log");
     }
-    // Nor its prefix.
+    // Nor a part of a key.
     assert!(!log.contains(&key[12..37]), "a part of a key stands in the log");
 }
 

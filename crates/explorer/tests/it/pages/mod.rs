@@ -24,8 +24,8 @@ async fn demo_with_traffic() -> (Process, String) {
 #[tokio::test]
 async fn the_pages_work_in_a_real_browser() {
     let (mut demo, base) = demo_with_traffic().await;
-    let went = run_client("browse.mjs", &[&base, PRIVATE_KEY]).await;
-    assert!(went.as_array().is_some_and(|scenes| scenes.len() >= 13), "{went}");
+    let passed = run_client("browse.mjs", &[&base, PRIVATE_KEY]).await;
+    assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 13), "{passed}");
     demo.stop(Signal::Interrupt).await;
 }
 

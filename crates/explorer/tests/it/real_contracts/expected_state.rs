@@ -70,7 +70,7 @@ struct Transfer {
     value: U256,
     id: Option<U256>,
     batch_index: usize,
-    event: TransferEvent,
+    event_kind: TransferEvent,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl ExpectedState {
         let contracts = read_contracts(rpc, &traces).await;
 
         let pieces = erc721_tokens(rpc, &logs.transfers).await;
-        let kind = |transfer: &Transfer| match transfer.event {
+        let kind = |transfer: &Transfer| match transfer.event_kind {
             TransferEvent::Erc1155 => "BEP1155",
             TransferEvent::Erc20OrErc721 if !pieces.contains(&transfer.token) => "BEP20",
             TransferEvent::Erc20OrErc721 | TransferEvent::Erc721 => "BEP721",
@@ -157,13 +157,13 @@ impl Logs {
         };
         let is = |signature: &str| name == event(signature);
         if is("Transfer(address,address,uint256)") {
-            let (parties, amount, event) = match (topics.len(), words.len()) {
+            let (parties, amount, event_kind) = match (topics.len(), words.len()) {
                 (3, 1) => ([topics[1], topics[2]], words[0], TransferEvent::Erc20OrErc721),
                 (1, 3) => ([words[0], words[1]], words[2], TransferEvent::Erc20OrErc721),
                 (4, 0) => ([topics[1], topics[2]], topics[3], TransferEvent::Erc721),
                 _ => return,
             };
-            self.add_transfers(position, emitter, parties, vec![(amount, amount)], event);
+            self.add_transfers(position, emitter, parties, vec![(amount, amount)], event_kind);
         } else if is("TransferSingle(address,address,address,uint256,uint256)") {
             if (topics.len(), words.len()) == (4, 2) {
                 self.add_transfers(
@@ -202,19 +202,19 @@ impl Logs {
         token: String,
         parties: [U256; 2],
         moved: Vec<(U256, U256)>,
-        event: TransferEvent,
+        event_kind: TransferEvent,
     ) {
         let [Some(from), Some(to)] = parties.map(read_address) else { return };
         for (batch_index, (id, value)) in moved.into_iter().enumerate() {
             self.touched.entry(token.clone()).or_default().extend([from.clone(), to.clone()]);
             self.ids.entry(token.clone()).or_default().insert(id);
             let (position, token, from, to) = (position.clone(), token.clone(), from.clone(), to.clone());
-            let (id, value) = match event {
+            let (id, value) = match event_kind {
                 TransferEvent::Erc20OrErc721 => (None, value),
                 TransferEvent::Erc721 => (Some(id), U256::ONE),
                 TransferEvent::Erc1155 => (Some(id), value),
             };
-            self.transfers.push(Transfer { position, token, from, to, value, id, batch_index, event });
+            self.transfers.push(Transfer { position, token, from, to, value, id, batch_index, event_kind });
         }
     }
 }
@@ -231,8 +231,8 @@ fn read_batch(words: &[U256]) -> Option<Vec<(U256, U256)>> {
 
 impl Transfer {
     fn record(&self, kind: &str) -> Value {
-        let in_doubt_but_piece = self.event == TransferEvent::Erc20OrErc721 && kind == "BEP721";
-        let (value, id) = if in_doubt_but_piece { (U256::ONE, Some(self.value)) } else { (self.value, self.id) };
+        let is_ambiguous_erc721 = self.event_kind == TransferEvent::Erc20OrErc721 && kind == "BEP721";
+        let (value, id) = if is_ambiguous_erc721 { (U256::ONE, Some(self.value)) } else { (self.value, self.id) };
         json!({
             "txHash": self.position.tx_hash,
             "logIndex": self.position.log_index,
@@ -312,8 +312,8 @@ async fn erc721_tokens(rpc: &Rpc, transfers: &[Transfer]) -> BTreeSet<String> {
     let tokens: BTreeSet<String> = transfers.iter().map(|transfer| transfer.token.clone()).collect();
     let mut pieces = BTreeSet::new();
     for interface in [0x80ac_58cd_u64, 0x9a20_483d] {
-        let question = call_data("supportsInterface(bytes4)", &[Word::from(U256::from(interface) << 224)]);
-        let asked = tokens.iter().map(|token| (token.clone(), question.clone())).collect();
+        let call = call_data("supportsInterface(bytes4)", &[Word::from(U256::from(interface) << 224)]);
+        let asked = tokens.iter().map(|token| (token.clone(), call.clone())).collect();
         let answers = call_contracts(rpc, asked).await;
         let yes = tokens.iter().zip(&answers).filter(|(_, answer)| number(answer.as_ref()) == U256::ONE);
         pieces.extend(yes.map(|(token, _)| token.clone()));
@@ -328,20 +328,20 @@ async fn call_token(
     touched: &BTreeSet<String>,
     ids: &BTreeSet<U256>,
 ) -> ExpectedToken {
-    let questions = ["name()", "symbol()", "decimals()", "totalSupply()"];
-    let questions = questions.map(|question| (token.to_owned(), call_data(question, &[])));
-    let facts = call_contracts(rpc, questions.into()).await;
-    let token = |position: usize| facts[position].as_ref().map(read_text).unwrap_or_default();
+    let calls = ["name()", "symbol()", "decimals()", "totalSupply()"];
+    let calls = calls.map(|call| (token.to_owned(), call_data(call, &[])));
+    let results = call_contracts(rpc, calls.into()).await;
+    let text_at = |position: usize| results[position].as_ref().map(read_text).unwrap_or_default();
     let mut holders = BTreeMap::new();
     for holder in touched.iter().filter(|holder| !holder.ends_with(&"0".repeat(40))) {
-        let questions = match kind {
+        let calls = match kind {
             "BEP1155" => {
                 ids.iter().map(|id| call_data("balanceOf(address,uint256)", &[holder.into(), (*id).into()])).collect()
             }
             _ => vec![call_data("balanceOf(address)", &[holder.into()])],
         };
-        let questions = questions.into_iter().map(|question| (token.to_owned(), question)).collect();
-        let balances = call_contracts(rpc, questions).await;
+        let calls = calls.into_iter().map(|call| (token.to_owned(), call)).collect();
+        let balances = call_contracts(rpc, calls).await;
         let balance: U256 = balances.iter().map(|balance| number(balance.as_ref())).sum();
         if !balance.is_zero() {
             holders.insert(holder.clone(), balance);
@@ -349,10 +349,10 @@ async fn call_token(
     }
     ExpectedToken {
         kind,
-        name: token(0),
-        symbol: token(1),
-        decimals: if kind == "BEP20" { number(facts[2].as_ref()).to() } else { 0 },
-        total_supply: number(facts[3].as_ref()),
+        name: text_at(0),
+        symbol: text_at(1),
+        decimals: if kind == "BEP20" { number(results[2].as_ref()).to() } else { 0 },
+        total_supply: number(results[3].as_ref()),
         transfer_count: 0,
         holders,
     }
