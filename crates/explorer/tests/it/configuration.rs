@@ -51,9 +51,9 @@ async fn the_file_in_the_users_configuration_folder_is_read() {
 }
 
 async fn startup_error(launch: Launch) -> String {
-    let (status, said) = launch.fails_to_start().await;
-    assert_eq!(status.code(), Some(1), "{said}");
-    said
+    let (status, message) = launch.fails_to_start().await;
+    assert_eq!(status.code(), Some(1), "{message}");
+    message
 }
 
 #[tokio::test]
@@ -83,8 +83,8 @@ async fn an_address_in_use_is_reported_with_what_to_do() {
     let data = tempfile::tempdir().unwrap();
     let data = data.path().display().to_string();
     let launch = Launch::bare(["run", "--rpc", "http://127.0.0.1:1", "--listen", &address, "--data", &data]);
-    let said = startup_error(launch).await;
-    assert!(said.contains(&address) && said.contains("--listen"), "{said}");
+    let message = startup_error(launch).await;
+    assert!(message.contains(&address) && message.contains("--listen"), "{message}");
 }
 
 fn help(arguments: &[&str]) -> String {

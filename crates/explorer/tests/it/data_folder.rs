@@ -19,9 +19,12 @@ async fn data_of_another_chain_is_rejected_with_what_to_do() {
         DevChainConfig { seed: 2, ..DevChainConfig::default() },
     ] {
         let other = DevNode::with(other).await;
-        let (status, said) = Launch::run(&other.url()).on(&data).fails_to_start().await;
-        assert_eq!(status.code(), Some(1), "{said}");
-        assert!(said.contains("another chain") && said.contains("--rpc") && said.contains("--data"), "{said}");
+        let (status, message) = Launch::run(&other.url()).on(&data).fails_to_start().await;
+        assert_eq!(status.code(), Some(1), "{message}");
+        assert!(
+            message.contains("another chain") && message.contains("--rpc") && message.contains("--data"),
+            "{message}"
+        );
     }
     node.chain.mine(None);
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
@@ -32,9 +35,9 @@ async fn data_of_another_chain_is_rejected_with_what_to_do() {
 async fn a_second_process_on_the_same_data_folder_fails_without_harm() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
-    let (status, said) = Launch::run(&node.url()).on(explorer.data()).fails_to_start().await;
-    assert_eq!(status.code(), Some(1), "{said}");
-    assert!(said.contains("another explorer has") && said.contains("--data"), "{said}");
+    let (status, message) = Launch::run(&node.url()).on(explorer.data()).fails_to_start().await;
+    assert_eq!(status.code(), Some(1), "{message}");
+    assert!(message.contains("another explorer has") && message.contains("--data"), "{message}");
     node.chain.mine(None);
     node.wait_for(&explorer).await;
 }
@@ -51,9 +54,9 @@ async fn the_index_begins_at_the_start_block_and_keeps_it() {
     assert_eq!(explorer.json("/api/v1/blocks").await["total"], json!(node.chain.head().number - 4));
 
     let (_, data) = explorer.stop().await;
-    let (status, said) = start(6).on(&data).fails_to_start().await;
-    assert_eq!(status.code(), Some(1), "{said}");
-    assert!(said.contains("begins at block 5") && said.contains("--start-block"), "{said}");
+    let (status, message) = start(6).on(&data).fails_to_start().await;
+    assert_eq!(status.code(), Some(1), "{message}");
+    assert!(message.contains("begins at block 5") && message.contains("--start-block"), "{message}");
     for launch in [start(5), Launch::run(&node.url())] {
         node.chain.mine(None);
         let explorer = launch.on(&data).start().await;

@@ -218,8 +218,8 @@ async fn an_owner_has_at_most_five_keys_and_can_revoke_them() {
         client.send(request).await
     };
     expect_problem(&revoke(None, id).await, 401, "key_required", "POST /api/v1/keys");
-    let stranger = KeyRequest::by(&node.chain.accounts()[1]).key(client).await;
-    expect_problem(&revoke(Some(&stranger), id).await, 404, "key_not_found", "no such key");
+    let other_key = KeyRequest::by(&node.chain.accounts()[1]).key(client).await;
+    expect_problem(&revoke(Some(&other_key), id).await, 404, "key_not_found", "no such key");
     expect_problem(&revoke(Some(&keys[0]), 9_999).await, 404, "key_not_found", "no such key");
     let revoked = revoke(Some(&keys[0]), id).await;
     assert_eq!((revoked.status, &revoked.json["success"], &revoked.json["id"]), (200, &json!(true), &json!(id)));
@@ -238,9 +238,9 @@ async fn only_the_owner_can_list_keys_unless_access_is_open() {
     let client = explorer.client();
     let owner = owner_of(&node.chain.accounts()[0]);
     let key = KeyRequest::by(&node.chain.accounts()[0]).key(client).await;
-    let stranger = KeyRequest::by(&node.chain.accounts()[1]).key(client).await;
+    let other_key = KeyRequest::by(&node.chain.accounts()[1]).key(client).await;
     expect_problem(&list(client, &owner, None).await, 401, "key_required", "sign a message");
-    expect_problem(&list(client, &owner, Some(&stranger)).await, 403, "not_owner", "another owner");
+    expect_problem(&list(client, &owner, Some(&other_key)).await, 403, "not_owner", "another owner");
     assert_eq!(list(client, &owner, Some(&key)).await.status, 200);
     assert_eq!(client.get("/api/v1/keys").await.status, 400);
 
@@ -255,8 +255,8 @@ async fn the_operator_lists_creates_updates_and_revokes_keys() {
     let explorer = TestExplorer::start(&node.url()).await;
     let signer = &node.chain.accounts()[0];
     let key = KeyRequest::by(signer).key(explorer.client()).await;
-    let (status, said) = Launch::bare(["keys", "list"]).on(explorer.data()).fails_to_start().await;
-    assert!(!status.success() && said.contains("open"), "{said}");
+    let (status, printed) = Launch::bare(["keys", "list"]).on(explorer.data()).fails_to_start().await;
+    assert!(!status.success() && printed.contains("open"), "{printed}");
     let (_, folder) = explorer.stop().await;
 
     let operate = async |arguments: Vec<&str>| {
@@ -268,12 +268,12 @@ async fn the_operator_lists_creates_updates_and_revokes_keys() {
     assert!(listed && table.contains(&key[..12]) && table.contains(&owner_of(signer)), "{table}");
     assert!(!table.contains(&key));
     assert!(operate(vec!["keys", "limit", "1", "500"]).await.0);
-    let (made, said) = operate(vec!["keys", "create", "--owner", &owner_of(signer), "--label", "by hand"]).await;
-    let second = said.lines().next().unwrap().to_owned();
-    assert!(made && second.starts_with("expl_"), "{said}");
+    let (made, printed) = operate(vec!["keys", "create", "--owner", &owner_of(signer), "--label", "by hand"]).await;
+    let second = printed.lines().next().unwrap().to_owned();
+    assert!(made && second.starts_with("expl_"), "{printed}");
     assert!(operate(vec!["keys", "revoke", "2"]).await.0);
-    let (found, said) = operate(vec!["keys", "revoke", "77"]).await;
-    assert!(!found && said.contains("no key 77"), "{said}");
+    let (found, printed) = operate(vec!["keys", "revoke", "77"]).await;
+    assert!(!found && printed.contains("no key 77"), "{printed}");
 
     let explorer = TestExplorer::start_on(&node.url(), folder.path()).await;
     assert_eq!(stats_with(explorer.client(), &key).await.header("x-ratelimit-limit"), "500");

@@ -27,10 +27,10 @@ async fn the_first_start_waits_for_a_node_that_is_down() {
 #[tokio::test]
 async fn indexed_data_is_served_while_the_node_is_down() {
     let (mut node, mut traffic) = DevNode::with_traffic(60).await;
-    let (asked, never_asked) = (lower_hex(node.account(1)), lower_hex(node.account(2)));
+    let (queried, not_queried) = (lower_hex(node.account(1)), lower_hex(node.account(2)));
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    let known = explorer.json(&format!("/api/v1/addresses/{asked}")).await;
+    let known = explorer.json(&format!("/api/v1/addresses/{queried}")).await;
     let blocks = explorer.json("/api/v1/blocks").await;
 
     // After one more block, the stored balance is older than the tip.
@@ -41,14 +41,18 @@ async fn indexed_data_is_served_while_the_node_is_down() {
         (explorer.json("/health").await["nodeReachable"] == false).then_some(())
     })
     .await;
-    assert_eq!(explorer.json(&format!("/api/v1/addresses/{asked}")).await, known, "with the balanceBlock of then");
-    assert_served_by_the_index_alone(&explorer, &never_asked).await;
+    assert_eq!(
+        explorer.json(&format!("/api/v1/addresses/{queried}")).await,
+        known,
+        "the stored balance and its balanceBlock"
+    );
+    assert_served_by_the_index_alone(&explorer, &not_queried).await;
 
     // The balance is stored on disk, so it survives a restart.
     let (_, data) = explorer.stop().await;
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
-    assert_eq!(explorer.json(&format!("/api/v1/addresses/{asked}")).await, known);
-    assert_served_by_the_index_alone(&explorer, &never_asked).await;
+    assert_eq!(explorer.json(&format!("/api/v1/addresses/{queried}")).await, known);
+    assert_served_by_the_index_alone(&explorer, &not_queried).await;
     let total = blocks["total"].as_u64().unwrap() + 1;
     assert_eq!(explorer.json("/api/v1/blocks").await["total"], total);
     assert_eq!(explorer.json("/api/v1/stats").await["latestBlock"], total - 1);

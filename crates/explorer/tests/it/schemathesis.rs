@@ -67,9 +67,9 @@ impl Demo {
         command.args(["--max-examples", &cases.to_string(), "--workers", "1", "--generation-database", "none"]);
         command.args(["--continue-on-failure", "--no-color"]).args(options);
         let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-        let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{printed}{said}");
-        let (before, _) = printed.rsplit_once(" generated").unwrap_or_else(|| panic!("{printed}{said}"));
+        let (printed, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{printed}{stderr}");
+        let (before, _) = printed.rsplit_once(" generated").unwrap_or_else(|| panic!("{printed}{stderr}"));
         before.rsplit(char::is_whitespace).next().unwrap().parse().unwrap()
     }
 

@@ -48,7 +48,7 @@ async fn all_compiler_artifacts_are_served() {
     let outside =
         compile("0.8.20", vec![super::verifier_fixture::input(case.path, SOURCE, &case.settings)]).await.remove(0);
     let theirs = outside["contracts"][case.path]["Box"]["metadata"].as_str().unwrap();
-    assert_eq!(metadata.text, theirs, "to the byte: its hash stands in the code");
+    assert_eq!(metadata.text, theirs, "byte for byte: its hash is in the code");
     let layout = fixture.explorer.json(&route("storage-layout")).await;
     let labels: Vec<&Value> = layout["storage"].as_array().unwrap().iter().map(|slot| &slot["label"]).collect();
     assert_eq!(labels, [&json!("kept"), &json!("owner")]);

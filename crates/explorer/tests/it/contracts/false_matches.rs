@@ -83,7 +83,7 @@ async fn a_contract_created_in_a_constructor_is_not_verified_by_the_creation_cod
     for (child, kept) in [(&child, 41), (&second, 42), (&third, 77)] {
         let answer = fixture.verify(child, VERSION, &named(MAKER)).await;
         assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Child")), "{answer}");
-        assert_eq!(answer["creationMatch"], "exact", "the create itself stands in the trace: {answer}");
+        assert_eq!(answer["creationMatch"], "exact", "the creation is in the trace: {answer}");
         let contract = fixture.explorer.json(&format!("/api/v1/contracts/{child}")).await;
         assert_eq!(contract["constructorArguments"], format!("0x{}", word(kept)));
     }

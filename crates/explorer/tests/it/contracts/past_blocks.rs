@@ -44,17 +44,17 @@ async fn a_call_at_a_past_block_uses_the_abi_of_the_code_at_that_block() {
 
     let before = fixture.anvil.block_number().await;
     fixture.send(&maker, &first).await;
-    let crawling = fixture.anvil.block_number().await;
+    let caterpillar_block = fixture.anvil.block_number().await;
     assert_eq!(at("legs", None).await.ok()["result"], "16");
     fixture.send(&address, &calldata("end()", &[])).await;
     let gone = fixture.anvil.block_number().await;
     fixture.send(&maker, &make(&fixture, &butterfly).await).await;
-    let flying = fixture.anvil.block_number().await;
+    let butterfly_block = fixture.anvil.block_number().await;
 
     for (function, block, expected) in [
-        ("legs", Some(crawling), Ok("16")),
-        ("wings", Some(crawling), Err((400, "legs()"))),
-        ("wings", Some(flying), Ok("4")),
+        ("legs", Some(caterpillar_block), Ok("16")),
+        ("wings", Some(caterpillar_block), Err((400, "legs()"))),
+        ("wings", Some(butterfly_block), Ok("4")),
         ("wings", None, Ok("4")),
         ("legs", None, Err((400, "wings()"))),
         ("legs", Some(before), Err((404, "there is no contract at this address"))),
@@ -69,6 +69,6 @@ async fn a_call_at_a_past_block_uses_the_abi_of_the_code_at_that_block() {
             }
         }
     }
-    let path = format!("/api/v1/contracts/{address}/call?functionName=legs&blockNumber={crawling}");
+    let path = format!("/api/v1/contracts/{address}/call?functionName=legs&blockNumber={caterpillar_block}");
     assert_eq!(fixture.explorer.json(&path).await["result"], "16", "in the URL alike");
 }

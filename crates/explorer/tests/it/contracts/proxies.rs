@@ -64,7 +64,11 @@ async fn every_kind_of_proxy_is_called_through_its_implementation() {
     assert_eq!(fixture.verify(&target, version, SOURCE).await["contractName"], "Target");
     for (kind, proxy) in proxies.iter().chain([&("eip1167", minimal.clone())]) {
         assert_eq!(fixture.result(proxy, "answer", json!([])).await, "42", "{kind}");
-        assert_eq!(fixture.result(proxy, "who", json!([])).await, *proxy, "the proxy's own state is asked: {kind}");
+        assert_eq!(
+            fixture.result(proxy, "who", json!([])).await,
+            *proxy,
+            "the call runs in the state of the proxy: {kind}"
+        );
         let reverted = fixture.call(proxy, "never", json!([])).await;
         assert_eq!((reverted.status, &reverted.json["detail"]), (422, &json!("the call reverted: Never(why: 7)")));
     }

@@ -28,7 +28,7 @@ async fn different_code_is_rejected_and_a_partial_match_does_not_replace_an_exac
     assert_eq!((&answer["success"], &answer["match"]), (&json!(false), &json!(null)), "{answer}");
     let message = answer["message"].as_str().unwrap();
     assert!(message.contains("Coin") && message.contains("differs from byte"), "{message}");
-    assert!(message.contains("optimizer with 200 runs"), "the closest settings are told: {message}");
+    assert!(message.contains("optimizer with 200 runs"), "the closest settings are reported: {message}");
     assert_eq!(fixture.explorer.get(&format!("/api/v1/contracts/{address}")).await.status, 404);
 
     let longer = COIN.replace("return true;", "total += 1; return true;");
@@ -65,8 +65,8 @@ async fn requests_that_cannot_be_verified_are_rejected_before_compiling() {
         let body = json!({ "address": address, "sourceCode": source, "compilerVersion": version });
         fixture.post("/api/v1/verify", &body).await
     };
-    let nobody = verify(&fixture.from, VERSION, COIN).await;
-    assert_eq!((nobody.status, &nobody.json["code"]), (404, &json!("code_not_found")));
+    let no_code = verify(&fixture.from, VERSION, COIN).await;
+    assert_eq!((no_code.status, &no_code.json["code"]), (404, &json!("code_not_found")));
     for (version, expected_text) in [
         ("0.8.20+commit.11111111", "0.8.20+commit.a1b79de6"),
         ("latest", "must be the version"),

@@ -96,15 +96,15 @@ async fn a_flipped_bit_before_an_acknowledged_key_prevents_the_start_until_repai
     let data = explorer.kill();
     flip_a_bit(&journal_of(data.path()));
 
-    let (status, said) = Launch::run(&node.url()).on(&data).fails_to_start().await;
-    assert_eq!(status.code(), Some(1), "{said}");
-    assert!(said.contains("is damaged") && said.contains("explorer repair"), "{said}");
+    let (status, printed) = Launch::run(&node.url()).on(&data).fails_to_start().await;
+    assert_eq!(status.code(), Some(1), "{printed}");
+    assert!(printed.contains("is damaged") && printed.contains("explorer repair"), "{printed}");
 
     let mut repair = Launch::bare(["repair"]).on(&data).spawn();
     assert!(repair.ended().await.success(), "{}", repair.stderr());
-    let said = repair.stdout();
-    assert!(said.contains("API keys that were written in the lost commits: 1"), "{said}");
-    assert!(said.contains("are fetched again") && said.contains("before-repair-"), "{said}");
+    let printed = repair.stdout();
+    assert!(printed.contains("API keys that were written in the lost commits: 1"), "{printed}");
+    assert!(printed.contains("are fetched again") && printed.contains("before-repair-"), "{printed}");
 
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
     node.wait_for(&explorer).await;

@@ -21,7 +21,7 @@ use crate::support::{
 };
 
 /// Removes transactions and logs from these blocks.
-fn empty(blocks: RangeInclusive<u64>) -> impl Fn(u64, &mut BlockPart<'_>) + Send + Sync {
+fn remove_transactions(blocks: RangeInclusive<u64>) -> impl Fn(u64, &mut BlockPart<'_>) + Send + Sync {
     move |number, answer| {
         if blocks.contains(&number) {
             match answer {
@@ -63,17 +63,17 @@ async fn assert_equals_node(explorer: &TestExplorer, node: &DevNode) {
 #[tokio::test]
 async fn blocks_served_without_transactions_are_not_indexed_until_the_node_is_honest() {
     let (node, _) = DevNode::with_traffic(200).await;
-    let liar = TamperingProxy::in_front_of(&node.url(), empty(6..=9)).await;
-    let explorer = TestExplorer::start(&liar.url()).await;
+    let proxy = TamperingProxy::in_front_of(&node.url(), remove_transactions(6..=9)).await;
+    let explorer = TestExplorer::start(&proxy.url()).await;
     let refused = wait_for_refusal(&explorer, "transactions root").await;
     assert!((6..=9).contains(&refused), "{refused}");
     let log = explorer.log();
-    let host = liar.host();
+    let host = proxy.host();
     assert!(log.contains(&format!("of {host} is invalid: transactions root")), "{log}");
     assert!(!log.contains(KEY), "{log}");
     let tip = explorer.json("/health").await["tip"]["number"].as_u64().unwrap_or_default();
     assert!(tip < 6, "block {tip} is indexed, and 6 was never served");
-    liar.stop_tampering();
+    proxy.stop_tampering();
     assert_equals_node(&explorer, &node).await;
 }
 
@@ -81,12 +81,12 @@ async fn blocks_served_without_transactions_are_not_indexed_until_the_node_is_ho
 async fn changed_logs_are_not_indexed() {
     let (node, _) = DevNode::with_traffic(120).await;
     for options in [&["--verify-blocks", "full"][..], &[]] {
-        let liar = TamperingProxy::in_front_of(&node.url(), change_amounts).await;
-        let launch = Launch::run(&liar.url());
+        let proxy = TamperingProxy::in_front_of(&node.url(), change_amounts).await;
+        let launch = Launch::run(&proxy.url());
         let launch = options.chunks(2).fold(launch, |launch, option| launch.argument(option[0], option[1]));
         let explorer = launch.start().await;
         wait_for_refusal(&explorer, "receipts root").await;
-        liar.stop_tampering();
+        proxy.stop_tampering();
         assert_equals_node(&explorer, &node).await;
     }
 }
@@ -94,8 +94,8 @@ async fn changed_logs_are_not_indexed() {
 #[tokio::test]
 async fn a_block_rejected_from_one_node_is_fetched_from_the_next() {
     let (node, _) = DevNode::with_traffic(120).await;
-    let liar = TamperingProxy::in_front_of(&node.url(), empty(3..=u64::MAX)).await;
-    let explorer = Launch::run(&liar.url()).argument("--rpc", node.url()).start().await;
+    let proxy = TamperingProxy::in_front_of(&node.url(), remove_transactions(3..=u64::MAX)).await;
+    let explorer = Launch::run(&proxy.url()).argument("--rpc", node.url()).start().await;
     assert_equals_node(&explorer, &node).await;
     assert!(explorer.log().contains("is invalid: transactions root"), "{}", explorer.log());
 }
@@ -104,8 +104,8 @@ async fn a_block_rejected_from_one_node_is_fetched_from_the_next() {
 async fn blocks_of_a_second_node_are_fully_verified_by_default() {
     let (mut node, mut traffic) = DevNode::with_traffic(120).await;
     let upstream = DevNode::serve(node.chain.clone()).await;
-    let liar = TamperingProxy::in_front_of(&upstream.url(), change_amounts).await;
-    let explorer = Launch::run(&node.url()).argument("--rpc", liar.url()).start().await;
+    let proxy = TamperingProxy::in_front_of(&upstream.url(), change_amounts).await;
+    let explorer = Launch::run(&node.url()).argument("--rpc", proxy.url()).start().await;
     node.wait_for(&explorer).await;
     node.stop_serving().await;
     // Transfer amounts are changed, which only the receipts root reveals.
@@ -144,10 +144,10 @@ async fn every_transaction_type_of_anvil_is_accepted_and_verified_except_the_roo
     let access = json!([{"address": to, "storageKeys": [format!("{:#066x}", 7)]}]);
     anvil.send(json!({"from": from, "to": to, "type": "0x1", "gasPrice": "0xb2d05e00", "accessList": access})).await;
     // From an impersonated account.
-    let stranger = "0x00000000000000000000000000000000000000aa";
-    anvil.rpc.call("anvil_impersonateAccount", json!([stranger])).await;
-    anvil.rpc.call("anvil_setBalance", json!([stranger, "0xde0b6b3a7640000"])).await;
-    anvil.send(json!({"from": stranger, "to": to, "value": "0x1"})).await;
+    let impersonated = "0x00000000000000000000000000000000000000aa";
+    anvil.rpc.call("anvil_impersonateAccount", json!([impersonated])).await;
+    anvil.rpc.call("anvil_setBalance", json!([impersonated, "0xde0b6b3a7640000"])).await;
+    anvil.send(json!({"from": impersonated, "to": to, "value": "0x1"})).await;
 
     let explorer = Launch::run(anvil.url()).argument("--verify-blocks", "full").start().await;
     anvil.wait_for(&explorer).await;
@@ -227,16 +227,16 @@ async fn check_finds_and_repairs_false_blocks_in_the_index() {
     assert!(missing > 0);
     // The block hashes still form a chain, so only the node reveals the difference.
     assert_eq!(check(&data, &[]).await.0, 0);
-    let (code, said) = check(&data, &["--node", "--rpc", &url]).await;
-    assert_eq!(code, 2, "{said}");
-    assert!(said.contains(&format!("Blocks 5 to 8 (4 blocks): {missing} transactions are missing")), "{said}");
-    assert!(said.contains("the transfer of log"), "{said}");
-    let (code, said) = check(&data, &["--node", "--rpc", &url, "--from", "1", "--to", "4"]).await;
-    assert_eq!(code, 0, "{said}");
+    let (code, printed) = check(&data, &["--node", "--rpc", &url]).await;
+    assert_eq!(code, 2, "{printed}");
+    assert!(printed.contains(&format!("Blocks 5 to 8 (4 blocks): {missing} transactions are missing")), "{printed}");
+    assert!(printed.contains("the transfer of log"), "{printed}");
+    let (code, printed) = check(&data, &["--node", "--rpc", &url, "--from", "1", "--to", "4"]).await;
+    assert_eq!(code, 0, "{printed}");
 
-    let (code, said) = check(&data, &["--node", "--rpc", &url, "--mend"]).await;
-    assert_eq!(code, 0, "{said}");
-    assert!(said.contains("Indexing again from block 5 on.") && said.contains("Mended"), "{said}");
+    let (code, printed) = check(&data, &["--node", "--rpc", &url, "--mend"]).await;
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("Indexing again from block 5 on.") && printed.contains("Mended"), "{printed}");
     let explorer = TestExplorer::start_on(&url, &data).await;
     assert_equals_node(&explorer, &node).await;
 }
@@ -248,17 +248,17 @@ async fn check_says_what_to_do_about_blocks_that_cannot_be_reverted() {
     node.wait_for(&explorer).await;
     let (_, data) = explorer.stop().await;
     write_false_blocks(data.path(), 5, |_| Undo::Discard, false_blocks(Arc::default())).await;
-    let (code, said) = check(&data, &["--node", "--rpc", &node.url(), "--mend"]).await;
-    assert_eq!(code, 2, "{said}");
-    assert!(said.contains("Block 5 cannot be taken back") && said.contains("--data NEW"), "{said}");
+    let (code, printed) = check(&data, &["--node", "--rpc", &node.url(), "--mend"]).await;
+    assert_eq!(code, 2, "{printed}");
+    assert!(printed.contains("Block 5 cannot be taken back") && printed.contains("--data NEW"), "{printed}");
 
     // A node of another chain, or one that serves false blocks, is not used for the comparison.
     let other = DevNode::with(devchain::DevChainConfig { chain_id: 999, ..Default::default() }).await;
-    let (code, said) = check(&data, &["--node", "--rpc", &other.url()]).await;
-    assert!(code == 1 && said.contains("another chain"), "{code} {said}");
-    let liar = TamperingProxy::in_front_of(&node.url(), empty(2..=2)).await;
-    let (code, said) = check(&data, &["--node", "--rpc", &liar.url(), "--to", "4"]).await;
-    assert!(code == 1 && said.contains("block 2 of"), "{code} {said}");
-    let (code, said) = check(&data, &["--node"]).await;
-    assert!(code == 1 && said.contains("--rpc"), "{code} {said}");
+    let (code, printed) = check(&data, &["--node", "--rpc", &other.url()]).await;
+    assert!(code == 1 && printed.contains("another chain"), "{code} {printed}");
+    let proxy = TamperingProxy::in_front_of(&node.url(), remove_transactions(2..=2)).await;
+    let (code, printed) = check(&data, &["--node", "--rpc", &proxy.url(), "--to", "4"]).await;
+    assert!(code == 1 && printed.contains("block 2 of"), "{code} {printed}");
+    let (code, printed) = check(&data, &["--node"]).await;
+    assert!(code == 1 && printed.contains("--rpc"), "{code} {printed}");
 }

@@ -98,9 +98,9 @@ async fn page_views_from_one_client_address_do_not_overload_the_node() {
     }
     // 120 calls at once, then 10 per second, plus the calls of the follower.
     let allowed = 120 + 10 * started.elapsed().as_secs() + 200;
-    let asked = node.requests() - before;
-    assert!(asked < allowed.max(pages), "{asked} node calls for {pages} pages in {:?}", started.elapsed());
-    assert!(asked < 3 * pages / 2, "{asked} node calls for {pages} pages");
+    let node_calls = node.requests() - before;
+    assert!(node_calls < allowed.max(pages), "{node_calls} node calls for {pages} pages in {:?}", started.elapsed());
+    assert!(node_calls < 3 * pages / 2, "{node_calls} node calls for {pages} pages");
 }
 
 #[tokio::test]

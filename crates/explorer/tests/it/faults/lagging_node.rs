@@ -25,7 +25,7 @@ async fn a_lagging_node_does_not_revert_blocks_while_the_first_node_fails() {
 
     first.set_behavior(failing());
     assert_tip_never_falls(&explorer, 120, Duration::from_secs(10)).await;
-    assert!(second.request_counts().served > 0, "the second node was asked");
+    assert!(second.request_counts().served > 0, "the second node was used");
     let health = explorer.json("/health").await;
     assert_eq!((&health["status"], &health["nodeHead"]), (&"degraded".into(), &85.into()), "{health}");
 
@@ -40,17 +40,17 @@ async fn a_lagging_node_does_not_revert_blocks_while_the_first_node_fails() {
 async fn a_stuck_preferred_node_is_skipped() {
     let chain = chain_of(150);
     let stuck = FaultyNode::start(&chain, 1, ending_at(100)).await;
-    let well = FaultyNode::start(&chain, 2, Script::default()).await;
-    let explorer = Launch::run(&stuck.url()).argument("--rpc", well.url()).start().await;
-    well.wait_for(&explorer).await;
+    let healthy = FaultyNode::start(&chain, 2, Script::default()).await;
+    let explorer = Launch::run(&stuck.url()).argument("--rpc", healthy.url()).start().await;
+    healthy.wait_for(&explorer).await;
     chain.mine(None);
-    well.wait_for(&explorer).await;
+    healthy.wait_for(&explorer).await;
 
     // It has caught up and is preferred again.
     stuck.set_behavior(Script::default());
-    well.set_behavior(failing());
+    healthy.set_behavior(failing());
     chain.mine(None);
-    well.wait_for(&explorer).await;
+    healthy.wait_for(&explorer).await;
     assert!(!explorer.log().contains("reorganised"), "{}", explorer.log());
 }
 

@@ -15,8 +15,8 @@ const GRACE: Duration = Duration::from_secs(12);
 #[tokio::test]
 async fn failing_traces_do_not_slow_down_the_sync() {
     let chain = busy_chain(600).await;
-    let well = FaultyNode::start(&chain, 1, Script::default()).await;
-    let (_, without) = index(&well).await;
+    let healthy = FaultyNode::start(&chain, 1, Script::default()).await;
+    let (_, without) = index(&healthy).await;
     for fault in EVERY_FAULT {
         let faults = vec![("debug_traceBlockByNumber", fault, 1.0)];
         let node = FaultyNode::start(&chain, 2, Script { faults, ..Script::default() }).await;
@@ -36,8 +36,8 @@ async fn failing_traces_do_not_slow_down_the_sync() {
 #[tokio::test]
 async fn transaction_receipts_are_used_when_block_receipts_fail() {
     let chain = busy_chain(300).await;
-    let well = FaultyNode::start(&chain, 1, Script::default()).await;
-    let (_, without) = index(&well).await;
+    let healthy = FaultyNode::start(&chain, 1, Script::default()).await;
+    let (_, without) = index(&healthy).await;
     let refusals = [
         Fault::Status(403),
         Fault::Error(-32000, "method not allowed"),
@@ -49,7 +49,7 @@ async fn transaction_receipts_are_used_when_block_receipts_fail() {
         let (explorer, took) = index(&node).await;
         println!("{fault:?}: {took:?} beside {without:?}");
         assert!(took < without * 3 + GRACE, "{fault:?}: {took:?} beside {without:?}");
-        let expected = expected_state(&well.rpc, 0, []).await;
+        let expected = expected_state(&healthy.rpc, 0, []).await;
         read_api(&explorer, expected.address_names()).await.assert_equals(&expected, &format!("{fault:?}"));
     }
 }

@@ -55,7 +55,7 @@ async fn assert_tip_never_falls(explorer: &TestExplorer, at_least: u64, watch_fo
     let started = Instant::now();
     while started.elapsed() < watch_for {
         let tip = explorer.json("/health").await["tip"]["number"].as_u64().unwrap();
-        assert!(tip >= at_least, "the index went back from {at_least} to {tip}");
+        assert!(tip >= at_least, "the tip fell from {at_least} to {tip}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

@@ -13,8 +13,8 @@ async fn sync_keeps_half_of_its_rate_when_a_fifth_of_the_requests_fail() {
     }
     // The delay makes round trips dominate, not the speed of the machine.
     let delay = Duration::from_millis(600);
-    let well = FaultyNode::start(&chain, 1, Script { delay, ..Script::default() }).await;
-    let fault_free = blocks_per_second(&well).await;
+    let healthy = FaultyNode::start(&chain, 1, Script { delay, ..Script::default() }).await;
+    let fault_free = blocks_per_second(&healthy).await;
 
     let share = 0.2 / 3.0;
     let faults = vec![

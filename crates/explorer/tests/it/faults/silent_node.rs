@@ -54,11 +54,11 @@ async fn a_backfill_switches_away_from_a_node_that_falls_silent() {
     eventually("the first blocks", async || (blocks_of(&first) > 200).then_some(())).await;
     first.set_behavior(silent());
     let started = Instant::now();
-    eventually("many blocks asked of the second", async || (blocks_of(&second) > 200).then_some(())).await;
-    println!("the second is asked after {:?}", started.elapsed());
+    eventually("many blocks from the second node", async || (blocks_of(&second) > 200).then_some(())).await;
+    println!("the second node is used after {:?}", started.elapsed());
     assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     first.wait_for(&explorer).await;
-    println!("all is there after {:?}", started.elapsed());
+    println!("synced after {:?}", started.elapsed());
     assert!(started.elapsed() < Duration::from_secs(40), "{:?}", started.elapsed());
 }
 
@@ -68,21 +68,25 @@ async fn addresses_are_served_from_the_index_while_the_node_is_silent() {
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;
     node.wait_for(&explorer).await;
-    let [asked, never_asked] = [1, 2].map(|index: usize| lower_hex(chain.accounts()[index].address()));
-    let known = explorer.json(&format!("/api/v1/addresses/{asked}")).await;
+    let [queried, not_queried] = [1, 2].map(|index: usize| lower_hex(chain.accounts()[index].address()));
+    let known = explorer.json(&format!("/api/v1/addresses/{queried}")).await;
     chain.mine(None);
     node.wait_for(&explorer).await;
     node.set_behavior(silent());
 
     let started = Instant::now();
-    assert_eq!(explorer.json(&format!("/api/v1/addresses/{asked}")).await, known, "with the balanceBlock of then");
-    let partial = explorer.json(&format!("/api/v1/addresses/{never_asked}")).await;
+    assert_eq!(
+        explorer.json(&format!("/api/v1/addresses/{queried}")).await,
+        known,
+        "the stored balance and its balanceBlock"
+    );
+    let partial = explorer.json(&format!("/api/v1/addresses/{not_queried}")).await;
     assert!(started.elapsed() < Duration::from_secs(8), "two bounded waits: {:?}", started.elapsed());
     assert_eq!(
         (&partial["balance"], &partial["balanceBlock"], &partial["nonce"]),
         (&json!("0"), &Value::Null, &Value::Null)
     );
-    let total = explorer.json(&format!("/api/v1/transactions?address={never_asked}")).await["total"].clone();
+    let total = explorer.json(&format!("/api/v1/transactions?address={not_queried}")).await["total"].clone();
     assert_eq!(partial["txCount"], total);
     assert!(!partial["recentTxs"].as_array().unwrap().is_empty());
 
@@ -94,7 +98,7 @@ async fn addresses_are_served_from_the_index_while_the_node_is_silent() {
 
     node.set_behavior(Script::default());
     eventually("the balance itself", async || {
-        let answer = explorer.json(&format!("/api/v1/addresses/{never_asked}")).await;
+        let answer = explorer.json(&format!("/api/v1/addresses/{not_queried}")).await;
         (answer["balanceBlock"] == chain.head().number).then_some(())
     })
     .await;

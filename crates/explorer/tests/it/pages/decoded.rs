@@ -51,7 +51,7 @@ async fn calls_and_logs_are_decoded_for_a_contract_its_twin_and_its_proxy() {
     let who = WHO.parse::<Address>().unwrap().to_checksum(None);
     for (contract, call) in [&ledger, &twin, &proxy].into_iter().zip(&calls) {
         let page = fixture.page(&format!("/tx/{call}")).await;
-        for told in [
+        for expected_text in [
             "<span class=\"method\">note</span>",
             "note(address,uint256[])",
             "Noted(address,string,uint256[])",
@@ -62,7 +62,7 @@ async fn calls_and_logs_are_decoded_for_a_contract_its_twin_and_its_proxy() {
             &who,
             &note,
         ] {
-            assert!(page.contains(told), "{told} is missing for {contract}:\n{page}");
+            assert!(page.contains(expected_text), "{expected_text} is missing for {contract}:\n{page}");
         }
     }
     // Lists decode only with indexed data, which does not cover the proxy.

@@ -11,7 +11,7 @@ pub(crate) async fn eventually<T>(what: &str, mut poll: impl AsyncFnMut() -> Opt
         if let Some(answer) = poll().await {
             return answer;
         }
-        assert!(started.elapsed() < TIMEOUT, "waited {TIMEOUT:?} in vain: {what}");
+        assert!(started.elapsed() < TIMEOUT, "timed out after {TIMEOUT:?}: {what}");
         tokio::time::sleep(PAUSE).await;
     }
 }

@@ -73,7 +73,7 @@ impl Process {
     pub(crate) async fn printed(&mut self, mark: &str) -> String {
         eventually(&format!("{mark:?} on the standard output"), async || {
             if let Some(status) = self.child.try_wait().unwrap() {
-                panic!("ended with {status} before it said {mark:?}:\n{}{}", self.stdout(), self.stderr());
+                panic!("ended with {status} before it printed {mark:?}:\n{}{}", self.stdout(), self.stderr());
             }
             let text = self.stdout();
             // Wait for the end of the line.

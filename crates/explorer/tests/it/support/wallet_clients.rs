@@ -23,7 +23,7 @@ pub(crate) async fn run_client(script: &str, arguments: &[&str]) -> Value {
     let mut command = Command::new(program);
     command.arg(script).args(arguments).env("EXPLORER_TEST_CLIENTS", &installed);
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{printed}{said}");
-    serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}{said}"))
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}{stderr}");
+    serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"))
 }

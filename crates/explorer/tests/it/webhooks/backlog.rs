@@ -108,18 +108,18 @@ async fn a_hundred_thousand_messages_queued_for_a_dead_receiver_delay_no_others(
     // Kill and restart the explorer, and start the receiver.
     let data = explorer.kill();
     let explorer = start(Some(data)).await;
-    let revived = Receiver::at(dead).await;
+    let restarted = Receiver::at(dead).await;
     let started = Instant::now();
     let mut last = (0, Instant::now());
-    while revived.count() < usize::try_from(QUEUED).unwrap() {
+    while restarted.count() < usize::try_from(QUEUED).unwrap() {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        if revived.count() > last.0 {
-            last = (revived.count(), Instant::now());
+        if restarted.count() > last.0 {
+            last = (restarted.count(), Instant::now());
         }
         assert!(last.1.elapsed() < Duration::from_secs(60), "stuck at {}", last.0);
     }
     let drained = started.elapsed();
-    let ids: BTreeSet<String> = revived.all().iter().map(|message| message.id().to_owned()).collect();
+    let ids: BTreeSet<String> = restarted.all().iter().map(|message| message.id().to_owned()).collect();
     assert_eq!(ids.len(), usize::try_from(QUEUED).unwrap(), "each of them");
     let bare = bare_posts(&receiver.url("/bare")).await;
     println!(

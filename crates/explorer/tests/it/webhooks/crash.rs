@@ -84,7 +84,7 @@ async fn a_hundred_kills_lose_no_message_and_repeats_are_identical() {
     let mut ids: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for message in receiver.all() {
         let first = bodies.entry(message.id().to_owned()).or_insert_with(|| message.body.clone());
-        assert_eq!(*first, message.body, "an id stands for the same bytes, however often they come");
+        assert_eq!(*first, message.body, "the same id always has the same bytes");
         let hash = message.json()["data"]["hash"].as_str().unwrap().to_owned();
         ids.entry(hash).or_default().insert(message.id().to_owned());
     }

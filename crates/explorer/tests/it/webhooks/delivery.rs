@@ -264,12 +264,12 @@ async fn secrets_are_encrypted_on_disk_and_need_their_key() {
             }
             let bytes = std::fs::read(&path).unwrap();
             let key = &secret[6..30];
-            assert!(!bytes.windows(key.len()).any(|part| part == key), "the secret stands in {}", path.display());
+            assert!(!bytes.windows(key.len()).any(|part| part == key), "the secret is in {}", path.display());
         }
     }
     let other = launch(&fixture.node.url()).on(&data).variable("EXPLORER_WEBHOOK_ENCRYPTION_KEY", "ab".repeat(32));
-    let (status, said) = other.fails_to_start().await;
-    assert!(!status.success() && said.contains("sealed with another key"), "{said}");
+    let (status, message) = other.fails_to_start().await;
+    assert!(!status.success() && message.contains("sealed with another key"), "{message}");
 
     let explorer = launch(&fixture.node.url()).on(&data).start().await;
     hook.ping(&explorer).await;

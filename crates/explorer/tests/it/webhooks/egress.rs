@@ -43,15 +43,15 @@ impl Canary {
 pub(crate) struct NameServer {
     pub(crate) address: SocketAddr,
     answers: Arc<Mutex<Vec<Ipv4Addr>>>,
-    asked: Arc<AtomicUsize>,
+    queries: Arc<AtomicUsize>,
 }
 
 impl NameServer {
     pub(crate) async fn start(answers: &[Ipv4Addr]) -> Self {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = socket.local_addr().unwrap();
-        let (answers, asked) = (Arc::new(Mutex::new(answers.to_vec())), Arc::<AtomicUsize>::default());
-        let (shared, count) = (Arc::clone(&answers), Arc::clone(&asked));
+        let (answers, queries) = (Arc::new(Mutex::new(answers.to_vec())), Arc::<AtomicUsize>::default());
+        let (shared, count) = (Arc::clone(&answers), Arc::clone(&queries));
         tokio::spawn(async move {
             let mut packet = [0; 1_500];
             while let Ok((length, from)) = socket.recv_from(&mut packet).await {
@@ -63,7 +63,7 @@ impl NameServer {
                 socket.send_to(&reply, from).await.unwrap();
             }
         });
-        Self { address, answers, asked }
+        Self { address, answers, queries }
     }
 }
 
@@ -339,7 +339,7 @@ async fn no_spelling_of_a_forbidden_address_is_accepted() {
     for (number, url) in corpus.iter().enumerate() {
         assert_eq!(try_to_register(&explorer, number + 1, url).await, 400, "{url:?}");
     }
-    assert!(names.asked.load(Ordering::SeqCst) >= 2, "names were looked up");
+    assert!(names.queries.load(Ordering::SeqCst) >= 2, "names were looked up");
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(canary.connections(), 0);
     // Public addresses are accepted.
@@ -377,7 +377,7 @@ async fn dns_rebinding_reaches_no_private_address() {
         })
         .await;
         assert!(!refused.contains("127.0.0.1"), "{refused}");
-        assert!(names.asked.load(Ordering::SeqCst) > turn, "it was asked again before sending");
+        assert!(names.queries.load(Ordering::SeqCst) > turn, "the name is resolved again before sending");
     }
     assert_eq!(canary.connections(), 0);
 }

@@ -118,7 +118,7 @@ async fn after_many_reorgs_canonical_events_are_delivered_and_orphaned_ones_remo
     node.chain.mine(None);
     node.wait_for(&explorer).await;
     let list = explorer.json(&format!("/api/v1/transactions?address={}&limit=100", lower_hex(bob))).await;
-    let standing: BTreeSet<(String, String)> = list["transactions"]
+    let canonical: BTreeSet<(String, String)> = list["transactions"]
         .as_array()
         .unwrap()
         .iter()
@@ -132,7 +132,7 @@ async fn after_many_reorgs_canonical_events_are_delivered_and_orphaned_ones_remo
             receiver.all().into_iter().map(|message| (message.id().to_owned(), message.json())).collect();
         let removed: BTreeSet<&str> =
             messages.iter().filter_map(|(_, delivered)| delivered["data"]["removedDelivery"].as_str()).collect();
-        let standing_by_word: BTreeSet<(String, String)> = messages
+        let delivered_and_not_removed: BTreeSet<(String, String)> = messages
             .iter()
             .filter(|(id, delivered)| delivered["event"] == "tx" && !removed.contains(id.as_str()))
             .map(|(_, delivered)| {
@@ -140,12 +140,12 @@ async fn after_many_reorgs_canonical_events_are_delivered_and_orphaned_ones_remo
                 (field("hash"), field("blockHash"))
             })
             .collect();
-        (standing_by_word == standing).then_some(())
+        (delivered_and_not_removed == canonical).then_some(())
     })
     .await;
     let mut ids: Vec<String> = receiver.all().iter().map(|message| message.id().to_owned()).collect();
     ids.sort();
     let count = ids.len();
     ids.dedup();
-    assert_eq!(ids.len(), count, "nothing is told twice");
+    assert_eq!(ids.len(), count, "no event is sent twice");
 }
