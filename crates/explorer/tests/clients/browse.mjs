@@ -1,15 +1,15 @@
-// Uses the pages as people do, in a real browser, and says what was seen to work.
+// Uses the pages like a visitor, in a real browser.
 //
 //   node browse.mjs <base URL> <private key of a wallet>
 //
-// Prints the names of the scenes that went well as JSON; the first that did not ends the run with its reason.
+// Prints the names of the passed scenarios as JSON; the first failure ends the run with its reason.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { load, play, visit } from "./browser.mjs";
+import { load, pagesOf, run } from "./browser.mjs";
 
 const { Wallet } = await load("ethers");
 const [base, privateKey] = process.argv.slice(2);
-const { open, reachesEverybody, validates, fitsPhones } = visit(base);
+const { open, isAccessible, validates, fitsPhones } = pagesOf(base);
 
 const query = async (body) => {
   const answer = await fetch(`${base}/api/v1/query`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
@@ -25,8 +25,8 @@ const everyPage = [
   `/token/${token.address}`, `/token/${token.address}?tab=holders`, "/transfers", "/trades", "/contracts", "/verify", "/keys", "/webhooks", "/search?q=",
 ];
 
-const scenes = {
-  "a search for a hash, a number, an address and a symbol goes straight there": () =>
+const scenarios = {
+  "a search for a hash, a number or an address opens its page": () =>
     open("/", {}, async (page) => {
       const goes = async (text, path) => {
         await page.keyboard.press("Escape");
@@ -42,7 +42,7 @@ const scenes = {
       await goes(trade.maker, `/address/*`);
     }),
 
-  "the box offers tokens while one types": () =>
+  "the search box suggests tokens": () =>
     open("/", {}, async (page) => {
       await page.locator("#q").pressSequentially(token.symbol.slice(0, 3).toLowerCase());
       const option = page.locator("#suggestions [role=option]", { hasText: token.symbol }).first();
@@ -52,7 +52,7 @@ const scenes = {
       await Promise.all([page.waitForURL("**/token/*"), page.keyboard.press("Enter")]);
     }),
 
-  "a list is turned to its last page and back": () =>
+  "a list opens its last page and its first": () =>
     open(`/address/${trade.maker}`, {}, async (page) => {
       await page.click("a[rel=last]");
       const shown = await page.locator(".pager .muted").textContent();
@@ -63,7 +63,7 @@ const scenes = {
       await page.locator("text=page 1 of").waitFor();
     }),
 
-  "a new block comes in without a reload": () =>
+  "a new block appears without a reload": () =>
     open("/", {}, async (page) => {
       await page.evaluate(() => (window.stillTheSame = true));
       const newest = () => page.locator("#blocks tbody tr").first().locator("td").first().textContent();
@@ -72,7 +72,7 @@ const scenes = {
       assert.equal(await page.evaluate(() => window.stillTheSame), true);
     }),
 
-  "a key is made with a wallet, listed and revoked": () =>
+  "a key is created with a wallet, listed and revoked": () =>
     open("/keys", {}, async (page) => {
       const wallet = new Wallet(privateKey);
       await page.exposeFunction("signForReal", (hex) => wallet.signMessage(Buffer.from(hex.slice(2), "hex")));
@@ -91,7 +91,7 @@ const scenes = {
       await page.locator("#keys tbody tr", { hasText: "revoked" }).waitFor();
     }),
 
-  "a webhook is created, and its delivery is seen": async () => {
+  "a webhook is created and its delivery is shown": async () => {
     const received = [];
     const receiver = createServer((request, response) => {
       received.push(request.headers["x-explorer-event"]);
@@ -122,28 +122,28 @@ const scenes = {
     }
   },
 
-  "a chosen colour scheme stays": () =>
+  "a chosen color scheme is kept": () =>
     open("/", { colorScheme: "light" }, async (page) => {
-      const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-      const light = await ground();
+      const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      const light = await background();
       await page.click("[data-scheme]");
-      const dark = await ground();
+      const dark = await background();
       assert.notEqual(light, dark);
       await page.goto(`${base}/blocks`);
-      assert.equal(await ground(), dark);
+      assert.equal(await background(), dark);
     }),
 
-  "the system's dark scheme is followed": async () => {
-    const grounds = [];
+  "the color scheme of the system is used": async () => {
+    const backgrounds = [];
     for (const colorScheme of ["light", "dark"]) {
-      await open("/", { colorScheme }, async (page) => grounds.push(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)));
+      await open("/", { colorScheme }, async (page) => backgrounds.push(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)));
     }
-    assert.notEqual(grounds[0], grounds[1]);
+    assert.notEqual(backgrounds[0], backgrounds[1]);
   },
 
   "no page is wider than a phone": () => fitsPhones(everyPage),
 
-  "every page reads and pages without a script": async () => {
+  "every page works without JavaScript": async () => {
     for (const path of everyPage) {
       await open(path, { javaScriptEnabled: false }, async (page) => {
         assert.ok((await page.locator("main h1").count()) === 1, path);
@@ -157,11 +157,11 @@ const scenes = {
     });
   },
 
-  "no page has a serious fault for those who cannot see or point": () => reachesEverybody(everyPage),
+  "no page has serious accessibility violations": () => isAccessible(everyPage),
 
   "the HTML of every page validates": () => validates([...everyPage, "/nothing-of-that-name"]),
 
-  "the home page is light and does not jump": () =>
+  "the home page is small and has no layout shift": () =>
     open("/", {}, async (page) => {
       const bytes = await page.evaluate(() =>
         [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].reduce((sum, entry) => sum + entry.transferSize, 0));
@@ -175,4 +175,4 @@ const scenes = {
     }),
 };
 
-await play(scenes);
+await run(scenarios);

@@ -1,4 +1,4 @@
-// A real browser, and what every page has to stand up to in it.
+// A real browser, and checks for every page.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,21 +13,21 @@ const { HtmlValidate } = require("html-validate");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_BIN ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 
-/// Visits of the pages of one explorer.
-export function visit(base) {
-  /// Opens a page, and wants no complaint of the browser while it stands.
-  async function open(path, { complaint, times = 1, ...options } = {}, work) {
+/// Helpers for the pages of one explorer.
+export function pagesOf(base) {
+  /// Opens a page, and fails on errors in the browser console except for expected ones.
+  async function open(path, { expectedError, times = 1, ...options } = {}, work) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();
-    const complaints = [];
-    page.on("pageerror", (error) => complaints.push(error.message));
-    page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+    const errors = [];
+    page.on("pageerror", (error) => errors.push(error.message));
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
     try {
       await page.goto(base + path);
       await work(page, context);
-      const expected = complaint ? Array.from({ length: times }, () => complaints.shift() ?? "nothing") : [];
-      for (const text of expected) assert.match(text, complaint, `complaints on ${path}`);
-      assert.deepEqual(complaints, [], `complaints on ${path}`);
+      const expected = expectedError ? Array.from({ length: times }, () => errors.shift() ?? "nothing") : [];
+      for (const text of expected) assert.match(text, expectedError, `errors on ${path}`);
+      assert.deepEqual(errors, [], `errors on ${path}`);
     } finally {
       await context.close();
     }
@@ -41,10 +41,10 @@ export function visit(base) {
     }
   }
 
-  async function reachesEverybody(paths) {
+  async function isAccessible(paths) {
     for (const colorScheme of ["light", "dark"]) {
       for (const path of paths) {
-        // The checker itself is a foreign script, which the pages would not let in.
+        // The checker is a foreign script, which the content security policy would block.
         await open(path, { colorScheme, bypassCSP: true }, async (page) => {
           await page.evaluate(axe);
           const { violations } = await page.evaluate(() => globalThis.axe.run());
@@ -64,24 +64,24 @@ export function visit(base) {
     }
   }
 
-  return { open, fitsPhones, reachesEverybody, validates };
+  return { open, fitsPhones, isAccessible, validates };
 }
 
-/// Plays scenes one after the other and prints the names of those that went well; the first that does not ends the run.
-export async function play(scenes) {
-  const went = [];
+/// Runs scenarios in order and prints the names of those that passed; the first failure ends the run.
+export async function run(scenarios) {
+  const passed = [];
   try {
-    for (const [name, scene] of Object.entries(scenes)) {
+    for (const [name, scenario] of Object.entries(scenarios)) {
       try {
-        await scene();
+        await scenario();
       } catch (error) {
         error.message = `${name}: ${error.message}`;
         throw error;
       }
-      went.push(name);
+      passed.push(name);
     }
   } finally {
     await browser.close();
   }
-  console.log(JSON.stringify(went));
+  console.log(JSON.stringify(passed));
 }

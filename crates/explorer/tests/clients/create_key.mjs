@@ -1,13 +1,13 @@
-// Gets an API key as somebody would who has read the documentation and uses a wallet library.
+// Gets an API key with a wallet library, as documented.
 //
 //   node create_key.mjs <viem|ethers|viem-erc6492> <base URL> <private key> [<wallet> <factory> <factory call>]
 //
-// Prints the status and the body of the answer as JSON.
+// Prints the status and the body of the response as JSON.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-// The libraries stand in a folder of their own, where ./test puts them.
+// ./test installs the libraries into this folder.
 const require = createRequire(join(process.env.EXPLORER_TEST_CLIENTS, "package.json"));
 const load = (name) => import(pathToFileURL(require.resolve(name)));
 

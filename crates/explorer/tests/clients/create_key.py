@@ -1,8 +1,8 @@
-"""Gets an API key as somebody would who has read the documentation and uses eth-account.
+"""Gets an API key with eth-account, as documented.
 
     create_key.py <personal|bare> <base URL> <private key>
 
-Prints the status and the body of the answer as JSON.
+Prints the status and the body of the response as JSON.
 """
 
 import json

@@ -1,4 +1,4 @@
-// Puts a contract of a package and all that it imports into one file, as people do who verify one.
+// Flattens contracts of packages and their imports into one file.
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 

@@ -1,4 +1,4 @@
-// A ganache on a free port of the loopback address, which its own program cannot be told to take.
+// Starts ganache on a free loopback port, which its command line does not support.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 

@@ -1,2 +1,2 @@
-// The network alone: nothing is compiled.
+// Only for the node; nothing is compiled.
 module.exports = { solidity: '0.8.20' };

@@ -1,15 +1,15 @@
-// Deploys a contract, verifies it through the form, asks it, signs it, and reads the transaction in its words.
+// Deploys a contract, verifies it through the form, calls it, sends a transaction, and reads the decoded transaction.
 //
 //   node verify.mjs <base URL> <URL of the node> <private key of a wallet with money>
 //
-// Prints the names of the scenes that went well as JSON; the first that did not ends the run with its reason.
+// Prints the names of the passed scenarios as JSON; the first failure ends the run with its reason.
 import assert from "node:assert/strict";
-import { load, play, require, visit } from "./browser.mjs";
+import { load, pagesOf, require, run } from "./browser.mjs";
 
 const { createPublicClient, createWalletClient, defineChain, encodeDeployData, encodeFunctionData, http } = await load("viem");
 const { privateKeyToAccount } = await load("viem/accounts");
 const [base, rpc, privateKey] = process.argv.slice(2);
-const { open, reachesEverybody, validates, fitsPhones } = visit(base);
+const { open, isAccessible, validates, fitsPhones } = pagesOf(base);
 
 const version = "0.8.20";
 const source = `// SPDX-License-Identifier: MIT
@@ -96,25 +96,25 @@ const fill = async (page, text) => {
   await page.click("#verify [type=submit]");
 };
 
-const scenes = {
-  "a contract that nobody verified leads to the form": () =>
+const scenarios = {
+  "an unverified contract links to the form": () =>
     open(`/address/${contract}?tab=contract`, {}, async (page) => {
       await Promise.all([page.waitForURL("**/verify?*"), page.click("text=Verify it")]);
       assert.equal((await page.inputValue("#address")).toLowerCase(), contract.toLowerCase());
     }),
 
-  "a source that is not the contract's is refused with the reason": () =>
+  "a wrong source is rejected with the reason": () =>
     open(`/verify?address=${contract}`, {}, async (page) => {
       await fill(page, source.replace("number - 1], words", "number - 2], words"));
       await page.locator("#verify .note.bad").waitFor({ timeout: 120_000 });
-      // The versions that can be had are offered once the field is gone to.
+      // The available versions are loaded when the field gets the focus.
       await page.locator(`#compilers option[value^="v${version}"]`).waitFor({ state: "attached" });
       assert.ok((await page.locator("#verify .note").textContent()).length > 40);
       await fill(page, "contract {");
       await page.locator("#verify .note.bad", { hasText: "ParserError" }).waitFor({ timeout: 120_000 });
     }),
 
-  "the right one is verified while the page tells that it works, and leads to the contract": () =>
+  "the right source is verified with progress shown, and links to the contract": () =>
     open(`/verify?address=${contract}`, {}, async (page) => {
       await fill(page, source);
       await page.locator("#verify .note", { hasText: /Working|Verifying/ }).waitFor();
@@ -124,9 +124,9 @@ const scenes = {
       assert.match(await page.locator("table.fields").textContent(), /title_[\s\S]*For friends/);
     }),
 
-  "its functions are asked in the page": () =>
-    // The browser itself notes an answer of 422 on its console; here it is what is asked for, once.
-    open(`/address/${contract}?tab=contract`, { complaint: /422/ }, async (page) => {
+  "its functions are called in the page": () =>
+    // The browser logs the expected 422 to its console.
+    open(`/address/${contract}?tab=contract`, { expectedError: /422/ }, async (page) => {
       await (await call(page, "title")).locator("pre", { hasText: /^For friends$/ }).waitFor();
       const said = (await call(page, "wordsOf", "1")).locator("pre");
       await said.waitFor();
@@ -136,9 +136,9 @@ const scenes = {
       await refused.and(page.locator(".bad", { hasText: "index out of bounds" })).waitFor();
     }),
 
-  "what is written is sent as it stands, and shown in the order of the declaration": () =>
-    // Three refusals with 400, which the browser notes on its console.
-    open(`/address/${contract}?tab=contract`, { complaint: /400/, times: 3 }, async (page) => {
+  "arguments are sent unchanged, and results shown in the order of the declaration": () =>
+    // The browser logs the three expected responses with 400 to its console.
+    open(`/address/${contract}?tab=contract`, { expectedError: /400/, times: 3 }, async (page) => {
       const largest = (2n ** 256n - 1n).toString();
       const block = Number(await node.getBlockNumber());
       await page.click("text=Sender and block");
@@ -160,7 +160,7 @@ const scenes = {
       await refused("from must be", "true", "[]", "");
     }),
 
-  "the transaction is told in the contract's words, and raw": () =>
+  "the transaction is shown decoded and raw": () =>
     open(pages[0], {}, async (page) => {
       assert.equal(await page.locator(".facts .method").textContent(), "sign");
       assert.deepEqual(await page.locator(".signature").allTextContents(), [
@@ -169,7 +169,7 @@ const scenes = {
       ]);
       const rows = (table) => table.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.innerText.trim())));
       const [call, log] = [page.locator("table.fields").first(), page.locator(".log table.fields")];
-      // What turns the direction of writing is left out, the rest is shown as it is.
+      // Bidirectional control characters are removed; the rest is shown unchanged.
       const shown = words.replace("\u202e", "");
       const [topic, said] = await rows(call);
       assert.deepEqual(topic, ["topic", "string", "weather"]);
@@ -186,16 +186,16 @@ const scenes = {
       assert.equal(await page.locator("tbody tr").first().locator(".method").textContent(), "sign");
     }),
 
-  "without a script it reads the same": () =>
+  "the page works without JavaScript": () =>
     open(pages[0], { javaScriptEnabled: false }, async (page) => {
       assert.equal(await page.locator(".log table.fields tbody tr").count(), 4);
     }),
 
   "these pages fit a phone": () => fitsPhones(pages),
 
-  "and reach everybody": () => reachesEverybody(pages),
+  "these pages are accessible": () => isAccessible(pages),
 
-  "and validate": () => validates(pages),
+  "these pages are valid HTML": () => validates(pages),
 };
 
-await play(scenes);
+await run(scenarios);

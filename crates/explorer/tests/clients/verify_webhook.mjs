@@ -1,15 +1,15 @@
-// Verifies deliveries as a receiver would who has read the documentation and uses a library.
+// Verifies deliveries with libraries, as documented for receivers.
 //
 //   node verify_webhook.mjs <file of deliveries>
 //
-// The file holds a JSON list of { secret, body, headers }. Prints for each what the two libraries make of it, and what they
-// make of it with a byte of the body changed.
+// The file has a JSON list of { secret, body, headers }. Prints for each whether the two libraries accept it, and whether
+// they accept it with a changed body.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-// The libraries stand in a folder of their own, where ./test puts them.
+// ./test installs the libraries into this folder.
 const require = createRequire(join(process.env.EXPLORER_TEST_CLIENTS, "package.json"));
 const load = (name) => import(pathToFileURL(require.resolve(name)));
 const { verify } = await import(

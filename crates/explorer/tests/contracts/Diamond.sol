@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// Which functions a diamond hands on to whom, in a place of storage of its own.
+/// The function table of a diamond, in its own storage slot.
 library Routing {
     struct Table {
         bytes4[] selectors;
@@ -24,7 +24,7 @@ library Routing {
     }
 }
 
-/// What delegates.
+/// Delegates every call.
 abstract contract Delegating {
     function delegate(address to) internal {
         assembly {
@@ -37,7 +37,7 @@ abstract contract Delegating {
     }
 }
 
-/// EIP-2535, without owners: anybody may cut it.
+/// EIP-2535, without owners: anyone may cut it.
 contract Diamond is Delegating {
     function cut(address facet, bytes4[] calldata selectors) external {
         Routing.set(facet, selectors);
@@ -50,7 +50,7 @@ contract Diamond is Delegating {
     }
 }
 
-/// With a placeholder in the slot of EIP-1967, for explorers that know of nothing else.
+/// With a placeholder in the EIP-1967 slot, for explorers that support only that.
 contract PlaceholderDiamond is Diamond {
     constructor(address placeholder) {
         assembly {
@@ -59,7 +59,7 @@ contract PlaceholderDiamond is Diamond {
     }
 }
 
-/// A proxy by EIP-1967.
+/// An EIP-1967 proxy.
 contract FrontProxy is Delegating {
     bytes32 private constant PLACE = 0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc;
 
@@ -149,13 +149,13 @@ contract CounterFacet {
         if (amount > 1000) revert TooMuch(1000);
     }
 
-    /// No diamond of the tests hands this one on.
+    /// No diamond of the tests routes this function.
     function hidden() external pure returns (uint256) {
         return 1;
     }
 }
 
-/// Another facet, with functions of the same names.
+/// Another facet with the same function names.
 contract DoublingFacet {
     uint256 internal sum;
 
@@ -168,7 +168,7 @@ contract DoublingFacet {
     }
 }
 
-/// Gives whatever answers it was told to give, loupe and all.
+/// Returns configured bytes for every selector, including the loupe.
 contract FalseDiamond is Delegating {
     mapping(bytes4 => bytes) private answers;
 
@@ -189,7 +189,7 @@ contract FalseDiamond is Delegating {
     }
 }
 
-/// Its list never ends, and its addresses are as many as fit into the gas.
+/// Its list never ends, and it returns as many addresses as the gas allows.
 contract EndlessDiamond is Delegating {
     function harmless() external pure returns (uint256) {
         return 7;

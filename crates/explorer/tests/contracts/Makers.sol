@@ -6,7 +6,7 @@ import {Create2} from "@openzeppelin/contracts/utils/Create2.sol";
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 import {Coin} from "./Standard.sol";
 
-/// What clones run: a coin that is set up by a call.
+/// The implementation of clones: a coin that is initialized by a call.
 contract CloneableCoin is ERC20 {
     string private ownName;
 
@@ -35,12 +35,12 @@ contract CloneMaker {
         CloneableCoin(clone).setUp(msg.sender, amount);
     }
 
-    /// A contract that never says or does anything.
+    /// A contract that does nothing.
     function makeSilent(bytes32 salt) external returns (address) {
         return Clones.cloneDeterministic(master, salt);
     }
 
-    /// Makes one and thinks better of it, inside a call that does not fail.
+    /// Creates one and reverts it, inside a call that succeeds.
     function makeNone(bytes32 salt) external {
         try this.makeAndFail(salt) {} catch {}
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// Puts whatever code it is told to at one and the same address, again and again.
+/// Deploys any code at the same address, repeatedly.
 contract Metamorphic {
     bytes public code;
 
@@ -11,7 +11,7 @@ contract Metamorphic {
     }
 }
 
-/// Becomes what its maker says.
+/// Deploys the code that its creator returns.
 contract Metamorph {
     constructor() {
         bytes memory code = Metamorphic(msg.sender).code();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.24;
 
-/// What the odd coins below have in common.
+/// The base of the unusual coins below.
 abstract contract Ledger {
     event Transfer(address indexed from, address indexed to, uint256 value);
 
@@ -14,7 +14,7 @@ abstract contract Ledger {
     }
 }
 
-/// In the manner of the best known wrapper: deposits and withdrawals move balances without a Transfer.
+/// Like WETH: deposits and withdrawals change balances without a Transfer.
 contract WrappedCoin is Ledger {
     event Deposit(address indexed dst, uint256 wad);
     event Withdrawal(address indexed src, uint256 wad);
@@ -48,7 +48,7 @@ contract WrappedCoin is Ledger {
     }
 }
 
-/// Keeps a hundredth of every transfer, and tells nobody.
+/// Takes a fee of 1 % of every transfer without an event.
 contract SilentFeeCoin is Ledger {
     string public name = "Silent Fee";
     string public symbol = "HUSH";
@@ -71,7 +71,7 @@ contract SilentFeeCoin is Ledger {
     }
 }
 
-/// Its name and symbol are 32 bytes each, as early coins had them.
+/// Its name and symbol are bytes32, as in early coins.
 contract Bytes32Coin is Ledger {
     bytes32 public constant name = "Ancient Coin";
     bytes32 public constant symbol = "OLD";
@@ -89,7 +89,7 @@ contract Bytes32Coin is Ledger {
     }
 }
 
-/// Pieces whose events are those of before the standard settled.
+/// NFTs with the events of a draft of the standard.
 abstract contract EarlyPieces {
     mapping(uint256 => address) public ownerOf;
     mapping(address => uint256) public balanceOf;
@@ -122,7 +122,7 @@ abstract contract EarlyPieces {
     function tell(address from, address to, uint256 id) internal virtual;
 }
 
-/// Nothing is indexed, and the interface is that of the draft.
+/// No event field is indexed, and the interface id is that of the draft.
 contract UnindexedPieces is EarlyPieces {
     event Transfer(address from, address to, uint256 tokenId);
 
@@ -138,7 +138,7 @@ contract UnindexedPieces is EarlyPieces {
     }
 }
 
-/// The id is not indexed, so that the log looks like that of an amount.
+/// The id is not indexed, so the log looks like an ERC-20 transfer.
 contract HalfIndexedPieces is EarlyPieces {
     event Transfer(address indexed from, address indexed to, uint256 tokenId);
 
@@ -154,7 +154,7 @@ contract HalfIndexedPieces is EarlyPieces {
     }
 }
 
-/// Logs whatever it is called with: the number of topics in the first byte, the topics, the rest as data.
+/// Logs its call data: the number of topics in the first byte, the topics, the rest as data.
 contract Megaphone {
     fallback() external {
         assembly {

@@ -6,14 +6,14 @@ import {ERC20Burnable} from "@openzeppelin/contracts/token/ERC20/extensions/ERC2
 import {ERC721} from "@openzeppelin/contracts/token/ERC721/ERC721.sol";
 import {ERC1155} from "@openzeppelin/contracts/token/ERC1155/ERC1155.sol";
 
-/// A fixed supply, all of it the deployer's.
+/// A fixed supply, owned by the deployer.
 contract Coin is ERC20 {
     constructor() ERC20("Plain Coin", "PLAIN") {
         _mint(msg.sender, 1_000_000 ether);
     }
 }
 
-/// Made and burnt by anyone.
+/// Anyone can mint and burn.
 contract MintableCoin is ERC20, ERC20Burnable {
     constructor() ERC20("Mintable Coin", "MINT") {}
 

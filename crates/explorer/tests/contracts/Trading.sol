@@ -10,7 +10,7 @@ interface IPoolV3 {
     function token1() external view returns (address);
 }
 
-/// Trades with v3 pools, and pays them out of what it holds.
+/// Trades with v3 pools and pays from its own balance.
 contract TraderV3 {
     function provide(IPoolV3 pool, uint128 liquidity) external {
         pool.mint(msg.sender, -600, 600, liquidity, "");
@@ -47,8 +47,8 @@ contract TraderV3 {
     }
 }
 
-/// Makes PancakeSwap's pools when their factory asks for one. It is taught their code in parts, since all of it is too
-/// much for a contract to hold and for a transaction to write.
+/// Deploys PancakeSwap's pools for their factory. The pool code is stored in parts, since all of it is too
+/// large for one contract and for one transaction.
 contract PancakePoolDeployer {
     struct Parameters {
         address factory;
@@ -79,7 +79,7 @@ contract PancakePoolDeployer {
     }
 }
 
-/// Says of itself all that a pool says, and names a real factory, which knows nothing of it.
+/// Has the interface of a pool and names a real factory that did not create it.
 contract PretendedPool {
     event Swap(
         address indexed sender,

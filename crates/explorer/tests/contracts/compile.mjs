@@ -1,9 +1,8 @@
-// Compiles the contracts of this folder, and takes Uniswap's and PancakeSwap's as their authors built them.
+// Compiles the contracts of this folder, and adds Uniswap's and PancakeSwap's published builds.
 //
 //   node compile.mjs
 //
-// Prints { <contract>: { bytecode } } as JSON. What was compiled is kept beside the libraries, as long as the sources
-// stay as they are.
+// Prints { <contract>: { bytecode } } as JSON. The result is cached next to the libraries until the sources change.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -14,7 +13,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const libraries = process.env.EXPLORER_TEST_CLIENTS;
 const require = createRequire(join(libraries, "package.json"));
 
-const BUILT = {
+const PUBLISHED = {
   PancakeV3Factory: "@pancakeswap/v3-core/artifacts/contracts/PancakeV3Factory.sol/PancakeV3Factory.json",
   PancakeV3Pool: "@pancakeswap/v3-core/artifacts/contracts/PancakeV3Pool.sol/PancakeV3Pool.json",
   UniswapV2Factory: "@uniswap/v2-core/build/UniswapV2Factory.json",
@@ -25,16 +24,16 @@ const files = readdirSync(here).filter((name) => name.endsWith(".sol")).sort();
 const sources = Object.fromEntries(files.map((name) => [name, { content: readFileSync(join(here, name), "utf8") }]));
 const versions = readFileSync(join(libraries, "package.json"), "utf8");
 const sum = createHash("sha256").update(JSON.stringify([sources, versions])).digest("hex").slice(0, 16);
-const kept = join(libraries, `contracts-${sum}.json`);
+const cached = join(libraries, `contracts-${sum}.json`);
 
-if (!existsSync(kept)) {
-  const contracts = { ...compile(), ...taken() };
-  // Whoever reads at the same time sees all of it or nothing.
-  const unfinished = `${kept}.${process.pid}`;
+if (!existsSync(cached)) {
+  const contracts = { ...compile(), ...publishedBuilds() };
+  // Renamed when complete, so that concurrent readers see all of it or nothing.
+  const unfinished = `${cached}.${process.pid}`;
   writeFileSync(unfinished, JSON.stringify(contracts));
-  renameSync(unfinished, kept);
+  renameSync(unfinished, cached);
 }
-process.stdout.write(readFileSync(kept));
+process.stdout.write(readFileSync(cached));
 
 function compile() {
   const solc = require("solc-0.8.37");
@@ -51,10 +50,10 @@ function compile() {
   return Object.fromEntries(contracts.map(([name, { evm }]) => [name, { bytecode: `0x${evm.bytecode.object}` }]));
 }
 
-function taken() {
+function publishedBuilds() {
   const bytecode = (path) => {
     const code = JSON.parse(readFileSync(join(libraries, "node_modules", path), "utf8")).bytecode;
     return code.startsWith("0x") ? code : `0x${code}`;
   };
-  return Object.fromEntries(Object.entries(BUILT).map(([name, path]) => [name, { bytecode: bytecode(path) }]));
+  return Object.fromEntries(Object.entries(PUBLISHED).map(([name, path]) => [name, { bytecode: bytecode(path) }]));
 }

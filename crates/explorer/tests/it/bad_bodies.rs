@@ -1,4 +1,4 @@
-//! Bodies of a query that are no good: each is answered with what is wrong with it, and the client gets to read that.
+//! Invalid query bodies: each gets a problem document that says what is wrong, and the client can read it.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use tokio::{
 };
 
 use crate::support::{
-    Stage,
+    Fixture,
     client::{Answer, Client},
 };
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 async fn query(client: &Client, body: impl Into<reqwest::Body>) -> Answer {
     client.send(client.request("POST", "/api/v1/query").header("Content-Type", "application/json").body(body)).await
 }
 
-async fn assert_refused(stage: &Stage, body: String, code: &str, field: Option<&str>, words: &str) {
+async fn assert_refused(fixture: &Fixture, body: String, code: &str, field: Option<&str>, words: &str) {
     let shown: String = body.chars().take(80).collect();
-    let answer = query(stage.explorer.client(), body).await;
+    let answer = query(fixture.explorer.client(), body).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (400, Some(code)), "{shown}: {}", answer.json);
     assert_eq!(answer.header("content-type"), "application/problem+json", "{shown}");
     assert_eq!(answer.json["field"].as_str(), field, "{shown}: {}", answer.json);
@@ -31,14 +31,14 @@ async fn assert_refused(stage: &Stage, body: String, code: &str, field: Option<&
     assert!(detail.len() < 400, "an answer does not grow with the question: {detail}");
 }
 
-fn assert_nothing_broke(stage: &Stage) {
-    let log = stage.explorer.log();
+fn assert_nothing_broke(fixture: &Fixture) {
+    let log = fixture.explorer.log();
     assert!(!log.contains("panicked") && !log.contains("ERROR"), "{log}");
 }
 
 #[tokio::test]
-async fn what_is_no_json_object_is_malformed() {
-    let stage = Stage::shared().await;
+async fn a_body_that_is_not_a_json_object_is_malformed() {
+    let fixture = Fixture::shared().await;
     for (body, words) in [
         ("", "EOF"),
         ("entity=blocks", "not JSON"),
@@ -54,16 +54,16 @@ async fn what_is_no_json_object_is_malformed() {
         ("null", "must be a JSON object"),
         ("17", "must be a JSON object"),
     ] {
-        assert_refused(&stage, body.to_owned(), "malformed_body", None, words).await;
+        assert_refused(&fixture, body.to_owned(), "malformed_body", None, words).await;
     }
-    let answer = query(stage.explorer.client(), &b"{\"entity\":\"\xff\xfe\"}"[..]).await;
+    let answer = query(fixture.explorer.client(), &b"{\"entity\":\"\xff\xfe\"}"[..]).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (400, Some("malformed_body")), "{}", answer.json);
-    assert_nothing_broke(&stage);
+    assert_nothing_broke(&fixture);
 }
 
 #[tokio::test]
-async fn what_has_a_wrong_type_or_value_is_refused_by_name() {
-    let stage = Stage::shared().await;
+async fn a_wrong_type_or_value_is_rejected_with_the_field_name() {
+    let fixture = Fixture::shared().await;
     let entities = "transactions, blocks, tokens, token_transfers, dex_trades";
     for (body, field, words) in [
         (json!({}), "entity", entities),
@@ -87,14 +87,14 @@ async fn what_has_a_wrong_type_or_value_is_refused_by_name() {
         (json!({ "entity": "blocks", "offset": -1e300 }), "offset", "at least 0"),
         (json!({ "entity": "blocks", "offset": "0" }), "offset", "whole number"),
     ] {
-        assert_refused(&stage, body.to_string(), "invalid_parameter", Some(field), words).await;
+        assert_refused(&fixture, body.to_string(), "invalid_parameter", Some(field), words).await;
     }
-    assert_nothing_broke(&stage);
+    assert_nothing_broke(&fixture);
 }
 
 #[tokio::test]
-async fn keys_that_nobody_reads_are_refused_by_name() {
-    let stage = Stage::shared().await;
+async fn unknown_fields_are_rejected_by_name() {
+    let fixture = Fixture::shared().await;
     let long = "x".repeat(10_000);
     let shown = format!("{}...", &long[..64]);
     for (body, code, field, words) in [
@@ -119,46 +119,46 @@ async fn keys_that_nobody_reads_are_refused_by_name() {
             "offered are none",
         ),
     ] {
-        assert_refused(&stage, body.to_string(), code, Some(field), words).await;
+        assert_refused(&fixture, body.to_string(), code, Some(field), words).await;
     }
     let twice = "{\"entity\":\"blocks\",\"limit\":1,\"limit\":2}".to_owned();
-    assert_refused(&stage, twice, "repeated_parameter", Some("limit"), "more than once").await;
-    assert_nothing_broke(&stage);
+    assert_refused(&fixture, twice, "repeated_parameter", Some("limit"), "more than once").await;
+    assert_nothing_broke(&fixture);
 }
 
 #[tokio::test]
-async fn nesting_of_any_depth_is_refused_where_it_stands() {
-    let stage = Stage::shared().await;
+async fn nesting_of_any_depth_is_rejected_with_the_field_name() {
+    let fixture = Fixture::shared().await;
     let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
-    assert_refused(&stage, deep.clone(), "malformed_body", None, "must be a JSON object").await;
-    assert_refused(&stage, "{\"filter\":".repeat(6_000), "malformed_body", None, "EOF").await;
+    assert_refused(&fixture, deep.clone(), "malformed_body", None, "must be a JSON object").await;
+    assert_refused(&fixture, "{\"filter\":".repeat(6_000), "malformed_body", None, "EOF").await;
     for (body, code, field) in [
         (format!("{{\"entity\":{deep}}}"), "invalid_parameter", "entity"),
         (format!("{{\"entity\":\"blocks\",\"filter\":{deep}}}"), "invalid_parameter", "filter"),
         (format!("{{\"entity\":\"blocks\",\"filter\":{{\"blockTo\":{deep}}}}}"), "invalid_parameter", "filter.blockTo"),
         (format!("{{\"entity\":\"blocks\",\"more\":{deep}}}"), "unknown_field", "more"),
     ] {
-        assert_refused(&stage, body, code, Some(field), field).await;
+        assert_refused(&fixture, body, code, Some(field), field).await;
     }
-    assert_nothing_broke(&stage);
+    assert_nothing_broke(&fixture);
 }
 
 #[tokio::test]
 async fn a_huge_offset_is_past_the_end_and_a_huge_limit_is_100() {
-    let stage = Stage::shared().await;
+    let fixture = Fixture::shared().await;
     for huge in ["9007199254740993", "18446744073709551616", "1e300", &"9".repeat(1_000)] {
         let body = format!("{{\"entity\":\"blocks\",\"limit\":{huge},\"offset\":{huge}}}");
-        let answer = query(stage.explorer.client(), body).await.ok();
+        let answer = query(fixture.explorer.client(), body).await.ok();
         assert_eq!((&answer["count"], &answer["data"], &answer["limit"]), (&json!(0), &json!([]), &json!(100)));
         assert!(answer["total"].as_u64().unwrap() > 0, "{answer}");
     }
-    assert_nothing_broke(&stage);
+    assert_nothing_broke(&fixture);
 }
 
 #[tokio::test]
 async fn a_body_that_is_not_sent_as_json_is_415() {
-    let stage = Stage::shared().await;
-    let client = stage.explorer.client();
+    let fixture = Fixture::shared().await;
+    let client = fixture.explorer.client();
     for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonl"] {
         let request = client.request("POST", "/api/v1/query").header("Content-Type", kind);
         let answer = client.send(request.body(json!({ "entity": "blocks" }).to_string())).await;
@@ -167,9 +167,9 @@ async fn a_body_that_is_not_sent_as_json_is_415() {
 }
 
 #[tokio::test]
-async fn whoever_sends_a_megabyte_gets_to_read_that_it_is_too_much() {
-    let stage = Stage::shared().await;
-    let client = stage.explorer.client();
+async fn a_client_that_sends_a_megabyte_can_read_the_413() {
+    let fixture = Fixture::shared().await;
+    let client = fixture.explorer.client();
     for _ in 0..10 {
         for body in ["x".repeat(1_000_000), "[".repeat(1_000_000), "x".repeat(65_537), "x".repeat(4_000_000)] {
             let answer = query(client, body).await;
@@ -178,14 +178,14 @@ async fn whoever_sends_a_megabyte_gets_to_read_that_it_is_too_much() {
             assert_eq!(answer.header("content-type"), "application/problem+json");
         }
     }
-    assert_nothing_broke(&stage);
+    assert_nothing_broke(&fixture);
 }
 
 struct Connection(TcpStream);
 
 impl Connection {
-    async fn open(stage: &Stage) -> Self {
-        Self(TcpStream::connect(stage.explorer.client().host()).await.unwrap())
+    async fn open(fixture: &Fixture) -> Self {
+        Self(TcpStream::connect(fixture.explorer.client().host()).await.unwrap())
     }
 
     async fn post(&mut self, headers: &str) {
@@ -194,7 +194,7 @@ impl Connection {
         self.0.write_all(head.as_bytes()).await.unwrap();
     }
 
-    /// What comes until it holds these words.
+    /// Reads until the response contains these words.
     async fn read_until(&mut self, words: &str) -> String {
         let mut answer = Vec::new();
         let reading = async {
@@ -202,16 +202,16 @@ impl Connection {
                 assert!(self.0.read_buf(&mut answer).await.unwrap() > 0, "{}", String::from_utf8_lossy(&answer));
             }
         };
-        timeout(PATIENCE, reading).await.unwrap_or_else(|_| panic!("{words:?} never came"));
+        timeout(TIMEOUT, reading).await.unwrap_or_else(|_| panic!("{words:?} never came"));
         String::from_utf8(answer).unwrap()
     }
 }
 
 #[tokio::test]
-async fn who_writes_all_before_he_reads_is_answered_and_may_ask_again_on_the_same_connection() {
-    let stage = Stage::shared().await;
+async fn a_client_that_writes_the_whole_body_first_gets_413_and_can_reuse_the_connection() {
+    let fixture = Fixture::shared().await;
     for chunked in [false, true] {
-        let mut connection = Connection::open(&stage).await;
+        let mut connection = Connection::open(&fixture).await;
         let body = vec![b'x'; 4_000_000];
         if chunked {
             connection.post("Transfer-Encoding: chunked").await;
@@ -236,14 +236,14 @@ async fn who_writes_all_before_he_reads_is_answered_and_may_ask_again_on_the_sam
 }
 
 #[tokio::test]
-async fn who_asks_before_he_sends_is_told_to_go_on_or_that_it_is_too_much() {
-    let stage = Stage::shared().await;
-    let mut connection = Connection::open(&stage).await;
+async fn expect_continue_gets_100_or_413() {
+    let fixture = Fixture::shared().await;
+    let mut connection = Connection::open(&fixture).await;
     connection.post("Expect: 100-continue\r\nContent-Length: 1000000").await;
     let answer = connection.read_until("body_too_large").await;
     assert!(answer.starts_with("HTTP/1.1 413 ") && !answer.contains("100 Continue"), "{answer}");
 
-    let mut connection = Connection::open(&stage).await;
+    let mut connection = Connection::open(&fixture).await;
     let body = "{\"entity\":\"blocks\",\"limit\":1}";
     connection.post(&format!("Expect: 100-continue\r\nContent-Length: {}", body.len())).await;
     assert!(connection.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 100 "));
@@ -253,8 +253,8 @@ async fn who_asks_before_he_sends_is_told_to_go_on_or_that_it_is_too_much() {
 
 #[tokio::test]
 async fn a_body_that_does_not_end_is_cut_off() {
-    let stage = Stage::shared().await;
-    let mut connection = Connection::open(&stage).await;
+    let fixture = Fixture::shared().await;
+    let mut connection = Connection::open(&fixture).await;
     connection.post("Content-Length: 1000000000").await;
     let piece = vec![b'x'; 1_000_000];
     let mut sent = 0;
@@ -264,5 +264,5 @@ async fn a_body_that_does_not_end_is_cut_off() {
             assert!(sent < 100, "{sent} megabytes were taken");
         }
     };
-    timeout(PATIENCE, sending).await.expect("neither read nor cut off");
+    timeout(TIMEOUT, sending).await.expect("neither read nor cut off");
 }

@@ -1,4 +1,4 @@
-//! Every answer is of one state of the chain, however quickly that changes.
+//! Every response reflects one state of the chain, even while blocks arrive quickly.
 
 use std::{
     collections::BTreeSet,
@@ -11,10 +11,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{DevNode, TestExplorer, ask_node, stage::plain, walk};
+use crate::support::{DevNode, TestExplorer, expected_state, fixture::lower_hex, read_api};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn answers_are_consistent_while_blocks_come_quickly() {
+async fn responses_are_consistent_while_blocks_arrive_quickly() {
     let (node, mut traffic) = DevNode::with_traffic(50).await;
     let explorer = TestExplorer::start(&node.ws_url()).await;
     node.wait_for(&explorer).await;
@@ -30,11 +30,11 @@ async fn answers_are_consistent_while_blocks_come_quickly() {
         still.store(false, Ordering::Relaxed);
     });
 
-    let client = explorer.client().with_connection_kept();
-    let busy = plain(node.account(1));
+    let client = explorer.client().with_keep_alive();
+    let busy = lower_hex(node.account(1));
     let (mut rounds, mut last) = (0, Progress::default());
     while mining.load(Ordering::Relaxed) {
-        last.moves_on(&client.json("/api/v1/stats").await);
+        last.advance(&client.json("/api/v1/stats").await);
         check_blocks(&client.json("/api/v1/blocks?limit=40").await);
         check_transactions(&client.json("/api/v1/transactions?limit=100").await);
         check_transactions(&client.json(&format!("/api/v1/transactions?limit=100&address={busy}")).await);
@@ -44,8 +44,8 @@ async fn answers_are_consistent_while_blocks_come_quickly() {
     miner.await.unwrap();
     assert!(rounds > 20, "only {rounds} rounds");
     node.wait_for(&explorer).await;
-    let expected = ask_node(&node.rpc, 0, []).await;
-    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+    let expected = expected_state(&node.rpc, 0, []).await;
+    read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
 }
 
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ struct Progress {
 }
 
 impl Progress {
-    fn moves_on(&mut self, stats: &Value) {
+    fn advance(&mut self, stats: &Value) {
         let block = stats["latestBlock"].as_u64().unwrap();
         let transactions = stats["totalTransactions"].as_u64().unwrap();
         assert!(block >= self.block && transactions >= self.transactions, "{stats} after {self:?}");

@@ -1,12 +1,12 @@
-//! Flags go before the environment, the environment before the file.
+//! Flags override the environment, the environment overrides the file.
 
 use std::{fs, path::Path, process::Command};
 
 use tempfile::TempDir;
 
-use crate::support::{DevNode, Launch, stage::plain};
+use crate::support::{DevNode, Launch, fixture::lower_hex};
 
-/// A labels file that calls the address by this name.
+/// A labels file with this name for the address.
 fn labels(folder: &TempDir, address: &str, name: &str) -> String {
     let path = folder.path().join(name);
     fs::write(&path, format!("{address},{name}\n")).unwrap();
@@ -21,10 +21,10 @@ async fn label(launch: Launch, node: &DevNode, address: &str) -> String {
 }
 
 #[tokio::test]
-async fn flags_go_before_the_environment_and_the_environment_before_the_file() {
+async fn flags_override_the_environment_and_the_environment_overrides_the_file() {
     let node = DevNode::start().await;
     node.chain.mine(None);
-    let address = plain(node.chain.block(1).unwrap().header.beneficiary);
+    let address = lower_hex(node.chain.block(1).unwrap().header.beneficiary);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("config.toml");
     let in_file = labels(&folder, &address, "file");
@@ -40,7 +40,7 @@ async fn flags_go_before_the_environment_and_the_environment_before_the_file() {
 }
 
 #[tokio::test]
-async fn the_file_in_the_users_configuration_folder_is_found() {
+async fn the_file_in_the_users_configuration_folder_is_read() {
     let node = DevNode::start().await;
     let home = tempfile::tempdir().unwrap();
     fs::create_dir(home.path().join("explorer")).unwrap();
@@ -50,14 +50,14 @@ async fn the_file_in_the_users_configuration_folder_is_found() {
     node.wait_for(&explorer).await;
 }
 
-async fn complaint(launch: Launch) -> String {
-    let (status, said) = launch.refused().await;
-    assert_eq!(status.code(), Some(1), "{said}");
-    said
+async fn startup_error(launch: Launch) -> String {
+    let (status, message) = launch.fails_to_start().await;
+    assert_eq!(status.code(), Some(1), "{message}");
+    message
 }
 
 #[tokio::test]
-async fn what_is_wrong_in_the_configuration_is_told_at_once() {
+async fn configuration_errors_are_reported_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -65,26 +65,26 @@ async fn what_is_wrong_in_the_configuration_is_told_at_once() {
         path.display().to_string()
     };
     let node = "http://127.0.0.1:1";
-    assert!(complaint(Launch::bare(["run"])).await.contains("--rpc"));
+    assert!(startup_error(Launch::bare(["run"])).await.contains("--rpc"));
     let misspelt = Launch::run(node).argument("--config", write("config.toml", "lisen = '127.0.0.1:0'"));
-    assert!(complaint(misspelt).await.contains("lisen"));
+    assert!(startup_error(misspelt).await.contains("lisen"));
     let absent = Launch::run(node).argument("--config", folder.path().join("absent").display());
-    assert!(complaint(absent).await.contains("absent"));
+    assert!(startup_error(absent).await.contains("absent"));
     let bad_labels = Launch::run(node).argument("--labels", write("labels", "0x12,short\n"));
-    assert!(complaint(bad_labels).await.contains("line 1"));
-    assert!(complaint(Launch::run(node).argument("--log", "no=such=filter")).await.contains("log filter"));
-    assert!(complaint(Launch::run(node).argument("--rpc-timeout", 0)).await.contains("--rpc-timeout"));
+    assert!(startup_error(bad_labels).await.contains("line 1"));
+    assert!(startup_error(Launch::run(node).argument("--log", "no=such=filter")).await.contains("log filter"));
+    assert!(startup_error(Launch::run(node).argument("--rpc-timeout", 0)).await.contains("--rpc-timeout"));
 }
 
 #[tokio::test]
-async fn an_address_in_use_is_told_with_the_way_out() {
+async fn an_address_in_use_is_reported_with_what_to_do() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let data = tempfile::tempdir().unwrap();
     let data = data.path().display().to_string();
     let launch = Launch::bare(["run", "--rpc", "http://127.0.0.1:1", "--listen", &address, "--data", &data]);
-    let said = complaint(launch).await;
-    assert!(said.contains(&address) && said.contains("--listen"), "{said}");
+    let message = startup_error(launch).await;
+    assert!(message.contains(&address) && message.contains("--listen"), "{message}");
 }
 
 fn help(arguments: &[&str]) -> String {
@@ -98,7 +98,7 @@ fn help(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn help_is_what_was_agreed_on() {
+fn help_matches_its_snapshots() {
     insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => Path::new("snapshots") }, {
         insta::assert_snapshot!("help", help(&["--help"]));
         insta::assert_snapshot!("help-run", help(&["run", "--help"]));
@@ -107,6 +107,6 @@ fn help_is_what_was_agreed_on() {
 }
 
 #[test]
-fn the_version_is_told() {
+fn the_version_is_printed() {
     assert_eq!(help(&["--version"]), format!("explorer {}\n", env!("CARGO_PKG_VERSION")));
 }

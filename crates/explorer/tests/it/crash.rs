@@ -1,4 +1,4 @@
-//! A process that is killed at any moment goes on from its last commit.
+//! A process killed at any moment continues from its last commit.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -7,13 +7,13 @@ use std::{
 
 use devchain::ReorgedTransactions::{Drop, Replay};
 
-use crate::support::{DevNode, Launch, TestExplorer, ask_node, eventually, proxy::SlowNode, walk};
+use crate::support::{DevNode, Launch, TestExplorer, eventually, expected_state, read_api, slow_proxy::SlowProxy};
 
 fn random_below(limit: u64) -> u64 {
     RandomState::new().hash_one(()) % limit
 }
 
-fn launch(node: &SlowNode) -> Launch {
+fn launch(node: &SlowProxy) -> Launch {
     Launch::run(&node.url()).argument("--rpc-concurrency", 2)
 }
 
@@ -22,14 +22,14 @@ async fn tip(explorer: &TestExplorer) -> Option<u64> {
 }
 
 #[tokio::test]
-async fn killed_again_and_again_in_mid_backfill_it_ends_as_if_nothing_had_been() {
+async fn repeated_kills_during_a_backfill_do_not_change_the_result() {
     let (node, _) = DevNode::with_traffic(1_600).await;
     let head = node.chain.head().number;
-    let slow = SlowNode::before(&node.url(), Duration::from_millis(60)).await;
+    let slow = SlowProxy::in_front_of(&node.url(), Duration::from_millis(60)).await;
     let mut explorer = launch(&slow).start().await;
     let (mut committed, mut kills) = (None, 0);
     loop {
-        // A moment after the next commit has been seen, so that each round gets somewhere.
+        // Kill shortly after the next commit, so that each round makes progress.
         let seen = eventually("a commit", async || tip(&explorer).await.filter(|tip| Some(*tip) > committed)).await;
         tokio::time::sleep(Duration::from_millis(random_below(400))).await;
         if seen == head || kills == 5 {
@@ -47,20 +47,20 @@ async fn killed_again_and_again_in_mid_backfill_it_ends_as_if_nothing_had_been()
     }
     assert!(kills >= 1, "the backfill was over before it could be killed");
     node.wait_for(&explorer).await;
-    // Nearly every block was asked for once: two calls each, and a few that were under way at a kill. Tokens and pools are
-    // asked too, some of them again after a kill.
-    assert!(slow.asked() < 4 * head + 1_000, "{} requests for {head} blocks", slow.asked());
+    // Nearly every block is requested once: two calls each, plus a few in flight at a kill. Token and pool metadata is
+    // requested too, some of it again after a kill.
+    assert!(slow.requests() < 4 * head + 1_000, "{} requests for {head} blocks", slow.requests());
 
-    let expected = ask_node(&node.rpc, 0, []).await;
-    let found = walk(&explorer, expected.address_names()).await;
+    let expected = expected_state(&node.rpc, 0, []).await;
+    let found = read_api(&explorer, expected.address_names()).await;
     found.assert_equals(&expected, "explorer and node");
     let fresh = TestExplorer::start(&node.url()).await;
     node.wait_for(&fresh).await;
-    found.assert_equals(&walk(&fresh, expected.address_names()).await, "killed index and new");
+    found.assert_equals(&read_api(&fresh, expected.address_names()).await, "killed index and new");
 }
 
 #[tokio::test]
-async fn killed_among_reorganisations_it_ends_where_the_node_is() {
+async fn kills_during_reorgs_end_at_the_tip_of_the_node() {
     let (node, mut traffic) = DevNode::with_traffic(80).await;
     let mut explorer = TestExplorer::start(&node.ws_url()).await;
     node.wait_for(&explorer).await;
@@ -78,14 +78,14 @@ async fn killed_among_reorganisations_it_ends_where_the_node_is() {
         explorer = TestExplorer::start_on(&node.ws_url(), &data).await;
     }
     node.wait_for(&explorer).await;
-    let expected = ask_node(&node.rpc, 0, []).await;
-    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+    let expected = expected_state(&node.rpc, 0, []).await;
+    read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
 }
 
 #[tokio::test]
-async fn told_to_stop_in_mid_backfill_it_ends_within_two_seconds_and_loses_nothing() {
+async fn a_stop_during_a_backfill_takes_at_most_two_seconds_and_loses_nothing() {
     let (node, _) = DevNode::with_traffic(400).await;
-    let slow = SlowNode::before(&node.url(), Duration::from_millis(40)).await;
+    let slow = SlowProxy::in_front_of(&node.url(), Duration::from_millis(40)).await;
     let explorer = launch(&slow).start().await;
     let seen = eventually("a commit", async || tip(&explorer).await).await;
     assert!(seen < node.chain.head().number, "still under way");
@@ -95,16 +95,16 @@ async fn told_to_stop_in_mid_backfill_it_ends_within_two_seconds_and_loses_nothi
 
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
     node.wait_for(&explorer).await;
-    let expected = ask_node(&node.rpc, 0, []).await;
-    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+    let expected = expected_state(&node.rpc, 0, []).await;
+    read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
 }
 
 #[tokio::test]
-async fn told_to_stop_while_the_node_hangs_it_ends_within_two_seconds() {
+async fn a_stop_while_the_node_hangs_takes_at_most_two_seconds() {
     let node = DevNode::start().await;
-    let hanging = SlowNode::before(&node.url(), Duration::from_secs(3_600)).await;
+    let hanging = SlowProxy::in_front_of(&node.url(), Duration::from_secs(3_600)).await;
     let explorer = TestExplorer::start(&hanging.url()).await;
-    eventually("a question", async || (hanging.asked() > 0).then_some(())).await;
+    eventually("a question", async || (hanging.requests() > 0).then_some(())).await;
     let (ended, _) = explorer.stop().await;
     assert!(ended.status.success(), "{ended:?}");
     assert!(ended.took < Duration::from_secs(2), "{ended:?}");

@@ -5,10 +5,10 @@ use std::time::Duration;
 use devchain::DevChainConfig;
 use serde_json::json;
 
-use crate::support::{DevNode, Launch, TestExplorer, ask_node, walk};
+use crate::support::{DevNode, Launch, TestExplorer, expected_state, read_api};
 
 #[tokio::test]
-async fn data_of_another_chain_is_refused_with_the_way_out() {
+async fn data_of_another_chain_is_rejected_with_what_to_do() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -19,9 +19,12 @@ async fn data_of_another_chain_is_refused_with_the_way_out() {
         DevChainConfig { seed: 2, ..DevChainConfig::default() },
     ] {
         let other = DevNode::with(other).await;
-        let (status, said) = Launch::run(&other.url()).on(&data).refused().await;
-        assert_eq!(status.code(), Some(1), "{said}");
-        assert!(said.contains("another chain") && said.contains("--rpc") && said.contains("--data"), "{said}");
+        let (status, message) = Launch::run(&other.url()).on(&data).fails_to_start().await;
+        assert_eq!(status.code(), Some(1), "{message}");
+        assert!(
+            message.contains("another chain") && message.contains("--rpc") && message.contains("--data"),
+            "{message}"
+        );
     }
     node.chain.mine(None);
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
@@ -29,31 +32,31 @@ async fn data_of_another_chain_is_refused_with_the_way_out() {
 }
 
 #[tokio::test]
-async fn a_second_process_on_the_same_data_is_refused_and_harms_nothing() {
+async fn a_second_process_on_the_same_data_folder_fails_without_harm() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
-    let (status, said) = Launch::run(&node.url()).on(explorer.data()).refused().await;
-    assert_eq!(status.code(), Some(1), "{said}");
-    assert!(said.contains("another explorer has") && said.contains("--data"), "{said}");
+    let (status, message) = Launch::run(&node.url()).on(explorer.data()).fails_to_start().await;
+    assert_eq!(status.code(), Some(1), "{message}");
+    assert!(message.contains("another explorer has") && message.contains("--data"), "{message}");
     node.chain.mine(None);
     node.wait_for(&explorer).await;
 }
 
 #[tokio::test]
-async fn the_index_begins_at_the_start_block_and_stays_with_it() {
+async fn the_index_begins_at_the_start_block_and_keeps_it() {
     let (node, _) = DevNode::with_traffic(60).await;
     let start = |block: u64| Launch::run(&node.url()).argument("--start-block", block);
     let explorer = start(5).start().await;
     node.wait_for(&explorer).await;
-    let expected = ask_node(&node.rpc, 5, []).await;
-    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "from block 5 on");
+    let expected = expected_state(&node.rpc, 5, []).await;
+    read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "from block 5 on");
     assert_eq!(explorer.get("/api/v1/blocks/4").await.status, 404);
     assert_eq!(explorer.json("/api/v1/blocks").await["total"], json!(node.chain.head().number - 4));
 
     let (_, data) = explorer.stop().await;
-    let (status, said) = start(6).on(&data).refused().await;
-    assert_eq!(status.code(), Some(1), "{said}");
-    assert!(said.contains("begins at block 5") && said.contains("--start-block"), "{said}");
+    let (status, message) = start(6).on(&data).fails_to_start().await;
+    assert_eq!(status.code(), Some(1), "{message}");
+    assert!(message.contains("begins at block 5") && message.contains("--start-block"), "{message}");
     for launch in [start(5), Launch::run(&node.url())] {
         node.chain.mine(None);
         let explorer = launch.on(&data).start().await;
@@ -63,7 +66,7 @@ async fn the_index_begins_at_the_start_block_and_stays_with_it() {
 }
 
 #[tokio::test]
-async fn a_start_block_in_the_future_is_waited_for() {
+async fn indexing_waits_for_a_start_block_in_the_future() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).argument("--start-block", 3).start().await;
     node.chain.mine(None);

@@ -1,9 +1,9 @@
-//! The reference page, and the promises of the document that it shows.
+//! The API reference page and its OpenAPI document.
 
 use crate::support::{DevNode, Launch, TestExplorer, process::Signal};
 
 #[tokio::test]
-async fn the_page_and_all_it_needs_come_from_the_binary() {
+async fn the_reference_page_and_its_assets_come_from_the_binary() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let client = explorer.client();
@@ -25,12 +25,12 @@ async fn the_page_and_all_it_needs_come_from_the_binary() {
 }
 
 #[tokio::test]
-async fn every_path_of_the_document_is_served() {
+async fn every_path_of_the_openapi_document_is_served() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let document = explorer.json("/api/v1/openapi.json").await;
     assert_eq!(document["openapi"], "3.1.0");
-    // A stream never ends, so it cannot be waited for like the others.
+    // A stream never ends, so its response cannot be awaited.
     let paths = document["paths"].as_object().unwrap().keys().filter(|path| *path != "/api/v1/stream");
     for path in paths {
         let real = path.replace("{numberOrHash}", "0").replace(['{', '}'], "");

@@ -1,4 +1,4 @@
-//! API keys through the front door: who gets one, who does not and why, and what one is good for.
+//! API keys end to end: creation, rejection with a reason, use and revocation.
 
 mod contract_wallets;
 mod secrecy;
@@ -42,7 +42,7 @@ async fn stats_with(client: &Client, key: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_wallet_s_signature_is_answered_with_a_key_that_works() {
+async fn a_wallet_signature_gets_a_working_key() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let (client, signer) = (explorer.client(), &node.chain.accounts()[0]);
@@ -77,7 +77,7 @@ async fn a_wallet_s_signature_is_answered_with_a_key_that_works() {
 }
 
 #[tokio::test]
-async fn every_encoding_of_a_signature_is_taken() {
+async fn every_encoding_of_a_signature_is_accepted() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     for (index, form) in ["0/1", "27/28", "compact", "bare", "no prefix"].into_iter().enumerate() {
@@ -105,7 +105,7 @@ async fn every_encoding_of_a_signature_is_taken() {
 }
 
 #[tokio::test]
-async fn each_wrong_proof_is_refused_for_its_own_reason() {
+async fn each_invalid_signature_request_is_rejected_with_its_reason() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let client = explorer.client();
@@ -154,12 +154,12 @@ async fn each_wrong_proof_is_refused_for_its_own_reason() {
     let answer = post(client, &body).await;
     expect_problem(&answer, 400, "unknown_field", "lable");
 
-    // And after all that the same proof, made rightly, is good.
+    // The same request with a valid signature is accepted.
     assert_eq!(of_text(&message).send(client).await.status, 201);
 }
 
 #[tokio::test]
-async fn a_proof_is_good_once_also_after_a_restart_and_a_crash() {
+async fn a_signature_is_accepted_only_once_even_after_a_restart_or_a_crash() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let (first, second) = (KeyRequest::by(&node.chain.accounts()[0]), KeyRequest::by(&node.chain.accounts()[1]));
@@ -181,7 +181,7 @@ async fn a_proof_is_good_once_also_after_a_restart_and_a_crash() {
 }
 
 #[tokio::test]
-async fn uses_older_than_a_second_outlast_a_crash() {
+async fn key_use_counts_older_than_a_second_survive_a_crash() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let signer = &node.chain.accounts()[0];
@@ -197,7 +197,7 @@ async fn uses_older_than_a_second_outlast_a_crash() {
 }
 
 #[tokio::test]
-async fn an_owner_has_five_keys_at_most_and_may_revoke_them() {
+async fn an_owner_has_at_most_five_keys_and_can_revoke_them() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let (client, signer) = (explorer.client(), &node.chain.accounts()[0]);
@@ -218,8 +218,8 @@ async fn an_owner_has_five_keys_at_most_and_may_revoke_them() {
         client.send(request).await
     };
     expect_problem(&revoke(None, id).await, 401, "key_required", "POST /api/v1/keys");
-    let stranger = KeyRequest::by(&node.chain.accounts()[1]).key(client).await;
-    expect_problem(&revoke(Some(&stranger), id).await, 404, "key_not_found", "no such key");
+    let other_key = KeyRequest::by(&node.chain.accounts()[1]).key(client).await;
+    expect_problem(&revoke(Some(&other_key), id).await, 404, "key_not_found", "no such key");
     expect_problem(&revoke(Some(&keys[0]), 9_999).await, 404, "key_not_found", "no such key");
     let revoked = revoke(Some(&keys[0]), id).await;
     assert_eq!((revoked.status, &revoked.json["success"], &revoked.json["id"]), (200, &json!(true), &json!(id)));
@@ -227,20 +227,20 @@ async fn an_owner_has_five_keys_at_most_and_may_revoke_them() {
     let listed = list(client, &owner_of(signer), Some(&keys[0])).await;
     assert_eq!(listed.json["keys"].as_array().unwrap().len(), 5);
     assert_eq!(listed.json["keys"][0]["active"], false);
-    // The proof that met the full house is still unspent.
+    // The signature rejected at the key limit can still be used.
     assert_eq!(sixth.send(client).await.status, 201);
 }
 
 #[tokio::test]
-async fn a_listing_is_for_its_owner_unless_it_is_open() {
+async fn only_the_owner_can_list_keys_unless_access_is_open() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let client = explorer.client();
     let owner = owner_of(&node.chain.accounts()[0]);
     let key = KeyRequest::by(&node.chain.accounts()[0]).key(client).await;
-    let stranger = KeyRequest::by(&node.chain.accounts()[1]).key(client).await;
+    let other_key = KeyRequest::by(&node.chain.accounts()[1]).key(client).await;
     expect_problem(&list(client, &owner, None).await, 401, "key_required", "sign a message");
-    expect_problem(&list(client, &owner, Some(&stranger)).await, 403, "not_owner", "another owner");
+    expect_problem(&list(client, &owner, Some(&other_key)).await, 403, "not_owner", "another owner");
     assert_eq!(list(client, &owner, Some(&key)).await.status, 200);
     assert_eq!(client.get("/api/v1/keys").await.status, 400);
 
@@ -250,13 +250,13 @@ async fn a_listing_is_for_its_owner_unless_it_is_open() {
 }
 
 #[tokio::test]
-async fn the_operator_lists_makes_raises_and_revokes_keys() {
+async fn the_operator_lists_creates_updates_and_revokes_keys() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let signer = &node.chain.accounts()[0];
     let key = KeyRequest::by(signer).key(explorer.client()).await;
-    let (status, said) = Launch::bare(["keys", "list"]).on(explorer.data()).refused().await;
-    assert!(!status.success() && said.contains("open"), "{said}");
+    let (status, printed) = Launch::bare(["keys", "list"]).on(explorer.data()).fails_to_start().await;
+    assert!(!status.success() && printed.contains("open"), "{printed}");
     let (_, folder) = explorer.stop().await;
 
     let operate = async |arguments: Vec<&str>| {
@@ -268,12 +268,12 @@ async fn the_operator_lists_makes_raises_and_revokes_keys() {
     assert!(listed && table.contains(&key[..12]) && table.contains(&owner_of(signer)), "{table}");
     assert!(!table.contains(&key));
     assert!(operate(vec!["keys", "limit", "1", "500"]).await.0);
-    let (made, said) = operate(vec!["keys", "create", "--owner", &owner_of(signer), "--label", "by hand"]).await;
-    let second = said.lines().next().unwrap().to_owned();
-    assert!(made && second.starts_with("expl_"), "{said}");
+    let (made, printed) = operate(vec!["keys", "create", "--owner", &owner_of(signer), "--label", "by hand"]).await;
+    let second = printed.lines().next().unwrap().to_owned();
+    assert!(made && second.starts_with("expl_"), "{printed}");
     assert!(operate(vec!["keys", "revoke", "2"]).await.0);
-    let (found, said) = operate(vec!["keys", "revoke", "77"]).await;
-    assert!(!found && said.contains("no key 77"), "{said}");
+    let (found, printed) = operate(vec!["keys", "revoke", "77"]).await;
+    assert!(!found && printed.contains("no key 77"), "{printed}");
 
     let explorer = TestExplorer::start_on(&node.url(), folder.path()).await;
     assert_eq!(stats_with(explorer.client(), &key).await.header("x-ratelimit-limit"), "500");

@@ -1,4 +1,4 @@
-//! How often one may ask, through the front door.
+//! Rate limits end to end.
 
 use crate::support::{DevNode, Launch, TestExplorer, client::Answer, key_request::KeyRequest};
 
@@ -10,7 +10,7 @@ async fn limited(node: &DevNode) -> TestExplorer {
         .await
 }
 
-async fn ask(explorer: &TestExplorer, path: &str, from: &str, key: Option<&str>) -> Answer {
+async fn get_from(explorer: &TestExplorer, path: &str, from: &str, key: Option<&str>) -> Answer {
     let client = explorer.client();
     let mut request = client.request("GET", path).header("X-Forwarded-For", from);
     if let Some(key) = key {
@@ -20,25 +20,25 @@ async fn ask(explorer: &TestExplorer, path: &str, from: &str, key: Option<&str>)
 }
 
 #[tokio::test]
-async fn the_11th_anonymous_request_gets_429_and_another_ip_is_not_touched() {
+async fn the_11th_anonymous_request_gets_429_and_another_ip_does_not() {
     let node = DevNode::start().await;
     let explorer = limited(&node).await;
     for left in (0..10).rev() {
-        let answer = ask(&explorer, "/api/v1/stats", "192.0.2.1", None).await;
+        let answer = get_from(&explorer, "/api/v1/stats", "192.0.2.1", None).await;
         assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, &*left.to_string()));
     }
-    // Whatever is asked.
+    // For every route.
     for path in ["/api/v1/stats", "/api/v1/blocks?page=x", "/api/v1/nowhere"] {
-        let refused = ask(&explorer, path, "192.0.2.1", None).await;
+        let refused = get_from(&explorer, path, "192.0.2.1", None).await;
         assert_eq!((refused.status, refused.json["code"].as_str()), (429, Some("rate_limited")));
         let wait: u64 = refused.header("retry-after").parse().unwrap();
         assert!((50..=61).contains(&wait), "{wait}");
         assert_eq!(refused.header("x-ratelimit-remaining"), "0");
     }
     for path in ["/health", "/docs", "/api/v1/openapi.json"] {
-        assert_eq!(ask(&explorer, path, "192.0.2.1", None).await.status, 200, "{path} is free");
+        assert_eq!(get_from(&explorer, path, "192.0.2.1", None).await.status, 200, "{path} is free");
     }
-    let other = ask(&explorer, "/api/v1/stats", "192.0.2.2", None).await;
+    let other = get_from(&explorer, "/api/v1/stats", "192.0.2.2", None).await;
     assert_eq!((other.status, other.header("x-ratelimit-remaining")), (200, "9"));
 }
 
@@ -48,18 +48,18 @@ async fn the_101st_request_with_a_key_gets_429() {
     let explorer = limited(&node).await;
     let key = KeyRequest::by(&node.chain.accounts()[0]).key(explorer.client()).await;
     for left in (0..100).rev() {
-        let answer = ask(&explorer, "/api/v1/stats", "192.0.2.1", Some(&key)).await;
+        let answer = get_from(&explorer, "/api/v1/stats", "192.0.2.1", Some(&key)).await;
         assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, &*left.to_string()));
     }
-    let refused = ask(&explorer, "/api/v1/stats", "192.0.2.1", Some(&key)).await;
+    let refused = get_from(&explorer, "/api/v1/stats", "192.0.2.1", Some(&key)).await;
     assert_eq!((refused.status, refused.json["code"].as_str()), (429, Some("rate_limited")));
     assert!(!refused.header("retry-after").is_empty());
-    // Without it, the address has its own ten.
-    assert_eq!(ask(&explorer, "/api/v1/stats", "192.0.2.1", None).await.header("x-ratelimit-remaining"), "9");
+    // Without the key, the limit of the IP address applies.
+    assert_eq!(get_from(&explorer, "/api/v1/stats", "192.0.2.1", None).await.header("x-ratelimit-remaining"), "9");
 }
 
 #[tokio::test]
-async fn every_answer_tells_how_the_caller_stands_whatever_went_wrong() {
+async fn every_response_has_rate_limit_headers_even_errors() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 40).start().await;
     let client = explorer.client();
@@ -101,7 +101,7 @@ async fn every_answer_tells_how_the_caller_stands_whatever_went_wrong() {
 }
 
 #[tokio::test]
-async fn a_client_that_waits_as_told_is_served() {
+async fn a_client_that_waits_for_retry_after_is_served() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 1).start().await;
     assert_eq!(explorer.get("/api/v1/stats").await.status, 200);

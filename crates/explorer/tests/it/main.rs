@@ -1,6 +1,6 @@
-//! The service through its front door: the real binary as a process, real chains behind it, HTTP in front.
+//! End-to-end tests: the real binary as a process, real nodes behind it, HTTP in front.
 
-// All of this is test code, also where clippy cannot tell.
+// Everything here is test code, including helpers that clippy does not recognize as such.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod architecture;
@@ -13,18 +13,18 @@ mod crash;
 mod data_folder;
 mod demo;
 mod docs;
-mod document_holds;
 mod faults;
+mod hardhat_and_ganache;
 mod keys;
 mod limits;
-mod node_trouble;
-mod other_nodes;
+mod node_outages;
 mod pages;
 mod real_contracts;
 mod reorgs;
 mod request_ids;
 mod response_cache;
 mod routes;
+mod schemathesis;
 mod slow_clients;
 mod support;
 mod tokens;

@@ -3,7 +3,7 @@
 use crate::support::{DevNode, Launch};
 
 #[tokio::test]
-async fn a_request_s_own_id_is_on_its_answer_and_in_the_log() {
+async fn a_request_id_is_in_the_response_and_in_the_log() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).argument("--log", "debug").start().await;
     let client = explorer.client();

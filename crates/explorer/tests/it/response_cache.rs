@@ -12,13 +12,13 @@ use devchain::ReorgedTransactions::{Drop, Replay};
 use serde_json::{Value, json};
 
 use crate::{
-    contracts::yard::{COIN, Case, Yard, word},
+    contracts::verifier_fixture::{COIN, Case, VerifierFixture, word},
     support::{
         DevNode, TestExplorer,
         client::{Answer, Client},
         eventually,
+        fixture::lower_hex,
         key_request::{KeyRequest, owner_of},
-        stage::plain,
     },
 };
 
@@ -61,7 +61,7 @@ async fn assert_query_is_not_stale(client: &Client, body: &Value, spaces: usize)
 }
 
 fn paths(node: &DevNode, tokens: &Value) -> Vec<String> {
-    let busy = plain(node.account(1));
+    let busy = lower_hex(node.account(1));
     let token = tokens["tokens"][0]["address"].as_str().unwrap();
     let mut paths = vec![
         "/api/v1/stats".to_owned(),
@@ -85,7 +85,7 @@ fn paths(node: &DevNode, tokens: &Value) -> Vec<String> {
 }
 
 fn queries(node: &DevNode, token: &str) -> Vec<Value> {
-    let busy = plain(node.account(1));
+    let busy = lower_hex(node.account(1));
     vec![
         json!({ "entity": "transactions", "filter": { "from": busy } }),
         json!({ "entity": "token_transfers", "filter": { "address": busy, "tokenAddress": token } }),
@@ -99,7 +99,7 @@ async fn blocks_and_reorgs_leave_no_stale_response() {
     let (node, mut traffic) = DevNode::with_traffic(150).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    let client = explorer.client().with_connection_kept();
+    let client = explorer.client().with_keep_alive();
     let tokens = client.json("/api/v1/tokens").await;
     let token = tokens["tokens"][0]["address"].as_str().unwrap();
     let (paths, queries) = (paths(&node, &tokens), queries(&node, token));
@@ -150,8 +150,8 @@ async fn no_response_is_stale_while_blocks_are_added_and_reverted() {
         }
         still.store(false, Ordering::Relaxed);
     });
-    let client = explorer.client().with_connection_kept();
-    let busy = plain(node.account(1));
+    let client = explorer.client().with_keep_alive();
+    let busy = lower_hex(node.account(1));
     let mut rounds = 0;
     while mining.load(Ordering::Relaxed) {
         for path in ["/api/v1/stats", "/api/v1/blocks", &format!("/api/v1/transactions?address={busy}")] {
@@ -171,16 +171,16 @@ async fn a_stored_balance_is_not_served_once_the_node_is_back() {
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let client = explorer.client();
-    let path = format!("/api/v1/addresses/{}", plain(node.account(1)));
+    let path = format!("/api/v1/addresses/{}", lower_hex(node.account(1)));
     let before = client.json(&path).await["balanceBlock"].clone();
     traffic.step().unwrap();
     node.chain.mine(None);
     node.wait_for(&explorer).await;
-    node.go_down().await;
+    node.stop_serving().await;
     for _ in 0..2 {
         assert_eq!(client.json(&path).await["balanceBlock"], before, "the last balance from the node");
     }
-    node.come_back().await;
+    node.resume_serving().await;
     let head = node.chain.head().number;
     eventually("the balance at the newest block", async || {
         (client.json(&path).await["balanceBlock"] == head).then_some(())
@@ -192,7 +192,7 @@ async fn a_stored_balance_is_not_served_once_the_node_is_back() {
 #[tokio::test]
 async fn a_verification_is_visible_at_once() {
     const VERSION: &str = "v0.8.20+commit.a1b79de6";
-    let yard = Yard::start().await;
+    let fixture = VerifierFixture::start().await;
     let case = Case {
         version: VERSION,
         path: "contracts/Coin.sol",
@@ -201,16 +201,16 @@ async fn a_verification_is_visible_at_once() {
         settings: json!({ "optimizer": { "enabled": true, "runs": 200 } }),
         arguments: word(7),
     };
-    let address = yard.put(&case).await;
+    let address = fixture.compile_and_deploy(&case).await;
     let (detail, list) = (format!("/api/v1/addresses/{address}"), "/api/v1/contracts");
     for _ in 0..2 {
-        assert_eq!(yard.explorer.json(&detail).await["contract"]["verified"], false);
-        assert_eq!(yard.explorer.json(list).await["total"], 0);
+        assert_eq!(fixture.explorer.json(&detail).await["contract"]["verified"], false);
+        assert_eq!(fixture.explorer.json(list).await["total"], 0);
     }
-    assert_eq!(yard.verify(&address, VERSION, COIN).await["match"], "exact");
-    let verified = yard.explorer.json(&detail).await;
+    assert_eq!(fixture.verify(&address, VERSION, COIN).await["match"], "exact");
+    let verified = fixture.explorer.json(&detail).await;
     assert_eq!((&verified["contract"]["verified"], &verified["contract"]["name"]), (&json!(true), &json!("Coin")));
-    assert_eq!(yard.explorer.json(list).await["total"], 1);
+    assert_eq!(fixture.explorer.json(list).await["total"], 1);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Tokens, holders, transfers and trades, compared with what receipts and contracts say.
+//! Tokens, holders, transfers and trades, compared with receipts and contract calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use alloy_primitives::{U256, keccak256};
 use devchain::ReorgedTransactions::{Drop, Replay};
 use serde_json::{Value, json};
 
-use crate::support::{DevNode, TestExplorer, eventually, walk_list};
+use crate::support::{DevNode, TestExplorer, eventually, read_list};
 
-/// Who an event of a token touched, by token. All in lower case.
+/// Participants of token events by token, in lower case.
 type Touched = BTreeMap<String, BTreeSet<String>>;
 
-/// The logs of the chain, and whom they touched.
+/// The logs of the chain and their participants.
 async fn read_logs(node: &DevNode) -> (Vec<Value>, Touched) {
     let logs = node.rpc.call("eth_getLogs", json!([{ "fromBlock": "0x0", "toBlock": "latest" }])).await;
     let Value::Array(logs) = logs else { panic!("no logs") };
@@ -33,8 +33,8 @@ async fn read_logs(node: &DevNode) -> (Vec<Value>, Touched) {
     (logs, touched)
 }
 
-/// What `balanceOf` says of everyone whom a token's events touched; the zero address left out.
-async fn real_holders(node: &DevNode, token: &str, touched: &BTreeSet<String>) -> BTreeMap<String, U256> {
+/// `balanceOf` of every participant of a token's events, except the zero address.
+async fn expected_holders(node: &DevNode, token: &str, touched: &BTreeSet<String>) -> BTreeMap<String, U256> {
     let mut holders = BTreeMap::new();
     for holder in touched.iter().filter(|holder| !holder.ends_with(&"0".repeat(40))) {
         let data = format!("0x70a08231{:0>64}", &holder[2..]);
@@ -48,17 +48,17 @@ async fn real_holders(node: &DevNode, token: &str, touched: &BTreeSet<String>) -
 }
 
 async fn served_holders(explorer: &TestExplorer, token: &str) -> BTreeMap<String, U256> {
-    let holders = walk_list(explorer.client(), &format!("/api/v1/tokens/{token}/holders?"), "holders").await;
+    let holders = read_list(explorer.client(), &format!("/api/v1/tokens/{token}/holders?"), "holders").await;
     let balance = |holder: &Value| holder["balance"].as_str().unwrap().parse::<U256>().unwrap();
     assert!(holders.iter().map(balance).is_sorted_by(|a, b| a >= b), "the largest balance comes first");
     holders.iter().map(|holder| (holder["address"].as_str().unwrap().to_owned(), balance(holder))).collect()
 }
 
-/// Waits until what follows behind the tip has come to rest, and finds it to be the truth.
-async fn tokens_agree(explorer: &TestExplorer, node: &DevNode) {
+/// Waits until token data has caught up with the tip, and compares it with the contracts.
+async fn assert_tokens_agree(explorer: &TestExplorer, node: &DevNode) {
     node.wait_for(explorer).await;
     let (_, touched) = read_logs(node).await;
-    let tokens = walk_list(explorer.client(), "/api/v1/tokens?", "tokens").await;
+    let tokens = read_list(explorer.client(), "/api/v1/tokens?", "tokens").await;
     let counts: Vec<u64> = tokens.iter().map(|token| token["holderCount"].as_u64().unwrap()).collect();
     assert!(counts.is_sorted_by(|a, b| a >= b), "the most held token comes first: {counts:?}");
     for token in &tokens {
@@ -66,7 +66,7 @@ async fn tokens_agree(explorer: &TestExplorer, node: &DevNode) {
         if token["type"] == "BEP1155" {
             continue;
         }
-        let expected = real_holders(node, address, &touched[address]).await;
+        let expected = expected_holders(node, address, &touched[address]).await;
         eventually(&format!("the truth about the holders of {}", token["name"]), async || {
             let token = explorer.json(&format!("/api/v1/tokens/{address}")).await;
             let agrees = token["holderCount"] == expected.len() && served_holders(explorer, address).await == expected;
@@ -77,11 +77,11 @@ async fn tokens_agree(explorer: &TestExplorer, node: &DevNode) {
 }
 
 #[tokio::test]
-async fn holders_are_those_who_hold_by_the_contract_s_own_word() {
+async fn holders_agree_with_balance_of() {
     let (node, _) = DevNode::with_traffic(500).await;
     let explorer = TestExplorer::start(&node.url()).await;
-    tokens_agree(&explorer, &node).await;
-    let tokens = walk_list(explorer.client(), "/api/v1/tokens?", "tokens").await;
+    assert_tokens_agree(&explorer, &node).await;
+    let tokens = read_list(explorer.client(), "/api/v1/tokens?", "tokens").await;
     let by_calls: BTreeSet<&str> = tokens
         .iter()
         .filter(|token| token["balanceSource"] == "calls")
@@ -91,20 +91,20 @@ async fn holders_are_those_who_hold_by_the_contract_s_own_word() {
 }
 
 #[tokio::test]
-async fn holders_are_right_again_after_every_reorganisation() {
+async fn holders_agree_with_balance_of_after_every_reorg() {
     let (node, mut traffic) = DevNode::with_traffic(200).await;
     let explorer = TestExplorer::start(&node.url()).await;
-    tokens_agree(&explorer, &node).await;
+    assert_tokens_agree(&explorer, &node).await;
     for (depth, keep) in [(1, Replay), (3, Drop), (10, Replay)] {
         traffic.step().unwrap();
         node.chain.mine(None);
         node.chain.reorg(depth, depth + 1, keep).unwrap();
-        tokens_agree(&explorer, &node).await;
+        assert_tokens_agree(&explorer, &node).await;
     }
 }
 
 #[tokio::test]
-async fn every_transfer_and_trade_is_there_once() {
+async fn every_transfer_and_trade_is_listed_once() {
     let (node, _) = DevNode::with_traffic(400).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -130,7 +130,7 @@ async fn every_transfer_and_trade_is_there_once() {
         count("Transfer(address,address,uint256)") + count("TransferSingle(address,address,address,uint256,uint256)");
     let batches = count("TransferBatch(address,address,address,uint256[],uint256[])");
     assert!(transfers >= u64::try_from(single + batches).unwrap(), "a batch gives a record for each id");
-    let tokens = walk_list(explorer.client(), "/api/v1/tokens?", "tokens").await;
+    let tokens = read_list(explorer.client(), "/api/v1/tokens?", "tokens").await;
     let by_token: u64 = tokens.iter().map(|token| token["transferCount"].as_u64().unwrap()).sum();
     assert_eq!(transfers, by_token);
 }

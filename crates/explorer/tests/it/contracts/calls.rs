@@ -1,8 +1,8 @@
-//! Every type in and out, overloads, reverts and the rest of what a call can come to.
+//! Contract calls: every ABI type, overloads, reverts and errors.
 
 use serde_json::json;
 
-use super::yard::{Case, Yard, calldata};
+use super::verifier_fixture::{Case, VerifierFixture, calldata};
 
 const VERSION: &str = "v0.8.20+commit.a1b79de6";
 const SOURCE: &str = "pragma solidity ^0.8.20;
@@ -39,8 +39,8 @@ contract Types {
 ";
 
 #[tokio::test]
-async fn every_type_goes_in_and_comes_out() {
-    let yard = Yard::start().await;
+async fn every_abi_type_is_encoded_and_decoded() {
+    let fixture = VerifierFixture::start().await;
     let settings = json!({ "optimizer": { "enabled": true, "runs": 200 } });
     let case = Case {
         version: VERSION,
@@ -50,10 +50,10 @@ async fn every_type_goes_in_and_comes_out() {
         settings,
         arguments: String::new(),
     };
-    let address = yard.put(&case).await;
-    assert_eq!(yard.call(&address, "stored", json!([])).await.status, 404);
-    assert_eq!(yard.verify(&address, VERSION, SOURCE).await["match"], "exact");
-    let result = async |function: &str, arguments| yard.result(&address, function, arguments).await;
+    let address = fixture.compile_and_deploy(&case).await;
+    assert_eq!(fixture.call(&address, "stored", json!([])).await.status, 404);
+    assert_eq!(fixture.verify(&address, VERSION, SOURCE).await["match"], "exact");
+    let result = async |function: &str, arguments| fixture.result(&address, function, arguments).await;
 
     let max = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
     assert_eq!(
@@ -75,74 +75,74 @@ async fn every_type_goes_in_and_comes_out() {
         json!([{ "ends": [{ "x": "-1", "y": "2" }, { "x": "3", "y": "4" }], "name": "a", "colors": ["0", "1"] }])
     );
     assert_eq!(
-        result("flag", json!([true, yard.from.to_uppercase().replace("0X", "0x"), 1])).await,
-        json!({ "0": true, "1": yard.from, "2": "1" })
+        result("flag", json!([true, fixture.from.to_uppercase().replace("0X", "0x"), 1])).await,
+        json!({ "0": true, "1": fixture.from, "2": "1" })
     );
     assert_eq!(result("single", json!([7])).await, "7");
     assert_eq!(result("named", json!([7])).await, "14", "one output is the value itself, named or not");
     assert_eq!(result("nothing", json!([])).await, json!(null));
-    assert_eq!(result("over(address)", json!([yard.from])).await, "address");
+    assert_eq!(result("over(address)", json!([fixture.from])).await, "address");
     assert_eq!(result("over", json!([1, 2])).await, "two");
 
-    // As text: the order of members is that of the declaration.
+    // Compared as text: members are in the order of the declaration.
     let mixed = r#"{"words":"w","amount":"5","ends":[{"x":"7","y":"8"}]}"#;
     for (function, expected) in [
         ("ordered", format!(r#"{{"result":{{"zeta":"1","alpha":true,"2":"-3","mid":{mixed}}}}}"#)),
         ("mixed", format!(r#"{{"result":{mixed}}}"#)),
     ] {
-        assert_eq!(yard.call(&address, function, json!([])).await.text, expected);
+        assert_eq!(fixture.call(&address, function, json!([])).await.text, expected);
         let path = format!("/api/v1/contracts/{address}/call?functionName={function}");
-        assert_eq!(yard.explorer.get(&path).await.text, expected);
+        assert_eq!(fixture.explorer.get(&path).await.text, expected);
     }
 
-    // From somebody, who is nobody by default.
+    // The sender defaults to the zero address.
     assert_eq!(result("sender", json!([])).await, "0x0000000000000000000000000000000000000000");
-    let body = json!({ "functionName": "sender", "from": yard.from.to_uppercase().replace("0X", "0x") });
+    let body = json!({ "functionName": "sender", "from": fixture.from.to_uppercase().replace("0X", "0x") });
     let call = format!("/api/v1/contracts/{address}/call");
-    assert_eq!(yard.post(&call, &body).await.ok()["result"], yard.from);
+    assert_eq!(fixture.post(&call, &body).await.ok()["result"], fixture.from);
     assert_eq!(
-        yard.explorer.json(&format!("{call}?functionName=sender&from={}", yard.from)).await["result"],
-        yard.from
+        fixture.explorer.json(&format!("{call}?functionName=sender&from={}", fixture.from)).await["result"],
+        fixture.from
     );
     for wrong in [json!("0x12"), json!(5), json!("")] {
-        let answer = yard.post(&call, &json!({ "functionName": "sender", "from": wrong })).await;
+        let answer = fixture.post(&call, &json!({ "functionName": "sender", "from": wrong })).await;
         assert_eq!((answer.status, &answer.json["field"]), (400, &json!("from")), "{}", answer.json);
     }
 
-    // In the URL, and at a block of the past.
+    // As GET, and at a past block.
     let path = format!("/api/v1/contracts/{address}/call?functionName=single&args=%5B{max}%5D");
-    assert_eq!(yard.explorer.json(&path).await["result"], max);
-    let before = yard.anvil.block_number().await;
-    let data = calldata("set(uint256)", &[super::yard::word(6)]);
-    yard.anvil.send(json!({ "from": yard.from, "to": address, "data": data })).await;
-    yard.anvil.wait_for(&yard.explorer).await;
+    assert_eq!(fixture.explorer.json(&path).await["result"], max);
+    let before = fixture.anvil.block_number().await;
+    let data = calldata("set(uint256)", &[super::verifier_fixture::word(6)]);
+    fixture.anvil.send(json!({ "from": fixture.from, "to": address, "data": data })).await;
+    fixture.anvil.wait_for(&fixture.explorer).await;
     assert_eq!(result("stored", json!([])).await, "6");
     let path = format!("/api/v1/contracts/{address}/call?functionName=stored&blockNumber={before}");
-    assert_eq!(yard.explorer.json(&path).await["result"], "5");
+    assert_eq!(fixture.explorer.json(&path).await["result"], "5");
     let path = format!("/api/v1/contracts/{address}/call?functionName=stored&blockNumber=999999");
-    assert_eq!(yard.explorer.get(&path).await.status, 404);
+    assert_eq!(fixture.explorer.get(&path).await.status, 404);
 
-    for (function, arguments, status, field, told) in [
+    for (function, arguments, status, field, expected_text) in [
         ("over", json!([1]), 400, "functionName", "over(address)"),
         ("nope", json!([]), 400, "functionName", "stored()"),
         ("set", json!([1]), 400, "functionName", "not a view or pure function"),
         ("single", json!([]), 400, "args", "takes 1 arguments, not 0"),
         ("single", json!(["x"]), 400, "args", "args[0] must be a whole number"),
         ("single", json!([1.5]), 400, "args", "args[0]"),
-        ("flag", json!(["yes", yard.from, 1]), 400, "args", "args[0] must be true or false"),
-        ("flag", json!([1, yard.from, 1]), 400, "args", "args[0] must be true or false"),
+        ("flag", json!(["yes", fixture.from, 1]), 400, "args", "args[0] must be true or false"),
+        ("flag", json!([1, fixture.from, 1]), 400, "args", "args[0] must be true or false"),
         ("lines", json!([[{ "name": "a" }]]), 400, "args", "args[0][0] must have the member ends"),
         ("text", json!([]), 422, "", "the call reverted: not today"),
         ("bare", json!([]), 422, "", "the call reverted: without a reason"),
-        ("custom", json!([yard.from]), 422, "", "needed: 9)"),
+        ("custom", json!([fixture.from]), 422, "", "needed: 9)"),
         ("divide", json!([0]), 422, "", "panic 0x12: division by zero"),
-        ("flag", json!([true, yard.from, 2]), 422, "", "reverted"),
+        ("flag", json!([true, fixture.from, 2]), 422, "", "reverted"),
         ("burn", json!([]), 422, "", "reverted"),
         ("huge", json!([]), 422, "", "returned more than"),
     ] {
-        let answer = yard.call(&address, function, arguments).await;
+        let answer = fixture.call(&address, function, arguments).await;
         assert_eq!(answer.status, status, "{function}: {}", answer.json);
         assert_eq!(answer.json["field"].as_str().unwrap_or_default(), field, "{function}: {}", answer.json);
-        assert!(answer.json["detail"].as_str().unwrap().contains(told), "{function}: {}", answer.json);
+        assert!(answer.json["detail"].as_str().unwrap().contains(expected_text), "{function}: {}", answer.json);
     }
 }

@@ -1,14 +1,14 @@
-//! Which compilers there are.
+//! The list of compilers.
 
 use serde_json::{Value, json};
 
-use super::{hostile::NOTHING, yard::Yard};
+use super::{hostile::ONE_BYTE_CODE, verifier_fixture::VerifierFixture};
 use crate::support::{Anvil, Launch};
 
 #[tokio::test]
-async fn the_compilers_of_a_folder_are_listed_newest_first() {
-    let yard = Yard::start().await;
-    let listed = yard.explorer.json("/api/v1/verify/compilers").await;
+async fn compilers_of_a_folder_are_listed_newest_first() {
+    let fixture = VerifierFixture::start().await;
+    let listed = fixture.explorer.json("/api/v1/verify/compilers").await;
     let compilers = listed["compilers"].as_array().unwrap();
     assert!(compilers.len() >= 3, "{listed}");
     assert!(compilers.iter().all(|one| one["fetched"] == true), "{listed}");
@@ -17,20 +17,20 @@ async fn the_compilers_of_a_folder_are_listed_newest_first() {
         version.split('+').next().unwrap().split('.').map(|part| part.parse().unwrap()).collect()
     };
     assert!(compilers.is_sorted_by(|one, next| release(one) >= release(next)), "{listed}");
-    // Each can be sent back as it is.
-    let address = yard.deploy(NOTHING).await;
+    // Each listed version is accepted as it is.
+    let address = fixture.deploy(ONE_BYTE_CODE).await;
     let newest = compilers[0]["version"].as_str().unwrap();
-    assert_eq!(yard.verify(&address, newest, "contract A { uint x; }").await["success"], false);
+    assert_eq!(fixture.verify(&address, newest, "contract A { uint x; }").await["success"], false);
 }
 
 #[tokio::test]
-async fn what_the_registry_does_not_have_is_refused_with_the_reason_and_nothing_is_fetched() {
+async fn a_compiler_missing_from_the_registry_is_rejected_without_a_download() {
     let anvil = Anvil::with(&[]).await;
-    // A registry that nobody answers for: whatever is asked of it fails.
+    // An unreachable registry: every request to it fails.
     let launch = Launch::run(anvil.url()).variable("npm_config_registry", "http://127.0.0.1:1");
     let explorer = launch.variable("npm_config_fetch_retries", 0).start().await;
     let from = anvil.accounts().await.remove(0);
-    let receipt = anvil.send(json!({ "from": from, "data": format!("0x{NOTHING}"), "gas": "0xf00000" })).await;
+    let receipt = anvil.send(json!({ "from": from, "data": format!("0x{ONE_BYTE_CODE}"), "gas": "0xf00000" })).await;
     anvil.wait_for(&explorer).await;
     let address = receipt["contractAddress"].as_str().unwrap();
     for (version, reason) in [

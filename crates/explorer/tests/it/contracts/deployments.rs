@@ -1,8 +1,8 @@
-//! What belongs to one deployment of verified code: it is that of the deployment which stands, and of no other.
+//! Details of one deployment of verified code belong to the canonical deployment only.
 
 use serde_json::{Value, json};
 
-use super::yard::{COIN, Yard, code_of, compile, input, word};
+use super::verifier_fixture::{COIN, VerifierFixture, code_of, compile, input, word};
 use crate::support::eventually;
 
 const VERSION: &str = "v0.8.20+commit.a1b79de6";
@@ -13,91 +13,94 @@ async fn coin() -> String {
     code_of(&compile("0.8.20", vec![input(PATH, COIN, &settings)]).await[0], PATH, "Coin")
 }
 
-async fn contract(yard: &Yard, address: &str) -> Value {
-    yard.explorer.json(&format!("/api/v1/contracts/{address}")).await
+async fn contract(fixture: &VerifierFixture, address: &str) -> Value {
+    fixture.explorer.json(&format!("/api/v1/contracts/{address}")).await
 }
 
-async fn listed(yard: &Yard) -> Vec<String> {
-    let list = yard.explorer.json("/api/v1/contracts?limit=100").await;
+async fn listed(fixture: &VerifierFixture) -> Vec<String> {
+    let list = fixture.explorer.json("/api/v1/contracts?limit=100").await;
     let addresses = list["contracts"].as_array().unwrap().iter();
     let addresses: Vec<String> = addresses.map(|row| row["address"].as_str().unwrap().to_owned()).collect();
     assert_eq!(list["total"], addresses.len());
     addresses
 }
 
-/// The list follows the index's word on code, a moment behind the tip.
-async fn lists(yard: &Yard, wanted: &[&str]) {
-    eventually(&format!("a list of {wanted:?}"), async || (listed(yard).await == wanted).then_some(())).await;
+/// The list lags behind the tip.
+async fn wait_for_list(fixture: &VerifierFixture, wanted: &[&str]) {
+    eventually(&format!("a list of {wanted:?}"), async || (listed(fixture).await == wanted).then_some(())).await;
 }
 
 #[tokio::test]
 async fn a_twin_shows_its_own_constructor_arguments() {
-    let yard = Yard::start().await;
+    let fixture = VerifierFixture::start().await;
     let code = coin().await;
-    let first = yard.deploy(&format!("{code}{}", word(7))).await;
-    let second = yard.deploy(&format!("{code}{}", word(9))).await;
-    // The same running code, and something that is no argument behind the creation code.
-    let third = yard.deploy(&format!("{code}{}ff", word(11))).await;
-    assert_eq!(yard.verify(&first, VERSION, COIN).await["match"], "exact");
+    let first = fixture.deploy(&format!("{code}{}", word(7))).await;
+    let second = fixture.deploy(&format!("{code}{}", word(9))).await;
+    // The same runtime code, with trailing bytes that are no constructor argument.
+    let third = fixture.deploy(&format!("{code}{}ff", word(11))).await;
+    assert_eq!(fixture.verify(&first, VERSION, COIN).await["match"], "exact");
 
-    let told = contract(&yard, &first).await;
-    assert_eq!((&told["twinOf"], &told["constructorArguments"]), (&Value::Null, &json!(format!("0x{}", word(7)))));
+    let details = contract(&fixture, &first).await;
+    assert_eq!(
+        (&details["twinOf"], &details["constructorArguments"]),
+        (&Value::Null, &json!(format!("0x{}", word(7))))
+    );
     for _ in 0..2 {
-        let twin = contract(&yard, &second).await;
+        let twin = contract(&fixture, &second).await;
         assert_eq!((&twin["twinOf"], &twin["match"]), (&json!(first), &json!("exact")));
         assert_eq!(twin["constructorArguments"], format!("0x{}", word(9)), "its own, not those of its twin");
         assert_eq!(twin["creationMatch"], "exact");
-        let odd = contract(&yard, &third).await;
+        let odd = contract(&fixture, &third).await;
         assert_eq!((&odd["match"], &odd["creationMatch"]), (&json!("exact"), &Value::Null), "{odd}");
         assert_eq!(odd["constructorArguments"], Value::Null, "{odd}");
     }
-    // A page says the same.
-    let page = yard.explorer.get(&format!("/address/{second}?tab=contract")).await;
+    // The page shows the same.
+    let page = fixture.explorer.get(&format!("/address/{second}?tab=contract")).await;
     assert!(page.text.contains(&word(9)) && !page.text.contains(&word(7)));
 
-    // Only where it was verified is it listed, and verifying the twin lists it, with what is its own.
-    lists(&yard, &[&first]).await;
-    let answer = yard.verify(&second, VERSION, COIN).await;
+    // Only the verified address is listed; verifying the twin lists it with its own arguments.
+    wait_for_list(&fixture, &[&first]).await;
+    let answer = fixture.verify(&second, VERSION, COIN).await;
     assert_eq!((&answer["match"], &answer["creationMatch"]), (&json!("exact"), &json!("exact")), "{answer}");
-    lists(&yard, &[&second, &first]).await;
-    let twin = contract(&yard, &second).await;
+    wait_for_list(&fixture, &[&second, &first]).await;
+    let twin = contract(&fixture, &second).await;
     assert_eq!((&twin["twinOf"], &twin["constructorArguments"]), (&Value::Null, &json!(format!("0x{}", word(9)))));
 }
 
 #[tokio::test]
-async fn what_is_told_of_a_deployment_follows_a_reorganisation() {
-    let yard = Yard::start().await;
+async fn deployment_details_follow_a_reorg() {
+    let fixture = VerifierFixture::start().await;
     let code = coin().await;
-    let other = yard.deploy(&format!("{code}{}", word(1))).await;
-    assert_eq!(yard.verify(&other, VERSION, COIN).await["match"], "exact");
-    let before = yard.anvil.rpc.call("evm_snapshot", json!([])).await;
-    let address = yard.deploy(&format!("{code}{}", word(7))).await;
-    assert_eq!(yard.verify(&address, VERSION, COIN).await["creationMatch"], "exact");
-    assert_eq!(contract(&yard, &address).await["constructorArguments"], format!("0x{}", word(7)));
-    lists(&yard, &[&address, &other]).await;
+    let other = fixture.deploy(&format!("{code}{}", word(1))).await;
+    assert_eq!(fixture.verify(&other, VERSION, COIN).await["match"], "exact");
+    let before = fixture.anvil.rpc.call("evm_snapshot", json!([])).await;
+    let address = fixture.deploy(&format!("{code}{}", word(7))).await;
+    assert_eq!(fixture.verify(&address, VERSION, COIN).await["creationMatch"], "exact");
+    assert_eq!(contract(&fixture, &address).await["constructorArguments"], format!("0x{}", word(7)));
+    wait_for_list(&fixture, &[&address, &other]).await;
 
-    // Another branch, on which the contract was never made.
-    yard.anvil.rpc.call("evm_revert", json!([before])).await;
-    let before = yard.anvil.rpc.call("evm_snapshot", json!([])).await;
-    yard.anvil.mine(3).await;
-    yard.anvil.wait_for(&yard.explorer).await;
-    lists(&yard, &[&other]).await;
-    assert_eq!(yard.explorer.get(&format!("/api/v1/contracts/{address}")).await.status, 404);
+    // A branch without the contract.
+    fixture.anvil.rpc.call("evm_revert", json!([before])).await;
+    let before = fixture.anvil.rpc.call("evm_snapshot", json!([])).await;
+    fixture.anvil.mine(3).await;
+    fixture.anvil.wait_for(&fixture.explorer).await;
+    wait_for_list(&fixture, &[&other]).await;
+    assert_eq!(fixture.explorer.get(&format!("/api/v1/contracts/{address}")).await.status, 404);
 
-    // And a third, on which the same code was made at the same address, with other arguments.
-    yard.anvil.rpc.call("evm_revert", json!([before])).await;
-    let again = yard.deploy(&format!("{code}{}", word(8))).await;
+    // A third branch with the same code at the same address, with other arguments.
+    fixture.anvil.rpc.call("evm_revert", json!([before])).await;
+    let again = fixture.deploy(&format!("{code}{}", word(8))).await;
     assert_eq!(again, address);
-    yard.anvil.mine(5).await;
-    yard.anvil.wait_for(&yard.explorer).await;
-    lists(&yard, &[&address, &other]).await;
-    let told = contract(&yard, &address).await;
-    assert_eq!(told["constructorArguments"], format!("0x{}", word(8)), "{told}");
-    assert_eq!((&told["match"], &told["creationMatch"]), (&json!("exact"), &json!("exact")));
-    // Once worked out it is what the list says as well, and verifying again changes nothing.
-    let row = &yard.explorer.json("/api/v1/contracts").await["contracts"][0];
+    fixture.anvil.mine(5).await;
+    fixture.anvil.wait_for(&fixture.explorer).await;
+    wait_for_list(&fixture, &[&address, &other]).await;
+    let details = contract(&fixture, &address).await;
+    assert_eq!(details["constructorArguments"], format!("0x{}", word(8)), "{details}");
+    assert_eq!((&details["match"], &details["creationMatch"]), (&json!("exact"), &json!("exact")));
+    // The list catches up, and verifying again changes nothing.
+    let row = &fixture.explorer.json("/api/v1/contracts").await["contracts"][0];
     assert_eq!((&row["address"], &row["creationMatch"]), (&json!(address), &json!("exact")));
-    let answer = yard.verify(&address, VERSION, COIN).await;
+    let answer = fixture.verify(&address, VERSION, COIN).await;
     assert_eq!((&answer["match"], &answer["creationMatch"]), (&json!("exact"), &json!("exact")), "{answer}");
-    assert_eq!(contract(&yard, &address).await["constructorArguments"], format!("0x{}", word(8)));
+    assert_eq!(contract(&fixture, &address).await["constructorArguments"], format!("0x{}", word(8)));
 }

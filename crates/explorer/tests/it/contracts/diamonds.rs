@@ -1,8 +1,8 @@
-//! Diamonds (EIP-2535): calls and pages through the facets that the loupe names.
+//! Diamonds (EIP-2535): calls and pages use the facets that the loupe returns.
 
 use serde_json::{Value, json};
 
-use super::yard::{Yard, as_word, calldata, code_of, compile, input, word};
+use super::verifier_fixture::{VerifierFixture, as_word, calldata, code_of, compile, input, word};
 
 pub(super) const PATH: &str = "Diamond.sol";
 pub(super) const SOURCE: &str = include_str!("../../contracts/Diamond.sol");
@@ -12,83 +12,84 @@ pub(super) const LOUPE: [&str; 4] =
     ["facets()", "facetAddresses()", "facetFunctionSelectors(address)", "facetAddress(bytes4)"];
 const COUNTER: [&str; 4] = ["count(uint256)", "total()", "sender()", "limited(uint256)"];
 
-/// A selector as a word of the ABI.
+/// A selector as an ABI word.
 pub(super) fn selector_word(signature: &str) -> String {
     format!("{:0<64}", &calldata(signature, &[])[2..])
 }
 
 /// The contracts of the source, compiled once.
-pub(super) struct Workshop {
-    pub(super) yard: Yard,
+pub(super) struct DiamondFixture {
+    pub(super) fixture: VerifierFixture,
     output: Value,
 }
 
-impl Workshop {
+impl DiamondFixture {
     pub(super) async fn open() -> Self {
         let settings = json!({ "optimizer": { "enabled": true, "runs": 200 } });
         let output = compile("0.8.20", vec![input(PATH, SOURCE, &settings)]).await.remove(0);
-        Self { yard: Yard::start().await, output }
+        Self { fixture: VerifierFixture::start().await, output }
     }
 
-    pub(super) async fn put(&self, contract: &str, arguments: &str) -> String {
-        self.yard.deploy(&format!("{}{arguments}", code_of(&self.output, PATH, contract))).await
+    pub(super) async fn compile_and_deploy(&self, contract: &str, arguments: &str) -> String {
+        self.fixture.deploy(&format!("{}{arguments}", code_of(&self.output, PATH, contract))).await
     }
 
     pub(super) async fn verify(&self, address: &str, name: &str) {
-        assert_eq!(self.yard.verify(address, VERSION, SOURCE).await["contractName"], name);
+        assert_eq!(self.fixture.verify(address, VERSION, SOURCE).await["contractName"], name);
     }
 
-    /// Has a diamond hand these functions on to a facet.
+    /// Routes these functions of a diamond to a facet.
     async fn cut(&self, diamond: &str, facet: &str, signatures: &[&str]) {
         let selectors = signatures.iter().map(|signature| selector_word(signature));
         let words: Vec<String> =
             [as_word(facet), word(64), word(signatures.len() as u64)].into_iter().chain(selectors).collect();
-        self.yard.send(diamond, &calldata("cut(address,bytes4[])", &words)).await;
+        self.fixture.send(diamond, &calldata("cut(address,bytes4[])", &words)).await;
     }
 }
 
 #[tokio::test]
 async fn a_diamond_is_called_through_its_verified_facets() {
-    let workshop = Workshop::open().await;
-    let yard = &workshop.yard;
-    let diamond = workshop.put("Diamond", "").await;
-    let (loupe, counter) = (workshop.put("LoupeFacet", "").await, workshop.put("CounterFacet", "").await);
-    workshop.cut(&diamond, &loupe, &LOUPE).await;
-    workshop.cut(&diamond, &counter, &COUNTER).await;
-    let counted = yard.send(&diamond, &calldata("count(uint256)", &[word(5)])).await;
-    let answer = yard.call(&diamond, "total", json!([])).await;
+    let diamonds = DiamondFixture::open().await;
+    let fixture = &diamonds.fixture;
+    let diamond = diamonds.compile_and_deploy("Diamond", "").await;
+    let (loupe, counter) =
+        (diamonds.compile_and_deploy("LoupeFacet", "").await, diamonds.compile_and_deploy("CounterFacet", "").await);
+    diamonds.cut(&diamond, &loupe, &LOUPE).await;
+    diamonds.cut(&diamond, &counter, &COUNTER).await;
+    let counted = fixture.send(&diamond, &calldata("count(uint256)", &[word(5)])).await;
+    let answer = fixture.call(&diamond, "total", json!([])).await;
     assert_eq!((answer.status, &answer.json["code"]), (404, &json!("contract_not_verified")), "no facet is verified");
 
-    workshop.verify(&counter, "CounterFacet").await;
-    assert_eq!(yard.result(&diamond, "total", json!([])).await, "5");
+    diamonds.verify(&counter, "CounterFacet").await;
+    assert_eq!(fixture.result(&diamond, "total", json!([])).await, "5");
     let call = format!("/api/v1/contracts/{diamond}/call");
-    assert_eq!(yard.explorer.json(&format!("{call}?functionName=total()")).await["result"], "5");
-    let from = yard.explorer.json(&format!("{call}?functionName=sender&from={}", yard.from)).await;
-    assert_eq!(from["result"], yard.from);
-    let reverted = yard.call(&diamond, "limited", json!([2000])).await;
+    assert_eq!(fixture.explorer.json(&format!("{call}?functionName=total()")).await["result"], "5");
+    let from = fixture.explorer.json(&format!("{call}?functionName=sender&from={}", fixture.from)).await;
+    assert_eq!(from["result"], fixture.from);
+    let reverted = fixture.call(&diamond, "limited", json!([2000])).await;
     assert_eq!((reverted.status, &reverted.json["detail"]), (422, &json!("the call reverted: TooMuch(limit: 1000)")));
-    assert_eq!(yard.call(&diamond, "count", json!([1])).await.status, 400, "it does not only read");
-    let hidden = yard.call(&diamond, "hidden", json!([])).await;
+    assert_eq!(fixture.call(&diamond, "count", json!([1])).await.status, 400, "it does not only read");
+    let hidden = fixture.call(&diamond, "hidden", json!([])).await;
     assert_eq!(hidden.status, 400, "the facet has it, the diamond does not hand it on: {}", hidden.json);
     assert!(!hidden.json["detail"].as_str().unwrap().contains("hidden()"), "{}", hidden.json);
-    assert_eq!(yard.call(&diamond, "facets", json!([])).await.status, 400, "the loupe itself is not verified");
+    assert_eq!(fixture.call(&diamond, "facets", json!([])).await.status, 400, "the loupe itself is not verified");
 
-    // Another facet takes a function over and adds an overload. What was before stays callable at its block.
-    let before = yard.anvil.block_number().await;
-    let doubling = workshop.put("DoublingFacet", "").await;
-    workshop.verify(&doubling, "DoublingFacet").await;
-    workshop.cut(&diamond, &doubling, &["total()", "total(uint256)"]).await;
-    assert_eq!(yard.call(&diamond, "total", json!([])).await.text, r#"{"result":{"plain":"5","doubled":"10"}}"#);
-    assert_eq!(yard.result(&diamond, "total", json!([3])).await, "15");
-    assert_eq!(yard.explorer.json(&format!("{call}?functionName=total&blockNumber={before}")).await["result"], "5");
+    // Another facet replaces a function and adds an overload. The old one stays callable at its block.
+    let before = fixture.anvil.block_number().await;
+    let doubling = diamonds.compile_and_deploy("DoublingFacet", "").await;
+    diamonds.verify(&doubling, "DoublingFacet").await;
+    diamonds.cut(&diamond, &doubling, &["total()", "total(uint256)"]).await;
+    assert_eq!(fixture.call(&diamond, "total", json!([])).await.text, r#"{"result":{"plain":"5","doubled":"10"}}"#);
+    assert_eq!(fixture.result(&diamond, "total", json!([3])).await, "15");
+    assert_eq!(fixture.explorer.json(&format!("{call}?functionName=total&blockNumber={before}")).await["result"], "5");
     let early =
-        yard.explorer.get(&format!("{call}?functionName=total(uint256)&args=%5B3%5D&blockNumber={before}")).await;
+        fixture.explorer.get(&format!("{call}?functionName=total(uint256)&args=%5B3%5D&blockNumber={before}")).await;
     assert_eq!(early.status, 400, "{}", early.json);
 
-    workshop.verify(&loupe, "LoupeFacet").await;
-    workshop.verify(&diamond, "Diamond").await;
-    assert_eq!(yard.result(&diamond, "facetAddress", json!(["0x2ddbd13a"])).await, doubling);
-    let contract = yard.explorer.json(&format!("/api/v1/contracts/{diamond}")).await;
+    diamonds.verify(&loupe, "LoupeFacet").await;
+    diamonds.verify(&diamond, "Diamond").await;
+    assert_eq!(fixture.result(&diamond, "facetAddress", json!(["0x2ddbd13a"])).await, doubling);
+    let contract = fixture.explorer.json(&format!("/api/v1/contracts/{diamond}")).await;
     let facets = contract["facets"].as_array().unwrap();
     let named: Vec<_> = facets.iter().map(|facet| (facet["name"].as_str(), facet["address"].as_str())).collect();
     let expected = [("LoupeFacet", &loupe), ("CounterFacet", &counter), ("DoublingFacet", &doubling)];
@@ -99,8 +100,8 @@ async fn a_diamond_is_called_through_its_verified_facets() {
     assert_eq!(counter_facet["functions"], json!(["count(uint256)", "limited(uint256)", "sender()"]));
     assert_eq!(counter_facet["selectors"].as_array().unwrap().len(), 3);
 
-    let page = yard.page(&format!("/address/{diamond}?tab=contract")).await;
-    for told in [
+    let page = fixture.page(&format!("/address/{diamond}?tab=contract")).await;
+    for expected_text in [
         "<bdi>LoupeFacet</bdi>",
         "<bdi>CounterFacet</bdi>",
         "<code>limited(uint256)</code>",
@@ -108,49 +109,52 @@ async fn a_diamond_is_called_through_its_verified_facets() {
         "id=\"call-from\"",
         "id=\"call-block\"",
     ] {
-        assert!(page.contains(told), "{told} is missing:\n{page}");
+        assert!(page.contains(expected_text), "{expected_text} is missing:\n{page}");
     }
     assert!(!page.contains("<code>hidden()</code>") && !page.contains("value=\"hidden()\""), "{page}");
-    let page = yard.page(&format!("/tx/{counted}")).await;
-    for told in ["<span class=\"method\">count</span>", "count(uint256)", "Counted(address,uint256)", "newTotal"] {
-        assert!(page.contains(told), "{told} is missing:\n{page}");
+    let page = fixture.page(&format!("/tx/{counted}")).await;
+    for expected_text in
+        ["<span class=\"method\">count</span>", "count(uint256)", "Counted(address,uint256)", "newTotal"]
+    {
+        assert!(page.contains(expected_text), "{expected_text} is missing:\n{page}");
     }
 }
 
 #[tokio::test]
-async fn a_proxy_in_front_of_a_diamond_has_facets_of_its_own() {
-    let workshop = Workshop::open().await;
-    let yard = &workshop.yard;
-    let diamond = workshop.put("Diamond", "").await;
-    let loupe = workshop.put("LoupeFacet", "").await;
-    let (counter, doubling) = (workshop.put("CounterFacet", "").await, workshop.put("DoublingFacet", "").await);
-    workshop.verify(&counter, "CounterFacet").await;
-    workshop.verify(&doubling, "DoublingFacet").await;
-    // The diamond by itself doubles; whoever stands in front of it counts.
-    workshop.cut(&diamond, &loupe, &LOUPE).await;
-    workshop.cut(&diamond, &doubling, &["total()"]).await;
+async fn a_proxy_in_front_of_a_diamond_has_its_own_facets() {
+    let diamonds = DiamondFixture::open().await;
+    let fixture = &diamonds.fixture;
+    let diamond = diamonds.compile_and_deploy("Diamond", "").await;
+    let loupe = diamonds.compile_and_deploy("LoupeFacet", "").await;
+    let (counter, doubling) =
+        (diamonds.compile_and_deploy("CounterFacet", "").await, diamonds.compile_and_deploy("DoublingFacet", "").await);
+    diamonds.verify(&counter, "CounterFacet").await;
+    diamonds.verify(&doubling, "DoublingFacet").await;
+    // The diamond itself doubles; the proxy in front of it counts.
+    diamonds.cut(&diamond, &loupe, &LOUPE).await;
+    diamonds.cut(&diamond, &doubling, &["total()"]).await;
 
     let minimal_of = async |target: &str| {
         let code = format!("363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5bf3", &target[2..]);
-        yard.deploy(&format!("3d602d80600a3d3981f3{code}")).await
+        fixture.deploy(&format!("3d602d80600a3d3981f3{code}")).await
     };
     let minimal = minimal_of(&diamond).await;
     let farther = minimal_of(&minimal).await;
-    let front = workshop.put("FrontProxy", &as_word(&diamond)).await;
-    // A diamond whose slot names a contract that it hands nothing on to.
-    let placeholder = workshop.put("PlaceholderDiamond", &as_word(&doubling)).await;
+    let front = diamonds.compile_and_deploy("FrontProxy", &as_word(&diamond)).await;
+    // A diamond whose EIP-1967 slot has a contract that it does not delegate to.
+    let placeholder = diamonds.compile_and_deploy("PlaceholderDiamond", &as_word(&doubling)).await;
     for proxy in [&minimal, &front, &farther, &placeholder] {
-        // A loupe without facets(): asked facet by facet.
-        workshop.cut(proxy, &loupe, &LOUPE[1..]).await;
-        workshop.cut(proxy, &counter, &COUNTER).await;
-        yard.send(proxy, &calldata("count(uint256)", &[word(7)])).await;
-        assert_eq!(yard.result(proxy, "total", json!([])).await, "7");
-        assert_eq!(yard.result(proxy, "sender", json!([])).await, "0x0000000000000000000000000000000000000000");
-        let page = yard.page(&format!("/address/{proxy}?tab=contract")).await;
+        // A loupe without facets() is read facet by facet.
+        diamonds.cut(proxy, &loupe, &LOUPE[1..]).await;
+        diamonds.cut(proxy, &counter, &COUNTER).await;
+        fixture.send(proxy, &calldata("count(uint256)", &[word(7)])).await;
+        assert_eq!(fixture.result(proxy, "total", json!([])).await, "7");
+        assert_eq!(fixture.result(proxy, "sender", json!([])).await, "0x0000000000000000000000000000000000000000");
+        let page = fixture.page(&format!("/address/{proxy}?tab=contract")).await;
         assert!(
             page.contains("A proxy") && page.contains("CounterFacet") && page.contains("value=\"total()\""),
             "{page}"
         );
     }
-    assert_eq!(yard.call(&diamond, "total", json!([])).await.text, r#"{"result":{"plain":"0","doubled":"0"}}"#);
+    assert_eq!(fixture.call(&diamond, "total", json!([])).await.text, r#"{"result":{"plain":"0","doubled":"0"}}"#);
 }

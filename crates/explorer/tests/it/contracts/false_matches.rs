@@ -1,9 +1,9 @@
-//! Submissions that are meant to make the service say of a contract what its code does not prove.
+//! Submissions that try to verify a contract with source that its code does not prove.
 
 use alloy_primitives::{B256, keccak256};
 use serde_json::{Value, json};
 
-use super::yard::{Yard, as_word, calldata, code_of, compile, flatten, input, word};
+use super::verifier_fixture::{VerifierFixture, as_word, calldata, code_of, compile, flatten, input, word};
 use crate::support::{Anvil, Launch};
 
 const VERSION: &str = "v0.8.20+commit.a1b79de6";
@@ -15,7 +15,7 @@ async fn compiled(source: &str) -> Value {
         .remove(0)
 }
 
-/// The source under the name that it is compiled with, so that the metadata needs no search.
+/// The source with its file name, so that the metadata needs no search.
 fn named(source: &str) -> String {
     json!({ PATH: { "content": source } }).to_string()
 }
@@ -27,27 +27,27 @@ fn as_bytes_argument(code: &str) -> String {
     format!("{}{}{code:0<padded$}", word(32), word(code.len() as u64 / 2))
 }
 
-async fn runtime(yard: &Yard, address: &str) -> String {
-    yard.anvil.rpc.call("eth_getCode", json!([address, "latest"])).await.as_str().unwrap().to_owned()
+async fn runtime(fixture: &VerifierFixture, address: &str) -> String {
+    fixture.anvil.rpc.call("eth_getCode", json!([address, "latest"])).await.as_str().unwrap().to_owned()
 }
 
-/// Nothing says that the contract at an address is verified.
-async fn is_unknown(yard: &Yard, address: &str) {
-    let contract = yard.explorer.get(&format!("/api/v1/contracts/{address}")).await;
+/// The contract at this address is not verified anywhere in the API.
+async fn assert_not_verified(fixture: &VerifierFixture, address: &str) {
+    let contract = fixture.explorer.get(&format!("/api/v1/contracts/{address}")).await;
     assert_eq!((contract.status, &contract.json["code"]), (404, &json!("contract_not_verified")), "{}", contract.json);
-    let detail = yard.explorer.json(&format!("/api/v1/addresses/{address}")).await;
+    let detail = fixture.explorer.json(&format!("/api/v1/addresses/{address}")).await;
     assert_eq!(detail["contract"]["verified"], false, "{detail}");
     assert_eq!(detail["label"], Value::Null, "{detail}");
-    assert_eq!(yard.call(address, "anything", json!([])).await.status, 404);
-    let listed = yard.explorer.json("/api/v1/contracts?limit=100").await;
+    assert_eq!(fixture.call(address, "anything", json!([])).await.status, 404);
+    let listed = fixture.explorer.json("/api/v1/contracts?limit=100").await;
     let listed = listed["contracts"].as_array().unwrap();
     assert!(listed.iter().all(|contract| contract["address"] != address), "{listed:?}");
 }
 
-async fn verify_as(yard: &Yard, address: &str, version: &str, source: &str, name: &str) -> Value {
+async fn verify_as(fixture: &VerifierFixture, address: &str, version: &str, source: &str, name: &str) -> Value {
     let source = named(source);
     let body = json!({ "address": address, "sourceCode": source, "compilerVersion": version, "contractName": name });
-    yard.post("/api/v1/verify", &body).await.ok()
+    fixture.post("/api/v1/verify", &body).await.ok()
 }
 
 const MAKER: &str = "pragma solidity ^0.8.20;
@@ -60,129 +60,129 @@ contract Maker {
 ";
 
 #[tokio::test]
-async fn a_contract_made_in_a_constructor_has_its_own_creation_code_and_not_its_maker_s() {
-    let yard = Yard::start().await;
-    let maker = yard.deploy(&format!("{}{}", code_of(&compiled(MAKER).await, PATH, "Maker"), word(40))).await;
+async fn a_contract_created_in_a_constructor_is_not_verified_by_the_creation_code_of_its_creator() {
+    let fixture = VerifierFixture::start().await;
+    let maker = fixture.deploy(&format!("{}{}", code_of(&compiled(MAKER).await, PATH, "Maker"), word(40))).await;
     let made = async |getter: &str| {
-        let child = yard.anvil.cast(&["call", &maker, &format!("{getter}()(address)")]).await;
+        let child = fixture.anvil.cast(&["call", &maker, &format!("{getter}()(address)")]).await;
         child.trim().to_lowercase()
     };
     let (child, second) = (made("child").await, made("second").await);
-    // By a transaction that calls, too: the input of it is no creation code at all.
+    // Created by a call: the input of the transaction is not creation code.
     let data = calldata("make(uint256)", &[word(77)]);
-    let third = yard.anvil.cast(&["call", &maker, "make(uint256)(address)", "77"]).await.trim().to_lowercase();
-    yard.anvil.send(json!({ "from": yard.from, "to": maker, "data": data, "gas": "0x300000" })).await;
-    yard.anvil.wait_for(&yard.explorer).await;
+    let third = fixture.anvil.cast(&["call", &maker, "make(uint256)(address)", "77"]).await.trim().to_lowercase();
+    fixture.anvil.send(json!({ "from": fixture.from, "to": maker, "data": data, "gas": "0x300000" })).await;
+    fixture.anvil.wait_for(&fixture.explorer).await;
 
     for child in [&child, &second, &third] {
-        let answer = verify_as(&yard, child, VERSION, MAKER, "Maker").await;
+        let answer = verify_as(&fixture, child, VERSION, MAKER, "Maker").await;
         assert_eq!((&answer["success"], &answer["match"]), (&json!(false), &Value::Null), "{answer}");
         assert_eq!(answer["creationMatch"], Value::Null, "{answer}");
-        is_unknown(&yard, child).await;
+        assert_not_verified(&fixture, child).await;
     }
     for (child, kept) in [(&child, 41), (&second, 42), (&third, 77)] {
-        let answer = yard.verify(child, VERSION, &named(MAKER)).await;
+        let answer = fixture.verify(child, VERSION, &named(MAKER)).await;
         assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Child")), "{answer}");
-        assert_eq!(answer["creationMatch"], "exact", "the create itself stands in the trace: {answer}");
-        let contract = yard.explorer.json(&format!("/api/v1/contracts/{child}")).await;
+        assert_eq!(answer["creationMatch"], "exact", "the creation is in the trace: {answer}");
+        let contract = fixture.explorer.json(&format!("/api/v1/contracts/{child}")).await;
         assert_eq!(contract["constructorArguments"], format!("0x{}", word(kept)));
     }
-    let answer = yard.verify(&maker, VERSION, &named(MAKER)).await;
+    let answer = fixture.verify(&maker, VERSION, &named(MAKER)).await;
     assert_eq!((&answer["contractName"], &answer["creationMatch"]), (&json!("Maker"), &json!("exact")), "{answer}");
 }
 
 #[tokio::test]
-async fn the_admin_that_openzeppelin_s_proxy_makes_is_not_the_proxy() {
-    let yard = Yard::start().await;
+async fn the_admin_created_by_the_openzeppelin_proxy_is_not_verified_as_the_proxy() {
+    let fixture = VerifierFixture::start().await;
     let path = "@openzeppelin/contracts/proxy/transparent/TransparentUpgradeableProxy.sol";
     let source = flatten("^0.8.24", &[path]).await;
     let output = compile("0.8.37", vec![input(PATH, &source, &json!({}))]).await.remove(0);
-    let logic = yard.deploy(&code_of(&compiled("contract Logic { uint256 public x; }").await, PATH, "Logic")).await;
-    // It wants a call to begin with.
+    let logic = fixture.deploy(&code_of(&compiled("contract Logic { uint256 public x; }").await, PATH, "Logic")).await;
+    // Its constructor requires a call.
     let begin = format!("{:0<64}", calldata("x()", &[]).trim_start_matches("0x"));
-    let arguments = [as_word(&logic), as_word(&yard.from), word(96), word(4), begin].concat();
-    let proxy = yard.deploy(&format!("{}{arguments}", code_of(&output, PATH, "TransparentUpgradeableProxy"))).await;
-    // The first contract that another one makes has nonce 1.
-    let admin = yard.anvil.cast(&["compute-address", &proxy, "--nonce", "1"]).await;
+    let arguments = [as_word(&logic), as_word(&fixture.from), word(96), word(4), begin].concat();
+    let proxy = fixture.deploy(&format!("{}{arguments}", code_of(&output, PATH, "TransparentUpgradeableProxy"))).await;
+    // The first contract created by a contract has nonce 1.
+    let admin = fixture.anvil.cast(&["compute-address", &proxy, "--nonce", "1"]).await;
     let admin = admin.trim().rsplit(' ').next().unwrap().to_lowercase();
-    assert_ne!(runtime(&yard, &admin).await, "0x");
+    assert_ne!(runtime(&fixture, &admin).await, "0x");
 
-    let answer = verify_as(&yard, &admin, "0.8.37", &source, "TransparentUpgradeableProxy").await;
+    let answer = verify_as(&fixture, &admin, "0.8.37", &source, "TransparentUpgradeableProxy").await;
     assert_eq!((&answer["success"], &answer["creationMatch"]), (&json!(false), &Value::Null), "{answer}");
-    is_unknown(&yard, &admin).await;
-    let answer = yard.verify(&admin, "0.8.37", &named(&source)).await;
+    assert_not_verified(&fixture, &admin).await;
+    let answer = fixture.verify(&admin, "0.8.37", &named(&source)).await;
     assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("ProxyAdmin")), "{answer}");
     assert_eq!(answer["creationMatch"], "exact", "{answer}");
-    let answer = yard.verify(&proxy, "0.8.37", &named(&source)).await;
+    let answer = fixture.verify(&proxy, "0.8.37", &named(&source)).await;
     assert_eq!(answer["contractName"], "TransparentUpgradeableProxy", "{answer}");
 }
 
 #[tokio::test]
-async fn a_constructor_that_returns_the_code_of_another_contract_proves_nothing_about_either() {
+async fn a_constructor_that_returns_the_code_of_another_contract_verifies_neither() {
     const VICTIM: &str = "contract Victim { uint256 public total; function add() external { total += 1; } }";
     const EVIL: &str = "contract Evil {
         constructor(bytes memory code) { assembly { return(add(code, 32), mload(code)) } }
         function harmless() external pure returns (bool) { return true; }
     }";
-    let yard = Yard::start().await;
-    let victim = yard.deploy(&code_of(&compiled(VICTIM).await, PATH, "Victim")).await;
+    let fixture = VerifierFixture::start().await;
+    let victim = fixture.deploy(&code_of(&compiled(VICTIM).await, PATH, "Victim")).await;
     let evil = code_of(&compiled(EVIL).await, PATH, "Evil");
-    let copy = yard.deploy(&format!("{evil}{}", as_bytes_argument(&runtime(&yard, &victim).await))).await;
-    assert_eq!(runtime(&yard, &copy).await, runtime(&yard, &victim).await);
+    let copy = fixture.deploy(&format!("{evil}{}", as_bytes_argument(&runtime(&fixture, &victim).await))).await;
+    assert_eq!(runtime(&fixture, &copy).await, runtime(&fixture, &victim).await);
 
     for _ in 0..2 {
-        let answer = yard.verify(&copy, VERSION, &named(EVIL)).await;
+        let answer = fixture.verify(&copy, VERSION, &named(EVIL)).await;
         assert_eq!((&answer["success"], &answer["match"]), (&json!(false), &Value::Null), "{answer}");
         assert_eq!((&answer["runtimeMatch"], &answer["creationMatch"]), (&Value::Null, &json!("exact")), "{answer}");
         let message = answer["message"].as_str().unwrap();
         assert!(message.contains("Only the creation code") && message.contains("nothing is verified"), "{message}");
         for address in [&copy, &victim] {
-            is_unknown(&yard, address).await;
+            assert_not_verified(&fixture, address).await;
         }
     }
 
-    // The victim's own source is still taken, and then it is true of both; the constructor is proven where it ran.
-    let answer = yard.verify(&victim, VERSION, &named(VICTIM)).await;
+    // The victim's own source is still accepted and holds for both; the constructor is proven only where it ran.
+    let answer = fixture.verify(&victim, VERSION, &named(VICTIM)).await;
     assert_eq!((&answer["match"], &answer["creationMatch"]), (&json!("exact"), &json!("exact")), "{answer}");
-    let twin = yard.explorer.json(&format!("/api/v1/contracts/{copy}")).await;
+    let twin = fixture.explorer.json(&format!("/api/v1/contracts/{copy}")).await;
     assert_eq!((&twin["name"], &twin["twinOf"]), (&json!("Victim"), &json!(victim)));
     assert_eq!((&twin["match"], &twin["creationMatch"]), (&json!("exact"), &Value::Null), "{twin}");
     assert_eq!(twin["constructorArguments"], Value::Null, "{twin}");
 
-    // What a creation alone agrees with does not come before a runtime match, nor replace it.
-    let answer = yard.verify(&copy, VERSION, &named(EVIL)).await;
+    // A creation match alone does not replace a runtime match.
+    let answer = fixture.verify(&copy, VERSION, &named(EVIL)).await;
     assert_eq!(answer["success"], false, "{answer}");
-    assert_eq!(yard.explorer.json(&format!("/api/v1/contracts/{copy}")).await["name"], "Victim");
+    assert_eq!(fixture.explorer.json(&format!("/api/v1/contracts/{copy}")).await["name"], "Victim");
 }
 
 #[tokio::test]
-async fn a_copy_of_a_library_elsewhere_is_not_that_library() {
+async fn a_copy_of_a_library_at_another_address_is_not_that_library() {
     const SUMS: &str = "library Sums { function twice(uint256 x) external pure returns (uint256) { return 2 * x; } }";
     const COPIER: &str =
         "contract Copier { constructor(bytes memory code) { assembly { return(add(code, 32), mload(code)) } } }";
-    let yard = Yard::start().await;
-    let sums = yard.deploy(&code_of(&compiled(SUMS).await, PATH, "Sums")).await;
-    assert_eq!(yard.verify(&sums, VERSION, &named(SUMS)).await["match"], "exact");
+    let fixture = VerifierFixture::start().await;
+    let sums = fixture.deploy(&code_of(&compiled(SUMS).await, PATH, "Sums")).await;
+    assert_eq!(fixture.verify(&sums, VERSION, &named(SUMS)).await["match"], "exact");
     let copier = code_of(&compiled(COPIER).await, PATH, "Copier");
-    let code = runtime(&yard, &sums).await;
-    let copy = yard.deploy(&format!("{copier}{}", as_bytes_argument(&code))).await;
-    assert_eq!(runtime(&yard, &copy).await, code);
-    is_unknown(&yard, &copy).await;
-    let answer = yard.verify(&copy, VERSION, &named(SUMS)).await;
+    let code = runtime(&fixture, &sums).await;
+    let copy = fixture.deploy(&format!("{copier}{}", as_bytes_argument(&code))).await;
+    assert_eq!(runtime(&fixture, &copy).await, code);
+    assert_not_verified(&fixture, &copy).await;
+    let answer = fixture.verify(&copy, VERSION, &named(SUMS)).await;
     assert_eq!(answer["success"], false, "{answer}");
-    is_unknown(&yard, &copy).await;
+    assert_not_verified(&fixture, &copy).await;
 
-    // One byte behind the code is other code.
-    let longer = yard.deploy(&format!("{copier}{}", as_bytes_argument(&format!("{code}00")))).await;
-    let answer = yard.verify(&longer, VERSION, &named(SUMS)).await;
+    // One extra byte makes different code.
+    let longer = fixture.deploy(&format!("{copier}{}", as_bytes_argument(&format!("{code}00")))).await;
+    let answer = fixture.verify(&longer, VERSION, &named(SUMS)).await;
     assert_eq!(answer["success"], false, "{answer}");
-    is_unknown(&yard, &longer).await;
+    assert_not_verified(&fixture, &longer).await;
 }
 
-/// The optimiser puts constants that are used often behind the code, ordered by their hashes. So a source can hold a
-/// constant that looks like metadata in every byte, with the hash of another contract's true metadata in it.
+/// The optimizer puts constants that are used often after the code, ordered by their hashes. So a source can have a
+/// constant that looks exactly like metadata and contains the metadata hash of another contract.
 #[tokio::test]
-async fn a_constant_that_is_the_metadata_hash_of_another_file_is_code() {
+async fn a_constant_that_looks_like_a_metadata_hash_is_compared_as_code() {
     const OTHER: &str = "pragma solidity ^0.8.20; contract Other { uint256 public x; }";
     let settings = json!({ "optimizer": { "enabled": true, "runs": 1 } });
     let with_other = |holder: &str| {
@@ -196,10 +196,10 @@ async fn a_constant_that_is_the_metadata_hash_of_another_file_is_code() {
     assert!(auxdata.starts_with("a2646970667358221220") && auxdata.ends_with("64736f6c63430008140033"), "{auxdata}");
     let hash = &auxdata[20..84];
 
-    // Head, hash and tail stand in this order if their hashes do, for the hash that is sent and the one that is deployed.
+    // Head, hash and tail keep this order if their hashes do, for both the submitted and the deployed hash.
     let keccak = |digits: &str| keccak256(alloy_primitives::hex::decode(digits).unwrap());
     let found = |digits: &dyn Fn(String) -> String, fits: &dyn Fn(B256) -> bool| {
-        // Of any digits: a constant with a run of equal ones is pushed in fewer bytes.
+        // Without runs of equal digits: the compiler encodes those in fewer bytes.
         let all = (0u64..).map(|salt| digits(alloy_primitives::hex::encode(keccak256(salt.to_be_bytes()))));
         all.into_iter().find(|digits| fits(keccak(digits))).unwrap()
     };
@@ -221,18 +221,18 @@ async fn a_constant_that_is_the_metadata_hash_of_another_file_is_code() {
     assert!(sent.contains(auxdata), "the constant looks like metadata: {sent}");
     assert_eq!(sent.len(), deployed.len());
 
-    let yard = Yard::start().await;
-    let address = yard.deploy(&deployed).await;
+    let fixture = VerifierFixture::start().await;
+    let address = fixture.deploy(&deployed).await;
     let body = |hash: &str| json!({ "address": address, "sourceCode": with_other(&holder(hash)).to_string(), "compilerVersion": VERSION });
-    let answer = yard.post("/api/v1/verify", &body(hash)).await.ok();
+    let answer = fixture.post("/api/v1/verify", &body(hash)).await.ok();
     assert_eq!((&answer["success"], &answer["match"]), (&json!(false), &Value::Null), "{answer}");
-    is_unknown(&yard, &address).await;
-    let answer = yard.post("/api/v1/verify", &body(&deployed_hash)).await.ok();
+    assert_not_verified(&fixture, &address).await;
+    let answer = fixture.post("/api/v1/verify", &body(&deployed_hash)).await.ok();
     assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Holder")), "{answer}");
 }
 
 #[tokio::test]
-async fn a_contract_that_was_destroyed_and_made_again_with_other_code_is_not_verified() {
+async fn a_contract_redeployed_with_other_code_is_not_verified() {
     const SOURCE: &str = "pragma solidity ^0.8.20;
 interface Giver { function code() external view returns (bytes memory); }
 contract Morph { constructor() { bytes memory c = Giver(msg.sender).code(); assembly { return(add(c, 32), mload(c)) } } }
@@ -243,75 +243,76 @@ contract Maker {
 contract Good { function name() external pure returns (string memory) { return \"good\"; } function end() external { selfdestruct(payable(msg.sender)); } }
 contract Bad { uint256 public stolen; function name() external pure returns (string memory) { return \"bad\"; } }
 ";
-    // Since then a contract is only destroyed by the transaction that made it.
+    // Since Cancun, SELFDESTRUCT removes a contract only in the transaction that created it.
     let anvil = Anvil::with(&["--gas-limit", "100000000", "--hardfork", "shanghai"]).await;
-    let launch = Launch::run(anvil.url()).argument("--compiler-source", super::yard::compilers().display());
-    let yard = Yard { explorer: launch.start().await, from: anvil.accounts().await.remove(0), anvil };
+    let launch = Launch::run(anvil.url()).argument("--compiler-source", super::verifier_fixture::compilers().display());
+    let fixture = VerifierFixture { explorer: launch.start().await, from: anvil.accounts().await.remove(0), anvil };
     let output = compiled(SOURCE).await;
-    let maker = yard.deploy(&code_of(&output, PATH, "Maker")).await;
-    let plain = [yard.deploy(&code_of(&output, PATH, "Good")).await, yard.deploy(&code_of(&output, PATH, "Bad")).await];
-    let codes = [runtime(&yard, &plain[0]).await, runtime(&yard, &plain[1]).await];
+    let maker = fixture.deploy(&code_of(&output, PATH, "Maker")).await;
+    let originals =
+        [fixture.deploy(&code_of(&output, PATH, "Good")).await, fixture.deploy(&code_of(&output, PATH, "Bad")).await];
+    let codes = [runtime(&fixture, &originals[0]).await, runtime(&fixture, &originals[1]).await];
     let send = async |to: &str, data: String| {
-        let sent = json!({ "from": yard.from, "to": to, "data": data, "gas": "0x900000" });
-        let receipt = yard.anvil.send(sent).await;
+        let sent = json!({ "from": fixture.from, "to": to, "data": data, "gas": "0x900000" });
+        let receipt = fixture.anvil.send(sent).await;
         assert_eq!(receipt["status"], "0x1", "{receipt}");
-        yard.anvil.wait_for(&yard.explorer).await;
+        fixture.anvil.wait_for(&fixture.explorer).await;
     };
     let make =
         async |code: &str| send(&maker, format!("{}{}", calldata("make(bytes)", &[]), as_bytes_argument(code))).await;
-    let wanted = yard.anvil.cast(&["call", &maker, "make(bytes)(address)", &codes[0]]).await.trim().to_lowercase();
+    let wanted = fixture.anvil.cast(&["call", &maker, "make(bytes)(address)", &codes[0]]).await.trim().to_lowercase();
     make(&codes[0]).await;
-    assert_eq!(runtime(&yard, &wanted).await, codes[0]);
-    let answer = yard.verify(&wanted, VERSION, &named(SOURCE)).await;
+    assert_eq!(runtime(&fixture, &wanted).await, codes[0]);
+    let answer = fixture.verify(&wanted, VERSION, &named(SOURCE)).await;
     assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Good")), "{answer}");
     assert_eq!(answer["creationMatch"], Value::Null, "its constructor is another one: {answer}");
 
     send(&wanted, calldata("end()", &[])).await;
     make(&codes[1]).await;
-    assert_eq!(runtime(&yard, &wanted).await, codes[1]);
-    // The list follows what the index knows of the code, a moment behind the tip.
+    assert_eq!(runtime(&fixture, &wanted).await, codes[1]);
+    // The list lags behind the tip.
     crate::support::eventually("the list without it", async || {
-        (yard.explorer.json("/api/v1/contracts").await["total"] == 0).then_some(())
+        (fixture.explorer.json("/api/v1/contracts").await["total"] == 0).then_some(())
     })
     .await;
-    is_unknown(&yard, &wanted).await;
-    let answer = verify_as(&yard, &wanted, VERSION, SOURCE, "Good").await;
+    assert_not_verified(&fixture, &wanted).await;
+    let answer = verify_as(&fixture, &wanted, VERSION, SOURCE, "Good").await;
     assert_eq!(answer["success"], false, "{answer}");
-    is_unknown(&yard, &wanted).await;
-    let answer = yard.verify(&wanted, VERSION, &named(SOURCE)).await;
+    assert_not_verified(&fixture, &wanted).await;
+    let answer = fixture.verify(&wanted, VERSION, &named(SOURCE)).await;
     assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Bad")), "{answer}");
 }
 
 #[tokio::test]
-async fn an_account_that_delegates_to_a_verified_contract_is_no_contract() {
+async fn an_account_that_delegates_to_a_verified_contract_is_not_a_contract() {
     const SOURCE: &str = "contract Wallet { function ping() external pure returns (bool) { return true; } }";
-    let yard = Yard::start().await;
-    let wallet = yard.deploy(&code_of(&compiled(SOURCE).await, PATH, "Wallet")).await;
-    assert_eq!(yard.verify(&wallet, VERSION, &named(SOURCE)).await["match"], "exact");
-    let account = yard.anvil.accounts().await.remove(3);
+    let fixture = VerifierFixture::start().await;
+    let wallet = fixture.deploy(&code_of(&compiled(SOURCE).await, PATH, "Wallet")).await;
+    assert_eq!(fixture.verify(&wallet, VERSION, &named(SOURCE)).await["match"], "exact");
+    let account = fixture.anvil.accounts().await.remove(3);
     let delegation = format!("0xef0100{}", &wallet[2..]);
-    yard.anvil.rpc.call("anvil_setCode", json!([account, delegation])).await;
-    yard.anvil.send(json!({ "from": yard.from, "to": account, "value": "0x1" })).await;
-    yard.anvil.wait_for(&yard.explorer).await;
+    fixture.anvil.rpc.call("anvil_setCode", json!([account, delegation])).await;
+    fixture.anvil.send(json!({ "from": fixture.from, "to": account, "value": "0x1" })).await;
+    fixture.anvil.wait_for(&fixture.explorer).await;
     let body = json!({ "address": account, "sourceCode": named(SOURCE), "compilerVersion": VERSION });
-    let answer = yard.post("/api/v1/verify", &body).await;
+    let answer = fixture.post("/api/v1/verify", &body).await;
     assert_eq!((answer.status, &answer.json["code"]), (404, &json!("code_not_found")), "{}", answer.json);
-    assert_eq!(yard.explorer.get(&format!("/api/v1/contracts/{account}")).await.status, 404);
+    assert_eq!(fixture.explorer.get(&format!("/api/v1/contracts/{account}")).await.status, 404);
 }
 
 #[tokio::test]
-async fn a_license_that_the_source_states_is_not_replaced_by_a_claim_and_unused_files_are_not_kept() {
+async fn a_submitted_license_does_not_replace_that_of_the_source_and_unused_files_are_not_stored() {
     const SOURCE: &str =
         "// SPDX-License-Identifier: GPL-3.0-only\npragma solidity ^0.8.20;\ncontract Plain { uint256 public x; }\n";
-    let yard = Yard::start().await;
-    let address = yard.deploy(&code_of(&compiled(SOURCE).await, PATH, "Plain")).await;
+    let fixture = VerifierFixture::start().await;
+    let address = fixture.deploy(&code_of(&compiled(SOURCE).await, PATH, "Plain")).await;
     let files = json!({ PATH: { "content": SOURCE }, "contracts/Decoy.sol": {
         "content": "// SPDX-License-Identifier: MIT\npragma solidity ^0.8.20;\ncontract Plain { uint256 public safe; }\n" } });
     let body =
         json!({ "address": address, "sourceCode": files.to_string(), "compilerVersion": VERSION, "license": "MIT" });
-    let answer = yard.post("/api/v1/verify", &body).await.ok();
+    let answer = fixture.post("/api/v1/verify", &body).await.ok();
     assert_eq!(answer["match"], "exact", "{answer}");
-    let contract = yard.explorer.json(&format!("/api/v1/contracts/{address}")).await;
+    let contract = fixture.explorer.json(&format!("/api/v1/contracts/{address}")).await;
     assert_eq!(contract["license"], "GPL-3.0-only", "{contract}");
     assert_eq!(contract["file"], PATH);
     let paths: Vec<&Value> = contract["sources"].as_array().unwrap().iter().map(|source| &source["path"]).collect();

@@ -1,8 +1,8 @@
-//! Every age of compiler, every kind of setting: found from the source alone.
+//! Contracts of old and new compilers with various settings are verified from the source alone.
 
 use serde_json::{Value, json};
 
-use super::yard::{COIN, Case, Yard, code_of, compile, input, short, word};
+use super::verifier_fixture::{COIN, Case, VerifierFixture, code_of, compile, input, short, word};
 
 fn coin(version: &'static str, path: &'static str, settings: Value) -> Case {
     Case { version, path, source: COIN.to_owned(), contract: "Coin", settings, arguments: word(1_000) }
@@ -20,40 +20,40 @@ fn with(mut settings: Value, more: &Value) -> Value {
 }
 
 /// Deploys all cases of one compiler and verifies each from its source alone.
-async fn all_are_found(version: &'static str, cases: Vec<(Case, &str)>) {
-    let yard = Yard::start().await;
+async fn verify_all(version: &'static str, cases: Vec<(Case, &str)>) {
+    let fixture = VerifierFixture::start().await;
     let inputs = cases.iter().map(|(case, _)| input(case.path, &case.source, &case.settings)).collect();
     let outputs = compile(short(version), inputs).await;
     for ((case, expected), output) in cases.iter().zip(&outputs) {
         let code = code_of(output, case.path, case.contract);
-        let address = yard.deploy(&format!("{code}{}", case.arguments)).await;
+        let address = fixture.deploy(&format!("{code}{}", case.arguments)).await;
         println!("{version}: {:.2} s: the bare compilation", output["seconds"].as_f64().unwrap());
-        let answer = yard.verify(&address, version, &case.source).await;
-        let told = format!("{} {}: {answer}", case.path, case.settings);
-        assert_eq!(answer["success"], true, "{told}");
-        assert_eq!(answer["match"], *expected, "{told}");
-        assert_eq!(answer["contractName"], case.contract, "{told}");
-        assert_eq!(answer["runtimeMatch"], *expected, "{told}");
-        assert_eq!(answer["creationMatch"], *expected, "{told}");
+        let answer = fixture.verify(&address, version, &case.source).await;
+        let context = format!("{} {}: {answer}", case.path, case.settings);
+        assert_eq!(answer["success"], true, "{context}");
+        assert_eq!(answer["match"], *expected, "{context}");
+        assert_eq!(answer["contractName"], case.contract, "{context}");
+        assert_eq!(answer["runtimeMatch"], *expected, "{context}");
+        assert_eq!(answer["creationMatch"], *expected, "{context}");
 
-        let contract = yard.explorer.json(&format!("/api/v1/contracts/{address}")).await;
-        assert_eq!(contract["constructorArguments"], format!("0x{}", case.arguments), "{told}");
+        let contract = fixture.explorer.json(&format!("/api/v1/contracts/{address}")).await;
+        assert_eq!(contract["constructorArguments"], format!("0x{}", case.arguments), "{context}");
         assert!(contract["compilerVersion"].as_str().unwrap().starts_with(short(version)), "{contract}");
         if *expected == "exact" {
-            assert_eq!(contract["file"], case.path, "the very name of the file is found: {told}");
+            assert_eq!(contract["file"], case.path, "the very name of the file is found: {context}");
             let optimizer = &contract["settings"]["optimizer"];
             if case.settings["optimizer"]["enabled"] == true {
-                assert_eq!(*optimizer, case.settings["optimizer"], "{told}");
+                assert_eq!(*optimizer, case.settings["optimizer"], "{context}");
             }
         }
-        assert_eq!(yard.result(&address, "total", json!([])).await, "1000");
+        assert_eq!(fixture.result(&address, "total", json!([])).await, "1000");
     }
 }
 
 #[tokio::test]
-async fn contracts_of_0_4_26_are_found() {
+async fn contracts_of_solc_0_4_26_are_verified_from_the_source_alone() {
     let version = "v0.4.26+commit.4563c3fc";
-    all_are_found(
+    verify_all(
         version,
         vec![
             (coin(version, "Coin.sol", json!({})), "exact"),
@@ -64,9 +64,9 @@ async fn contracts_of_0_4_26_are_found() {
 }
 
 #[tokio::test]
-async fn contracts_of_0_5_16_are_found() {
+async fn contracts_of_solc_0_5_16_are_verified_from_the_source_alone() {
     let version = "0.5.16";
-    all_are_found(
+    verify_all(
         version,
         vec![
             (coin(version, "contracts/Coin.sol", optimizer(1)), "exact"),
@@ -77,11 +77,11 @@ async fn contracts_of_0_5_16_are_found() {
 }
 
 #[tokio::test]
-async fn contracts_of_0_6_12_are_found() {
+async fn contracts_of_solc_0_6_12_are_verified_from_the_source_alone() {
     let version = "v0.6.12+commit.27d51765";
     let older = json!({ "evmVersion": "petersburg" });
     let literal = json!({ "metadata": { "useLiteralContent": true } });
-    all_are_found(
+    verify_all(
         version,
         vec![
             (coin(version, "src/Coin.sol", with(optimizer(10_000), &older)), "exact"),
@@ -92,15 +92,15 @@ async fn contracts_of_0_6_12_are_found() {
 }
 
 #[tokio::test]
-async fn contracts_of_0_7_6_are_found() {
+async fn contracts_of_solc_0_7_6_are_verified_from_the_source_alone() {
     let version = "v0.7.6+commit.7338295f";
     let swarm = json!({ "metadata": { "bytecodeHash": "bzzr1" } });
     let none = json!({ "metadata": { "bytecodeHash": "none" } });
-    all_are_found(
+    verify_all(
         version,
         vec![
             (coin(version, "contracts/Coin.sol", with(optimizer(999_999), &swarm)), "exact"),
-            // Without a hash nothing proves the comments, and the settings are found by compiling.
+            // Without a metadata hash the comments are not proven, and the settings are found by compiling.
             (coin(version, "contracts/Coin.sol", with(optimizer(10_000), &none)), "partial"),
         ],
     )
@@ -108,15 +108,15 @@ async fn contracts_of_0_7_6_are_found() {
 }
 
 #[tokio::test]
-async fn contracts_of_0_8_20_are_found() {
+async fn contracts_of_solc_0_8_20_are_verified_from_the_source_alone() {
     let version = "v0.8.20+commit.a1b79de6";
     let paris = json!({ "evmVersion": "paris" });
-    all_are_found(
+    verify_all(
         version,
         vec![
             (coin(version, "contracts/Coin.sol", with(optimizer(200), &json!({ "viaIR": true }))), "exact"),
             (coin(version, "project:/contracts/Coin.sol", with(json!({}), &paris)), "exact"),
-            // A name that nobody would guess: the settings are found by the looks of the code.
+            // An unusual file name: the settings are found by comparing the code.
             (coin(version, "some/where/else.sol", optimizer(200)), "partial"),
         ],
     )
@@ -124,10 +124,10 @@ async fn contracts_of_0_8_20_are_found() {
 }
 
 #[tokio::test]
-async fn contracts_of_the_newest_compiler_are_found() {
+async fn contracts_of_the_newest_solc_are_verified_from_the_source_alone() {
     let version = "0.8.37";
     let bare = json!({ "metadata": { "appendCBOR": false, "bytecodeHash": "none" } });
-    all_are_found(
+    verify_all(
         version,
         vec![
             (coin(version, "src/Coin.sol", optimizer(999_999)), "exact"),

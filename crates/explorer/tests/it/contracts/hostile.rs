@@ -1,16 +1,16 @@
-//! Sources that are meant to harm.
+//! Hostile sources.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::yard::Yard;
+use super::verifier_fixture::VerifierFixture;
 
 const VERSION: &str = "0.8.20";
-/// Returns one byte: no compiler's code, so that every source is tried.
-pub(super) const NOTHING: &str = "6001600c60003960016000f300";
+/// Deploys one byte, which no compiler produces, so that all candidate settings are tried.
+pub(super) const ONE_BYTE_CODE: &str = "6001600c60003960016000f300";
 
-/// Each constant is twice the one before, and worked out anew each time: 2^30 steps, in 800 bytes.
+/// Each constant doubles the one before and is evaluated again each time: 2^30 steps in 800 bytes.
 pub(super) fn endless() -> String {
     let mut source = "contract C{uint constant a0=1;".to_owned();
     for step in 1..=30 {
@@ -19,7 +19,7 @@ pub(super) fn endless() -> String {
     source + "uint[a30] x;}"
 }
 
-/// Each struct holds the one before twice: an interface of 2^24 members.
+/// Each struct contains the one before twice: an ABI of 2^24 members.
 fn swelling() -> String {
     let mut source = "contract C{struct S0{uint a;}".to_owned();
     for step in 1..=24 {
@@ -38,11 +38,11 @@ fn many() -> String {
 }
 
 #[tokio::test]
-async fn hostile_sources_are_answered_in_time_and_the_service_is_unharmed() {
-    let yard = Yard::start().await;
+async fn hostile_sources_get_a_response_in_time_without_harm() {
+    let fixture = VerifierFixture::start().await;
     let mut addresses = Vec::new();
     for _ in 0..5 {
-        addresses.push(yard.deploy(NOTHING).await);
+        addresses.push(fixture.deploy(ONE_BYTE_CODE).await);
     }
     let sources = [
         ("stopped", endless()),
@@ -54,46 +54,46 @@ async fn hostile_sources_are_answered_in_time_and_the_service_is_unharmed() {
     let attempt = async |site: usize, address: &str, source: &str| -> (Value, Duration) {
         let body = json!({ "address": address, "sourceCode": source, "compilerVersion": VERSION });
         let started = Instant::now();
-        let answer = yard.post_from(&place(site), "/api/v1/verify", &body).await;
+        let answer = fixture.post_from(&client_ip(site), "/api/v1/verify", &body).await;
         (answer.ok(), started.elapsed())
     };
     let work = async {
         let all = addresses.iter().zip(&sources).enumerate();
         let jobs = all.map(|(site, (address, (_, source)))| attempt(site, address, source));
-        futures_join(jobs.collect()).await
+        join_all(jobs.collect()).await
     };
     let others = async {
-        // Meanwhile everything else is served, and no client has the same address verified twice at once.
+        // Other routes work meanwhile, and no client verifies the same address twice at once.
         tokio::time::sleep(Duration::from_secs(3)).await;
         let body = json!({ "address": addresses[0], "sourceCode": "contract A {}", "compilerVersion": VERSION });
-        let twice = yard.post_from(&place(0), "/api/v1/verify", &body).await;
+        let twice = fixture.post_from(&client_ip(0), "/api/v1/verify", &body).await;
         assert_eq!((twice.status, &twice.json["code"]), (409, &json!("verification_under_way")));
         for _ in 0..20 {
             let started = Instant::now();
-            yard.explorer.json("/api/v1/blocks").await;
+            fixture.explorer.json("/api/v1/blocks").await;
             assert!(started.elapsed() < Duration::from_secs(2));
         }
     };
     let (answers, ()) = tokio::join!(work, others);
-    for ((told, _), (answer, took)) in sources.iter().zip(&answers) {
+    for ((expected_text, _), (answer, took)) in sources.iter().zip(&answers) {
         println!("{took:?}: {}", answer["message"]);
         assert_eq!(answer["success"], false, "{answer}");
         let message = answer["message"].as_str().unwrap();
-        assert!(message.contains(told), "{message}");
+        assert!(message.contains(expected_text), "{message}");
         assert!(!message.contains("root:"), "{message}");
         assert!(message.len() < 3_000, "{} characters", message.len());
         assert!(*took < Duration::from_secs(180), "{took:?}");
     }
-    assert_eq!(yard.explorer.json("/health").await["status"], "ok");
+    assert_eq!(fixture.explorer.json("/health").await["status"], "ok");
 }
 
-/// Where the client of this number is.
-pub(super) fn place(number: usize) -> String {
+/// The IP address of the client with this number.
+pub(super) fn client_ip(number: usize) -> String {
     format!("203.0.113.{}", number + 1)
 }
 
-/// A few requests at once.
-pub(super) async fn futures_join<T>(jobs: Vec<impl Future<Output = T>>) -> Vec<T> {
+/// Runs a few requests concurrently.
+pub(super) async fn join_all<T>(jobs: Vec<impl Future<Output = T>>) -> Vec<T> {
     let mut jobs: Vec<_> = jobs.into_iter().map(Box::pin).collect();
     let mut done: Vec<Option<T>> = jobs.iter().map(|_| None).collect();
     std::future::poll_fn(move |context| {
@@ -115,32 +115,32 @@ pub(super) async fn futures_join<T>(jobs: Vec<impl Future<Output = T>>) -> Vec<T
 
 #[tokio::test]
 async fn a_body_over_two_megabytes_is_not_read() {
-    let yard = Yard::start().await;
-    let address = yard.deploy(NOTHING).await;
+    let fixture = VerifierFixture::start().await;
+    let address = fixture.deploy(ONE_BYTE_CODE).await;
     let source = format!("contract A {{}} // {}", "x".repeat(2 << 20));
     let body = json!({ "address": address, "sourceCode": source, "compilerVersion": VERSION });
-    assert_eq!(yard.post("/api/v1/verify", &body).await.status, 413);
+    assert_eq!(fixture.post("/api/v1/verify", &body).await.status, 413);
 }
 
 #[tokio::test]
-async fn when_too_many_wait_the_next_is_told_to_come_again_and_those_who_leave_make_room() {
-    /// Two have their turn, two go on beside them, and sixteen wait.
+async fn a_full_verification_queue_gets_503_and_cancelled_requests_free_it() {
+    /// Four run and sixteen are queued.
     const ROOM: usize = 20;
-    let yard = Yard::start().await;
+    let fixture = VerifierFixture::start().await;
     let mut addresses = Vec::new();
     for _ in 0..=ROOM {
-        addresses.push(yard.deploy(NOTHING).await);
+        addresses.push(fixture.deploy(ONE_BYTE_CODE).await);
     }
     let ask = async |site: usize, address: &str, source: String| {
         let body = json!({ "address": address, "sourceCode": source, "compilerVersion": VERSION });
-        yard.post_from(&place(site), "/api/v1/verify", &body).await
+        fixture.post_from(&client_ip(site), "/api/v1/verify", &body).await
     };
     let crowd = addresses.iter().enumerate().map(|(site, address)| ask(site, address, endless())).collect();
     let answer = first_of(crowd).await;
     assert_eq!((answer.status, &answer.json["code"]), (503, &json!("verifier_busy")), "{}", answer.json);
     assert!(answer.header("retry-after").parse::<u32>().is_ok_and(|seconds| seconds > 0));
 
-    // The connections of the others are gone, and what was compiled for them with them: long before it would have ended.
+    // Closing the other connections cancels their compilations long before they would end.
     let started = Instant::now();
     let answer = loop {
         let answer = ask(0, &addresses[0], "contract A {}".to_owned()).await;
@@ -154,7 +154,7 @@ async fn when_too_many_wait_the_next_is_told_to_come_again_and_those_who_leave_m
     assert_eq!((answer.status, &answer.json["success"]), (200, &json!(false)), "{}", answer.json);
 }
 
-/// Whatever is answered first; the others are dropped.
+/// The first response; the other requests are cancelled.
 async fn first_of<T>(jobs: Vec<impl Future<Output = T>>) -> T {
     let mut jobs: Vec<_> = jobs.into_iter().map(Box::pin).collect();
     std::future::poll_fn(move |context| {

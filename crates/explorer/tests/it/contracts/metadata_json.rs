@@ -1,16 +1,16 @@
-//! The metadata.json of a compiler as the source code.
+//! The metadata.json of a compiler submitted as source code.
 
 use alloy_primitives::keccak256;
 use serde_json::{Value, json};
 
-use super::yard::{Yard, code_of, compile, word};
+use super::verifier_fixture::{VerifierFixture, code_of, compile, word};
 
 const VERSION: &str = "0.8.20";
 const BASE: &str = "pragma solidity ^0.8.0;\nabstract contract Base { uint256 public x; }\n";
 const MAIN: &str = "pragma solidity ^0.8.0;\nimport \"base/Base.sol\";\n\
     contract Main is Base { constructor(uint256 y) { x = y; } }\ncontract Twin is Base { constructor(uint256 y) { x = y; } }\n";
 
-/// Settings that nobody finds: a remapping, and details of the optimizer.
+/// Settings that no search finds: a remapping and optimizer details.
 async fn compiled(literal: bool) -> (String, Value) {
     let input = json!({
         "language": "Solidity",
@@ -30,7 +30,7 @@ async fn compiled(literal: bool) -> (String, Value) {
 
 #[tokio::test]
 async fn a_metadata_json_with_its_sources_is_an_exact_match_in_every_form() {
-    let yard = Yard::start().await;
+    let fixture = VerifierFixture::start().await;
     let (code, literal) = compiled(true).await;
     let (other_code, hashed) = compiled(false).await;
     let files = json!({ "Base.sol": BASE, "Main.sol": MAIN.replace('\n', "\r\n") });
@@ -42,23 +42,23 @@ async fn a_metadata_json_with_its_sources_is_an_exact_match_in_every_form() {
         ),
         (&other_code, json!({ "metadata.json": hashed.to_string(), "files": files })),
     ] {
-        let address = yard.deploy(&format!("{code}{}", word(5))).await;
-        let answer = yard.verify(&address, VERSION, &form.to_string()).await;
+        let address = fixture.deploy(&format!("{code}{}", word(5))).await;
+        let answer = fixture.verify(&address, VERSION, &form.to_string()).await;
         assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("Twin")), "{form}: {answer}");
-        let contract = yard.explorer.json(&format!("/api/v1/contracts/{address}")).await;
+        let contract = fixture.explorer.json(&format!("/api/v1/contracts/{address}")).await;
         assert_eq!(contract["settings"]["optimizer"]["details"]["yul"], false, "{contract}");
     }
 }
 
 #[tokio::test]
-async fn sources_that_a_metadata_json_lacks_are_named_with_their_hashes() {
-    let yard = Yard::start().await;
+async fn missing_sources_of_a_metadata_json_are_listed_with_their_hashes() {
+    let fixture = VerifierFixture::start().await;
     let (code, metadata) = compiled(false).await;
-    let address = yard.deploy(&format!("{code}{}", word(5))).await;
+    let address = fixture.deploy(&format!("{code}{}", word(5))).await;
     let form = json!({ "metadata.json": metadata, "src/Main.sol": { "content": MAIN } });
     for (form, lacking) in [(metadata.clone(), vec![("src/Main.sol", MAIN)]), (form, vec![])] {
         let body = json!({ "address": address, "sourceCode": form.to_string(), "compilerVersion": VERSION });
-        let answer = yard.post("/api/v1/verify", &body).await;
+        let answer = fixture.post("/api/v1/verify", &body).await;
         assert_eq!((answer.status, &answer.json["field"]), (400, &json!("sourceCode")), "{}", answer.json);
         let detail = answer.json["detail"].as_str().unwrap();
         for (path, content) in lacking.into_iter().chain([("lib/base/src/Base.sol", BASE)]) {

@@ -2,22 +2,22 @@
 
 mod artifacts;
 mod calls;
+mod compiler_processes;
 mod compilers;
 mod deployments;
 mod diamonds;
 mod false_matches;
-mod forms;
 mod found;
 mod hostile;
 mod hostile_diamonds;
-mod leftovers;
 mod messages;
 mod metadata_json;
 mod packages;
 mod parts;
-mod past;
+mod past_blocks;
 mod proxies;
 mod real_sources;
 mod refused;
-mod turns;
-pub(crate) mod yard;
+mod scheduling;
+mod source_formats;
+pub(crate) mod verifier_fixture;

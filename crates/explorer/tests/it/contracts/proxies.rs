@@ -1,8 +1,8 @@
-//! Proxies of every kind, called through the interface of whom they stand for.
+//! Proxies of every kind, called through the ABI of their implementation.
 
 use serde_json::{Value, json};
 
-use super::yard::{Yard, as_word, code_of, compile, input};
+use super::verifier_fixture::{VerifierFixture, as_word, code_of, compile, input};
 
 const PATH: &str = "contracts/Proxies.sol";
 const SOURCE: &str = "pragma solidity ^0.8.20;
@@ -38,46 +38,50 @@ const SLOTS: [(&str, &str); 3] = [
 
 #[tokio::test]
 async fn every_kind_of_proxy_is_called_through_its_implementation() {
-    let yard = Yard::start().await;
+    let fixture = VerifierFixture::start().await;
     let settings = json!({ "optimizer": { "enabled": true, "runs": 200 } });
     let output = compile("0.8.20", vec![input(PATH, SOURCE, &settings)]).await.remove(0);
     let code = |name: &str| code_of(&output, PATH, name);
-    let target = yard.deploy(&code("Target")).await;
+    let target = fixture.deploy(&code("Target")).await;
 
     let mut proxies = Vec::new();
     for (kind, slot) in SLOTS {
-        proxies.push((kind, yard.deploy(&format!("{}{slot}{}", code("Proxy"), as_word(&target))).await));
+        proxies.push((kind, fixture.deploy(&format!("{}{slot}{}", code("Proxy"), as_word(&target))).await));
     }
-    let beacon = yard.deploy(&format!("{}{}", code("Beacon"), as_word(&target))).await;
-    proxies.push(("eip1967-beacon", yard.deploy(&format!("{}{}", code("BeaconProxy"), as_word(&beacon))).await));
-    proxies.push(("safe", yard.deploy(&format!("{}{}", code("SafeProxy"), as_word(&target))).await));
+    let beacon = fixture.deploy(&format!("{}{}", code("Beacon"), as_word(&target))).await;
+    proxies.push(("eip1967-beacon", fixture.deploy(&format!("{}{}", code("BeaconProxy"), as_word(&beacon))).await));
+    proxies.push(("safe", fixture.deploy(&format!("{}{}", code("SafeProxy"), as_word(&target))).await));
     let minimal = format!("363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5bf3", &target[2..]);
-    let minimal = yard.deploy(&format!("3d602d80600a3d3981f3{minimal}")).await;
+    let minimal = fixture.deploy(&format!("3d602d80600a3d3981f3{minimal}")).await;
     // A minimal proxy of a proxy.
-    let behind = format!("363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5bf3", &proxies[0].1[2..]);
+    let minimal_of_proxy = format!("363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5bf3", &proxies[0].1[2..]);
 
     for (kind, proxy) in &proxies {
-        let answer = yard.call(proxy, "answer", json!([])).await;
+        let answer = fixture.call(proxy, "answer", json!([])).await;
         assert_eq!((answer.status, &answer.json["code"]), (404, &json!("contract_not_verified")), "{kind}");
     }
     let version = "0.8.20+commit.a1b79de6";
-    assert_eq!(yard.verify(&target, version, SOURCE).await["contractName"], "Target");
+    assert_eq!(fixture.verify(&target, version, SOURCE).await["contractName"], "Target");
     for (kind, proxy) in proxies.iter().chain([&("eip1167", minimal.clone())]) {
-        assert_eq!(yard.result(proxy, "answer", json!([])).await, "42", "{kind}");
-        assert_eq!(yard.result(proxy, "who", json!([])).await, *proxy, "the proxy's own state is asked: {kind}");
-        let reverted = yard.call(proxy, "never", json!([])).await;
+        assert_eq!(fixture.result(proxy, "answer", json!([])).await, "42", "{kind}");
+        assert_eq!(
+            fixture.result(proxy, "who", json!([])).await,
+            *proxy,
+            "the call runs in the state of the proxy: {kind}"
+        );
+        let reverted = fixture.call(proxy, "never", json!([])).await;
         assert_eq!((reverted.status, &reverted.json["detail"]), (422, &json!("the call reverted: Never(why: 7)")));
     }
 
-    // With its own source verified too, a proxy answers by both interfaces, and tells whom it stands for.
+    // With its own source verified too, a proxy has both ABIs, and names its implementation.
     let (_, first) = &proxies[0];
-    assert_eq!(yard.verify(first, version, SOURCE).await["contractName"], "Proxy");
-    assert_eq!(yard.result(first, "proxyKind", json!([])).await, "own");
-    assert_eq!(yard.result(first, "answer", json!([])).await, "42");
-    let contract = yard.explorer.json(&format!("/api/v1/contracts/{first}")).await;
+    assert_eq!(fixture.verify(first, version, SOURCE).await["contractName"], "Proxy");
+    assert_eq!(fixture.result(first, "proxyKind", json!([])).await, "own");
+    assert_eq!(fixture.result(first, "answer", json!([])).await, "42");
+    let contract = fixture.explorer.json(&format!("/api/v1/contracts/{first}")).await;
     assert_eq!(contract["proxy"], json!({ "kind": "eip1967", "implementation": target }));
-    let target = yard.explorer.json(&format!("/api/v1/contracts/{target}")).await;
+    let target = fixture.explorer.json(&format!("/api/v1/contracts/{target}")).await;
     assert_eq!(target["proxy"], Value::Null);
-    let behind = yard.deploy(&format!("3d602d80600a3d3981f3{behind}")).await;
-    assert_eq!(yard.call(&behind, "proxyKind", json!([])).await.status, 200);
+    let minimal_of_proxy = fixture.deploy(&format!("3d602d80600a3d3981f3{minimal_of_proxy}")).await;
+    assert_eq!(fixture.call(&minimal_of_proxy, "proxyKind", json!([])).await.status, 200);
 }

@@ -1,8 +1,8 @@
-//! What is not the source of the code, and what cannot be verified at all.
+//! Wrong sources, and requests that cannot be verified at all.
 
 use serde_json::json;
 
-use super::yard::{COIN, Case, Yard, word};
+use super::verifier_fixture::{COIN, Case, VerifierFixture, word};
 use crate::support::{Anvil, Launch};
 
 const VERSION: &str = "v0.8.20+commit.a1b79de6";
@@ -19,62 +19,62 @@ fn coin() -> Case {
 }
 
 #[tokio::test]
-async fn another_byte_of_code_is_refused_another_comment_is_partial_and_only_proof_is_kept() {
-    let yard = Yard::start().await;
-    let address = yard.put(&coin()).await;
+async fn different_code_is_rejected_and_a_partial_match_does_not_replace_an_exact_one() {
+    let fixture = VerifierFixture::start().await;
+    let address = fixture.compile_and_deploy(&coin()).await;
 
     let changed = COIN.replace("amounts[i] > best", "amounts[i] < best");
-    let answer = yard.verify(&address, VERSION, &changed).await;
+    let answer = fixture.verify(&address, VERSION, &changed).await;
     assert_eq!((&answer["success"], &answer["match"]), (&json!(false), &json!(null)), "{answer}");
     let message = answer["message"].as_str().unwrap();
     assert!(message.contains("Coin") && message.contains("differs from byte"), "{message}");
-    assert!(message.contains("optimizer with 200 runs"), "the closest settings are told: {message}");
-    assert_eq!(yard.explorer.get(&format!("/api/v1/contracts/{address}")).await.status, 404);
+    assert!(message.contains("optimizer with 200 runs"), "the closest settings are reported: {message}");
+    assert_eq!(fixture.explorer.get(&format!("/api/v1/contracts/{address}")).await.status, 404);
 
     let longer = COIN.replace("return true;", "total += 1; return true;");
-    let answer = yard.verify(&address, VERSION, &longer).await;
+    let answer = fixture.verify(&address, VERSION, &longer).await;
     assert!(answer["message"].as_str().unwrap().contains("bytes long"), "{answer}");
 
-    let answer = yard.verify(&address, VERSION, &COIN.replace("// A coin.", "// No coin.")).await;
+    let answer = fixture.verify(&address, VERSION, &COIN.replace("// A coin.", "// No coin.")).await;
     assert_eq!(answer["match"], "partial", "{answer}");
-    let answer = yard.verify(&address, VERSION, COIN).await;
+    let answer = fixture.verify(&address, VERSION, COIN).await;
     assert_eq!(answer["match"], "exact", "{answer}");
-    let answer = yard.verify(&address, VERSION, &COIN.replace("// A coin.", "// Evil.")).await;
+    let answer = fixture.verify(&address, VERSION, &COIN.replace("// A coin.", "// Evil.")).await;
     assert_eq!(answer["match"], "partial", "{answer}");
-    let contract = yard.explorer.json(&format!("/api/v1/contracts/{address}")).await;
+    let contract = fixture.explorer.json(&format!("/api/v1/contracts/{address}")).await;
     assert_eq!((&contract["match"], &contract["sources"][0]["content"]), (&json!("exact"), &json!(COIN)));
 
-    // The chain, not the claim, has the last word on the constructor's arguments.
+    // Constructor arguments must match the chain.
     let mut body = json!({ "address": address, "sourceCode": COIN, "compilerVersion": VERSION,
         "constructorArguments": word(8) });
-    let answer = yard.post("/api/v1/verify", &body).await.ok();
+    let answer = fixture.post("/api/v1/verify", &body).await.ok();
     assert!(answer["message"].as_str().unwrap().contains("constructor arguments"), "{answer}");
     body["constructorArguments"] = json!(format!("0x{}", word(7)));
-    assert_eq!(yard.post("/api/v1/verify", &body).await.ok()["success"], true);
+    assert_eq!(fixture.post("/api/v1/verify", &body).await.ok()["success"], true);
 }
 
 #[tokio::test]
-async fn what_cannot_be_verified_is_told_before_anything_is_compiled() {
-    let yard = Yard::start().await;
-    let address = yard.put(&coin()).await;
+async fn requests_that_cannot_be_verified_are_rejected_before_compiling() {
+    let fixture = VerifierFixture::start().await;
+    let address = fixture.compile_and_deploy(&coin()).await;
 
-    let answer = yard.verify(&address, "0.8.37", COIN).await;
+    let answer = fixture.verify(&address, "0.8.37", COIN).await;
     assert_eq!(answer["message"], "The code on the chain was made by compiler 0.8.20, not by 0.8.37.");
 
     let verify = async |address: &str, version: &str, source: &str| {
         let body = json!({ "address": address, "sourceCode": source, "compilerVersion": version });
-        yard.post("/api/v1/verify", &body).await
+        fixture.post("/api/v1/verify", &body).await
     };
-    let nobody = verify(&yard.from, VERSION, COIN).await;
-    assert_eq!((nobody.status, &nobody.json["code"]), (404, &json!("code_not_found")));
-    for (version, told) in [
+    let no_code = verify(&fixture.from, VERSION, COIN).await;
+    assert_eq!((no_code.status, &no_code.json["code"]), (404, &json!("code_not_found")));
+    for (version, expected_text) in [
         ("0.8.20+commit.11111111", "0.8.20+commit.a1b79de6"),
         ("latest", "must be the version"),
         ("0.4.10", "older than 0.4.11"),
     ] {
         let answer = verify(&address, version, COIN).await;
         assert_eq!((answer.status, &answer.json["field"]), (400, &json!("compilerVersion")), "{}", answer.json);
-        assert!(answer.json["detail"].as_str().unwrap().contains(told), "{}", answer.json);
+        assert!(answer.json["detail"].as_str().unwrap().contains(expected_text), "{}", answer.json);
     }
     let broken = verify(&address, VERSION, "contract A { function }").await.ok();
     let message = broken["message"].as_str().unwrap();
@@ -86,14 +86,14 @@ async fn what_cannot_be_verified_is_told_before_anything_is_compiled() {
 }
 
 #[tokio::test]
-async fn an_unknown_compiler_is_answered_with_those_near_it() {
+async fn an_unknown_compiler_version_gets_similar_versions() {
     let anvil = Anvil::start().await;
-    let launch = Launch::run(anvil.url()).argument("--compiler-source", super::yard::compilers().display());
-    let yard = Yard { explorer: launch.start().await, from: anvil.accounts().await.remove(0), anvil };
-    // Code that names no compiler: push nothing, stop.
-    let address = yard.deploy("6001600c60003960016000f300").await;
+    let launch = Launch::run(anvil.url()).argument("--compiler-source", super::verifier_fixture::compilers().display());
+    let fixture = VerifierFixture { explorer: launch.start().await, from: anvil.accounts().await.remove(0), anvil };
+    // Code without metadata of a compiler.
+    let address = fixture.deploy("6001600c60003960016000f300").await;
     let body = json!({ "address": address, "sourceCode": "contract A {}", "compilerVersion": "0.8.21" });
-    let answer = yard.post("/api/v1/verify", &body).await;
+    let answer = fixture.post("/api/v1/verify", &body).await;
     assert_eq!((answer.status, &answer.json["field"]), (400, &json!("compilerVersion")), "{}", answer.json);
     assert!(
         answer.json["detail"].as_str().unwrap().contains("the nearest are 0.8.20, 0.8.37, 0.7.6"),
@@ -103,19 +103,19 @@ async fn an_unknown_compiler_is_answered_with_those_near_it() {
 }
 
 #[tokio::test]
-async fn without_node_js_everything_else_runs_and_verify_says_what_to_install() {
+async fn without_node_js_only_verification_fails_and_says_what_to_install() {
     let anvil = Anvil::start().await;
     let empty = tempfile::tempdir().unwrap();
     let launch = Launch::run(anvil.url())
-        .argument("--compiler-source", super::yard::compilers().display())
+        .argument("--compiler-source", super::verifier_fixture::compilers().display())
         .variable("PATH", empty.path().display());
-    let yard = Yard { explorer: launch.start().await, from: anvil.accounts().await.remove(0), anvil };
-    let address = yard.deploy("6001600c60003960016000f300").await;
+    let fixture = VerifierFixture { explorer: launch.start().await, from: anvil.accounts().await.remove(0), anvil };
+    let address = fixture.deploy("6001600c60003960016000f300").await;
     let body = json!({ "address": address, "sourceCode": "contract A {}", "compilerVersion": "0.8.20" });
-    let answer = yard.post("/api/v1/verify", &body).await;
+    let answer = fixture.post("/api/v1/verify", &body).await;
     assert_eq!((answer.status, &answer.json["code"]), (503, &json!("compiler_unavailable")), "{}", answer.json);
     assert!(answer.json["detail"].as_str().unwrap().contains("install Node.js"), "{}", answer.json);
     assert_eq!(answer.header("retry-after"), "5");
-    assert_eq!(yard.explorer.json("/api/v1/contracts").await["total"], 0);
-    assert_eq!(yard.explorer.get("/health").await.status, 200);
+    assert_eq!(fixture.explorer.json("/api/v1/contracts").await["total"], 0);
+    assert_eq!(fixture.explorer.get("/health").await.status, 200);
 }

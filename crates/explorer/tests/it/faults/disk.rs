@@ -1,4 +1,4 @@
-//! A disk that is full, and one that gives back other bytes than it was given.
+//! A full disk and a corrupted disk.
 
 use std::{
     fs,
@@ -10,10 +10,10 @@ use std::{
 
 use alloy_signer_local::PrivateKeySigner;
 
-use crate::support::{DevNode, Launch, TestExplorer, ask_node, eventually, key_request::KeyRequest, walk};
+use crate::support::{DevNode, Launch, TestExplorer, eventually, expected_state, key_request::KeyRequest, read_api};
 
-/// Arguments of `unshare` with which this system lets us mount a file system of our own; None where it does not.
-fn may_mount() -> Option<&'static [&'static str]> {
+/// Arguments of `unshare` that allow mounting a file system; None if the system does not permit it.
+fn mount_namespace_arguments() -> Option<&'static [&'static str]> {
     let ways: [&[&str]; 2] = [&["-m"], &["-rm"]];
     ways.into_iter().find(|way| {
         let tried = Command::new("unshare").args(*way).args(["sh", "-c", "mount -t tmpfs tmpfs /mnt"]).output();
@@ -21,7 +21,7 @@ fn may_mount() -> Option<&'static [&'static str]> {
     })
 }
 
-/// Takes all the space that is left, and gives the file that holds it.
+/// Fills the disk and returns the file that does.
 fn fill(folder: &Path) -> PathBuf {
     let path = folder.join("filler");
     let mut file = fs::File::create(&path).unwrap();
@@ -39,8 +39,8 @@ async fn waiting_for(explorer: &TestExplorer) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_waited_for_while_reading_goes_on() {
-    let Some(unshare) = may_mount() else {
+async fn a_full_disk_pauses_indexing_but_not_reads() {
+    let Some(unshare) = mount_namespace_arguments() else {
         println!("not run: this system lets us mount nothing");
         return;
     };
@@ -50,7 +50,7 @@ async fn a_full_disk_is_waited_for_while_reading_goes_on() {
     node.wait_for(&explorer).await;
     let tip = explorer.json("/health").await["tip"].clone();
 
-    // The mount is there for that process alone.
+    // Only that process sees the mount.
     let data = explorer.data().path();
     let seen = PathBuf::from(format!("/proc/{}/root{}", explorer.id(), data.display()));
     let filler = fill(&seen);
@@ -71,8 +71,8 @@ async fn a_full_disk_is_waited_for_while_reading_goes_on() {
     fs::remove_file(filler).unwrap();
     node.wait_for(&explorer).await;
     assert_eq!(waiting_for(&explorer).await, None);
-    let expected = ask_node(&node.rpc, 0, []).await;
-    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+    let expected = expected_state(&node.rpc, 0, []).await;
+    read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
 }
 
 fn journal_of(data: &Path) -> PathBuf {
@@ -80,7 +80,7 @@ fn journal_of(data: &Path) -> PathBuf {
     files.filter(|path| path.extension().is_some_and(|extension| extension == "jnl")).max().unwrap()
 }
 
-fn flip_in_the_middle(path: &Path) {
+fn flip_a_bit(path: &Path) {
     let mut bytes = fs::read(path).unwrap();
     let used = bytes.iter().rposition(|byte| *byte != 0).unwrap();
     bytes[used / 2] ^= 1;
@@ -88,46 +88,46 @@ fn flip_in_the_middle(path: &Path) {
 }
 
 #[tokio::test]
-async fn a_flipped_bit_before_an_acknowledged_key_is_refused_until_it_is_repaired() {
+async fn a_flipped_bit_before_an_acknowledged_key_prevents_the_start_until_repaired() {
     let (node, _) = DevNode::with_traffic(120).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     KeyRequest::by(&PrivateKeySigner::random()).key(explorer.client()).await;
     let data = explorer.kill();
-    flip_in_the_middle(&journal_of(data.path()));
+    flip_a_bit(&journal_of(data.path()));
 
-    let (status, said) = Launch::run(&node.url()).on(&data).refused().await;
-    assert_eq!(status.code(), Some(1), "{said}");
-    assert!(said.contains("is damaged") && said.contains("explorer repair"), "{said}");
+    let (status, printed) = Launch::run(&node.url()).on(&data).fails_to_start().await;
+    assert_eq!(status.code(), Some(1), "{printed}");
+    assert!(printed.contains("is damaged") && printed.contains("explorer repair"), "{printed}");
 
     let mut repair = Launch::bare(["repair"]).on(&data).spawn();
     assert!(repair.ended().await.success(), "{}", repair.stderr());
-    let said = repair.stdout();
-    assert!(said.contains("API keys that were written in the lost commits: 1"), "{said}");
-    assert!(said.contains("are fetched again") && said.contains("before-repair-"), "{said}");
+    let printed = repair.stdout();
+    assert!(printed.contains("API keys that were written in the lost commits: 1"), "{printed}");
+    assert!(printed.contains("are fetched again") && printed.contains("before-repair-"), "{printed}");
 
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
     node.wait_for(&explorer).await;
-    let expected = ask_node(&node.rpc, 0, []).await;
-    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+    let expected = expected_state(&node.rpc, 0, []).await;
+    read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
 }
 
 #[tokio::test]
-async fn a_flipped_bit_among_blocks_alone_costs_those_blocks_and_they_are_fetched_again() {
+async fn blocks_lost_to_a_flipped_bit_are_fetched_again() {
     let (node, _) = DevNode::with_traffic(120).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let data = explorer.kill();
-    flip_in_the_middle(&journal_of(data.path()));
+    flip_a_bit(&journal_of(data.path()));
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
     explorer.wait_for_log("unfinished commit").await;
     node.wait_for(&explorer).await;
-    let expected = ask_node(&node.rpc, 0, []).await;
-    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+    let expected = expected_state(&node.rpc, 0, []).await;
+    read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
 }
 
 #[tokio::test]
-async fn files_of_the_data_folder_are_for_its_owner_alone() {
+async fn only_the_owner_can_read_the_data_folder() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).after_script(&[], "umask 022").start().await;
     node.wait_for(&explorer).await;

@@ -1,22 +1,22 @@
-//! Nodes on which one method does not work are followed without it.
+//! Nodes without one working method are followed without it.
 
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::{busy_chain, chain_of, index};
-use crate::support::{Fault, FaultyNode, Script, ask_node, walk};
+use crate::support::{Fault, FaultyNode, Script, expected_state, read_api};
 
 const EVERY_FAULT: [Fault; 4] = [Fault::Status(500), Fault::Error(-32603, "internal error"), Fault::Drop, Fault::Hang];
 
-/// More than a machine that is busy with other things adds, and far less than a wait for every block.
+/// Enough for a busy machine, and far less than one timeout per block.
 const GRACE: Duration = Duration::from_secs(12);
 
 #[tokio::test]
-async fn without_working_traces_blocks_come_at_full_speed() {
+async fn failing_traces_do_not_slow_down_the_sync() {
     let chain = busy_chain(600).await;
-    let well = FaultyNode::start(&chain, 1, Script::default()).await;
-    let (_, without) = index(&well).await;
+    let healthy = FaultyNode::start(&chain, 1, Script::default()).await;
+    let (_, without) = index(&healthy).await;
     for fault in EVERY_FAULT {
         let faults = vec![("debug_traceBlockByNumber", fault, 1.0)];
         let node = FaultyNode::start(&chain, 2, Script { faults, ..Script::default() }).await;
@@ -24,16 +24,20 @@ async fn without_working_traces_blocks_come_at_full_speed() {
         println!("{fault:?}: {took:?} beside {without:?}");
         assert!(took < without * 2 + GRACE, "{fault:?}: {took:?} beside {without:?}");
         assert_eq!(explorer.json("/health").await["status"], "ok");
-        // Neither is it asked for every block, nor given up after the first.
-        assert!(node.tally().methods["debug_traceBlockByNumber"] < 12, "{fault:?}: {:?}", node.tally());
+        // The method is neither called for every block nor given up after the first.
+        assert!(
+            node.request_counts().methods["debug_traceBlockByNumber"] < 12,
+            "{fault:?}: {:?}",
+            node.request_counts()
+        );
     }
 }
 
 #[tokio::test]
-async fn where_receipts_of_blocks_do_not_work_those_of_transactions_do() {
+async fn transaction_receipts_are_used_when_block_receipts_fail() {
     let chain = busy_chain(300).await;
-    let well = FaultyNode::start(&chain, 1, Script::default()).await;
-    let (_, without) = index(&well).await;
+    let healthy = FaultyNode::start(&chain, 1, Script::default()).await;
+    let (_, without) = index(&healthy).await;
     let refusals = [
         Fault::Status(403),
         Fault::Error(-32000, "method not allowed"),
@@ -45,13 +49,13 @@ async fn where_receipts_of_blocks_do_not_work_those_of_transactions_do() {
         let (explorer, took) = index(&node).await;
         println!("{fault:?}: {took:?} beside {without:?}");
         assert!(took < without * 3 + GRACE, "{fault:?}: {took:?} beside {without:?}");
-        let expected = ask_node(&well.rpc, 0, []).await;
-        walk(&explorer, expected.address_names()).await.assert_equals(&expected, &format!("{fault:?}"));
+        let expected = expected_state(&healthy.rpc, 0, []).await;
+        read_api(&explorer, expected.address_names()).await.assert_equals(&expected, &format!("{fault:?}"));
     }
 }
 
 #[tokio::test]
-async fn without_a_finalized_block_blocks_come_at_full_speed() {
+async fn a_missing_finalized_block_does_not_slow_down_the_sync() {
     let chain = chain_of(60);
     for fault in EVERY_FAULT {
         let node = FaultyNode::start(&chain, 2, Script { finalized: Some(fault), ..Script::default() }).await;
@@ -60,26 +64,26 @@ async fn without_a_finalized_block_blocks_come_at_full_speed() {
             chain.mine(None);
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        let begun = std::time::Instant::now();
+        let started = std::time::Instant::now();
         node.wait_for(&explorer).await;
-        assert!(begun.elapsed() < GRACE, "{fault:?}: {:?}", begun.elapsed());
+        assert!(started.elapsed() < GRACE, "{fault:?}: {:?}", started.elapsed());
     }
 }
 
 #[tokio::test]
-async fn names_of_tokens_that_cannot_be_asked_for_hold_up_no_block() {
+async fn failing_token_metadata_calls_do_not_delay_blocks() {
     let chain = busy_chain(300).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let (explorer, _) = index(&node).await;
     let faults = ["eth_call", "eth_getCode"].map(|method| (method, Fault::Hang, 1.0)).to_vec();
-    node.behave(Script { faults, ..Script::default() });
+    node.set_behavior(Script { faults, ..Script::default() });
     for _ in 0..60 {
         chain.mine(None);
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     node.wait_for(&explorer).await;
-    assert!(begun.elapsed() < GRACE, "{:?}", begun.elapsed());
+    assert!(started.elapsed() < GRACE, "{:?}", started.elapsed());
     let health = explorer.json("/health").await;
     assert_eq!((&health["status"], &health["nodeReachable"]), (&json!("ok"), &json!(true)));
 }

@@ -1,12 +1,12 @@
-//! What goes wrong around an explorer: nodes, disks, receivers and strangers. Nothing of it lasts.
+//! Faults of nodes, disks, receivers and clients, and the recovery from them.
 
 mod disk;
-mod lagging;
-mod lying_node;
+mod false_blocks;
+mod hostile_clients;
+mod lagging_node;
 mod methods;
 mod rates;
-mod silence;
-mod strangers;
+mod silent_node;
 mod webhooks;
 
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use devchain::{
 
 use crate::support::{FaultyNode, Launch, TestExplorer};
 
-/// Empty blocks, some of which no undo log reaches.
+/// Empty blocks, more than the undo data covers.
 fn chain_of(blocks: u64) -> DevChain {
     let chain = DevChain::new(DevChainConfig { history: 1_024, ..DevChainConfig::default() });
     for _ in 0..blocks {
@@ -27,7 +27,7 @@ fn chain_of(blocks: u64) -> DevChain {
     chain
 }
 
-/// A chain with all contracts and so many transactions, a few in each block.
+/// A chain with all contracts and this many transactions, a few in each block.
 async fn busy_chain(transactions: u64) -> DevChain {
     let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3 };
     let config =
@@ -42,20 +42,20 @@ async fn busy_chain(transactions: u64) -> DevChain {
     made.await.unwrap()
 }
 
-/// Indexes the whole chain of a node into a new folder; gives how long it took.
+/// Indexes the whole chain of a node into a new folder; returns how long it took.
 async fn index(node: &FaultyNode) -> (TestExplorer, Duration) {
-    let begun = Instant::now();
+    let started = Instant::now();
     let explorer = Launch::run(&node.url()).start().await;
     node.wait_for(&explorer).await;
-    (explorer, begun.elapsed())
+    (explorer, started.elapsed())
 }
 
-/// Where the index is, told again and again for so long; it must never be lower than at first.
-async fn assert_tip_stays(explorer: &TestExplorer, at_least: u64, watch_for: Duration) {
-    let begun = Instant::now();
-    while begun.elapsed() < watch_for {
+/// Polls the tip for this long; it must never fall below `at_least`.
+async fn assert_tip_never_falls(explorer: &TestExplorer, at_least: u64, watch_for: Duration) {
+    let started = Instant::now();
+    while started.elapsed() < watch_for {
         let tip = explorer.json("/health").await["tip"]["number"].as_u64().unwrap();
-        assert!(tip >= at_least, "the index went back from {at_least} to {tip}");
+        assert!(tip >= at_least, "the tip fell from {at_least} to {tip}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

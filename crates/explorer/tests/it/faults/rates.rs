@@ -1,4 +1,4 @@
-//! Nodes that fail often or limit how much is asked of them are synced at the rate that they allow.
+//! Nodes that fail often or limit requests are synced at the rate that they allow.
 
 use std::time::{Duration, Instant};
 
@@ -6,15 +6,15 @@ use super::{busy_chain, chain_of, index};
 use crate::support::{ANY, Fault, FaultyNode, Launch, Script, eventually};
 
 #[tokio::test]
-async fn with_a_fifth_of_the_requests_failing_at_least_half_of_the_rate_remains() {
+async fn sync_keeps_half_of_its_rate_when_a_fifth_of_the_requests_fail() {
     let chain = busy_chain(1_500).await;
     for _ in 0..1_600 {
         chain.mine(None);
     }
-    // Far enough away that the round trips count, and not the machine.
+    // The delay makes round trips dominate, not the speed of the machine.
     let delay = Duration::from_millis(600);
-    let well = FaultyNode::start(&chain, 1, Script { delay, ..Script::default() }).await;
-    let fault_free = blocks_per_second(&well).await;
+    let healthy = FaultyNode::start(&chain, 1, Script { delay, ..Script::default() }).await;
+    let fault_free = blocks_per_second(&healthy).await;
 
     let share = 0.2 / 3.0;
     let faults = vec![
@@ -24,40 +24,40 @@ async fn with_a_fifth_of_the_requests_failing_at_least_half_of_the_rate_remains(
     ];
     let faulty = FaultyNode::start(&chain, 2, Script { delay, faults, ..Script::default() }).await;
     let rate = blocks_per_second(&faulty).await;
-    let tally = faulty.tally();
-    let failed = tally.failed as f64 / (tally.failed + tally.served) as f64;
+    let request_counts = faulty.request_counts();
+    let failed = request_counts.failed as f64 / (request_counts.failed + request_counts.served) as f64;
     assert!((0.15..0.25).contains(&failed), "{failed} of the requests failed");
     let ratio = rate / fault_free;
     println!("{fault_free:.0} blocks a second without faults, {rate:.0} with: {ratio:.2}");
     assert!(ratio >= 0.5, "{fault_free:.0} blocks a second without faults, {rate:.0} with: {ratio:.2}");
 }
 
-/// How fast blocks come once they do, from the first commit to the last: the start of the process has no part in it.
+/// Sync rate from the first commit to the last, without the start of the process.
 async fn blocks_per_second(node: &FaultyNode) -> f64 {
     let explorer = Launch::run(&node.url()).start().await;
     let committed = async || explorer.json("/health").await["tip"]["number"].as_u64().filter(|number| *number > 0);
     let first = eventually("the first commit", committed).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     node.wait_for(&explorer).await;
     let blocks = node.chain.head().number - first;
     assert!(blocks > 500, "{blocks} blocks after the first commit are too few to tell a rate");
-    blocks as f64 / begun.elapsed().as_secs_f64()
+    blocks as f64 / started.elapsed().as_secs_f64()
 }
 
 #[tokio::test]
-async fn a_rate_limit_is_used_up_and_hardly_exceeded() {
+async fn sync_uses_the_rate_limit_of_a_node_and_rarely_exceeds_it() {
     for retry_after in [None, Some(1)] {
         let per_second = 20;
         let script = Script { requests_per_second: Some(per_second), retry_after, ..Script::default() };
         let node = FaultyNode::start(&chain_of(200), 3, script).await;
         let (_, took) = index(&node).await;
-        let tally = node.tally();
+        let request_counts = node.request_counts();
         let allowed = per_second as f64 * took.as_secs_f64();
-        let used = tally.served as f64 / allowed;
-        println!("{took:?}, {used:.2} of what is allowed, {} refused", tally.refused);
-        assert!(used >= 0.8, "{took:?}: {used:.2} of what {per_second} requests a second allow: {tally:?}");
-        // Two requests for each block: what else is asked is little.
-        assert!(tally.served < 460, "{tally:?}");
-        assert!(tally.refused < tally.served / 4, "{tally:?}");
+        let used = request_counts.served as f64 / allowed;
+        println!("{took:?}, {used:.2} of what is allowed, {} refused", request_counts.refused);
+        assert!(used >= 0.8, "{took:?}: {used:.2} of what {per_second} requests a second allow: {request_counts:?}");
+        // Two requests for each block, and few others.
+        assert!(request_counts.served < 460, "{request_counts:?}");
+        assert!(request_counts.refused < request_counts.served / 4, "{request_counts:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Keys for wallets that are contracts: they vouch for signatures themselves, deployed (ERC-1271) or not yet (ERC-6492).
+//! Keys for contract wallets, which validate signatures themselves: deployed (ERC-1271) or not yet (ERC-6492).
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::support::{
     key_request::{KeyRequest, hex_of, now, owner_of, sign, text},
 };
 
-/// Contracts that vouch for signatures, on the dev chain.
+/// Contract wallets on the dev chain.
 pub(super) struct Wallets {
     pub(super) factory: Address,
     pub(super) stubborn: Address,
@@ -34,23 +34,23 @@ impl Wallets {
     }
 
     pub(super) fn deployment(owner: Address, salt: B256) -> Vec<u8> {
-        Self::question("deploy(address,bytes32)", owner, salt)
+        Self::encode_call("deploy(address,bytes32)", owner, salt)
     }
 
-    fn question(function: &str, owner: Address, salt: B256) -> Vec<u8> {
+    fn encode_call(function: &str, owner: Address, salt: B256) -> Vec<u8> {
         [&keccak256(function)[..4], owner.into_word().as_slice(), salt.as_slice()].concat()
     }
 
-    /// Where the factory would put a wallet of this owner.
+    /// The address at which the factory deploys a wallet of this owner.
     pub(super) fn address_of(&self, node: &DevNode, owner: Address, salt: B256) -> Address {
-        let question = Self::question("addressOf(address,bytes32)", owner, salt);
-        let answer = node.chain.call(&devchain::Call::to(self.factory, question)).unwrap();
+        let encode_call = Self::encode_call("addressOf(address,bytes32)", owner, salt);
+        let answer = node.chain.call(&devchain::Call::to(self.factory, encode_call)).unwrap();
         Address::from_word(B256::from_slice(&answer))
     }
 }
 
 #[tokio::test]
-async fn a_contract_wallet_vouches_for_its_owner_s_signature() {
+async fn a_contract_wallet_validates_the_signature_of_its_owner() {
     let node = DevNode::start().await;
     let wallets = Wallets::deploy(&node);
     let (signer, other, salt) = (&node.chain.accounts()[1], &node.chain.accounts()[2], B256::ZERO);
@@ -68,14 +68,14 @@ async fn a_contract_wallet_vouches_for_its_owner_s_signature() {
     let key = by(signer).key(client).await;
     assert_eq!(list(client, &owner, Some(&key)).await.json["keys"].as_array().unwrap().len(), 1);
 
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     let owner = format!("{:#x}", wallets.stubborn);
     let stubborn = KeyRequest { owner: owner.clone(), ..KeyRequest::of_text(signer, time, &text(&owner, time)) };
     expect_problem(&stubborn.send(client).await, 401, "signature_mismatch", "ERC-1271");
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
 }
 
-/// The signature of a wallet that is not deployed yet, put together by hand.
+/// The signature of a wallet that is not deployed yet, encoded by hand.
 fn erc6492(factory: Address, deployment: &[u8], inner: &[u8]) -> String {
     let word = |number: usize| U256::from(number).to_be_bytes::<32>();
     let padded = |bytes: &[u8]| {
@@ -94,7 +94,7 @@ fn erc6492(factory: Address, deployment: &[u8], inner: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn a_contract_wallet_that_is_not_deployed_yet_vouches_too() {
+async fn a_contract_wallet_that_is_not_deployed_yet_validates_signatures() {
     let node = DevNode::start().await;
     let wallets = Wallets::deploy(&node);
     let (signer, other) = (&node.chain.accounts()[1], &node.chain.accounts()[2]);
@@ -119,11 +119,11 @@ async fn a_contract_wallet_that_is_not_deployed_yet_vouches_too() {
 }
 
 #[tokio::test]
-async fn where_the_node_is_away_only_a_plain_signature_can_be_checked() {
+async fn only_plain_signatures_can_be_checked_while_the_node_is_down() {
     let mut node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    node.go_down().await;
+    node.stop_serving().await;
     let (signer, other) = (node.chain.accounts()[0].clone(), node.chain.accounts()[1].clone());
     let unknown = KeyRequest { owner: owner_of(&other), ..KeyRequest::by(&signer) };
     let answer = unknown.send(explorer.client()).await;
@@ -132,11 +132,11 @@ async fn where_the_node_is_away_only_a_plain_signature_can_be_checked() {
     assert_eq!(KeyRequest::by(&signer).send(explorer.client()).await.status, 201);
 }
 
-/// The first of the accounts that every anvil has.
+/// The first default account of anvil.
 const ANVIL_KEY: &str = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 
 #[tokio::test]
-async fn contract_wallets_vouch_on_a_real_node_too() {
+async fn contract_wallets_validate_signatures_on_anvil() {
     let anvil = Anvil::start().await;
     let sender = anvil.accounts().await[0].clone();
     let deploy = json!({ "from": sender, "data": format!("0x{}", FACTORY.trim()) });
@@ -144,8 +144,8 @@ async fn contract_wallets_vouch_on_a_real_node_too() {
     let factory: Address = receipt["contractAddress"].as_str().unwrap().parse().unwrap();
     let signer: PrivateKeySigner = ANVIL_KEY.parse().unwrap();
     let salt = B256::repeat_byte(5);
-    let question = hex_of(&Wallets::question("addressOf(address,bytes32)", signer.address(), salt));
-    let asked = json!([{ "to": factory, "data": question }, "latest"]);
+    let encode_call = hex_of(&Wallets::encode_call("addressOf(address,bytes32)", signer.address(), salt));
+    let asked = json!([{ "to": factory, "data": encode_call }, "latest"]);
     let wallet = anvil.rpc.call("eth_call", asked).await.as_str().unwrap()[26..].to_owned();
     let owner = format!("0x{wallet}");
     let explorer = TestExplorer::start(anvil.url()).await;

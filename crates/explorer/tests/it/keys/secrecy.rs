@@ -1,4 +1,4 @@
-//! Where keys and signatures must not be found.
+//! Keys and signatures do not leak into the log or the data folder.
 
 use super::{contract_wallets::Wallets, list, stats_with};
 use crate::support::{
@@ -7,7 +7,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn no_key_and_no_signature_is_ever_in_the_log() {
+async fn the_log_has_no_keys_and_no_signatures() {
     let node = DevNode::start().await;
     let wallets = Wallets::deploy(&node);
     let launch = Launch::run(&node.url()).argument("--log", "trace");
@@ -43,15 +43,15 @@ async fn no_key_and_no_signature_is_ever_in_the_log() {
     assert!(log.contains("TRACE") || log.contains("DEBUG"), "the log tells everything it can");
     assert!(log.contains("key issued"), "{log}");
     for secret in &secrets {
-        assert!(!log.contains(secret.as_str()), "a secret stands in the log");
-        assert!(!log.to_lowercase().contains(&secret.to_lowercase()), "a secret stands in the log");
+        assert!(!log.contains(secret.as_str()), "a secret is in the log");
+        assert!(!log.to_lowercase().contains(&secret.to_lowercase()), "a secret is in the log");
     }
-    // Nor the part of it that would do for a search.
-    assert!(!log.contains(&key[12..37]), "a part of a key stands in the log");
+    // Nor a part of a key.
+    assert!(!log.contains(&key[12..37]), "a part of a key is in the log");
 }
 
 #[tokio::test]
-async fn a_key_is_nowhere_in_the_data_folder() {
+async fn the_data_folder_has_no_plain_keys() {
     fn files(folder: &std::path::Path) -> Vec<Vec<u8>> {
         let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![std::fs::read(path).unwrap()] }).collect()

@@ -1,4 +1,4 @@
-//! Calls and logs in the words of verified contracts.
+//! Calls and logs decoded with the ABI of verified contracts.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::PRIVATE_KEY;
 use crate::{
-    contracts::yard::{Yard, as_word, calldata, code_of, compile, input, word},
+    contracts::verifier_fixture::{VerifierFixture, as_word, calldata, code_of, compile, input, word},
     support::{DevNode, TestExplorer, wallet_clients::run_client},
 };
 
@@ -19,10 +19,10 @@ contract Ledger {
     function deep(uint256[][][] calldata) external {}
 }
 ";
-/// Nobody in particular.
+/// An arbitrary account.
 const WHO: &str = "0x00000000000000000000000000000000000a11ce";
 
-/// Arrays of arrays that all are the same one: 90,000 values in 600 words.
+/// Nested arrays that share their data: 90,000 values in 600 words.
 fn bomb() -> Vec<String> {
     let width = 300;
     let array = || std::iter::once(width).chain(std::iter::repeat_n(32 * width, 300));
@@ -30,28 +30,28 @@ fn bomb() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn calls_and_logs_are_told_in_the_words_of_a_contract_its_twin_and_its_proxy() {
-    let yard = Yard::start().await;
+async fn calls_and_logs_are_decoded_for_a_contract_its_twin_and_its_proxy() {
+    let fixture = VerifierFixture::start().await;
     let settings = json!({ "optimizer": { "enabled": true, "runs": 200 } });
     let output = compile("0.8.20", vec![input(PATH, SOURCE, &settings)]).await.remove(0);
     let code = code_of(&output, PATH, "Ledger");
-    let (ledger, twin) = (yard.deploy(&code).await, yard.deploy(&code).await);
+    let (ledger, twin) = (fixture.deploy(&code).await, fixture.deploy(&code).await);
     let minimal = format!("363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5bf3", &ledger[2..]);
-    let proxy = yard.deploy(&format!("3d602d80600a3d3981f3{minimal}")).await;
+    let proxy = fixture.deploy(&format!("3d602d80600a3d3981f3{minimal}")).await;
 
     let note = calldata("note(address,uint256[])", &[as_word(WHO), word(64), word(2), word(70_001), word(70_002)]);
     let mut calls = Vec::new();
     for contract in [&ledger, &twin, &proxy] {
-        calls.push(yard.send(contract, &note).await);
+        calls.push(fixture.send(contract, &note).await);
     }
-    let unknown = yard.page(&format!("/tx/{}", calls[0])).await;
+    let unknown = fixture.page(&format!("/tx/{}", calls[0])).await;
     assert!(!unknown.contains("note(address,uint256[])") && unknown.contains(&note), "only the raw input is known");
 
-    assert_eq!(yard.verify(&ledger, "0.8.20+commit.a1b79de6", SOURCE).await["contractName"], "Ledger");
+    assert_eq!(fixture.verify(&ledger, "0.8.20+commit.a1b79de6", SOURCE).await["contractName"], "Ledger");
     let who = WHO.parse::<Address>().unwrap().to_checksum(None);
     for (contract, call) in [&ledger, &twin, &proxy].into_iter().zip(&calls) {
-        let page = yard.page(&format!("/tx/{call}")).await;
-        for told in [
+        let page = fixture.page(&format!("/tx/{call}")).await;
+        for expected_text in [
             "<span class=\"method\">note</span>",
             "note(address,uint256[])",
             "Noted(address,string,uint256[])",
@@ -62,42 +62,42 @@ async fn calls_and_logs_are_told_in_the_words_of_a_contract_its_twin_and_its_pro
             &who,
             &note,
         ] {
-            assert!(page.contains(told), "{told} is missing for {contract}:\n{page}");
+            assert!(page.contains(expected_text), "{expected_text} is missing for {contract}:\n{page}");
         }
     }
-    // Lists tell what the index alone can tell: of the proxy, nothing.
-    let list = yard.page("/transactions").await;
+    // Lists decode only with indexed data, which does not cover the proxy.
+    let list = fixture.page("/transactions").await;
     assert_eq!(list.matches("<span class=\"method\" title=\"note\">note</span>").count(), 2);
 
     let deep = calldata("deep(uint256[][][])", &bomb());
-    let hostile = yard.send(&ledger, &deep).await;
-    let begun = Instant::now();
-    let page = yard.page(&format!("/tx/{hostile}")).await;
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    let hostile = fixture.send(&ledger, &deep).await;
+    let started = Instant::now();
+    let page = fixture.page(&format!("/tx/{hostile}")).await;
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     assert!(page.contains(&deep[..500]) && page.contains(&format!("/tx/{hostile}/input")), "the raw input is there");
-    assert_eq!(yard.page(&format!("/tx/{hostile}/input")).await, deep, "and all of it");
+    assert_eq!(fixture.page(&format!("/tx/{hostile}/input")).await, deep, "and all of it");
 }
 
 #[tokio::test]
-async fn a_contract_is_verified_and_asked_in_a_real_browser() {
-    let yard = Yard::start().await;
-    let went =
-        run_client("verify.mjs", &[yard.explorer.client().url("").as_str(), yard.anvil.url(), PRIVATE_KEY]).await;
-    assert!(went.as_array().is_some_and(|scenes| scenes.len() >= 6), "{went}");
+async fn a_contract_is_verified_and_called_in_a_real_browser() {
+    let fixture = VerifierFixture::start().await;
+    let passed =
+        run_client("verify.mjs", &[fixture.explorer.client().url("").as_str(), fixture.anvil.url(), PRIVATE_KEY]).await;
+    assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 6), "{passed}");
 }
 
 #[tokio::test]
-async fn without_its_node_a_transaction_is_shown_without_input_and_logs() {
+async fn a_transaction_is_shown_without_input_and_logs_while_the_node_is_down() {
     let mut node = DevNode::start().await;
     let payment = node.chain.send(0, TxKind::Call(node.account(1)), U256::from(5), []).unwrap();
     node.chain.mine(None);
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    node.go_down().await;
-    let begun = Instant::now();
+    node.stop_serving().await;
+    let started = Instant::now();
     let answer = explorer.client().get(&format!("/tx/{payment}")).await;
     assert_eq!(answer.status, 200);
     assert!(answer.text.contains("the node does not respond"), "{}", answer.text);
     assert_eq!(explorer.client().get(&format!("/tx/{payment}/input")).await.status, 503);
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
 }

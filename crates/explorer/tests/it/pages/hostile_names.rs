@@ -1,11 +1,11 @@
-//! Tokens whose names are meant to harm, from a real contract to the pages that name them.
+//! Hostile token names, from a real contract to the pages that show them.
 
 use alloy_primitives::{Address, Bytes, TxKind, U256, keccak256};
 use devchain::traffic::Contract;
 
 use crate::support::{DevNode, TestExplorer, eventually};
 
-/// What none of the pages may hold, whatever a token is called.
+/// Must not appear on any page.
 const NEVER: [&str; 9] =
     ["<script>", "</script ", "<img", "onerror=\"", "\u{202e}", "\u{200b}", "\0", "\u{1b}", "javascript:\""];
 
@@ -22,7 +22,7 @@ fn names() -> [(String, String); 7] {
     ]
 }
 
-/// Makes a collection of that name, with one piece of it; gives its address.
+/// Deploys an NFT collection with this name, mints one token and returns the address.
 fn make(node: &DevNode, (name, symbol): &(String, String), owner: Address) -> Address {
     let code = Contract::Collectible.creation_with(&(name.clone(), symbol.clone()));
     let creation = node.chain.send(0, TxKind::Create, U256::ZERO, code).unwrap();
@@ -35,7 +35,7 @@ fn make(node: &DevNode, (name, symbol): &(String, String), owner: Address) -> Ad
 }
 
 #[tokio::test]
-async fn no_name_of_a_token_does_harm_on_any_page() {
+async fn hostile_token_names_are_escaped_on_every_page() {
     let node = DevNode::start().await;
     let owner = node.account(3);
     let names = names();
@@ -43,7 +43,7 @@ async fn no_name_of_a_token_does_harm_on_any_page() {
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let client = explorer.client();
-    // What contracts say comes behind the tip; the emoji stay as they are.
+    // Token names lag behind the tip; emoji are kept.
     eventually("the names of the tokens", async || {
         client.get("/tokens").await.text.contains("\u{1f984} Einhorn \u{4ee3}\u{5e01}").then_some(())
     })

@@ -1,4 +1,4 @@
-//! The pages: through HTTP, and in a real browser.
+//! The pages over HTTP and in a real browser.
 
 mod decoded;
 mod hostile_names;
@@ -6,41 +6,41 @@ mod hostile_names;
 use serde_json::Value;
 
 use crate::support::{
-    Launch, Stage,
+    Fixture, Launch,
     client::Client,
     process::{Process, Signal},
     wallet_clients::run_client,
 };
 
-/// A wallet that is nobody's.
+/// A publicly known development key.
 const PRIVATE_KEY: &str = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 
-async fn lively_demo() -> (Process, String) {
+async fn demo_with_traffic() -> (Process, String) {
     let mut demo = Launch::demo(1_500).argument("--anonymous-requests-per-minute", 100_000).spawn();
     let url = demo.printed("Open   ").await;
     (demo, url.trim_end_matches('/').to_owned())
 }
 
 #[tokio::test]
-async fn people_find_their_way_in_a_real_browser() {
-    let (mut demo, base) = lively_demo().await;
-    let went = run_client("browse.mjs", &[&base, PRIVATE_KEY]).await;
-    assert!(went.as_array().is_some_and(|scenes| scenes.len() >= 13), "{went}");
+async fn the_pages_work_in_a_real_browser() {
+    let (mut demo, base) = demo_with_traffic().await;
+    let passed = run_client("browse.mjs", &[&base, PRIVATE_KEY]).await;
+    assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 13), "{passed}");
     demo.stop(Signal::Interrupt).await;
 }
 
 #[tokio::test]
-async fn every_page_is_html_that_lets_no_foreign_script_in() {
-    let stage = Stage::shared().await;
-    let client = stage.explorer.client();
+async fn every_page_is_html_with_a_policy_against_foreign_scripts() {
+    let fixture = Fixture::shared().await;
+    let client = fixture.explorer.client();
     let pages = [
         "/".to_owned(),
         "/blocks".to_owned(),
         "/block/1".to_owned(),
         "/transactions".to_owned(),
-        format!("/tx/{}", stage.call),
-        format!("/address/{}", stage.alice),
-        format!("/address/{}?tab=transfers", stage.alice),
+        format!("/tx/{}", fixture.call),
+        format!("/address/{}", fixture.alice),
+        format!("/address/{}?tab=transfers", fixture.alice),
         "/tokens".to_owned(),
         "/trades".to_owned(),
         "/keys".to_owned(),
@@ -54,15 +54,15 @@ async fn every_page_is_html_that_lets_no_foreign_script_in() {
         let policy = answer.header("content-security-policy");
         assert!(policy.contains("script-src 'self'") && !policy.contains("unsafe"), "{path}: {policy}");
         assert!(!answer.text.contains("<script>"), "{path}");
-        // Pages draw on no limit.
+        // Pages do not count against the API limit.
         assert_eq!(answer.header("x-ratelimit-remaining"), "", "{path}");
     }
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_told_with_a_way_on() {
-    let stage = Stage::shared().await;
-    let client = stage.explorer.client();
+async fn a_missing_page_links_to_others() {
+    let fixture = Fixture::shared().await;
+    let client = fixture.explorer.client();
     let unknown = format!("/tx/0x{}", "ab".repeat(32));
     for path in ["/nothing", "/block/99999999", "/block/x", &unknown, "/address/0x12", "/token/0x12"] {
         let answer = client.get(path).await;
@@ -72,9 +72,9 @@ async fn what_is_not_there_is_told_with_a_way_on() {
 }
 
 #[tokio::test]
-async fn links_of_other_explorers_lead_here_too() {
-    let stage = Stage::shared().await;
-    let client = stage.explorer.client();
+async fn url_paths_of_other_explorers_redirect() {
+    let fixture = Fixture::shared().await;
+    let client = fixture.explorer.client();
     for (path, target) in [
         ("/txs", "/transactions".to_owned()),
         ("/blocks/7", "/block/7".to_owned()),
@@ -89,9 +89,9 @@ async fn links_of_other_explorers_lead_here_too() {
 }
 
 #[tokio::test]
-async fn the_stream_tells_each_new_block() {
-    let stage = Stage::shared().await;
-    let first = stage.explorer.client().first_event("/api/v1/stream").await;
+async fn the_stream_sends_each_new_block() {
+    let fixture = Fixture::shared().await;
+    let first = fixture.explorer.client().first_event("/api/v1/stream").await;
     assert!(first.starts_with("event: block"), "{first}");
     let data = first.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
     let block: Value = serde_json::from_str(data).unwrap();
@@ -99,9 +99,9 @@ async fn the_stream_tells_each_new_block() {
 }
 
 #[tokio::test]
-async fn assets_are_kept_for_good_under_names_of_their_content() {
-    let stage = Stage::shared().await;
-    let client: &Client = stage.explorer.client();
+async fn assets_have_content_hashes_in_their_names_and_are_cached_forever() {
+    let fixture = Fixture::shared().await;
+    let client: &Client = fixture.explorer.client();
     let home = client.get("/").await.text;
     let assets: Vec<&str> = home.split('"').filter(|part| part.starts_with("/assets/")).collect();
     assert!(assets.len() >= 3, "{assets:?}");

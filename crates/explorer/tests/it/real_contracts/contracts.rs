@@ -2,15 +2,15 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::encoding::{Word, call_data, words};
-use crate::support::{Anvil, picture::text, wallet_clients::run_client};
+use crate::support::{Anvil, api_state::text, wallet_clients::run_client};
 
-/// Creation code by the names of contracts.
+/// Creation code by contract name.
 static CODE: OnceCell<Value> = OnceCell::const_new();
 
-/// More than anything here needs, and less than a transaction may have.
+/// More than any transaction here needs, below the limit of a transaction.
 const GAS: &str = "0xe4e1c0";
 
-/// Puts a contract on the chain and gives its address.
+/// Deploys a contract and returns its address.
 pub(super) async fn deploy(anvil: &Anvil, from: &str, contract: &str, arguments: &[Word]) -> String {
     let data = format!("{}{}", creation_code(contract).await, words(arguments));
     let receipt = anvil.send(json!({"from": from, "data": data, "gas": GAS})).await;
@@ -23,9 +23,9 @@ async fn creation_code(contract: &str) -> &'static str {
     text(&code[contract]["bytecode"])
 }
 
-/// Makes what makes PancakeSwap's pools know their code.
-pub(super) async fn teach_pancake_pools(anvil: &Anvil, from: &str, deployer: &str) {
-    /// A transaction can pay for writing as much.
+/// Stores the pool code in the deployer of PancakeSwap's pools.
+pub(super) async fn install_pancake_pool_code(anvil: &Anvil, from: &str, deployer: &str) {
+    /// As much as one transaction has gas to write.
     const DIGITS: usize = 2 * 10_000;
     let code = creation_code("PancakeV3Pool").await.trim_start_matches("0x").as_bytes();
     for part in code.chunks(DIGITS) {
@@ -36,7 +36,7 @@ pub(super) async fn teach_pancake_pools(anvil: &Anvil, from: &str, deployer: &st
     }
 }
 
-/// Calls a function in a transaction that must succeed, in a block of its own.
+/// Calls a function in a transaction that must succeed, in its own block.
 pub(super) async fn call(anvil: &Anvil, from: &str, to: &str, signature: &str, arguments: &[Word]) {
     send(anvil, json!({"from": from, "to": to, "data": call_data(signature, arguments)})).await;
 }
@@ -52,14 +52,14 @@ pub(super) async fn send(anvil: &Anvil, mut transaction: Value) {
     assert_eq!(receipt["status"], "0x1", "{transaction}");
 }
 
-/// Puts a call into the pool, to be mined with others.
+/// Submits a call to the pool, to be mined with others.
 pub(super) async fn submit(anvil: &Anvil, from: &str, to: &str, signature: &str, arguments: &[Word]) {
     let data = call_data(signature, arguments);
     anvil.submit(json!({"from": from, "to": to, "data": data, "gas": "0x1e8480"})).await;
 }
 
-/// Asks a function that changes nothing for an address.
-pub(super) async fn ask_address(anvil: &Anvil, to: &str, signature: &str, arguments: &[Word]) -> String {
+/// Calls a view function that returns an address.
+pub(super) async fn call_for_address(anvil: &Anvil, to: &str, signature: &str, arguments: &[Word]) -> String {
     let data = call_data(signature, arguments);
     let answer = anvil.rpc.call("eth_call", json!([{"to": to, "data": data}, "latest"])).await;
     format!("0x{}", &text(&answer)[26..])

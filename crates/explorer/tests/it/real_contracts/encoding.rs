@@ -1,4 +1,4 @@
-//! Calls and answers of contracts, as far as these tests need them: every argument is one word.
+//! ABI encoding as far as these tests need it: every argument is one word.
 
 use alloy_primitives::{U256, hex, keccak256};
 use serde_json::Value;
@@ -40,8 +40,8 @@ pub(super) fn words(arguments: &[Word]) -> String {
     arguments.iter().map(|argument| argument.hex()).collect()
 }
 
-/// What the megaphone is to say: topics and data as hexadecimal digits.
-pub(super) fn spoken(topics: &[String], data: &str) -> String {
+/// Input of the Megaphone contract: topics and data in hexadecimal digits.
+pub(super) fn megaphone_input(topics: &[String], data: &str) -> String {
     format!("0x{:02x}{}{data}", topics.len(), topics.concat())
 }
 
@@ -49,19 +49,19 @@ pub(super) fn event(signature: &str) -> String {
     keccak256(signature).to_string()
 }
 
-/// The words of some data, which may end in the middle of one.
+/// The words of data, and the length of an incomplete last word.
 pub(super) fn read_words(data: &Value) -> (Vec<U256>, usize) {
     let bytes = hex::decode(data.as_str().unwrap()).unwrap();
     let (words, rest) = bytes.as_chunks::<32>();
     (words.iter().map(|word| U256::from_be_bytes(*word)).collect(), rest.len())
 }
 
-/// An address in a word; None where the word is more than that.
+/// An address in a word; None if the word is not an address.
 pub(super) fn read_address(word: U256) -> Option<String> {
     (word.bit_len() <= 160).then(|| format!("0x{word:040x}"))
 }
 
-/// A text as contracts give it: with offset and length, or as one word filled up with zeros.
+/// A returned text: with offset and length, or as bytes32.
 pub(super) fn read_text(answer: &Value) -> String {
     let bytes = hex::decode(answer.as_str().unwrap()).unwrap();
     let text = match bytes.len() {

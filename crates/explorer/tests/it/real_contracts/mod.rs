@@ -1,67 +1,67 @@
-//! Real contracts on a real node: what the API says of tokens, holders, trades and contracts is what receipts and the
-//! contracts themselves say, also after reorganisations.
+//! Real contracts on a real node: tokens, holders, trades and contracts of the API agree with receipts and contract
+//! calls, also after reorgs.
 
+mod assertions;
 mod contracts;
 mod encoding;
-mod scene;
-mod served;
-mod truth;
+mod expected_state;
+mod scenario;
 
 use std::io::Write;
 
 use serde_json::{Value, json};
 
 use crate::support::{Launch, TestExplorer};
-use scene::Scene;
-use served::{assert_told, assert_told_without_makers};
-use truth::Truth;
+use assertions::{assert_api_agrees, assert_api_agrees_without_creators};
+use expected_state::ExpectedState;
+use scenario::Scenario;
 
 #[tokio::test]
-async fn real_contracts_are_told_as_receipts_and_they_themselves_say() {
-    let scene = Scene::set().await;
-    scene.play(1).await;
-    let explorer = TestExplorer::start(scene.anvil.url()).await;
-    told(&scene, &explorer, "a chain that was there before").await;
-    scene.play(2).await;
-    let truth = told(&scene, &explorer, "a chain that goes on").await;
-    assert_lively(&scene, &truth);
+async fn the_api_agrees_with_receipts_and_contract_calls() {
+    let scenario = Scenario::deploy().await;
+    scenario.run_round(1).await;
+    let explorer = TestExplorer::start(scenario.anvil.url()).await;
+    check_api(&scenario, &explorer, "a chain that was there before").await;
+    scenario.run_round(2).await;
+    let expected_state = check_api(&scenario, &explorer, "a chain that goes on").await;
+    assert_has_activity(&scenario, &expected_state);
 }
 
 #[tokio::test]
-async fn real_contracts_are_told_right_after_reorganisations() {
-    let scene = Scene::set().await;
-    scene.play(1).await;
-    let explorer = TestExplorer::start(scene.anvil.url()).await;
-    told(&scene, &explorer, "at first").await;
+async fn the_api_agrees_with_receipts_and_contract_calls_after_reorgs() {
+    let scenario = Scenario::deploy().await;
+    scenario.run_round(1).await;
+    let explorer = TestExplorer::start(scenario.anvil.url()).await;
+    check_api(&scenario, &explorer, "at first").await;
     for (round, depth) in (2..).zip([1_u64, 3, 10]) {
-        scene.play(round).await;
-        told(&scene, &explorer, &format!("before a reorganisation of depth {depth}")).await;
-        scene.anvil.rpc.call("anvil_reorg", json!([depth, []])).await;
-        told(&scene, &explorer, &format!("after a reorganisation of depth {depth}")).await;
-        // The same accounts go on with the same nonces: other contracts may stand at the same addresses.
-        scene.play(round + 10).await;
+        scenario.run_round(round).await;
+        check_api(&scenario, &explorer, &format!("before a reorganisation of depth {depth}")).await;
+        scenario.anvil.rpc.call("anvil_reorg", json!([depth, []])).await;
+        check_api(&scenario, &explorer, &format!("after a reorganisation of depth {depth}")).await;
+        // The same accounts and nonces: other contracts may be deployed at the same addresses.
+        scenario.run_round(round + 10).await;
     }
-    told(&scene, &explorer, "gone on").await;
+    check_api(&scenario, &explorer, "gone on").await;
 
-    let snapshot = scene.anvil.rpc.call("evm_snapshot", json!([])).await;
-    scene.play(20).await;
-    told(&scene, &explorer, "before a long way back").await;
-    scene.anvil.rpc.call("evm_revert", json!([snapshot])).await;
-    scene.play(21).await;
-    told(&scene, &explorer, "on another branch").await;
+    let snapshot = scenario.anvil.rpc.call("evm_snapshot", json!([])).await;
+    scenario.run_round(20).await;
+    check_api(&scenario, &explorer, "before a long way back").await;
+    scenario.anvil.rpc.call("evm_revert", json!([snapshot])).await;
+    scenario.run_round(21).await;
+    check_api(&scenario, &explorer, "on another branch").await;
 }
 
 #[tokio::test]
-async fn a_name_that_two_factories_share_finds_the_trades_of_both() {
-    let scene = Scene::set().await;
-    scene.play(1).await;
+async fn a_dex_name_shared_by_two_factories_finds_the_trades_of_both() {
+    let scenario = Scenario::deploy().await;
+    scenario.run_round(1).await;
     let mut config = tempfile::NamedTempFile::new().unwrap();
-    for factory in [&scene.factory_v2].into_iter().chain(&scene.factories_v3) {
+    for factory in [&scenario.factory_v2].into_iter().chain(&scenario.factories_v3) {
         writeln!(config, "[[dex]]\nname = \"House\"\nfactory = \"{factory}\"").unwrap();
     }
-    let explorer = Launch::run(scene.anvil.url()).argument("--config", config.path().display()).start().await;
-    scene.anvil.wait_for(&explorer).await;
-    let trades = Truth::read(&scene).await.trades;
+    let explorer = Launch::run(scenario.anvil.url()).argument("--config", config.path().display()).start().await;
+    scenario.anvil.wait_for(&explorer).await;
+    let trades = ExpectedState::read(&scenario).await.trades;
     let all: Vec<&Value> = trades.iter().map(|trade| &trade["txHash"]).collect();
     assert!(all.len() > 7, "{all:?}");
     for (order, offset) in ["asc", "desc"].into_iter().flat_map(|order| (0..=all.len()).map(move |at| (order, at))) {
@@ -81,40 +81,40 @@ async fn a_name_that_two_factories_share_finds_the_trades_of_both() {
 }
 
 #[tokio::test]
-async fn without_traces_contracts_are_there_without_their_makers_and_the_hole_shows() {
-    let scene = Scene::set().await;
-    scene.play(1).await;
-    let traced = TestExplorer::start(scene.anvil.url()).await;
-    let untraced = Launch::run(scene.anvil.url()).argument("--traces", "off").start().await;
+async fn without_traces_contracts_have_no_creator_and_stats_count_untraced_blocks() {
+    let scenario = Scenario::deploy().await;
+    scenario.run_round(1).await;
+    let traced = TestExplorer::start(scenario.anvil.url()).await;
+    let untraced = Launch::run(scenario.anvil.url()).argument("--traces", "off").start().await;
     for explorer in [&traced, &untraced] {
-        scene.anvil.wait_for(explorer).await;
+        scenario.anvil.wait_for(explorer).await;
     }
     assert_eq!(traced.json("/api/v1/stats").await["untracedBlocks"], 0);
     assert!(untraced.json("/api/v1/stats").await["untracedBlocks"].as_u64().unwrap() > 50);
-    let truth = Truth::read(&scene).await;
-    assert_told_without_makers(&untraced, &truth).await;
+    let expected_state = ExpectedState::read(&scenario).await;
+    assert_api_agrees_without_creators(&untraced, &expected_state).await;
 }
 
-async fn told(scene: &Scene, explorer: &TestExplorer, what: &str) -> Truth {
-    scene.anvil.wait_for(explorer).await;
-    let truth = Truth::read(scene).await;
-    assert_told(explorer, &truth, what).await;
-    truth
+async fn check_api(scenario: &Scenario, explorer: &TestExplorer, what: &str) -> ExpectedState {
+    scenario.anvil.wait_for(explorer).await;
+    let expected_state = ExpectedState::read(scenario).await;
+    assert_api_agrees(explorer, &expected_state, what).await;
+    expected_state
 }
 
-/// A truth in which nothing happens would prove nothing.
-fn assert_lively(scene: &Scene, truth: &Truth) {
+/// An empty expected state would prove nothing.
+fn assert_has_activity(scenario: &Scenario, expected_state: &ExpectedState) {
     for kind in ["BEP20", "BEP721", "BEP1155"] {
-        assert!(truth.tokens.values().any(|token| token.kind == kind && token.holders.len() > 1), "{kind}");
+        assert!(expected_state.tokens.values().any(|token| token.kind == kind && token.holders.len() > 1), "{kind}");
     }
-    let symbols: Vec<&str> = truth.tokens.values().map(|token| token.symbol.as_str()).collect();
+    let symbols: Vec<&str> = expected_state.tokens.values().map(|token| token.symbol.as_str()).collect();
     for symbol in ["PLAIN", "MINT", "PC", "WRAP", "HUSH", "OLD", "UNIX", "HALF", "UNI-V2"] {
         assert!(symbols.contains(&symbol), "{symbol} among {symbols:?}");
     }
-    assert!(truth.tokens.values().any(|token| token.name == "A Clone"));
-    for factory in [&scene.factory_v2].into_iter().chain(&scene.factories_v3) {
-        let trades = truth.trades.iter().filter(|trade| trade["factory"] == **factory);
+    assert!(expected_state.tokens.values().any(|token| token.name == "A Clone"));
+    for factory in [&scenario.factory_v2].into_iter().chain(&scenario.factories_v3) {
+        let trades = expected_state.trades.iter().filter(|trade| trade["factory"] == **factory);
         assert!(trades.count() > 1, "trades of {factory}");
     }
-    assert!(truth.contracts.len() > 20, "{} contracts", truth.contracts.len());
+    assert!(expected_state.contracts.len() > 20, "{} contracts", expected_state.contracts.len());
 }

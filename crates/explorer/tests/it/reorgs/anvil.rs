@@ -1,9 +1,9 @@
 use serde_json::json;
 
-use super::assert_as_if_it_were_new;
-use crate::support::{Anvil, TestExplorer, ask_node};
+use super::assert_equals_new_index;
+use crate::support::{Anvil, TestExplorer, expected_state};
 
-/// Payments in blocks of one.
+/// Payments, one per block.
 async fn pay(anvil: &Anvil, accounts: &[String], count: usize) {
     for number in 0..count {
         let (from, to) = (&accounts[number % 3], &accounts[(number + 1) % 4]);
@@ -12,28 +12,28 @@ async fn pay(anvil: &Anvil, accounts: &[String], count: usize) {
 }
 
 #[tokio::test]
-async fn reorganisations_of_an_anvil_leave_nothing_behind() {
+async fn reorgs_of_anvil_leave_no_orphaned_data() {
     let anvil = Anvil::start().await;
     let accounts = anvil.accounts().await;
     pay(&anvil, &accounts, 20).await;
     let explorer = TestExplorer::start(anvil.url()).await;
     anvil.wait_for(&explorer).await;
-    let mut picture = ask_node(&anvil.rpc, 0, []).await;
+    let mut api_state = expected_state(&anvil.rpc, 0, []).await;
     for depth in [1, 3, 10] {
-        // One transaction of its own in the new branch, the other blocks are empty.
+        // The new branch has one new transaction; its other blocks are empty.
         let payment = json!([{"from": accounts[5], "to": accounts[6], "value": "0x7"}, 0]);
         anvil.rpc.call("anvil_reorg", json!([depth, [payment]])).await;
         anvil.wait_for(&explorer).await;
-        picture = assert_as_if_it_were_new(&explorer, &anvil.rpc, &picture, &format!("depth {depth}")).await;
+        api_state = assert_equals_new_index(&explorer, &anvil.rpc, &api_state, &format!("depth {depth}")).await;
     }
 
     let before = anvil.block_number().await;
     anvil.rpc.call("anvil_rollback", json!([4])).await;
     assert_eq!(anvil.block_number().await, before - 4);
     anvil.wait_for(&explorer).await;
-    picture = assert_as_if_it_were_new(&explorer, &anvil.rpc, &picture, "rolled back").await;
+    api_state = assert_equals_new_index(&explorer, &anvil.rpc, &api_state, "rolled back").await;
 
     pay(&anvil, &accounts, 2).await;
     anvil.wait_for(&explorer).await;
-    assert_as_if_it_were_new(&explorer, &anvil.rpc, &picture, "gone on").await;
+    assert_equals_new_index(&explorer, &anvil.rpc, &api_state, "gone on").await;
 }

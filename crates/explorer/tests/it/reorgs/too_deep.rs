@@ -1,16 +1,16 @@
 use devchain::ReorgedTransactions;
 
-use crate::support::{DevNode, TestExplorer, ask_node, eventually, walk};
+use crate::support::{DevNode, TestExplorer, eventually, expected_state, read_api};
 
 #[tokio::test]
-async fn a_fork_below_all_undo_halts_the_tip_and_says_what_to_do_while_serving_goes_on() {
+async fn a_reorg_deeper_than_the_undo_data_stops_indexing_but_not_serving() {
     let node = DevNode::start().await;
     for _ in 0..300 {
         node.chain.mine(None);
     }
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    let before = ask_node(&node.rpc, 0, []).await;
+    let before = expected_state(&node.rpc, 0, []).await;
     let (blocks, tip) = (before.blocks.clone(), explorer.json("/health").await["tip"].clone());
 
     node.chain.reorg(290, 295, ReorgedTransactions::Drop).unwrap();
@@ -24,12 +24,12 @@ async fn a_fork_below_all_undo_halts_the_tip_and_says_what_to_do_while_serving_g
     assert_eq!(explorer.get("/health/ready").await.status, 503);
     explorer.wait_for_log("start again with an empty data folder").await;
 
-    let served = walk(&explorer, []).await;
+    let served = read_api(&explorer, []).await;
     assert_eq!(served.blocks, blocks);
     let (ended, data) = explorer.stop().await;
     assert!(ended.status.success() && ended.took.as_secs() < 2, "{ended:?}");
 
-    // The way out that the log names.
+    // The fix that the log suggests.
     let again = TestExplorer::start_on(&node.url(), &data).await;
     eventually("the halt again", async || (again.json("/health").await["status"] == "halted").then_some(())).await;
     drop(again);

@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::support::{DevNode, TestExplorer};
 
 #[tokio::test]
-async fn health_tells_where_the_index_and_the_node_are() {
+async fn health_reports_the_tip_of_the_index_and_of_the_node() {
     let node = DevNode::start().await;
     node.chain.mine(None);
     let explorer = TestExplorer::start(&node.url()).await;

@@ -1,9 +1,9 @@
-use crate::support::Stage;
+use crate::support::Fixture;
 
 #[tokio::test]
-async fn the_document_tells_of_every_route_that_answers() {
-    let stage = Stage::shared().await;
-    let document = stage.explorer.json("/api/v1/openapi.json").await;
+async fn the_openapi_document_lists_every_route() {
+    let fixture = Fixture::shared().await;
+    let document = fixture.explorer.json("/api/v1/openapi.json").await;
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
     for path in [
         "/api/v1/stats",

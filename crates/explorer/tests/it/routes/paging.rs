@@ -1,13 +1,13 @@
-//! What holds for every list.
+//! Paging of every list.
 
 use serde_json::{Value, json};
 
-use crate::support::{Stage, stage::PAYMENTS};
+use crate::support::{Fixture, fixture::PAYMENTS};
 
 const LISTS: [(&str, &str); 2] = [("/api/v1/blocks", "blocks"), ("/api/v1/transactions", "transactions")];
 
-async fn page(stage: &Stage, path: &str, query: &str) -> Value {
-    stage.explorer.json(&format!("{path}?{query}")).await
+async fn page(fixture: &Fixture, path: &str, query: &str) -> Value {
+    fixture.explorer.json(&format!("{path}?{query}")).await
 }
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -15,61 +15,61 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_list_tells_its_total_and_the_page_and_limit_that_were_used() {
-    let stage = Stage::shared().await;
+async fn a_list_has_its_total_and_the_page_and_limit_used() {
+    let fixture = Fixture::shared().await;
     for (path, name) in LISTS {
-        let list = stage.explorer.json(path).await;
+        let list = fixture.explorer.json(path).await;
         let mut expected = vec![name, "total", "page", "limit"];
         expected.sort_unstable();
         let mut found = keys(&list);
         found.sort_unstable();
         assert_eq!(found, expected);
         assert_eq!((&list["page"], &list["limit"]), (&json!(1), &json!(25)));
-        let third = page(&stage, path, "page=3&limit=2").await;
+        let third = page(&fixture, path, "page=3&limit=2").await;
         assert_eq!((&third["page"], &third["limit"], &third["total"]), (&json!(3), &json!(2), &list["total"]));
     }
 }
 
 #[tokio::test]
-async fn a_page_has_25_entries_where_nothing_is_asked() {
-    let stage = Stage::shared().await;
-    let list = stage.explorer.json("/api/v1/transactions").await;
+async fn a_page_has_25_entries_by_default() {
+    let fixture = Fixture::shared().await;
+    let list = fixture.explorer.json("/api/v1/transactions").await;
     assert_eq!(list["transactions"].as_array().unwrap().len(), 25);
 }
 
 #[tokio::test]
-async fn a_limit_above_100_is_served_as_100_and_says_so() {
-    let stage = Stage::shared().await;
+async fn a_limit_above_100_is_reduced_to_100() {
+    let fixture = Fixture::shared().await;
     for limit in ["101", "1000", "18446744073709551616"] {
-        let list = page(&stage, "/api/v1/transactions", &format!("limit={limit}")).await;
+        let list = page(&fixture, "/api/v1/transactions", &format!("limit={limit}")).await;
         assert_eq!(list["limit"], 100);
         assert_eq!(list["transactions"].as_array().unwrap().len(), 100);
     }
 }
 
 #[tokio::test]
-async fn pages_fit_together_without_gap_or_overlap() {
-    let stage = Stage::shared().await;
-    let whole = page(&stage, "/api/v1/transactions", "limit=100").await;
+async fn pages_have_no_gaps_and_no_overlaps() {
+    let fixture = Fixture::shared().await;
+    let whole = page(&fixture, "/api/v1/transactions", "limit=100").await;
     let mut parts = Vec::new();
     for number in 1..=10 {
-        let part = page(&stage, "/api/v1/transactions", &format!("limit=10&page={number}")).await;
+        let part = page(&fixture, "/api/v1/transactions", &format!("limit=10&page={number}")).await;
         parts.extend(part["transactions"].as_array().unwrap().clone());
     }
     assert_eq!(whole["transactions"], json!(parts));
 }
 
 #[tokio::test]
-async fn a_page_past_the_end_is_empty_and_still_tells_the_true_total() {
-    let stage = Stage::shared().await;
+async fn a_page_past_the_end_is_empty_and_has_the_total() {
+    let fixture = Fixture::shared().await;
     for (path, name) in LISTS {
-        let total = stage.explorer.json(path).await["total"].clone();
+        let total = fixture.explorer.json(path).await["total"].clone();
         for (asked, used) in [("1000000000", 1_000_000_000_u64), ("18446744073709551616", (1 << 53) - 1)] {
             let expected = json!({name: [], "total": total, "page": used, "limit": 100});
-            assert_eq!(page(&stage, path, &format!("limit=100&page={asked}")).await, expected);
+            assert_eq!(page(&fixture, path, &format!("limit=100&page={asked}")).await, expected);
         }
     }
-    let path = format!("/api/v1/transactions?address={:#x}", stage.frank);
+    let path = format!("/api/v1/transactions?address={:#x}", fixture.frank);
     let expected = json!({"transactions": [], "total": PAYMENTS, "page": 1_000_000_000, "limit": 25});
-    assert_eq!(stage.explorer.json(&format!("{path}&page=1000000000")).await, expected);
+    assert_eq!(fixture.explorer.json(&format!("{path}&page=1000000000")).await, expected);
 }

@@ -1,9 +1,9 @@
 use serde_json::json;
 
-use crate::support::{DevNode, Stage, TestExplorer, ask_node};
+use crate::support::{DevNode, Fixture, TestExplorer, expected_state};
 
 #[tokio::test]
-async fn an_empty_chain_has_noughts() {
+async fn the_stats_of_an_empty_chain_are_zero() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -14,10 +14,10 @@ async fn an_empty_chain_has_noughts() {
 }
 
 #[tokio::test]
-async fn stats_count_all_transactions_and_average_what_they_really_paid() {
-    let stage = Stage::shared().await;
-    let head = stage.node.chain.head().number;
-    let blocks = (0..=head).map(|number| stage.node.chain.block(number).unwrap());
+async fn stats_count_all_transactions_and_average_the_effective_gas_price() {
+    let fixture = Fixture::shared().await;
+    let head = fixture.node.chain.head().number;
+    let blocks = (0..=head).map(|number| fixture.node.chain.block(number).unwrap());
     let prices: Vec<u128> = blocks
         .flat_map(|block| block.transactions.iter().map(|tx| tx.effective_gas_price).collect::<Vec<_>>())
         .collect();
@@ -25,9 +25,9 @@ async fn stats_count_all_transactions_and_average_what_they_really_paid() {
     let expected = json!({
         "latestBlock": head,
         "totalTransactions": prices.len(),
-        "totalTokens": stage.explorer.json("/api/v1/tokens").await["total"],
-        "untracedBlocks": ask_node(&stage.node.rpc, 0, []).await.stats["untracedBlocks"],
+        "totalTokens": fixture.explorer.json("/api/v1/tokens").await["total"],
+        "untracedBlocks": expected_state(&fixture.node.rpc, 0, []).await.stats["untracedBlocks"],
         "avgGasPrice": (prices.iter().sum::<u128>() / count).to_string(),
     });
-    assert_eq!(stage.explorer.json("/api/v1/stats").await, expected);
+    assert_eq!(fixture.explorer.json("/api/v1/stats").await, expected);
 }

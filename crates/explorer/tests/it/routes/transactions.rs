@@ -2,28 +2,28 @@ use alloy_primitives::{Address, B256};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Stage,
-    stage::{PAYMENTS, plain},
-    walk::{field, walk_list},
+    Fixture,
+    fixture::{PAYMENTS, lower_hex},
+    read_api::{field, read_list},
 };
 
-async fn find(stage: &Stage, hash: B256) -> Value {
-    stage.explorer.json(&format!("/api/v1/transactions/{hash}")).await
+async fn find(fixture: &Fixture, hash: B256) -> Value {
+    fixture.explorer.json(&format!("/api/v1/transactions/{hash}")).await
 }
 
-async fn list_of(stage: &Stage, address: &str) -> Vec<Value> {
-    walk_list(stage.explorer.client(), &format!("/api/v1/transactions?address={address}&"), "transactions").await
+async fn list_of(fixture: &Fixture, address: &str) -> Vec<Value> {
+    read_list(fixture.explorer.client(), &format!("/api/v1/transactions?address={address}&"), "transactions").await
 }
 
 #[tokio::test]
 async fn a_payment_has_the_documented_fields_and_no_others() {
-    let stage = Stage::shared().await;
-    let inclusion = stage.node.chain.receipt(stage.payment).unwrap();
+    let fixture = Fixture::shared().await;
+    let inclusion = fixture.node.chain.receipt(fixture.payment).unwrap();
     let expected = json!({
-        "hash": stage.payment,
+        "hash": fixture.payment,
         "blockNumber": 1,
-        "fromAddress": plain(stage.alice),
-        "toAddress": plain(stage.bob),
+        "fromAddress": lower_hex(fixture.alice),
+        "toAddress": lower_hex(fixture.bob),
         "value": "1000000000000000000",
         "gasPrice": inclusion.transaction().effective_gas_price.to_string(),
         "gasUsed": "21000",
@@ -35,86 +35,86 @@ async fn a_payment_has_the_documented_fields_and_no_others() {
         "method": null,
         "contractAddress": null,
     });
-    assert_eq!(find(&stage, stage.payment).await, expected);
+    assert_eq!(find(&fixture, fixture.payment).await, expected);
 }
 
 #[tokio::test]
-async fn a_creation_has_an_empty_receiver_and_tells_what_it_created() {
-    let stage = Stage::shared().await;
-    let creation = find(&stage, stage.creation).await;
+async fn a_creation_has_an_empty_receiver_and_a_contract_address() {
+    let fixture = Fixture::shared().await;
+    let creation = find(&fixture, fixture.creation).await;
     assert_eq!(creation["toAddress"], "");
-    assert_eq!(creation["contractAddress"], plain(stage.keeper));
+    assert_eq!(creation["contractAddress"], lower_hex(fixture.logger));
     assert_eq!(creation["method"], Value::Null);
 }
 
 #[tokio::test]
-async fn a_call_tells_its_method() {
-    let stage = Stage::shared().await;
-    let call = find(&stage, stage.call).await;
+async fn a_call_has_a_method() {
+    let fixture = Fixture::shared().await;
+    let call = find(&fixture, fixture.call).await;
     assert_eq!((&call["method"], &call["status"]), (&json!("0xa9a9a9a9"), &json!(true)));
-    assert_eq!(call["toAddress"], plain(stage.keeper));
+    assert_eq!(call["toAddress"], lower_hex(fixture.logger));
 }
 
 #[tokio::test]
-async fn a_failed_transaction_says_so_and_created_nothing() {
-    let stage = Stage::shared().await;
-    assert_eq!(find(&stage, stage.failed_call).await["status"], false);
-    let creation = find(&stage, stage.failed_creation).await;
+async fn a_failed_transaction_has_status_false_and_no_contract_address() {
+    let fixture = Fixture::shared().await;
+    assert_eq!(find(&fixture, fixture.failed_call).await["status"], false);
+    let creation = find(&fixture, fixture.failed_creation).await;
     assert_eq!(creation["status"], false);
     assert_eq!((&creation["toAddress"], &creation["contractAddress"]), (&json!(""), &Value::Null));
 }
 
 #[tokio::test]
-async fn a_transaction_is_found_in_any_letter_case_and_an_unknown_one_is_not() {
-    let stage = Stage::shared().await;
-    let upper = format!("0x{}", stage.payment.to_string()[2..].to_uppercase());
-    let found = stage.explorer.json(&format!("/api/v1/transactions/{upper}")).await;
-    assert_eq!(found["hash"], stage.payment.to_string());
-    let answer = stage.explorer.get(&format!("/api/v1/transactions/{}", B256::ZERO)).await;
+async fn a_transaction_hash_is_case_insensitive_and_an_unknown_one_is_not_found() {
+    let fixture = Fixture::shared().await;
+    let upper = format!("0x{}", fixture.payment.to_string()[2..].to_uppercase());
+    let found = fixture.explorer.json(&format!("/api/v1/transactions/{upper}")).await;
+    assert_eq!(found["hash"], fixture.payment.to_string());
+    let answer = fixture.explorer.get(&format!("/api/v1/transactions/{}", B256::ZERO)).await;
     assert_eq!((answer.status, &answer.json["code"]), (404, &json!("transaction_not_found")));
 }
 
 #[tokio::test]
-async fn transactions_come_newest_first_and_within_a_block_by_index() {
-    let stage = Stage::shared().await;
-    let listed = walk_list(stage.explorer.client(), "/api/v1/transactions?", "transactions").await;
+async fn transactions_are_listed_newest_first_and_within_a_block_by_index() {
+    let fixture = Fixture::shared().await;
+    let listed = read_list(fixture.explorer.client(), "/api/v1/transactions?", "transactions").await;
     let places: Vec<(u64, u64)> =
         listed.iter().map(|tx| (tx["blockNumber"].as_u64().unwrap(), tx["index"].as_u64().unwrap())).collect();
     assert!(places.windows(2).all(|pair| pair[0] > pair[1]), "{places:?}");
-    assert_eq!(stage.explorer.json("/api/v1/stats").await["totalTransactions"], listed.len());
+    assert_eq!(fixture.explorer.json("/api/v1/stats").await["totalTransactions"], listed.len());
 }
 
 #[tokio::test]
-async fn the_address_filter_takes_any_letter_case() {
-    let stage = Stage::shared().await;
-    let lower = plain(stage.frank);
-    let expected = list_of(&stage, &lower).await;
+async fn the_address_filter_is_case_insensitive() {
+    let fixture = Fixture::shared().await;
+    let lower = lower_hex(fixture.frank);
+    let expected = list_of(&fixture, &lower).await;
     assert_eq!(expected.len(), usize::try_from(PAYMENTS).unwrap());
     let upper = format!("0x{}", lower[2..].to_uppercase());
-    for written in [stage.frank.to_string(), upper] {
-        assert_eq!(list_of(&stage, &written).await, expected, "{written}");
+    for written in [fixture.frank.to_string(), upper] {
+        assert_eq!(list_of(&fixture, &written).await, expected, "{written}");
     }
 }
 
 #[tokio::test]
-async fn the_address_filter_matches_senders_and_receivers_and_nothing_else() {
-    let stage = Stage::shared().await;
-    let sent = list_of(&stage, &plain(stage.erin)).await;
-    assert_eq!(sent, list_of(&stage, &plain(stage.frank)).await, "the same payments, from one to the other");
-    assert!(field(&sent, "fromAddress").iter().all(|from| *from == plain(stage.erin)));
+async fn the_address_filter_matches_only_senders_and_receivers() {
+    let fixture = Fixture::shared().await;
+    let sent = list_of(&fixture, &lower_hex(fixture.erin)).await;
+    assert_eq!(sent, list_of(&fixture, &lower_hex(fixture.frank)).await, "the same payments, from one to the other");
+    assert!(field(&sent, "fromAddress").iter().all(|from| *from == lower_hex(fixture.erin)));
 
-    let calls = list_of(&stage, &plain(stage.keeper)).await;
-    let expected: Vec<Value> = [stage.failed_call, stage.call].map(|hash| json!(hash)).into();
+    let calls = list_of(&fixture, &lower_hex(fixture.logger)).await;
+    let expected: Vec<Value> = [fixture.failed_call, fixture.call].map(|hash| json!(hash)).into();
     assert_eq!(field(&calls, "hash"), expected, "its creation is not to it");
-    assert!(list_of(&stage, &plain(stage.idle)).await.is_empty());
-    assert!(list_of(&stage, &plain(Address::repeat_byte(0xfe))).await.is_empty(), "an unknown address has none");
+    assert!(list_of(&fixture, &lower_hex(fixture.idle)).await.is_empty());
+    assert!(list_of(&fixture, &lower_hex(Address::repeat_byte(0xfe))).await.is_empty(), "an unknown address has none");
 }
 
 #[tokio::test]
-async fn a_payment_to_oneself_counts_once() {
-    let stage = Stage::shared().await;
-    let listed = list_of(&stage, &plain(stage.carol)).await;
-    assert_eq!(field(&listed, "hash"), [json!(stage.self_payment)]);
-    let detail = stage.explorer.json(&format!("/api/v1/addresses/{}", plain(stage.carol))).await;
+async fn a_payment_to_the_sender_counts_once() {
+    let fixture = Fixture::shared().await;
+    let listed = list_of(&fixture, &lower_hex(fixture.carol)).await;
+    assert_eq!(field(&listed, "hash"), [json!(fixture.self_payment)]);
+    let detail = fixture.explorer.json(&format!("/api/v1/addresses/{}", lower_hex(fixture.carol))).await;
     assert_eq!(detail["txCount"], 1);
 }

@@ -37,13 +37,13 @@ impl Anvil {
         accounts.as_array().unwrap().iter().map(|account| account.as_str().unwrap().to_lowercase()).collect()
     }
 
-    /// Sends from an unlocked account, waits for the block and gives the receipt.
+    /// Sends from an unlocked account, waits for the block and returns the receipt.
     pub(crate) async fn send(&self, transaction: Value) -> Value {
         let hash = self.submit(transaction).await;
         self.receipt(&hash).await
     }
 
-    /// Waits for the block with this transaction.
+    /// Waits until this transaction is in a block.
     pub(crate) async fn receipt(&self, hash: &str) -> Value {
         eventually("the receipt", async || {
             let receipt = self.rpc.call("eth_getTransactionReceipt", json!([hash])).await;
@@ -52,7 +52,7 @@ impl Anvil {
         .await
     }
 
-    /// Puts a transaction of an unlocked account into the pool and gives its hash.
+    /// Submits a transaction of an unlocked account to the pool and returns its hash.
     pub(crate) async fn submit(&self, transaction: Value) -> String {
         self.rpc.call("eth_sendTransaction", json!([transaction])).await.as_str().unwrap().to_owned()
     }
@@ -61,16 +61,16 @@ impl Anvil {
         self.rpc.call("anvil_mine", json!([format!("{blocks:#x}")])).await;
     }
 
-    /// Waits until the explorer is where the node is.
+    /// Waits until the explorer has the head of the node.
     pub(crate) async fn wait_for(&self, explorer: &TestExplorer) {
         let (number, hash) = self.rpc.head().await;
         explorer.wait_for_tip(number, &hash).await;
     }
 
-    /// Runs `cast` against this node and gives what it prints.
+    /// Runs `cast` against this node and returns its output.
     pub(crate) async fn cast(&self, arguments: &[&str]) -> String {
         let mut command = Command::new(binary("cast", "CAST_BIN"));
-        // Behind the subcommand: some of them take everything that follows for their own.
+        // Right after the subcommand: some subcommands take all later arguments as their own.
         let (subcommand, rest) = arguments.split_at(1);
         command.args(subcommand).args(["--rpc-url", self.url()]).args(rest);
         let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
@@ -83,7 +83,7 @@ impl Anvil {
     }
 }
 
-/// Where a Foundry program is. Its absence fails the test: what is passed over in silence is not tested.
+/// Finds a Foundry program. If it is missing the test fails instead of being skipped.
 fn binary(name: &str, variable: &str) -> PathBuf {
     if let Some(path) = std::env::var_os(variable) {
         return path.into();

@@ -1,19 +1,19 @@
 use devchain::traffic::Contract;
 use serde_json::json;
 
-use super::{Anvil, picture::text};
+use super::{Anvil, api_state::text};
 
 const MNEMONIC: &str = "test test test test test test test test test test test junk";
-/// Logs the word it is called with; reverts without input.
+/// Logs the word in its call data; reverts without input.
 const LOGGER: &str = "0x601c600c600039601c6000f33660095760006000fd5b60003580600055600052602a60206000a100";
 const COINBASE: &str = "0x00000000000000000000000000000000c01bba5e";
 
-/// A small history with every kind of transaction that there is, in blocks of none, one and several.
+/// A small history with every kind of transaction, in blocks with none, one and several.
 pub(crate) async fn every_kind_of_transaction(anvil: &Anvil) {
     let accounts = anvil.accounts().await;
     let (alice, bob, carol) = (&accounts[0], &accounts[1], &accounts[2]);
 
-    // Payments in every envelope.
+    // Payments of every transaction type.
     anvil.send(json!({"from": alice, "to": bob, "value": "0x1", "gasPrice": "0x77359400"})).await;
     let tuple = json!([{"address": carol, "storageKeys": [format!("0x{}", "00".repeat(32))]}]);
     anvil.send(json!({"from": alice, "to": bob, "value": "0x2", "gasPrice": "0x77359400", "accessList": tuple})).await;
@@ -22,7 +22,7 @@ pub(crate) async fn every_kind_of_transaction(anvil: &Anvil) {
     anvil.send(json!({"from": carol, "to": "0x0000000000000000000000000000000000000000", "value": "0x0"})).await;
     anvil.mine(3).await;
 
-    // Contracts: created, called with and without a selector, failing, creating others, destroyed by nobody.
+    // Contracts: created, called with and without a selector, reverting, creating others.
     let logger = created(anvil, alice, LOGGER).await;
     anvil.rpc.call("anvil_setCoinbase", json!([COINBASE])).await;
     let word = format!("0x{}", "ab".repeat(32));
@@ -43,7 +43,7 @@ pub(crate) async fn every_kind_of_transaction(anvil: &Anvil) {
     anvil.mine(2).await;
     anvil.rpc.call("evm_setAutomine", json!([true])).await;
 
-    // A person who runs another's code, and one who pays for blobs.
+    // An EIP-7702 delegation and a blob transaction.
     anvil.rpc.call("evm_increaseTime", json!([86_400 * 400])).await;
     cast_send(anvil, 3, &[bob, "--auth", &logger]).await;
     let blob = tempfile::NamedTempFile::new().unwrap();
@@ -61,7 +61,7 @@ async fn created(anvil: &Anvil, from: &str, code: &str) -> String {
 async fn cast_send(anvil: &Anvil, account: u32, arguments: &[&str]) {
     let index = account.to_string();
     let wallet = ["--mnemonic", MNEMONIC, "--mnemonic-index", &index];
-    // Not waited for by cast itself, which looks for the receipt at long intervals.
+    // cast polls for the receipt at long intervals, so do not wait with it.
     let hash = anvil.cast(&[&["send", "--async"], arguments, &wallet].concat()).await;
     anvil.receipt(hash.trim()).await;
 }

@@ -1,21 +1,21 @@
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-/// A client of the API. Keeps no connection unless told to: tests that share an explorer have a runtime each, and a
-/// connection must not outlive the runtime it was made on.
+/// A client of the API. Does not reuse connections by default: each test has its own runtime, and a connection must not
+/// outlive the runtime that opened it.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     base: String,
     http: reqwest::Client,
 }
 
-/// An answer of the API.
+/// A response of the API.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
-    /// Null where the body is no JSON.
+    /// Null if the body is not JSON.
     pub(crate) json: Value,
 }
 
@@ -24,7 +24,7 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The body, which must come with a 200.
+    /// The body; the status must be 200.
     #[track_caller]
     pub(crate) fn ok(self) -> Value {
         assert_eq!(self.status, 200, "{}", self.json);
@@ -37,8 +37,8 @@ impl Client {
         Self { base: base.into(), http: http_client().pool_max_idle_per_host(0).build().unwrap() }
     }
 
-    /// For many questions in a row.
-    pub(crate) fn with_connection_kept(&self) -> Self {
+    /// Reuses connections, for many requests in a row.
+    pub(crate) fn with_keep_alive(&self) -> Self {
         Self { base: self.base.clone(), http: http_client().build().unwrap() }
     }
 
@@ -55,20 +55,20 @@ impl Client {
         self.send(self.request("GET", path)).await
     }
 
-    /// The body of a GET, which must come with a 200.
+    /// The body of a GET that must return 200.
     pub(crate) async fn json(&self, path: &str) -> Value {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.json);
         answer.json
     }
 
-    /// The answer itself, where it sends one elsewhere.
+    /// Does not follow redirects.
     pub(crate) async fn get_without_following(&self, path: &str) -> Answer {
         let http = http_client().redirect(reqwest::redirect::Policy::none()).build().unwrap();
         Self { base: self.base.clone(), http }.get(path).await
     }
 
-    /// The first event of a stream of them.
+    /// The first event of an SSE stream.
     pub(crate) async fn first_event(&self, path: &str) -> String {
         let mut response = self.request("GET", path).send().await.unwrap();
         let mut text = String::new();
@@ -78,7 +78,7 @@ impl Client {
         text
     }
 
-    /// Any request, to be completed and given to [`Self::send`].
+    /// A request builder for [`Self::send`].
     pub(crate) fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
         self.http.request(method.parse().unwrap(), self.url(path))
     }
@@ -94,7 +94,7 @@ impl Client {
 
 /// A client whose settings do not depend on the environment.
 pub(crate) fn http_client() -> reqwest::ClientBuilder {
-    // Another test of this process may have been first.
+    // Fails if another test of this process has installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy()
 }

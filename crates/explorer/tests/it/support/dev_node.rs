@@ -8,7 +8,7 @@ use devchain::{
 
 use super::{Rpc, TestExplorer};
 
-/// A dev chain, served by the test's own process.
+/// A dev chain, served by the test process.
 #[derive(Debug)]
 pub(crate) struct DevNode {
     pub(crate) chain: DevChain,
@@ -26,7 +26,7 @@ impl DevNode {
         Self::serve(DevChain::new(config)).await
     }
 
-    /// A chain with all contracts and this many transactions among people who use them, and who goes on with it.
+    /// A chain with all contracts and this many transactions, and the traffic generator to continue it.
     pub(crate) async fn with_traffic(transactions: u64) -> (Self, Traffic) {
         let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3 };
         let config =
@@ -60,19 +60,19 @@ impl DevNode {
         self.chain.accounts()[index].address()
     }
 
-    /// The node goes away; the chain stays.
-    pub(crate) async fn go_down(&mut self) {
+    /// Stops the server; the chain stays.
+    pub(crate) async fn stop_serving(&mut self) {
         if let Some(server) = self.server.take() {
             server.shutdown().await;
         }
     }
 
-    /// The node comes back at the address it had.
-    pub(crate) async fn come_back(&mut self) {
+    /// Serves the chain at the same address again.
+    pub(crate) async fn resume_serving(&mut self) {
         self.server = Some(self.chain.serve(self.address).await.unwrap());
     }
 
-    /// Waits until the explorer is where the chain is.
+    /// Waits until the explorer has the head of the chain.
     pub(crate) async fn wait_for(&self, explorer: &TestExplorer) {
         let head = self.chain.head();
         explorer.wait_for_tip(head.number, &head.hash.to_string()).await;

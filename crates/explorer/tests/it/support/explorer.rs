@@ -13,7 +13,7 @@ use super::{
     process::{Ended, Process, Signal},
 };
 
-/// The real binary, running as a process of its own.
+/// The real binary, running as a child process.
 #[derive(Debug)]
 pub(crate) struct TestExplorer {
     process: Process,
@@ -21,12 +21,12 @@ pub(crate) struct TestExplorer {
     data: DataFolder,
 }
 
-/// A folder for an index.
+/// The data folder of an explorer.
 #[derive(Debug, Clone)]
 pub(crate) enum DataFolder {
-    /// Goes with the last one who holds it.
+    /// Deleted when the last handle is dropped.
     Temporary(Arc<TempDir>),
-    /// Kept by someone else.
+    /// Managed by the caller.
     Elsewhere(PathBuf),
 }
 
@@ -55,25 +55,25 @@ impl From<&Path> for DataFolder {
     }
 }
 
-/// How the explorer is to be started.
+/// Builds the command line of an explorer.
 #[derive(Debug)]
 pub(crate) struct Launch {
-    /// What starts the explorer, with its arguments; empty where the test does.
+    /// A wrapper command with its arguments; empty if the test starts the explorer directly.
     starter: Vec<String>,
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
     data: DataFolder,
-    /// Stands in for the user's home, so that no configuration of whoever runs the tests has a say.
+    /// Replaces the home folder, so that the configuration of the developer has no effect.
     home: TempDir,
 }
 
 impl TestExplorer {
-    /// Follows the node at this address, in a new data folder.
+    /// Follows the node at this URL, in a new data folder.
     pub(crate) async fn start(rpc: &str) -> Self {
         Launch::run(rpc).start().await
     }
 
-    /// Follows the node at this address, in this data folder.
+    /// Follows the node at this URL, in this data folder.
     pub(crate) async fn start_on(rpc: &str, data: impl Into<DataFolder>) -> Self {
         Launch::run(rpc).on(data).start().await
     }
@@ -90,12 +90,12 @@ impl TestExplorer {
         self.process.stderr()
     }
 
-    /// What it holds in memory, in megabytes.
+    /// Resident memory, in megabytes.
     pub(crate) fn resident_megabytes(&self) -> u64 {
         self.process.resident_megabytes()
     }
 
-    /// The number of the process.
+    /// The process id.
     pub(crate) fn id(&self) -> u32 {
         self.process.id()
     }
@@ -108,12 +108,12 @@ impl TestExplorer {
         self.client.get(path).await
     }
 
-    /// The body of a GET, which must come with a 200.
+    /// The body of a GET that must return 200.
     pub(crate) async fn json(&self, path: &str) -> Value {
         self.client.json(path).await
     }
 
-    /// Waits until this very block is the tip of the index.
+    /// Waits until this block is the tip of the index.
     pub(crate) async fn wait_for_tip(&self, number: u64, hash: &str) {
         eventually(&format!("tip {number} {hash}"), async || {
             let tip = &self.json("/health").await["tip"];
@@ -126,7 +126,7 @@ impl TestExplorer {
         eventually(&format!("{text:?} in the log"), async || self.log().contains(text).then_some(())).await;
     }
 
-    /// SIGKILL, as a crash would be.
+    /// SIGKILL, to simulate a crash.
     pub(crate) fn kill(mut self) -> DataFolder {
         self.process.kill();
         self.data.clone()
@@ -145,13 +145,13 @@ impl Launch {
         Self::bare(["run", "--rpc", rpc, "--listen", "127.0.0.1:0"])
     }
 
-    /// The demo, on ports of its own, with so many transactions behind it.
+    /// The demo on free ports, with this many past transactions.
     pub(crate) fn demo(transactions: u32) -> Self {
         Self::bare(["demo", "--listen", "127.0.0.1:0", "--rpc-listen", "127.0.0.1:0"])
             .argument("--transactions", transactions)
     }
 
-    /// With these arguments; the data folder is told through the environment.
+    /// With these arguments; the data folder is set by an environment variable.
     pub(crate) fn bare<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
             starter: Vec::new(),
@@ -177,7 +177,7 @@ impl Launch {
         self
     }
 
-    /// Lets a shell run a script first, in namespaces of its own if `unshare` has arguments; the process stays the same.
+    /// Runs a shell script first, in new namespaces if `unshare` has arguments; the process id stays the same.
     pub(crate) fn after_script(mut self, unshare: &[&str], script: &str) -> Self {
         let namespaces = if unshare.is_empty() { Vec::new() } else { [&["unshare"], unshare].concat() };
         let script = format!("{script}; exec \"$0\" \"$@\"");
@@ -193,8 +193,8 @@ impl Launch {
         TestExplorer { process, client: Client::new(base), data }
     }
 
-    /// Starts it and waits until it gives up; tells how, and what it said.
-    pub(crate) async fn refused(self) -> (ExitStatus, String) {
+    /// Starts it, waits until it exits, and returns the exit status and stderr.
+    pub(crate) async fn fails_to_start(self) -> (ExitStatus, String) {
         let mut process = self.spawn();
         let status = process.ended().await;
         (status, process.stderr())
@@ -210,7 +210,7 @@ impl Launch {
         for folder in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
             command.env(folder, self.home.path());
         }
-        // Tests ask more often than a stranger may; those of the limit set one.
+        // Tests send more requests than anonymous clients may; tests of the limit set it themselves.
         command.env("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", "0");
         command.env("EXPLORER_PAGES_PER_MINUTE", "0");
         command.env("EXPLORER_DATA", self.data.path()).envs(self.variables).args(self.arguments);

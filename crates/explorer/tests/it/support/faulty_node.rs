@@ -1,4 +1,4 @@
-//! A node of a dev chain that misbehaves as scripted, the same way for the same seed.
+//! A node of a dev chain with scripted faults, reproducible by seed.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{Rpc, TestExplorer};
 
-/// What a node on the open network says it is: no dev chain.
+/// The client version of a node on a public network.
 const CLIENT_VERSION: &str = "Geth/v1.16.7-stable/linux-amd64/go1.25.1";
 /// Any method.
 pub(crate) const ANY: &str = "*";
@@ -29,40 +29,40 @@ pub(crate) const HEADER: &str = "header";
 pub(crate) enum Fault {
     Status(u16),
     Error(i64, &'static str),
-    /// It is never answered; the connection stays open.
+    /// Never responds; the connection stays open.
     Hang,
-    /// The connection is closed in place of an answer.
+    /// Closes the connection instead of responding.
     Drop,
-    /// It does not have what it was asked for.
+    /// Responds with a null result.
     Null,
 }
 
-/// How the node behaves. By default it is honest.
+/// How the node behaves. By default it has no faults.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Script {
-    /// A method or [`ANY`], what goes wrong with it, and how often: 1 is always.
+    /// A method or [`ANY`], its fault, and the probability.
     pub(crate) faults: Vec<(&'static str, Fault, f64)>,
-    /// Goes wrong with requests for the finalized block alone.
+    /// The fault of requests for the finalized block.
     pub(crate) finalized: Option<Fault>,
-    /// The block that is answered for the tag `finalized`.
+    /// The block that the tag `finalized` returns.
     pub(crate) finalized_block: Option<u64>,
-    /// The newest block that it shows, whatever the chain has.
+    /// The highest block that the node shows.
     pub(crate) newest: Option<u64>,
-    /// The block that it gives with the hash of another as its parent's.
-    pub(crate) misfit: Option<u64>,
-    /// HTTP requests in any second; more are refused with 429.
+    /// The block that is served with a wrong parent hash.
+    pub(crate) wrong_parent_at: Option<u64>,
+    /// HTTP requests per second; further ones get 429.
     pub(crate) requests_per_second: Option<usize>,
-    /// Seconds that a 429 asks for.
+    /// The `retry-after` of a 429, in seconds.
     pub(crate) retry_after: Option<u32>,
-    /// Every answer comes this much later.
+    /// The delay of every response.
     pub(crate) delay: Duration,
-    /// What `web3_clientVersion` says.
+    /// The result of `web3_clientVersion`.
     pub(crate) client_version: Option<&'static str>,
 }
 
-/// What has been asked so far.
+/// The requests so far.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tally {
+pub(crate) struct RequestCounts {
     pub(crate) served: usize,
     pub(crate) refused: usize,
     pub(crate) failed: usize,
@@ -83,7 +83,7 @@ struct Inner {
     chain: DevChain,
     seed: u64,
     script: Mutex<Script>,
-    tally: Mutex<Tally>,
+    request_counts: Mutex<RequestCounts>,
     /// When the requests of the last second were admitted.
     admitted: Mutex<VecDeque<Instant>>,
 }
@@ -102,7 +102,7 @@ impl FaultyNode {
             chain: chain.clone(),
             seed,
             script: Mutex::new(script),
-            tally: Mutex::default(),
+            request_counts: Mutex::default(),
             admitted: Mutex::default(),
         });
         let served = Arc::clone(&inner);
@@ -120,16 +120,16 @@ impl FaultyNode {
         format!("http://{}", self.address)
     }
 
-    /// From now on it behaves so.
-    pub(crate) fn behave(&self, script: Script) {
+    /// Replaces the script.
+    pub(crate) fn set_behavior(&self, script: Script) {
         *lock(&self.inner.script) = script;
     }
 
-    pub(crate) fn tally(&self) -> Tally {
-        lock(&self.inner.tally).clone()
+    pub(crate) fn request_counts(&self) -> RequestCounts {
+        lock(&self.inner.request_counts).clone()
     }
 
-    /// Waits until the explorer is where the chain is, whatever this node shows of it.
+    /// Waits until the explorer has the head of the chain, even if this node hides it.
     pub(crate) async fn wait_for(&self, explorer: &TestExplorer) {
         let head = self.chain.head();
         explorer.wait_for_tip(head.number, &head.hash.to_string()).await;
@@ -143,7 +143,7 @@ impl Drop for FaultyNode {
 }
 
 impl Inner {
-    /// Requests of one connection, one after another. Ends where the client leaves, and where a fault says so.
+    /// Serves the requests of one connection until the client closes it or a fault does.
     async fn serve(self: Arc<Self>, stream: TcpStream) {
         let mut stream = BufReader::new(stream);
         while let Some(body) = read_request(&mut stream).await {
@@ -175,7 +175,7 @@ impl Inner {
         if let Some(most) = script.requests_per_second
             && !self.admit(most)
         {
-            lock(&self.tally).refused += 1;
+            lock(&self.request_counts).refused += 1;
             return Reply::Limited(script.retry_after);
         }
         tokio::time::sleep(script.delay).await;
@@ -183,7 +183,7 @@ impl Inner {
             return Reply::Fault(fault);
         }
         let chain = self.chain.clone();
-        // A call may execute for a while, so none runs on the threads that serve sockets.
+        // Calls may take long, so they run on the blocking pool.
         let answers =
             tokio::task::spawn_blocking(move || calls.iter().map(|call| answer(&chain, &script, call)).collect());
         let answers: Vec<Value> = answers.await.unwrap();
@@ -191,7 +191,7 @@ impl Inner {
         Reply::Body(serde_json::to_vec(&body).unwrap())
     }
 
-    /// Whether one more request fits into the last second.
+    /// Whether the rate limit allows one more request.
     fn admit(&self, most: usize) -> bool {
         let (mut admitted, now) = (lock(&self.admitted), Instant::now());
         while admitted.front().is_some_and(|then| now.duration_since(*then) >= Duration::from_secs(1)) {
@@ -204,14 +204,14 @@ impl Inner {
         fits
     }
 
-    /// Draws for every call of the request; the first fault is that of the whole.
+    /// Decides for every call of the request whether it fails; the first fault applies to the whole request.
     fn fault(&self, script: &Script, calls: &[Value]) -> Option<Fault> {
-        let mut tally = lock(&self.tally);
+        let mut request_counts = lock(&self.request_counts);
         let mut found = None;
         for call in calls {
             let method = call["method"].as_str().unwrap();
-            *tally.methods.entry(method.to_owned()).or_default() += 1;
-            let drawn = self.draw(tally.served + tally.failed);
+            *request_counts.methods.entry(method.to_owned()).or_default() += 1;
+            let drawn = self.draw(request_counts.served + request_counts.failed);
             let scripted = script
                 .faults
                 .iter()
@@ -221,14 +221,14 @@ impl Inner {
             found = found.or(scripted).or(of_finalized);
         }
         if found.is_some() {
-            tally.failed += 1;
+            request_counts.failed += 1;
         } else {
-            tally.served += 1;
+            request_counts.served += 1;
         }
         found
     }
 
-    /// A number between 0 and 1 for the request of that number: the same in every run, and without a pattern.
+    /// A pseudorandom number between 0 and 1 for a request number, the same in every run.
     fn draw(&self, request: usize) -> f64 {
         let mixed = (self.seed << 32 | request as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mixed = (mixed ^ (mixed >> 31)).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -245,7 +245,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap()
 }
 
-/// The body of the next request; None where the connection ended.
+/// The body of the next request; None if the connection is closed.
 async fn read_request(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     let (mut line, mut length) = (String::new(), 0);
     loop {
@@ -266,7 +266,7 @@ async fn read_request(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     Some(body)
 }
 
-/// Until the client leaves.
+/// Waits until the client closes the connection.
 async fn hang(mut stream: BufReader<TcpStream>) {
     let mut nothing = [0; 1];
     let _ = stream.read(&mut nothing).await;
@@ -297,8 +297,8 @@ fn answer(chain: &DevChain, script: &Script, call: &Value) -> Value {
         }
     }
     let mut answer: Value = serde_json::from_slice(&chain.answer(call.to_string().as_bytes()).unwrap()).unwrap();
-    if let Some(misfit) = script.misfit
-        && answer["result"]["number"] == format!("{misfit:#x}")
+    if let Some(wrong_parent_at) = script.wrong_parent_at
+        && answer["result"]["number"] == format!("{wrong_parent_at:#x}")
         && answer["result"].get("parentHash").is_some()
     {
         answer["result"]["parentHash"] = answer["result"]["hash"].clone();
@@ -306,7 +306,7 @@ fn answer(chain: &DevChain, script: &Script, call: &Value) -> Value {
     answer
 }
 
-/// Tags stand for what they would if the chain ended there.
+/// Resolves block tags as if the chain ended at `newest`.
 fn seen_from(newest: u64, params: &Value) -> Value {
     let Some(params) = params.as_array() else { return params.clone() };
     let seen = params.iter().map(|param| match param.as_str() {

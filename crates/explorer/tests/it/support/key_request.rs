@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::{Answer, Client};
 
-/// A request for an API key, as a wallet makes it.
+/// A request for an API key, signed by a wallet.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyRequest {
     pub(crate) owner: String,
@@ -24,7 +24,7 @@ impl KeyRequest {
         Self::of_text(signer, timestamp, &text(&owner_of(signer), timestamp))
     }
 
-    /// A signature of any text at all.
+    /// Signs an arbitrary text.
     pub(crate) fn of_text(signer: &PrivateKeySigner, timestamp: u64, text: &str) -> Self {
         let signature = sign(signer, text);
         Self { owner: owner_of(signer), timestamp, signature: hex_of(&signature.as_bytes()) }
@@ -38,7 +38,7 @@ impl KeyRequest {
         post(client, &self.body()).await
     }
 
-    /// The key that the request is answered with.
+    /// Sends the request and returns the new key.
     pub(crate) async fn key(&self, client: &Client) -> String {
         let answer = self.send(client).await;
         assert_eq!(answer.status, 201, "{}", answer.json);

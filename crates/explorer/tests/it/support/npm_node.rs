@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Rpc, TestExplorer, eventually, process::Process, wallet_clients::installed_clients};
 
-/// A real node for development other than anvil, as ./test has installed it, with its unlocked accounts.
+/// A real Hardhat or ganache node as installed by ./test, with its unlocked accounts.
 #[derive(Debug)]
 pub(crate) struct NpmNode {
     pub(crate) kind: NpmNodeKind,
@@ -29,7 +29,7 @@ impl NpmNode {
         let home = tempfile::tempdir().unwrap();
         let mut command = Command::new("node");
         command.env("EXPLORER_TEST_CLIENTS", &installed).current_dir(&installed);
-        // Neither finds settings of whoever runs the tests, nor asks whether it may report what it does.
+        // Ignore the settings of the developer and the telemetry prompt.
         for folder in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
             command.env(folder, home.path());
         }
@@ -66,7 +66,7 @@ impl NpmNode {
         accounts.as_array().unwrap().iter().map(|account| account.as_str().unwrap().to_lowercase()).collect()
     }
 
-    /// Sends from an unlocked account, waits for the block and gives the receipt.
+    /// Sends from an unlocked account, waits for the block and returns the receipt.
     pub(crate) async fn send(&self, transaction: Value) -> Value {
         let hash = self.submit(transaction).await;
         eventually("the receipt", async || {
@@ -76,10 +76,10 @@ impl NpmNode {
         .await
     }
 
-    /// Puts a transaction of an unlocked account into the pool and gives its hash.
+    /// Submits a transaction of an unlocked account to the pool and returns its hash.
     pub(crate) async fn submit(&self, transaction: Value) -> String {
         let answer = self.rpc.answers(&[("eth_sendTransaction", json!([transaction]))]).await.remove(0);
-        // Hardhat tells by an error that a transaction failed, though it is in a block.
+        // Hardhat returns an error for a reverted transaction although it is in a block.
         let hash = answer.unwrap_or_else(|error| error["data"]["txHash"].clone());
         hash.as_str().unwrap_or_else(|| panic!("{transaction} was not taken")).to_owned()
     }
@@ -91,22 +91,22 @@ impl NpmNode {
     }
 
     /// Transactions stay in the pool until [`Self::mine`].
-    pub(crate) async fn hold_transactions(&self) {
+    pub(crate) async fn disable_automine(&self) {
         match self.kind {
             NpmNodeKind::Hardhat => self.rpc.call("evm_setAutomine", json!([false])).await,
             NpmNodeKind::Ganache => self.rpc.call("miner_stop", json!([])).await,
         };
     }
 
-    /// Each transaction gets a block at once.
-    pub(crate) async fn mine_at_once(&self) {
+    /// Each transaction is mined in its own block at once.
+    pub(crate) async fn enable_automine(&self) {
         match self.kind {
             NpmNodeKind::Hardhat => self.rpc.call("evm_setAutomine", json!([true])).await,
             NpmNodeKind::Ganache => self.rpc.call("miner_start", json!([])).await,
         };
     }
 
-    /// From now on it sends in the name of this account, whose key it does not have.
+    /// Lets the node send from this account without its key.
     pub(crate) async fn impersonate(&self, address: &str) {
         match self.kind {
             NpmNodeKind::Hardhat => {
@@ -119,7 +119,7 @@ impl NpmNode {
         }
     }
 
-    /// Waits until the explorer is where the node is.
+    /// Waits until the explorer has the head of the node.
     pub(crate) async fn wait_for(&self, explorer: &TestExplorer) {
         let (number, hash) = self.rpc.head().await;
         explorer.wait_for_tip(number, &hash).await;

@@ -17,21 +17,21 @@ pub(crate) enum Signal {
     Terminate,
 }
 
-/// How a process ended, and how long it took to once it was told to.
+/// The exit status of a process, and how long it took to stop.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     pub(crate) took: Duration,
 }
 
-/// A child process whose output is kept. It never outlives the test.
+/// A child process with captured output. It never outlives the test.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
     guard: Child,
     stdout: Output,
     stderr: Output,
-    /// Folders that the process may use as long as it runs.
+    /// Folders that must exist while the process runs.
     folders: Vec<Arc<TempDir>>,
 }
 
@@ -54,7 +54,7 @@ impl Process {
         self.child.id()
     }
 
-    /// What it holds in memory, in megabytes.
+    /// Resident memory, in megabytes.
     pub(crate) fn resident_megabytes(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -69,14 +69,14 @@ impl Process {
         self.stderr.text()
     }
 
-    /// The rest of the first line of the standard output that holds `mark`.
+    /// The rest of the first stdout line that contains `mark`.
     pub(crate) async fn printed(&mut self, mark: &str) -> String {
         eventually(&format!("{mark:?} on the standard output"), async || {
             if let Some(status) = self.child.try_wait().unwrap() {
-                panic!("ended with {status} before it said {mark:?}:\n{}{}", self.stdout(), self.stderr());
+                panic!("ended with {status} before it printed {mark:?}:\n{}{}", self.stdout(), self.stderr());
             }
             let text = self.stdout();
-            // A line that has not ended may still grow.
+            // Wait for the end of the line.
             let (_, found) = text.split_once(mark)?;
             found.split_once('\n').map(|(rest, _)| rest.trim().to_owned())
         })
@@ -95,15 +95,15 @@ impl Process {
             Signal::Interrupt => "INT",
             Signal::Terminate => "TERM",
         };
-        let begun = Instant::now();
+        let started = Instant::now();
         shell(&format!("kill -{name} {}", self.child.id())).status().unwrap();
         let status = self.ended().await;
-        Ended { status, took: begun.elapsed() }
+        Ended { status, took: started.elapsed() }
     }
 
-    /// SIGKILL: no time for a last word.
+    /// SIGKILL.
     pub(crate) fn kill(&mut self) {
-        // Fails only where it has ended already.
+        // Fails only if it has already ended.
         let _ = self.child.kill();
         self.child.wait().unwrap();
     }
@@ -121,7 +121,7 @@ impl Drop for Process {
     }
 }
 
-/// Kills the process when the test binary is gone, however it went: the pipe closes with it.
+/// Kills the process when the test binary ends in any way: its end closes the pipe.
 fn guard_of(id: u32) -> Child {
     shell(&format!("read _; kill -9 {id} 2>/dev/null")).stdin(Stdio::piped()).spawn().unwrap()
 }
@@ -157,7 +157,7 @@ impl Output {
         self.text.lock().unwrap().clone()
     }
 
-    /// Waits for the last line of a process that has ended.
+    /// Reads the remaining output of a process that has ended.
     fn finish(&mut self) {
         if let Some(reader) = self.reader.take() {
             reader.join().unwrap();

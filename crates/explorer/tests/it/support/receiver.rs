@@ -16,20 +16,20 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::eventually;
 
-/// What a receiver does with a message.
+/// How a receiver responds to a message.
 #[derive(Debug, Clone)]
-pub(crate) enum Manner {
-    Answer(u16),
-    AnswerWith(u16, &'static str, String),
-    /// Never says a word.
+pub(crate) enum Behavior {
+    Status(u16),
+    StatusWithHeader(u16, &'static str, String),
+    /// Never responds.
     Hang,
-    /// Says 200 and then a byte a second, without end.
+    /// Sends 200 and then an endless body of one byte per second.
     Drip,
-    /// Says 200 and as much as anybody will read.
+    /// Sends 200 and then an endless body as fast as possible.
     Flood,
 }
 
-/// A message that came in.
+/// A received message.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     pub(crate) path: String,
@@ -53,16 +53,16 @@ impl Received {
 }
 
 #[derive(Debug, Default)]
-struct Book {
+struct ReceiverState {
     received: Mutex<Vec<Received>>,
-    manners: Mutex<HashMap<String, Manner>>,
+    behaviors: Mutex<HashMap<String, Behavior>>,
 }
 
-/// A server that writes down what is posted to it. Paths may behave in manners of their own.
+/// A server that records what is posted to it. Each path can have its own behavior.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     address: SocketAddr,
-    book: Arc<Book>,
+    state: Arc<ReceiverState>,
     serving: JoinHandle<()>,
 }
 
@@ -73,38 +73,38 @@ impl Receiver {
 
     pub(crate) async fn at(address: SocketAddr) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
-        let (address, book) = (listener.local_addr().unwrap(), Arc::<Book>::default());
-        let router = Router::new().fallback(receive).with_state(Arc::clone(&book));
+        let (address, state) = (listener.local_addr().unwrap(), Arc::<ReceiverState>::default());
+        let router = Router::new().fallback(receive).with_state(Arc::clone(&state));
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { address, book, serving }
+        Self { address, state, serving }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    pub(crate) fn behave(&self, path: &str, manner: Manner) {
-        self.book.manners.lock().unwrap().insert(path.to_owned(), manner);
+    pub(crate) fn set_behavior(&self, path: &str, behavior: Behavior) {
+        self.state.behaviors.lock().unwrap().insert(path.to_owned(), behavior);
     }
 
     pub(crate) fn all(&self) -> Vec<Received> {
-        self.book.received.lock().unwrap().clone()
+        self.state.received.lock().unwrap().clone()
     }
 
-    /// What came in after so many.
+    /// The messages after the first `count`.
     pub(crate) fn after(&self, count: usize) -> Vec<Received> {
-        self.book.received.lock().unwrap()[count..].to_vec()
+        self.state.received.lock().unwrap()[count..].to_vec()
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.book.received.lock().unwrap().len()
+        self.state.received.lock().unwrap().len()
     }
 
     pub(crate) fn at_path(&self, path: &str) -> Vec<Received> {
         self.all().into_iter().filter(|received| received.path == path).collect()
     }
 
-    /// Waits for so many messages at a path.
+    /// Waits for this many messages at a path.
     pub(crate) async fn wait_for(&self, path: &str, count: usize) -> Vec<Received> {
         eventually(&format!("{count} messages at {path}"), async || {
             let received = self.at_path(path);
@@ -126,25 +126,27 @@ impl Drop for Receiver {
     }
 }
 
-async fn receive(State(book): State<Arc<Book>>, request: Request) -> Response {
+async fn receive(State(state): State<Arc<ReceiverState>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
     let headers = head.headers.iter().map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
     let path = head.uri.path().to_owned();
-    let manner = book.manners.lock().unwrap().get(&path).cloned();
-    book.received.lock().unwrap().push(Received {
+    let behavior = state.behaviors.lock().unwrap().get(&path).cloned();
+    state.received.lock().unwrap().push(Received {
         path,
         headers: headers.collect(),
         body: String::from_utf8(body.to_vec()).unwrap(),
         at: Instant::now(),
     });
     let answer = |status: u16| Response::builder().status(status);
-    match manner.unwrap_or(Manner::Answer(200)) {
-        Manner::Answer(status) => answer(status).body(Body::from("thanks")).unwrap(),
-        Manner::AnswerWith(status, header, value) => answer(status).header(header, value).body(Body::empty()).unwrap(),
-        Manner::Hang => std::future::pending().await,
-        Manner::Drip => endless(Duration::from_secs(1), b"."),
-        Manner::Flood => endless(Duration::ZERO, &[b'x'; 4_096]),
+    match behavior.unwrap_or(Behavior::Status(200)) {
+        Behavior::Status(status) => answer(status).body(Body::from("thanks")).unwrap(),
+        Behavior::StatusWithHeader(status, header, value) => {
+            answer(status).header(header, value).body(Body::empty()).unwrap()
+        }
+        Behavior::Hang => std::future::pending().await,
+        Behavior::Drip => endless(Duration::from_secs(1), b"."),
+        Behavior::Flood => endless(Duration::ZERO, &[b'x'; 4_096]),
     }
 }
 

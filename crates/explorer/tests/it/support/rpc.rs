@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::client::http_client;
 
-/// A node's JSON-RPC, to compare the explorer with and to drive the chain.
+/// A JSON-RPC client to drive the chain and to compare the explorer with the node.
 #[derive(Debug, Clone)]
 pub(crate) struct Rpc {
     url: String,
@@ -19,13 +19,13 @@ impl Rpc {
         &self.url
     }
 
-    /// The result, which must be there.
+    /// The result of a call that must succeed.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
         let mut answers = self.calls(vec![(method, params)]).await;
         answers.remove(0)
     }
 
-    /// Many calls in one request, each of which must have a result.
+    /// A batch of calls that must all succeed.
     pub(crate) async fn calls(&self, calls: Vec<(&str, Value)>) -> Vec<Value> {
         let answers = self.answers(&calls).await.into_iter().zip(calls);
         let results = answers
@@ -33,7 +33,7 @@ impl Rpc {
         results.collect()
     }
 
-    /// Many calls in one request: the results, or what the node says in their place.
+    /// A batch of calls: their results or errors.
     pub(crate) async fn answers(&self, calls: &[(&str, Value)]) -> Vec<Result<Value, Value>> {
         if calls.is_empty() {
             return Vec::new();
@@ -63,7 +63,7 @@ impl Rpc {
     }
 }
 
-/// A number as JSON-RPC writes it.
+/// A hexadecimal quantity of JSON-RPC.
 #[track_caller]
 pub(crate) fn quantity(value: &Value) -> u64 {
     let text = value.as_str().unwrap_or_else(|| panic!("no quantity: {value}"));

@@ -2,7 +2,7 @@ use std::{path::PathBuf, process::Command};
 
 use serde_json::Value;
 
-/// Where ./test has installed programs of other languages.
+/// Where ./test installs programs of other languages.
 pub(crate) fn installed_clients() -> PathBuf {
     PathBuf::from(std::env::var_os("EXPLORER_TEST_CLIENTS").unwrap_or_else(|| {
         panic!(
@@ -12,7 +12,7 @@ pub(crate) fn installed_clients() -> PathBuf {
     }))
 }
 
-/// Runs a wallet library of another language, as ./test has installed it, and gives what it prints.
+/// Runs a script of tests/clients with the libraries that ./test installs, and returns the JSON that it prints.
 pub(crate) async fn run_client(script: &str, arguments: &[&str]) -> Value {
     let installed = installed_clients();
     let program = match script.rsplit_once('.') {
@@ -23,7 +23,7 @@ pub(crate) async fn run_client(script: &str, arguments: &[&str]) -> Value {
     let mut command = Command::new(program);
     command.arg(script).args(arguments).env("EXPLORER_TEST_CLIENTS", &installed);
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{printed}{said}");
-    serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}{said}"))
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}{stderr}");
+    serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"))
 }

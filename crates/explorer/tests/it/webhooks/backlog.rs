@@ -1,4 +1,4 @@
-//! A receiver that is down for long has a long queue, which is nobody else's trouble.
+//! A receiver that is down for long has a long queue, which does not delay others.
 
 use std::{
     collections::BTreeSet,
@@ -13,14 +13,14 @@ use store_embedded::{EmbeddedStore, StoreOptions};
 
 use super::{launch, register};
 use crate::support::{
-    DevNode, client::http_client, eventually, explorer::DataFolder, receiver::Receiver, stage::plain,
+    DevNode, client::http_client, eventually, explorer::DataFolder, fixture::lower_hex, receiver::Receiver,
 };
 
 const QUEUED: u64 = 100_000;
 const BARE: u32 = 20_000;
 const AT_ONCE: u32 = 4;
 
-/// Puts many messages into the queue of a webhook, as many blocks would.
+/// Queues many messages for a webhook, as many blocks would.
 async fn fill(data: &std::path::Path, webhook: u64) {
     let store = EmbeddedStore::open(data, StoreOptions::default()).unwrap();
     let limits = WebhookLimits { pending_per_webhook: QUEUED, ..WebhookLimits::default() };
@@ -47,11 +47,11 @@ async fn fill(data: &std::path::Path, webhook: u64) {
     store.sync().unwrap();
 }
 
-/// What a client can do that signs nothing, keeps nothing and writes nothing down: posts a second, as many at once as an
+/// The baseline: POST requests per second of a client without signatures and storage, with the concurrency that an
 /// endpoint gets.
 async fn bare_posts(url: &str) -> f64 {
     let client = http_client().build().unwrap();
-    let begun = Instant::now();
+    let started = Instant::now();
     let posting = (0..AT_ONCE).map(|_| async {
         for number in 0..BARE / AT_ONCE {
             let body = format!(r#"{{"event":"tx","number":{number}}}"#);
@@ -60,11 +60,11 @@ async fn bare_posts(url: &str) -> f64 {
         }
     });
     futures::future::join_all(posting).await;
-    f64::from(BARE) / begun.elapsed().as_secs_f64()
+    f64::from(BARE) / started.elapsed().as_secs_f64()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_thousand_messages_wait_for_a_dead_receiver_and_delay_nobody() {
+async fn a_hundred_thousand_messages_queued_for_a_dead_receiver_delay_no_others() {
     let node = DevNode::start().await;
     let start = async |data: Option<DataFolder>| {
         let launch = launch(&node.url()).argument("--webhook-pending", QUEUED);
@@ -76,14 +76,14 @@ async fn a_hundred_thousand_messages_wait_for_a_dead_receiver_and_delay_nobody()
     let explorer = start(None).await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    // Nobody listens there yet.
+    // Nothing listens there yet.
     let reserved = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let dead: SocketAddr = reserved.local_addr().unwrap();
     drop(reserved);
     let (bob, carol) = (node.account(1), node.account(2));
-    let hook = register(&explorer, &format!("http://{dead}/hook"), &plain(carol), &["tx"]).await;
-    register(&explorer, &receiver.url("/bob"), &plain(bob), &["tx"]).await;
-    // One goes through before, so that it is known to answer.
+    let hook = register(&explorer, &format!("http://{dead}/hook"), &lower_hex(carol), &["tx"]).await;
+    register(&explorer, &receiver.url("/bob"), &lower_hex(bob), &["tx"]).await;
+    // One delivery first, so that the endpoint counts as healthy.
     node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
     node.chain.mine(None);
     receiver.wait_for("/bob", 1).await;
@@ -94,32 +94,32 @@ async fn a_hundred_thousand_messages_wait_for_a_dead_receiver_and_delay_nobody()
     let explorer = start(Some(data)).await;
     node.wait_for(&explorer).await;
     for round in 2..12 {
-        let begun = Instant::now();
+        let started = Instant::now();
         node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
         node.chain.mine(None);
-        let told = receiver.wait_for("/bob", round).await;
-        let took = told[round - 1].at.saturating_duration_since(begun);
-        // The follower looks for new blocks now and then; beyond that there is nothing to wait for.
+        let delivered = receiver.wait_for("/bob", round).await;
+        let took = delivered[round - 1].at.saturating_duration_since(started);
+        // The delay is that of polling for new blocks, and little more.
         assert!(took < Duration::from_secs(3), "{took:?} beside a long queue");
     }
-    let listed = hook.listed(&explorer, &plain(carol)).await;
+    let listed = hook.listed(&explorer, &lower_hex(carol)).await;
     assert!((1..60).contains(&listed["failCount"].as_u64().unwrap()), "a probe now and then: {listed}");
 
-    // It is killed once more, and comes back, and so does the receiver.
+    // Kill and restart the explorer, and start the receiver.
     let data = explorer.kill();
     let explorer = start(Some(data)).await;
-    let revived = Receiver::at(dead).await;
-    let begun = Instant::now();
+    let restarted = Receiver::at(dead).await;
+    let started = Instant::now();
     let mut last = (0, Instant::now());
-    while revived.count() < usize::try_from(QUEUED).unwrap() {
+    while restarted.count() < usize::try_from(QUEUED).unwrap() {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        if revived.count() > last.0 {
-            last = (revived.count(), Instant::now());
+        if restarted.count() > last.0 {
+            last = (restarted.count(), Instant::now());
         }
         assert!(last.1.elapsed() < Duration::from_secs(60), "stuck at {}", last.0);
     }
-    let drained = begun.elapsed();
-    let ids: BTreeSet<String> = revived.all().iter().map(|message| message.id().to_owned()).collect();
+    let drained = started.elapsed();
+    let ids: BTreeSet<String> = restarted.all().iter().map(|message| message.id().to_owned()).collect();
     assert_eq!(ids.len(), usize::try_from(QUEUED).unwrap(), "each of them");
     let bare = bare_posts(&receiver.url("/bare")).await;
     println!(
@@ -127,7 +127,7 @@ async fn a_hundred_thousand_messages_wait_for_a_dead_receiver_and_delay_nobody()
         QUEUED as f64 / drained.as_secs_f64()
     );
     eventually("the end of the failures", async || {
-        (hook.listed(&explorer, &plain(carol)).await["failCount"] == 0).then_some(())
+        (hook.listed(&explorer, &lower_hex(carol)).await["failCount"] == 0).then_some(())
     })
     .await;
 }

@@ -1,4 +1,4 @@
-//! Whom a receiver's certificate must be signed by.
+//! Certificates of receivers.
 
 use std::{net::Ipv4Addr, sync::Arc};
 
@@ -11,9 +11,9 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use super::{launch, register};
-use crate::support::{DevNode, eventually, stage::plain};
+use crate::support::{DevNode, eventually, fixture::lower_hex};
 
-/// A receiver with a certificate for 127.0.0.1, and the authority that signed it.
+/// A receiver with a certificate for 127.0.0.1, and the certificate authority that signed it.
 async fn secure_receiver() -> (u16, String) {
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -54,7 +54,7 @@ async fn a_certificate_of_an_unknown_authority_is_refused_until_the_operator_tru
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), authority).unwrap();
     let node = DevNode::start().await;
-    let owner = plain(node.account(1));
+    let owner = lower_hex(node.account(1));
     let url = format!("https://127.0.0.1:{port}/hook");
 
     let strict = launch(&node.url()).start().await;

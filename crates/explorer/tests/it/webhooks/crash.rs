@@ -1,4 +1,4 @@
-//! Killed at any moment, again and again, nothing is lost and nothing comes in two versions.
+//! Repeated kills lose no message, and repeated messages are identical.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -15,8 +15,8 @@ use alloy_primitives::{TxKind, U256};
 use super::{launch, register};
 use crate::support::{
     DevNode, eventually,
-    receiver::{Manner, Receiver},
-    stage::plain,
+    fixture::lower_hex,
+    receiver::{Behavior, Receiver},
 };
 
 const KILLS: usize = 100;
@@ -26,7 +26,7 @@ fn random_below(limit: u64) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_a_hundred_times_it_delivers_everything_and_repeats_itself_word_for_word() {
+async fn a_hundred_kills_lose_no_message_and_repeats_are_identical() {
     let node = DevNode::start().await;
     let mut explorer = launch(&node.ws_url()).start().await;
     node.wait_for(&explorer).await;
@@ -34,10 +34,10 @@ async fn killed_a_hundred_times_it_delivers_everything_and_repeats_itself_word_f
     let watched = [node.account(1), node.account(2)];
     for (place, address) in watched.iter().enumerate() {
         let url = receiver.url(&format!("/{place}"));
-        register(&explorer, &url, &plain(*address), &["tx"]).await;
+        register(&explorer, &url, &lower_hex(*address), &["tx"]).await;
     }
 
-    // Payments go on all the while, in blocks of some.
+    // Payments continue meanwhile, several per block.
     let over = Arc::new(AtomicBool::new(false));
     let paying = {
         let (chain, over) = (node.chain.clone(), Arc::clone(&over));
@@ -58,30 +58,33 @@ async fn killed_a_hundred_times_it_delivers_everything_and_repeats_itself_word_f
     };
     for kill in 0..KILLS {
         tokio::time::sleep(Duration::from_millis(random_below(250))).await;
-        // Receivers have their moods too.
-        let manner =
-            if kill % 10 == 3 { Manner::AnswerWith(503, "retry-after", "1".to_owned()) } else { Manner::Answer(200) };
-        receiver.behave("/1", manner);
+        // Receivers fail at times too.
+        let behavior = if kill % 10 == 3 {
+            Behavior::StatusWithHeader(503, "retry-after", "1".to_owned())
+        } else {
+            Behavior::Status(200)
+        };
+        receiver.set_behavior("/1", behavior);
         let data = explorer.kill();
         explorer = launch(&node.ws_url()).on(&data).start().await;
     }
-    receiver.behave("/1", Manner::Answer(200));
+    receiver.set_behavior("/1", Behavior::Status(200));
     over.store(true, Ordering::Relaxed);
     let expected = paying.await.unwrap();
     node.wait_for(&explorer).await;
     assert!(expected.len() > KILLS, "{} payments", expected.len());
 
     eventually("every payment", async || {
-        let told: BTreeSet<String> =
+        let delivered: BTreeSet<String> =
             receiver.all().iter().map(|message| message.json()["data"]["hash"].as_str().unwrap().to_owned()).collect();
-        (told == expected).then_some(())
+        (delivered == expected).then_some(())
     })
     .await;
     let mut bodies: HashMap<String, String> = HashMap::new();
     let mut ids: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for message in receiver.all() {
         let first = bodies.entry(message.id().to_owned()).or_insert_with(|| message.body.clone());
-        assert_eq!(*first, message.body, "an id stands for the same bytes, however often they come");
+        assert_eq!(*first, message.body, "the same id always has the same bytes");
         let hash = message.json()["data"]["hash"].as_str().unwrap().to_owned();
         ids.entry(hash).or_default().insert(message.id().to_owned());
     }

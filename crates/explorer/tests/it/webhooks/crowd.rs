@@ -1,5 +1,5 @@
-//! A thousand receivers, half of them up to no good: the others do not notice, not even of the very first block, when
-//! nothing is known of anybody.
+//! A thousand receivers, half of them faulty: the others are not delayed, not even for the first block, when the health
+//! of all endpoints is unknown.
 
 use std::{
     collections::HashSet,
@@ -12,41 +12,41 @@ use serde_json::json;
 use super::{launch, send};
 use crate::support::{
     DevNode, TestExplorer, eventually,
-    receiver::{Manner, Receiver},
-    stage::plain,
+    fixture::lower_hex,
+    receiver::{Behavior, Receiver},
 };
 
 const CROWD: usize = 1_000;
-/// The figures of docs/benchmarks.md are those of more.
+/// docs/benchmarks.md uses more.
 const BLOCKS: usize = 8;
 const BLOCK_TIME: Duration = Duration::from_secs(1);
-/// So many blocks lie between two looks at the memory.
-const LOOK_EVERY: usize = 10;
+/// Blocks between two samples of the memory use.
+const MEMORY_SAMPLE_BLOCKS: usize = 10;
 
 fn blocks() -> usize {
     std::env::var("EXPLORER_TEST_CROWD_BLOCKS").ok().and_then(|blocks| blocks.parse().ok()).unwrap_or(BLOCKS)
 }
 
-fn manner_of(place: usize) -> Option<Manner> {
-    match place % 10 {
-        0..3 => Some(Manner::Hang),
-        3 => Some(Manner::Drip),
-        4 => Some(Manner::Answer(500)),
+fn behavior_of(index: usize) -> Option<Behavior> {
+    match index % 10 {
+        0..3 => Some(Behavior::Hang),
+        3 => Some(Behavior::Drip),
+        4 => Some(Behavior::Status(500)),
         _ => None,
     }
 }
 
-/// All watch one address; gives the paths of those that answer.
-async fn gather(explorer: &TestExplorer, receiver: &Receiver, watched: Address) -> HashSet<String> {
-    let client = explorer.client().with_connection_kept();
+/// Registers webhooks that all watch one address; returns the paths of the healthy ones.
+async fn register_all(explorer: &TestExplorer, receiver: &Receiver, watched: Address) -> HashSet<String> {
+    let client = explorer.client().with_keep_alive();
     let mut healthy = HashSet::new();
-    for place in 0..CROWD {
-        let path = format!("/{place}");
-        let owner = format!("0x{:040x}", place / 20 + 1);
-        let body = json!({ "ownerAddress": owner, "url": receiver.url(&path), "watchAddress": plain(watched) });
+    for index in 0..CROWD {
+        let path = format!("/{index}");
+        let owner = format!("0x{:040x}", index / 20 + 1);
+        let body = json!({ "ownerAddress": owner, "url": receiver.url(&path), "watchAddress": lower_hex(watched) });
         assert_eq!(send(&client, "POST", "/api/v1/webhooks", Some(body)).await.status, 201);
-        match manner_of(place) {
-            Some(manner) => receiver.behave(&path, manner),
+        match behavior_of(index) {
+            Some(behavior) => receiver.set_behavior(&path, behavior),
             None => {
                 healthy.insert(path);
             }
@@ -55,7 +55,7 @@ async fn gather(explorer: &TestExplorer, receiver: &Receiver, watched: Address) 
     healthy
 }
 
-/// How long after a block was made each of the healthy ones heard of it, ascending.
+/// Delays from the block to its event at each healthy receiver, ascending.
 async fn delays_of(
     receiver: &Receiver,
     before: usize,
@@ -65,9 +65,9 @@ async fn delays_of(
 ) -> Vec<Duration> {
     let mark = format!("\"blockNumber\":{block},");
     let mut delays = eventually("the healthy ones", async || {
-        let told = receiver.after(before).into_iter();
-        let told = told.filter(|message| message.body.contains(&mark) && healthy.contains(&message.path));
-        let delays: Vec<Duration> = told.map(|message| message.at.saturating_duration_since(made)).collect();
+        let delivered = receiver.after(before).into_iter();
+        let delivered = delivered.filter(|message| message.body.contains(&mark) && healthy.contains(&message.path));
+        let delays: Vec<Duration> = delivered.map(|message| message.at.saturating_duration_since(made)).collect();
         (delays.len() >= healthy.len()).then_some(delays)
     })
     .await;
@@ -81,21 +81,21 @@ fn percentile(delays: &[Duration], share: usize) -> Duration {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn those_who_answer_hear_within_a_second_whatever_the_others_do() {
+async fn healthy_receivers_get_events_within_a_second_whatever_the_others_do() {
     let node = DevNode::start().await;
     let explorer = launch(&node.ws_url()).start().await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let bob = node.account(1);
-    let healthy = gather(&explorer, &receiver, bob).await;
+    let healthy = register_all(&explorer, &receiver, bob).await;
     let (mut first, mut later, mut memory) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..blocks() {
-        if number % LOOK_EVERY == 0 {
+        if number % MEMORY_SAMPLE_BLOCKS == 0 {
             memory.push(explorer.resident_megabytes());
         }
         let (before, made) = (receiver.count(), Instant::now());
         node.chain.send(0, TxKind::Call(bob), U256::from(number), []).unwrap();
-        // Its commit comes later: the delays told here are rather too long than too short.
+        // Measured from before the commit, so the delays are upper bounds.
         let block = node.chain.mine(None);
         let delays = delays_of(&receiver, before, block.number, made, &healthy).await;
         if number == 0 {
@@ -114,5 +114,5 @@ async fn those_who_answer_hear_within_a_second_whatever_the_others_do() {
         );
         assert!(p99 < Duration::from_secs(1), "{which}: p99 {p99:?}");
     }
-    println!("resident megabytes, every {LOOK_EVERY} blocks: {memory:?}");
+    println!("resident megabytes, every {MEMORY_SAMPLE_BLOCKS} blocks: {memory:?}");
 }

@@ -1,4 +1,4 @@
-//! How messages are delivered: again where they must be, never otherwise, and as their owner wishes.
+//! Delivery: retries, failures, pings, redeliveries and secrets.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 use super::{Hook, launch, register, send};
 use crate::support::{
     DevNode, TestExplorer, eventually,
-    receiver::{Manner, Received, Receiver},
-    stage::plain,
+    fixture::lower_hex,
+    receiver::{Behavior, Received, Receiver},
 };
 
-struct Scene {
+struct DeliveryFixture {
     node: DevNode,
     explorer: TestExplorer,
     receiver: Receiver,
 }
 
-impl Scene {
-    async fn set() -> Self {
+impl DeliveryFixture {
+    async fn start() -> Self {
         let node = DevNode::start().await;
         let explorer = launch(&node.url()).start().await;
         node.wait_for(&explorer).await;
@@ -27,7 +27,7 @@ impl Scene {
     }
 
     fn bob(&self) -> String {
-        plain(self.node.account(1))
+        lower_hex(self.node.account(1))
     }
 
     async fn hook(&self, path: &str) -> Hook {
@@ -47,55 +47,55 @@ fn same_message(one: &Received, other: &Received) {
 }
 
 #[tokio::test]
-async fn what_is_refused_is_sent_again_with_the_same_id_and_the_same_bytes() {
-    let scene = Scene::set().await;
-    let hook = scene.hook("/hook").await;
-    scene.receiver.behave("/hook", Manner::AnswerWith(503, "retry-after", "1".to_owned()));
-    scene.pay();
-    let first = scene.receiver.wait_for("/hook", 1).await.remove(0);
+async fn a_retry_has_the_same_id_and_the_same_bytes() {
+    let fixture = DeliveryFixture::start().await;
+    let hook = fixture.hook("/hook").await;
+    fixture.receiver.set_behavior("/hook", Behavior::StatusWithHeader(503, "retry-after", "1".to_owned()));
+    fixture.pay();
+    let first = fixture.receiver.wait_for("/hook", 1).await.remove(0);
     let failing = eventually("the failure in the log", async || {
-        let deliveries = hook.deliveries(&scene.explorer).await;
+        let deliveries = hook.deliveries(&fixture.explorer).await;
         (deliveries.first()?["attemptCount"] == 1).then(|| deliveries[0].clone())
     })
     .await;
     assert_eq!((&failing["status"], &failing["attempts"][0]["statusCode"]), (&json!("pending"), &json!(503)));
     assert!(failing["nextAttemptAt"].is_string());
-    assert_eq!(hook.listed(&scene.explorer, &scene.bob()).await["failCount"], 1);
-    scene.receiver.behave("/hook", Manner::Answer(200));
-    let both = scene.receiver.wait_for("/hook", 2).await;
+    assert_eq!(hook.listed(&fixture.explorer, &fixture.bob()).await["failCount"], 1);
+    fixture.receiver.set_behavior("/hook", Behavior::Status(200));
+    let both = fixture.receiver.wait_for("/hook", 2).await;
     same_message(&both[0], &both[1]);
     assert_eq!((first.header("x-explorer-attempt"), both[1].header("x-explorer-attempt")), ("1", "2"));
     let done = eventually("the success in the log", async || {
-        let deliveries = hook.deliveries(&scene.explorer).await;
+        let deliveries = hook.deliveries(&fixture.explorer).await;
         (deliveries.first()?["status"] == "delivered").then(|| deliveries[0].clone())
     })
     .await;
     assert_eq!((&done["id"], &done["event"], &done["attemptCount"]), (&json!(first.id()), &json!("tx"), &json!(2)));
     assert_eq!(done["attempts"][0]["answer"], "thanks");
     assert!(done["attempts"][0]["milliseconds"].is_u64());
-    assert_eq!(hook.listed(&scene.explorer, &scene.bob()).await["failCount"], 0);
-    scene.receiver.expect_silence("/hook", 2).await;
+    assert_eq!(hook.listed(&fixture.explorer, &fixture.bob()).await["failCount"], 0);
+    fixture.receiver.expect_silence("/hook", 2).await;
 }
 
 #[tokio::test]
-async fn a_redirect_is_a_failure_and_a_flood_is_cut_off() {
-    let scene = Scene::set().await;
-    let hook = scene.hook("/here").await;
-    scene.receiver.behave("/here", Manner::AnswerWith(307, "location", scene.receiver.url("/there")));
-    scene.pay();
+async fn a_redirect_is_a_failure_and_an_endless_response_is_cut_off() {
+    let fixture = DeliveryFixture::start().await;
+    let hook = fixture.hook("/here").await;
+    fixture.receiver.set_behavior("/here", Behavior::StatusWithHeader(307, "location", fixture.receiver.url("/there")));
+    fixture.pay();
     let failed = eventually("the failure", async || {
-        let deliveries = hook.deliveries(&scene.explorer).await;
+        let deliveries = hook.deliveries(&fixture.explorer).await;
         (deliveries.first()?["attemptCount"] == 1).then(|| deliveries[0].clone())
     })
     .await;
     assert_eq!(failed["attempts"][0]["statusCode"], 307);
-    scene.receiver.expect_silence("/there", 0).await;
+    fixture.receiver.expect_silence("/there", 0).await;
 
-    let flooded = scene.hook("/flood").await;
-    scene.receiver.behave("/flood", Manner::Flood);
-    flooded.ping(&scene.explorer).await;
+    let flooded = fixture.hook("/flood").await;
+    fixture.receiver.set_behavior("/flood", Behavior::Flood);
+    flooded.ping(&fixture.explorer).await;
     let answered = eventually("the end of the flood", async || {
-        let deliveries = flooded.deliveries(&scene.explorer).await;
+        let deliveries = flooded.deliveries(&fixture.explorer).await;
         (deliveries.first()?["status"] == "delivered").then(|| deliveries[0].clone())
     })
     .await;
@@ -103,13 +103,13 @@ async fn a_redirect_is_a_failure_and_a_flood_is_cut_off() {
 }
 
 #[tokio::test]
-async fn a_head_without_measure_is_a_failure_and_not_read_to_its_end() {
-    let scene = Scene::set().await;
-    let hook = scene.hook("/hook").await;
-    scene.receiver.behave("/hook", Manner::AnswerWith(200, "x-long", "x".repeat(200_000)));
-    scene.pay();
+async fn an_oversized_response_header_is_a_failure_and_is_not_read_to_its_end() {
+    let fixture = DeliveryFixture::start().await;
+    let hook = fixture.hook("/hook").await;
+    fixture.receiver.set_behavior("/hook", Behavior::StatusWithHeader(200, "x-long", "x".repeat(200_000)));
+    fixture.pay();
     let failed = eventually("the failure", async || {
-        let deliveries = hook.deliveries(&scene.explorer).await;
+        let deliveries = hook.deliveries(&fixture.explorer).await;
         (deliveries.first()?["attemptCount"] == 1).then(|| deliveries[0].clone())
     })
     .await;
@@ -119,34 +119,34 @@ async fn a_head_without_measure_is_a_failure_and_not_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn what_is_under_way_is_not_sent_a_second_time_beside_itself_whatever_its_owner_does() {
-    let scene = Scene::set().await;
-    let hook = scene.hook("/hook").await;
-    scene.receiver.behave("/hook", Manner::Hang);
-    hook.ping(&scene.explorer).await;
-    let first = scene.receiver.wait_for("/hook", 1).await.remove(0);
-    scene.receiver.behave("/hook", Manner::Answer(200));
-    // Off and on again, with a new secret: the message is still on its way.
-    hook.patch(&scene.explorer, json!({ "active": false })).await;
-    hook.patch(&scene.explorer, json!({ "active": true })).await;
-    send(scene.explorer.client(), "POST", &hook.path("/rotate-secret"), None).await.ok();
-    let both = scene.receiver.wait_for("/hook", 2).await;
+async fn a_message_in_flight_is_not_sent_concurrently_whatever_its_owner_does() {
+    let fixture = DeliveryFixture::start().await;
+    let hook = fixture.hook("/hook").await;
+    fixture.receiver.set_behavior("/hook", Behavior::Hang);
+    hook.ping(&fixture.explorer).await;
+    let first = fixture.receiver.wait_for("/hook", 1).await.remove(0);
+    fixture.receiver.set_behavior("/hook", Behavior::Status(200));
+    // Disable, enable and rotate the secret while the message is in flight.
+    hook.patch(&fixture.explorer, json!({ "active": false })).await;
+    hook.patch(&fixture.explorer, json!({ "active": true })).await;
+    send(fixture.explorer.client(), "POST", &hook.path("/rotate-secret"), None).await.ok();
+    let both = fixture.receiver.wait_for("/hook", 2).await;
     assert_eq!((both[1].id(), &both[1].body), (first.id(), &first.body));
     let apart = both[1].at.duration_since(first.at);
     assert!(apart >= Duration::from_secs(10), "the second came {apart:?} after the first, which took ten seconds");
-    scene.receiver.expect_silence("/hook", 2).await;
+    fixture.receiver.expect_silence("/hook", 2).await;
 }
 
 #[tokio::test]
-async fn silence_and_a_body_without_end_fail_after_ten_seconds() {
-    let scene = Scene::set().await;
-    let (silent, dripping) = (scene.hook("/silent").await, scene.hook("/drip").await);
-    scene.receiver.behave("/silent", Manner::Hang);
-    scene.receiver.behave("/drip", Manner::Drip);
-    scene.pay();
+async fn a_silent_receiver_and_an_endless_body_fail_after_ten_seconds() {
+    let fixture = DeliveryFixture::start().await;
+    let (silent, dripping) = (fixture.hook("/silent").await, fixture.hook("/drip").await);
+    fixture.receiver.set_behavior("/silent", Behavior::Hang);
+    fixture.receiver.set_behavior("/drip", Behavior::Drip);
+    fixture.pay();
     for hook in [silent, dripping] {
         let failed = eventually("the failure", async || {
-            let deliveries = hook.deliveries(&scene.explorer).await;
+            let deliveries = hook.deliveries(&fixture.explorer).await;
             (deliveries.first()?["attemptCount"] == 1).then(|| deliveries[0].clone())
         })
         .await;
@@ -158,84 +158,85 @@ async fn silence_and_a_body_without_end_fail_after_ten_seconds() {
 }
 
 #[tokio::test]
-async fn gone_switches_a_webhook_off_and_what_is_queued_waits_until_it_is_on_again() {
-    let scene = Scene::set().await;
-    let hook = scene.hook("/hook").await;
-    scene.receiver.behave("/hook", Manner::Answer(410));
-    scene.pay();
+async fn a_410_disables_a_webhook_and_its_queue_waits_until_it_is_enabled() {
+    let fixture = DeliveryFixture::start().await;
+    let hook = fixture.hook("/hook").await;
+    fixture.receiver.set_behavior("/hook", Behavior::Status(410));
+    fixture.pay();
     eventually("the end of it", async || {
-        (hook.listed(&scene.explorer, &scene.bob()).await["active"] == false).then_some(())
+        (hook.listed(&fixture.explorer, &fixture.bob()).await["active"] == false).then_some(())
     })
     .await;
-    let refused = send(scene.explorer.client(), "POST", &hook.path("/ping"), None).await;
+    let refused = send(fixture.explorer.client(), "POST", &hook.path("/ping"), None).await;
     assert_eq!((refused.status, &refused.json["code"]), (409, &json!("webhook_inactive")));
-    // While it is off nothing is queued for it.
-    scene.pay();
-    scene.node.wait_for(&scene.explorer).await;
-    scene.receiver.behave("/hook", Manner::Answer(200));
-    scene.receiver.expect_silence("/hook", 1).await;
-    assert_eq!(hook.patch(&scene.explorer, json!({ "active": true })).await["active"], true);
-    let both = scene.receiver.wait_for("/hook", 2).await;
+    // Nothing is queued for a disabled webhook.
+    fixture.pay();
+    fixture.node.wait_for(&fixture.explorer).await;
+    fixture.receiver.set_behavior("/hook", Behavior::Status(200));
+    fixture.receiver.expect_silence("/hook", 1).await;
+    assert_eq!(hook.patch(&fixture.explorer, json!({ "active": true })).await["active"], true);
+    let both = fixture.receiver.wait_for("/hook", 2).await;
     same_message(&both[0], &both[1]);
-    scene.pay();
-    scene.receiver.wait_for("/hook", 3).await;
-    scene.receiver.expect_silence("/hook", 3).await;
+    fixture.pay();
+    fixture.receiver.wait_for("/hook", 3).await;
+    fixture.receiver.expect_silence("/hook", 3).await;
 }
 
 #[tokio::test]
-async fn owners_try_repeat_and_redirect_their_messages() {
-    let scene = Scene::set().await;
-    let hook = scene.hook("/one").await;
-    let ping = hook.ping(&scene.explorer).await;
-    let first = scene.receiver.wait_for("/one", 1).await.remove(0);
+async fn owners_can_ping_redeliver_and_change_the_url() {
+    let fixture = DeliveryFixture::start().await;
+    let hook = fixture.hook("/one").await;
+    let ping = hook.ping(&fixture.explorer).await;
+    let first = fixture.receiver.wait_for("/one", 1).await.remove(0);
     assert_eq!((first.id(), first.header("x-explorer-event")), (ping.as_str(), "ping"));
     assert_eq!(first.json()["data"], json!({ "webhookId": hook.id }));
     eventually("the success", async || {
-        (hook.deliveries(&scene.explorer).await[0]["status"] == "delivered").then_some(())
+        (hook.deliveries(&fixture.explorer).await[0]["status"] == "delivered").then_some(())
     })
     .await;
 
-    let again = send(scene.explorer.client(), "POST", &hook.path(&format!("/deliveries/{ping}/redeliver")), None).await;
+    let again =
+        send(fixture.explorer.client(), "POST", &hook.path(&format!("/deliveries/{ping}/redeliver")), None).await;
     assert_eq!((again.status, &again.json["deliveryId"]), (202, &json!(ping)));
-    let both = scene.receiver.wait_for("/one", 2).await;
+    let both = fixture.receiver.wait_for("/one", 2).await;
     same_message(&both[0], &both[1]);
     assert_eq!(both[1].header("x-explorer-attempt"), "2");
     let unknown = format!("/deliveries/evt_{}/redeliver", "0".repeat(32));
-    let unknown = send(scene.explorer.client(), "POST", &hook.path(&unknown), None).await;
+    let unknown = send(fixture.explorer.client(), "POST", &hook.path(&unknown), None).await;
     assert_eq!((unknown.status, &unknown.json["code"]), (404, &json!("delivery_not_found")));
 
-    let changed = hook.patch(&scene.explorer, json!({ "url": scene.receiver.url("/two") })).await;
-    assert_eq!(changed["url"], scene.receiver.url("/two"));
-    hook.ping(&scene.explorer).await;
-    scene.receiver.wait_for("/two", 1).await;
-    scene.receiver.expect_silence("/one", 2).await;
+    let changed = hook.patch(&fixture.explorer, json!({ "url": fixture.receiver.url("/two") })).await;
+    assert_eq!(changed["url"], fixture.receiver.url("/two"));
+    hook.ping(&fixture.explorer).await;
+    fixture.receiver.wait_for("/two", 1).await;
+    fixture.receiver.expect_silence("/one", 2).await;
 
-    // Deleted, it is silent, and nobody knows it any more.
-    let deleted = send(scene.explorer.client(), "DELETE", &hook.path(""), None).await.ok();
+    // A deleted webhook sends nothing and is unknown.
+    let deleted = send(fixture.explorer.client(), "DELETE", &hook.path(""), None).await.ok();
     assert_eq!((&deleted["success"], &deleted["id"]), (&json!(true), &json!(hook.id)));
-    scene.pay();
-    scene.node.wait_for(&scene.explorer).await;
-    scene.receiver.expect_silence("/two", 1).await;
+    fixture.pay();
+    fixture.node.wait_for(&fixture.explorer).await;
+    fixture.receiver.expect_silence("/two", 1).await;
     for (method, rest) in [("DELETE", ""), ("POST", "/ping"), ("GET", "/deliveries"), ("POST", "/rotate-secret")] {
-        let gone = send(scene.explorer.client(), method, &hook.path(rest), None).await;
+        let gone = send(fixture.explorer.client(), method, &hook.path(rest), None).await;
         assert_eq!((gone.status, &gone.json["code"]), (404, &json!("webhook_not_found")), "{method} {rest}");
     }
 }
 
 #[tokio::test]
-async fn a_rotated_secret_signs_beside_the_old_one() {
-    let scene = Scene::set().await;
-    let hook = scene.hook("/hook").await;
+async fn a_rotated_secret_signs_together_with_the_old_one() {
+    let fixture = DeliveryFixture::start().await;
+    let hook = fixture.hook("/hook").await;
     let rotate = async || {
-        let rotated = send(scene.explorer.client(), "POST", &hook.path("/rotate-secret"), None).await.ok();
+        let rotated = send(fixture.explorer.client(), "POST", &hook.path("/rotate-secret"), None).await.ok();
         assert!(rotated["previousSecretUntil"].is_string());
         Hook { secret: rotated["secret"].as_str().unwrap().to_owned(), ..hook.clone() }
     };
-    // Twice in a row: a receiver that knows the first secret alone must not be cut off by it.
+    // Twice in a row: a receiver that has only the first secret can still verify.
     let (second, new) = (rotate().await, rotate().await);
     assert!(new.secret != hook.secret && new.secret != second.secret);
-    hook.ping(&scene.explorer).await;
-    let message = scene.receiver.wait_for("/hook", 1).await.remove(0);
+    hook.ping(&fixture.explorer).await;
+    let message = fixture.receiver.wait_for("/hook", 1).await.remove(0);
     assert_eq!(message.header("webhook-signature").split(' ').count(), 3);
     let file = tempfile::NamedTempFile::new().unwrap();
     let of = |hook: &Hook| json!({ "secret": hook.secret, "body": message.body, "headers": message.headers });
@@ -248,10 +249,10 @@ async fn a_rotated_secret_signs_beside_the_old_one() {
 }
 
 #[tokio::test]
-async fn secrets_are_not_on_the_disk_and_need_their_key() {
-    let scene = Scene::set().await;
-    let hook = scene.hook("/hook").await;
-    let (_, data) = scene.explorer.stop().await;
+async fn secrets_are_encrypted_on_disk_and_need_their_key() {
+    let fixture = DeliveryFixture::start().await;
+    let hook = fixture.hook("/hook").await;
+    let (_, data) = fixture.explorer.stop().await;
     let secret = hook.secret.as_bytes().to_vec();
     let mut folders = vec![data.path().to_owned()];
     while let Some(folder) = folders.pop() {
@@ -263,30 +264,30 @@ async fn secrets_are_not_on_the_disk_and_need_their_key() {
             }
             let bytes = std::fs::read(&path).unwrap();
             let key = &secret[6..30];
-            assert!(!bytes.windows(key.len()).any(|part| part == key), "the secret stands in {}", path.display());
+            assert!(!bytes.windows(key.len()).any(|part| part == key), "the secret is in {}", path.display());
         }
     }
-    let other = launch(&scene.node.url()).on(&data).variable("EXPLORER_WEBHOOK_ENCRYPTION_KEY", "ab".repeat(32));
-    let (status, said) = other.refused().await;
-    assert!(!status.success() && said.contains("sealed with another key"), "{said}");
+    let other = launch(&fixture.node.url()).on(&data).variable("EXPLORER_WEBHOOK_ENCRYPTION_KEY", "ab".repeat(32));
+    let (status, message) = other.fails_to_start().await;
+    assert!(!status.success() && message.contains("sealed with another key"), "{message}");
 
-    let explorer = launch(&scene.node.url()).on(&data).start().await;
+    let explorer = launch(&fixture.node.url()).on(&data).start().await;
     hook.ping(&explorer).await;
-    scene.receiver.wait_for("/hook", 1).await;
+    fixture.receiver.wait_for("/hook", 1).await;
 }
 
 #[tokio::test]
-async fn told_to_stop_while_receivers_hang_it_ends_within_two_seconds() {
-    let scene = Scene::set().await;
-    let hook = scene.hook("/hook").await;
-    scene.receiver.behave("/hook", Manner::Hang);
-    hook.ping(&scene.explorer).await;
-    scene.receiver.wait_for("/hook", 1).await;
-    let (ended, data) = scene.explorer.stop().await;
+async fn a_stop_while_receivers_hang_takes_at_most_two_seconds() {
+    let fixture = DeliveryFixture::start().await;
+    let hook = fixture.hook("/hook").await;
+    fixture.receiver.set_behavior("/hook", Behavior::Hang);
+    hook.ping(&fixture.explorer).await;
+    fixture.receiver.wait_for("/hook", 1).await;
+    let (ended, data) = fixture.explorer.stop().await;
     assert!(ended.status.success() && ended.took < Duration::from_secs(2), "{ended:?}");
-    // What was under way is sent again, at once.
-    scene.receiver.behave("/hook", Manner::Answer(200));
-    let _explorer = launch(&scene.node.url()).on(&data).start().await;
-    let both = scene.receiver.wait_for("/hook", 2).await;
+    // A message in flight at the stop is sent again at once.
+    fixture.receiver.set_behavior("/hook", Behavior::Status(200));
+    let _explorer = launch(&fixture.node.url()).on(&data).start().await;
+    let both = fixture.receiver.wait_for("/hook", 2).await;
     same_message(&both[0], &both[1]);
 }

@@ -1,4 +1,4 @@
-//! Nothing is sent where no stranger could send it: not by any spelling, and not by a name that changes its mind.
+//! No request reaches a private address: not by any spelling of it, and not by DNS rebinding.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -15,43 +15,43 @@ use tokio::net::{TcpListener, UdpSocket};
 use super::send;
 use crate::support::{DevNode, Launch, TestExplorer, eventually};
 
-/// Listens on every address of this machine, and counts whoever comes.
+/// Listens on every address of this machine and counts connections.
 struct Canary {
     port: u16,
-    visits: Arc<AtomicUsize>,
+    connections: Arc<AtomicUsize>,
 }
 
 impl Canary {
     async fn start() -> Self {
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))).await.unwrap();
-        let (port, visits) = (listener.local_addr().unwrap().port(), Arc::<AtomicUsize>::default());
-        let seen = Arc::clone(&visits);
+        let (port, connections) = (listener.local_addr().unwrap().port(), Arc::<AtomicUsize>::default());
+        let seen = Arc::clone(&connections);
         tokio::spawn(async move {
             while listener.accept().await.is_ok() {
                 seen.fetch_add(1, Ordering::SeqCst);
             }
         });
-        Self { port, visits }
+        Self { port, connections }
     }
 
-    fn visits(&self) -> usize {
-        self.visits.load(Ordering::SeqCst)
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
     }
 }
 
-/// A name server that answers every question for an address with what stands next in its list, and the last for ever.
+/// A DNS server that returns the next address of its list for each query, and repeats the last.
 pub(crate) struct NameServer {
     pub(crate) address: SocketAddr,
     answers: Arc<Mutex<Vec<Ipv4Addr>>>,
-    asked: Arc<AtomicUsize>,
+    queries: Arc<AtomicUsize>,
 }
 
 impl NameServer {
     pub(crate) async fn start(answers: &[Ipv4Addr]) -> Self {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = socket.local_addr().unwrap();
-        let (answers, asked) = (Arc::new(Mutex::new(answers.to_vec())), Arc::<AtomicUsize>::default());
-        let (shared, count) = (Arc::clone(&answers), Arc::clone(&asked));
+        let (answers, queries) = (Arc::new(Mutex::new(answers.to_vec())), Arc::<AtomicUsize>::default());
+        let (shared, count) = (Arc::clone(&answers), Arc::clone(&queries));
         tokio::spawn(async move {
             let mut packet = [0; 1_500];
             while let Ok((length, from)) = socket.recv_from(&mut packet).await {
@@ -63,11 +63,11 @@ impl NameServer {
                 socket.send_to(&reply, from).await.unwrap();
             }
         });
-        Self { address, answers, asked }
+        Self { address, answers, queries }
     }
 }
 
-/// The reply to a question: an address that holds for no time at all, or nothing where none of IPv4 is asked for.
+/// The response to a query: an address with a TTL of 0, or nothing unless the query is for IPv4.
 fn answer(question: &[u8], address: impl FnOnce() -> Ipv4Addr) -> Vec<u8> {
     let mut end = 12;
     while question[end] != 0 {
@@ -87,18 +87,18 @@ fn answer(question: &[u8], address: impl FnOnce() -> Ipv4Addr) -> Vec<u8> {
 
 fn strict(node: &DevNode, names: &NameServer) -> Launch {
     let launch = Launch::run(&node.url()).argument("--owner-access", "open").argument("--webhook-dns", names.address);
-    // Whoever runs it may have proxies in his environment: they have no say.
+    // Proxies of the environment must be ignored.
     let proxy = "http://127.0.0.1:9";
     launch.variable("HTTPS_PROXY", proxy).variable("https_proxy", proxy).variable("ALL_PROXY", proxy)
 }
 
 async fn try_to_register(explorer: &TestExplorer, number: usize, url: &str) -> u16 {
-    // An owner for each, so that the quota does not come first.
+    // One owner each, so that no limit of webhooks applies.
     let body = json!({ "ownerAddress": format!("0x{number:040x}"), "url": url });
     send(explorer.client(), "POST", "/api/v1/webhooks", Some(body)).await.status
 }
 
-/// Ways to write addresses that must not be reached, some hundred and fifty and more.
+/// More than 150 spellings of addresses that must not be reached.
 fn corpus(port: u16) -> Vec<String> {
     let mut hosts: Vec<String> = [
         // Loopback in every spelling.
@@ -180,7 +180,7 @@ fn corpus(port: u16) -> Vec<String> {
         "[2a00::5efe:10.0.0.1]",
         "[2a00::200:5efe:192.168.0.1]",
         "[fe80::5efe:10.0.0.1]",
-        // Link-local, and what clouds keep there.
+        // Link-local addresses, including cloud metadata services.
         "169.254.169.254",
         "169.254.169.253",
         "169.254.170.2",
@@ -210,7 +210,7 @@ fn corpus(port: u16) -> Vec<String> {
         "1684300744",
         "192.0.0.192",
         "3221225664",
-        // Behind carriers, for documentation, tests and many.
+        // Carrier-grade NAT, documentation, benchmarking and multicast.
         "100.64.0.1",
         "100.127.255.255",
         "1681915905",
@@ -259,7 +259,7 @@ fn corpus(port: u16) -> Vec<String> {
     .collect();
     hosts.extend(
         [
-            // Not https, or not quite a URL.
+            // Not https, or malformed URLs.
             "http://127.0.0.1:{port}/",
             "http://93.184.215.14/",
             "HTTP://localhost:{port}/",
@@ -288,7 +288,7 @@ fn corpus(port: u16) -> Vec<String> {
             "https://[::1",
             "https://[::1%25lo]:{port}/",
             "https://[fe80::1%25eth0]:{port}/",
-            // With credentials, some to mislead the reader.
+            // With credentials, some of them misleading.
             "https://user@93.184.215.14/",
             "https://user:pass@93.184.215.14/",
             "https://@127.0.0.1:{port}/",
@@ -312,7 +312,7 @@ fn corpus(port: u16) -> Vec<String> {
             "https://0x100000000:{port}/",
             "https://127.0.0.1:99999/",
             "https://127.0.0.1:{port}:{port}/",
-            // Names that lead here, by any server's word.
+            // Names that resolve to this machine.
             "https://localhost:{port}/",
             "https://LOCALHOST:{port}/",
             "https://localhost.:{port}/",
@@ -328,10 +328,10 @@ fn corpus(port: u16) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn no_spelling_of_an_address_gets_past_the_guard() {
+async fn no_spelling_of_a_forbidden_address_is_accepted() {
     let (node, canary) = (DevNode::start().await, Canary::start().await);
     let names = NameServer::start(&[Ipv4Addr::LOCALHOST]).await;
-    // The canary's port is allowed: nothing but the address may be what is refused.
+    // The canary's port is allowed, so only the address can be rejected.
     let ports = format!("80,443,{}", canary.port);
     let explorer = strict(&node, &names).argument("--webhook-ports", ports).start().await;
     let corpus = corpus(canary.port);
@@ -339,20 +339,20 @@ async fn no_spelling_of_an_address_gets_past_the_guard() {
     for (number, url) in corpus.iter().enumerate() {
         assert_eq!(try_to_register(&explorer, number + 1, url).await, 400, "{url:?}");
     }
-    assert!(names.asked.load(Ordering::SeqCst) >= 2, "names were looked up");
+    assert!(names.queries.load(Ordering::SeqCst) >= 2, "names were looked up");
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert_eq!(canary.visits(), 0);
-    // The guard is no wall.
+    assert_eq!(canary.connections(), 0);
+    // Public addresses are accepted.
     names.answers.lock().unwrap()[0] = Ipv4Addr::new(93, 184, 215, 14);
     assert_eq!(try_to_register(&explorer, 5_000, "https://public.example/hook").await, 201);
     assert_eq!(try_to_register(&explorer, 5_001, "https://93.184.215.14/hook?a=b").await, 201);
 }
 
 #[tokio::test]
-async fn a_name_that_changes_its_mind_between_look_ups_reaches_nothing() {
+async fn dns_rebinding_reaches_no_private_address() {
     let (node, canary) = (DevNode::start().await, Canary::start().await);
     let public = Ipv4Addr::new(93, 184, 215, 14);
-    // Public when it is registered, ours when it is sent to: the turn comes at every place in the row.
+    // Public at the registration, private at the delivery: the change comes at every position of the list.
     for turn in 1..4 {
         let mut answers = vec![public; turn];
         answers.push(Ipv4Addr::LOCALHOST);
@@ -377,7 +377,7 @@ async fn a_name_that_changes_its_mind_between_look_ups_reaches_nothing() {
         })
         .await;
         assert!(!refused.contains("127.0.0.1"), "{refused}");
-        assert!(names.asked.load(Ordering::SeqCst) > turn, "it was asked again before sending");
+        assert!(names.queries.load(Ordering::SeqCst) > turn, "the name is resolved again before sending");
     }
-    assert_eq!(canary.visits(), 0);
+    assert_eq!(canary.connections(), 0);
 }

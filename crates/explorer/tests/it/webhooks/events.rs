@@ -1,4 +1,4 @@
-//! What is told of what happens on a chain, and that it can be verified with what others have written.
+//! Events of a chain, verified with third-party libraries.
 
 use std::{collections::BTreeSet, io::Write};
 
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::{Hook, launch, register};
 use crate::support::{
     Anvil, DevNode, eventually,
+    fixture::lower_hex,
     receiver::{Received, Receiver},
-    stage::plain,
     wallet_clients::run_client,
 };
 
-/// Has two libraries verify messages, and refuse them with a letter changed.
-async fn verified_by_libraries(messages: &[(&Hook, &Received)]) {
+/// Two libraries verify the messages, and reject them with one letter changed.
+async fn assert_libraries_verify(messages: &[(&Hook, &Received)]) {
     assert!(!messages.is_empty());
     let list: Vec<Value> = messages
         .iter()
@@ -30,53 +30,53 @@ async fn verified_by_libraries(messages: &[(&Hook, &Received)]) {
 }
 
 #[tokio::test]
-async fn a_payment_is_told_to_both_sides_once_with_all_that_is_promised() {
+async fn a_payment_sends_one_event_to_each_side_with_all_documented_fields() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let (alice, bob, carol) = (node.account(0), node.account(1), node.account(2));
-    let hook = register(&explorer, &receiver.url("/bob"), &plain(bob), &["tx"]).await;
-    register(&explorer, &receiver.url("/alice"), &plain(alice), &["tx"]).await;
-    register(&explorer, &receiver.url("/carol"), &plain(carol), &["tx", "token_transfer"]).await;
+    let hook = register(&explorer, &receiver.url("/bob"), &lower_hex(bob), &["tx"]).await;
+    register(&explorer, &receiver.url("/alice"), &lower_hex(alice), &["tx"]).await;
+    register(&explorer, &receiver.url("/carol"), &lower_hex(carol), &["tx", "token_transfer"]).await;
 
     let hash = node.chain.send(0, TxKind::Call(bob), U256::from(1_000_000_000_000_000_000_u64), []).unwrap();
     let block = node.chain.mine(None);
     let messages = receiver.wait_for("/bob", 1).await;
     let message = &messages[0];
     receiver.wait_for("/alice", 1).await;
-    let told = message.json();
-    assert_eq!(told["event"], "tx");
+    let delivered = message.json();
+    assert_eq!(delivered["event"], "tx");
     assert_eq!(
-        told["data"],
+        delivered["data"],
         json!({
             "hash": hash.to_string(),
-            "from": plain(alice),
-            "to": plain(bob),
+            "from": lower_hex(alice),
+            "to": lower_hex(bob),
             "value": "1000000000000000000",
             "blockNumber": block.number,
             "blockHash": block.hash.to_string(),
         })
     );
     let shown = explorer.json(&format!("/api/v1/transactions/{hash}")).await;
-    assert_eq!(told["timestamp"], shown["timestamp"]);
+    assert_eq!(delivered["timestamp"], shown["timestamp"]);
     assert_eq!(message.header("content-type"), "application/json");
     assert_eq!(message.header("user-agent"), "Explorer-Webhook/1.0");
     assert_eq!(message.header("x-explorer-event"), "tx");
     assert_eq!(message.header("x-explorer-attempt"), "1");
     assert_eq!(message.header("webhook-id"), message.id());
-    verified_by_libraries(&[(&hook, message)]).await;
+    assert_libraries_verify(&[(&hook, message)]).await;
 
     receiver.expect_silence("/bob", 1).await;
     receiver.expect_silence("/carol", 0).await;
-    let listed = hook.listed(&explorer, &plain(bob)).await;
+    let listed = hook.listed(&explorer, &lower_hex(bob)).await;
     assert_eq!((&listed["failCount"], listed["lastTriggeredAt"].is_string()), (&json!(0), true));
-    // A payment to oneself is one event, and one that came before somebody watched is none of his.
+    // A payment to the sender is one event; a payment before the registration sends none.
     node.chain.send(2, TxKind::Call(carol), U256::from(5), []).unwrap();
     node.chain.mine(None);
     receiver.wait_for("/carol", 1).await;
     node.wait_for(&explorer).await;
-    register(&explorer, &receiver.url("/late"), &plain(carol), &["tx"]).await;
+    register(&explorer, &receiver.url("/late"), &lower_hex(carol), &["tx"]).await;
     node.chain.send(0, TxKind::Create, U256::ZERO, [0]).unwrap();
     node.chain.mine(None);
     let creation = receiver.wait_for("/alice", 2).await;
@@ -86,7 +86,7 @@ async fn a_payment_is_told_to_both_sides_once_with_all_that_is_promised() {
 }
 
 #[tokio::test]
-async fn every_transfer_of_every_kind_of_token_is_told_and_nothing_else() {
+async fn every_transfer_of_every_kind_of_token_sends_an_event_and_nothing_else_does() {
     let (node, mut traffic) = DevNode::with_traffic(200).await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
@@ -115,7 +115,7 @@ async fn every_transfer_of_every_kind_of_token_is_told_and_nothing_else() {
     let mut sample: Vec<(&Hook, Received)> = Vec::new();
     let mut seen = BTreeSet::new();
     for (address, hook) in &hooks {
-        // A pair is a token itself, and holds others: both are told.
+        // A pair is a token and holds others: both transfers send events.
         let place =
             |record: &Value| ["blockNumber", "logIndex", "batchIndex"].map(|field| record[field].as_u64().unwrap());
         let mut expected = Vec::new();
@@ -130,13 +130,13 @@ async fn every_transfer_of_every_kind_of_token_is_told_and_nothing_else() {
         expected.sort_by_key(place);
         expected.dedup();
         let path = format!("/{address}");
-        let mut told = receiver.wait_for(&path, expected.len()).await;
-        told.sort_by_key(|message| {
+        let mut delivered = receiver.wait_for(&path, expected.len()).await;
+        delivered.sort_by_key(|message| {
             let data = &message.json()["data"];
             ["blockNumber", "logIndex", "batchIndex"].map(|field| data[field].as_u64().unwrap())
         });
-        assert_eq!(told.len(), expected.len());
-        for (message, record) in told.iter().zip(&expected) {
+        assert_eq!(delivered.len(), expected.len());
+        for (message, record) in delivered.iter().zip(&expected) {
             let data = &message.json()["data"];
             for (ours, theirs) in [
                 ("hash", "txHash"),
@@ -162,14 +162,14 @@ async fn every_transfer_of_every_kind_of_token_is_told_and_nothing_else() {
     }
     assert_eq!(seen, BTreeSet::from(["BEP1155", "BEP20", "BEP721"].map(str::to_owned)));
     let sample: Vec<_> = sample.iter().map(|(hook, message)| (*hook, message)).collect();
-    verified_by_libraries(&sample).await;
+    assert_libraries_verify(&sample).await;
 }
 
 fn word(number: u64) -> String {
     format!("{number:064x}")
 }
 
-/// Code that logs once and leaves no contract: topics, then data.
+/// Creation code that emits one log and deploys no contract.
 fn logging_code(topics: &[String], data: &[String]) -> String {
     let mut code = String::from("0x");
     for (place, word) in data.iter().enumerate() {
@@ -182,7 +182,7 @@ fn logging_code(topics: &[String], data: &[String]) -> String {
 }
 
 #[tokio::test]
-async fn an_anvil_s_payments_and_tokens_are_told_and_verified() {
+async fn payments_and_token_transfers_of_anvil_send_verifiable_events() {
     let anvil = Anvil::start().await;
     let explorer = launch(anvil.url()).start().await;
     anvil.wait_for(&explorer).await;
@@ -205,12 +205,12 @@ async fn an_anvil_s_payments_and_tokens_are_told_and_verified() {
         assert_eq!(receipt["logs"].as_array().unwrap().len(), 1, "{receipt}");
     }
     let messages = receiver.wait_for("/hook", 4).await;
-    let told: Vec<Value> = messages.iter().map(Received::json).collect();
-    let summary = |told: &Value| {
-        let data = &told["data"];
-        [&told["event"], &data["value"], &data["tokenType"], &data["tokenId"]].map(Value::clone)
+    let delivered: Vec<Value> = messages.iter().map(Received::json).collect();
+    let summary = |delivered: &Value| {
+        let data = &delivered["data"];
+        [&delivered["event"], &data["value"], &data["tokenType"], &data["tokenId"]].map(Value::clone)
     };
-    let mut summaries: Vec<String> = told.iter().map(|told| json!(summary(told)).to_string()).collect();
+    let mut summaries: Vec<String> = delivered.iter().map(|delivered| json!(summary(delivered)).to_string()).collect();
     summaries.sort();
     assert_eq!(
         summaries,
@@ -222,7 +222,7 @@ async fn an_anvil_s_payments_and_tokens_are_told_and_verified() {
         ]
     );
     let messages: Vec<_> = messages.iter().map(|message| (&hook, message)).collect();
-    verified_by_libraries(&messages).await;
+    assert_libraries_verify(&messages).await;
 }
 
 #[tokio::test]
@@ -231,21 +231,21 @@ async fn thousands_of_watched_addresses_do_not_delay_an_event() {
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    let client = explorer.client().with_connection_kept();
+    let client = explorer.client().with_keep_alive();
     for number in 0..300_u64 {
-        let watched = plain(Address::left_padding_from(&(number + 1).to_be_bytes()));
+        let watched = lower_hex(Address::left_padding_from(&(number + 1).to_be_bytes()));
         let body = json!({ "ownerAddress": watched, "url": receiver.url("/nobody") });
         assert_eq!(super::send(&client, "POST", "/api/v1/webhooks", Some(body)).await.status, 201);
     }
     let bob = node.account(1);
-    register(&explorer, &receiver.url("/bob"), &plain(bob), &["tx"]).await;
+    register(&explorer, &receiver.url("/bob"), &lower_hex(bob), &["tx"]).await;
     node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
     let block = node.chain.mine(None);
     let committed = eventually("the block", async || {
         (explorer.json("/health").await["tip"]["number"] == block.number).then(std::time::Instant::now)
     })
     .await;
-    let told = receiver.wait_for("/bob", 1).await;
-    assert!(told[0].at.saturating_duration_since(committed).as_secs() < 1);
+    let delivered = receiver.wait_for("/bob", 1).await;
+    assert!(delivered[0].at.saturating_duration_since(committed).as_secs() < 1);
     receiver.expect_silence("/nobody", 0).await;
 }

@@ -1,4 +1,4 @@
-//! Webhooks through the front door: real chains behind the explorer, real receivers before it.
+//! Webhooks end to end: real chains and real receivers.
 
 mod backlog;
 mod certificates;
@@ -18,12 +18,12 @@ use crate::support::{
     client::{Answer, Client},
 };
 
-/// An explorer that sends to this machine, and lets everybody make webhooks.
+/// An explorer that sends to loopback addresses and lets everyone create webhooks.
 pub(crate) fn launch(rpc: &str) -> Launch {
     Launch::run(rpc).argument("--owner-access", "open").variable("EXPLORER_WEBHOOK_ALLOW_INSECURE", "true")
 }
 
-/// A webhook, and what its messages are verified with.
+/// A webhook and its secret.
 #[derive(Debug, Clone)]
 pub(crate) struct Hook {
     pub(crate) id: u64,
@@ -39,7 +39,7 @@ pub(crate) async fn send(client: &Client, method: &str, path: &str, body: Option
 }
 
 pub(crate) async fn register(explorer: &TestExplorer, url: &str, watched: &str, events: &[&str]) -> Hook {
-    // Everybody has twenty at most: the watched address owns its own.
+    // An owner has at most twenty webhooks, so the watched address is the owner.
     let body = json!({ "ownerAddress": watched, "url": url, "watchAddress": watched, "eventTypes": events });
     let answer = send(explorer.client(), "POST", "/api/v1/webhooks", Some(body)).await;
     assert_eq!(answer.status, 201, "{}", answer.json);

@@ -1,4 +1,4 @@
-//! Whose webhooks they are, and what is asked of those who make them.
+//! Ownership of webhooks and validation of their fields.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn expect(answer: &Answer, status: u16, code: &str, field: Option<&str>) {
 }
 
 #[tokio::test]
-async fn a_webhook_is_its_owner_s_and_nobody_else_s() {
+async fn only_the_owner_can_use_a_webhook() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).argument("--webhook-dns", "127.0.0.1:9").start().await;
     let client = explorer.client();
@@ -77,7 +77,7 @@ async fn open_explorer(node: &DevNode) -> TestExplorer {
 }
 
 #[tokio::test]
-async fn what_is_asked_for_must_be_right_and_what_is_wrong_is_named() {
+async fn invalid_webhook_fields_are_rejected_by_name() {
     let node = DevNode::start().await;
     let explorer = open_explorer(&node).await;
     let owner = format!("0x{}", "aa".repeat(20));

@@ -1,4 +1,4 @@
-//! What becomes of messages whose blocks leave the chain.
+//! Messages of orphaned blocks.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use serde_json::json;
 use super::{launch, register};
 use crate::support::{
     DevNode, eventually,
-    receiver::{Manner, Receiver},
-    stage::plain,
+    fixture::lower_hex,
+    receiver::{Behavior, Receiver},
 };
 
 fn mine(node: &DevNode, blocks: usize) {
@@ -20,18 +20,18 @@ fn mine(node: &DevNode, blocks: usize) {
 }
 
 #[tokio::test]
-async fn what_was_told_is_taken_back_for_those_who_asked_and_told_anew_where_it_happens_again() {
+async fn a_reorg_sends_removals_to_subscribers_and_new_events_for_the_new_branch() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
     mine(&node, 5);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    let bob = plain(node.account(1));
+    let bob = lower_hex(node.account(1));
     register(&explorer, &receiver.url("/asked"), &bob, &["tx", "removed"]).await;
     register(&explorer, &receiver.url("/not"), &bob, &["tx"]).await;
     let hash = node.chain.send(0, TxKind::Call(node.account(1)), U256::from(1), []).unwrap();
     node.chain.mine(None);
-    let told = receiver.wait_for("/asked", 1).await.remove(0);
+    let delivered = receiver.wait_for("/asked", 1).await.remove(0);
     receiver.wait_for("/not", 1).await;
     eventually("the success", async || {
         let list = explorer.json(&format!("/api/v1/webhooks?owner={bob}")).await;
@@ -43,20 +43,20 @@ async fn what_was_told_is_taken_back_for_those_who_asked_and_told_anew_where_it_
     node.chain.reorg(2, 3, Replay).unwrap();
     node.wait_for(&explorer).await;
     let all = receiver.wait_for("/asked", 3).await;
-    // Both may be under way at once, and arrive in either order.
+    // Both may be in flight at once and arrive in either order.
     let of_kind = |kind: &str| all[1..].iter().find(|message| message.header("x-explorer-event") == kind).unwrap();
     let (removed, again) = (of_kind("removed"), of_kind("tx"));
     let data = &removed.json()["data"];
-    assert_eq!((&data["removedDelivery"], &data["removedEvent"]), (&json!(told.id()), &json!("tx")));
-    assert_eq!((&data["hash"], &data["blockHash"]), (&json!(hash.to_string()), &told.json()["data"]["blockHash"]));
+    assert_eq!((&data["removedDelivery"], &data["removedEvent"]), (&json!(delivered.id()), &json!("tx")));
+    assert_eq!((&data["hash"], &data["blockHash"]), (&json!(hash.to_string()), &delivered.json()["data"]["blockHash"]));
     assert_eq!(again.json()["data"]["hash"], hash.to_string());
-    assert_ne!(again.json()["data"]["blockHash"], told.json()["data"]["blockHash"]);
+    assert_ne!(again.json()["data"]["blockHash"], delivered.json()["data"]["blockHash"]);
     let ids: BTreeSet<&str> = all.iter().map(|message| message.id()).collect();
     assert_eq!(ids.len(), 3, "an id for each");
     let others = receiver.wait_for("/not", 2).await;
     assert_ne!(others[0].id(), others[1].id());
 
-    // Gone for good.
+    // Not included again.
     node.chain.reorg(4, 5, Drop).unwrap();
     node.wait_for(&explorer).await;
     let all = receiver.wait_for("/asked", 4).await;
@@ -66,21 +66,21 @@ async fn what_was_told_is_taken_back_for_those_who_asked_and_told_anew_where_it_
 }
 
 #[tokio::test]
-async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_after_a_restart() {
+async fn queued_messages_of_an_orphaned_block_are_never_delivered_even_after_a_restart() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
     mine(&node, 5);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    receiver.behave("/hook", Manner::AnswerWith(500, "retry-after", "3".to_owned()));
-    let bob = plain(node.account(1));
+    receiver.set_behavior("/hook", Behavior::StatusWithHeader(500, "retry-after", "3".to_owned()));
+    let bob = lower_hex(node.account(1));
     let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx", "removed"]).await;
     node.chain.send(0, TxKind::Call(node.account(1)), U256::from(1), []).unwrap();
     node.chain.mine(None);
     receiver.wait_for("/hook", 1).await;
     eventually("the failure", async || (hook.deliveries(&explorer).await.first()?["attemptCount"] == 1).then_some(()))
         .await;
-    // The process is gone while the chain is reorganised.
+    // The reorg happens while the explorer is down.
     let data = explorer.kill();
     node.chain.reorg(2, 3, Drop).unwrap();
     let explorer = launch(&node.url()).on(&data).start().await;
@@ -89,7 +89,7 @@ async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_afte
         (hook.deliveries(&explorer).await[0]["status"] == "cancelled").then_some(())
     })
     .await;
-    receiver.behave("/hook", Manner::Answer(200));
+    receiver.set_behavior("/hook", Behavior::Status(200));
     tokio::time::sleep(std::time::Duration::from_secs(4)).await;
     assert!(receiver.count() <= 2, "at most one retry before the reorganisation was seen");
     let deliveries = hook.deliveries(&explorer).await;
@@ -97,14 +97,14 @@ async fn what_was_not_delivered_when_its_block_left_is_never_delivered_even_afte
 }
 
 #[tokio::test]
-async fn among_many_reorganisations_what_stands_in_the_end_was_told_and_the_rest_was_taken_back() {
+async fn after_many_reorgs_canonical_events_are_delivered_and_orphaned_ones_removed() {
     let node = DevNode::start().await;
     let explorer = launch(&node.ws_url()).start().await;
     mine(&node, 10);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let bob = node.account(1);
-    register(&explorer, &receiver.url("/hook"), &plain(bob), &["tx", "removed"]).await;
+    register(&explorer, &receiver.url("/hook"), &lower_hex(bob), &["tx", "removed"]).await;
     let first = node.chain.head().number + 1;
     for round in 0..30_u64 {
         node.chain.send(0, TxKind::Call(bob), U256::from(round + 1), []).unwrap();
@@ -117,8 +117,8 @@ async fn among_many_reorganisations_what_stands_in_the_end_was_told_and_the_rest
     }
     node.chain.mine(None);
     node.wait_for(&explorer).await;
-    let list = explorer.json(&format!("/api/v1/transactions?address={}&limit=100", plain(bob))).await;
-    let standing: BTreeSet<(String, String)> = list["transactions"]
+    let list = explorer.json(&format!("/api/v1/transactions?address={}&limit=100", lower_hex(bob))).await;
+    let canonical: BTreeSet<(String, String)> = list["transactions"]
         .as_array()
         .unwrap()
         .iter()
@@ -131,21 +131,21 @@ async fn among_many_reorganisations_what_stands_in_the_end_was_told_and_the_rest
         let messages: Vec<_> =
             receiver.all().into_iter().map(|message| (message.id().to_owned(), message.json())).collect();
         let removed: BTreeSet<&str> =
-            messages.iter().filter_map(|(_, told)| told["data"]["removedDelivery"].as_str()).collect();
-        let standing_by_word: BTreeSet<(String, String)> = messages
+            messages.iter().filter_map(|(_, delivered)| delivered["data"]["removedDelivery"].as_str()).collect();
+        let delivered_and_not_removed: BTreeSet<(String, String)> = messages
             .iter()
-            .filter(|(id, told)| told["event"] == "tx" && !removed.contains(id.as_str()))
-            .map(|(_, told)| {
-                let field = |name: &str| told["data"][name].as_str().unwrap().to_owned();
+            .filter(|(id, delivered)| delivered["event"] == "tx" && !removed.contains(id.as_str()))
+            .map(|(_, delivered)| {
+                let field = |name: &str| delivered["data"][name].as_str().unwrap().to_owned();
                 (field("hash"), field("blockHash"))
             })
             .collect();
-        (standing_by_word == standing).then_some(())
+        (delivered_and_not_removed == canonical).then_some(())
     })
     .await;
     let mut ids: Vec<String> = receiver.all().iter().map(|message| message.id().to_owned()).collect();
     ids.sort();
     let count = ids.len();
     ids.dedup();
-    assert_eq!(ids.len(), count, "nothing is told twice");
+    assert_eq!(ids.len(), count, "no event is sent twice");
 }

@@ -16,11 +16,11 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::support::TestExplorer;
 
-/// Blocks that both branches have in common.
+/// Blocks shared by both branches.
 const COMMON: usize = 5;
 
-/// A node that answers from one of two branches of a chain, and can be switched between them: the only way to see the very
-/// same block leave a chain and come back.
+/// A node that serves one of two branches of a chain and can switch between them, so that the same block can be orphaned
+/// and become canonical again.
 #[derive(Debug)]
 pub(super) struct ForkedNode {
     pub(super) first: DevChain,
@@ -56,7 +56,7 @@ impl ForkedNode {
     /// Mines blocks on the second branch that the first does not have, one more than it has, and switches to it.
     pub(super) fn switch_to_second(&self) {
         while self.second.head().number <= self.first.head().number {
-            // Another time makes another block.
+            // A different timestamp makes a different block.
             self.second.mine(Some(self.second.head().timestamp + 2));
         }
         *self.current.lock().unwrap() = self.second.clone();
@@ -70,7 +70,7 @@ impl ForkedNode {
         *self.current.lock().unwrap() = self.first.clone();
     }
 
-    /// Waits until the explorer is where the chain is.
+    /// Waits until the explorer has the head of the chain.
     pub(super) async fn wait_for(&self, explorer: &TestExplorer) {
         let head = self.current.lock().unwrap().head();
         explorer.wait_for_tip(head.number, &head.hash.to_string()).await;

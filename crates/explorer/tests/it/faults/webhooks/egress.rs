@@ -1,4 +1,4 @@
-//! What is answered at registration gives nothing away of the network that the explorer stands in.
+//! Responses to a registration reveal nothing about the network of the explorer.
 
 use std::net::Ipv4Addr;
 
@@ -19,11 +19,11 @@ fn strict(node: &DevNode) -> Launch {
 }
 
 #[tokio::test]
-async fn a_private_name_and_one_that_is_not_there_get_the_same_answer() {
+async fn a_private_host_name_and_an_unknown_one_get_the_same_response() {
     let node = DevNode::start().await;
     let names = NameServer::start(&[Ipv4Addr::new(10, 1, 2, 3)]).await;
     let inside = strict(&node).argument("--webhook-dns", names.address).start().await;
-    // Nobody answers there.
+    // Nothing listens there.
     let nowhere = strict(&node).argument("--webhook-dns", "127.0.0.1:9").start().await;
     let private = try_to_register(&inside, "https://vault.internal.example/").await;
     let missing = try_to_register(&nowhere, "https://vault.internal.example/").await;
@@ -36,7 +36,7 @@ async fn a_private_name_and_one_that_is_not_there_get_the_same_answer() {
 }
 
 #[tokio::test]
-async fn messages_go_to_the_usual_ports_unless_the_operator_allows_others() {
+async fn webhooks_use_the_default_ports_unless_the_operator_allows_others() {
     let node = DevNode::start().await;
     let usual = strict(&node).start().await;
     for port in [22, 25, 6_379, 8_443, 9_200] {

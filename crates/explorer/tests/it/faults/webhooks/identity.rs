@@ -1,4 +1,4 @@
-//! A fact has one id for ever, however often its block leaves the chain and comes back.
+//! An event keeps its id, however often its block is orphaned and becomes canonical again.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use super::branches::ForkedNode;
 use crate::{
     support::{
         TestExplorer, eventually,
-        receiver::{Manner, Received, Receiver},
-        stage::plain,
+        fixture::lower_hex,
+        receiver::{Behavior, Received, Receiver},
     },
     webhooks::{Hook, launch, register},
 };
@@ -41,12 +41,12 @@ fn ids(messages: &[&Received]) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn the_same_block_included_again_is_credited_once_by_id() {
+async fn an_event_keeps_its_id_when_the_same_block_becomes_canonical_again() {
     let node = ForkedNode::start().await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    let bob = plain(node.first.accounts()[1].address());
+    let bob = lower_hex(node.first.accounts()[1].address());
     let plain_hook = register(&explorer, &receiver.url("/plain"), &bob, &["tx"]).await;
     let asking = register(&explorer, &receiver.url("/asking"), &bob, &["tx", "removed"]).await;
     pay(&node.first);
@@ -62,21 +62,21 @@ async fn the_same_block_included_again_is_credited_once_by_id() {
     wait_until_delivered(&explorer, &asking, 3).await;
     receiver.expect_silence("/asking", 3).await;
 
-    // Who hears of removals is told again: the same event, and that it is for the second time.
+    // Subscribers to removals get the same event again, marked as a repetition.
     let all = receiver.at_path("/asking");
-    let (told, removed) = (of_kind(&all, "tx"), of_kind(&all, "removed"));
-    assert_eq!((told.len(), removed.len()), (2, 1), "{all:?}");
-    assert_eq!(ids(&told).len(), 1, "the same transaction in the same block is the same event: {told:?}");
-    assert_eq!(told[0].header("webhook-id"), told[1].header("webhook-id"));
-    assert_eq!(told[0].json()["data"], told[1].json()["data"]);
-    let inclusions: Vec<Value> = told.iter().map(|message| message.json()["inclusion"].clone()).collect();
+    let (delivered, removed) = (of_kind(&all, "tx"), of_kind(&all, "removed"));
+    assert_eq!((delivered.len(), removed.len()), (2, 1), "{all:?}");
+    assert_eq!(ids(&delivered).len(), 1, "the same transaction in the same block is the same event: {delivered:?}");
+    assert_eq!(delivered[0].header("webhook-id"), delivered[1].header("webhook-id"));
+    assert_eq!(delivered[0].json()["data"], delivered[1].json()["data"]);
+    let inclusions: Vec<Value> = delivered.iter().map(|message| message.json()["inclusion"].clone()).collect();
     assert_eq!(inclusions, [Value::Null, Value::from(2)]);
-    assert_eq!(removed[0].json()["data"]["removedDelivery"], told[0].id());
+    assert_eq!(removed[0].json()["data"]["removedDelivery"], delivered[0].id());
 
-    // Who does not has heard it before, and was never told otherwise.
+    // Other subscribers already have the event, which was never removed for them.
     receiver.expect_silence("/plain", 1).await;
 
-    // It leaves once more: the removal is the same event again too.
+    // Orphaned once more: the removal has the same id as before.
     node.switch_to_second();
     node.wait_for(&explorer).await;
     wait_until_delivered(&explorer, &asking, 4).await;
@@ -87,13 +87,13 @@ async fn the_same_block_included_again_is_credited_once_by_id() {
 }
 
 #[tokio::test]
-async fn what_was_cancelled_is_sent_with_its_id_when_its_block_comes_back() {
+async fn a_cancelled_message_is_sent_with_the_same_id_when_its_block_becomes_canonical_again() {
     let node = ForkedNode::start().await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    receiver.behave("/hook", Manner::Answer(500));
-    let bob = plain(node.first.accounts()[1].address());
+    receiver.set_behavior("/hook", Behavior::Status(500));
+    let bob = lower_hex(node.first.accounts()[1].address());
     let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx"]).await;
     pay(&node.first);
     eventually("the failure", async || (hook.deliveries(&explorer).await.first()?["attemptCount"] == 1).then_some(()))
@@ -103,7 +103,7 @@ async fn what_was_cancelled_is_sent_with_its_id_when_its_block_comes_back() {
         (hook.deliveries(&explorer).await[0]["status"] == "cancelled").then_some(())
     })
     .await;
-    receiver.behave("/hook", Manner::Answer(200));
+    receiver.set_behavior("/hook", Behavior::Status(200));
     node.switch_back();
     wait_until_delivered(&explorer, &hook, 1).await;
     let all = receiver.at_path("/hook");
@@ -112,16 +112,16 @@ async fn what_was_cancelled_is_sent_with_its_id_when_its_block_comes_back() {
 }
 
 #[tokio::test]
-async fn blocks_older_than_the_webhook_are_not_told_when_they_come_back() {
+async fn blocks_older_than_the_webhook_send_nothing_when_they_become_canonical_again() {
     let node = ForkedNode::start().await;
     let explorer = launch(&node.url()).start().await;
     let before = pay(&node.first);
     node.first.mine(None);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    let bob = plain(node.first.accounts()[1].address());
+    let bob = lower_hex(node.first.accounts()[1].address());
     let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx"]).await;
-    // The cursor goes back behind the block at which the webhook was made.
+    // The cursor moves to before the block at which the webhook was created.
     node.switch_to_second();
     node.wait_for(&explorer).await;
     node.switch_back();
@@ -129,10 +129,10 @@ async fn blocks_older_than_the_webhook_are_not_told_when_they_come_back() {
     node.wait_for(&explorer).await;
     wait_until_delivered(&explorer, &hook, 1).await;
     receiver.expect_silence("/hook", 1).await;
-    let told: Vec<Value> = receiver.all().iter().map(|message| message.json()["data"]["hash"].clone()).collect();
-    assert_eq!(told, [after], "not {before}, which is older than the webhook");
+    let delivered: Vec<Value> = receiver.all().iter().map(|message| message.json()["data"]["hash"].clone()).collect();
+    assert_eq!(delivered, [after], "not {before}, which is older than the webhook");
 
-    // What another branch brings is new, whatever its number.
+    // Events of another branch are new, whatever the block number.
     let other = ForkedNode::start().await;
     let explorer = launch(&other.url()).start().await;
     other.first.mine(None);

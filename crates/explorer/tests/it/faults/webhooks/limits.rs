@@ -1,4 +1,4 @@
-//! What one owner asks for has bounds, and what is dropped at a bound is told.
+//! Limits per owner, and reports of dropped messages.
 
 use alloy_primitives::{TxKind, U256};
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use crate::{
         DevNode, TestExplorer,
         client::Answer,
         eventually,
-        receiver::{Manner, Receiver},
-        stage::plain,
+        fixture::lower_hex,
+        receiver::{Behavior, Receiver},
     },
     webhooks::{launch, register, send},
 };
@@ -18,14 +18,14 @@ const BOUND: usize = 40;
 const PAYMENTS: usize = 100;
 
 #[tokio::test]
-async fn beyond_the_bound_the_oldest_messages_are_dropped_and_the_next_success_says_how_many() {
+async fn a_full_queue_drops_the_oldest_messages_and_the_next_delivery_reports_how_many() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).argument("--webhook-pending", BOUND).start().await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    receiver.behave("/hook", Manner::Answer(500));
+    receiver.set_behavior("/hook", Behavior::Status(500));
     let bob = node.account(1);
-    let hook = register(&explorer, &receiver.url("/hook"), &plain(bob), &["tx"]).await;
+    let hook = register(&explorer, &receiver.url("/hook"), &lower_hex(bob), &["tx"]).await;
     for number in 1..=PAYMENTS {
         node.chain.send(0, TxKind::Call(bob), U256::from(number), []).unwrap();
         if number % 10 == 0 {
@@ -33,7 +33,7 @@ async fn beyond_the_bound_the_oldest_messages_are_dropped_and_the_next_success_s
         }
     }
     let listed = eventually("the drops", async || {
-        let listed = hook.listed(&explorer, &plain(bob)).await;
+        let listed = hook.listed(&explorer, &lower_hex(bob)).await;
         (listed["droppedCount"] == PAYMENTS - BOUND).then_some(listed)
     })
     .await;
@@ -46,22 +46,25 @@ async fn beyond_the_bound_the_oldest_messages_are_dropped_and_the_next_success_s
     );
 
     let before = receiver.count();
-    receiver.behave("/hook", Manner::Answer(200));
-    // A new start: the receiver is trusted again.
+    receiver.set_behavior("/hook", Behavior::Status(200));
+    // Enabling the webhook resets its backoff.
     hook.patch(&explorer, json!({ "active": true })).await;
-    let told = eventually("the rest", async || {
-        let told = receiver.after(before);
-        (told.len() >= BOUND).then_some(told)
+    let delivered = eventually("the rest", async || {
+        let delivered = receiver.after(before);
+        (delivered.len() >= BOUND).then_some(delivered)
     })
     .await;
     let mut values: Vec<usize> =
-        told.iter().map(|message| message.json()["data"]["value"].as_str().unwrap().parse().unwrap()).collect();
+        delivered.iter().map(|message| message.json()["data"]["value"].as_str().unwrap().parse().unwrap()).collect();
     values.sort_unstable();
     assert_eq!(values, (PAYMENTS - BOUND + 1..=PAYMENTS).collect::<Vec<_>>(), "the newest are kept");
-    assert_eq!(told[0].header("x-explorer-dropped"), (PAYMENTS - BOUND).to_string());
-    assert!(!told[BOUND - 1].headers.contains_key("x-explorer-dropped"), "it is said until it is heard");
+    assert_eq!(delivered[0].header("x-explorer-dropped"), (PAYMENTS - BOUND).to_string());
+    assert!(
+        !delivered[BOUND - 1].headers.contains_key("x-explorer-dropped"),
+        "reported only until a delivery succeeds"
+    );
     eventually("an empty queue", async || {
-        let listed = hook.listed(&explorer, &plain(bob)).await;
+        let listed = hook.listed(&explorer, &lower_hex(bob)).await;
         (listed["pendingCount"] == 0 && listed["droppedCount"] == PAYMENTS - BOUND).then_some(())
     })
     .await;
@@ -74,7 +77,7 @@ async fn try_to_register(explorer: &TestExplorer, owner: usize, watched: usize) 
 }
 
 #[tokio::test]
-async fn webhooks_of_one_address_and_of_all_have_a_bound() {
+async fn the_number_of_webhooks_is_limited_by_address_and_in_total() {
     let node = DevNode::start().await;
     let launch = launch(&node.url()).argument("--webhook-limit", 4).argument("--webhook-limit-per-address", 2);
     let explorer = launch.start().await;
@@ -90,7 +93,7 @@ async fn webhooks_of_one_address_and_of_all_have_a_bound() {
     assert!(!beyond.header("retry-after").is_empty());
     let health = explorer.json("/health").await;
     assert_eq!(health["webhooks"]["count"], 4);
-    // One goes, and another may come.
+    // Deleting one frees its slot.
     let path = format!("/api/v1/webhooks/{}", last.json["id"]);
     send(explorer.client(), "DELETE", &path, None).await.ok();
     assert_eq!(try_to_register(&explorer, 5, 4).await.status, 201);

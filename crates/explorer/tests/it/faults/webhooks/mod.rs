@@ -1,4 +1,4 @@
-//! Webhooks under faults: chains that change their mind, receivers that are down for long, owners who ask for too much.
+//! Webhooks under faults: reorgs, receivers that are down for long, owners at their limits.
 
 mod branches;
 mod egress;

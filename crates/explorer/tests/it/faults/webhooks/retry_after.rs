@@ -1,4 +1,4 @@
-//! A receiver that names the time of the next attempt does not use up the attempts by it.
+//! `Retry-After` of a receiver does not use up the attempts early.
 
 use alloy_primitives::{TxKind, U256};
 use serde_json::{Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use crate::{
     support::{
         DevNode, eventually,
-        receiver::{Manner, Receiver},
-        stage::plain,
+        fixture::lower_hex,
+        receiver::{Behavior, Receiver},
     },
     webhooks::{launch, register},
 };
 
-/// Milliseconds of the day: good enough for differences of some seconds, but at midnight.
+/// Milliseconds since midnight: enough for differences of seconds, except at midnight.
 fn millis(time: &Value) -> i64 {
     let text = time.as_str().unwrap_or_else(|| panic!("no time: {time}"));
     let number = |range: std::ops::Range<usize>| text[range].parse::<i64>().unwrap();
@@ -20,7 +20,7 @@ fn millis(time: &Value) -> i64 {
 }
 
 #[tokio::test]
-async fn a_short_retry_after_does_not_hurry_through_the_schedule_and_a_long_one_is_heeded() {
+async fn a_short_retry_after_does_not_shorten_the_backoff_and_a_long_one_is_honored() {
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
@@ -28,12 +28,12 @@ async fn a_short_retry_after_does_not_hurry_through_the_schedule_and_a_long_one_
     let bob = node.account(1);
     let mut hooks = Vec::new();
     for (path, asked) in [("/short", "1"), ("/long", "3600")] {
-        receiver.behave(path, Manner::AnswerWith(503, "retry-after", asked.to_owned()));
-        hooks.push(register(&explorer, &receiver.url(path), &plain(bob), &["tx"]).await);
+        receiver.set_behavior(path, Behavior::StatusWithHeader(503, "retry-after", asked.to_owned()));
+        hooks.push(register(&explorer, &receiver.url(path), &lower_hex(bob), &["tx"]).await);
     }
     node.chain.send(0, TxKind::Call(bob), U256::from(1), []).unwrap();
     node.chain.mine(None);
-    // The waits are 5 s after the first attempt and 30 s after the second, give or take a fifth.
+    // The backoff is 5 s after the first attempt and 30 s after the second, with a jitter of 20 %.
     for (hook, attempts, shortest) in [(&hooks[0], 1, 3_900), (&hooks[1], 1, 3_590_000), (&hooks[0], 2, 23_900)] {
         let delivery = eventually("the failure", async || {
             let deliveries = hook.deliveries(&explorer).await;

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use crate::support::{DevNode, TestExplorer};
 
 #[tokio::test]
-async fn health_shows_the_tasks_that_nobody_waits_for() {
+async fn health_shows_the_background_tasks() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;

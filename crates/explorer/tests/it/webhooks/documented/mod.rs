@@ -1,4 +1,4 @@
-//! The code that docs/webhooks.md gives to receivers, run on the example that it gives them.
+//! Runs the receiver code of docs/webhooks.md on the example of docs/webhooks.md.
 
 #[allow(unreachable_pub, reason = "it stands on the page as it stands here")]
 mod verify;
@@ -21,7 +21,7 @@ fn documented(name: &str) -> &'static str {
     rest.split_once("` |").unwrap().0
 }
 
-/// A message, and whether it is to be believed.
+/// A message, and whether it is valid.
 struct Case {
     secret: String,
     body: String,
@@ -29,7 +29,7 @@ struct Case {
     genuine: bool,
 }
 
-/// The documented example, and all that must not pass for it.
+/// The documented example, and invalid variants of it.
 fn cases() -> Vec<Case> {
     let (secret, body, signature) = (documented("secret"), documented("body"), documented("x-explorer-signature"));
     let case = |secret: &str, body: &str, signature: &str, genuine| Case {
@@ -56,13 +56,13 @@ fn expected() -> Vec<bool> {
     cases().iter().map(|case| case.genuine).collect()
 }
 
-/// A language whose code is run by a program of its own.
+/// A language and the program that runs it.
 struct Language {
     name: &'static str,
-    /// The file that holds what the page shows.
+    /// The file for the documented code.
     file: &'static str,
     program: PathBuf,
-    /// Reads the cases, and prints what the page's function makes of each.
+    /// Reads the cases and prints the result of the documented function for each.
     driver: (&'static str, &'static str),
 }
 
@@ -147,7 +147,7 @@ fn run(language: &Language) -> Vec<bool> {
 }
 
 #[tokio::test]
-async fn the_code_for_receivers_believes_the_documented_example_and_nothing_else() {
+async fn the_documented_code_accepts_only_the_documented_example() {
     for language in languages() {
         let name = language.name;
         let verdicts = tokio::task::spawn_blocking(move || run(&language)).await.unwrap();
@@ -156,7 +156,7 @@ async fn the_code_for_receivers_believes_the_documented_example_and_nothing_else
 }
 
 #[test]
-fn so_does_the_code_in_rust_which_is_the_pages() {
+fn the_documented_rust_code_accepts_only_the_documented_example() {
     assert_eq!(snippet("rust"), include_str!("verify.rs"));
     let verdicts: Vec<bool> =
         cases().iter().map(|case| verify::verify(&case.secret, case.body.as_bytes(), &case.signature)).collect();
@@ -164,7 +164,7 @@ fn so_does_the_code_in_rust_which_is_the_pages() {
 }
 
 #[test]
-fn every_language_of_the_page_is_run() {
+fn every_documented_language_is_tested() {
     let shown = PAGE.split("```").skip(1).step_by(2).filter_map(|block| block.lines().next());
     let shown: std::collections::BTreeSet<&str> = shown.filter(|language| *language != "sh").collect();
     let run = languages().iter().map(|language| language.name).chain(["rust"]).collect();

@@ -19,41 +19,49 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::{client::http_client, rpc::quantity};
 
-/// A provider's key in the path of the address, which nobody may get to see.
+/// A provider key in the URL path, which must not leak.
 pub(crate) const KEY: &str = "0123456789abcdef0123456789abcdef";
 
-/// What a lie makes of a block and its receipts; it is told the block's number.
-type Lie = dyn Fn(u64, &mut Answer<'_>) + Send + Sync;
+/// Changes a block or its receipts, given the block number.
+type Tamper = dyn Fn(u64, &mut BlockPart<'_>) + Send + Sync;
 
-/// One of the two answers that a block is made of.
-pub(crate) enum Answer<'a> {
+/// One of the two responses that make up a block.
+pub(crate) enum BlockPart<'a> {
     Block(&'a mut Value),
     Receipts(&'a mut Value),
 }
 
-/// Stands before a node and changes what it says about blocks, consistently, until it is told to stop.
-pub(crate) struct LyingNode {
+/// A proxy in front of a node that consistently changes blocks until it is stopped.
+pub(crate) struct TamperingProxy {
     address: SocketAddr,
-    behind: Arc<Behind>,
+    upstream: Arc<Upstream>,
     server: JoinHandle<()>,
 }
 
-struct Behind {
+struct Upstream {
     url: String,
     http: reqwest::Client,
-    lie: Box<Lie>,
-    lying: AtomicBool,
+    tamper: Box<Tamper>,
+    tampering: AtomicBool,
 }
 
-impl LyingNode {
-    pub(crate) async fn before(url: &str, lie: impl Fn(u64, &mut Answer<'_>) + Send + Sync + 'static) -> Self {
+impl TamperingProxy {
+    pub(crate) async fn in_front_of(
+        url: &str,
+        tamper: impl Fn(u64, &mut BlockPart<'_>) + Send + Sync + 'static,
+    ) -> Self {
         let http = http_client().build().unwrap();
-        let behind = Arc::new(Behind { url: url.to_owned(), http, lie: Box::new(lie), lying: AtomicBool::new(true) });
+        let upstream = Arc::new(Upstream {
+            url: url.to_owned(),
+            http,
+            tamper: Box::new(tamper),
+            tampering: AtomicBool::new(true),
+        });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let router = Router::new().fallback(post(pass_on)).with_state(Arc::clone(&behind));
+        let router = Router::new().fallback(post(forward)).with_state(Arc::clone(&upstream));
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { address, behind, server }
+        Self { address, upstream, server }
     }
 
     pub(crate) fn host(&self) -> String {
@@ -64,49 +72,49 @@ impl LyingNode {
         format!("http://{}/v2/{KEY}", self.address)
     }
 
-    /// From now on every answer is the node's own.
-    pub(crate) fn repent(&self) {
-        self.behind.lying.store(false, Ordering::SeqCst);
+    /// Forwards all responses unchanged from now on.
+    pub(crate) fn stop_tampering(&self) {
+        self.upstream.tampering.store(false, Ordering::SeqCst);
     }
 }
 
-impl Drop for LyingNode {
+impl Drop for TamperingProxy {
     fn drop(&mut self) {
         self.server.abort();
     }
 }
 
-async fn pass_on(State(behind): State<Arc<Behind>>, body: Bytes) -> Response {
-    let asked: Value = serde_json::from_slice(&body).unwrap();
-    let request = behind.http.post(&behind.url).header(CONTENT_TYPE, "application/json").body(body);
+async fn forward(State(upstream): State<Arc<Upstream>>, body: Bytes) -> Response {
+    let request_body: Value = serde_json::from_slice(&body).unwrap();
+    let request = upstream.http.post(&upstream.url).header(CONTENT_TYPE, "application/json").body(body);
     let Ok(response) = request.send().await else { return StatusCode::BAD_GATEWAY.into_response() };
     let Ok(answer) = response.bytes().await else { return StatusCode::BAD_GATEWAY.into_response() };
-    if !behind.lying.load(Ordering::SeqCst) {
+    if !upstream.tampering.load(Ordering::SeqCst) {
         return ([(CONTENT_TYPE, "application/json")], answer).into_response();
     }
     let mut answer: Value = serde_json::from_slice(&answer).unwrap();
-    match (&asked, &mut answer) {
+    match (&request_body, &mut answer) {
         (Value::Array(calls), Value::Array(answers)) => {
             for answer in answers {
                 let call = calls.iter().find(|call| call["id"] == answer["id"]).unwrap();
-                behind.distort(call, &mut answer["result"]);
+                upstream.tamper_with(call, &mut answer["result"]);
             }
         }
-        (call, answer) => behind.distort(call, &mut answer["result"]),
+        (call, answer) => upstream.tamper_with(call, &mut answer["result"]),
     }
     ([(CONTENT_TYPE, "application/json")], serde_json::to_vec(&answer).unwrap()).into_response()
 }
 
-impl Behind {
-    fn distort(&self, call: &Value, result: &mut Value) {
+impl Upstream {
+    fn tamper_with(&self, call: &Value, result: &mut Value) {
         match call["method"].as_str() {
             Some("eth_getBlockByNumber") if !result.is_null() => {
                 let number = quantity(&result["number"]);
-                (self.lie)(number, &mut Answer::Block(result));
+                (self.tamper)(number, &mut BlockPart::Block(result));
             }
             Some("eth_getBlockReceipts") if result.as_array().is_some_and(|receipts| !receipts.is_empty()) => {
                 let number = quantity(&result[0]["blockNumber"]);
-                (self.lie)(number, &mut Answer::Receipts(result));
+                (self.tamper)(number, &mut BlockPart::Receipts(result));
             }
             _ => {}
         }

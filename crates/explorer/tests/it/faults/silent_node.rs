@@ -1,11 +1,11 @@
-//! A node that accepts connections and never answers, and a chain that stands still.
+//! A node that accepts connections and never responds, and a chain without new blocks.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::busy_chain;
-use crate::support::{ANY, Fault, FaultyNode, Launch, Script, TestExplorer, eventually, stage::plain};
+use crate::support::{ANY, Fault, FaultyNode, Launch, Script, TestExplorer, eventually, fixture::lower_hex};
 
 fn silent() -> Script {
     Script { faults: vec![(ANY, Fault::Hang, 1.0)], ..Script::default() }
@@ -20,28 +20,28 @@ async fn wait_for_status(explorer: &TestExplorer, status: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_silent_node_is_noticed_within_fifteen_seconds_and_its_return_too() {
+async fn a_silent_node_and_its_recovery_are_detected_within_fifteen_seconds() {
     let chain = busy_chain(60).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;
     node.wait_for(&explorer).await;
 
-    node.behave(silent());
-    let begun = Instant::now();
+    node.set_behavior(silent());
+    let started = Instant::now();
     let health = wait_for_status(&explorer, "degraded").await;
     assert_eq!(health["nodeReachable"], false, "{health}");
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
 
-    node.behave(Script::default());
-    let begun = Instant::now();
+    node.set_behavior(Script::default());
+    let started = Instant::now();
     chain.mine(None);
     node.wait_for(&explorer).await;
     wait_for_status(&explorer, "ok").await;
-    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
 }
 
 #[tokio::test]
-async fn a_node_that_falls_silent_in_a_backfill_is_left_for_the_next() {
+async fn a_backfill_switches_away_from_a_node_that_falls_silent() {
     let chain = busy_chain(1_000).await;
     for _ in 0..1_000 {
         chain.mine(None);
@@ -49,58 +49,63 @@ async fn a_node_that_falls_silent_in_a_backfill_is_left_for_the_next() {
     let first = FaultyNode::start(&chain, 1, Script { delay: Duration::from_millis(100), ..Script::default() }).await;
     let second = FaultyNode::start(&chain, 2, Script::default()).await;
     let explorer = Launch::run(&first.url()).argument("--rpc", second.url()).start().await;
-    let blocks_of = |node: &FaultyNode| node.tally().methods.get("eth_getBlockReceipts").copied().unwrap_or_default();
+    let blocks_of =
+        |node: &FaultyNode| node.request_counts().methods.get("eth_getBlockReceipts").copied().unwrap_or_default();
     eventually("the first blocks", async || (blocks_of(&first) > 200).then_some(())).await;
-    first.behave(silent());
-    let begun = Instant::now();
-    eventually("many blocks asked of the second", async || (blocks_of(&second) > 200).then_some(())).await;
-    println!("the second is asked after {:?}", begun.elapsed());
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    first.set_behavior(silent());
+    let started = Instant::now();
+    eventually("many blocks from the second node", async || (blocks_of(&second) > 200).then_some(())).await;
+    println!("the second node is used after {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     first.wait_for(&explorer).await;
-    println!("all is there after {:?}", begun.elapsed());
-    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
+    println!("synced after {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(40), "{:?}", started.elapsed());
 }
 
 #[tokio::test]
-async fn while_the_node_is_silent_addresses_are_answered_from_the_index() {
+async fn addresses_are_served_from_the_index_while_the_node_is_silent() {
     let chain = busy_chain(60).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;
     node.wait_for(&explorer).await;
-    let [asked, never_asked] = [1, 2].map(|index: usize| plain(chain.accounts()[index].address()));
-    let known = explorer.json(&format!("/api/v1/addresses/{asked}")).await;
+    let [queried, not_queried] = [1, 2].map(|index: usize| lower_hex(chain.accounts()[index].address()));
+    let known = explorer.json(&format!("/api/v1/addresses/{queried}")).await;
     chain.mine(None);
     node.wait_for(&explorer).await;
-    node.behave(silent());
+    node.set_behavior(silent());
 
-    let begun = Instant::now();
-    assert_eq!(explorer.json(&format!("/api/v1/addresses/{asked}")).await, known, "with the balanceBlock of then");
-    let partial = explorer.json(&format!("/api/v1/addresses/{never_asked}")).await;
-    assert!(begun.elapsed() < Duration::from_secs(8), "two bounded waits: {:?}", begun.elapsed());
+    let started = Instant::now();
+    assert_eq!(
+        explorer.json(&format!("/api/v1/addresses/{queried}")).await,
+        known,
+        "the stored balance and its balanceBlock"
+    );
+    let partial = explorer.json(&format!("/api/v1/addresses/{not_queried}")).await;
+    assert!(started.elapsed() < Duration::from_secs(8), "two bounded waits: {:?}", started.elapsed());
     assert_eq!(
         (&partial["balance"], &partial["balanceBlock"], &partial["nonce"]),
         (&json!("0"), &Value::Null, &Value::Null)
     );
-    let total = explorer.json(&format!("/api/v1/transactions?address={never_asked}")).await["total"].clone();
+    let total = explorer.json(&format!("/api/v1/transactions?address={not_queried}")).await["total"].clone();
     assert_eq!(partial["txCount"], total);
     assert!(!partial["recentTxs"].as_array().unwrap().is_empty());
 
-    // A contract is one by the index's own knowledge.
+    // The index alone knows that it is a contract.
     let tokens = explorer.json("/api/v1/tokens").await;
     let token = tokens["tokens"][0]["address"].as_str().unwrap();
     let contract = explorer.json(&format!("/api/v1/addresses/{token}")).await;
     assert_eq!((&contract["isContract"], &contract["balanceBlock"]), (&json!(true), &Value::Null));
 
-    node.behave(Script::default());
+    node.set_behavior(Script::default());
     eventually("the balance itself", async || {
-        let answer = explorer.json(&format!("/api/v1/addresses/{never_asked}")).await;
+        let answer = explorer.json(&format!("/api/v1/addresses/{not_queried}")).await;
         (answer["balanceBlock"] == chain.head().number).then_some(())
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_chain_that_stands_still_degrades_by_its_own_rhythm() {
+async fn health_degrades_after_a_multiple_of_the_usual_block_time_without_blocks() {
     let chain = busy_chain(60).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;

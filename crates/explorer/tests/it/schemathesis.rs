@@ -1,4 +1,4 @@
-//! The document is true: a tool that knows nothing but it finds no answer that contradicts it.
+//! Schemathesis finds no response that contradicts the OpenAPI document.
 
 use std::process::{Command, Stdio};
 
@@ -11,17 +11,17 @@ use crate::support::{
     wallet_clients::installed_clients,
 };
 
-/// How many requests are made up for each operation, besides those that the document suggests by itself.
+/// The number of generated requests for each operation, besides the examples of the document.
 const CASES_PER_OPERATION: &str = "EXPLORER_CASES_PER_OPERATION";
 const DEFAULT_CASES: u64 = 8;
 
-/// Left out: a stream, which has no end to wait for. A test of its own looks at it.
-const LEFT_OUT: &str = "^/api/v1/stream$";
+/// A stream never ends; another test covers it.
+const EXCLUDED_PATHS: &str = "^/api/v1/stream$";
 
-/// A URL that is too long is refused as well.
+/// A URL that is too long is rejected as well.
 ///
-/// What a schema cannot say: whether a host is public, whether a text is a source, or a list written as JSON. These may be
-/// refused although they keep to it, and everything else about the answers holds as everywhere.
+/// A schema cannot express whether a host is public, or whether a text is source code or a JSON list. Such values may be
+/// rejected although they match the schema.
 const CONFIGURATION: &str = "\
 [checks.negative_data_rejection]
 expected-statuses = [\"400\", \"401\", \"403\", \"404\", \"405\", \"406\", \"409\", \"413\", \"414\", \"415\", \"429\"]
@@ -33,7 +33,7 @@ expected-statuses = [\"2xx\", \"400\", \"403\", \"404\", \"409\"]
 
 ";
 
-/// A demo that lets one ask as often as one likes and still tells how one stands.
+/// A demo with a limit that the test does not reach, so that rate limit headers are sent.
 struct Demo {
     process: Process,
     base: String,
@@ -53,7 +53,7 @@ impl Demo {
         Self { base, key: key.to_owned(), process }
     }
 
-    /// Has requests made up and their answers checked; gives how many there were.
+    /// Runs generated requests, checks their responses, and returns how many there were.
     async fn check(&self, known: &str, options: &[&str]) -> u64 {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
@@ -63,18 +63,18 @@ impl Demo {
         std::fs::write(folder.join("schemathesis.toml"), format!("{CONFIGURATION}{known}")).unwrap();
         command.args(["--config-file", "schemathesis.toml"]);
         command.args(["run", &format!("{}/api/v1/openapi.json", self.base), "--checks", "all", "--seed", "1"]);
-        command.args(["--exclude-path-regex", LEFT_OUT]);
+        command.args(["--exclude-path-regex", EXCLUDED_PATHS]);
         command.args(["--max-examples", &cases.to_string(), "--workers", "1", "--generation-database", "none"]);
         command.args(["--continue-on-failure", "--no-color"]).args(options);
         let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-        let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{printed}{said}");
-        let (before, _) = printed.rsplit_once(" generated").unwrap_or_else(|| panic!("{printed}{said}"));
+        let (printed, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{printed}{stderr}");
+        let (before, _) = printed.rsplit_once(" generated").unwrap_or_else(|| panic!("{printed}{stderr}"));
         before.rsplit(char::is_whitespace).next().unwrap().parse().unwrap()
     }
 
-    /// Names what there is on the chain, so that not everything made up is unknown.
-    async fn name_what_there_is(&self) -> String {
+    /// Existing values of the chain, so that not all generated requests get 404.
+    async fn known_values(&self) -> String {
         let client = Client::new(&self.base);
         let first = async |list: &str, field: &str| -> String {
             let listed = client.json(&format!("/api/v1/{list}?limit=1")).await;
@@ -102,11 +102,11 @@ impl Demo {
 async fn no_answer_contradicts_the_document() {
     let mut demo = Demo::start().await;
     let header = format!("X-API-Key: {}", demo.key);
-    let known = demo.name_what_there_is().await;
+    let known = demo.known_values().await;
 
     let anonymous = demo.check("", &[]).await;
     let with_key = demo.check(&known, &["-H", &header, "--exclude-operation-id", "revoke_key"]).await;
-    // Last, since the key that it revokes may be the one that it calls with.
+    // Last, because it may revoke the key that it uses.
     let revoking = demo.check("", &["-H", &header, "--include-operation-id", "revoke_key"]).await;
     println!("{anonymous} cases without a key, {with_key} with one, {revoking} of revoking it");
     assert!(anonymous > 500 && with_key > 500 && revoking > 20, "too few were made to tell");

@@ -1,4 +1,4 @@
-//! What the API says, and whether it is the truth.
+//! Compares the API with the expected state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -6,43 +6,43 @@ use std::time::{Duration, Instant};
 use alloy_primitives::U256;
 use serde_json::{Value, json};
 
-use super::truth::{TokenTruth, Truth};
-use crate::support::{TestExplorer, client::Client, picture::text, walk_list};
+use super::expected_state::{ExpectedState, ExpectedToken};
+use crate::support::{TestExplorer, api_state::text, client::Client, read_list};
 
-/// For what follows behind the tip to have followed.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// For data that lags behind the tip.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Finds everything that the API says to be the truth.
-pub(super) async fn assert_told(explorer: &TestExplorer, truth: &Truth, what: &str) {
-    let client = explorer.client().with_connection_kept();
+/// Compares everything that the API returns with the expected state.
+pub(super) async fn assert_api_agrees(explorer: &TestExplorer, expected_state: &ExpectedState, what: &str) {
+    let client = explorer.client().with_keep_alive();
     let transfers = query_all(&client, "token_transfers", json!({})).await;
-    assert_records(&without_words(&transfers), &truth.transfers, &format!("{what}: transfers"));
+    assert_records(&without_token_names(&transfers), &expected_state.transfers, &format!("{what}: transfers"));
     let trades = query_all(&client, "dex_trades", json!({})).await;
-    assert_records(&without_words(&trades), &truth.trades, &format!("{what}: trades"));
-    settled(&client, truth, what).await;
-    words_agree(&client, truth, what).await;
-    filters_agree(&client, truth, what).await;
-    contracts_agree(&client, truth, what).await;
+    assert_records(&without_token_names(&trades), &expected_state.trades, &format!("{what}: trades"));
+    wait_for_tokens(&client, expected_state, what).await;
+    token_names_agree(&client, expected_state, what).await;
+    filters_agree(&client, expected_state, what).await;
+    contracts_agree(&client, expected_state, what).await;
 }
 
-/// Waits until names, supplies, holders and balances are those of the contracts.
-async fn settled(client: &Client, truth: &Truth, what: &str) {
-    let begun = Instant::now();
-    while let Some(difference) = token_difference(client, truth).await {
-        assert!(begun.elapsed() < PATIENCE, "{what}: {difference}");
+/// Waits until names, supplies, holders and balances agree with the contracts.
+async fn wait_for_tokens(client: &Client, expected_state: &ExpectedState, what: &str) {
+    let started = Instant::now();
+    while let Some(difference) = token_difference(client, expected_state).await {
+        assert!(started.elapsed() < TIMEOUT, "{what}: {difference}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
-async fn token_difference(client: &Client, truth: &Truth) -> Option<String> {
-    let listed = walk_list(client, "/api/v1/tokens?", "tokens").await;
+async fn token_difference(client: &Client, expected_state: &ExpectedState) -> Option<String> {
+    let listed = read_list(client, "/api/v1/tokens?", "tokens").await;
     let counts: Vec<u64> = listed.iter().map(|token| token["holderCount"].as_u64().unwrap()).collect();
     let listed: BTreeMap<String, Value> =
         listed.into_iter().map(|token| (text(&token["address"]).to_owned(), token)).collect();
-    if !listed.keys().eq(truth.tokens.keys()) {
-        return Some(format!("tokens {:?} instead of {:?}", listed.keys(), truth.tokens.keys()));
+    if !listed.keys().eq(expected_state.tokens.keys()) {
+        return Some(format!("tokens {:?} instead of {:?}", listed.keys(), expected_state.tokens.keys()));
     }
-    for (address, expected) in &truth.tokens {
+    for (address, expected) in &expected_state.tokens {
         let found = read_token(client, address, &listed[address]).await;
         if found != *expected {
             return Some(format!("token {address}: {found:?} instead of {expected:?}; {}", listed[address]));
@@ -53,13 +53,13 @@ async fn token_difference(client: &Client, truth: &Truth) -> Option<String> {
     }
     assert!(counts.is_sorted_by(|a, b| a >= b), "the most held token comes first: {counts:?}");
     let mut held: BTreeMap<&String, BTreeMap<&String, U256>> = BTreeMap::new();
-    for (token, expected) in &truth.tokens {
+    for (token, expected) in &expected_state.tokens {
         for (holder, balance) in &expected.holders {
             held.entry(holder).or_default().insert(token, *balance);
         }
     }
     for (holder, expected) in held {
-        let tokens = walk_list(client, &format!("/api/v1/addresses/{holder}/tokens?"), "tokens").await;
+        let tokens = read_list(client, &format!("/api/v1/addresses/{holder}/tokens?"), "tokens").await;
         let address = |entry: &Value| text(&entry["token"]["address"]).to_owned();
         let found: BTreeMap<String, U256> = tokens.iter().map(|entry| (address(entry), balance(entry))).collect();
         let agrees = found.iter().map(|(token, balance)| (token, *balance)).eq(expected.clone());
@@ -74,11 +74,11 @@ fn balance(entry: &Value) -> U256 {
     text(&entry["balance"]).parse().unwrap()
 }
 
-async fn read_token(client: &Client, address: &str, token: &Value) -> TokenTruth {
-    let holders = walk_list(client, &format!("/api/v1/tokens/{address}/holders?"), "holders").await;
+async fn read_token(client: &Client, address: &str, token: &Value) -> ExpectedToken {
+    let holders = read_list(client, &format!("/api/v1/tokens/{address}/holders?"), "holders").await;
     assert!(holders.iter().map(balance).is_sorted_by(|a, b| a >= b), "the largest balance comes first");
     let kinds = ["BEP20", "BEP721", "BEP1155"];
-    TokenTruth {
+    ExpectedToken {
         kind: kinds.into_iter().find(|kind| token["type"] == **kind).unwrap(),
         name: text(&token["name"]).to_owned(),
         symbol: text(&token["symbol"]).to_owned(),
@@ -89,50 +89,50 @@ async fn read_token(client: &Client, address: &str, token: &Value) -> TokenTruth
     }
 }
 
-/// What tokens say of themselves stands beside their transfers and trades.
-async fn words_agree(client: &Client, truth: &Truth, what: &str) {
+/// Transfers and trades contain the names and symbols of their tokens.
+async fn token_names_agree(client: &Client, expected_state: &ExpectedState, what: &str) {
     for transfer in query_all(client, "token_transfers", json!({})).await {
-        let token = &truth.tokens[text(&transfer["tokenAddress"])];
+        let token = &expected_state.tokens[text(&transfer["tokenAddress"])];
         let words = json!([transfer["tokenName"], transfer["tokenSymbol"], transfer["tokenDecimals"]]);
         assert_eq!(words, json!([token.name, token.symbol, token.decimals]), "{what}: {transfer}");
     }
     for trade in query_all(client, "dex_trades", json!({})).await {
         for side in ["In", "Out"] {
-            let token = &truth.tokens[text(&trade[format!("token{side}")])];
+            let token = &expected_state.tokens[text(&trade[format!("token{side}")])];
             let words = [&trade[format!("token{side}Symbol")], &trade[format!("token{side}Decimals")]];
             assert_eq!(json!(words), json!([token.symbol, token.decimals]), "{what}: {trade}");
         }
     }
 }
 
-/// Every filter and some of their combinations, for everyone who ever gave, took or traded.
-async fn filters_agree(client: &Client, truth: &Truth, what: &str) {
-    let newest = truth.transfers.first().map_or(0, |transfer| transfer["blockNumber"].as_u64().unwrap());
+/// Every filter and some combinations, for every participant of a transfer or trade.
+async fn filters_agree(client: &Client, expected_state: &ExpectedState, what: &str) {
+    let newest = expected_state.transfers.first().map_or(0, |transfer| transfer["blockNumber"].as_u64().unwrap());
     let (low, high) = (newest / 3, newest - newest / 4);
     let within = |record: &Value| (low..=high).contains(&record["blockNumber"].as_u64().unwrap());
     let check = async |entity: &str, filter: Value, records: &[Value], holds: &dyn Fn(&Value) -> bool| {
         let expected: Vec<Value> = records.iter().filter(|record| holds(record)).cloned().collect();
-        let found = without_words(&query_all(client, entity, filter.clone()).await);
+        let found = without_token_names(&query_all(client, entity, filter.clone()).await);
         assert_records(&found, &expected, &format!("{what}: {entity} {filter}"));
     };
     let all = |field: &str, records: &[Value]| -> BTreeSet<String> {
         records.iter().map(|record| text(&record[field]).to_owned()).collect()
     };
-    let moved = truth.transfers.as_slice();
+    let moved = expected_state.transfers.as_slice();
     for token in all("tokenAddress", moved) {
         check("token_transfers", json!({"tokenAddress": token}), moved, &|r| r["tokenAddress"] == *token).await;
     }
-    for person in all("fromAddress", moved).union(&all("toAddress", moved)) {
-        let (gives, takes) = (|r: &Value| r["fromAddress"] == **person, |r: &Value| r["toAddress"] == **person);
-        check("token_transfers", json!({"from": person}), moved, &gives).await;
-        check("token_transfers", json!({"to": person}), moved, &takes).await;
-        check("token_transfers", json!({"address": person}), moved, &|r| gives(r) || takes(r)).await;
-        let range = json!({"address": person, "blockFrom": low, "blockTo": high.to_string()});
+    for account in all("fromAddress", moved).union(&all("toAddress", moved)) {
+        let (gives, takes) = (|r: &Value| r["fromAddress"] == **account, |r: &Value| r["toAddress"] == **account);
+        check("token_transfers", json!({"from": account}), moved, &gives).await;
+        check("token_transfers", json!({"to": account}), moved, &takes).await;
+        check("token_transfers", json!({"address": account}), moved, &|r| gives(r) || takes(r)).await;
+        let range = json!({"address": account, "blockFrom": low, "blockTo": high.to_string()});
         check("token_transfers", range, moved, &|r| (gives(r) || takes(r)) && within(r)).await;
-        let own = json!({"from": person, "to": person});
+        let own = json!({"from": account, "to": account});
         check("token_transfers", own, moved, &|r| gives(r) && takes(r)).await;
     }
-    let traded = truth.trades.as_slice();
+    let traded = expected_state.trades.as_slice();
     for maker in all("maker", traded) {
         check("dex_trades", json!({"address": maker}), traded, &|r| r["maker"] == *maker).await;
         for dex in all("dex", traded) {
@@ -147,9 +147,9 @@ async fn filters_agree(client: &Client, truth: &Truth, what: &str) {
     check("dex_trades", json!({"dex": "nobody"}), traded, &|_| false).await;
 }
 
-/// Contracts that transactions and other contracts made.
-async fn contracts_agree(client: &Client, truth: &Truth, what: &str) {
-    for (address, expected) in &truth.contracts {
+/// Contracts created by transactions and by other contracts.
+async fn contracts_agree(client: &Client, expected_state: &ExpectedState, what: &str) {
+    for (address, expected) in &expected_state.contracts {
         let found = client.json(&format!("/api/v1/addresses/{address}")).await;
         let contract = &found["contract"];
         let told = json!([found["isContract"], contract["creator"], contract["creationTxHash"], contract["codeHash"]]);
@@ -158,13 +158,13 @@ async fn contracts_agree(client: &Client, truth: &Truth, what: &str) {
     }
 }
 
-/// Of contracts that others made, those that emitted a log or were called are known, their makers are not.
-pub(super) async fn assert_told_without_makers(explorer: &TestExplorer, truth: &Truth) {
+/// Internally created contracts are known if they emitted a log or were called; their creators are not.
+pub(super) async fn assert_api_agrees_without_creators(explorer: &TestExplorer, expected_state: &ExpectedState) {
     let mut known = 0;
-    for (address, expected) in &truth.contracts {
+    for (address, expected) in &expected_state.contracts {
         let answer = explorer.get(&format!("/api/v1/addresses/{address}")).await;
         if answer.status == 404 {
-            assert!(!truth.tokens.contains_key(address), "a contract that emitted a log is known: {address}");
+            assert!(!expected_state.tokens.contains_key(address), "a contract that emitted a log is known: {address}");
             continue;
         }
         let found = answer.ok();
@@ -176,7 +176,7 @@ pub(super) async fn assert_told_without_makers(explorer: &TestExplorer, truth: &
     assert!(known > 3, "contracts without a known maker: {known}");
 }
 
-/// All pages of what matches.
+/// All pages of a query.
 async fn query_all(client: &Client, entity: &str, filter: Value) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     loop {
@@ -195,8 +195,8 @@ async fn query_all(client: &Client, entity: &str, filter: Value) -> Vec<Value> {
     }
 }
 
-/// Records without what tokens say of themselves.
-fn without_words(records: &[Value]) -> Vec<Value> {
+/// Records without token names, symbols and decimals.
+fn without_token_names(records: &[Value]) -> Vec<Value> {
     let words = ["tokenName", "tokenSymbol", "tokenDecimals"];
     let traded = ["tokenInSymbol", "tokenOutSymbol", "tokenInDecimals", "tokenOutDecimals"];
     let mut records = records.to_vec();

@@ -1,4 +1,4 @@
-//! Strangers that open connections and pages without end take nothing from others.
+//! Clients that open endless connections and pages do not affect others.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -11,7 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{DevNode, Launch, TestExplorer, proxy::SlowNode};
+use crate::support::{DevNode, Launch, TestExplorer, slow_proxy::SlowProxy};
 
 /// A connection from this address of the loopback network.
 async fn connect_from(last: u8, explorer: &TestExplorer) -> TcpStream {
@@ -20,9 +20,9 @@ async fn connect_from(last: u8, explorer: &TestExplorer) -> TcpStream {
     socket.connect(explorer.client().host().parse().unwrap()).await.unwrap()
 }
 
-async fn ask(stream: &mut TcpStream, path: &str) -> String {
+async fn send_get(stream: &mut TcpStream, path: &str) -> String {
     let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    // A refused connection may be closed before the request is written: its answer can be read all the same.
+    // A rejected connection may be closed before the request is written; its response can still be read.
     let _ = stream.write_all(head.as_bytes()).await;
     read(stream).await
 }
@@ -34,7 +34,7 @@ async fn read(stream: &mut TcpStream) -> String {
 }
 
 #[tokio::test]
-async fn one_address_cannot_take_the_connections_of_all() {
+async fn one_client_address_cannot_use_all_connections() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url())
         .argument("--max-connections", 64)
@@ -48,21 +48,21 @@ async fn one_address_cannot_take_the_connections_of_all() {
     let refused = read(&mut connect_from(2, &explorer).await).await;
     assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
     assert!(refused.contains("too_many_connections"), "{refused}");
-    let other = ask(&mut connect_from(3, &explorer).await, "/health/live").await;
+    let other = send_get(&mut connect_from(3, &explorer).await, "/health/live").await;
     assert!(other.starts_with("HTTP/1.1 200"), "{other}");
 
-    // They never ask anything, so they are closed, and the address may connect again.
-    let begun = Instant::now();
+    // They send no request, so they are closed, and the address can connect again.
+    let started = Instant::now();
     for stream in &mut held {
         assert_eq!(read(stream).await, "");
     }
-    assert!(begun.elapsed() < Duration::from_secs(14), "{:?}", begun.elapsed());
-    let again = ask(&mut connect_from(2, &explorer).await, "/health/live").await;
+    assert!(started.elapsed() < Duration::from_secs(14), "{:?}", started.elapsed());
+    let again = send_get(&mut connect_from(2, &explorer).await, "/health/live").await;
     assert!(again.starts_with("HTTP/1.1 200"), "{again}");
 }
 
 #[tokio::test]
-async fn a_few_addresses_that_hold_every_connection_make_room_for_another() {
+async fn a_few_client_addresses_that_hold_all_connections_make_room_for_another() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url())
         .argument("--max-connections", 32)
@@ -72,39 +72,39 @@ async fn a_few_addresses_that_hold_every_connection_make_room_for_another() {
     let mut held = Vec::new();
     for number in 0..32 {
         let mut stream = connect_from(2 + number % 2, &explorer).await;
-        // Begun, so that it does not count as idle.
+        // A partial request, so that the connection is not idle.
         stream.write_all(b"GET /health/live HTTP/1.1\r\nX-Slow: ").await.unwrap();
         held.push(stream);
     }
     for newcomer in 10..14 {
-        let answer = ask(&mut connect_from(newcomer, &explorer).await, "/health/live").await;
+        let answer = send_get(&mut connect_from(newcomer, &explorer).await, "/health/live").await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{newcomer}: {answer}");
     }
 }
 
 #[tokio::test]
-async fn pages_of_one_address_do_not_use_up_the_node() {
+async fn page_views_from_one_client_address_do_not_overload_the_node() {
     let chain = DevNode::start().await;
-    let node = SlowNode::before(&chain.url(), Duration::ZERO).await;
+    let node = SlowProxy::in_front_of(&chain.url(), Duration::ZERO).await;
     let explorer = TestExplorer::start(&node.url()).await;
-    let client = explorer.client().with_connection_kept();
-    let (before, begun) = (node.asked(), Instant::now());
+    let client = explorer.client().with_keep_alive();
+    let (before, started) = (node.requests(), Instant::now());
     let mut pages = 0_u64;
-    while pages < 600 && begun.elapsed() < Duration::from_secs(20) {
+    while pages < 600 && started.elapsed() < Duration::from_secs(20) {
         let page = client.get(&format!("/address/0x{pages:040x}")).await;
-        // An address that nobody used is shown or not found, whether the node was asked or not.
+        // An unused address is shown or not found, depending on whether the node was called.
         assert!([200, 404].contains(&page.status), "{}", page.text);
         pages += 1;
     }
-    // 120 calls at once, 10 a second after that, and following goes on beside.
-    let allowed = 120 + 10 * begun.elapsed().as_secs() + 200;
-    let asked = node.asked() - before;
-    assert!(asked < allowed.max(pages), "{asked} node calls for {pages} pages in {:?}", begun.elapsed());
-    assert!(asked < 3 * pages / 2, "{asked} node calls for {pages} pages");
+    // 120 calls at once, then 10 per second, plus the calls of the follower.
+    let allowed = 120 + 10 * started.elapsed().as_secs() + 200;
+    let node_calls = node.requests() - before;
+    assert!(node_calls < allowed.max(pages), "{node_calls} node calls for {pages} pages in {:?}", started.elapsed());
+    assert!(node_calls < 3 * pages / 2, "{node_calls} node calls for {pages} pages");
 }
 
 #[tokio::test]
-async fn whoever_opens_pages_without_end_is_asked_to_wait() {
+async fn too_many_page_views_get_429() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).argument("--pages-per-minute", 20).start().await;
     let mut refused = None;
@@ -119,7 +119,7 @@ async fn whoever_opens_pages_without_end_is_asked_to_wait() {
     assert_eq!(refused.status, 429, "{}", refused.text);
     assert!(refused.text.contains("Too many requests"), "{}", refused.text);
     assert!(refused.header("retry-after").parse::<u64>().unwrap() >= 1);
-    // Programs have limits of their own, and style is free.
+    // The API has its own limits, and assets have none.
     assert_eq!(explorer.get("/api/v1/stats").await.status, 200);
     assert_eq!(explorer.get("/favicon.svg").await.status, 200);
 }

@@ -1,4 +1,4 @@
-//! A small chain with one of everything that the API tells apart, and an explorer of it. Tests that only read share it.
+//! A small chain with one of each case that the API distinguishes, and an explorer for it. Read-only tests share it.
 
 use std::{
     io::Write,
@@ -12,58 +12,58 @@ use tokio::{runtime::Runtime, sync::Mutex};
 
 use super::{DevNode, Launch, TestExplorer};
 
-/// Stores the word it is called with and logs it; reverts without input.
-const KEEPER: [u8; 40] = hex!("601c600c600039601c6000f33660095760006000fd5b60003580600055600052602a60206000a100");
+/// Stores and logs the word in its call data; reverts without input.
+const LOGGER: [u8; 40] = hex!("601c600c600039601c6000f33660095760006000fd5b60003580600055600052602a60206000a100");
 const FAILING_CREATION: [u8; 5] = hex!("60006000fd");
 
-/// Payments between the two whose list is longer than a page.
+/// Payments from Erin to Frank: more than one page.
 pub(crate) const PAYMENTS: u64 = 130;
 
 #[derive(Debug)]
-pub(crate) struct Stage {
+pub(crate) struct Fixture {
     pub(crate) node: DevNode,
     pub(crate) explorer: TestExplorer,
-    /// Pays and creates.
+    /// Sends the payment and creates the contracts.
     pub(crate) alice: Address,
-    /// Is paid, and has a label.
+    /// Receives the payment, and has a label.
     pub(crate) bob: Address,
-    /// Pays herself once, and does nothing else.
+    /// Sends one payment to herself and nothing else.
     pub(crate) carol: Address,
-    /// Runs the keeper's code.
+    /// Delegates to the logger (EIP-7702).
     pub(crate) dave: Address,
     /// Pays Frank many times.
     pub(crate) erin: Address,
     pub(crate) frank: Address,
     pub(crate) payment: B256,
     pub(crate) creation: B256,
-    pub(crate) keeper: Address,
+    pub(crate) logger: Address,
     pub(crate) call: B256,
     pub(crate) failed_call: B256,
     pub(crate) failed_creation: B256,
     pub(crate) self_payment: B256,
-    /// A contract that nobody ever called.
+    /// A contract without calls.
     pub(crate) idle: Address,
     _labels: NamedTempFile,
 }
 
-/// The node lives on a runtime of its own: that of the test which came first ends with it.
+/// The node has its own runtime: the runtime of the test that starts it ends with that test.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-static SHARED: Mutex<Weak<Stage>> = Mutex::const_new(Weak::new());
+static SHARED: Mutex<Weak<Fixture>> = Mutex::const_new(Weak::new());
 
-impl Stage {
-    /// The stage that stands, or a new one. It goes when the last test that holds it ends.
+impl Fixture {
+    /// The running fixture, or a new one. It is dropped with the last test that uses it.
     pub(crate) async fn shared() -> Arc<Self> {
         let mut shared = SHARED.lock().await;
-        if let Some(stage) = shared.upgrade() {
-            return stage;
+        if let Some(fixture) = shared.upgrade() {
+            return fixture;
         }
-        let set = tokio::task::spawn_blocking(|| RUNTIME.block_on(Self::set()));
-        let stage = Arc::new(set.await.unwrap());
-        *shared = Arc::downgrade(&stage);
-        stage
+        let build = tokio::task::spawn_blocking(|| RUNTIME.block_on(Self::build()));
+        let fixture = Arc::new(build.await.unwrap());
+        *shared = Arc::downgrade(&fixture);
+        fixture
     }
 
-    async fn set() -> Self {
+    async fn build() -> Self {
         let node = DevNode::start().await;
         let chain = &node.chain;
         let [alice, bob, carol, dave, erin, frank] = [0, 1, 2, 3, 4, 5].map(|index| node.account(index));
@@ -71,19 +71,19 @@ impl Stage {
 
         let payment = pay(0, bob, 1_000_000_000_000_000_000);
         chain.mine(None);
-        let creation = chain.send(0, TxKind::Create, U256::ZERO, KEEPER).unwrap();
+        let creation = chain.send(0, TxKind::Create, U256::ZERO, LOGGER).unwrap();
         chain.mine(None);
-        let keeper = chain.receipt(creation).unwrap().transaction().created.unwrap();
-        let call = chain.send(1, TxKind::Call(keeper), U256::ZERO, B256::repeat_byte(0xa9)).unwrap();
-        let failed_call = chain.draft(0).unwrap().to(keeper).gas_limit(100_000).submit().unwrap();
+        let logger = chain.receipt(creation).unwrap().transaction().created.unwrap();
+        let call = chain.send(1, TxKind::Call(logger), U256::ZERO, B256::repeat_byte(0xa9)).unwrap();
+        let failed_call = chain.draft(0).unwrap().to(logger).gas_limit(100_000).submit().unwrap();
         let failed_creation = chain.draft(0).unwrap().data(FAILING_CREATION).gas_limit(100_000).submit().unwrap();
         let self_payment = pay(2, carol, 5);
         chain.mine(None);
         chain.mine(None);
-        let permission = chain.authorize(3, keeper).unwrap();
+        let permission = chain.authorize(3, logger).unwrap();
         let delegation = chain.draft(0).unwrap().to(dave).data(Bytes::from(B256::repeat_byte(1)));
         delegation.form(TransactionForm::SetCode(vec![permission])).submit().unwrap();
-        let idle = chain.send(0, TxKind::Create, U256::ZERO, KEEPER).unwrap();
+        let idle = chain.send(0, TxKind::Create, U256::ZERO, LOGGER).unwrap();
         chain.mine(None);
         let idle = chain.receipt(idle).unwrap().transaction().created.unwrap();
         for number in 1..=PAYMENTS {
@@ -108,7 +108,7 @@ impl Stage {
             frank,
             payment,
             creation,
-            keeper,
+            logger,
             call,
             failed_call,
             failed_creation,
@@ -119,7 +119,7 @@ impl Stage {
     }
 }
 
-/// An address as the API writes it.
-pub(crate) fn plain(address: Address) -> String {
+/// An address in the format of the API.
+pub(crate) fn lower_hex(address: Address) -> String {
     format!("{address:#x}")
 }

@@ -1,10 +1,10 @@
-//! Nodes that are behind: a shorter chain of the same branch is no reason to go back.
+//! Lagging nodes: a shorter chain of the same branch reverts nothing.
 
 use std::time::Duration;
 
 use devchain::ReorgedTransactions;
 
-use super::{assert_tip_stays, chain_of, index};
+use super::{assert_tip_never_falls, chain_of, index};
 use crate::support::{ANY, Fault, FaultyNode, HEADER, Launch, Script, TestExplorer, eventually};
 
 fn failing() -> Script {
@@ -16,20 +16,20 @@ fn ending_at(newest: u64) -> Script {
 }
 
 #[tokio::test]
-async fn while_the_first_node_fails_a_second_that_lags_takes_no_block_back() {
+async fn a_lagging_node_does_not_revert_blocks_while_the_first_node_fails() {
     let chain = chain_of(120);
     let first = FaultyNode::start(&chain, 1, Script::default()).await;
     let second = FaultyNode::start(&chain, 2, ending_at(85)).await;
     let explorer = Launch::run(&first.url()).argument("--rpc", second.url()).start().await;
     first.wait_for(&explorer).await;
 
-    first.behave(failing());
-    assert_tip_stays(&explorer, 120, Duration::from_secs(10)).await;
-    assert!(second.tally().served > 0, "the second node was asked");
+    first.set_behavior(failing());
+    assert_tip_never_falls(&explorer, 120, Duration::from_secs(10)).await;
+    assert!(second.request_counts().served > 0, "the second node was used");
     let health = explorer.json("/health").await;
     assert_eq!((&health["status"], &health["nodeHead"]), (&"degraded".into(), &85.into()), "{health}");
 
-    first.behave(Script::default());
+    first.set_behavior(Script::default());
     chain.mine(None);
     first.wait_for(&explorer).await;
     assert_eq!(explorer.json("/health").await["status"], "ok");
@@ -37,36 +37,36 @@ async fn while_the_first_node_fails_a_second_that_lags_takes_no_block_back() {
 }
 
 #[tokio::test]
-async fn a_preferred_node_that_is_stuck_is_passed_over() {
+async fn a_stuck_preferred_node_is_skipped() {
     let chain = chain_of(150);
     let stuck = FaultyNode::start(&chain, 1, ending_at(100)).await;
-    let well = FaultyNode::start(&chain, 2, Script::default()).await;
-    let explorer = Launch::run(&stuck.url()).argument("--rpc", well.url()).start().await;
-    well.wait_for(&explorer).await;
+    let healthy = FaultyNode::start(&chain, 2, Script::default()).await;
+    let explorer = Launch::run(&stuck.url()).argument("--rpc", healthy.url()).start().await;
+    healthy.wait_for(&explorer).await;
     chain.mine(None);
-    well.wait_for(&explorer).await;
+    healthy.wait_for(&explorer).await;
 
-    // It has caught up, and is the first again.
-    stuck.behave(Script::default());
-    well.behave(failing());
+    // It has caught up and is preferred again.
+    stuck.set_behavior(Script::default());
+    healthy.set_behavior(failing());
     chain.mine(None);
-    well.wait_for(&explorer).await;
+    healthy.wait_for(&explorer).await;
     assert!(!explorer.log().contains("reorganised"), "{}", explorer.log());
 }
 
 #[tokio::test]
-async fn a_head_that_falls_takes_nothing_back_and_is_reported() {
+async fn a_lower_head_reverts_nothing_and_is_reported() {
     let chain = chain_of(320);
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;
     node.wait_for(&explorer).await;
-    node.behave(ending_at(70));
+    node.set_behavior(ending_at(70));
     explorer.wait_for_log("the node is behind the index").await;
-    assert_tip_stays(&explorer, 320, Duration::from_secs(6)).await;
+    assert_tip_never_falls(&explorer, 320, Duration::from_secs(6)).await;
     let health = explorer.json("/health").await;
     assert_eq!((&health["status"], &health["nodeHead"]), (&"degraded".into(), &70.into()), "{health}");
 
-    node.behave(Script::default());
+    node.set_behavior(Script::default());
     eventually("ok again", async || (explorer.json("/health").await["status"] == "ok").then_some(())).await;
 }
 
@@ -77,21 +77,21 @@ async fn a_head_that_stays_lower_is_followed_after_the_configured_time_but_never
     let explorer = Launch::run(&node.url()).argument("--lower-head-after", 2).start().await;
     node.wait_for(&explorer).await;
 
-    // The dev chain calls the block 64 below its head finalized.
-    node.behave(ending_at(250));
+    // On the dev chain, the finalized block is 64 below the head.
+    node.set_behavior(ending_at(250));
     explorer.wait_for_log("below the finalized block").await;
-    assert_tip_stays(&explorer, 320, Duration::from_secs(5)).await;
+    assert_tip_never_falls(&explorer, 320, Duration::from_secs(5)).await;
 
-    node.behave(ending_at(300));
+    node.set_behavior(ending_at(300));
     let hash = chain.block(300).unwrap().header.hash().to_string();
     explorer.wait_for_tip(300, &hash).await;
     explorer.wait_for_log("the node's chain has become shorter").await;
 }
 
 #[tokio::test]
-async fn missing_blocks_do_not_lead_the_search_for_a_fork_astray() {
+async fn missing_blocks_do_not_confuse_the_search_for_a_fork() {
     let chain = chain_of(120);
-    // A load balancer in front of nodes of different age: now one answers and now another.
+    // A load balancer in front of nodes with different heads.
     let faults = vec![(HEADER, Fault::Null, 0.6)];
     let node = FaultyNode::start(&chain, 1, Script { faults, ..Script::default() }).await;
     let explorer = Launch::run(&node.url()).start().await;
@@ -104,7 +104,7 @@ async fn missing_blocks_do_not_lead_the_search_for_a_fork_astray() {
 }
 
 #[tokio::test]
-async fn failed_questions_for_the_finalized_block_drop_no_undo() {
+async fn failed_requests_for_the_finalized_block_drop_no_undo_data() {
     let chain = chain_of(400);
     let far_final = Script { finalized_block: Some(10), ..Script::default() };
     let node = FaultyNode::start(&chain, 1, far_final.clone()).await;
@@ -112,19 +112,19 @@ async fn failed_questions_for_the_finalized_block_drop_no_undo() {
     node.wait_for(&explorer).await;
 
     for fault in [Fault::Status(500), Fault::Error(-32000, "no such thing now"), Fault::Drop] {
-        node.behave(Script { finalized: Some(fault), ..far_final.clone() });
+        node.set_behavior(Script { finalized: Some(fault), ..far_final.clone() });
         for _ in 0..3 {
             chain.mine(None);
             node.wait_for(&explorer).await;
         }
     }
-    node.behave(far_final);
+    node.set_behavior(far_final);
     chain.reorg(300, 302, ReorgedTransactions::Drop).unwrap();
     node.wait_for(&explorer).await;
 }
 
 #[tokio::test]
-async fn a_block_that_does_not_fit_in_the_middle_of_a_backfill_halts_nothing() {
+async fn a_block_with_a_wrong_parent_does_not_stop_a_backfill() {
     let chain = chain_of(10);
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = TestExplorer::start(&node.url()).await;
@@ -134,7 +134,7 @@ async fn a_block_that_does_not_fit_in_the_middle_of_a_backfill_halts_nothing() {
     for _ in 10..600 {
         chain.mine(None);
     }
-    node.behave(Script { misfit: Some(500), ..Script::default() });
+    node.set_behavior(Script { wrong_parent_at: Some(500), ..Script::default() });
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
     eventually("the blocks below the horizon", async || {
         let health = explorer.json("/health").await;
@@ -146,13 +146,13 @@ async fn a_block_that_does_not_fit_in_the_middle_of_a_backfill_halts_nothing() {
         assert_ne!(explorer.json("/health").await["status"], "halted");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    node.behave(Script::default());
+    node.set_behavior(Script::default());
     node.wait_for(&explorer).await;
 }
 
-/// Where finality lags, blocks further below the tip than usual can still be reorganised away.
+/// While finality lags, blocks deeper below the tip than usual can still be reverted.
 #[tokio::test]
-async fn only_blocks_that_cannot_be_undone_may_be_cached_for_long() {
+async fn only_blocks_that_cannot_be_reverted_are_cacheable_for_long() {
     let chain = chain_of(600);
     let node = FaultyNode::start(&chain, 1, Script { finalized_block: Some(100), ..Script::default() }).await;
     let (explorer, _) = index(&node).await;
@@ -161,7 +161,7 @@ async fn only_blocks_that_cannot_be_undone_may_be_cached_for_long() {
         answer.header("cache-control").to_owned()
     };
     assert_eq!(cached_for(100).await, "public, max-age=3600");
-    // 256 blocks and more below the tip, and not final.
+    // 256 or more blocks below the tip, and not finalized.
     for number in [101, 300] {
         assert_eq!(cached_for(number).await, cached_for(600).await, "block {number}");
     }

@@ -2,28 +2,28 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Everything the API tells of a chain, in its own words. Two explorers of one chain, or an explorer and the node, must
-/// give equal ones.
+/// Everything the API returns for a chain. Two explorers of the same chain, or an explorer and the node, must have equal
+/// states.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Picture {
+pub(crate) struct ApiState {
     pub(crate) stats: Value,
     /// Newest first.
     pub(crate) blocks: Vec<Value>,
     /// Newest first.
     pub(crate) transactions: Vec<Value>,
-    pub(crate) addresses: BTreeMap<String, AddressPicture>,
+    pub(crate) addresses: BTreeMap<String, AddressState>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct AddressPicture {
-    /// None where the address is not known.
+pub(crate) struct AddressState {
+    /// None if the address is unknown.
     pub(crate) detail: Option<Value>,
     /// Newest first.
     pub(crate) transactions: Vec<Value>,
 }
 
-impl Picture {
-    /// Like `assert_eq`, but tells the first difference instead of two whole chains.
+impl ApiState {
+    /// Like `assert_eq`, but reports the first difference instead of two whole chains.
     #[track_caller]
     pub(crate) fn assert_equals(&self, other: &Self, what: &str) {
         assert_eq!(self.stats, other.stats, "{what}: stats");

@@ -1,16 +1,16 @@
-//! Compilers end with the explorer, however it ends.
+//! Compiler processes end with the explorer, however it ends.
 
 use std::{collections::HashMap, fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 
 use serde_json::json;
 
 use super::{
-    hostile::{NOTHING, endless},
-    yard::{Yard, compilers},
+    hostile::{ONE_BYTE_CODE, endless},
+    verifier_fixture::{VerifierFixture, compilers},
 };
 use crate::support::eventually;
 
-/// The processes that a process has started, and theirs, with their commands.
+/// The descendants of a process with their commands.
 fn descendants(ancestor: u32) -> Vec<(u32, String)> {
     let mut parents = HashMap::new();
     for entry in fs::read_dir("/proc").unwrap() {
@@ -47,27 +47,27 @@ fn command(id: u32) -> String {
 }
 
 fn is_gone(id: u32, was: &str) -> bool {
-    // One that nobody has asked about yet, or another of the same number.
+    // A zombie, or another process with the same id.
     stat(id).is_none_or(|(state, _)| state == 'Z') || command(id) != was
 }
 
-async fn nothing_is_left_after_a_kill(compilers: PathBuf, version: &str, program: &str) {
-    let yard = Yard::start_with(compilers).await;
-    let address = yard.deploy(NOTHING).await;
+async fn compiler_ends_after_a_kill(compilers: PathBuf, version: &str, program: &str) {
+    let fixture = VerifierFixture::start_with(compilers).await;
+    let address = fixture.deploy(ONE_BYTE_CODE).await;
     let body = json!({ "address": address, "sourceCode": endless(), "compilerVersion": version });
-    let explorer = yard.explorer.process_id();
+    let explorer = fixture.explorer.process_id();
     let compiling = async {
         eventually("a process that compiles", async || {
             let started = descendants(explorer);
-            // Loading takes a second of the processor: what has used more hangs in the source.
+            // Loading takes a second of CPU time: a process with more is compiling the source.
             let hangs = |id| cpu_ticks(id) >= 400;
             let compiles = started.iter().any(|(id, command)| command.contains(program) && hangs(*id));
             compiles.then_some(started)
         })
         .await
     };
-    // The client stays: one that leaves has its compilation ended anyway.
-    let mut request = std::pin::pin!(yard.post("/api/v1/verify", &body));
+    // The client stays connected: leaving would cancel the compilation.
+    let mut request = std::pin::pin!(fixture.post("/api/v1/verify", &body));
     let started = tokio::select! {
         answer = &mut request => panic!("it ended: {}", answer.json),
         started = compiling => started,
@@ -81,16 +81,16 @@ async fn nothing_is_left_after_a_kill(compilers: PathBuf, version: &str, program
 }
 
 #[tokio::test]
-async fn a_compiler_of_javascript_ends_with_an_explorer_that_is_killed() {
-    nothing_is_left_after_a_kill(compilers(), "0.8.20", "solc-0.8.20/soljson.js").await;
+async fn a_javascript_compiler_ends_when_the_explorer_is_killed() {
+    compiler_ends_after_a_kill(compilers(), "0.8.20", "solc-0.8.20/soljson.js").await;
 }
 
 #[tokio::test]
-async fn a_native_compiler_ends_with_an_explorer_that_is_killed() {
+async fn a_native_compiler_ends_when_the_explorer_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("solc-v0.8.20");
     let script = "#!/bin/sh\ncase $1 in\n--version) echo 'Version: 0.8.20+commit.a1b79de6';;\n--help) ;;\n*) while :; do :; done;;\nesac\n";
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    nothing_is_left_after_a_kill(folder.path().to_owned(), "0.8.20", "solc-v0.8.20 --standard-json").await;
+    compiler_ends_after_a_kill(folder.path().to_owned(), "0.8.20", "solc-v0.8.20 --standard-json").await;
 }

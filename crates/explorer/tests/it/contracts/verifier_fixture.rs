@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::support::{Anvil, Launch, TestExplorer, client::Answer};
 
-/// A chain to put contracts on, and an explorer that knows where compilers are.
+/// An anvil, and an explorer with compilers.
 #[derive(Debug)]
-pub(crate) struct Yard {
+pub(crate) struct VerifierFixture {
     pub(crate) anvil: Anvil,
     pub(crate) explorer: TestExplorer,
     pub(crate) from: String,
@@ -29,7 +29,7 @@ pub(crate) struct Case {
     pub(crate) arguments: String,
 }
 
-impl Yard {
+impl VerifierFixture {
     pub(crate) async fn start() -> Self {
         Self::launch(compilers(), &[]).await
     }
@@ -44,7 +44,7 @@ impl Yard {
         Self::launch(compilers, &[]).await
     }
 
-    /// Clients say themselves where they are, as behind a proxy.
+    /// Clients set their IP address with `X-Forwarded-For`, as behind a proxy.
     async fn launch(compilers: PathBuf, arguments: &[&str]) -> Self {
         let anvil = Anvil::with(&[&["--gas-limit", "100000000"], arguments].concat()).await;
         let launch = Launch::run(anvil.url())
@@ -55,7 +55,7 @@ impl Yard {
         Self { anvil, explorer, from }
     }
 
-    /// Puts code on the chain, waits until it is indexed, and gives its address.
+    /// Deploys code, waits until it is indexed, and returns its address.
     pub(crate) async fn deploy(&self, code: &str) -> String {
         let code = format!("0x{}", code.trim_start_matches("0x"));
         let receipt = self.anvil.send(json!({ "from": self.from, "data": code, "gas": "0xf00000" })).await;
@@ -64,13 +64,12 @@ impl Yard {
         receipt["contractAddress"].as_str().unwrap().to_lowercase()
     }
 
-    /// Compiles and deploys.
-    pub(crate) async fn put(&self, case: &Case) -> String {
+    pub(crate) async fn compile_and_deploy(&self, case: &Case) -> String {
         let code = compile_case(case).await;
         self.deploy(&format!("{code}{}", case.arguments)).await
     }
 
-    /// Sends a transaction that must succeed, waits until it is indexed, and gives its hash.
+    /// Sends a transaction that must succeed, waits until it is indexed, and returns its hash.
     pub(crate) async fn send(&self, to: &str, data: &str) -> String {
         let receipt = self.anvil.send(json!({ "from": self.from, "to": to, "data": data, "gas": "0xf00000" })).await;
         assert_eq!(receipt["status"], "0x1", "{receipt}");
@@ -90,7 +89,7 @@ impl Yard {
         client.send(request.timeout(Duration::from_secs(240)).body(body.to_string())).await
     }
 
-    /// Posts as a client from this place.
+    /// Posts as a client with this IP address.
     pub(crate) async fn post_from(&self, site: &str, path: &str, body: &Value) -> Answer {
         let client = self.explorer.client();
         let request = client.request("POST", path).header("Content-Type", "application/json");
@@ -125,7 +124,7 @@ pub(crate) fn clients() -> PathBuf {
     }))
 }
 
-/// Where the packages of compilers are.
+/// The folder of the compiler packages.
 pub(crate) fn compilers() -> PathBuf {
     clients().join("node_modules")
 }
@@ -145,13 +144,13 @@ async fn run_script(script: &str, arguments: &[&str], input: String) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Compiles with the package's own glue, not with ours: an opinion from outside.
+/// Compiles with the package's own wrapper instead of product code, as an independent check.
 pub(crate) async fn compile(version: &str, inputs: Vec<Value>) -> Vec<Value> {
     let printed = run_script("compile.mjs", &[version], Value::from(inputs).to_string()).await;
     serde_json::from_str(&printed).unwrap()
 }
 
-/// Puts contracts of npm packages and all that they import into one file.
+/// Flattens contracts of npm packages and their imports into one file.
 pub(crate) async fn flatten(pragma: &str, paths: &[&str]) -> String {
     run_script("flatten.mjs", &[&[pragma], paths].concat(), String::new()).await
 }
@@ -184,17 +183,17 @@ pub(crate) fn calldata(signature: &str, words: &[String]) -> String {
     format!("{}{}", &alloy_primitives::keccak256(signature).to_string()[..10], words.concat())
 }
 
-/// An address as a word of the ABI.
+/// An address as an ABI word.
 pub(crate) fn as_word(address: &str) -> String {
     format!("{:0>64}", address.trim_start_matches("0x"))
 }
 
-/// A word as the ABI writes it.
+/// A number as an ABI word.
 pub(crate) fn word(number: u64) -> String {
     format!("{number:064x}")
 }
 
-/// The source of a coin that every compiler from 0.4.22 on takes.
+/// The source of a coin that compiles with every version from 0.4.22.
 pub(crate) const COIN: &str = "pragma solidity >=0.4.22;
 
 // A coin.

@@ -1,45 +1,46 @@
-//! The whole API against nodes that do some things in a way of their own: Hardhat and ganache.
+//! The whole API against Hardhat and ganache, which differ from other nodes in details.
 
 use serde_json::json;
 
 use crate::support::{
-    Launch, NpmNode, TestExplorer, ask_node,
+    Launch, NpmNode, TestExplorer,
+    api_state::text,
+    expected_state,
     npm_node::NpmNodeKind::{self, Ganache, Hardhat},
-    picture::text,
-    walk,
+    read_api,
 };
 
-/// Logs the word it is called with; reverts without input.
+/// Logs the word in its call data; reverts without input.
 const LOGGER: &str = "0x601c600c600039601c6000f33660095760006000fd5b60003580600055600052602a60206000a100";
-const NOBODY: &str = "0x00000000000000000000000000000000deadbeef";
+const UNUSED_ADDRESS: &str = "0x00000000000000000000000000000000deadbeef";
 const ETHER: &str = "0xde0b6b3a7640000";
 
 #[tokio::test]
 async fn the_whole_api_agrees_with_hardhat_through_reorgs_and_restarts() {
-    follow_through_everything(Hardhat).await;
+    assert_agrees_through_reorgs_and_restarts(Hardhat).await;
 }
 
 #[tokio::test]
 async fn the_whole_api_agrees_with_ganache_through_reorgs_and_restarts() {
-    follow_through_everything(Ganache).await;
+    assert_agrees_through_reorgs_and_restarts(Ganache).await;
 }
 
-async fn follow_through_everything(kind: NpmNodeKind) {
+async fn assert_agrees_through_reorgs_and_restarts(kind: NpmNodeKind) {
     let node = NpmNode::start(kind).await;
     let explorer = TestExplorer::start(node.url()).await;
     every_kind_of_transaction(&node).await;
     assert_agree(&node, &explorer, "while it followed").await;
 
-    // What waits in the pool is in no block.
+    // Pending transactions are in no block.
     let accounts = node.accounts().await;
-    node.hold_transactions().await;
+    node.disable_automine().await;
     let pending = node.submit(json!({"from": accounts[3], "to": accounts[4], "value": "0x1"})).await;
     assert_eq!(explorer.get(&format!("/api/v1/transactions/{pending}")).await.status, 404);
     node.mine(1).await;
-    node.mine_at_once().await;
+    node.enable_automine().await;
     assert_agree(&node, &explorer, "with what was pending").await;
 
-    // Another branch, longer than the one that was left.
+    // A branch longer than the orphaned one.
     let snapshot = node.rpc.call("evm_snapshot", json!([])).await;
     let orphaned = node.send(json!({"from": accounts[5], "to": accounts[6], "value": "0x7"})).await;
     node.mine(2).await;
@@ -53,7 +54,7 @@ async fn follow_through_everything(kind: NpmNodeKind) {
     let hash = text(&orphaned["transactionHash"]);
     assert_eq!(explorer.get(&format!("/api/v1/transactions/{hash}")).await.status, 404);
 
-    // The chain as it was before both, and nothing more.
+    // The chain before both branches.
     assert_eq!(node.rpc.call("evm_revert", json!([snapshot])).await, true);
     assert_agree(&node, &explorer, "on the shorter chain").await;
 
@@ -65,7 +66,7 @@ async fn follow_through_everything(kind: NpmNodeKind) {
     let explorer = TestExplorer::start_on(node.url(), &data).await;
     assert_agree(&node, &explorer, "after the restart").await;
 
-    // From the beginning, by announced heads, with every block proven to the full.
+    // A new index, over websocket, with full block verification.
     let anew = Launch::run(&node.ws_url()).argument("--verify-blocks", "full").start().await;
     node.wait_for(&anew).await;
     node.send(json!({"from": accounts[8], "to": accounts[7], "value": "0x3"})).await;
@@ -73,17 +74,17 @@ async fn follow_through_everything(kind: NpmNodeKind) {
     assert!(!anew.log().contains("cannot be proven"), "{}", anew.log());
 }
 
-/// The index is where the node is, nothing was refused on the way, and the API says what the node does.
+/// The index has the head of the node, no block was rejected, and the API agrees with the node.
 async fn assert_agree(node: &NpmNode, explorer: &TestExplorer, when: &str) {
     node.wait_for(explorer).await;
     let health = explorer.json("/health").await;
     assert_eq!((&health["status"], &health["refusedBlock"]), (&json!("ok"), &json!(null)), "{when}: {health}");
-    let expected = ask_node(&node.rpc, 0, [NOBODY]).await;
+    let expected = expected_state(&node.rpc, 0, [UNUSED_ADDRESS]).await;
     let what = format!("{:?} {when}", node.kind);
-    walk(explorer, expected.address_names()).await.assert_equals(&expected, &what);
+    read_api(explorer, expected.address_names()).await.assert_equals(&expected, &what);
 }
 
-/// A small history with the kinds of transactions that both nodes know, in blocks of none, one and several.
+/// A small history with the transaction types that both nodes support, in blocks with none, one and several.
 async fn every_kind_of_transaction(node: &NpmNode) {
     let accounts = node.accounts().await;
     let (alice, bob, carol) = (&accounts[0], &accounts[1], &accounts[2]);
@@ -109,7 +110,7 @@ async fn every_kind_of_transaction(node: &NpmNode) {
     assert_eq!(failed_creation["status"], "0x0");
 
     // Several in one block, some with logs and one that fails.
-    node.hold_transactions().await;
+    node.disable_automine().await;
     for (sender, receiver, data) in [
         (alice, bob, "0x"),
         (alice, &logger, word.as_str()),
@@ -120,14 +121,14 @@ async fn every_kind_of_transaction(node: &NpmNode) {
         node.submit(json!({"from": sender, "to": receiver, "data": data, "gas": "0x186a0"})).await;
     }
     node.mine(2).await;
-    node.mine_at_once().await;
+    node.enable_automine().await;
 
-    // In the name of an account whose key nobody has.
-    node.send(json!({"from": alice, "to": NAMELESS, "value": ETHER})).await;
-    node.impersonate(NAMELESS).await;
-    node.send(json!({"from": NAMELESS, "to": bob, "value": "0x1", "gasPrice": "0x77359400"})).await;
-    node.send(json!({"from": NAMELESS, "to": bob, "value": "0x1", "maxFeePerGas": "0x12a05f200", "maxPriorityFeePerGas": "0x1"})).await;
+    // From an impersonated account.
+    node.send(json!({"from": alice, "to": ACCOUNT_WITHOUT_KEY, "value": ETHER})).await;
+    node.impersonate(ACCOUNT_WITHOUT_KEY).await;
+    node.send(json!({"from": ACCOUNT_WITHOUT_KEY, "to": bob, "value": "0x1", "gasPrice": "0x77359400"})).await;
+    node.send(json!({"from": ACCOUNT_WITHOUT_KEY, "to": bob, "value": "0x1", "maxFeePerGas": "0x12a05f200", "maxPriorityFeePerGas": "0x1"})).await;
     node.mine(1).await;
 }
 
-const NAMELESS: &str = "0x00000000000000000000000000000000000beef1";
+const ACCOUNT_WITHOUT_KEY: &str = "0x00000000000000000000000000000000000beef1";

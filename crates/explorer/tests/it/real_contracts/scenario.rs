@@ -1,19 +1,19 @@
-//! A chain of real contracts, and what people do with them.
+//! A chain with real contracts, and rounds of transactions that use them.
 
 use alloy_primitives::U256;
 
-use super::contracts::{ask_address, call, deploy, pay, send, submit, teach_pancake_pools};
-use super::encoding::{Word, event, spoken, words};
+use super::contracts::{call, call_for_address, deploy, install_pancake_pool_code, pay, send, submit};
+use super::encoding::{Word, event, megaphone_input, words};
 use crate::support::Anvil;
 
-/// The price of one, as v3 pools have it.
+/// The price 1 as `sqrtPriceX96` of a v3 pool.
 const PRICE_OF_ONE: U256 = U256::from_limbs([0, 1 << 32, 0, 0]);
 const ONE: u64 = 1_000_000_000_000_000_000;
 
 #[derive(Debug)]
-pub(super) struct Scene {
+pub(super) struct Scenario {
     pub(super) anvil: Anvil,
-    people: Vec<String>,
+    accounts: Vec<String>,
     coin: String,
     mintable: String,
     pieces: String,
@@ -35,11 +35,11 @@ pub(super) struct Scene {
     pretender: String,
 }
 
-impl Scene {
-    pub(super) async fn set() -> Self {
+impl Scenario {
+    pub(super) async fn deploy() -> Self {
         let anvil = Anvil::start().await;
-        let people = anvil.accounts().await;
-        let (alice, collector) = (&people[0], &people[9]);
+        let accounts = anvil.accounts().await;
+        let (alice, collector) = (&accounts[0], &accounts[9]);
         let new = async |contract: &str, arguments: &[Word]| deploy(&anvil, alice, contract, arguments).await;
         let coin = new("Coin", &[]).await;
         let mintable = new("MintableCoin", &[]).await;
@@ -47,12 +47,12 @@ impl Scene {
         let factory_v2 = new("UniswapV2Factory", &[alice.into()]).await;
         let uniswap = new("UniswapV3Factory", &[]).await;
         let deployer = new("PancakePoolDeployer", &[]).await;
-        teach_pancake_pools(&anvil, alice, &deployer).await;
+        install_pancake_pool_code(&anvil, alice, &deployer).await;
         let pancake = new("PancakeV3Factory", &[(&deployer).into()]).await;
-        let pair = make_pair(&anvil, alice, &factory_v2, &coin, &mintable).await;
+        let pair = create_pair(&anvil, alice, &factory_v2, &coin, &mintable).await;
         let pools = [
-            make_pool(&anvil, alice, &uniswap, [&coin, &mintable], 3_000).await,
-            make_pool(&anvil, alice, &pancake, [&coin, &mintable], 2_500).await,
+            create_pool(&anvil, alice, &uniswap, [&coin, &mintable], 3_000).await,
+            create_pool(&anvil, alice, &pancake, [&coin, &mintable], 2_500).await,
         ];
         let trader = new("TraderV3", &[]).await;
         for token in [&coin, &mintable] {
@@ -73,7 +73,7 @@ impl Scene {
             megaphone: new("Megaphone", &[]).await,
             clone_maker: new("CloneMaker", &[]).await,
             create2_maker: new("Create2Maker", &[]).await,
-            people: people.clone(),
+            accounts: accounts.clone(),
             coin,
             mintable,
             factory_v2,
@@ -86,26 +86,26 @@ impl Scene {
         }
     }
 
-    /// Everyone does something. Each round uses other salts and ids than the one before, and moves things that came
-    /// into being in earlier rounds.
-    pub(super) async fn play(&self, round: u64) {
-        // Begun at another place each time, so that each kind of event is once among those that are taken back.
+    /// Sends transactions of every kind. Each round uses new salts and ids, and also transfers tokens of earlier
+    /// rounds.
+    pub(super) async fn run_round(&self, round: u64) {
+        // Each round starts with another kind, so that a reorg reverts every kind of event once.
         for act in 0..8 {
             match (act + 3 * round) % 8 {
-                0 => self.move_amounts(round).await,
-                1 => self.move_pieces(round).await,
-                2 => self.move_items(round).await,
-                3 => self.move_what_events_do_not_tell(round).await,
-                4 => self.speak_nonsense(round).await,
-                5 => self.make_contracts(round).await,
+                0 => self.transfer_amounts(round).await,
+                1 => self.transfer_nfts(round).await,
+                2 => self.transfer_erc1155(round).await,
+                3 => self.change_balances_without_events(round).await,
+                4 => self.emit_malformed_logs(round).await,
+                5 => self.create_contracts(round).await,
                 6 => self.trade(round).await,
-                _ => self.crowd_a_block(round).await,
+                _ => self.fill_a_block(round).await,
             }
         }
     }
 
-    fn person(&self, number: u64) -> &String {
-        &self.people[usize::try_from(number).unwrap() % 8]
+    fn account(&self, number: u64) -> &String {
+        &self.accounts[usize::try_from(number).unwrap() % 8]
     }
 
     async fn call(&self, from: &str, to: &str, signature: &str, arguments: &[Word]) {
@@ -116,12 +116,12 @@ impl Scene {
         self.call(from, token, "transfer(address,uint256)", &[to.into(), amount.into()]).await;
     }
 
-    async fn move_amounts(&self, round: u64) {
-        let (alice, bob, carol) = (self.person(0), self.person(1 + round), self.person(2 + round));
+    async fn transfer_amounts(&self, round: u64) {
+        let (alice, bob, carol) = (self.account(0), self.account(1 + round), self.account(2 + round));
         self.transfer(&self.coin, alice, bob, 1_000 + round).await;
         self.transfer(&self.coin, bob, carol, 0).await;
         self.transfer(&self.coin, bob, bob, 7).await;
-        // Everything: one holder less, one more.
+        // The whole balance: one holder less, one more.
         self.transfer(&self.coin, bob, carol, 1_000 + round).await;
         self.transfer(&self.ancient, alice, carol, 10 + round).await;
         self.call(bob, &self.mintable, "mint(address,uint256)", &[carol.into(), (500 + round).into()]).await;
@@ -131,8 +131,8 @@ impl Scene {
         self.transfer(&fresh, bob, carol, U256::MAX).await;
     }
 
-    async fn move_pieces(&self, round: u64) {
-        let (bob, carol) = (self.person(1 + round), self.person(2 + round));
+    async fn transfer_nfts(&self, round: u64) {
+        let (bob, carol) = (self.account(1 + round), self.account(2 + round));
         for (token, id) in [(&self.pieces, 10 * round), (&self.unindexed, round), (&self.half_indexed, round)] {
             self.call(bob, token, "mint(address,uint256)", &[bob.into(), id.into()]).await;
         }
@@ -144,8 +144,8 @@ impl Scene {
         self.transfer(&self.half_indexed, bob, carol, round).await;
     }
 
-    async fn move_items(&self, round: u64) {
-        let (bob, carol) = (self.person(1 + round), self.person(2 + round));
+    async fn transfer_erc1155(&self, round: u64) {
+        let (bob, carol) = (self.account(1 + round), self.account(2 + round));
         let many = |to: &String| [to.into(), (100 * round).into(), 4.into(), 50.into()];
         self.call(bob, &self.items, "mint(address,uint256,uint256)", &[bob.into(), round.into(), 9.into()]).await;
         self.call(bob, &self.items, "mintMany(address,uint256,uint256,uint256)", &many(bob)).await;
@@ -156,27 +156,27 @@ impl Scene {
         self.call(bob, &self.items, "sendMany(address,uint256,uint256,uint256)", &nothing).await;
     }
 
-    async fn move_what_events_do_not_tell(&self, round: u64) {
+    async fn change_balances_without_events(&self, round: u64) {
         let (alice, bob, carol, collector) =
-            (self.person(0), self.person(1 + round), self.person(2 + round), &self.people[9]);
-        for (person, amount) in [(bob, 5_000), (carol, 300 + round)] {
-            pay(&self.anvil, person, &self.wrapped, "deposit()", amount).await;
+            (self.account(0), self.account(1 + round), self.account(2 + round), &self.accounts[9]);
+        for (account, amount) in [(bob, 5_000), (carol, 300 + round)] {
+            pay(&self.anvil, account, &self.wrapped, "deposit()", amount).await;
         }
         self.transfer(&self.wrapped, bob, alice, 1_000).await;
         self.call(bob, &self.wrapped, "withdraw(uint256)", &[4_000.into()]).await;
         self.transfer(&self.silent_fee, alice, bob, 100_000).await;
         self.transfer(&self.silent_fee, bob, carol, 5_000).await;
         if round % 2 == 1 {
-            // Whoever collects in silence is known from now on, and goes on collecting.
+            // The silent fee collector is a known holder from now on.
             self.transfer(&self.silent_fee, collector, alice, 10).await;
             self.transfer(&self.silent_fee, alice, carol, 20_000).await;
         }
         pay(&self.anvil, carol, &self.wrapped, "deposit()", 11).await;
     }
 
-    /// Logs that are nearly transfers, deposits or swaps.
-    async fn speak_nonsense(&self, round: u64) {
-        let (bob, carol) = (self.person(1 + round), self.person(2 + round));
+    /// Logs that resemble transfers, deposits or swaps.
+    async fn emit_malformed_logs(&self, round: u64) {
+        let (bob, carol) = (self.account(1 + round), self.account(2 + round));
         let digits = |word: Word| words(&[word]);
         let name = |signature: &str| event(signature)[2..].to_owned();
         let transfer = name("Transfer(address,address,uint256)");
@@ -186,19 +186,22 @@ impl Scene {
         let number = |numbers: &[u64]| numbers.iter().map(|number| digits((*number).into())).collect::<String>();
         let dirty = "ff".repeat(32);
         let said = [
-            spoken(&[], "00"),
-            spoken(std::slice::from_ref(&transfer), &number(&[1, 2])),
-            spoken(&[transfer.clone(), from.clone()], &number(&[1, 2])),
-            spoken(&[transfer.clone(), from.clone(), to.clone()], ""),
-            spoken(&[transfer.clone(), from.clone(), to.clone()], &number(&[1])[2..]),
-            spoken(&[transfer.clone(), from.clone(), to.clone()], &number(&[1, 2])),
-            spoken(&[transfer.clone(), from.clone(), to.clone(), number(&[3])], &number(&[1])),
-            spoken(&[transfer.clone(), dirty.clone(), to.clone()], &number(&[1])),
-            spoken(&[single.clone(), from.clone(), from.clone(), to.clone()], &number(&[1])),
-            spoken(&[single, from.clone(), from.clone()], &number(&[1, 2])),
-            spoken(&[batch.clone(), from.clone(), from.clone(), to.clone()], &number(&[64, 160, 2, 7, 8, 1, 100])),
-            spoken(&[batch, from.clone(), from, to], &format!("{dirty}{dirty}")),
-            spoken(&[name("Swap(address,uint256,uint256,uint256,uint256,address)")], &number(&[1, 0, 0, 1])),
+            megaphone_input(&[], "00"),
+            megaphone_input(std::slice::from_ref(&transfer), &number(&[1, 2])),
+            megaphone_input(&[transfer.clone(), from.clone()], &number(&[1, 2])),
+            megaphone_input(&[transfer.clone(), from.clone(), to.clone()], ""),
+            megaphone_input(&[transfer.clone(), from.clone(), to.clone()], &number(&[1])[2..]),
+            megaphone_input(&[transfer.clone(), from.clone(), to.clone()], &number(&[1, 2])),
+            megaphone_input(&[transfer.clone(), from.clone(), to.clone(), number(&[3])], &number(&[1])),
+            megaphone_input(&[transfer.clone(), dirty.clone(), to.clone()], &number(&[1])),
+            megaphone_input(&[single.clone(), from.clone(), from.clone(), to.clone()], &number(&[1])),
+            megaphone_input(&[single, from.clone(), from.clone()], &number(&[1, 2])),
+            megaphone_input(
+                &[batch.clone(), from.clone(), from.clone(), to.clone()],
+                &number(&[64, 160, 2, 7, 8, 1, 100]),
+            ),
+            megaphone_input(&[batch, from.clone(), from, to], &format!("{dirty}{dirty}")),
+            megaphone_input(&[name("Swap(address,uint256,uint256,uint256,uint256,address)")], &number(&[1, 0, 0, 1])),
         ];
         for data in said {
             send(&self.anvil, serde_json::json!({"from": bob, "to": self.megaphone, "data": data})).await;
@@ -206,8 +209,8 @@ impl Scene {
         self.call(carol, &self.pretender, "pretend()", &[]).await;
     }
 
-    async fn make_contracts(&self, round: u64) {
-        let bob = self.person(1 + round);
+    async fn create_contracts(&self, round: u64) {
+        let bob = self.account(1 + round);
         self.call(bob, &self.clone_maker, "make(uint256)", &[(10 + round).into()]).await;
         self.call(bob, &self.clone_maker, "makeAt(bytes32,uint256)", &[round.into(), 20.into()]).await;
         self.call(bob, &self.clone_maker, "makeSilent(bytes32)", &[(1_000 + round).into()]).await;
@@ -216,16 +219,16 @@ impl Scene {
     }
 
     async fn trade(&self, round: u64) {
-        let alice = self.person(0);
+        let alice = self.account(0);
         let fresh = deploy(&self.anvil, alice, "Coin", &[]).await;
-        let new_pair = make_pair(&self.anvil, alice, &self.factory_v2, &self.coin, &fresh).await;
+        let new_pair = create_pair(&self.anvil, alice, &self.factory_v2, &self.coin, &fresh).await;
         for (pair, tokens) in [(&self.pair, [&self.coin, &self.mintable]), (&new_pair, [&self.coin, &fresh])] {
             let sorted = if tokens[0] < tokens[1] { tokens } else { [tokens[1], tokens[0]] };
             for (paid, out0, out1) in [(&sorted[..1], 0, 900 + round), (&sorted[1..], 700, 0), (&sorted[..], 30, 0)] {
                 for token in paid {
                     self.transfer(token, alice, pair, 1_000 + round).await;
                 }
-                // The last argument, some bytes that are none, stands behind the others.
+                // The last argument, empty bytes, follows the others.
                 let arguments = [out0.into(), out1.into(), alice.into(), 128.into(), 0.into()];
                 self.call(alice, pair, "swap(uint256,uint256,address,bytes)", &arguments).await;
             }
@@ -233,14 +236,14 @@ impl Scene {
         for pool in &self.pools {
             for (zero_for_one, amount) in [(1, 5_000 + round), (0, 3_000)] {
                 let arguments = [pool.into(), zero_for_one.into(), amount.into()];
-                self.call(self.person(3), &self.trader, "trade(address,bool,int256)", &arguments).await;
+                self.call(self.account(3), &self.trader, "trade(address,bool,int256)", &arguments).await;
             }
         }
     }
 
-    /// Many transactions in one block, some of which fail.
-    async fn crowd_a_block(&self, round: u64) {
-        let (alice, bob, carol) = (self.person(0), self.person(1 + round), self.person(2 + round));
+    /// Many transactions in one block, some of which revert.
+    async fn fill_a_block(&self, round: u64) {
+        let (alice, bob, carol) = (self.account(0), self.account(1 + round), self.account(2 + round));
         self.anvil.rpc.call("evm_setAutomine", serde_json::json!([false])).await;
         let transfer = "transfer(address,uint256)";
         submit(&self.anvil, alice, &self.coin, transfer, &[bob.into(), 3.into()]).await;
@@ -254,9 +257,9 @@ impl Scene {
     }
 }
 
-async fn make_pair(anvil: &Anvil, from: &String, factory: &str, one: &String, other: &String) -> String {
+async fn create_pair(anvil: &Anvil, from: &String, factory: &str, one: &String, other: &String) -> String {
     call(anvil, from, factory, "createPair(address,address)", &[one.into(), other.into()]).await;
-    let pair = ask_address(anvil, factory, "getPair(address,address)", &[one.into(), other.into()]).await;
+    let pair = call_for_address(anvil, factory, "getPair(address,address)", &[one.into(), other.into()]).await;
     for token in [one, other] {
         call(anvil, from, token, "transfer(address,uint256)", &[(&pair).into(), ONE.into()]).await;
     }
@@ -264,10 +267,10 @@ async fn make_pair(anvil: &Anvil, from: &String, factory: &str, one: &String, ot
     pair
 }
 
-async fn make_pool(anvil: &Anvil, from: &str, factory: &str, [one, other]: [&String; 2], fee: u64) -> String {
+async fn create_pool(anvil: &Anvil, from: &str, factory: &str, [one, other]: [&String; 2], fee: u64) -> String {
     let arguments = [one.into(), other.into(), fee.into()];
     call(anvil, from, factory, "createPool(address,address,uint24)", &arguments).await;
-    let pool = ask_address(anvil, factory, "getPool(address,address,uint24)", &arguments).await;
+    let pool = call_for_address(anvil, factory, "getPool(address,address,uint24)", &arguments).await;
     call(anvil, from, &pool, "initialize(uint160)", &[PRICE_OF_ONE.into()]).await;
     pool
 }

@@ -1,14 +1,14 @@
-//! A node that is away, comes back, or is reached in another way.
+//! Node outages, recovery, failover and other transports.
 
 use serde_json::{Value, json};
 
-use crate::support::{Anvil, DevNode, Launch, TestExplorer, ask_node, eventually, stage::plain, walk};
+use crate::support::{Anvil, DevNode, Launch, TestExplorer, eventually, expected_state, fixture::lower_hex, read_api};
 
 #[tokio::test]
-async fn a_node_that_is_down_at_the_very_first_start_is_waited_for() {
+async fn the_first_start_waits_for_a_node_that_is_down() {
     let mut node = DevNode::start().await;
     node.chain.mine(None);
-    node.go_down().await;
+    node.stop_serving().await;
     let explorer = TestExplorer::start(&node.url()).await;
     let empty = json!({"blocks": [], "total": 0, "page": 1, "limit": 25});
     assert_eq!(explorer.json("/api/v1/blocks").await, empty);
@@ -20,45 +20,49 @@ async fn a_node_that_is_down_at_the_very_first_start_is_waited_for() {
     assert_eq!(explorer.get("/health/ready").await.status, 503);
     explorer.wait_for_log("waiting for the node").await;
 
-    node.come_back().await;
+    node.resume_serving().await;
     node.wait_for(&explorer).await;
 }
 
 #[tokio::test]
-async fn while_the_node_is_down_what_is_known_is_served() {
+async fn indexed_data_is_served_while_the_node_is_down() {
     let (mut node, mut traffic) = DevNode::with_traffic(60).await;
-    let (asked, never_asked) = (plain(node.account(1)), plain(node.account(2)));
+    let (queried, not_queried) = (lower_hex(node.account(1)), lower_hex(node.account(2)));
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    let known = explorer.json(&format!("/api/v1/addresses/{asked}")).await;
+    let known = explorer.json(&format!("/api/v1/addresses/{queried}")).await;
     let blocks = explorer.json("/api/v1/blocks").await;
 
-    // A block later, the answer that was kept is older than the index.
+    // After one more block, the stored balance is older than the tip.
     node.chain.mine(None);
     node.wait_for(&explorer).await;
-    node.go_down().await;
+    node.stop_serving().await;
     eventually("the loss of the node noticed", async || {
         (explorer.json("/health").await["nodeReachable"] == false).then_some(())
     })
     .await;
-    assert_eq!(explorer.json(&format!("/api/v1/addresses/{asked}")).await, known, "with the balanceBlock of then");
-    assert_served_by_the_index_alone(&explorer, &never_asked).await;
+    assert_eq!(
+        explorer.json(&format!("/api/v1/addresses/{queried}")).await,
+        known,
+        "the stored balance and its balanceBlock"
+    );
+    assert_served_by_the_index_alone(&explorer, &not_queried).await;
 
-    // The same after a restart: kept means on disk.
+    // The balance is stored on disk, so it survives a restart.
     let (_, data) = explorer.stop().await;
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
-    assert_eq!(explorer.json(&format!("/api/v1/addresses/{asked}")).await, known);
-    assert_served_by_the_index_alone(&explorer, &never_asked).await;
+    assert_eq!(explorer.json(&format!("/api/v1/addresses/{queried}")).await, known);
+    assert_served_by_the_index_alone(&explorer, &not_queried).await;
     let total = blocks["total"].as_u64().unwrap() + 1;
     assert_eq!(explorer.json("/api/v1/blocks").await["total"], total);
     assert_eq!(explorer.json("/api/v1/stats").await["latestBlock"], total - 1);
 
     traffic.step().unwrap();
     node.chain.mine(None);
-    node.come_back().await;
+    node.resume_serving().await;
     node.wait_for(&explorer).await;
-    let expected = ask_node(&node.rpc, 0, []).await;
-    walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+    let expected = expected_state(&node.rpc, 0, []).await;
+    read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
 }
 
 async fn assert_served_by_the_index_alone(explorer: &TestExplorer, address: &str) {
@@ -68,25 +72,25 @@ async fn assert_served_by_the_index_alone(explorer: &TestExplorer, address: &str
 }
 
 #[tokio::test]
-async fn when_one_node_fails_the_next_takes_over() {
+async fn a_failed_node_is_replaced_by_the_next_one() {
     let mut first = DevNode::start().await;
     let mut second = DevNode::serve(first.chain.clone()).await;
     let explorer = Launch::run(&first.url()).argument("--rpc", second.url()).start().await;
     first.wait_for(&explorer).await;
-    first.go_down().await;
+    first.stop_serving().await;
     first.chain.mine(None);
     first.wait_for(&explorer).await;
-    let miner = plain(first.chain.block(1).unwrap().header.beneficiary);
+    let miner = lower_hex(first.chain.block(1).unwrap().header.beneficiary);
     assert_eq!(explorer.json(&format!("/api/v1/addresses/{miner}")).await["balanceBlock"], 1);
 
-    first.come_back().await;
-    second.go_down().await;
+    first.resume_serving().await;
+    second.stop_serving().await;
     first.chain.mine(None);
     first.wait_for(&explorer).await;
 }
 
 #[tokio::test]
-async fn an_anvil_is_followed_over_websocket_and_over_its_socket_file_alike() {
+async fn anvil_is_followed_over_websocket_and_over_ipc() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("anvil.ipc");
     let anvil = Anvil::with(&["--ipc", socket.to_str().unwrap()]).await;
@@ -96,22 +100,22 @@ async fn an_anvil_is_followed_over_websocket_and_over_its_socket_file_alike() {
     for number in 1..=5 {
         anvil.send(json!({"from": accounts[0], "to": accounts[1], "value": format!("{number:#x}")})).await;
     }
-    let expected = ask_node(&anvil.rpc, 0, []).await;
+    let expected = expected_state(&anvil.rpc, 0, []).await;
     for explorer in [over_websocket, over_file] {
         anvil.wait_for(&explorer).await;
-        walk(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+        read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
     }
 }
 
 #[tokio::test]
-async fn a_dev_chain_is_followed_over_websocket_and_when_the_connection_breaks() {
+async fn a_dev_chain_is_followed_over_websocket_across_a_broken_connection() {
     let mut node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.ws_url()).await;
     node.chain.mine(None);
     node.wait_for(&explorer).await;
-    node.go_down().await;
+    node.stop_serving().await;
     node.chain.mine(None);
-    node.come_back().await;
+    node.resume_serving().await;
     node.wait_for(&explorer).await;
     node.chain.mine(None);
     node.wait_for(&explorer).await;

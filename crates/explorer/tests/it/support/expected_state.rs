@@ -1,4 +1,4 @@
-//! What the API must say, worked out from the node's JSON-RPC alone and without any code of the service.
+//! Computes the expected API state from the node's JSON-RPC alone, without product code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,41 +7,46 @@ use serde_json::{Value, json};
 
 use super::{
     Rpc,
-    picture::{AddressPicture, Picture, text},
+    api_state::{AddressState, ApiState, text},
     rpc::quantity,
 };
 
 /// Calls in one request to the node.
 const CHUNK: usize = 100;
-/// Blocks with transactions that the average gas price is taken over.
+/// The average gas price covers this many blocks with transactions.
 const GAS_PRICE_BLOCKS: usize = 100;
 const RECENT: usize = 25;
 
-/// The picture of the node's chain from `start_block` on. Besides all addresses of the chain it holds those in `also`.
-pub(crate) async fn ask_node<'a>(rpc: &Rpc, start_block: u64, also: impl IntoIterator<Item = &'a str>) -> Picture {
+/// The expected state of the node's chain from `start_block` on, with all its addresses and those in `also`.
+pub(crate) async fn expected_state<'a>(
+    rpc: &Rpc,
+    start_block: u64,
+    also: impl IntoIterator<Item = &'a str>,
+) -> ApiState {
     let (head, _) = rpc.head().await;
     let mut chain = Chain::default();
     let blocks: Vec<_> =
         (start_block..=head).map(|number| ("eth_getBlockByNumber", json!([format!("{number:#x}"), true]))).collect();
-    for block in ask(rpc, blocks).await {
+    for block in call_in_chunks(rpc, blocks).await {
         let hashes = block["transactions"].as_array().unwrap().iter().map(|tx| tx["hash"].clone());
-        let receipts = ask(rpc, hashes.map(|hash| ("eth_getTransactionReceipt", json!([hash]))).collect()).await;
+        let receipts =
+            call_in_chunks(rpc, hashes.map(|hash| ("eth_getTransactionReceipt", json!([hash]))).collect()).await;
         chain.add(&block, &receipts);
         chain.add_traces(&block, trace(rpc, &block).await);
     }
-    chain.seen_or(also);
+    chain.add_unseen(also);
     let details = chain.details(rpc, head).await;
-    chain.picture(head, details)
+    chain.api_state(head, details)
 }
 
-/// What the node tells of the calls in a block; None where it does not trace.
+/// The call traces of a block; None if the node does not support tracing.
 async fn trace(rpc: &Rpc, block: &Value) -> Option<Vec<Value>> {
     let params = json!([block["number"], {"tracer": "callTracer"}]);
     let answer = rpc.answers(&[("debug_traceBlockByNumber", params)]).await.remove(0);
     answer.ok().map(|traces| traces.as_array().unwrap().clone())
 }
 
-async fn ask(rpc: &Rpc, calls: Vec<(&str, Value)>) -> Vec<Value> {
+async fn call_in_chunks(rpc: &Rpc, calls: Vec<(&str, Value)>) -> Vec<Value> {
     let mut answers = Vec::with_capacity(calls.len());
     for chunk in calls.chunks(CHUNK) {
         answers.extend(rpc.calls(chunk.to_vec()).await);
@@ -54,14 +59,14 @@ async fn ask(rpc: &Rpc, calls: Vec<(&str, Value)>) -> Vec<Value> {
 struct Chain {
     blocks: Vec<Value>,
     transactions: Vec<Value>,
-    /// None for an address that was asked for but never seen.
+    /// None for a requested address that is not on the chain.
     seen: BTreeMap<String, Option<Seen>>,
     creations: BTreeMap<String, (Value, Value)>,
-    /// Contracts that had a transfer.
+    /// Contracts with at least one transfer.
     tokens: BTreeSet<String>,
-    /// Blocks that ran code and were not traced.
+    /// Blocks that executed code and have no trace.
     untraced_blocks: u64,
-    /// Whether code ran in the newest block.
+    /// Whether the newest block executed code.
     code_ran: bool,
 }
 
@@ -128,7 +133,7 @@ impl Chain {
         }));
     }
 
-    /// Contracts that were made inside calls. What a failed call made is not there.
+    /// Adds contracts created by internal calls, except those of failed calls.
     fn add_traces(&mut self, block: &Value, traces: Option<Vec<Value>>) {
         let Some(traces) = traces else {
             self.untraced_blocks += u64::from(self.code_ran);
@@ -152,7 +157,7 @@ impl Chain {
         }
     }
 
-    /// Transfers make a token and show who takes part; deposits and withdrawals of a wrapped coin show who takes part.
+    /// Transfers define a token and its participants; deposits and withdrawals of a wrapped coin add participants.
     fn add_token_event(&mut self, log: &Value, time: &str) {
         let topics: Vec<&str> = log["topics"].as_array().unwrap().iter().map(text).collect();
         let event =
@@ -182,32 +187,32 @@ impl Chain {
         }
     }
 
-    fn seen_or<'a>(&mut self, also: impl IntoIterator<Item = &'a str>) {
+    fn add_unseen<'a>(&mut self, also: impl IntoIterator<Item = &'a str>) {
         for address in also {
             self.seen.entry(address.to_lowercase()).or_default();
         }
     }
 
-    async fn details(&self, rpc: &Rpc, head: u64) -> BTreeMap<String, AddressPicture> {
+    async fn details(&self, rpc: &Rpc, head: u64) -> BTreeMap<String, AddressState> {
         let at = format!("{head:#x}");
         let known: BTreeSet<&String> =
             self.seen.iter().filter_map(|(name, seen)| seen.as_ref().map(|_| name)).collect();
         let methods = ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"];
         let calls = known.iter().flat_map(|address| methods.map(|method| (method, json!([address, at]))));
-        let answers = ask(rpc, calls.collect()).await;
+        let answers = call_in_chunks(rpc, calls.collect()).await;
         let mut accounts: BTreeMap<&String, &[Value]> = known.into_iter().zip(answers.chunks(3)).collect();
-        let picture = |(address, seen): (&String, &Option<Seen>)| {
+        let api_state = |(address, seen): (&String, &Option<Seen>)| {
             let detail = seen.as_ref().zip(accounts.remove(address));
             let transactions = self.touching(address);
             let detail = detail.map(|(seen, account)| self.detail(address, seen, account, &transactions, head));
-            (address.clone(), AddressPicture { detail, transactions })
+            (address.clone(), AddressState { detail, transactions })
         };
-        self.seen.iter().map(picture).collect()
+        self.seen.iter().map(api_state).collect()
     }
 
     fn detail(&self, address: &str, seen: &Seen, account: &[Value], transactions: &[Value], head: u64) -> Value {
         let code = hex::decode(text(&account[2])).unwrap();
-        // EIP-7702: such an account is still a person's.
+        // EIP-7702: a delegated account is not a contract.
         let is_delegation = code.len() == 23 && code.starts_with(&[0xef, 0x01, 0x00]);
         let is_contract = !code.is_empty() && !is_delegation;
         let (creator, creation) = self.creations.get(address).cloned().unwrap_or_default();
@@ -239,7 +244,7 @@ impl Chain {
         self.transactions.iter().rev().filter(touches).cloned().collect()
     }
 
-    fn picture(self, head: u64, addresses: BTreeMap<String, AddressPicture>) -> Picture {
+    fn api_state(self, head: u64, addresses: BTreeMap<String, AddressState>) -> ApiState {
         let (mut blocks, mut transactions) = (self.blocks, self.transactions);
         blocks.reverse();
         transactions.reverse();
@@ -250,7 +255,7 @@ impl Chain {
             "untracedBlocks": self.untraced_blocks,
             "avgGasPrice": average_gas_price(&blocks, &transactions),
         });
-        Picture { stats, blocks, transactions, addresses }
+        ApiState { stats, blocks, transactions, addresses }
     }
 }
 
@@ -293,7 +298,7 @@ pub(crate) fn iso(seconds: u64) -> String {
 }
 
 #[test]
-fn the_oracle_knows_the_calendar() {
+fn iso_formats_leap_years() {
     assert_eq!(iso(0), "1970-01-01T00:00:00.000Z");
     assert_eq!(iso(1_709_164_800 + 86_399), "2024-02-29T23:59:59.000Z");
     assert_eq!(iso(1_794_700_800), "2026-11-15T00:00:00.000Z");

@@ -1,5 +1,5 @@
-//! A node whose answers fit together and are not true: nothing of it gets into the index, and what an older version let in
-//! is found and mended.
+//! A node that serves consistent but false blocks: they are not indexed, and `explorer check` repairs those that an older
+//! version indexed.
 
 use std::{
     ops::RangeInclusive,
@@ -14,27 +14,27 @@ use store::{ChainReader, ChainWriter, Undo};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use crate::support::{
-    Anvil, DevNode, Launch, TestExplorer, ask_node, eventually,
+    Anvil, DevNode, Launch, TestExplorer, eventually, expected_state,
     explorer::DataFolder,
-    lying_proxy::{Answer, KEY, LyingNode},
-    walk,
+    read_api,
+    tampering_proxy::{BlockPart, KEY, TamperingProxy},
 };
 
-/// Blocks without what happened in them, as a node gave them for a while.
-fn empty(blocks: RangeInclusive<u64>) -> impl Fn(u64, &mut Answer<'_>) + Send + Sync {
+/// Removes transactions and logs from these blocks.
+fn remove_transactions(blocks: RangeInclusive<u64>) -> impl Fn(u64, &mut BlockPart<'_>) + Send + Sync {
     move |number, answer| {
         if blocks.contains(&number) {
             match answer {
-                Answer::Block(block) => block["transactions"] = json!([]),
-                Answer::Receipts(receipts) => **receipts = json!([]),
+                BlockPart::Block(block) => block["transactions"] = json!([]),
+                BlockPart::Receipts(receipts) => **receipts = json!([]),
             }
         }
     }
 }
 
-/// The data of every log, as an amount of a transfer, is another.
-fn other_amounts(number: u64, answer: &mut Answer<'_>) {
-    if let (1.., Answer::Receipts(receipts)) = (number, answer) {
+/// Changes the data of every log, for example the amount of a transfer.
+fn change_amounts(number: u64, answer: &mut BlockPart<'_>) {
+    if let (1.., BlockPart::Receipts(receipts)) = (number, answer) {
         for receipt in receipts.as_array_mut().unwrap() {
             for log in receipt["logs"].as_array_mut().unwrap() {
                 let data = log["data"].as_str().unwrap();
@@ -55,25 +55,25 @@ async fn wait_for_refusal(explorer: &TestExplorer, check: &str) -> u64 {
 
 async fn assert_equals_node(explorer: &TestExplorer, node: &DevNode) {
     node.wait_for(explorer).await;
-    let expected = ask_node(&node.rpc, 0, []).await;
-    walk(explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
+    let expected = expected_state(&node.rpc, 0, []).await;
+    read_api(explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
     assert_eq!(explorer.json("/health").await["refusedBlock"], Value::Null);
 }
 
 #[tokio::test]
-async fn blocks_served_empty_are_not_indexed_and_come_once_the_node_is_honest() {
+async fn blocks_served_without_transactions_are_not_indexed_until_the_node_is_honest() {
     let (node, _) = DevNode::with_traffic(200).await;
-    let liar = LyingNode::before(&node.url(), empty(6..=9)).await;
-    let explorer = TestExplorer::start(&liar.url()).await;
+    let proxy = TamperingProxy::in_front_of(&node.url(), remove_transactions(6..=9)).await;
+    let explorer = TestExplorer::start(&proxy.url()).await;
     let refused = wait_for_refusal(&explorer, "transactions root").await;
     assert!((6..=9).contains(&refused), "{refused}");
     let log = explorer.log();
-    let host = liar.host();
+    let host = proxy.host();
     assert!(log.contains(&format!("of {host} is invalid: transactions root")), "{log}");
     assert!(!log.contains(KEY), "{log}");
     let tip = explorer.json("/health").await["tip"]["number"].as_u64().unwrap_or_default();
     assert!(tip < 6, "block {tip} is indexed, and 6 was never served");
-    liar.repent();
+    proxy.stop_tampering();
     assert_equals_node(&explorer, &node).await;
 }
 
@@ -81,34 +81,34 @@ async fn blocks_served_empty_are_not_indexed_and_come_once_the_node_is_honest() 
 async fn changed_logs_are_not_indexed() {
     let (node, _) = DevNode::with_traffic(120).await;
     for options in [&["--verify-blocks", "full"][..], &[]] {
-        let liar = LyingNode::before(&node.url(), other_amounts).await;
-        let launch = Launch::run(&liar.url());
+        let proxy = TamperingProxy::in_front_of(&node.url(), change_amounts).await;
+        let launch = Launch::run(&proxy.url());
         let launch = options.chunks(2).fold(launch, |launch, option| launch.argument(option[0], option[1]));
         let explorer = launch.start().await;
         wait_for_refusal(&explorer, "receipts root").await;
-        liar.repent();
+        proxy.stop_tampering();
         assert_equals_node(&explorer, &node).await;
     }
 }
 
 #[tokio::test]
-async fn what_one_node_is_refused_for_is_asked_of_the_next() {
+async fn a_block_rejected_from_one_node_is_fetched_from_the_next() {
     let (node, _) = DevNode::with_traffic(120).await;
-    let liar = LyingNode::before(&node.url(), empty(3..=u64::MAX)).await;
-    let explorer = Launch::run(&liar.url()).argument("--rpc", node.url()).start().await;
+    let proxy = TamperingProxy::in_front_of(&node.url(), remove_transactions(3..=u64::MAX)).await;
+    let explorer = Launch::run(&proxy.url()).argument("--rpc", node.url()).start().await;
     assert_equals_node(&explorer, &node).await;
     assert!(explorer.log().contains("is invalid: transactions root"), "{}", explorer.log());
 }
 
 #[tokio::test]
-async fn the_blocks_of_a_second_node_are_proven_to_the_full_by_themselves() {
+async fn blocks_of_a_second_node_are_fully_verified_by_default() {
     let (mut node, mut traffic) = DevNode::with_traffic(120).await;
-    let behind = DevNode::serve(node.chain.clone()).await;
-    let liar = LyingNode::before(&behind.url(), other_amounts).await;
-    let explorer = Launch::run(&node.url()).argument("--rpc", liar.url()).start().await;
+    let upstream = DevNode::serve(node.chain.clone()).await;
+    let proxy = TamperingProxy::in_front_of(&upstream.url(), change_amounts).await;
+    let explorer = Launch::run(&node.url()).argument("--rpc", proxy.url()).start().await;
     node.wait_for(&explorer).await;
-    node.go_down().await;
-    // The amounts of transfers are changed, and only the receipts root tells.
+    node.stop_serving().await;
+    // Transfer amounts are changed, which only the receipts root reveals.
     loop {
         traffic.step().unwrap();
         node.chain.mine(None);
@@ -118,12 +118,12 @@ async fn the_blocks_of_a_second_node_are_proven_to_the_full_by_themselves() {
         }
     }
     wait_for_refusal(&explorer, "receipts root").await;
-    node.come_back().await;
+    node.resume_serving().await;
     assert_equals_node(&explorer, &node).await;
 }
 
 #[tokio::test]
-async fn every_type_of_transaction_of_anvil_is_taken_and_all_but_the_root_of_blobs_is_proven() {
+async fn every_transaction_type_of_anvil_is_accepted_and_verified_except_the_root_of_blob_blocks() {
     let anvil = Anvil::with(&["--hardfork", "prague"]).await;
     let accounts = anvil.accounts().await;
     let (from, to) = (&accounts[0], &accounts[1]);
@@ -143,11 +143,11 @@ async fn every_type_of_transaction_of_anvil_is_taken_and_all_but_the_root_of_blo
     }
     let access = json!([{"address": to, "storageKeys": [format!("{:#066x}", 7)]}]);
     anvil.send(json!({"from": from, "to": to, "type": "0x1", "gasPrice": "0xb2d05e00", "accessList": access})).await;
-    // Of an account whose key anvil does not have.
-    let stranger = "0x00000000000000000000000000000000000000aa";
-    anvil.rpc.call("anvil_impersonateAccount", json!([stranger])).await;
-    anvil.rpc.call("anvil_setBalance", json!([stranger, "0xde0b6b3a7640000"])).await;
-    anvil.send(json!({"from": stranger, "to": to, "value": "0x1"})).await;
+    // From an impersonated account.
+    let impersonated = "0x00000000000000000000000000000000000000aa";
+    anvil.rpc.call("anvil_impersonateAccount", json!([impersonated])).await;
+    anvil.rpc.call("anvil_setBalance", json!([impersonated, "0xde0b6b3a7640000"])).await;
+    anvil.send(json!({"from": impersonated, "to": to, "value": "0x1"})).await;
 
     let explorer = Launch::run(anvil.url()).argument("--verify-blocks", "full").start().await;
     anvil.wait_for(&explorer).await;
@@ -158,8 +158,8 @@ async fn every_type_of_transaction_of_anvil_is_taken_and_all_but_the_root_of_blo
     assert!(unproven.len() == 1 && unproven[0].contains("sidecars"), "{log}");
 }
 
-/// Writes blocks again as an older version might have, which believed everything.
-async fn spoil(data: &Path, from: u64, undo: fn(u64) -> Undo, mut change: impl FnMut(&mut BlockChanges)) {
+/// Rewrites blocks as an older version without verification might have stored them.
+async fn write_false_blocks(data: &Path, from: u64, undo: fn(u64) -> Undo, mut change: impl FnMut(&mut BlockChanges)) {
     let store = EmbeddedStore::open(data, StoreOptions::default()).unwrap();
     let (reader, mut writer) = (store.reader(), store.writer());
     let tip = writer.tip().await.unwrap().unwrap();
@@ -187,8 +187,8 @@ async fn spoil(data: &Path, from: u64, undo: fn(u64) -> Undo, mut change: impl F
     store.sync().unwrap();
 }
 
-/// Four empty blocks, and one transfer of another amount later.
-fn lies(missing: Arc<AtomicU64>) -> impl FnMut(&mut BlockChanges) {
+/// Four empty blocks, and a later transfer with a wrong amount.
+fn false_blocks(missing: Arc<AtomicU64>) -> impl FnMut(&mut BlockChanges) {
     let mut changed = false;
     move |changes| {
         if (5..=8).contains(&changes.block.number) {
@@ -203,7 +203,7 @@ fn lies(missing: Arc<AtomicU64>) -> impl FnMut(&mut BlockChanges) {
     }
 }
 
-/// Runs `explorer check` to its end: exit code and what it said.
+/// Runs `explorer check` and returns its exit code and output.
 async fn check(data: &DataFolder, arguments: &[&str]) -> (i32, String) {
     let launch = Launch::bare(["check"].iter().chain(arguments).copied()).on(data);
     let mut process = launch.spawn();
@@ -212,7 +212,7 @@ async fn check(data: &DataFolder, arguments: &[&str]) -> (i32, String) {
 }
 
 #[tokio::test]
-async fn lies_that_were_indexed_are_found_and_mended() {
+async fn check_finds_and_repairs_false_blocks_in_the_index() {
     let (node, _) = DevNode::with_traffic(200).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
@@ -222,43 +222,43 @@ async fn lies_that_were_indexed_are_found_and_mended() {
     assert!(all_well.0 == 0 && all_well.1.contains("are what the node says"), "{all_well:?}");
 
     let missing = Arc::new(AtomicU64::new(0));
-    spoil(data.path(), 5, |down_to| Undo::Keep { down_to }, lies(Arc::clone(&missing))).await;
+    write_false_blocks(data.path(), 5, |down_to| Undo::Keep { down_to }, false_blocks(Arc::clone(&missing))).await;
     let missing = missing.load(Ordering::SeqCst);
     assert!(missing > 0);
-    // The blocks form a chain all the same: only the node tells.
+    // The block hashes still form a chain, so only the node reveals the difference.
     assert_eq!(check(&data, &[]).await.0, 0);
-    let (code, said) = check(&data, &["--node", "--rpc", &url]).await;
-    assert_eq!(code, 2, "{said}");
-    assert!(said.contains(&format!("Blocks 5 to 8 (4 blocks): {missing} transactions are missing")), "{said}");
-    assert!(said.contains("the transfer of log"), "{said}");
-    let (code, said) = check(&data, &["--node", "--rpc", &url, "--from", "1", "--to", "4"]).await;
-    assert_eq!(code, 0, "{said}");
+    let (code, printed) = check(&data, &["--node", "--rpc", &url]).await;
+    assert_eq!(code, 2, "{printed}");
+    assert!(printed.contains(&format!("Blocks 5 to 8 (4 blocks): {missing} transactions are missing")), "{printed}");
+    assert!(printed.contains("the transfer of log"), "{printed}");
+    let (code, printed) = check(&data, &["--node", "--rpc", &url, "--from", "1", "--to", "4"]).await;
+    assert_eq!(code, 0, "{printed}");
 
-    let (code, said) = check(&data, &["--node", "--rpc", &url, "--mend"]).await;
-    assert_eq!(code, 0, "{said}");
-    assert!(said.contains("Indexing again from block 5 on.") && said.contains("Mended"), "{said}");
+    let (code, printed) = check(&data, &["--node", "--rpc", &url, "--mend"]).await;
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("Indexing again from block 5 on.") && printed.contains("Mended"), "{printed}");
     let explorer = TestExplorer::start_on(&url, &data).await;
     assert_equals_node(&explorer, &node).await;
 }
 
 #[tokio::test]
-async fn what_cannot_be_taken_back_is_said_with_the_way_out() {
+async fn check_says_what_to_do_about_blocks_that_cannot_be_reverted() {
     let (node, _) = DevNode::with_traffic(120).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let (_, data) = explorer.stop().await;
-    spoil(data.path(), 5, |_| Undo::Discard, lies(Arc::default())).await;
-    let (code, said) = check(&data, &["--node", "--rpc", &node.url(), "--mend"]).await;
-    assert_eq!(code, 2, "{said}");
-    assert!(said.contains("Block 5 cannot be taken back") && said.contains("--data NEW"), "{said}");
+    write_false_blocks(data.path(), 5, |_| Undo::Discard, false_blocks(Arc::default())).await;
+    let (code, printed) = check(&data, &["--node", "--rpc", &node.url(), "--mend"]).await;
+    assert_eq!(code, 2, "{printed}");
+    assert!(printed.contains("Block 5 cannot be taken back") && printed.contains("--data NEW"), "{printed}");
 
-    // Nor is anything compared with a node of another chain, or with one that lies itself.
+    // A node of another chain, or one that serves false blocks, is not used for the comparison.
     let other = DevNode::with(devchain::DevChainConfig { chain_id: 999, ..Default::default() }).await;
-    let (code, said) = check(&data, &["--node", "--rpc", &other.url()]).await;
-    assert!(code == 1 && said.contains("another chain"), "{code} {said}");
-    let liar = LyingNode::before(&node.url(), empty(2..=2)).await;
-    let (code, said) = check(&data, &["--node", "--rpc", &liar.url(), "--to", "4"]).await;
-    assert!(code == 1 && said.contains("block 2 of"), "{code} {said}");
-    let (code, said) = check(&data, &["--node"]).await;
-    assert!(code == 1 && said.contains("--rpc"), "{code} {said}");
+    let (code, printed) = check(&data, &["--node", "--rpc", &other.url()]).await;
+    assert!(code == 1 && printed.contains("another chain"), "{code} {printed}");
+    let proxy = TamperingProxy::in_front_of(&node.url(), remove_transactions(2..=2)).await;
+    let (code, printed) = check(&data, &["--node", "--rpc", &proxy.url(), "--to", "4"]).await;
+    assert!(code == 1 && printed.contains("block 2 of"), "{code} {printed}");
+    let (code, printed) = check(&data, &["--node"]).await;
+    assert!(code == 1 && printed.contains("--rpc"), "{code} {printed}");
 }

@@ -1,4 +1,4 @@
-//! Everything an explorer can be asked, asked.
+//! Reads everything that the API serves.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use serde_json::Value;
 
 use super::{
     TestExplorer,
+    api_state::{AddressState, ApiState, text},
     client::Client,
-    picture::{AddressPicture, Picture, text},
 };
 
-/// Walks all pages of all lists and looks up every block, transaction and address that there is.
-pub(crate) async fn walk<'a>(explorer: &TestExplorer, addresses: impl IntoIterator<Item = &'a str>) -> Picture {
-    let client = explorer.client().with_connection_kept();
+/// Reads all pages of all lists and looks up every block, transaction and address.
+pub(crate) async fn read_api<'a>(explorer: &TestExplorer, addresses: impl IntoIterator<Item = &'a str>) -> ApiState {
+    let client = explorer.client().with_keep_alive();
     let stats = client.json("/api/v1/stats").await;
-    let blocks = walk_list(&client, "/api/v1/blocks?", "blocks").await;
-    let transactions = walk_list(&client, "/api/v1/transactions?", "transactions").await;
+    let blocks = read_list(&client, "/api/v1/blocks?", "blocks").await;
+    let transactions = read_list(&client, "/api/v1/transactions?", "transactions").await;
 
     for block in &blocks {
         for id in [block["number"].to_string(), text(&block["hash"]).to_owned()] {
@@ -27,25 +27,25 @@ pub(crate) async fn walk<'a>(explorer: &TestExplorer, addresses: impl IntoIterat
         let path = format!("/api/v1/transactions/{}", text(&transaction["hash"]));
         assert_eq!(client.json(&path).await, *transaction, "{path} is other than in the list");
     }
-    let mut pictures = BTreeMap::new();
+    let mut address_states = BTreeMap::new();
     for address in addresses {
-        pictures.insert(address.to_owned(), walk_address(&client, address).await);
+        address_states.insert(address.to_owned(), read_address_state(&client, address).await);
     }
-    Picture { stats, blocks, transactions, addresses: pictures }
+    ApiState { stats, blocks, transactions, addresses: address_states }
 }
 
-async fn walk_address(client: &Client, address: &str) -> AddressPicture {
+async fn read_address_state(client: &Client, address: &str) -> AddressState {
     let answer = client.get(&format!("/api/v1/addresses/{address}")).await;
     let detail = match answer.status {
         404 => None,
-        _ => Some(without_what_tokens_say(answer.ok())),
+        _ => Some(without_token_fields(answer.ok())),
     };
-    let transactions = walk_list(client, &format!("/api/v1/transactions?address={address}&"), "transactions").await;
-    AddressPicture { detail, transactions }
+    let transactions = read_list(client, &format!("/api/v1/transactions?address={address}&"), "transactions").await;
+    AddressState { detail, transactions }
 }
 
-/// Names and holders of tokens follow a moment behind the tip; tests of their own look at them.
-fn without_what_tokens_say(mut detail: Value) -> Value {
+/// Token names and holders lag behind the tip; other tests cover them.
+fn without_token_fields(mut detail: Value) -> Value {
     if let Some(fields) = detail.as_object_mut() {
         fields.remove("token");
         fields.remove("label");
@@ -53,8 +53,8 @@ fn without_what_tokens_say(mut detail: Value) -> Value {
     detail
 }
 
-/// All pages of a list, one after the other. The list must not change meanwhile.
-pub(crate) async fn walk_list(client: &Client, path: &str, name: &str) -> Vec<Value> {
+/// Reads all pages of a list in order. The list must not change meanwhile.
+pub(crate) async fn read_list(client: &Client, path: &str, name: &str) -> Vec<Value> {
     let mut found = Vec::new();
     for page in 1.. {
         let mut answer = client.json(&format!("{path}limit=100&page={page}")).await;

@@ -1,22 +1,22 @@
-//! Whose verification runs when.
+//! Fair scheduling of verifications among clients.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 
 use super::{
-    hostile::{NOTHING, endless, futures_join, place},
-    yard::{COIN, Case, Yard, word},
+    hostile::{ONE_BYTE_CODE, client_ip, endless, join_all},
+    verifier_fixture::{COIN, Case, VerifierFixture, word},
 };
 
 const VERSION: &str = "0.8.20";
 
 #[tokio::test]
-async fn one_client_behind_two_that_never_end_gets_its_turn_and_none_has_more_than_its_share() {
-    let yard = Yard::start().await;
+async fn verifications_are_scheduled_fairly_among_clients() {
+    let fixture = VerifierFixture::start().await;
     let mut addresses = Vec::new();
     for _ in 0..4 {
-        addresses.push(yard.deploy(NOTHING).await);
+        addresses.push(fixture.deploy(ONE_BYTE_CODE).await);
     }
     let coin = Case {
         version: VERSION,
@@ -26,31 +26,31 @@ async fn one_client_behind_two_that_never_end_gets_its_turn_and_none_has_more_th
         settings: json!({ "optimizer": { "enabled": true, "runs": 200 } }),
         arguments: word(7),
     };
-    let honest = yard.put(&coin).await;
+    let honest = fixture.compile_and_deploy(&coin).await;
     let body =
         |address: &str, source: &str| json!({ "address": address, "sourceCode": source, "compilerVersion": VERSION });
-    // The compiler is warm, as it is on a server that is used.
-    yard.post_from(&place(9), "/api/v1/verify", &body(&addresses[0], "contract A {}")).await.ok();
+    // Load the compiler first, as on a running server.
+    fixture.post_from(&client_ip(9), "/api/v1/verify", &body(&addresses[0], "contract A {}")).await.ok();
 
     let answered = AtomicUsize::new(0);
     let attack = async |site: usize, address: &str| {
-        let answer = yard.post_from(&place(site), "/api/v1/verify", &body(address, &endless())).await;
+        let answer = fixture.post_from(&client_ip(site), "/api/v1/verify", &body(address, &endless())).await;
         answered.fetch_add(1, Ordering::SeqCst);
         answer
     };
     let attackers = async {
         let jobs = [0, 1].into_iter().flat_map(|site| addresses[..3].iter().map(move |address| (site, address)));
-        futures_join(jobs.map(|(site, address)| attack(site, address)).collect()).await
+        join_all(jobs.map(|(site, address)| attack(site, address)).collect()).await
     };
     let others = async {
         tokio::time::sleep(std::time::Duration::from_secs(2)).await;
-        let fourth = yard.post_from(&place(0), "/api/v1/verify", &body(&addresses[3], "contract A {}")).await;
+        let fourth = fixture.post_from(&client_ip(0), "/api/v1/verify", &body(&addresses[3], "contract A {}")).await;
         assert_eq!((fourth.status, &fourth.json["code"]), (429, &json!("too_many_verifications")), "{}", fourth.json);
         assert!(fourth.header("retry-after").parse::<u32>().is_ok_and(|seconds| seconds > 0));
 
-        let answer = yard.post_from(&place(2), "/api/v1/verify", &body(&honest, COIN)).await.ok();
+        let answer = fixture.post_from(&client_ip(2), "/api/v1/verify", &body(&honest, COIN)).await.ok();
         assert_eq!(answer["match"], "exact", "{answer}");
-        // Each of theirs runs for half a minute. Behind them in a line, it would have waited for four to end.
+        // Each of their verifications runs for half a minute. In a FIFO queue, this one would wait for four of them.
         let before = answered.load(Ordering::SeqCst);
         assert!(before <= 2, "{before} of six that never end were answered before it");
     };

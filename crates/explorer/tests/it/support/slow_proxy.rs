@@ -19,54 +19,54 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::client::http_client;
 
-/// Stands before a node and slows it down.
+/// A proxy in front of a node that delays every response.
 #[derive(Debug)]
-pub(crate) struct SlowNode {
+pub(crate) struct SlowProxy {
     address: SocketAddr,
-    behind: Arc<Behind>,
+    upstream: Arc<Upstream>,
     server: JoinHandle<()>,
 }
 
 #[derive(Debug)]
-struct Behind {
+struct Upstream {
     url: String,
     http: reqwest::Client,
     delay: Duration,
-    asked: AtomicU64,
+    requests: AtomicU64,
 }
 
-impl SlowNode {
-    /// Every answer of the node at `url` comes this much later.
-    pub(crate) async fn before(url: &str, delay: Duration) -> Self {
+impl SlowProxy {
+    /// Delays every response of the node at `url`.
+    pub(crate) async fn in_front_of(url: &str, delay: Duration) -> Self {
         let http = http_client().build().unwrap();
-        let behind = Arc::new(Behind { url: url.to_owned(), http, delay, asked: AtomicU64::new(0) });
+        let upstream = Arc::new(Upstream { url: url.to_owned(), http, delay, requests: AtomicU64::new(0) });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let router = Router::new().route("/", post(pass_on)).with_state(Arc::clone(&behind));
+        let router = Router::new().route("/", post(forward)).with_state(Arc::clone(&upstream));
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { address, behind, server }
+        Self { address, upstream, server }
     }
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Requests so far.
-    pub(crate) fn asked(&self) -> u64 {
-        self.behind.asked.load(Ordering::Relaxed)
+    /// The number of requests so far.
+    pub(crate) fn requests(&self) -> u64 {
+        self.upstream.requests.load(Ordering::Relaxed)
     }
 }
 
-impl Drop for SlowNode {
+impl Drop for SlowProxy {
     fn drop(&mut self) {
         self.server.abort();
     }
 }
 
-async fn pass_on(State(behind): State<Arc<Behind>>, body: Bytes) -> Response {
-    behind.asked.fetch_add(1, Ordering::Relaxed);
-    tokio::time::sleep(behind.delay).await;
-    let request = behind.http.post(&behind.url).header(CONTENT_TYPE, "application/json").body(body);
+async fn forward(State(upstream): State<Arc<Upstream>>, body: Bytes) -> Response {
+    upstream.requests.fetch_add(1, Ordering::Relaxed);
+    tokio::time::sleep(upstream.delay).await;
+    let request = upstream.http.post(&upstream.url).header(CONTENT_TYPE, "application/json").body(body);
     let Ok(response) = request.send().await else { return StatusCode::BAD_GATEWAY.into_response() };
     match response.bytes().await {
         Ok(answer) => ([(CONTENT_TYPE, "application/json")], answer).into_response(),
