@@ -9,14 +9,14 @@ use store::{ChainReader, Store, WebhookLimits, WebhookRecords};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use webhooks::{
-    Dispatcher, Egress, EgressConfig, EncryptionKey, MOST_SET_ASIDE, Matcher, Registry, RegistryError, Vault, Wake,
+    Dispatcher, Egress, EgressConfig, EncryptionKey, MAX_PARKED, Matcher, Registry, RegistryError, Vault, Wake,
 };
 
 use crate::supervisor::Supervisor;
 
 /// A quarter of all sockets may belong to receivers that are slow to answer.
-fn most_set_aside() -> usize {
-    (crate::open_files::socket_share() / 4).min(MOST_SET_ASIDE)
+fn max_parked() -> usize {
+    (crate::open_files::socket_share() / 4).min(MAX_PARKED)
 }
 
 #[derive(Clone)]
@@ -72,11 +72,12 @@ impl Hooks {
             Matcher::new(reader.clone(), records, sync.clone(), wake, token_prefix).run(cancel)
         });
         let records = Arc::clone(&self.records);
-        supervisor.spawn("webhook-housekeeping", move |cancel| webhooks::keep_house(Arc::clone(&records), cancel));
-        let most_set_aside = most_set_aside();
+        supervisor
+            .spawn("webhook-housekeeping", move |cancel| webhooks::run_housekeeping(Arc::clone(&records), cancel));
+        let max_parked = max_parked();
         supervisor.spawn("webhook-dispatcher", move |cancel| {
             let Hooks { records, egress, vault, wake } = self.clone();
-            Dispatcher::new(records, egress, vault, wake, most_set_aside).run(cancel)
+            Dispatcher::new(records, egress, vault, wake, max_parked).run(cancel)
         })
     }
 }

@@ -29,7 +29,7 @@ const PAGE: u32 = 2_000;
 const NOTED_BLOCKS: u64 = 512;
 /// Until the index stands still again.
 const UNSTEADY_PAUSE: Duration = Duration::from_millis(20);
-const TROUBLE_PAUSE: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 pub struct Matcher {
     chain: Arc<dyn ChainReader>,
@@ -86,16 +86,16 @@ impl Matcher {
                 Ok(Step::Unsteady) => UNSTEADY_PAUSE,
                 Ok(Step::Level) => {
                     // Should a signal ever be missed, the next look is not far.
-                    let news = tokio::time::timeout(TROUBLE_PAUSE, self.sync.changed());
+                    let news = tokio::time::timeout(RETRY_PAUSE, self.sync.changed());
                     match cancel.run_until_cancelled(news).await {
                         // Nobody follows the chain any more: the index stands still, or the process ends.
-                        Some(Ok(Err(_))) => TROUBLE_PAUSE,
+                        Some(Ok(Err(_))) => RETRY_PAUSE,
                         _ => continue,
                     }
                 }
                 Err(error) => {
                     tracing::warn!(%error, "webhooks cannot follow the index for now");
-                    TROUBLE_PAUSE
+                    RETRY_PAUSE
                 }
             };
             cancel.run_until_cancelled(tokio::time::sleep(pause)).await;
