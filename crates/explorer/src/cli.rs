@@ -173,7 +173,8 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_WEBHOOK_PENDING_PER_OWNER", value_name = "N")]
     pub(crate) webhook_pending_per_owner: Option<u64>,
 
-    /// Maximum pending messages of all webhooks; the oldest of the longest queue are dropped beyond that [default: 500000]
+    /// Maximum pending messages of all webhooks; the oldest of the longest queue are dropped beyond that
+    /// [default: 500000]
     #[arg(long, env = "EXPLORER_WEBHOOK_PENDING_TOTAL", value_name = "N")]
     pub(crate) webhook_pending_total: Option<u64>,
 
@@ -326,7 +327,9 @@ fn token_prefix<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Opt
 /// Parses a network such as `10.0.0.0/8`, or a single address.
 fn network(text: &str) -> Result<IpNet, String> {
     let address = || text.parse::<std::net::IpAddr>().map(IpNet::from);
-    text.parse().or_else(|_| address()).map_err(|_| format!("`{text}` is not an IP address or a network such as 10.0.0.0/8"))
+    text.parse()
+        .or_else(|_| address())
+        .map_err(|_| format!("`{text}` is not an IP address or a network such as 10.0.0.0/8"))
 }
 
 #[cfg(feature = "demo")]

@@ -1,4 +1,4 @@
-//! Webhooks, wired: what the API registers, what follows the index, and what sends.
+//! Wires the webhook parts: registry, matcher, dispatcher and housekeeping.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use webhooks::{
 
 use crate::supervisor::Supervisor;
 
-/// A quarter of all sockets may belong to receivers that are slow to answer.
+/// Slow receivers may use a quarter of all sockets.
 fn max_parked() -> usize {
     (crate::open_files::socket_share() / 4).min(MAX_PARKED)
 }
@@ -37,18 +37,18 @@ impl Hooks {
     ) -> anyhow::Result<Self> {
         let key = match key {
             Some(key) => key.clone(),
-            None => EncryptionKey::in_folder(data).context("the key for the secrets of webhooks is not right")?,
+            None => EncryptionKey::in_folder(data).context("cannot load the key for webhook secrets")?,
         };
         let hooks = Self {
             records: store.webhook_records(limits),
-            egress: Arc::new(Egress::new(egress).context("webhooks cannot be sent")?),
+            egress: Arc::new(Egress::new(egress).context("cannot set up connections for webhooks")?),
             vault: Vault::new(&key)?,
             wake: Wake::default(),
         };
         match hooks.registry().check_key().await {
             Err(error @ RegistryError::Vault(_)) => Err(anyhow!(error).context(
-                "the secrets of webhooks were sealed with another key: give that one with --webhook-encryption-key, or put its \
-                 file back into the data folder",
+                "webhook secrets were sealed with another key: give that key with --webhook-encryption-key, or restore its \
+                 file in the data folder",
             )),
             checked => Ok(checked.map(|()| hooks)?),
         }
@@ -58,7 +58,7 @@ impl Hooks {
         Registry::new(Arc::clone(&self.records), Arc::clone(&self.egress), self.vault.clone(), self.wake.clone())
     }
 
-    /// Follows the index and sends until told to stop; the handle is that of the sending.
+    /// Starts all webhook tasks; returns the handle of the dispatcher.
     pub(crate) fn start(
         self,
         reader: Arc<dyn ChainReader>,

@@ -103,7 +103,7 @@ async fn a_flipped_bit_before_an_acknowledged_key_is_refused_until_it_is_repaire
     let mut repair = Launch::bare(["repair"]).on(&data).spawn();
     assert!(repair.ended().await.success(), "{}", repair.stderr());
     let said = repair.stdout();
-    assert!(said.contains("API keys that were written in the lost commits: 1"), "{said}");
+    assert!(said.contains("API keys changed in the lost commits: 1"), "{said}");
     assert!(said.contains("are fetched again") && said.contains("before-repair-"), "{said}");
 
     let explorer = TestExplorer::start_on(&node.url(), &data).await;

@@ -250,7 +250,7 @@ async fn what_cannot_be_taken_back_is_said_with_the_way_out() {
     spoil(data.path(), 5, |_| Undo::Discard, lies(Arc::default())).await;
     let (code, said) = check(&data, &["--node", "--rpc", &node.url(), "--mend"]).await;
     assert_eq!(code, 2, "{said}");
-    assert!(said.contains("Block 5 cannot be taken back") && said.contains("--data NEW"), "{said}");
+    assert!(said.contains("Block 5 cannot be reverted") && said.contains("--data NEW"), "{said}");
 
     // Nor is anything compared with a node of another chain, or with one that lies itself.
     let other = DevNode::with(devchain::DevChainConfig { chain_id: 999, ..Default::default() }).await;
