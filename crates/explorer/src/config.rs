@@ -162,13 +162,13 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
 }
 
 fn webhook_limits(options: &RunOptions) -> anyhow::Result<WebhookLimits> {
-    let usual = WebhookLimits::default();
+    let defaults = WebhookLimits::default();
     let limits = WebhookLimits {
-        webhooks: options.webhook_limit.unwrap_or(usual.webhooks),
-        per_address: options.webhook_limit_per_address.unwrap_or(usual.per_address),
-        pending_per_webhook: options.webhook_pending.unwrap_or(usual.pending_per_webhook),
-        pending_per_owner: options.webhook_pending_per_owner.unwrap_or(usual.pending_per_owner),
-        pending: options.webhook_pending_total.unwrap_or(usual.pending),
+        webhooks: options.webhook_limit.unwrap_or(defaults.webhooks),
+        per_address: options.webhook_limit_per_address.unwrap_or(defaults.per_address),
+        pending_per_webhook: options.webhook_pending.unwrap_or(defaults.pending_per_webhook),
+        pending_per_owner: options.webhook_pending_per_owner.unwrap_or(defaults.pending_per_owner),
+        pending: options.webhook_pending_total.unwrap_or(defaults.pending),
     };
     if [limits.pending_per_webhook, limits.pending_per_owner, limits.pending].contains(&0) {
         bail!("--webhook-pending, --webhook-pending-per-owner and --webhook-pending-total must be at least 1");
@@ -205,10 +205,10 @@ pub(crate) fn connections(
     per_client: Option<usize>,
     proxies: &TrustedProxies,
 ) -> ConnectionLimits {
-    let usual = ConnectionLimits::default();
+    let defaults = ConnectionLimits::default();
     ConnectionLimits {
         total: total.unwrap_or(usize::MAX).min(open_files::for_connections()),
-        per_client: per_client.unwrap_or(usual.per_client),
+        per_client: per_client.unwrap_or(defaults.per_client),
         proxies: proxies.clone(),
     }
 }

@@ -42,10 +42,11 @@ impl MemoryBudget {
         if megabytes < MIN_MEGABYTES {
             bail!("--memory {megabytes} is too little: give at least {MIN_MEGABYTES} (megabytes)");
         }
-        let usual = Self::divide(megabytes.saturating_mul(MEGABYTE));
+        let defaults = Self::divide(megabytes.saturating_mul(MEGABYTE));
         Ok(Self {
-            response_cache: response_cache.map_or(usual.response_cache, |megabytes| megabytes.saturating_mul(MEGABYTE)),
-            ..usual
+            response_cache: response_cache
+                .map_or(defaults.response_cache, |megabytes| megabytes.saturating_mul(MEGABYTE)),
+            ..defaults
         })
     }
 

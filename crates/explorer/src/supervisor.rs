@@ -47,13 +47,13 @@ impl Supervisor {
         tokio::spawn(async move {
             let (mut restarts, mut pause) = (0_u32, FIRST_PAUSE);
             loop {
-                let begun = Instant::now();
+                let started = Instant::now();
                 // Spawned separately, so that a panic ends only this task.
                 let ended = tokio::spawn(start(cancel.clone())).await;
                 if cancel.is_cancelled() {
                     return;
                 }
-                if begun.elapsed() >= STABLE_AFTER {
+                if started.elapsed() >= STABLE_AFTER {
                     pause = FIRST_PAUSE;
                 }
                 restarts = restarts.saturating_add(1);
@@ -107,7 +107,7 @@ mod tests {
         let supervisor = Supervisor::new(cancel.clone());
         let starts = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&starts);
-        let begun = Instant::now();
+        let started = Instant::now();
         let handle = supervisor.spawn("brittle", move |cancel| {
             let start = counted.fetch_add(1, Ordering::SeqCst);
             async move {
@@ -122,7 +122,7 @@ mod tests {
         until(&mut statuses, TaskState::Restarting, 1).await;
         until(&mut statuses, TaskState::Restarting, 2).await;
         until(&mut statuses, TaskState::Running, 2).await;
-        assert_eq!(begun.elapsed().as_secs(), 3, "a second, then two");
+        assert_eq!(started.elapsed().as_secs(), 3, "a second, then two");
         tokio::time::sleep(Duration::from_secs(3_600)).await;
         assert_eq!(starts.load(Ordering::SeqCst), 3);
         cancel.cancel();

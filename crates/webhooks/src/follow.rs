@@ -128,7 +128,7 @@ impl Matcher {
         Ok(moved.unwrap_or(Step::Advanced))
     }
 
-    /// Matches the next blocks, or skips them if nobody watches; None if the watch list has changed.
+    /// Matches the next blocks, or skips them if no webhook watches them; None if the watch list has changed.
     async fn advance(
         &self,
         watch: &Watch,

@@ -223,8 +223,8 @@ mod tests {
     #[test]
     fn the_key_file_is_created_once_and_is_private() {
         let folder = tempfile::tempdir().unwrap();
-        let made = EncryptionKey::in_folder(folder.path()).unwrap();
-        assert_eq!(EncryptionKey::in_folder(folder.path()).unwrap(), made);
+        let created = EncryptionKey::in_folder(folder.path()).unwrap();
+        assert_eq!(EncryptionKey::in_folder(folder.path()).unwrap(), created);
         let file = folder.path().join(KEY_FILE);
         #[cfg(unix)]
         {

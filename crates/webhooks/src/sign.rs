@@ -92,7 +92,8 @@ mod tests {
     /// The example in docs/webhooks.md, which receivers use to test their code.
     #[test]
     fn the_documented_example_has_the_documented_signatures() {
-        let (_, page) = include_str!("../../../docs/webhooks.md").split_once("Test your code with these values").unwrap();
+        let (_, page) =
+            include_str!("../../../docs/webhooks.md").split_once("Test your code with these values").unwrap();
         let documented = |name: &str| {
             let mark = format!("| `{name}` | `");
             let (_, rest) = page.split_once(&mark).unwrap_or_else(|| panic!("{name} is not documented"));

@@ -187,15 +187,19 @@ mod tests {
     async fn a_message_in_flight_is_not_sent_again_when_its_lease_expires() {
         let mut endpoint = endpoint();
         endpoint.claimed.extend([claimed(7), claimed(8)]);
-        assert_eq!(endpoint.begin_next().map(|begun| begun.number), Some(7));
+        assert_eq!(endpoint.begin_next().map(|delivery| delivery.number), Some(7));
         // The clock was set forward, so the store considers the lease expired.
         endpoint.claimed.push_front(claimed(7));
-        assert_eq!(endpoint.begin_next().map(|begun| begun.number), Some(8));
+        assert_eq!(endpoint.begin_next().map(|delivery| delivery.number), Some(8));
         endpoint.claimed.push_front(claimed(7));
         assert!(endpoint.begin_next().is_none());
         endpoint.in_flight.remove(&7);
         endpoint.claimed.push_front(claimed(7));
-        assert_eq!(endpoint.begin_next().map(|begun| begun.number), Some(7), "it can be sent again once it has ended");
+        assert_eq!(
+            endpoint.begin_next().map(|delivery| delivery.number),
+            Some(7),
+            "it can be sent again once it has ended"
+        );
     }
 
     #[tokio::test]

@@ -150,12 +150,12 @@ mod tests {
     }
 
     /// Returns when each endpoint's message starts, in milliseconds. Each endpoint has one message, queued at time 0.
-    fn simulate(crowd: &[(Trust, Behaviour)], answer_after: u64) -> BTreeMap<u64, u64> {
+    fn simulate(endpoints: &[(Trust, Behaviour)], response_time: u64) -> BTreeMap<u64, u64> {
         let (mut schedule, mut slots, epoch) = (Schedule::default(), Slots::new(MAX_PARKED), Instant::now());
-        for (id, (trust, _)) in (0..).zip(crowd) {
+        for (id, (trust, _)) in (0..).zip(endpoints) {
             schedule.enqueue(id, *trust, 0, 0);
         }
-        let mut begun = BTreeMap::new();
+        let mut starts = BTreeMap::new();
         let mut ends: BTreeMap<u64, Vec<_>> = BTreeMap::new();
         for millisecond in 0..30_000 {
             let now = epoch + Duration::from_millis(millisecond);
@@ -164,32 +164,32 @@ mod tests {
             }
             slots.park_slow(now);
             while let Some((trust, id)) = schedule.next(|trust| slots.is_free(trust)) {
-                let lasts = match crowd[usize::try_from(id).unwrap()].1 {
-                    Behaviour::Responds => answer_after,
+                let duration = match endpoints[usize::try_from(id).unwrap()].1 {
+                    Behaviour::Responds => response_time,
                     Behaviour::Hangs => 10_000,
                 };
-                ends.entry(millisecond + lasts).or_default().push(slots.acquire(trust, now));
-                begun.insert(id, millisecond);
+                ends.entry(millisecond + duration).or_default().push(slots.acquire(trust, now));
+                starts.insert(id, millisecond);
             }
         }
-        begun
+        starts
     }
 
-    fn crowd(size: usize, trust: Trust) -> Vec<(Trust, Behaviour)> {
+    fn endpoints(size: usize, trust: Trust) -> Vec<(Trust, Behaviour)> {
         (0..size).map(|index| (trust, if index % 10 < 4 { Behaviour::Hangs } else { Behaviour::Responds })).collect()
     }
 
     #[test]
     fn responding_endpoints_do_not_wait_for_hanging_ones_when_all_are_unknown() {
-        let begun = simulate(&crowd(1_000, Trust::Unknown), 5);
-        assert_eq!(begun.len(), 1_000);
-        assert!(begun.values().all(|at| *at <= 300), "{:?}", begun.values().max());
+        let starts = simulate(&endpoints(1_000, Trust::Unknown), 5);
+        assert_eq!(starts.len(), 1_000);
+        assert!(starts.values().all(|at| *at <= 300), "{:?}", starts.values().max());
     }
 
     #[test]
     fn responding_endpoints_do_not_wait_for_proven_ones_that_begin_to_hang() {
-        let begun = simulate(&crowd(1_000, Trust::Proven), 5);
-        assert!(begun.values().all(|at| *at <= 500), "{:?}", begun.values().max());
+        let starts = simulate(&endpoints(1_000, Trust::Proven), 5);
+        assert!(starts.values().all(|at| *at <= 500), "{:?}", starts.values().max());
     }
 
     #[test]
@@ -197,8 +197,8 @@ mod tests {
         let mut both = vec![(Trust::Unknown, Behaviour::Hangs); 10_000];
         both.extend([(Trust::Suspect, Behaviour::Hangs); 5_000]);
         both.extend([(Trust::Proven, Behaviour::Responds); 500]);
-        let begun = simulate(&both, 5);
-        let known: Vec<u64> = begun.range(15_000..).map(|(_, at)| *at).collect();
+        let starts = simulate(&both, 5);
+        let known: Vec<u64> = starts.range(15_000..).map(|(_, at)| *at).collect();
         assert_eq!(known.len(), 500);
         assert!(known.iter().all(|at| *at <= 100), "{:?}", known.iter().max());
     }

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::endpoint::Route;
 use crate::{
     clock,
-    egress::{Answer, Connection, Egress, SendFault},
+    egress::{Connection, Egress, ReceiverResponse, SendFault},
     retry, sign,
 };
 
@@ -32,20 +32,20 @@ pub(super) async fn attempt(
     delivery: ClaimedDelivery,
     chance: f64,
 ) -> Sent {
-    let (at, begun) = (clock::now(), Instant::now());
+    let (at, started) = (clock::now(), Instant::now());
     let outcome = match route {
         Ok(ref route) => match timeout(TIMEOUT, exchange(&egress, route, connection, &delivery, at)).await {
-            Ok(Ok((answer, connection))) => Ok((answer, connection.zip(Some(Arc::clone(route))))),
+            Ok(Ok((response, connection))) => Ok((response, connection.zip(Some(Arc::clone(route))))),
             Ok(Err(fault)) => Err(fault.to_string()),
             Err(_) => Err(SendFault::Timeout.to_string()),
         },
         Err(ref fault) => Err(fault.to_string()),
     };
-    let millis = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+    let millis = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);
     match outcome {
-        Ok((answer, connection)) => {
-            let pause = requested_pause(&answer, at + u64::from(millis));
-            Sent { report: evaluate(&delivery, at, millis, answer, chance), connection, pause }
+        Ok((response, connection)) => {
+            let pause = requested_pause(&response, at + u64::from(millis));
+            Sent { report: evaluate(&delivery, at, millis, response, chance), connection, pause }
         }
         Err(reason) => {
             let next = next_step(&delivery, at + u64::from(millis), None, chance);
@@ -59,12 +59,12 @@ pub(super) async fn attempt(
 async fn exchange(
     egress: &Egress,
     route: &Route,
-    kept: Option<Connection>,
+    idle: Option<Connection>,
     delivery: &ClaimedDelivery,
     at: UnixMillis,
-) -> Result<(Answer, Option<Connection>), SendFault> {
+) -> Result<(ReceiverResponse, Option<Connection>), SendFault> {
     let headers = sign::headers(delivery, &route.secrets, at);
-    if let Some(connection) = kept {
+    if let Some(connection) = idle {
         match connection.post(&route.target, &headers, delivery.body.0.clone()).await {
             // The receiver may close an idle connection at any time: reconnect instead of failing.
             Err(SendFault::Http(error))
@@ -77,24 +77,30 @@ async fn exchange(
 }
 
 /// The pause that a 429 or 503 response requests for the whole endpoint.
-fn requested_pause(answer: &Answer, now: UnixMillis) -> Option<Duration> {
-    if !matches!(answer.status, 429 | 503) {
+fn requested_pause(response: &ReceiverResponse, now: UnixMillis) -> Option<Duration> {
+    if !matches!(response.status, 429 | 503) {
         return None;
     }
-    retry::retry_after(answer.retry_after.as_deref()?, now)
+    retry::retry_after(response.retry_after.as_deref()?, now)
 }
 
-fn evaluate(delivery: &ClaimedDelivery, at: UnixMillis, millis: u32, answer: Answer, chance: f64) -> AttemptReport {
+fn evaluate(
+    delivery: &ClaimedDelivery,
+    at: UnixMillis,
+    millis: u32,
+    response: ReceiverResponse,
+    chance: f64,
+) -> AttemptReport {
     let now = at + u64::from(millis);
-    let (effect, next) = match answer.status {
+    let (effect, next) = match response.status {
         200..300 => (AttemptEffect::Succeeded, NextStep::Done),
         status => {
-            let requested = answer.retry_after.as_deref().and_then(|value| retry::retry_after(value, now));
+            let requested = response.retry_after.as_deref().and_then(|value| retry::retry_after(value, now));
             let effect = if status == 410 { AttemptEffect::Gone } else { AttemptEffect::Failed };
             (effect, next_step(delivery, now, requested, chance))
         }
     };
-    let outcome = AttemptOutcome::Answered { status: answer.status, body: answer.body };
+    let outcome = AttemptOutcome::Answered { status: response.status, body: response.body };
     report(delivery, Attempt { at, millis, outcome }, effect, next)
 }
 
@@ -133,8 +139,8 @@ mod tests {
     }
 
     fn outcome_of(status: u16, retry_after: Option<&str>, before: u32) -> (AttemptEffect, NextStep) {
-        let answer = Answer { status, retry_after: retry_after.map(str::to_owned), body: String::new() };
-        let report = evaluate(&delivery(before), MADE_AT, 500, answer, 0.5);
+        let response = ReceiverResponse { status, retry_after: retry_after.map(str::to_owned), body: String::new() };
+        let report = evaluate(&delivery(before), MADE_AT, 500, response, 0.5);
         (report.effect, report.next)
     }
 

@@ -145,13 +145,13 @@ mod tests {
     #[test]
     fn parked_messages_are_bounded_and_a_quarter_is_reserved_for_proven_endpoints() {
         let (mut slots, mut now) = (Slots::new(400), Instant::now());
-        let mut begun = 0;
+        let mut count = 0;
         for _ in 0..20 {
-            begun += fill(&mut slots, Trust::Unknown, now).len();
+            count += fill(&mut slots, Trust::Unknown, now).len();
             now += Duration::from_secs(1);
             slots.park_slow(now);
         }
-        assert_eq!(begun, 300 + Trust::Unknown.max_starting(), "the last ones keep their starting slots");
+        assert_eq!(count, 300 + Trust::Unknown.max_starting(), "the last ones keep their starting slots");
         assert_eq!(slots.park_slow(now), None, "nothing more can be parked");
         let proven = fill(&mut slots, Trust::Proven, now).len();
         assert!(proven > 0);

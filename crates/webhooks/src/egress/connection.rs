@@ -28,7 +28,7 @@ pub(crate) struct Connection {
 
 /// A receiver's response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct ReceiverResponse {
     pub(crate) status: u16,
     pub(crate) retry_after: Option<String>,
     /// The first bytes of the body.
@@ -60,12 +60,12 @@ impl Connection {
         target: &Target,
         headers: &HeaderMap,
         body: Bytes,
-    ) -> Result<(Answer, Option<Self>), SendFault> {
+    ) -> Result<(ReceiverResponse, Option<Self>), SendFault> {
         self.sender.ready().await.map_err(SendFault::Http)?;
         let response = self.sender.send_request(request(target, headers, body)).await.map_err(SendFault::Http)?;
-        let (answer, complete) = read(response).await?;
+        let (response, complete) = read(response).await?;
         self.last_used = Instant::now();
-        Ok((answer, complete.then_some(self)))
+        Ok((response, complete.then_some(self)))
     }
 }
 
@@ -82,20 +82,20 @@ fn request(target: &Target, headers: &HeaderMap, body: Bytes) -> Request<Full<By
 }
 
 /// Reads a response; the flag says whether its body was read to the end.
-async fn read(response: Response<Incoming>) -> Result<(Answer, bool), SendFault> {
+async fn read(response: Response<Incoming>) -> Result<(ReceiverResponse, bool), SendFault> {
     let (head, mut body) = response.into_parts();
-    let (mut kept, mut length, mut complete) = (Vec::new(), 0, true);
+    let (mut start, mut length, mut complete) = (Vec::new(), 0, true);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(SendFault::Http)?;
         let Some(bytes) = frame.data_ref() else { continue };
         length += bytes.len();
-        kept.extend_from_slice(&bytes[..bytes.len().min(STORED_BODY - kept.len())]);
+        start.extend_from_slice(&bytes[..bytes.len().min(STORED_BODY - start.len())]);
         if length > MAX_BODY {
             complete = false;
             break;
         }
     }
     let retry_after = head.headers.get(hyper::header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let body = String::from_utf8_lossy(&kept).into_owned();
-    Ok((Answer { status: head.status.as_u16(), retry_after: retry_after.map(str::to_owned), body }, complete))
+    let body = String::from_utf8_lossy(&start).into_owned();
+    Ok((ReceiverResponse { status: head.status.as_u16(), retry_after: retry_after.map(str::to_owned), body }, complete))
 }

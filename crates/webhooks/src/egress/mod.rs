@@ -27,7 +27,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use address::ForbiddenAddress;
-pub(crate) use connection::{Answer, Connection};
+pub(crate) use connection::{Connection, ReceiverResponse};
 use network::Tcp;
 pub use network::{Connecting, Network, Stream};
 pub(crate) use target::{DEFAULT_PORTS, Security, Target, TargetHost};
@@ -294,9 +294,9 @@ mod tests {
     async fn all_addresses_of_a_name_are_checked_quickly_even_if_there_are_thousands() {
         let egress = egress(Insecure::Refused);
         let mut many: Vec<IpAddr> = (0..4_000_u32).map(|low| IpAddr::from((0x0808_0000 + low).to_be_bytes())).collect();
-        let begun = std::time::Instant::now();
+        let started = std::time::Instant::now();
         assert_eq!(egress.check_all(&many), Ok(()));
-        assert!(begun.elapsed() < Duration::from_millis(50), "{:?}", begun.elapsed());
+        assert!(started.elapsed() < Duration::from_millis(50), "{:?}", started.elapsed());
         many.push(IpAddr::from([127, 0, 0, 1]));
         assert!(egress.check_all(&many).is_err(), "one non-public address is enough");
     }
