@@ -1,12 +1,12 @@
-//! Threads for what may wait. Where the machine has not enough for all, those that serve requests go first.
+//! Low-priority threads for indexing: when the CPU is saturated, request threads run first.
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// How far behind the system puts these threads, out of 19. They still get about a tenth of a machine that is all taken.
+/// Nice value of these threads (19 is the lowest priority). They still get about a tenth of a saturated CPU.
 #[cfg(target_os = "linux")]
-const BEHIND: i32 = 10;
+const NICENESS: i32 = 10;
 
-/// A runtime of its own, which ends with its owner.
+/// A separate runtime, shut down when dropped.
 pub(crate) struct Background {
     runtime: Option<Runtime>,
 }
@@ -18,20 +18,20 @@ impl Background {
             .thread_name("background")
             .worker_threads(threads)
             .thread_stack_size(crate::STACK_BYTES)
-            .on_thread_start(step_back)
+            .on_thread_start(lower_priority)
             .enable_all()
             .build()?;
         Ok(Self { runtime: Some(runtime) })
     }
 
     pub(crate) fn handle(&self) -> &Handle {
-        self.runtime.as_ref().map(Runtime::handle).expect("it is taken only when this is dropped")
+        self.runtime.as_ref().map(Runtime::handle).expect("taken only in drop")
     }
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // Dropped as it is, a runtime waits for its threads, which a thread that serves must not do.
+        // Dropping a runtime blocks until its threads end, which is not allowed on an async thread.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -39,13 +39,13 @@ impl Drop for Background {
 }
 
 #[cfg(target_os = "linux")]
-fn step_back() {
-    // Here the system takes "this process" to be the calling thread. Without it all are equal, which is no harm.
-    let _ = rustix::process::setpriority_process(None, BEHIND);
+fn lower_priority() {
+    // On Linux this applies to the calling thread only. If it fails, all threads have equal priority.
+    let _ = rustix::process::setpriority_process(None, NICENESS);
 }
 
 #[cfg(not(target_os = "linux"))]
-fn step_back() {}
+fn lower_priority() {}
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
@@ -54,12 +54,12 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn its_threads_stand_behind_and_the_others_stay_where_they_are() {
+    async fn background_threads_have_a_lower_priority_and_others_keep_theirs() {
         let before = getpriority_process(None).unwrap();
         let background = Background::start().unwrap();
         let priority = || getpriority_process(None).unwrap();
-        assert_eq!(background.handle().spawn(async move { priority() }).await.unwrap(), BEHIND.max(before));
-        assert_eq!(background.handle().spawn_blocking(priority).await.unwrap(), BEHIND.max(before));
+        assert_eq!(background.handle().spawn(async move { priority() }).await.unwrap(), NICENESS.max(before));
+        assert_eq!(background.handle().spawn_blocking(priority).await.unwrap(), NICENESS.max(before));
         assert_eq!(getpriority_process(None).unwrap(), before);
     }
 }

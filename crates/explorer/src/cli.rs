@@ -1,4 +1,4 @@
-//! The command line. Every option of `run` can also stand in the environment or in the configuration file.
+//! The command line. Every option of `run` can also be set in the environment or in the configuration file.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::logging::LogFormat;
 
 const AFTER_HELP: &str = "\
 Examples:
-  explorer demo                                  a living chain and its explorer, nothing else needed
+  explorer demo                                  a demo chain with traffic and its explorer
   explorer run --rpc http://127.0.0.1:8545       explore the chain of a local node
   explorer run --rpc wss://a.example --rpc https://b.example --data /srv/explorer";
 
@@ -33,28 +33,27 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Follow a node and serve its chain
     Run(Box<RunOptions>),
-    /// Show everything on a chain of its own, with traffic: no node needed
+    /// Explore a demo chain with traffic; no node needed
     #[cfg(feature = "demo")]
     Demo(DemoOptions),
-    /// See and change the API keys in a data folder that no explorer has open
+    /// Manage the API keys in a data folder that no explorer has open
     Keys(KeysOptions),
-    /// Compare the index in a data folder that no explorer has open with a node, and mend it
+    /// Compare an index that no explorer has open with a node, and reindex blocks that differ
     Check(CheckOptions),
-    /// Bring a damaged data folder back to its last whole commit
+    /// Restore a damaged data folder to its last intact commit
     Repair(RepairOptions),
 }
 
-/// Options of `run`, as one source gives them: the command line with the environment, or the file.
+/// Options of `run` from one source: the command line and environment, or the file.
 #[derive(Debug, Default, Args, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct RunOptions {
-    /// The node: an http(s):// or ws(s):// URL or the path of an IPC socket. Give several, and the next one takes over
-    /// when one fails
+    /// The node: an http(s):// or ws(s):// URL or the path of an IPC socket. Give several for failover
     #[arg(long, env = "EXPLORER_RPC", value_name = "URL", value_delimiter = ',')]
     #[serde(deserialize_with = "endpoints")]
     pub(crate) rpc: Vec<Endpoint>,
 
-    /// Where the index is kept [default: explorer in your data folder]
+    /// Where the index is stored [default: explorer in your data folder]
     #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 
@@ -62,38 +61,38 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_LISTEN", value_name = "ADDR")]
     pub(crate) listen: Option<SocketAddr>,
 
-    /// The first block to index; fixed once the index has been begun [default: 0]
+    /// The first block to index; cannot be changed once the index exists [default: 0]
     #[arg(long, env = "EXPLORER_START_BLOCK", value_name = "N")]
     pub(crate) start_block: Option<u64>,
 
-    /// A file of names for addresses, one `0xaddress,name` a line
+    /// A file of names for addresses, one `0xaddress,name` per line
     #[arg(long, env = "EXPLORER_LABELS", value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
 
-    /// Whether the node's traces are asked who made contracts inside calls: `auto` (if it traces) or `off`, since a
-    /// backfill goes no faster than the node traces [default: auto]
+    /// Whether to use the node's traces to find who created contracts inside calls: `auto` (if the node supports
+    /// traces) or `off` (if tracing slows the backfill down) [default: auto]
     #[arg(long, env = "EXPLORER_TRACES", value_name = "TRACES")]
     pub(crate) traces: Option<Traces>,
 
-    /// Seconds for which the node's head must stay below ours, on the same branch, before our blocks above it are
-    /// reverted: until then the node counts as late. Never below the finalized block [default: 3 on a dev chain such as
-    /// anvil, else 600]
+    /// Seconds that the node's head must stay below the index tip, on the same branch, before the blocks above it are
+    /// reverted; until then the node counts as lagging. Finalized blocks are never reverted [default: 3 on a dev chain
+    /// such as anvil, else 600]
     #[arg(long, env = "EXPLORER_LOWER_HEAD_AFTER", value_name = "SECONDS")]
     pub(crate) lower_head_after: Option<u64>,
 
-    /// What token types are called on this chain: BEP20 and so on, or ERC20 and so on [default: BEP]
+    /// Prefix of token types, as in BEP20 or ERC20 [default: BEP]
     #[arg(long, env = "EXPLORER_TOKEN_PREFIX", value_name = "BEP|ERC")]
     #[serde(deserialize_with = "token_prefix")]
     pub(crate) token_prefix: Option<TokenPrefix>,
 
-    /// What the pages call the chain
+    /// Name of the chain on the pages
     #[arg(long, env = "EXPLORER_CHAIN_NAME", value_name = "NAME")]
     pub(crate) chain_name: Option<String>,
 
     /// Symbol of the native coin [default: ETH]
     #[arg(long, env = "EXPLORER_COIN", value_name = "SYMBOL")]
     pub(crate) coin: Option<String>,
-    /// Who sees and changes what belongs to an owner, such as the list of his keys [default: guarded]
+    /// Who can see and change an owner's data, such as the list of API keys [default: guarded]
     #[arg(long, env = "EXPLORER_OWNER_ACCESS", value_name = "ACCESS")]
     pub(crate) owner_access: Option<OwnerAccess>,
 
@@ -105,37 +104,37 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_KEYED_REQUESTS_PER_MINUTE", value_name = "N")]
     pub(crate) keyed_requests_per_minute: Option<u32>,
 
-    /// Pages a minute that one IP address may open, on average; 0: no limit [default: 600]
+    /// Page views per minute from one IP address, on average; 0: no limit [default: 600]
     #[arg(long, env = "EXPLORER_PAGES_PER_MINUTE", value_name = "N")]
     pub(crate) pages_per_minute: Option<u32>,
 
-    /// Connections that may be open at once, at most half of the file descriptors [default: half of them]
+    /// Maximum open connections, at most half of the file descriptors [default: half of them]
     #[arg(long, env = "EXPLORER_MAX_CONNECTIONS", value_name = "N")]
     pub(crate) max_connections: Option<usize>,
 
-    /// Connections that one IP address may have open; trusted proxies may have more [default: 512]
+    /// Maximum open connections from one IP address; trusted proxies may have more [default: 512]
     #[arg(long, env = "EXPLORER_MAX_CONNECTIONS_PER_IP", value_name = "N")]
     pub(crate) max_connections_per_ip: Option<usize>,
 
-    /// A proxy, or a network of them, whose X-Forwarded-For is believed; may be given several times
+    /// A proxy or network of proxies whose X-Forwarded-For is trusted; can be given several times
     #[arg(long, env = "EXPLORER_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
     #[serde(deserialize_with = "networks")]
     pub(crate) trusted_proxy: Vec<IpNet>,
 
-    /// Where compilers for verifying contracts are kept [default: compilers in the data folder]
+    /// Where compilers for verifying contracts are stored [default: compilers in the data folder]
     #[arg(long, env = "EXPLORER_COMPILERS", value_name = "DIR")]
     pub(crate) compilers: Option<PathBuf>,
 
-    /// Where compilers come from that are not there yet: `npm` (its registry, through npm), `offline` (nowhere), a folder
-    /// of your own, or the address of a folder with a list.json of builds [default: npm]
+    /// Where missing compilers come from: `npm` (its registry, through npm), `offline` (nowhere), a local folder, or the
+    /// URL of a folder with a list.json of builds [default: npm]
     #[arg(long, env = "EXPLORER_COMPILER_SOURCE", value_name = "SOURCE")]
     pub(crate) compiler_source: Option<String>,
 
-    /// Megabytes of disk for compilers that were fetched; those used longest ago are deleted [default: 2048]
+    /// Megabytes of disk for downloaded compilers; the least recently used are deleted [default: 2048]
     #[arg(long, env = "EXPLORER_COMPILERS_SIZE", value_name = "MB")]
     pub(crate) compilers_size: Option<u64>,
 
-    /// Let webhooks go to http:// URLs and to addresses of this machine itself: for trials [default: false]
+    /// Allow webhooks to http:// URLs and to loopback addresses, for testing [default: false]
     #[arg(
         long,
         env = "EXPLORER_WEBHOOK_ALLOW_INSECURE",
@@ -146,62 +145,63 @@ pub(crate) struct RunOptions {
     )]
     pub(crate) webhook_allow_insecure: Option<bool>,
 
-    /// A PEM file of authorities whose certificates webhooks trust beside the usual ones
+    /// A PEM file of certificate authorities that webhooks trust in addition to the public ones
     #[arg(long, env = "EXPLORER_WEBHOOK_CA_FILE", value_name = "FILE")]
     pub(crate) webhook_ca_file: Option<PathBuf>,
 
-    /// The name server to ask for the hosts of webhooks [default: those of the system]
+    /// DNS server for the hosts of webhooks [default: those of the system]
     #[arg(long, env = "EXPLORER_WEBHOOK_DNS", value_name = "ADDR")]
     pub(crate) webhook_dns: Option<SocketAddr>,
 
-    /// The ports that webhooks may go to [default: 80 and 443; any with --webhook-allow-insecure]
+    /// The ports that webhooks may use [default: 80 and 443; any with --webhook-allow-insecure]
     #[arg(long, env = "EXPLORER_WEBHOOK_PORTS", value_name = "PORT", value_delimiter = ',')]
     pub(crate) webhook_ports: Vec<u16>,
 
-    /// Webhooks of all owners together; more are refused [default: 10000]
+    /// Maximum webhooks of all owners together [default: 10000]
     #[arg(long, env = "EXPLORER_WEBHOOK_LIMIT", value_name = "N")]
     pub(crate) webhook_limit: Option<usize>,
 
-    /// Webhooks that may watch the same address [default: 1000]
+    /// Maximum webhooks that watch the same address [default: 1000]
     #[arg(long, env = "EXPLORER_WEBHOOK_LIMIT_PER_ADDRESS", value_name = "N")]
     pub(crate) webhook_limit_per_address: Option<usize>,
 
-    /// Pending messages of one webhook; beyond, the oldest are dropped [default: 50000]
+    /// Maximum pending messages of one webhook; the oldest are dropped beyond that [default: 50000]
     #[arg(long, env = "EXPLORER_WEBHOOK_PENDING", value_name = "N")]
     pub(crate) webhook_pending: Option<u64>,
 
-    /// Pending messages of all webhooks of one owner; beyond, the oldest are dropped [default: 100000]
+    /// Maximum pending messages of one owner's webhooks; the oldest are dropped beyond that [default: 100000]
     #[arg(long, env = "EXPLORER_WEBHOOK_PENDING_PER_OWNER", value_name = "N")]
     pub(crate) webhook_pending_per_owner: Option<u64>,
 
-    /// Pending messages of all webhooks; beyond, the oldest of the fullest are dropped [default: 500000]
+    /// Maximum pending messages of all webhooks; the oldest of the longest queue are dropped beyond that
+    /// [default: 500000]
     #[arg(long, env = "EXPLORER_WEBHOOK_PENDING_TOTAL", value_name = "N")]
     pub(crate) webhook_pending_total: Option<u64>,
 
-    /// The key that seals the secrets of webhooks at rest, 64 hexadecimal digits [default: a file in the data folder]
+    /// The key that encrypts webhook secrets at rest, 64 hexadecimal digits [default: a file in the data folder]
     #[arg(long, env = "EXPLORER_WEBHOOK_ENCRYPTION_KEY", value_name = "KEY", hide_env_values = true)]
     #[serde(deserialize_with = "encryption_key")]
     pub(crate) webhook_encryption_key: Option<EncryptionKey>,
 
-    /// Requests under way at the node at once, at most [default: 128]
+    /// Maximum requests in flight to the node [default: 128]
     #[arg(long, env = "EXPLORER_RPC_CONCURRENCY", value_name = "N")]
     pub(crate) rpc_concurrency: Option<usize>,
 
-    /// Seconds to wait for one answer of the node [default: 20]
+    /// Seconds to wait for a response of the node [default: 20]
     #[arg(long, env = "EXPLORER_RPC_TIMEOUT", value_name = "SECONDS")]
     pub(crate) rpc_timeout: Option<u64>,
 
-    /// How far the node's blocks are checked before they are indexed: `cheap` (the roots of transactions and receipts only
-    /// near the head and of some below), `full` (of all) or `off`. Nodes after the first are checked to the full
+    /// How the node's blocks are verified before they are indexed: `cheap` (transaction and receipt roots only near the
+    /// head and of a sample below), `full` (of all blocks) or `off`. Nodes after the first are verified fully
     /// [default: cheap]
     #[arg(long, env = "EXPLORER_VERIFY_BLOCKS", value_name = "CHECKS")]
     pub(crate) verify_blocks: Option<BlockChecks>,
 
-    /// Megabytes of memory for what grows with the chain and its traffic, and for compilers that wait [default: 1024]
+    /// Megabytes of memory for caches, buffers and idle compilers [default: 1024]
     #[arg(long, env = "EXPLORER_MEMORY", value_name = "MB")]
     pub(crate) memory: Option<u64>,
 
-    /// Megabytes of that memory for answers that are told again while they hold [default: a part of it]
+    /// Megabytes of that memory for the response cache [default: a part of it]
     #[arg(long, env = "EXPLORER_ANSWERS", value_name = "MB")]
     pub(crate) answers: Option<u64>,
 
@@ -209,23 +209,23 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_LOG", value_name = "FILTER")]
     pub(crate) log: Option<String>,
 
-    /// How to log [default: text]
+    /// Log format [default: text]
     #[arg(long, env = "EXPLORER_LOG_FORMAT", value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
-    /// Names of exchanges by their factories: in the file only, as `[[dex]]` with `name` and `factory`
+    /// Names of exchanges by factory address: only in the file, as `[[dex]]` with `name` and `factory`
     #[arg(skip)]
     pub(crate) dex: Vec<DexEntry>,
 
-    /// A TOML file with any of these options, without the dashes in front [default: explorer/config.toml in your
-    /// configuration folder, if it is there]
+    /// A TOML file with any of these options, without the leading dashes [default: explorer/config.toml in your
+    /// configuration folder, if it exists]
     #[arg(long, env = "EXPLORER_CONFIG", value_name = "FILE")]
     #[serde(skip)]
     pub(crate) config: Option<PathBuf>,
 }
 
 impl RunOptions {
-    /// Takes what is missing here from there.
+    /// Fills missing options from `other`.
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
             rpc: if self.rpc.is_empty() { other.rpc } else { self.rpc },
@@ -274,7 +274,7 @@ impl RunOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Traces {
-    /// If the node traces
+    /// If the node supports traces
     Auto,
     /// Never
     Off,
@@ -283,13 +283,13 @@ pub(crate) enum Traces {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum OwnerAccess {
-    /// Who sends a key of that owner
+    /// Requests with an API key of that owner
     Guarded,
-    /// Everybody: for private networks
+    /// Everyone: for private networks
     Open,
 }
 
-/// In the file, one value may stand alone, several in a list.
+/// In the file, a single value may be given without a list.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a string or a list of strings")]
 enum OneOrMany {
@@ -324,10 +324,12 @@ fn token_prefix<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Opt
     String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
 }
 
-/// A network as `10.0.0.0/8`, or one address alone.
+/// Parses a network such as `10.0.0.0/8`, or a single address.
 fn network(text: &str) -> Result<IpNet, String> {
     let address = || text.parse::<std::net::IpAddr>().map(IpNet::from);
-    text.parse().or_else(|_| address()).map_err(|_| format!("`{text}` is no IP address or network, such as 10.0.0.0/8"))
+    text.parse()
+        .or_else(|_| address())
+        .map_err(|_| format!("`{text}` is not an IP address or a network such as 10.0.0.0/8"))
 }
 
 #[cfg(feature = "demo")]
@@ -337,11 +339,11 @@ pub(crate) struct DemoOptions {
     #[arg(long, env = "EXPLORER_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:3000")]
     pub(crate) listen: SocketAddr,
 
-    /// Where the demo chain answers JSON-RPC; a free port is taken if this one is not
+    /// Where the demo chain serves JSON-RPC; if the port is taken, a free one is used
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8545")]
     pub(crate) rpc_listen: SocketAddr,
 
-    /// Transactions of history to begin with
+    /// Transactions in the initial history
     #[arg(long, value_name = "N", default_value_t = 3_000)]
     pub(crate) transactions: u64,
 
@@ -357,11 +359,11 @@ pub(crate) struct DemoOptions {
     #[arg(long, env = "EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", value_name = "N", default_value_t = 10)]
     pub(crate) anonymous_requests_per_minute: u32,
 
-    /// Pages a minute that one IP address may open, on average; 0: no limit
+    /// Page views per minute from one IP address, on average; 0: no limit
     #[arg(long, env = "EXPLORER_PAGES_PER_MINUTE", value_name = "N", default_value_t = 600)]
     pub(crate) pages_per_minute: u32,
 
-    /// API requests in any 60 seconds with the demo's own key
+    /// API requests in any 60 seconds with the demo's API key
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) key_requests_per_minute: u32,
 
@@ -395,7 +397,7 @@ pub(crate) enum KeysCommand {
         #[arg(long, value_name = "ADDRESS")]
         owner: Option<Address>,
     },
-    /// Make a key for an owner who need not sign for it
+    /// Create a key for an owner without their signature
     Create {
         #[arg(long, value_name = "ADDRESS")]
         owner: Address,
@@ -403,14 +405,14 @@ pub(crate) enum KeysCommand {
         #[arg(long, default_value = "")]
         label: String,
     },
-    /// Change how often a key may be used
+    /// Change the rate limit of a key
     Limit {
         id: u64,
         /// Requests in any 60 seconds
         #[arg(value_name = "REQUESTS_PER_MINUTE", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         requests: u32,
     },
-    /// Take a key out of use for good
+    /// Revoke a key permanently
     Revoke { id: u64 },
 }
 
@@ -421,12 +423,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_command_line_definition_is_valid() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn the_command_line_goes_before_the_file() {
+    fn the_command_line_overrides_the_file() {
         let file: RunOptions = toml::from_str("rpc = 'http://file:1'\nlisten = '127.0.0.1:1'\nmemory = 500").unwrap();
         let cli = Cli::try_parse_from(["explorer", "run", "--rpc", "http://line:2,ws://line:3", "--memory", "900"]);
         let Command::Run(line) = cli.unwrap().command else { panic!("not run") };
@@ -437,21 +439,21 @@ mod tests {
     }
 
     #[test]
-    fn every_option_of_run_can_stand_in_the_environment_and_in_the_file() {
+    fn every_run_option_can_be_set_in_the_environment_and_in_the_file() {
         let command = Cli::command();
         let run = command.find_subcommand("run").unwrap();
         let options: Vec<_> = run.get_arguments().filter(|argument| argument.get_id() != "config").collect();
         assert!(options.len() >= 10);
         for option in options {
-            assert!(option.get_env().is_some(), "{} has no variable", option.get_id());
+            assert!(option.get_env().is_some(), "{} has no environment variable", option.get_id());
             let name = option.get_long().unwrap();
             let unknown = toml::from_str::<RunOptions>(&format!("{name} = {{}}")).unwrap_err().to_string();
-            assert!(!unknown.contains("unknown field"), "{name} cannot stand in the file");
+            assert!(!unknown.contains("unknown field"), "{name} cannot be set in the file");
         }
     }
 
     #[test]
-    fn tokens_and_exchanges_are_called_as_the_operator_says() {
+    fn token_prefix_and_exchange_names_are_configurable() {
         let text =
             "token-prefix = 'ERC'\n[[dex]]\nname = 'House'\nfactory = '0x12'\n[[dex]]\nname = 'B'\nfactory = '0x'";
         let file: RunOptions = toml::from_str(text).unwrap();
@@ -470,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn proxies_are_networks_or_single_addresses() {
+    fn trusted_proxies_are_networks_or_single_addresses() {
         let file: RunOptions = toml::from_str("trusted-proxy = ['10.0.0.0/8', '::1']").unwrap();
         assert_eq!(file.trusted_proxy, ["10.0.0.0/8".parse().unwrap(), "::1/128".parse::<IpNet>().unwrap()]);
         let line = ["explorer", "run", "--trusted-proxy", "192.0.2.1", "--trusted-proxy", "10.0.0.0/8,fd00::/8"];

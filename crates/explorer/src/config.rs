@@ -1,4 +1,4 @@
-//! From options to settled configuration: read once, checked once.
+//! Builds the validated configuration from the options.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
@@ -24,7 +24,7 @@ pub(crate) const DEFAULT_COIN: &str = "ETH";
 pub(crate) const DEFAULT_PAGES_PER_MINUTE: u32 = 600;
 const DEFAULT_CHAIN_NAME: &str = "Explorer";
 
-/// All that the service needs to know.
+/// The configuration of the service.
 #[derive(Debug)]
 pub(crate) struct ServiceConfig {
     pub(crate) node: NodeConfig,
@@ -32,12 +32,12 @@ pub(crate) struct ServiceConfig {
     pub(crate) listen: SocketAddr,
     pub(crate) start_block: Option<BlockNumber>,
     pub(crate) traces: Traces,
-    /// None: as suits the chain.
+    /// None: chosen by the chain.
     pub(crate) lower_head_after: Option<Duration>,
     pub(crate) labels: Labels,
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) dexes: Dexes,
-    /// How the pages call the chain.
+    /// Name of the chain on the pages.
     pub(crate) chain_name: String,
     /// The symbol of the native coin.
     pub(crate) coin: String,
@@ -46,12 +46,12 @@ pub(crate) struct ServiceConfig {
     pub(crate) limits: LimitConfig,
     pub(crate) proxies: TrustedProxies,
     pub(crate) connections: ConnectionLimits,
-    /// From one client; None: no bound.
+    /// Per client; None: no limit.
     pub(crate) pages_per_minute: Option<NonZeroU32>,
     pub(crate) verifier: VerifierConfig,
     pub(crate) egress: EgressConfig,
     pub(crate) webhook_limits: WebhookLimits,
-    /// None: the one in the data folder.
+    /// None: use the key file in the data folder.
     pub(crate) encryption_key: Option<EncryptionKey>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct LogConfig {
     pub(crate) format: LogFormat,
 }
 
-/// Fills the options up from the configuration file, if there is one.
+/// Fills missing options from the configuration file, if it exists.
 pub(crate) fn with_file(options: RunOptions) -> anyhow::Result<RunOptions> {
     let file = match &options.config {
         Some(path) => Some(path.clone()),
@@ -75,7 +75,7 @@ pub(crate) fn with_file(options: RunOptions) -> anyhow::Result<RunOptions> {
 
 fn read_file(path: &Path) -> anyhow::Result<RunOptions> {
     let text = read_text(path)?;
-    toml::from_str(&text).with_context(|| format!("the configuration file {} is not right", path.display()))
+    toml::from_str(&text).with_context(|| format!("invalid configuration file {}", path.display()))
 }
 
 fn read_text(path: &Path) -> anyhow::Result<String> {
@@ -92,7 +92,7 @@ pub(crate) fn log_config(options: &RunOptions) -> LogConfig {
 pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfig> {
     if options.rpc.is_empty() {
         bail!(
-            "no node to follow: give one with --rpc, such as --rpc http://127.0.0.1:8545 (or try `explorer demo`, which needs none)"
+            "no node to follow: give one with --rpc, such as --rpc http://127.0.0.1:8545 (or try `explorer demo`, which needs no node)"
         );
     }
     let mut node = NodeConfig::new(options.rpc.clone());
@@ -103,14 +103,15 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         bail!("--rpc-concurrency and --rpc-timeout must be at least 1");
     }
     let memory = MemoryBudget::new(options.memory, options.answers)?;
-    node.max_answer_bytes = memory.node_answer();
+    node.max_answer_bytes = memory.node_response();
     let webhook_limits = webhook_limits(&options)?;
     let labels = match &options.labels {
-        Some(path) => Labels::parse(&read_text(path)?)
-            .with_context(|| format!("the labels file {} is not right", path.display()))?,
+        Some(path) => {
+            Labels::parse(&read_text(path)?).with_context(|| format!("invalid labels file {}", path.display()))?
+        }
         None => Labels::default(),
     };
-    let dexes = Dexes::with(&options.dex).context("the names of exchanges in the configuration file are not right")?;
+    let dexes = Dexes::with(&options.dex).context("invalid [[dex]] entries in the configuration file")?;
     let data = data_folder(options.data)?;
     let compilers = options.compilers.unwrap_or_else(|| data.join("compilers"));
     let source = compiler_source(options.compiler_source.as_deref())?;
@@ -161,13 +162,13 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
 }
 
 fn webhook_limits(options: &RunOptions) -> anyhow::Result<WebhookLimits> {
-    let usual = WebhookLimits::default();
+    let defaults = WebhookLimits::default();
     let limits = WebhookLimits {
-        webhooks: options.webhook_limit.unwrap_or(usual.webhooks),
-        per_address: options.webhook_limit_per_address.unwrap_or(usual.per_address),
-        pending_per_webhook: options.webhook_pending.unwrap_or(usual.pending_per_webhook),
-        pending_per_owner: options.webhook_pending_per_owner.unwrap_or(usual.pending_per_owner),
-        pending: options.webhook_pending_total.unwrap_or(usual.pending),
+        webhooks: options.webhook_limit.unwrap_or(defaults.webhooks),
+        per_address: options.webhook_limit_per_address.unwrap_or(defaults.per_address),
+        pending_per_webhook: options.webhook_pending.unwrap_or(defaults.pending_per_webhook),
+        pending_per_owner: options.webhook_pending_per_owner.unwrap_or(defaults.pending_per_owner),
+        pending: options.webhook_pending_total.unwrap_or(defaults.pending),
     };
     if [limits.pending_per_webhook, limits.pending_per_owner, limits.pending].contains(&0) {
         bail!("--webhook-pending, --webhook-pending-per-owner and --webhook-pending-total must be at least 1");
@@ -184,7 +185,7 @@ fn compiler_source(given: Option<&str>) -> anyhow::Result<CompilerSource> {
         }
         Some(folder) if Path::new(folder).is_dir() => Ok(CompilerSource::Folder(folder.into())),
         Some(other) => {
-            bail!("--compiler-source {other} is none of npm, offline, a folder that is there, or an address")
+            bail!("invalid --compiler-source {other}: must be npm, offline, an existing folder, or an http(s) URL")
         }
     }
 }
@@ -192,27 +193,27 @@ fn compiler_source(given: Option<&str>) -> anyhow::Result<CompilerSource> {
 pub(crate) fn data_folder(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     match given {
         Some(data) => Ok(data),
-        None => Ok(dirs::data_dir()
-            .context("no data folder is known for this user: give one with --data")?
-            .join("explorer")),
+        None => {
+            Ok(dirs::data_dir().context("cannot find the user's data folder: give one with --data")?.join("explorer"))
+        }
     }
 }
 
-/// What the operator allows, as far as there are descriptors for it.
+/// The operator's connection limits, capped by the available file descriptors.
 pub(crate) fn connections(
     total: Option<usize>,
     per_client: Option<usize>,
     proxies: &TrustedProxies,
 ) -> ConnectionLimits {
-    let usual = ConnectionLimits::default();
+    let defaults = ConnectionLimits::default();
     ConnectionLimits {
         total: total.unwrap_or(usize::MAX).min(open_files::for_connections()),
-        per_client: per_client.unwrap_or(usual.per_client),
+        per_client: per_client.unwrap_or(defaults.per_client),
         proxies: proxies.clone(),
     }
 }
 
-/// What is not given stays as it is by default; 0 is no limit.
+/// A missing value means the default; 0 means no limit.
 pub(crate) fn limits(anonymous: Option<u32>, keyed: Option<u32>) -> LimitConfig {
     let mut limits = LimitConfig::default();
     if let Some(requests) = anonymous {

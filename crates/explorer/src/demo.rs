@@ -1,4 +1,4 @@
-//! Everything at once, on a chain of its own.
+//! `explorer demo`: a demo chain with traffic, and its explorer.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -20,19 +20,19 @@ use crate::memory::MemoryBudget;
 use crate::service::Service;
 use crate::shutdown;
 
-/// People on the demo chain.
+/// Accounts on the demo chain.
 const ACCOUNTS: usize = 40;
 
 pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     logging::start(&LogConfig { filter: options.log.clone(), format: LogFormat::Text })?;
     let cancel = shutdown::on_signal()?;
-    logging::say(&format!("Making a chain with {} transactions ...\n", options.transactions));
-    let (chain, traffic, stage) = make_chain(&options).await?;
+    logging::print(&format!("Creating a chain with {} transactions ...\n", options.transactions));
+    let (chain, traffic, contracts) = make_chain(&options).await?;
     let rpc = serve_chain(&chain, options.rpc_listen).await?;
 
-    // The chain lives in memory and ends with the process, and so does its index.
-    let data = tempfile::tempdir().context("no temporary folder can be made for the demo's index")?;
-    // Compilers are worth keeping from one demo to the next.
+    // The chain is in memory, so its index is temporary, too.
+    let data = tempfile::tempdir().context("cannot create a temporary folder for the demo's index")?;
+    // Compilers are cached across demos.
     let compilers = dirs::cache_dir().unwrap_or_else(|| data.path().to_owned()).join("explorer").join("compilers");
     let memory = MemoryBudget::default();
     let mut compilers = api::CompilerConfig::new(compilers, api::CompilerSource::Npm);
@@ -44,9 +44,9 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         start_block: None,
         traces: ingest::Traces::Auto,
         lower_head_after: None,
-        labels: demo_names::labels(&stage)?,
+        labels: demo_names::labels(&contracts)?,
         token_prefix: domain::TokenPrefix::default(),
-        dexes: demo_names::dexes(&stage)?,
+        dexes: demo_names::dexes(&contracts)?,
         chain_name: "Demo chain".to_owned(),
         coin: config::DEFAULT_COIN.to_owned(),
         memory,
@@ -63,13 +63,13 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     let service = Service::start(config, cancel.clone()).await?;
     let demo_key = issue_demo_key(&service, &chain, options.key_requests_per_minute).await?;
     let block_time = Duration::from_secs(options.block_time);
-    let living = tokio::spawn(devchain::traffic::run(traffic, block_time, cancel.clone()));
-    wait_until_level(&service, &chain, &cancel).await;
+    let running_traffic = tokio::spawn(devchain::traffic::run(traffic, block_time, cancel.clone()));
+    wait_until_synced(&service, &chain, &cancel).await;
     if !cancel.is_cancelled() {
-        logging::say(&banner(service.local_addr(), &rpc, &chain, &demo_key, &options));
+        logging::print(&banner(service.local_addr(), &rpc, &chain, &demo_key, &options));
     }
     let result = service.finish().await;
-    living.abort();
+    running_traffic.abort();
     rpc.shutdown().await;
     result
 }
@@ -88,9 +88,9 @@ async fn make_chain(options: &DemoOptions) -> anyhow::Result<(DevChain, Traffic,
     tokio::task::spawn_blocking(move || {
         let chain = DevChain::new(config);
         let mut traffic = Traffic::new(chain.clone(), seed);
-        let stage = traffic.deploy()?.clone();
+        let contracts = traffic.deploy()?.clone();
         traffic.history(&plan)?;
-        Ok((chain, traffic, stage))
+        Ok((chain, traffic, contracts))
     })
     .await?
 }
@@ -98,26 +98,26 @@ async fn make_chain(options: &DemoOptions) -> anyhow::Result<(DevChain, Traffic,
 async fn serve_chain(chain: &DevChain, listen: SocketAddr) -> anyhow::Result<RpcServer> {
     match chain.serve(listen).await {
         Ok(server) => Ok(server),
-        // A node of the user's own may well stand on the usual port.
-        Err(_) => chain.serve(SocketAddr::new(listen.ip(), 0)).await.context("the demo chain cannot be served"),
+        // A local node may already use the default port.
+        Err(_) => chain.serve(SocketAddr::new(listen.ip(), 0)).await.context("cannot serve the demo chain"),
     }
 }
 
-async fn wait_until_level(service: &Service, chain: &DevChain, cancel: &CancellationToken) {
+async fn wait_until_synced(service: &Service, chain: &DevChain, cancel: &CancellationToken) {
     let head = chain.head().number;
     let mut sync = service.sync();
-    let level = sync.wait_for(|status| status.tip.is_some_and(|tip| tip.number >= head));
-    let _ = cancel.run_until_cancelled(level).await;
+    let synced = sync.wait_for(|status| status.tip.is_some_and(|tip| tip.number >= head));
+    let _ = cancel.run_until_cancelled(synced).await;
 }
 
-/// So that who tries the API is not stopped after ten requests.
+/// Creates an API key, so that the anonymous rate limit does not stop users of the demo.
 async fn issue_demo_key(service: &Service, chain: &DevChain, per_minute: u32) -> anyhow::Result<IssuedKey> {
     let owner = chain.accounts().first().map(|signer| signer.address()).unwrap_or_default();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let label = "demo".to_owned();
     let records = service.user_records();
     let issued = api::issue_key(&*records, owner, label, None, u64::try_from(now)?).await;
-    let mut issued = issued.context("the demo's API key cannot be made")?;
+    let mut issued = issued.context("cannot create the demo's API key")?;
     if let Some(key) = records.set_requests_per_minute(issued.key.id, per_minute).await? {
         issued.key = key;
     }
@@ -130,10 +130,10 @@ fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedK
     let someone = format!("{:#x}", demo.key.owner);
     format!(
         "
-  Explorer is up: a chain of its own, a block every {block_time} s, indexed as it grows.
+  Explorer is running on a demo chain with a block every {block_time} s.
 
   Open   {base}/
-         {base}/docs     the API, to read and to try
+         {base}/docs     API reference
 
   Try    curl {base}/api/v1/blocks
          curl '{base}/api/v1/transactions?limit=5'
@@ -142,21 +142,21 @@ fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedK
 
   Key    {key}
          curl -H 'X-API-Key: {key}' {base}/api/v1/stats
-         With it {per_minute} requests a minute; without, {anonymous}. It is {someone}'s;
-         what belongs to an owner is open to everybody here, as --owner-access open makes it.
+         {per_minute} requests per minute with the key, {anonymous} without. The key belongs to {someone}.
+         Owners' data is open to everyone here, as with --owner-access open.
 
-  Hook   POST /api/v1/webhooks has events sent to a URL of yours. Here it may be one of this machine, and
-         plain http, as --webhook-allow-insecure makes it.
+  Hook   POST /api/v1/webhooks sends events to your URL. Loopback addresses and plain http are allowed here,
+         as with --webhook-allow-insecure.
 
   Chain  {rpc}   JSON-RPC for wallets and cast, chain id {chain_id}
 
-  Ctrl-C ends it; nothing is kept.
+  Ctrl-C ends it; no data is kept.
 
 ",
         key = demo.text.reveal(),
         per_minute = demo.key.requests_per_minute,
         anonymous = match options.anonymous_requests_per_minute {
-            0 => "as many as you like".to_owned(),
+            0 => "unlimited".to_owned(),
             limit => limit.to_string(),
         },
         rpc = rpc.url(),

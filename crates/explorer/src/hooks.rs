@@ -1,4 +1,4 @@
-//! Webhooks, wired: what the API registers, what follows the index, and what sends.
+//! Wires the webhook parts: registry, matcher, dispatcher and housekeeping.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use store::{ChainReader, Store, WebhookLimits, WebhookRecords};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use webhooks::{
-    Dispatcher, Egress, EgressConfig, EncryptionKey, MOST_SET_ASIDE, Matcher, Registry, RegistryError, Vault, Wake,
+    Dispatcher, Egress, EgressConfig, EncryptionKey, MAX_PARKED, Matcher, Registry, RegistryError, Vault, Wake,
 };
 
 use crate::supervisor::Supervisor;
 
-/// A quarter of all sockets may belong to receivers that are slow to answer.
-fn most_set_aside() -> usize {
-    (crate::open_files::socket_share() / 4).min(MOST_SET_ASIDE)
+/// Slow receivers may use a quarter of all sockets.
+fn max_parked() -> usize {
+    (crate::open_files::socket_share() / 4).min(MAX_PARKED)
 }
 
 #[derive(Clone)]
@@ -37,18 +37,18 @@ impl Hooks {
     ) -> anyhow::Result<Self> {
         let key = match key {
             Some(key) => key.clone(),
-            None => EncryptionKey::in_folder(data).context("the key for the secrets of webhooks is not right")?,
+            None => EncryptionKey::in_folder(data).context("cannot load the key for webhook secrets")?,
         };
         let hooks = Self {
             records: store.webhook_records(limits),
-            egress: Arc::new(Egress::new(egress).context("webhooks cannot be sent")?),
+            egress: Arc::new(Egress::new(egress).context("cannot set up connections for webhooks")?),
             vault: Vault::new(&key)?,
             wake: Wake::default(),
         };
         match hooks.registry().check_key().await {
             Err(error @ RegistryError::Vault(_)) => Err(anyhow!(error).context(
-                "the secrets of webhooks were sealed with another key: give that one with --webhook-encryption-key, or put its \
-                 file back into the data folder",
+                "webhook secrets were sealed with another key: give that key with --webhook-encryption-key, or restore its \
+                 file in the data folder",
             )),
             checked => Ok(checked.map(|()| hooks)?),
         }
@@ -58,7 +58,7 @@ impl Hooks {
         Registry::new(Arc::clone(&self.records), Arc::clone(&self.egress), self.vault.clone(), self.wake.clone())
     }
 
-    /// Follows the index and sends until told to stop; the handle is that of the sending.
+    /// Starts all webhook tasks; returns the handle of the dispatcher.
     pub(crate) fn start(
         self,
         reader: Arc<dyn ChainReader>,
@@ -72,11 +72,12 @@ impl Hooks {
             Matcher::new(reader.clone(), records, sync.clone(), wake, token_prefix).run(cancel)
         });
         let records = Arc::clone(&self.records);
-        supervisor.spawn("webhook-housekeeping", move |cancel| webhooks::keep_house(Arc::clone(&records), cancel));
-        let most_set_aside = most_set_aside();
+        supervisor
+            .spawn("webhook-housekeeping", move |cancel| webhooks::run_housekeeping(Arc::clone(&records), cancel));
+        let max_parked = max_parked();
         supervisor.spawn("webhook-dispatcher", move |cancel| {
             let Hooks { records, egress, vault, wake } = self.clone();
-            Dispatcher::new(records, egress, vault, wake, most_set_aside).run(cancel)
+            Dispatcher::new(records, egress, vault, wake, max_parked).run(cancel)
         })
     }
 }

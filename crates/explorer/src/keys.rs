@@ -1,4 +1,4 @@
-//! The operator's way to the API keys in a data folder.
+//! `explorer keys`: manages the API keys in a data folder.
 
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,8 +9,8 @@ use domain::ApiKey;
 use crate::cli::{KeysCommand, KeysOptions};
 use crate::{config, logging, stores};
 
-/// Keys shown where no owner is asked for.
-const SHOWN: u32 = 1_000;
+/// Maximum keys listed without --owner.
+const MAX_LISTED: u32 = 1_000;
 
 pub(crate) async fn run(options: KeysOptions) -> anyhow::Result<()> {
     let data = config::data_folder(options.data)?;
@@ -19,30 +19,30 @@ pub(crate) async fn run(options: KeysOptions) -> anyhow::Result<()> {
         KeysCommand::List { owner } => {
             let keys = match owner {
                 Some(owner) => records.list_keys(owner).await?,
-                None => records.list_newest_keys(SHOWN).await?,
+                None => records.list_newest_keys(MAX_LISTED).await?,
             };
-            logging::say(&table(&keys));
+            logging::print(&table(&keys));
         }
         KeysCommand::Create { owner, label } => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
             let issued = api::issue_key(&*records, owner, label, None, u64::try_from(now)?).await?;
-            logging::say(&format!("{}\n", issued.text.reveal()));
-            logging::say(&table(&[issued.key]));
+            logging::print(&format!("{}\n", issued.text.reveal()));
+            logging::print(&table(&[issued.key]));
         }
         KeysCommand::Limit { id, requests } => {
             let key = records.set_requests_per_minute(id, requests).await?.context(no_such_key(id))?;
-            logging::say(&table(&[key]));
+            logging::print(&table(&[key]));
         }
         KeysCommand::Revoke { id } => {
             let key = records.revoke_key(id).await?.context(no_such_key(id))?;
-            logging::say(&table(&[key]));
+            logging::print(&table(&[key]));
         }
     }
     Ok(())
 }
 
 fn no_such_key(id: u64) -> String {
-    format!("there is no key {id}: `explorer keys list` shows those there are")
+    format!("there is no key {id}: `explorer keys list` shows all keys")
 }
 
 fn table(keys: &[ApiKey]) -> String {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_stands_on_one_line_under_its_heads() {
+    fn columns_align_with_their_headers() {
         let key = ApiKey {
             id: 7,
             digest: domain::KeyDigest::new([0; 32]),

@@ -20,10 +20,10 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Logs go to the standard error; the standard output is for what was asked for.
+/// Logs go to standard error; standard output is for results.
 pub(crate) fn start(config: &LogConfig) -> anyhow::Result<()> {
     let filter =
-        EnvFilter::try_new(&config.filter).with_context(|| format!("`{}` is not a log filter", config.filter))?;
+        EnvFilter::try_new(&config.filter).with_context(|| format!("invalid log filter `{}`", config.filter))?;
     let repeats = Repeats::default();
     let lines =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
@@ -36,18 +36,18 @@ pub(crate) fn start(config: &LogConfig) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says what went wrong, cause by cause, to a person.
-pub(crate) fn complain(error: &anyhow::Error) {
+/// Prints an error with its causes.
+pub(crate) fn print_error(error: &anyhow::Error) {
     let mut text = format!("error: {error}\n");
     for cause in error.chain().skip(1) {
         text.push_str(&format!("  because: {cause}\n"));
     }
-    // Nothing is left to be done where even that fails.
+    // A failed write to standard error cannot be reported.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Writes to the standard output; a reader that went away is no error.
-pub(crate) fn say(text: &str) {
+/// Writes to standard output; a closed pipe is not an error.
+pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

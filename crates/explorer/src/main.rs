@@ -31,19 +31,18 @@ use mimalloc::MiMalloc;
 
 use crate::cli::{Cli, Command};
 
-/// What one thread allocates and another frees comes back for use at once: during a backfill that is every block.
+/// Reuses memory that one thread allocates and another frees, which a backfill does for every block.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// For background work that does not end by itself once everything has been told to stop.
-const LAST_PATIENCE: Duration = Duration::from_millis(300);
+/// For background work that does not end by itself after shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Beyond one for each core: a read that waits for the disk holds up the thread that makes it, and two are never made to
-/// read.
+/// Threads in addition to one per core, since a read that waits for the disk blocks its thread.
 const SPARE_THREADS: usize = 2;
 
-/// Of each thread; only what is used is taken. A page or a pass is one deep tree of futures, and without optimisation they
-/// need far more than the usual two megabytes.
+/// Stack size of each thread; only used pages take memory. Deep trees of futures need far more than the default two
+/// megabytes in unoptimised builds.
 pub(crate) const STACK_BYTES: usize = 16 << 20;
 
 fn main() -> ExitCode {
@@ -52,13 +51,13 @@ fn main() -> ExitCode {
     match start(cli) {
         Ok(code) => code,
         Err(error) => {
-            logging::complain(&error);
+            logging::print_error(&error);
             ExitCode::FAILURE
         }
     }
 }
 
-/// What users leave, and the key of their webhooks' secrets, is for the owner of the data folder alone.
+/// Makes files readable only by their owner: they contain users' records and the key of webhook secrets.
 fn make_files_private() {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
@@ -81,6 +80,6 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Repair(options) => repair::run(options).await.map(|()| ExitCode::SUCCESS),
         }
     });
-    runtime.shutdown_timeout(LAST_PATIENCE);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     result
 }

@@ -1,20 +1,20 @@
-//! How many files and sockets the process may have open at once, and who gets how many. Shells and services often grant a
-//! thousand, and more for the asking.
+//! Limits on open files and sockets, and how they are divided. Shells and services often set a soft limit of about a
+//! thousand, which the process can raise.
 
-/// Enough for everything that is bounded elsewhere.
+/// Enough for all parts, which have their own limits.
 const WANTED: u64 = 16_384;
-/// Files of the store: cached tables, and those being written. A table that cannot be written for want of a descriptor
-/// stops the indexing, so sockets never get these.
+/// Files of the store: cached tables and tables being written. Indexing stops if a table cannot be opened, so these are
+/// reserved.
 const STORE: u64 = 1_024;
 /// Standard streams, listeners, the runtime, the node's connections, compilers.
 const PROCESS: u64 = 128;
 
-/// File descriptors that are kept for the store: all it wants, or half of what there is.
+/// File descriptors reserved for the store: at most half of the limit.
 pub(crate) fn store_share() -> usize {
     usize::try_from(store_share_of(raise_limit())).unwrap_or(usize::MAX)
 }
 
-/// File descriptors that are left for clients' and receivers' sockets together.
+/// File descriptors left for the sockets of clients and webhook receivers together.
 pub(crate) fn socket_share() -> usize {
     usize::try_from(socket_share_of(raise_limit())).unwrap_or(usize::MAX)
 }
@@ -27,13 +27,13 @@ fn socket_share_of(limit: u64) -> u64 {
     limit.saturating_sub(store_share_of(limit)).saturating_sub(PROCESS.min(limit / 4))
 }
 
-/// Connections that may be open at once: half of all descriptors. The other half is for tables and journals of the store,
-/// receivers of webhooks, the node and compilers, none of which a visitor may use up.
+/// Maximum client connections: half of all descriptors. The other half is reserved for the store, webhook receivers, the
+/// node and compilers.
 pub(crate) fn for_connections() -> usize {
     usize::try_from(raise_limit() / 2).unwrap_or(usize::MAX)
 }
 
-/// Asks the system for more, as far as it lets us; gives how many there may be.
+/// Raises the limit on open files as far as possible and returns it.
 #[cfg(unix)]
 pub(crate) fn raise_limit() -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_is_raised_as_far_as_it_may_be_and_never_lowered() {
+    fn the_limit_is_raised_up_to_the_maximum_and_never_lowered() {
         assert_eq!(wanted(Some(1_024), Some(524_288)), 16_384);
         assert_eq!(wanted(Some(1_024), Some(4_096)), 4_096);
         assert_eq!(wanted(Some(20_000), Some(20_000)), 20_000);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn sockets_leave_the_store_its_share() {
+    fn the_store_keeps_its_share_of_descriptors() {
         for limit in [64, 256, 1_024, 4_096, 16_384, u64::MAX] {
             let (store, sockets) = (store_share_of(limit), socket_share_of(limit));
             assert!(store + sockets < limit && sockets > 0, "{store} and {sockets} of {limit}");

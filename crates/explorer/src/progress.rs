@@ -1,4 +1,4 @@
-//! Shows how the backfill goes: a bar on a terminal, a log line now and then elsewhere.
+//! Shows the progress of the backfill: a bar on a terminal, otherwise regular log lines.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 const REDRAW: Duration = Duration::from_millis(250);
 const LOG_EVERY: Duration = Duration::from_secs(5);
-/// The rate shown is that of the last seconds: the time left follows what the node gives now.
-const RATE_MEMORY: f64 = 0.2;
+/// Smoothing factor of the rates, so that they reflect the last seconds.
+const SMOOTHING: f64 = 0.2;
 
 pub(crate) async fn show(sync: watch::Receiver<SyncStatus>, progress: Arc<Progress>, cancel: CancellationToken) {
     let on_terminal = std::io::stderr().is_terminal();
@@ -74,7 +74,7 @@ impl Rates {
         let counted = (progress.blocks(), progress.transactions());
         let blend = |old: f64, before: u64, after: u64| {
             let fresh = (after - before) as f64 / seconds;
-            if old == 0.0 { fresh } else { old + RATE_MEMORY * (fresh - old) }
+            if old == 0.0 { fresh } else { old + SMOOTHING * (fresh - old) }
         };
         self.blocks = blend(self.blocks, self.counted.0, counted.0);
         self.transactions = blend(self.transactions, self.counted.1, counted.1);

@@ -1,4 +1,4 @@
-//! The operator's way back from a damaged data folder.
+//! `explorer repair`: restores a damaged data folder.
 
 use std::fmt::Write;
 
@@ -10,20 +10,20 @@ pub(crate) async fn run(options: RepairOptions) -> anyhow::Result<()> {
     let data = config::data_folder(options.data)?;
     let repaired = stores::repair(&data)?;
     let Some(repair) = repaired else {
-        logging::say(&format!("{} is not damaged.\n", data.display()));
+        logging::print(&format!("{} is not damaged.\n", data.display()));
         return Ok(());
     };
     let tip = stores::open_existing(&data)?.reader().find_tip().await?.map(|tip| tip.number);
-    logging::say(&report(&repair, tip));
+    logging::print(&report(&repair, tip));
     Ok(())
 }
 
 fn report(repair: &Repair, tip: Option<u64>) -> String {
     let Repair { found, last_commit, newest_known, lost, copies } = repair;
-    let mut text = format!("Damage: {found}.\nThe index is now as it was after commit {last_commit}.\n");
+    let mut text = format!("Damage: {found}.\nThe index was restored to commit {last_commit}.\n");
     // Writing to a string cannot fail.
     let _ = match newest_known.saturating_sub(*last_commit) {
-        0 => writeln!(text, "No later commit is known to have been there."),
+        0 => writeln!(text, "No later commit is known."),
         1 => writeln!(text, "Commit {newest_known} was acknowledged later and is lost."),
         count => writeln!(text, "{count} later commits, up to {newest_known}, are lost."),
     };
@@ -36,7 +36,7 @@ fn report(repair: &Repair, tip: Option<u64>) -> String {
         text,
         "Other changes to API keys, webhooks, deliveries and verified contracts in the lost commits may be lost, too."
     );
-    let _ = writeln!(text, "The files as they were: {}", copies.display());
+    let _ = writeln!(text, "The original files were copied to {}", copies.display());
     text
 }
 
@@ -45,13 +45,13 @@ fn describe(lost: &LostRecords) -> String {
     let mut text = String::new();
     for (name, ids) in [("API keys", &lost.api_keys), ("Webhooks", &lost.webhooks)] {
         if !ids.is_empty() {
-            let _ = writeln!(text, "{name} that were written in the lost commits: {}", list(ids));
+            let _ = writeln!(text, "{name} changed in the lost commits: {}", list(ids));
         }
     }
     if !lost.verified.is_empty() {
         let hex = |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let addresses: Vec<String> = lost.verified.iter().map(|address| format!("0x{}", hex(address))).collect();
-        let _ = writeln!(text, "Verified contracts that were written in the lost commits: {}", addresses.join(", "));
+        let _ = writeln!(text, "Verified contracts changed in the lost commits: {}", addresses.join(", "));
     }
     text
 }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_report_names_what_is_lost_and_what_is_fetched_again() {
+    fn the_report_lists_lost_records_and_blocks_to_refetch() {
         let repair = Repair {
             found: "the journal 0.jnl cannot be read at byte 77".to_owned(),
             last_commit: 40,
@@ -71,7 +71,7 @@ mod tests {
         };
         let text = report(&repair, Some(120));
         for expected in
-            ["byte 77", "after commit 40", "5 later commits, up to 45", "above 120", "API keys that", "3, 4"]
+            ["byte 77", "restored to commit 40", "5 later commits, up to 45", "above 120", "API keys changed", "3, 4"]
         {
             assert!(text.contains(expected), "{expected}: {text}");
         }

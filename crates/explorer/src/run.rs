@@ -2,7 +2,7 @@ use crate::cli::RunOptions;
 use crate::service::Service;
 use crate::{config, logging, progress, shutdown};
 
-/// Follows a node and serves its chain until told to stop.
+/// Follows a node and serves its chain until cancelled.
 pub(crate) async fn run(options: RunOptions) -> anyhow::Result<()> {
     let options = config::with_file(options)?;
     logging::start(&config::log_config(&options))?;
@@ -10,7 +10,7 @@ pub(crate) async fn run(options: RunOptions) -> anyhow::Result<()> {
     let cancel = shutdown::on_signal()?;
 
     let service = Service::start(config, cancel.clone()).await?;
-    logging::say(&format!("Listening on http://{}\n", service.local_addr()));
+    logging::print(&format!("Listening on http://{}\n", service.local_addr()));
     let progress = tokio::spawn(progress::show(service.sync(), service.progress(), cancel));
     let result = service.finish().await;
     progress.abort();

@@ -1,4 +1,4 @@
-//! The parts, wired: node -> ingest -> store -> API, and store -> webhooks.
+//! Wires the parts: node -> ingest -> store -> API, and store -> webhooks.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use crate::hooks::Hooks;
 use crate::supervisor::Supervisor;
 use crate::{config::ServiceConfig, site, stores};
 
-/// For the parts to end once they are told to. Together with what comes after it stays below two seconds.
-const PATIENCE: Duration = Duration::from_millis(1_400);
-/// Between two tries to learn which chain the node is on.
+/// For the parts to end at shutdown. The whole shutdown takes less than two seconds.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_400);
+/// Pause between attempts to read the node's chain identity.
 const NODE_RETRY: Duration = Duration::from_secs(1);
 
 /// A running explorer.
@@ -38,17 +38,17 @@ pub(crate) struct Service {
     sending: JoinHandle<()>,
     key_uses: KeyUses,
     cancel: CancellationToken,
-    /// Where blocks are fetched, read and written.
+    /// Runs indexing.
     background: Background,
 }
 
 impl Service {
-    /// Opens the store, then serves what it holds and follows the node. The node may be down: then it is waited for.
+    /// Opens the store, serves the index and follows the node. If the node is down, indexing waits for it.
     pub(crate) async fn start(config: ServiceConfig, cancel: CancellationToken) -> anyhow::Result<Self> {
         let store = stores::open(&config.data, config.memory)?;
         let listener = TcpListener::bind(config.listen).await.with_context(|| {
             format!(
-                "cannot listen on {}: choose another address with --listen, or end what uses this one",
+                "cannot listen on {}: choose another address with --listen, or stop the process that uses this one",
                 config.listen
             )
         })?;
@@ -96,7 +96,7 @@ impl Service {
             proxies: config.proxies,
             token_prefix: config.token_prefix,
             dexes,
-            response_cache_bytes: config.memory.answers(),
+            response_cache_bytes: config.memory.response_cache(),
         });
         let sending = hooks.start(store.reader(), &sync, config.token_prefix, &supervisor);
         let key_uses = state.key_uses();
@@ -125,7 +125,7 @@ impl Service {
         Ok(Self { local_addr, sync, progress, store, following, serving, sending, key_uses, cancel, background })
     }
 
-    /// What users leave with this explorer.
+    /// API keys and other records of users.
     #[cfg(feature = "demo")]
     pub(crate) fn user_records(&self) -> Arc<dyn store::UserRecords> {
         self.store.user_records()
@@ -143,8 +143,8 @@ impl Service {
         Arc::clone(&self.progress)
     }
 
-    /// Waits for the end: asked for, or because data and node do not belong together. A store that can no longer be
-    /// written stops the following alone: what is indexed goes on being served.
+    /// Waits for shutdown, or for a fatal error such as data of another chain. If the store can no longer be written, only
+    /// indexing stops: the index is still served.
     pub(crate) async fn finish(mut self) -> anyhow::Result<()> {
         let ended = tokio::select! {
             () = self.cancel.cancelled() => Ok(()),
@@ -167,12 +167,12 @@ impl Service {
             }
             let _ = (&mut self.sending).await;
         };
-        if tokio::time::timeout(PATIENCE, parts).await.is_err() {
-            tracing::warn!("some work did not end in time and is cut off; nothing committed is lost");
+        if tokio::time::timeout(SHUTDOWN_TIMEOUT, parts).await.is_err() {
+            tracing::warn!("some tasks did not end in time and were aborted; no committed data is lost");
         }
         drop(self.background);
         self.key_uses.finish().await;
-        self.store.sync().await.context("the last writes could not be made durable")?;
+        self.store.sync().await.context("cannot sync the last writes to disk")?;
         ended
     }
 }
@@ -201,12 +201,12 @@ impl Following {
         };
         let (writer, reader) = (self.store.writer(), self.store.reader());
         let follower = Follower::new(self.node, writer, reader, config, self.status, self.progress);
-        // A failure has been logged and shows in the status; reading goes on.
+        // The error was logged and is shown in the status; the API keeps serving.
         let _ = follower.run(cancel).await;
         Ok(())
     }
 
-    /// Waits until the node tells its chain, and ties the data to it.
+    /// Waits until the node reports its chain, and binds the data folder to that chain.
     async fn bind(&self) -> anyhow::Result<BlockNumber> {
         loop {
             match self.node.identity().await {

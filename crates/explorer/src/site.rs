@@ -1,21 +1,23 @@
-//! One port for the API and the pages.
+//! Serves the API and the pages on one port.
 
 use axum::{Router, extract::Request};
 use tower::ServiceExt;
 
-/// Where the API and its reference stand. Everything else is a page.
-const OF_THE_API: [&str; 3] = ["/api", "/docs", "/health"];
+/// Path prefixes of the API and its reference. All other paths are pages.
+const API_PREFIXES: [&str; 3] = ["/api", "/docs", "/health"];
 
 pub(crate) fn router(api: Router, pages: Router) -> Router {
     Router::new().fallback(async move |request: Request| {
-        let site = if is_of_the_api(request.uri().path()) { api.clone() } else { pages.clone() };
-        // A router always answers.
+        let site = if is_api_path(request.uri().path()) { api.clone() } else { pages.clone() };
+        // A router is infallible.
         site.oneshot(request).await
     })
 }
 
-fn is_of_the_api(path: &str) -> bool {
-    OF_THE_API.iter().any(|start| path.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+fn is_api_path(path: &str) -> bool {
+    API_PREFIXES
+        .iter()
+        .any(|start| path.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
 #[cfg(test)]
@@ -23,8 +25,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_begins_like_the_api_is_a_page() {
-        assert!(["/api/v1/stats", "/api", "/health/live", "/docs", "/docs/docs.js"].into_iter().all(is_of_the_api));
-        assert!(!["/", "/apiary", "/blocks", "/doc", "/healthy"].into_iter().any(is_of_the_api));
+    fn a_path_that_only_starts_like_the_api_is_a_page() {
+        assert!(["/api/v1/stats", "/api", "/health/live", "/docs", "/docs/docs.js"].into_iter().all(is_api_path));
+        assert!(!["/", "/apiary", "/blocks", "/doc", "/healthy"].into_iter().any(is_api_path));
     }
 }

@@ -1,4 +1,4 @@
-//! Where data is kept. The only place that names a storage engine.
+//! Opens and repairs the store. The only module that names a storage engine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,25 +11,25 @@ pub(crate) use store_embedded::{LostRecords, Repair};
 use crate::memory::{MemoryBudget, StoreMemory};
 use crate::open_files;
 
-/// Opens a data folder, or makes a new one.
+/// Opens a data folder, or creates one.
 pub(crate) fn open(data: &Path, memory: MemoryBudget) -> anyhow::Result<Arc<dyn Store>> {
     let StoreMemory { cache_bytes, write_buffer_bytes, writer_cache_entries } = memory.store();
     let descriptors = open_files::store_share();
     open_with(data, StoreOptions { cache_bytes, write_buffer_bytes, writer_cache_entries, descriptors })
 }
 
-/// Opens a data folder for a command of the operator. It must be there.
+/// Opens an existing data folder for a maintenance command.
 pub(crate) fn open_existing(data: &Path) -> anyhow::Result<Arc<dyn Store>> {
     require(data)?;
     open_with(data, StoreOptions::default())
 }
 
-/// Brings a damaged data folder back to its last whole commit; None where nothing is damaged.
+/// Restores a damaged data folder to its last intact commit; None if it is not damaged.
 pub(crate) fn repair(data: &Path) -> anyhow::Result<Option<Repair>> {
     require(data)?;
     EmbeddedStore::repair(data, StoreOptions::default()).with_context(|| {
         format!(
-            "{} cannot be repaired, and is as it was: put a copy of it back, or index in an empty folder with --data",
+            "{} cannot be repaired and was not changed: restore a backup, or index into an empty folder with --data",
             data.display()
         )
     })
@@ -51,17 +51,17 @@ fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
     let data = data.display();
     let advice = match &error {
         StoreError::InUse => {
-            format!("another explorer has {data} open: end it, or give this one a folder of its own with --data")
+            format!("another explorer has {data} open: stop it, or use another folder with --data")
         }
         StoreError::NewerSchema { .. } => {
             format!("{data} was written by a newer explorer: use that one, or another folder with --data")
         }
         StoreError::OlderSchema { .. } => {
-            format!("{data} was written by an older explorer: index anew in another folder with --data")
+            format!("{data} was written by an older explorer: index again into another folder with --data")
         }
         StoreError::Damaged { .. } | StoreError::Corrupt(_) => format!(
-            "{data} is damaged: put a copy of it back, or let `explorer repair --data {data}` drop what cannot be read (it says \
-             what is lost), or index in an empty folder"
+            "{data} is damaged: restore a backup, or run `explorer repair --data {data}` to drop unreadable data (it reports \
+             what is lost), or index into an empty folder"
         ),
         _ => format!("cannot open the data folder {data}"),
     };

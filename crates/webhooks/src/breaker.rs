@@ -1,22 +1,22 @@
-//! How much of the service's sending an endpoint gets, by how it has behaved.
+//! Circuit breaker: how many slots an endpoint gets, based on its past responses.
 
 use std::time::Duration;
 
-/// After so many failures in a row nothing is sent but a probe now and then.
+/// After this many consecutive failures the circuit opens: only occasional probes are sent.
 const FAILURES_TO_OPEN: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
-/// What is known of an endpoint.
+/// Trust level of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Trust {
-    /// It answered well the last time.
+    /// The last attempt succeeded.
     Proven,
-    /// It has never answered well, nor failed.
+    /// No attempt has succeeded or failed yet.
     Unknown,
-    /// It has answered well before, and failed a few times since.
+    /// An attempt has succeeded before, and a few have failed since.
     Shaken,
-    /// It has failed often, or always.
+    /// Many attempts have failed in a row, or none has ever succeeded.
     Suspect,
 }
 
@@ -32,7 +32,7 @@ impl Trust {
         }
     }
 
-    /// Messages under way to one such endpoint at once.
+    /// Maximum messages in flight to one such endpoint.
     pub(crate) fn per_endpoint(self) -> usize {
         match self {
             Self::Proven => 4,
@@ -40,17 +40,17 @@ impl Trust {
         }
     }
 
-    /// Young messages under way to all such endpoints at once. Those that may hang are never given all places.
-    pub(crate) fn young_in_all(self) -> usize {
+    /// Maximum starting messages to all such endpoints together. Endpoints that may hang never get all slots.
+    pub(crate) fn max_starting(self) -> usize {
         match self {
-            Self::Proven => IN_ALL,
+            Self::Proven => MAX_STARTING,
             Self::Unknown => 160,
             Self::Shaken | Self::Suspect => 32,
         }
     }
 
-    /// How long a message holds its place before it is set aside. Who is known to answer is given more time for it.
-    pub(crate) fn young_for(self) -> Duration {
+    /// How long a message holds its starting slot before it is parked; longer for proven endpoints.
+    pub(crate) fn park_after(self) -> Duration {
         match self {
             Self::Proven => Duration::from_millis(250),
             Self::Unknown | Self::Shaken | Self::Suspect => Duration::from_millis(100),
@@ -58,10 +58,10 @@ impl Trust {
     }
 }
 
-/// Young messages under way at once.
-pub(crate) const IN_ALL: usize = 256;
+/// Maximum starting messages over all endpoints.
+pub(crate) const MAX_STARTING: usize = 256;
 
-/// How long to leave an endpoint alone that has failed so often in a row. `chance` lies between 0 and 1.
+/// Backoff before the next probe after this many consecutive failures. `chance` is between 0 and 1.
 pub(crate) fn pause(failures: u32, chance: f64) -> Duration {
     let Some(beyond) = failures.checked_sub(FAILURES_TO_OPEN) else { return Duration::ZERO };
     let pause = FIRST_PAUSE.saturating_mul(1 << beyond.min(10)).min(LONGEST_PAUSE);
@@ -73,16 +73,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_few_failures_cost_no_pause_and_more_cost_ever_longer_ones() {
+    fn a_few_failures_cause_no_pause_and_more_cause_growing_ones() {
         let pauses: Vec<u64> = (0..14).map(|failures| pause(failures, 0.5).as_secs()).collect();
         assert_eq!(pauses, [0, 0, 0, 0, 0, 5, 10, 20, 40, 80, 160, 300, 300, 300]);
         assert_eq!(pause(u32::MAX, 0.5).as_secs(), 300);
     }
 
     #[test]
-    fn places_are_kept_free_for_those_that_answer() {
-        let doubtful = [Trust::Unknown, Trust::Shaken, Trust::Suspect].map(Trust::young_in_all);
-        assert_eq!(IN_ALL - doubtful.iter().sum::<usize>(), 32);
+    fn some_slots_are_reserved_for_proven_endpoints() {
+        let unproven = [Trust::Unknown, Trust::Shaken, Trust::Suspect].map(Trust::max_starting);
+        assert_eq!(MAX_STARTING - unproven.iter().sum::<usize>(), 32);
         assert_eq!(Trust::of(0, true), Trust::Proven);
         assert_eq!(Trust::of(0, false), Trust::Unknown);
         assert_eq!(Trust::of(1, true), Trust::Shaken);

@@ -2,10 +2,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use domain::UnixMillis;
 
-/// The time since 1970. A clock set before that is as wrong as one set at it.
+/// The current Unix time; 0 if the system clock is set before 1970.
 ///
-/// Timers go by the runtime's clock, which a simulation stops and moves on by itself: this one goes with it. Elsewhere the
-/// two are the same, and this is the system's time.
+/// Follows the runtime's clock, which a simulation pauses and advances. Outside of simulations it equals the system time.
 pub(crate) fn now() -> UnixMillis {
     let (real, timers) = (Instant::now(), tokio::time::Instant::now().into_std());
     let system = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Follows the index with a cursor of its own, and queues what concerns somebody.
+//! Follows the index with its own cursor and queues messages for watched addresses.
 
 mod events;
 mod retract;
@@ -19,17 +19,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Wake, clock, matching::Watch};
 
-/// Blocks of one step at most, and about as many transactions.
-const BLOCKS_AT_ONCE: u32 = 64;
-const TRANSACTIONS_AT_ONCE: u64 = 5_000;
-/// Entries read from the index in one call.
+/// Maximum blocks and approximate maximum transactions of one step.
+const MAX_BLOCKS: u32 = 64;
+const MAX_TRANSACTIONS: u64 = 5_000;
+/// Page size of index reads.
 const PAGE: u32 = 2_000;
-/// Blocks below the cursor whose hashes are noted when nobody wants to know of them: where they leave the chain, it
-/// must be seen from where on.
-const NOTED_BLOCKS: u64 = 512;
-/// Until the index stands still again.
-const UNSTEADY_PAUSE: Duration = Duration::from_millis(20);
-const TROUBLE_PAUSE: Duration = Duration::from_secs(1);
+/// How many hashes of the newest blocks are stored when blocks without watchers are skipped: they locate the fork point
+/// after a reorg.
+const STORED_HASHES: u64 = 512;
+/// Pause before retrying a read during which the index changed.
+const CHANGED_PAUSE: Duration = Duration::from_millis(20);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 pub struct Matcher {
     chain: Arc<dyn ChainReader>,
@@ -37,7 +37,7 @@ pub struct Matcher {
     sync: watch::Receiver<SyncStatus>,
     wake: Wake,
     token_prefix: TokenPrefix,
-    /// Who watches what, as far as is known. The store refuses what was found by an older list.
+    /// The cached watch list. The store rejects matches made with an outdated list.
     watch: Option<Watch>,
 }
 
@@ -47,21 +47,21 @@ impl std::fmt::Debug for Matcher {
     }
 }
 
-/// How a step went.
+/// Result of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    Moved,
-    /// The index moved under the reading: look again.
-    Unsteady,
-    /// At the tip.
-    Level,
+    Advanced,
+    /// The index changed during the read: retry.
+    Changed,
+    /// The cursor is at the tip.
+    AtTip,
 }
 
-/// What some blocks hold, read from one branch.
+/// The content of some blocks, read from one branch.
 struct Content {
     blocks: Vec<Block>,
     transactions: Vec<Transaction>,
-    /// By block and place of the transaction.
+    /// By block number and transaction index.
     transfers: BTreeMap<(BlockNumber, u32), Vec<Transfer>>,
 }
 
@@ -77,25 +77,25 @@ impl Matcher {
         Self { chain, records, sync, wake, token_prefix, watch: None }
     }
 
-    /// Keeps the cursor at the tip until told to stop. Between two steps nothing is half done.
+    /// Keeps the cursor at the tip until cancelled. Every step leaves a consistent state.
     pub async fn run(mut self, cancel: CancellationToken) {
         while !cancel.is_cancelled() {
             self.sync.mark_unchanged();
             let pause = match self.step().await {
-                Ok(Step::Moved) => continue,
-                Ok(Step::Unsteady) => UNSTEADY_PAUSE,
-                Ok(Step::Level) => {
-                    // Should a signal ever be missed, the next look is not far.
-                    let news = tokio::time::timeout(TROUBLE_PAUSE, self.sync.changed());
-                    match cancel.run_until_cancelled(news).await {
-                        // Nobody follows the chain any more: the index stands still, or the process ends.
-                        Some(Ok(Err(_))) => TROUBLE_PAUSE,
+                Ok(Step::Advanced) => continue,
+                Ok(Step::Changed) => CHANGED_PAUSE,
+                Ok(Step::AtTip) => {
+                    // The timeout covers a missed signal.
+                    let changed = tokio::time::timeout(RETRY_PAUSE, self.sync.changed());
+                    match cancel.run_until_cancelled(changed).await {
+                        // The sender is gone: indexing has stopped, or the process is shutting down.
+                        Some(Ok(Err(_))) => RETRY_PAUSE,
                         _ => continue,
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "webhooks cannot follow the index for now");
-                    TROUBLE_PAUSE
+                    tracing::warn!(%error, "webhooks cannot read the index; retrying");
+                    RETRY_PAUSE
                 }
             };
             cancel.run_until_cancelled(tokio::time::sleep(pause)).await;
@@ -105,31 +105,31 @@ impl Matcher {
     async fn step(&mut self) -> Result<Step, StoreError> {
         let progress = self.records.progress().await?;
         if progress.retracting {
-            // Also what an earlier process began and did not end.
+            // It may have been started by an earlier process.
             return self.finish_retraction().await;
         }
-        let Some(tip) = self.chain.find_tip().await? else { return Ok(Step::Level) };
+        let Some(tip) = self.chain.find_tip().await? else { return Ok(Step::AtTip) };
         if let Some(newest) = progress.begun.or(progress.cursor)
-            && !self.stands(newest).await?
+            && !self.is_canonical(newest).await?
         {
             return self.begin_retraction(newest).await;
         }
         let cursor = progress.cursor;
         if cursor == Some(tip) {
-            return Ok(Step::Level);
+            return Ok(Step::AtTip);
         }
         let watch = match self.watch.take() {
             Some(watch) => watch,
             None => Watch::new(self.records.watch_list().await?),
         };
-        let moved = self.move_on(&watch, cursor, tip).await?;
+        let moved = self.advance(&watch, cursor, tip).await?;
         // The watch list has changed: read it again and match the same blocks once more.
         self.watch = moved.is_some().then_some(watch);
-        Ok(moved.unwrap_or(Step::Moved))
+        Ok(moved.unwrap_or(Step::Advanced))
     }
 
-    /// Looks through the next blocks, or passes over them; None where the watchers are others by now.
-    async fn move_on(
+    /// Matches the next blocks, or skips them if no webhook watches them; None if the watch list has changed.
+    async fn advance(
         &self,
         watch: &Watch,
         cursor: Option<BlockRef>,
@@ -137,58 +137,58 @@ impl Matcher {
     ) -> Result<Option<Step>, StoreError> {
         let next = cursor.map_or(0, |cursor| cursor.number + 1);
         if next > tip.number {
-            return Ok(Some(Step::Unsteady));
+            return Ok(Some(Step::Changed));
         }
-        match watch.first_wanted() {
-            Some(wanted) if wanted <= next => self.look_through(watch, cursor, next, tip).await,
-            Some(wanted) => self.pass_over(watch, cursor, next, tip.number.min(wanted - 1)).await,
-            None => self.pass_over(watch, cursor, next, tip.number).await,
+        match watch.first_watched_block() {
+            Some(first) if first <= next => self.match_next(watch, cursor, next, tip).await,
+            Some(first) => self.skip(watch, cursor, next, tip.number.min(first - 1)).await,
+            None => self.skip(watch, cursor, next, tip.number).await,
         }
     }
 
-    async fn stands(&self, block: BlockRef) -> Result<bool, StoreError> {
+    async fn is_canonical(&self, block: BlockRef) -> Result<bool, StoreError> {
         let found = self.chain.find_block(BlockId::Number(block.number)).await?;
         Ok(found.is_some_and(|found| found.hash == block.hash))
     }
 
-    /// Moves on over blocks that nobody wants to know of.
-    async fn pass_over(
+    /// Moves the cursor over blocks without watchers.
+    async fn skip(
         &self,
         watch: &Watch,
         cursor: Option<BlockRef>,
         next: BlockNumber,
         last: BlockNumber,
     ) -> Result<Option<Step>, StoreError> {
-        let range = BlockRange { from: Some(next.max((last + 1).saturating_sub(NOTED_BLOCKS))), to: Some(last) };
+        let range = BlockRange { from: Some(next.max((last + 1).saturating_sub(STORED_HASHES))), to: Some(last) };
         let page = PageRequest { offset: 0, limit: PAGE, order: Order::OldestFirst };
         let blocks = self.chain.list_blocks(range, page).await?.items;
         if blocks.last().is_none_or(|block| block.number != last) {
-            return Ok(Some(Step::Unsteady));
+            return Ok(Some(Step::Changed));
         }
         self.enqueue(watch, cursor, &blocks, Vec::new(), Part::Last).await
     }
 
-    async fn look_through(
+    async fn match_next(
         &self,
         watch: &Watch,
         cursor: Option<BlockRef>,
         next: BlockNumber,
         tip: BlockRef,
     ) -> Result<Option<Step>, StoreError> {
-        let Some(content) = self.read(cursor, next, tip).await? else { return Ok(Some(Step::Unsteady)) };
+        let Some(content) = self.read(cursor, next, tip).await? else { return Ok(Some(Step::Changed)) };
         self.match_content(watch, cursor, &content).await
     }
 
-    /// Reads the next blocks; None where the index moved meanwhile.
+    /// Reads the next blocks; None if the index changed meanwhile.
     async fn read(
         &self,
         cursor: Option<BlockRef>,
         next: BlockNumber,
         tip: BlockRef,
     ) -> Result<Option<Content>, StoreError> {
-        let to = tip.number.min(next.saturating_add(u64::from(BLOCKS_AT_ONCE) - 1));
-        let page = PageRequest { offset: 0, limit: BLOCKS_AT_ONCE, order: Order::OldestFirst };
-        // An index may begin above block 0: then the first blocks are those it has.
+        let to = tip.number.min(next.saturating_add(u64::from(MAX_BLOCKS) - 1));
+        let page = PageRequest { offset: 0, limit: MAX_BLOCKS, order: Order::OldestFirst };
+        // Without a cursor, start at the first indexed block, which may be above 0.
         let range = match cursor {
             Some(_) => BlockRange { from: Some(next), to: Some(to) },
             None => BlockRange::ALL,
@@ -197,7 +197,7 @@ impl Matcher {
         let mut transactions = 0;
         let enough = blocks.iter().position(|block| {
             transactions += u64::from(block.tx_count);
-            transactions > TRANSACTIONS_AT_ONCE
+            transactions > MAX_TRANSACTIONS
         });
         blocks.truncate(enough.unwrap_or(blocks.len()).max(1));
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(None) };
@@ -209,8 +209,8 @@ impl Matcher {
         let last = last.id();
         let transactions = self.read_transactions(range).await?;
         let transfers = self.read_transfers(range).await?;
-        // Everything was read from this branch if its last block still stands.
-        Ok(if self.stands(last).await? { Some(Content { blocks, transactions, transfers }) } else { None })
+        // Everything was read from this branch if its last block is still canonical.
+        Ok(if self.is_canonical(last).await? { Some(Content { blocks, transactions, transfers }) } else { None })
     }
 
     async fn read_transactions(&self, blocks: BlockRange) -> Result<Vec<Transaction>, StoreError> {
@@ -242,8 +242,8 @@ impl Matcher {
             }
             offset += found.len() as u64;
             for transfer in found {
-                let place = (transfer.block_number, transfer.event.tx_index);
-                transfers.entry(place).or_default().push(transfer);
+                let key = (transfer.block_number, transfer.event.tx_index);
+                transfers.entry(key).or_default().push(transfer);
             }
         }
     }
@@ -260,7 +260,7 @@ impl Matcher {
         let notified: BTreeSet<WebhookId> = recipients.map(|recipient| recipient.webhook).collect();
         let blocks = blocks
             .iter()
-            .map(|block| MatchedBlock { block: block.id(), known_to: watch.newest_told_of(block.number) })
+            .map(|block| MatchedBlock { block: block.id(), known_to: watch.newest_interested(block.number) })
             .collect();
         let matches = Matches { version: watch.version, from, blocks, events, part };
         match self.records.enqueue_matches(matches, clock::now()).await {
@@ -268,7 +268,7 @@ impl Matcher {
                 if !notified.is_empty() {
                     self.wake.queued(notified);
                 }
-                Ok(Some(Step::Moved))
+                Ok(Some(Step::Advanced))
             }
             Err(EnqueueError::Stale) => Ok(None),
             Err(EnqueueError::Store(error)) => Err(error),

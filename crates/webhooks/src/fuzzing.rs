@@ -1,3 +1,3 @@
-//! What the fuzz targets call: URLs and addresses of receivers made of arbitrary bytes.
+//! Entry points of the fuzz targets: URLs and addresses from arbitrary bytes.
 
 pub use crate::egress::fuzzing::{egress_address, egress_url};

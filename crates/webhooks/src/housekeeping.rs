@@ -6,22 +6,22 @@ use tokio_util::sync::CancellationToken;
 use crate::clock;
 
 const INTERVAL: Duration = Duration::from_secs(60);
-/// How long messages are kept, sent or not.
-const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// Dropped in one write.
-const AT_ONCE: usize = 2_000;
+/// Retention time of messages, delivered or not.
+const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// Messages deleted in one write.
+const BATCH: usize = 2_000;
 
-/// Drops messages that are a week old, and those of webhooks that are gone, until told to stop.
-pub async fn keep_house(records: Arc<dyn WebhookRecords>, cancel: CancellationToken) {
+/// Deletes messages older than a week and messages of deleted webhooks, until cancelled.
+pub async fn run_housekeeping(records: Arc<dyn WebhookRecords>, cancel: CancellationToken) {
     while cancel.run_until_cancelled(tokio::time::sleep(INTERVAL)).await.is_some() {
-        let before = clock::now().saturating_sub(u64::try_from(KEPT_FOR.as_millis()).unwrap_or(u64::MAX));
+        let before = clock::now().saturating_sub(u64::try_from(RETENTION.as_millis()).unwrap_or(u64::MAX));
         loop {
-            match records.forget_deliveries(before, AT_ONCE).await {
+            match records.forget_deliveries(before, BATCH).await {
                 Ok(0) => break,
                 Ok(_) if cancel.is_cancelled() => return,
-                Ok(forgotten) => tracing::debug!(forgotten, "old messages dropped"),
+                Ok(deleted) => tracing::debug!(deleted, "deleted old messages"),
                 Err(error) => {
-                    tracing::warn!(%error, "old messages cannot be dropped for now");
+                    tracing::warn!(%error, "cannot delete old webhook messages; retrying in a minute");
                     break;
                 }
             }

@@ -1,8 +1,8 @@
-//! Tells receivers what happens at the addresses they watch.
+//! Webhooks: sends events about watched addresses to receivers, at least once.
 //!
-//! The index is the record of what happened: a [`Matcher`] follows it with a cursor of its own and queues what concerns
-//! somebody, in one step with moving the cursor. A [`Dispatcher`] takes from the queues, signs, sends and writes down how it
-//! went. A [`Registry`] is where owners come in. Whatever is cut off in between is done again, and is known by its id.
+//! A [`Matcher`] follows the index with its own cursor; it queues messages and moves the cursor in one transaction. A
+//! [`Dispatcher`] claims queued messages, signs and sends them, and records the attempts. A [`Registry`] manages webhooks
+//! for their owners. Work that a crash interrupts is repeated; receivers deduplicate messages by id.
 
 mod breaker;
 mod clock;
@@ -21,10 +21,10 @@ mod secrets;
 mod sign;
 mod wake;
 
-pub use dispatch::{Dispatcher, MOST_SET_ASIDE};
+pub use dispatch::{Dispatcher, MAX_PARKED};
 pub use egress::{Connecting, Egress, EgressConfig, EgressError, Insecure, Network, Stream, UrlFault};
 pub use follow::Matcher;
-pub use housekeeping::keep_house;
+pub use housekeeping::run_housekeeping;
 pub use registry::{ListedWebhook, Registered, Registration, Registry, RegistryError};
 pub use secrets::{EncryptionKey, EncryptionKeyError, Secret, Vault, VaultError};
 pub use wake::Wake;

@@ -1,55 +1,55 @@
-//! Who wants to know of what a block holds. Pure: a look-up for each address that was touched, however many are watched.
+//! Finds the webhooks that an event concerns. Pure: one lookup per touched address, however many addresses are watched.
 
 use std::collections::HashMap;
 
 use domain::{Address, BlockNumber, EventKind, Transaction, Transfer, WebhookId};
 use store::{WatchList, Watcher};
 
-/// Who watches which address, made for looking up.
+/// The watch list, indexed by address.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     pub(crate) version: u64,
     by_address: HashMap<Address, Vec<Watcher>>,
-    /// First blocks of interest, ascending, each with the newest webhook that is interested by then.
-    interested_from: Vec<(BlockNumber, WebhookId)>,
+    /// First watched blocks, ascending, each with the newest webhook that watches from that block or earlier.
+    watched_from: Vec<(BlockNumber, WebhookId)>,
 }
 
 impl Watch {
     pub(crate) fn new(list: WatchList) -> Self {
         let mut by_address: HashMap<Address, Vec<Watcher>> = HashMap::with_capacity(list.watchers.len());
-        let mut interested_from = Vec::with_capacity(list.watchers.len());
+        let mut watched_from = Vec::with_capacity(list.watchers.len());
         for watcher in list.watchers {
             by_address.entry(watcher.watched).or_default().push(watcher);
-            interested_from.push((watcher.after.map_or(0, |after| after.number + 1), watcher.webhook));
+            watched_from.push((watcher.after.map_or(0, |after| after.number + 1), watcher.webhook));
         }
-        interested_from.sort_unstable();
+        watched_from.sort_unstable();
         let mut newest = 0;
-        for (_, webhook) in &mut interested_from {
+        for (_, webhook) in &mut watched_from {
             newest = newest.max(*webhook);
             *webhook = newest;
         }
-        interested_from.dedup_by_key(|(_, webhook)| *webhook);
-        Self { version: list.version, by_address, interested_from }
+        watched_from.dedup_by_key(|(_, webhook)| *webhook);
+        Self { version: list.version, by_address, watched_from }
     }
 
-    /// The first block that anybody wants to know of; None where nobody watches.
-    pub(crate) fn first_wanted(&self) -> Option<BlockNumber> {
-        self.interested_from.first().map(|(block, _)| *block)
+    /// The first block that any webhook watches; None if there are no webhooks.
+    pub(crate) fn first_watched_block(&self) -> Option<BlockNumber> {
+        self.watched_from.first().map(|(block, _)| *block)
     }
 
-    /// The newest webhook to which a block is news; 0 where there is none.
-    pub(crate) fn newest_told_of(&self, block: BlockNumber) -> WebhookId {
-        let interested = self.interested_from.partition_point(|(from, _)| *from <= block);
-        interested.checked_sub(1).map_or(0, |place| self.interested_from[place].1)
+    /// The newest webhook that watches this block; 0 if there is none.
+    pub(crate) fn newest_interested(&self, block: BlockNumber) -> WebhookId {
+        let interested = self.watched_from.partition_point(|(from, _)| *from <= block);
+        interested.checked_sub(1).map_or(0, |last| self.watched_from[last].1)
     }
 
-    /// Whom a transaction concerns, each once.
+    /// The webhooks that a transaction concerns, each once.
     pub(crate) fn of_transaction(&self, transaction: &Transaction) -> Vec<WebhookId> {
         let parties = [Some(transaction.from), transaction.to];
         self.concerned(EventKind::Tx, transaction.block_number, parties.into_iter().flatten())
     }
 
-    /// Whom a transfer concerns, each once.
+    /// The webhooks that a transfer concerns, each once.
     pub(crate) fn of_transfer(&self, transfer: &Transfer) -> Vec<WebhookId> {
         let event = &transfer.event;
         self.concerned(EventKind::TokenTransfer, transfer.block_number, [event.from, event.to, event.token])
@@ -64,7 +64,7 @@ impl Watch {
         let mut concerned = Vec::new();
         let mut seen = Vec::with_capacity(3);
         for address in touched {
-            // A webhook watches one address, so it can be found twice only where an address is.
+            // A webhook watches one address, so skipping repeated addresses avoids duplicates.
             if seen.contains(&address) {
                 continue;
             }
@@ -142,15 +142,15 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_concerns_sender_and_receiver_and_each_once() {
+    fn a_transaction_concerns_sender_and_receiver_each_once() {
         let watch = watch(vec![watcher(1, ALICE, &[EventKind::Tx], None), watcher(2, BOB, &[EventKind::Tx], None)]);
         assert_eq!(watch.of_transaction(&payment(ALICE, Some(BOB), 5)), [1, 2]);
         assert_eq!(watch.of_transaction(&payment(ALICE, Some(ALICE), 5)), [1]);
-        assert_eq!(watch.of_transaction(&payment(TOKEN, None, 5)), [0_u64; 0], "a created contract is no receiver");
+        assert_eq!(watch.of_transaction(&payment(TOKEN, None, 5)), [0_u64; 0], "a created contract is not a receiver");
     }
 
     #[test]
-    fn a_transfer_concerns_giver_receiver_and_token() {
+    fn a_transfer_concerns_sender_receiver_and_token() {
         let kinds = [EventKind::TokenTransfer];
         let watch = watch(vec![watcher(1, ALICE, &kinds, None), watcher(2, TOKEN, &kinds, None)]);
         assert_eq!(watch.of_transfer(&transfer(BOB, ALICE)), [1, 2]);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_kinds_and_the_blocks_that_were_asked_for_concern_anybody() {
+    fn only_subscribed_kinds_and_later_blocks_match() {
         let watch = watch(vec![
             watcher(1, ALICE, &[EventKind::TokenTransfer, EventKind::Removed], None),
             watcher(2, ALICE, &[EventKind::Tx], Some(5)),
@@ -167,12 +167,12 @@ mod tests {
         assert_eq!(watch.of_transaction(&payment(ALICE, None, 5)), [0_u64; 0]);
         assert_eq!(watch.of_transaction(&payment(ALICE, None, 6)), [2]);
         assert_eq!(watch.of_transfer(&transfer(ALICE, BOB)), [1]);
-        assert_eq!(watch.first_wanted(), Some(0));
-        assert_eq!(Watch::default().first_wanted(), None);
+        assert_eq!(watch.first_watched_block(), Some(0));
+        assert_eq!(Watch::default().first_watched_block(), None);
     }
 
     #[test]
-    fn a_block_is_news_to_those_made_before_it() {
+    fn a_block_concerns_webhooks_created_before_it() {
         let kinds = [EventKind::Tx];
         let watch = watch(vec![
             watcher(3, ALICE, &kinds, Some(5)),
@@ -180,8 +180,8 @@ mod tests {
             watcher(7, TOKEN, &kinds, Some(9)),
             watcher(5, ALICE, &kinds, Some(20)),
         ]);
-        let newest = [5, 6, 9, 10, 21].map(|block| watch.newest_told_of(block));
+        let newest = [5, 6, 9, 10, 21].map(|block| watch.newest_interested(block));
         assert_eq!(newest, [0, 3, 3, 7, 7]);
-        assert_eq!(watch.first_wanted(), Some(6));
+        assert_eq!(watch.first_watched_block(), Some(6));
     }
 }

@@ -1,4 +1,4 @@
-//! What receivers are told, as bytes. They are made once and kept: every attempt sends the same.
+//! Message bodies. A body is serialized once and stored, so every attempt sends the same bytes.
 
 use domain::{
     BlockNumber, BlockRef, Bytes, Delivery, EventKind, TokenPrefix, Transaction, Transfer, UnixMillis, UtcTime,
@@ -11,7 +11,7 @@ use serde_json::Value;
 struct Message<T> {
     event: &'static str,
     timestamp: String,
-    /// For which time the very same block is part of the chain, if not for the first.
+    /// How many times the same block has become canonical; missing for the first time.
     #[serde(skip_serializing_if = "Option::is_none")]
     inclusion: Option<u32>,
     data: T,
@@ -58,7 +58,7 @@ pub(crate) fn tx(transaction: &Transaction, inclusion: Option<u32>) -> Bytes {
         block_number: transaction.block_number,
         block_hash: format!("{:#x}", transaction.block_hash),
     };
-    write(EventKind::Tx, UtcTime::from_unix_seconds(transaction.timestamp).to_string(), inclusion, data)
+    serialize(EventKind::Tx, UtcTime::from_unix_seconds(transaction.timestamp).to_string(), inclusion, data)
 }
 
 pub(crate) fn token_transfer(
@@ -87,25 +87,25 @@ pub(crate) fn token_transfer(
         batch_index: event.batch_index,
     };
     let timestamp = UtcTime::from_unix_seconds(transfer.timestamp).to_string();
-    write(EventKind::TokenTransfer, timestamp, inclusion, data)
+    serialize(EventKind::TokenTransfer, timestamp, inclusion, data)
 }
 
-/// The news that what was told is no longer so: the same data, and which message it was.
-pub(crate) fn removed(delivery: &Delivery, told: &[u8]) -> Bytes {
-    let told: Value = serde_json::from_slice(told).unwrap_or_default();
-    let mut data = told["data"].clone();
+/// The retraction of a message: the same data with the id and event of the retracted message.
+pub(crate) fn removed(delivery: &Delivery, retracted: &[u8]) -> Bytes {
+    let retracted: Value = serde_json::from_slice(retracted).unwrap_or_default();
+    let mut data = retracted["data"].clone();
     data["removedEvent"] = delivery.kind.name().into();
     data["removedDelivery"] = delivery.id.to_string().into();
-    let inclusion = told["inclusion"].as_u64().and_then(|inclusion| u32::try_from(inclusion).ok());
-    write(EventKind::Removed, told["timestamp"].as_str().unwrap_or_default().to_owned(), inclusion, data)
+    let inclusion = retracted["inclusion"].as_u64().and_then(|inclusion| u32::try_from(inclusion).ok());
+    serialize(EventKind::Removed, retracted["timestamp"].as_str().unwrap_or_default().to_owned(), inclusion, data)
 }
 
 pub(crate) fn ping(webhook: WebhookId, now: UnixMillis) -> Bytes {
-    write(EventKind::Ping, UtcTime::from_unix_millis(now).to_string(), None, PingData { webhook_id: webhook })
+    serialize(EventKind::Ping, UtcTime::from_unix_millis(now).to_string(), None, PingData { webhook_id: webhook })
 }
 
-fn write(kind: EventKind, timestamp: String, inclusion: Option<u32>, data: impl Serialize) -> Bytes {
-    // Plain fields of text and numbers, whose writing cannot fail.
+fn serialize(kind: EventKind, timestamp: String, inclusion: Option<u32>, data: impl Serialize) -> Bytes {
+    // Strings and numbers only: serialization cannot fail.
     serde_json::to_vec(&Message { event: kind.name(), timestamp, inclusion, data }).unwrap_or_default().into()
 }
 
@@ -141,14 +141,14 @@ mod tests {
 
     #[test]
     fn a_transaction_has_the_documented_fields() {
-        let told = json_of(&tx(&transaction(), None));
-        assert_eq!(told["event"], "tx");
-        assert_eq!(told["timestamp"], "2026-11-15T00:00:00.000Z");
-        assert_eq!(told["data"]["hash"], format!("0x{}", "01".repeat(32)));
-        assert_eq!(told["data"]["from"], format!("0x{}", "aa".repeat(20)));
-        assert_eq!(told["data"]["to"], format!("0x{}", "bb".repeat(20)));
-        assert_eq!(told["data"]["value"], U256::MAX.to_string());
-        assert_eq!(told["data"]["blockNumber"], 77);
+        let message = json_of(&tx(&transaction(), None));
+        assert_eq!(message["event"], "tx");
+        assert_eq!(message["timestamp"], "2026-11-15T00:00:00.000Z");
+        assert_eq!(message["data"]["hash"], format!("0x{}", "01".repeat(32)));
+        assert_eq!(message["data"]["from"], format!("0x{}", "aa".repeat(20)));
+        assert_eq!(message["data"]["to"], format!("0x{}", "bb".repeat(20)));
+        assert_eq!(message["data"]["value"], U256::MAX.to_string());
+        assert_eq!(message["data"]["blockNumber"], 77);
         let creation = json_of(&tx(&Transaction { to: None, ..transaction() }, None));
         assert_eq!(creation["data"]["to"], "");
     }
@@ -175,9 +175,9 @@ mod tests {
             token_decimals: 18,
         };
         let block = BlockRef { number: 77, hash: B256::repeat_byte(2) };
-        let told = json_of(&token_transfer(&transfer, &block, TokenPrefix::Bep, None));
-        assert_eq!(told["event"], "token_transfer");
-        let data = &told["data"];
+        let message = json_of(&token_transfer(&transfer, &block, TokenPrefix::Bep, None));
+        assert_eq!(message["event"], "token_transfer");
+        let data = &message["data"];
         assert_eq!((&data["tokenName"], &data["tokenType"]), (&json!("A \"token\""), &json!("BEP1155")));
         assert_eq!((&data["tokenId"], &data["value"]), (&json!("9"), &json!("3")));
         assert_eq!((&data["logIndex"], &data["tokenDecimals"]), (&json!(5), &json!(18)));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removal_repeats_what_was_told_and_names_the_message() {
+    fn a_removal_repeats_the_data_and_names_the_retracted_message() {
         let original = tx(&transaction(), None);
         let delivery = Delivery {
             webhook: 1,
@@ -200,21 +200,21 @@ mod tests {
             attempt_count: 1,
             attempts: Vec::new(),
         };
-        let told = json_of(&removed(&delivery, &original));
-        assert_eq!((&told["event"], &told["timestamp"]), (&json!("removed"), &json!("2026-11-15T00:00:00.000Z")));
-        assert_eq!(told["data"]["hash"], json_of(&original)["data"]["hash"]);
+        let message = json_of(&removed(&delivery, &original));
+        assert_eq!((&message["event"], &message["timestamp"]), (&json!("removed"), &json!("2026-11-15T00:00:00.000Z")));
+        assert_eq!(message["data"]["hash"], json_of(&original)["data"]["hash"]);
         assert_eq!(
-            (&told["data"]["removedEvent"], &told["data"]["removedDelivery"]),
+            (&message["data"]["removedEvent"], &message["data"]["removedDelivery"]),
             (&json!("tx"), &json!(delivery.id.to_string()))
         );
-        assert_eq!(told.get("inclusion"), None);
+        assert_eq!(message.get("inclusion"), None);
     }
 
     #[test]
-    fn a_block_that_comes_back_says_so_and_so_does_its_removal() {
+    fn messages_of_a_reincluded_block_and_their_removals_have_an_inclusion_count() {
         let again = tx(&transaction(), Some(2));
-        let (told, first) = (json_of(&again), json_of(&tx(&transaction(), None)));
-        assert_eq!((&told["inclusion"], &told["data"]), (&json!(2), &first["data"]));
+        let (message, first) = (json_of(&again), json_of(&tx(&transaction(), None)));
+        assert_eq!((&message["inclusion"], &message["data"]), (&json!(2), &first["data"]));
         assert_eq!(first.get("inclusion"), None);
         let delivery = Delivery {
             webhook: 1,

@@ -1,4 +1,4 @@
-//! Where owners come in: webhooks made, changed, tried and deleted.
+//! Manages webhooks for their owners: create, update, test and delete.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,18 +11,18 @@ use store::{AddWebhookError, QueueCounts, StoreError, WebhookRecords, WebhookTot
 
 use crate::{Egress, Secret, UrlFault, Vault, VaultError, Wake, clock, payload};
 
-/// How long the old secret signs beside the new one.
+/// How long the old secret also signs after a rotation.
 const OVERLAP: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
     #[error("url {0}")]
     Url(#[from] UrlFault),
-    #[error("the owner has as many webhooks as one may have")]
+    #[error("the owner has reached the maximum number of webhooks")]
     QuotaReached,
-    #[error("the address is watched by as many webhooks as may watch one")]
+    #[error("the address has reached the maximum number of webhooks")]
     AddressFull,
-    #[error("there are as many webhooks as there may be")]
+    #[error("the explorer has reached its maximum number of webhooks")]
     Full,
     #[error("there is no such webhook")]
     NoSuchWebhook,
@@ -30,7 +30,7 @@ pub enum RegistryError {
     NoSuchDelivery,
     #[error("the webhook is not active")]
     Inactive,
-    #[error("what the delivery told of has left the chain")]
+    #[error("the block of this delivery was reverted")]
     Cancelled,
     #[error(transparent)]
     Vault(#[from] VaultError),
@@ -49,7 +49,7 @@ impl From<AddWebhookError> for RegistryError {
     }
 }
 
-/// What an owner asks for.
+/// A request to create a webhook.
 #[derive(Debug, Clone)]
 pub struct Registration {
     pub owner: Address,
@@ -58,14 +58,14 @@ pub struct Registration {
     pub events: EventKinds,
 }
 
-/// A webhook with a new secret, for the only time.
+/// A webhook with its new secret, which is shown only once.
 #[derive(Debug)]
 pub struct Registered {
     pub webhook: Webhook,
     pub secret: Secret,
 }
 
-/// A webhook, and how full its queue is.
+/// A webhook with the counts of its queue.
 #[derive(Debug, Clone)]
 pub struct ListedWebhook {
     pub webhook: Webhook,
@@ -92,10 +92,10 @@ impl Registry {
         Self { records, egress, vault, wake }
     }
 
-    /// Sees that the secrets in the store open with the key at hand, so that a wrong key shows at once.
+    /// Checks that the stored secrets can be decrypted, so that a wrong key is found at startup.
     ///
     /// # Errors
-    /// When they do not, or when the store fails.
+    /// If they cannot be decrypted, or if the store fails.
     pub async fn check_key(&self) -> Result<(), RegistryError> {
         if let Some(watcher) = self.records.watch_list().await?.watchers.first()
             && let Some(webhook) = self.records.find_webhook(watcher.webhook).await?
@@ -106,7 +106,7 @@ impl Registry {
     }
 
     /// # Errors
-    /// When the URL is refused, or when the owner has enough webhooks.
+    /// If the URL is refused, or if a limit on webhooks is reached.
     pub async fn register(&self, wanted: Registration) -> Result<Registered, RegistryError> {
         self.egress.check(&wanted.url).await?;
         let secret = Secret::generate();
@@ -138,7 +138,7 @@ impl Registry {
         Ok(ListedWebhook { webhook, queue })
     }
 
-    /// How much there is of everything.
+    /// Totals over all webhooks.
     #[must_use]
     pub fn totals(&self) -> WebhookTotals {
         self.records.totals()
@@ -181,7 +181,7 @@ impl Registry {
         Ok((Registered { webhook, secret }, until))
     }
 
-    /// Queues a trial message.
+    /// Queues a test message.
     ///
     /// # Errors
     /// When there is no such webhook, or when it is not active.
@@ -211,7 +211,7 @@ impl Registry {
     /// Queues a message again.
     ///
     /// # Errors
-    /// When it is not known, when its block has left the chain before it was sent, or when the webhook is not active.
+    /// If it is unknown, if its block was reverted before it was sent, or if the webhook is not active.
     pub async fn redeliver(&self, id: WebhookId, delivery: DeliveryId) -> Result<Delivery, RegistryError> {
         if !self.get(id).await?.active {
             return Err(RegistryError::Inactive);

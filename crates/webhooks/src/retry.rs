@@ -1,4 +1,4 @@
-//! When a failed attempt is made again.
+//! Retry schedule of failed attempts.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ const HOUR: u64 = 60 * MINUTE;
 /// Seconds to wait after the first failure, the second, and so on.
 const SCHEDULE: [u64; 11] =
     [5, 30, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
-/// A wait is longer or shorter by up to a fifth, so that those who failed together do not come back together.
-const SPREAD: f64 = 0.2;
-/// Less than all waits together can take. Before it is over nothing is given up, however many attempts there were: an owner
-/// may have asked for some himself.
-const SHORTEST_SPAN: Duration = Duration::from_secs(sum(&SCHEDULE) * 3 / 4);
-/// The longest wait that a receiver may ask for with Retry-After.
-const LONGEST_ASKED: Duration = Duration::from_secs(24 * HOUR);
+/// Jitter: a wait varies by up to a fifth, so that messages that failed together are not retried together.
+const JITTER: f64 = 0.2;
+/// A lower bound for the sum of all waits. No message younger than this is given up, however many attempts were made: the
+/// owner may have requested redeliveries.
+const MIN_SPAN: Duration = Duration::from_secs(sum(&SCHEDULE) * 3 / 4);
+/// The longest wait that a receiver can request with Retry-After.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * HOUR);
 
 const fn sum(seconds: &[u64]) -> u64 {
     match seconds {
@@ -24,28 +24,27 @@ const fn sum(seconds: &[u64]) -> u64 {
     }
 }
 
-/// When to try again after the `failed`-th attempt, counted from 1, of a message that is so old; None: enough. The receiver
-/// may ask for a later time, never for an earlier one: attempts in haste would use up the schedule. `chance` lies between 0
-/// and 1.
+/// When to retry after the `failed`-th attempt (counted from 1) of a message of this age; None: give up. Retry-After can
+/// make the wait longer but not shorter: early attempts would use up the schedule. `chance` is between 0 and 1.
 pub(crate) fn next_attempt(
     failed: u32,
     age: Duration,
     now: UnixMillis,
-    asked: Option<Duration>,
+    requested: Option<Duration>,
     chance: f64,
 ) -> Option<UnixMillis> {
-    let place = usize::try_from(failed.checked_sub(1)?).ok()?;
-    let seconds = match SCHEDULE.get(place) {
+    let index = usize::try_from(failed.checked_sub(1)?).ok()?;
+    let seconds = match SCHEDULE.get(index) {
         Some(seconds) => *seconds,
-        None if age < SHORTEST_SPAN => SCHEDULE[SCHEDULE.len() - 1],
+        None if age < MIN_SPAN => SCHEDULE[SCHEDULE.len() - 1],
         None => return None,
     };
-    let planned = Duration::from_secs(seconds).mul_f64(1.0 + SPREAD * (2.0 * chance - 1.0));
-    let wait = asked.map_or(planned, |asked| planned.max(asked.min(LONGEST_ASKED)));
+    let planned = Duration::from_secs(seconds).mul_f64(1.0 + JITTER * (2.0 * chance - 1.0));
+    let wait = requested.map_or(planned, |requested| planned.max(requested.min(MAX_RETRY_AFTER)));
     Some(now.saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))
 }
 
-/// Reads the value of Retry-After: seconds, or a date.
+/// Parses a Retry-After value: seconds or a date.
 pub(crate) fn retry_after(value: &str, now: UnixMillis) -> Option<Duration> {
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -61,12 +60,12 @@ mod tests {
 
     const OLD: Duration = Duration::from_secs(75 * HOUR);
 
-    fn wait(failed: u32, asked: Option<u64>) -> Option<u64> {
-        next_attempt(failed, OLD, 0, asked.map(Duration::from_secs), 0.5).map(|at| at / 1_000)
+    fn wait(failed: u32, requested: Option<u64>) -> Option<u64> {
+        next_attempt(failed, OLD, 0, requested.map(Duration::from_secs), 0.5).map(|at| at / 1_000)
     }
 
     #[test]
-    fn the_waits_are_those_that_are_documented() {
+    fn the_waits_match_the_documentation() {
         let waits: Vec<u64> = (1..=11).filter_map(|failed| wait(failed, None)).collect();
         assert_eq!(waits, [5, 30, 120, 600, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]);
         assert_eq!(wait(12, None), None, "twelve attempts are enough");
@@ -74,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_spreads_a_wait_by_a_fifth_to_either_side() {
+    fn jitter_changes_a_wait_by_up_to_a_fifth() {
         assert_eq!(next_attempt(2, OLD, 1_000, None, 0.0), Some(25_000));
         assert_eq!(next_attempt(2, OLD, 1_000, None, 1.0), Some(37_000));
         let spread: Vec<u64> =
@@ -83,36 +82,36 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_may_ask_for_a_later_time_and_never_for_an_earlier_one() {
-        assert_eq!([0, 2, 5, 90].map(|asked| wait(1, Some(asked))), [5, 5, 5, 90].map(Some));
-        assert_eq!([1 << 40, u64::MAX].map(|asked| wait(1, Some(asked))), [86_400, 86_400].map(Some));
-        assert_eq!(wait(12, Some(1)), None, "but not for attempts without end");
+    fn retry_after_can_delay_a_retry_but_not_advance_it() {
+        assert_eq!([0, 2, 5, 90].map(|requested| wait(1, Some(requested))), [5, 5, 5, 90].map(Some));
+        assert_eq!([1 << 40, u64::MAX].map(|requested| wait(1, Some(requested))), [86_400, 86_400].map(Some));
+        assert_eq!(wait(12, Some(1)), None, "the number of attempts stays bounded");
     }
 
     #[test]
-    fn whatever_a_receiver_asks_for_the_attempts_span_the_time_of_the_schedule() {
-        for asked in [None, Some(0), Some(7), Some(60), Some(3_600), Some(1 << 30)] {
+    fn attempts_span_the_schedule_whatever_retry_after_says() {
+        for requested in [None, Some(0), Some(7), Some(60), Some(3_600), Some(1 << 30)] {
             for chance in [0.0, 0.3, 1.0] {
                 let (mut now, mut failed) = (0, 1);
-                let asked = asked.map(Duration::from_secs);
-                while let Some(next) = next_attempt(failed, Duration::from_millis(now), now, asked, chance) {
+                let requested = requested.map(Duration::from_secs);
+                while let Some(next) = next_attempt(failed, Duration::from_millis(now), now, requested, chance) {
                     (now, failed) = (next, failed + 1);
                 }
-                assert_eq!(failed, 12, "{asked:?} {chance}");
-                assert!(now >= 60 * HOUR * 1_000, "given up after {now} ms: {asked:?} {chance}");
+                assert_eq!(failed, 12, "{requested:?} {chance}");
+                assert!(now >= 60 * HOUR * 1_000, "given up after {now} ms: {requested:?} {chance}");
             }
         }
     }
 
     #[test]
-    fn attempts_alone_do_not_use_up_the_schedule() {
-        let young = Duration::from_secs(HOUR);
-        assert_eq!(next_attempt(40, young, 0, None, 0.5), Some(86_400_000));
+    fn many_attempts_do_not_give_up_a_recent_message() {
+        let recent = Duration::from_secs(HOUR);
+        assert_eq!(next_attempt(40, recent, 0, None, 0.5), Some(86_400_000));
         assert_eq!(next_attempt(40, OLD, 0, None, 0.5), None);
     }
 
     #[test]
-    fn retry_after_is_read_as_seconds_or_as_a_date() {
+    fn retry_after_is_parsed_as_seconds_or_as_a_date() {
         assert_eq!(retry_after(" 120 ", 0), Some(Duration::from_secs(120)));
         assert_eq!(retry_after("99999999999999999999999", 0), Some(Duration::from_secs(u64::MAX)));
         let date = "Sun, 15 Nov 2026 00:01:00 GMT";

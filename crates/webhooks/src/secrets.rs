@@ -1,4 +1,4 @@
-//! The secrets of webhooks, and how they are kept: sealed with a key that is not in the store.
+//! Signing secrets of webhooks, encrypted at rest with a key that is not in the store.
 
 use std::{fmt, io::Write, path::Path};
 
@@ -13,7 +13,7 @@ const KEY_BYTES: usize = 32;
 /// In the data folder.
 const KEY_FILE: &str = "webhook-secrets.key";
 
-/// What a receiver verifies signatures with: `whsec_` and base64. Never in a log.
+/// The secret that a receiver verifies signatures with: `whsec_` and base64. Never logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -28,13 +28,13 @@ impl Secret {
         Self(format!("{PREFIX}{}", STANDARD.encode(bytes)))
     }
 
-    /// The secret itself, to be shown to its owner, once.
+    /// The plain secret, shown to its owner once.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The key that the text stands for.
+    /// The decoded key bytes.
     pub(crate) fn key_bytes(&self) -> Vec<u8> {
         STANDARD.decode(self.0.trim_start_matches(PREFIX)).unwrap_or_default()
     }
@@ -46,23 +46,23 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The key that seals the secrets at rest.
+/// The key that encrypts secrets at rest.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EncryptionKey([u8; KEY_BYTES]);
 
 #[derive(Debug, thiserror::Error)]
 pub enum EncryptionKeyError {
-    #[error("the key must be {} hexadecimal digits", 2 * KEY_BYTES)]
+    #[error("the webhook encryption key must be {} hexadecimal digits", 2 * KEY_BYTES)]
     Malformed,
-    #[error("the file with the key cannot be used")]
+    #[error("cannot read or write the webhook key file")]
     File(#[from] std::io::Error),
 }
 
 impl EncryptionKey {
-    /// Reads the key from the data folder; makes one where there is none yet.
+    /// Reads the key from the data folder, or creates one.
     ///
     /// # Errors
-    /// When the file cannot be read or written, or holds something else.
+    /// If the file cannot be read or written, or does not contain a key.
     pub fn in_folder(folder: &Path) -> Result<Self, EncryptionKeyError> {
         let path = folder.join(KEY_FILE);
         match std::fs::read_to_string(&path) {
@@ -79,17 +79,17 @@ impl EncryptionKey {
     }
 }
 
-/// Whole and on the disk, or not there at all; for nobody else to read.
+/// Writes a file atomically and durably, readable only by its owner.
 fn write_privately(path: &Path, text: &str) -> std::io::Result<()> {
-    let unfinished = path.with_extension("new");
+    let temporary = path.with_extension("new");
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&unfinished)?;
+    let mut file = options.open(&temporary)?;
     writeln!(file, "{text}")?;
     file.sync_all()?;
-    std::fs::rename(&unfinished, path)
+    std::fs::rename(&temporary, path)
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -104,8 +104,8 @@ impl std::str::FromStr for EncryptionKey {
             return Err(EncryptionKeyError::Malformed);
         }
         let mut key = [0; KEY_BYTES];
-        for (byte, place) in key.iter_mut().zip((0..).step_by(2)) {
-            let digits = text.get(place..place + 2).unwrap_or_default();
+        for (byte, start) in key.iter_mut().zip((0..).step_by(2)) {
+            let digits = text.get(start..start + 2).unwrap_or_default();
             *byte = u8::from_str_radix(digits, 16).map_err(|_| EncryptionKeyError::Malformed)?;
         }
         Ok(Self(key))
@@ -120,13 +120,13 @@ impl fmt::Debug for EncryptionKey {
 
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
-    #[error("a secret was sealed with another key than this one, or is damaged")]
+    #[error("a webhook secret was sealed with another key, or is damaged")]
     OtherKey,
-    #[error("a secret could not be sealed")]
+    #[error("cannot encrypt a webhook secret")]
     Unsealable,
 }
 
-/// Seals and opens secrets.
+/// Encrypts and decrypts secrets.
 #[derive(Clone)]
 pub struct Vault {
     key: std::sync::Arc<LessSafeKey>,
@@ -140,7 +140,7 @@ impl Vault {
         Ok(Self { key: std::sync::Arc::new(LessSafeKey::new(key)) })
     }
 
-    /// A random nonce and the sealed text. It opens for this owner alone.
+    /// Returns a random nonce and the ciphertext, bound to this owner.
     pub(crate) fn seal(&self, secret: &Secret, owner: &Address) -> Result<SealedSecret, VaultError> {
         let mut nonce = [0; NONCE_LEN];
         rand::rng().fill_bytes(&mut nonce);
@@ -160,7 +160,7 @@ impl Vault {
         Ok(Secret(String::from_utf8(opened.to_vec()).map_err(|_| VaultError::OtherKey)?))
     }
 
-    /// The secrets that a webhook's messages are signed with, the newest first.
+    /// The secrets that sign a webhook's messages, newest first.
     pub(crate) fn secrets_of(&self, webhook: &Webhook) -> Result<Secrets, VaultError> {
         let retired = webhook.retired_secrets.iter();
         let retired = retired.map(|old| Ok::<_, VaultError>((self.open(&old.secret, &webhook.owner)?, old.until)));
@@ -175,7 +175,7 @@ impl fmt::Debug for Vault {
     }
 }
 
-/// The secrets of one webhook, opened.
+/// The decrypted secrets of one webhook.
 #[derive(Debug, Clone)]
 pub(crate) struct Secrets {
     pub(crate) current: Secret,
@@ -183,7 +183,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// The secrets before the last rotations, as long as they count.
+    /// Retired secrets that are still valid.
     pub(crate) fn retired(&self, now: UnixMillis) -> impl Iterator<Item = &Secret> {
         self.retired.iter().filter(move |(_, until)| now < *until).map(|(secret, _)| secret)
     }
@@ -199,13 +199,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sealed_secret_opens_with_its_key_for_its_owner_and_not_otherwise() {
+    fn a_sealed_secret_opens_only_with_its_key_and_for_its_owner() {
         let folder = tempfile::tempdir().unwrap();
         let vault = Vault::new(&EncryptionKey::in_folder(folder.path()).unwrap()).unwrap();
         let (owner, other) = (Address::repeat_byte(1), Address::repeat_byte(2));
         let secret = Secret::generate();
         let sealed = vault.seal(&secret, &owner).unwrap();
-        assert_ne!(sealed, vault.seal(&secret, &owner).unwrap(), "never twice alike");
+        assert_ne!(sealed, vault.seal(&secret, &owner).unwrap(), "the nonce is random");
         assert!(
             !sealed.as_bytes().windows(8).any(|bytes| secret.reveal().as_bytes().windows(8).any(|part| part == bytes))
         );
@@ -221,10 +221,10 @@ mod tests {
     }
 
     #[test]
-    fn the_key_in_the_folder_is_made_once_and_for_one_pair_of_eyes() {
+    fn the_key_file_is_created_once_and_is_private() {
         let folder = tempfile::tempdir().unwrap();
-        let made = EncryptionKey::in_folder(folder.path()).unwrap();
-        assert_eq!(EncryptionKey::in_folder(folder.path()).unwrap(), made);
+        let created = EncryptionKey::in_folder(folder.path()).unwrap();
+        assert_eq!(EncryptionKey::in_folder(folder.path()).unwrap(), created);
         let file = folder.path().join(KEY_FILE);
         #[cfg(unix)]
         {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_have_their_form_and_do_not_show_themselves() {
+    fn secrets_have_the_documented_format_and_are_redacted_in_debug_output() {
         let secret = Secret::generate();
         assert!(secret.reveal().starts_with("whsec_"));
         assert_eq!(secret.key_bytes().len(), 32);

@@ -1,4 +1,4 @@
-//! What a receiver knows a message by: two signatures, one over the body alone, one as Standard Webhooks has it.
+//! Headers and signatures of messages: one signature over the body, and one as specified by Standard Webhooks.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use domain::{ClaimedDelivery, UnixMillis};
@@ -23,7 +23,7 @@ const STANDARD_ID: HeaderName = HeaderName::from_static("webhook-id");
 const STANDARD_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const STANDARD_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// The headers of an attempt made now.
+/// The headers of one attempt.
 pub(crate) fn headers(delivery: &ClaimedDelivery, secrets: &Secrets, now: UnixMillis) -> HeaderMap {
     let id = delivery.id.to_string();
     let seconds = now / 1_000;
@@ -47,7 +47,7 @@ pub(crate) fn headers(delivery: &ClaimedDelivery, secrets: &Secrets, now: UnixMi
         (STANDARD_ID, id),
         (STANDARD_SIGNATURE, standard),
     ] {
-        // Digits, letters and a few signs: always a header's value.
+        // Always valid: these values are ASCII letters, digits and punctuation.
         if let Ok(value) = HeaderValue::try_from(value) {
             headers.insert(name, value);
         }
@@ -62,7 +62,7 @@ fn signature(secret: &Secret, body: &[u8]) -> String {
     tag.as_ref().iter().fold("sha256=".to_owned(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// `v1,` and HMAC-SHA256 of id, time and body, keyed with the bytes that the secret stands for.
+/// `v1,` and HMAC-SHA256 of id, time and body, keyed with the decoded bytes of the secret.
 fn standard_signature(secret: &Secret, id: &str, seconds: u64, body: &[u8]) -> String {
     let mut signing = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, &secret.key_bytes()));
     signing.update(format!("{id}.{seconds}.").as_bytes());
@@ -89,10 +89,11 @@ mod tests {
         }
     }
 
-    /// The example of docs/webhooks.md, which receivers are told to try their code on.
+    /// The example in docs/webhooks.md, which receivers use to test their code.
     #[test]
-    fn the_documented_example_is_signed_as_documented() {
-        let (_, page) = include_str!("../../../docs/webhooks.md").split_once("To try your code on").unwrap();
+    fn the_documented_example_has_the_documented_signatures() {
+        let (_, page) =
+            include_str!("../../../docs/webhooks.md").split_once("Test your code with these values").unwrap();
         let documented = |name: &str| {
             let mark = format!("| `{name}` | `");
             let (_, rest) = page.split_once(&mark).unwrap_or_else(|| panic!("{name} is not documented"));
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn every_header_is_there_with_the_attempt_counted_from_one() {
+    fn all_headers_are_present_and_attempts_count_from_one() {
         let headers = headers(&delivery("{}"), &Secrets::of(Secret::generate(), Vec::new()), 1_000);
         assert_eq!(headers["content-type"], "application/json");
         assert_eq!(headers["user-agent"], "Explorer-Webhook/1.0");
@@ -119,16 +120,16 @@ mod tests {
     }
 
     #[test]
-    fn dropped_messages_are_told_until_they_were_heard_of() {
+    fn dropped_messages_are_announced_until_a_delivery_succeeds() {
         let secrets = Secrets::of(Secret::generate(), Vec::new());
-        let heard = delivery("{}");
-        assert!(!headers(&heard, &secrets, 1_000).contains_key("x-explorer-dropped"));
-        let news = ClaimedDelivery { dropped: DropCount { total: 12, reported: 9 }, ..heard };
-        assert_eq!(headers(&news, &secrets, 1_000)["x-explorer-dropped"], "3");
+        let reported = delivery("{}");
+        assert!(!headers(&reported, &secrets, 1_000).contains_key("x-explorer-dropped"));
+        let unreported = ClaimedDelivery { dropped: DropCount { total: 12, reported: 9 }, ..reported };
+        assert_eq!(headers(&unreported, &secrets, 1_000)["x-explorer-dropped"], "3");
     }
 
     #[test]
-    fn a_retired_secret_signs_too_until_its_time() {
+    fn a_retired_secret_also_signs_until_it_expires() {
         let (new, old, older) = (Secret::generate(), Secret::generate(), Secret::generate());
         let secrets = Secrets::of(new.clone(), vec![(old.clone(), 2_000), (older.clone(), 1_999)]);
         let signatures =

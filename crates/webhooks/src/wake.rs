@@ -6,7 +6,7 @@ use std::{
 use domain::WebhookId;
 use tokio::sync::Notify;
 
-/// Tells the dispatcher that there is something to do. Clones share one bell.
+/// Wakes the dispatcher when there is work. Clones share one state.
 #[derive(Debug, Clone, Default)]
 pub struct Wake {
     shared: Arc<Shared>,
@@ -14,49 +14,49 @@ pub struct Wake {
 
 #[derive(Debug, Default)]
 struct Shared {
-    news: Mutex<News>,
-    bell: Notify,
+    changes: Mutex<Changes>,
+    notify: Notify,
 }
 
-/// What has happened since the dispatcher last looked.
+/// Changes since the dispatcher last took them.
 #[derive(Debug, Default)]
-pub(crate) struct News {
-    /// Webhooks with something new to send.
+pub(crate) struct Changes {
+    /// Webhooks with new messages.
     pub(crate) queued: BTreeSet<WebhookId>,
-    /// Webhooks that were made, changed or deleted.
+    /// Webhooks that were created, updated or deleted.
     pub(crate) changed: BTreeSet<WebhookId>,
 }
 
 impl Wake {
     pub(crate) fn queued(&self, webhooks: impl IntoIterator<Item = WebhookId>) {
-        self.tell(|news| news.queued.extend(webhooks));
+        self.update(|changes| changes.queued.extend(webhooks));
     }
 
     pub(crate) fn changed(&self, webhook: WebhookId) {
-        self.tell(|news| {
-            news.changed.insert(webhook);
+        self.update(|changes| {
+            changes.changed.insert(webhook);
         });
     }
 
-    fn tell(&self, what: impl FnOnce(&mut News)) {
-        what(&mut self.shared.news.lock().unwrap_or_else(PoisonError::into_inner));
-        self.shared.bell.notify_one();
+    fn update(&self, change: impl FnOnce(&mut Changes)) {
+        change(&mut self.shared.changes.lock().unwrap_or_else(PoisonError::into_inner));
+        self.shared.notify.notify_one();
     }
 
-    /// Waits until there is news.
-    pub(crate) async fn rung(&self) {
-        self.shared.bell.notified().await;
+    /// Waits for the next change.
+    pub(crate) async fn notified(&self) {
+        self.shared.notify.notified().await;
     }
 
-    /// Keeps what could not be heeded for the next look. The bell is not rung: it would ring until it can be.
-    pub(crate) fn put_back(&self, unheeded: News) {
-        let mut news = self.shared.news.lock().unwrap_or_else(PoisonError::into_inner);
-        news.queued.extend(unheeded.queued);
-        news.changed.extend(unheeded.changed);
+    /// Puts unprocessed changes back. Does not notify: the dispatcher would busy-loop while the store fails.
+    pub(crate) fn restore(&self, unprocessed: Changes) {
+        let mut changes = self.shared.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.queued.extend(unprocessed.queued);
+        changes.changed.extend(unprocessed.changed);
     }
 
-    pub(crate) fn take(&self) -> News {
-        std::mem::take(&mut *self.shared.news.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn take(&self) -> Changes {
+        std::mem::take(&mut *self.shared.changes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -65,16 +65,16 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn news_is_told_once_and_again_if_it_could_not_be_heeded() {
+    async fn changes_are_taken_once_and_can_be_restored() {
         let wake = Wake::default();
         wake.queued([1, 2]);
         wake.changed(3);
-        wake.rung().await;
-        let mut news = wake.take();
+        wake.notified().await;
+        let mut changes = wake.take();
         assert!(wake.take().queued.is_empty());
-        news.queued.remove(&1);
+        changes.queued.remove(&1);
         wake.queued([4]);
-        wake.put_back(news);
+        wake.restore(changes);
         let again = wake.take();
         assert_eq!((again.queued, again.changed), (BTreeSet::from([2, 4]), BTreeSet::from([3])));
     }

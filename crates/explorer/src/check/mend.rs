@@ -1,4 +1,4 @@
-//! Indexing again from the first block that differs.
+//! Reindexes from the first block that differs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 const LOG_EVERY: Duration = Duration::from_secs(5);
 
-/// Why the index cannot be mended from this block on, and what is to be done instead; None where it can.
+/// Why the index cannot be reverted to before this block, and what to do instead; None if it can.
 pub(super) async fn obstacle(
     writer: &dyn ChainWriter,
     first_bad: BlockNumber,
@@ -24,14 +24,14 @@ pub(super) async fn obstacle(
         return Ok(None);
     }
     Ok(Some(format!(
-        "Block {first_bad} cannot be taken back: the index can go back to block {oldest} and no further. Index the chain \
-         again from block {start} on, in another folder: explorer run --data NEW. API keys, webhooks and verified contracts \
-         are in this folder and do not move to the new one."
+        "Block {first_bad} cannot be reverted: the index can be reverted only to block {oldest}. Index the chain \
+         again from block {start} on in another folder: explorer run --data NEW. API keys, webhooks and verified contracts \
+         stay in this folder and are not copied to the new one."
     )))
 }
 
-/// Takes the blocks from `first_bad` on back, follows the node to its head, and gives the new tip.
-pub(super) async fn index_again(
+/// Reverts the blocks from `first_bad` on, indexes to the node's head again, and returns the new tip.
+pub(super) async fn reindex(
     node: &NodeClient,
     store: &dyn Store,
     first_bad: BlockNumber,
@@ -39,7 +39,7 @@ pub(super) async fn index_again(
 ) -> anyhow::Result<BlockRef> {
     let mut writer = store.writer();
     let before = writer.tip().await?.context("the index is empty")?;
-    writer.revert_to(first_bad - 1).await.context("the blocks cannot be taken back")?;
+    writer.revert_to(first_bad - 1).await.context("cannot revert the blocks")?;
     let (status, mut sync) = watch::channel(SyncStatus::starting());
     let progress = Arc::new(Progress::default());
     let config = IngestConfig::from_block(start);
@@ -52,21 +52,21 @@ pub(super) async fn index_again(
         let status = sync.borrow_and_update().clone();
         let lag = status.lag();
         match (status.phase, status.tip) {
-            (SyncPhase::Halted { reason }, _) => bail!("the index cannot follow the node: {reason}"),
+            (SyncPhase::Halted { reason }, _) => bail!("indexing stopped: {reason}"),
             (SyncPhase::Following, Some(tip)) if lag == Some(0) => break tip,
             (_, tip) if waited.is_err() => {
-                tracing::info!(block = tip.map(|tip| tip.number), of = before.number, "indexing again");
+                tracing::info!(block = tip.map(|tip| tip.number), of = before.number, "reindexing");
                 if let Some(refused) = node.status().refused_block {
-                    bail!("block {} of the node does not pass a check: {}", refused.number, refused.check);
+                    bail!("block {} of the node fails a check: {}", refused.number, refused.check);
                 }
             }
             _ => {}
         }
         if waited.is_ok_and(|changed| changed.is_err()) {
-            break sync.borrow().tip.context("following the node ended before it began")?;
+            break sync.borrow().tip.context("indexing ended before the first block")?;
         }
     };
     cancel.cancel();
-    following.await?.context("the index cannot be written")?;
+    following.await?.context("cannot write the index")?;
     Ok(tip)
 }

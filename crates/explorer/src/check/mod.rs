@@ -1,4 +1,4 @@
-//! `explorer check`: is the index what the node says, and if not, can it be mended?
+//! `explorer check`: compares the index with the node and, if asked, reindexes blocks that differ.
 
 mod mend;
 mod options;
@@ -23,27 +23,27 @@ use crate::config::LogConfig;
 use crate::logging::{self, LogFormat};
 use crate::{config, stores};
 
-/// Nothing is wrong with the command, but with the index.
+/// Exit code: the command succeeded, but the index differs.
 const DIFFERS: u8 = 2;
-/// Blocks that are compared at once.
-const AT_ONCE: usize = 32;
-/// Blocks of the index that are read at once.
+/// Blocks compared concurrently.
+const CONCURRENCY: usize = 32;
+/// Blocks per page read from the index.
 const PAGE: u32 = 1_000;
 const LOG_EVERY: Duration = Duration::from_secs(5);
 
-/// Ends with 0 where all is well or mended, with 2 where something differs, and with an error where it cannot be told.
+/// Exits with 0 if the index is correct or was mended, with 2 if it differs, and with an error if it cannot be compared.
 pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
     logging::start(&LogConfig { filter: "warn,explorer=info".to_owned(), format: LogFormat::Text })?;
     let data = config::data_folder(options.data.clone())?;
     let store = stores::open_existing(&data)?;
     let reader = store.reader();
     let Some((start, tip)) = extent(reader.as_ref(), store.as_ref()).await? else {
-        logging::say("The index is empty.\n");
+        logging::print("The index is empty.\n");
         return Ok(ExitCode::SUCCESS);
     };
     let (from, to) = (options.from.unwrap_or(start).max(start), options.to.unwrap_or(tip.number).min(tip.number));
     if from > to {
-        bail!("the index has blocks {start} to {}: there is none from --from to --to among them", tip.number);
+        bail!("no indexed block between --from and --to: the index has blocks {start} to {}", tip.number);
     }
 
     let mut report = Report::default();
@@ -52,20 +52,20 @@ pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
         return Ok(conclude(&report, &format!("blocks {from} to {to} form one chain")));
     }
     let node = client(&options)?;
-    let identity = node.identity().await.context("the node does not tell which chain it serves")?;
+    let identity = node.identity().await.context("cannot read the chain id and genesis block from the node")?;
     store.bind(identity, None).await.map_err(|error| stores::explain_binding(error, &data))?;
-    let numbers = chosen(from..=to, options.sample);
+    let numbers = sampled(from..=to, options.sample);
     compare(&node, reader.as_ref(), numbers.clone(), &mut report).await?;
-    let equal = format!("{} of blocks {from} to {to} are what the node says", counted(numbers.len()));
+    let equal = format!("{} of blocks {from} to {to} are what the node says", block_count(numbers.len()));
     let Some(first) = report.first_bad().filter(|_| options.mend) else { return Ok(conclude(&report, &equal)) };
 
-    logging::say(&report.to_string());
+    logging::print(&report.to_string());
     if let Some(obstacle) = mend::obstacle(store.writer().as_ref(), first, start).await? {
-        logging::say(&format!("{obstacle}\n"));
+        logging::print(&format!("{obstacle}\n"));
         return Ok(ExitCode::from(DIFFERS));
     }
-    logging::say(&format!("Indexing again from block {first} on.\n"));
-    let tip = mend::index_again(&node, store.as_ref(), first, start).await?;
+    logging::print(&format!("Indexing again from block {first} on.\n"));
+    let tip = mend::reindex(&node, store.as_ref(), first, start).await?;
     let mut report = Report::default();
     check_links(reader.as_ref(), start.max(first.saturating_sub(1))..=tip.number, &mut report).await?;
     compare(&node, reader.as_ref(), (first..=tip.number).collect(), &mut report).await?;
@@ -73,24 +73,24 @@ pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
     Ok(conclude(&report, &format!("mended: blocks {first} to {} are what the node says", tip.number)))
 }
 
-fn conclude(report: &Report, all_well: &str) -> ExitCode {
+fn conclude(report: &Report, success: &str) -> ExitCode {
     if report.first_bad().is_none() {
-        let mut sentence = all_well.to_owned();
+        let mut sentence = success.to_owned();
         if let Some(first) = sentence.get_mut(..1) {
             first.make_ascii_uppercase();
         }
-        logging::say(&format!("{sentence}.\n"));
+        logging::print(&format!("{sentence}.\n"));
         return ExitCode::SUCCESS;
     }
-    logging::say(&report.to_string());
+    logging::print(&report.to_string());
     ExitCode::from(DIFFERS)
 }
 
-fn counted(blocks: usize) -> String {
+fn block_count(blocks: usize) -> String {
     if blocks == 1 { "1 block".to_owned() } else { format!("{blocks} blocks") }
 }
 
-/// The first block of the index and its newest; None where it has none.
+/// The first and the newest block of the index; None if it is empty.
 async fn extent(reader: &dyn ChainReader, store: &dyn Store) -> anyhow::Result<Option<(BlockNumber, BlockRef)>> {
     let Some(tip) = store.writer().tip().await? else { return Ok(None) };
     let oldest = PageRequest { offset: 0, limit: 1, order: Order::OldestFirst };
@@ -102,24 +102,24 @@ fn client(options: &CheckOptions) -> anyhow::Result<NodeClient> {
     if options.rpc.is_empty() {
         bail!("no node to compare with: give one with --rpc, such as --rpc http://127.0.0.1:8545");
     }
-    // The word of the node is held against the index: it must be proven.
+    // The index is compared with the node's data, so that data must be verified.
     let config = NodeConfig { verify_blocks: BlockChecks::Full, ..NodeConfig::new(options.rpc.clone()) };
     Ok(NodeClient::new(config)?)
 }
 
-/// All blocks, or so many of them, the first and the last among them where there are two or more.
-fn chosen(range: RangeInclusive<BlockNumber>, sample: Option<u64>) -> Vec<BlockNumber> {
+/// All blocks, or a sample of this size; a sample of two or more includes the first and the last block.
+fn sampled(range: RangeInclusive<BlockNumber>, sample: Option<u64>) -> Vec<BlockNumber> {
     let (from, to) = (*range.start(), *range.end());
     match sample {
         Some(wanted) if wanted <= to - from => {
-            let spread = |place: u64| u128::from(to - from) * u128::from(place) / u128::from((wanted - 1).max(1));
-            (0..wanted).map(|place| from + u64::try_from(spread(place)).unwrap_or_default()).collect()
+            let spread = |index: u64| u128::from(to - from) * u128::from(index) / u128::from((wanted - 1).max(1));
+            (0..wanted).map(|index| from + u64::try_from(spread(index)).unwrap_or_default()).collect()
         }
         _ => range.collect(),
     }
 }
 
-/// Each block must be the child of the one before.
+/// Checks that each block is the child of the previous one.
 async fn check_links(
     reader: &dyn ChainReader,
     range: RangeInclusive<BlockNumber>,
@@ -152,16 +152,16 @@ async fn compare(
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let bar = progress_bar(numbers.len() as u64);
-    let (total, mut done, mut said) = (numbers.len(), 0, Instant::now());
+    let (total, mut done, mut logged_at) = (numbers.len(), 0, Instant::now());
     let comparing = |number| async move { (number, compare_block(node, reader, number).await) };
-    let mut compared = futures::stream::iter(numbers).map(comparing).buffered(AT_ONCE);
+    let mut compared = futures::stream::iter(numbers).map(comparing).buffered(CONCURRENCY);
     while let Some((number, differences)) = compared.next().await {
-        report.add(number, differences.with_context(|| format!("block {number} cannot be compared"))?);
+        report.add(number, differences.with_context(|| format!("cannot compare block {number}"))?);
         done += 1;
         bar.inc(1);
-        if bar.is_hidden() && said.elapsed() >= LOG_EVERY {
+        if bar.is_hidden() && logged_at.elapsed() >= LOG_EVERY {
             tracing::info!(block = number, done, total, "comparing");
-            said = Instant::now();
+            logged_at = Instant::now();
         }
     }
     bar.finish_and_clear();
@@ -182,11 +182,11 @@ mod tests {
 
     #[test]
     fn a_sample_is_spread_evenly_and_has_both_ends() {
-        assert_eq!(chosen(10..=20, None).len(), 11);
-        assert_eq!(chosen(10..=20, Some(3)), [10, 15, 20]);
-        assert_eq!(chosen(10..=20, Some(1)), [10]);
-        assert_eq!(chosen(10..=20, Some(50)).len(), 11);
-        assert_eq!(chosen(0..=u64::MAX, Some(2)), [0, u64::MAX]);
-        assert_eq!(chosen(7..=7, Some(1)), [7]);
+        assert_eq!(sampled(10..=20, None).len(), 11);
+        assert_eq!(sampled(10..=20, Some(3)), [10, 15, 20]);
+        assert_eq!(sampled(10..=20, Some(1)), [10]);
+        assert_eq!(sampled(10..=20, Some(50)).len(), 11);
+        assert_eq!(sampled(0..=u64::MAX, Some(2)), [0, u64::MAX]);
+        assert_eq!(sampled(7..=7, Some(1)), [7]);
     }
 }

@@ -9,7 +9,7 @@ pub(crate) struct CheckOptions {
     #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 
-    /// Compare every block with the node; without it only the index itself is looked at: whether its blocks form one chain
+    /// Compare every block with the node; without it, only check that the indexed blocks form one chain
     #[arg(long)]
     pub(crate) node: bool,
 
@@ -25,11 +25,11 @@ pub(crate) struct CheckOptions {
     #[arg(long, value_name = "N")]
     pub(crate) to: Option<u64>,
 
-    /// Check only so many blocks, spread evenly over the range
+    /// Check only N blocks, spread evenly over the range
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) sample: Option<u64>,
 
-    /// Take the blocks from the first that differs on back and index them again
+    /// Revert all blocks from the first difference on and index them again
     #[arg(long, requires = "node")]
     pub(crate) mend: bool,
 }

@@ -1,4 +1,4 @@
-//! What was found, in plain words: runs of blocks with the same fault are one line.
+//! Prints differences; consecutive blocks with the same fault share one line.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,15 +6,15 @@ use std::fmt;
 use domain::BlockNumber;
 use ingest::Difference;
 
-/// Lines about single differences of one block, at most.
-const SHOWN_EACH: usize = 5;
+/// Maximum lines for single differences of one block.
+const MAX_LINES_PER_BLOCK: usize = 5;
 
 #[derive(Debug, Default)]
 pub(super) struct Report {
     bad: BTreeMap<BlockNumber, Vec<Difference>>,
 }
 
-/// Faults of a kind that whole runs of blocks have.
+/// A fault that consecutive blocks may share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     NotInIndex,
@@ -24,7 +24,7 @@ enum Fault {
         stored: usize,
         node: usize,
     },
-    /// Told one by one.
+    /// Differences that are listed one by one.
     Single,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Report {
         let mut rest = self.bad.iter().peekable();
         while let Some((first, differences)) = rest.next() {
             let mut run = Run { first: *first, last: *first, fault: fault_of(differences) };
-            while let Some((number, differences)) = rest.next_if(|(number, next)| run.takes(**number, next)) {
+            while let Some((number, differences)) = rest.next_if(|(number, next)| run.accepts(**number, next)) {
                 run.add(*number, differences);
             }
             match run.fault {
@@ -75,10 +75,10 @@ fn fault_of(differences: &[Difference]) -> Fault {
 }
 
 fn write_each(f: &mut fmt::Formatter<'_>, number: BlockNumber, differences: &[Difference]) -> fmt::Result {
-    for difference in differences.iter().take(SHOWN_EACH) {
+    for difference in differences.iter().take(MAX_LINES_PER_BLOCK) {
         writeln!(f, "Block {number}: {difference}.")?;
     }
-    match differences.len().checked_sub(SHOWN_EACH) {
+    match differences.len().checked_sub(MAX_LINES_PER_BLOCK) {
         Some(more) if more > 0 => writeln!(f, "Block {number}: {more} more differences."),
         _ => Ok(()),
     }
@@ -91,13 +91,13 @@ struct Run {
 }
 
 impl Run {
-    fn takes(&self, number: BlockNumber, differences: &[Difference]) -> bool {
-        let alike = match (self.fault, fault_of(differences)) {
+    fn accepts(&self, number: BlockNumber, differences: &[Difference]) -> bool {
+        let same_fault = match (self.fault, fault_of(differences)) {
             (Fault::Single, _) => false,
             (Fault::Transactions { .. }, Fault::Transactions { .. }) => true,
             (ours, other) => ours == other,
         };
-        alike && number == self.last + 1
+        same_fault && number == self.last + 1
     }
 
     fn add(&mut self, number: BlockNumber, differences: &[Difference]) {
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_blocks_are_told_in_one_line_and_single_faults_one_by_one() {
+    fn runs_of_blocks_share_a_line_and_single_faults_are_listed() {
         let mut report = Report::default();
         for number in 10..=19 {
             report.add(number, vec![Difference::TransactionCount { stored: 0, node: 40 }]);

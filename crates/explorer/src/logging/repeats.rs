@@ -1,4 +1,4 @@
-//! Log lines of one kind: a few a second are written, the others are counted.
+//! Rate limit for repeated log lines: per callsite, a few per second are written and the others are counted.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,22 +8,22 @@ use tracing::callsite::Identifier;
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Filter};
 
-/// Lines of one kind that are written at once, and a second after that.
+/// Lines of one callsite written in a burst, and per second after that.
 const BURST: f64 = 20.0;
 const PER_SECOND: f64 = 5.0;
-/// How often it is told how many were left out.
+/// How often the number of suppressed lines is logged.
 const REPORT_EVERY: Duration = Duration::from_secs(10);
 
-/// Lets few enough lines of each kind pass. A kind is a place in the code. Who asks for debug lines wants them all.
+/// Token buckets by callsite. Debug and trace lines are not limited.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Repeats(Arc<Mutex<HashMap<Identifier, Kind>>>);
+pub(super) struct Repeats(Arc<Mutex<HashMap<Identifier, Callsite>>>);
 
 #[derive(Debug)]
-struct Kind {
-    place: String,
+struct Callsite {
+    location: String,
     tokens: f64,
     counted_at: Instant,
-    left_out: u64,
+    suppressed: u64,
 }
 
 impl Repeats {
@@ -31,42 +31,42 @@ impl Repeats {
         if *metadata.level() > Level::INFO {
             return true;
         }
-        let mut kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let kind = kinds.entry(metadata.callsite()).or_insert_with(|| Kind {
-            place: format!("{}:{}", metadata.target(), metadata.line().unwrap_or_default()),
+        let mut callsites = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let callsite = callsites.entry(metadata.callsite()).or_insert_with(|| Callsite {
+            location: format!("{}:{}", metadata.target(), metadata.line().unwrap_or_default()),
             tokens: BURST,
             counted_at: now,
-            left_out: 0,
+            suppressed: 0,
         });
-        let passed = now.saturating_duration_since(kind.counted_at).as_secs_f64();
-        kind.tokens = (kind.tokens + passed * PER_SECOND).min(BURST);
-        kind.counted_at = now;
-        if kind.tokens < 1.0 {
-            kind.left_out += 1;
+        let passed = now.saturating_duration_since(callsite.counted_at).as_secs_f64();
+        callsite.tokens = (callsite.tokens + passed * PER_SECOND).min(BURST);
+        callsite.counted_at = now;
+        if callsite.tokens < 1.0 {
+            callsite.suppressed += 1;
             return false;
         }
-        kind.tokens -= 1.0;
+        callsite.tokens -= 1.0;
         true
     }
 
-    /// The kinds of which lines were left out since the last time, with how many.
-    fn take_left_out(&self) -> Vec<(String, u64)> {
-        let mut kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let left_out = kinds.values_mut().filter(|kind| kind.left_out > 0);
-        left_out.map(|kind| (kind.place.clone(), std::mem::take(&mut kind.left_out))).collect()
+    /// Callsites with suppressed lines since the last call, with their counts.
+    fn take_suppressed(&self) -> Vec<(String, u64)> {
+        let mut callsites = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let suppressed = callsites.values_mut().filter(|callsite| callsite.suppressed > 0);
+        suppressed.map(|callsite| (callsite.location.clone(), std::mem::take(&mut callsite.suppressed))).collect()
     }
 
-    /// Tells now and then how many lines were left out, as long as the process runs.
+    /// Starts a thread that regularly logs how many lines were suppressed.
     pub(super) fn report(self) {
         let reporting = move || {
             loop {
                 std::thread::sleep(REPORT_EVERY);
-                for (place, lines) in self.take_left_out() {
-                    tracing::warn!(place, lines, "repeated log lines left out");
+                for (location, lines) in self.take_suppressed() {
+                    tracing::warn!(location, lines, "suppressed repeated log lines");
                 }
             }
         };
-        // Without the report lines are still bounded.
+        // Without the report, lines are still limited.
         let _ = std::thread::Builder::new().name("log-repeats".to_owned()).spawn(reporting);
     }
 }
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_repeats_is_written_a_few_times_and_then_counted() {
+    fn a_repeated_line_is_written_a_few_times_and_then_counted() {
         let (lines, repeats) = (Lines::default(), Repeats::default());
         let written = lines.clone();
         let layer = tracing_subscriber::fmt::layer().with_writer(move || written.clone()).with_filter(repeats.clone());
@@ -118,9 +118,9 @@ mod tests {
         let same = text.matches("the same again").count();
         assert!((20..100).contains(&same), "{same}");
         assert_eq!(text.matches("another one").count(), 1);
-        let left_out = repeats.take_left_out();
-        assert_eq!(left_out.iter().map(|(_, lines)| *lines).sum::<u64>() + same as u64, 1_000);
-        assert_eq!(left_out.len(), 1);
-        assert!(repeats.take_left_out().is_empty());
+        let suppressed = repeats.take_suppressed();
+        assert_eq!(suppressed.iter().map(|(_, lines)| *lines).sum::<u64>() + same as u64, 1_000);
+        assert_eq!(suppressed.len(), 1);
+        assert!(repeats.take_suppressed().is_empty());
     }
 }

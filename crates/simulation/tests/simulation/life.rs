@@ -16,8 +16,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use webhooks::{
-    Dispatcher, Egress, EgressConfig, EncryptionKey, Insecure, MOST_SET_ASIDE, Matcher, Registration, Registry, Vault,
-    Wake,
+    Dispatcher, Egress, EgressConfig, EncryptionKey, Insecure, MAX_PARKED, Matcher, Registration, Registry, Vault, Wake,
 };
 
 use crate::disk;
@@ -113,9 +112,9 @@ impl Explorer {
         let matcher =
             Matcher::new(reader.clone(), Arc::clone(&records), sync.clone(), wake.clone(), TokenPrefix::default());
         tasks.spawn(matcher.run(cancel.clone()));
-        let dispatcher = Dispatcher::new(Arc::clone(&records), egress, vault, wake, MOST_SET_ASIDE).with_seed(seed);
+        let dispatcher = Dispatcher::new(Arc::clone(&records), egress, vault, wake, MAX_PARKED).with_seed(seed);
         tasks.spawn(dispatcher.run(cancel.clone()));
-        tasks.spawn(webhooks::keep_house(Arc::clone(&records), cancel.clone()));
+        tasks.spawn(webhooks::run_housekeeping(Arc::clone(&records), cancel.clone()));
         let (gate, follower_cancel, follower_reader) = (Arc::clone(gate), cancel.clone(), reader.clone());
         tasks.spawn(async move {
             let start_block = bind(&node, &store).await;

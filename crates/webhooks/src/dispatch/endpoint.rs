@@ -14,32 +14,32 @@ use crate::{
     secrets::{Secrets, Vault},
 };
 
-/// Connections to one endpoint that are kept for the next message.
-const KEPT_CONNECTIONS: usize = 4;
-const KEPT_FOR: Duration = Duration::from_secs(20);
-/// Longer than this no receiver keeps the messages that it has not seen yet waiting.
-const LONGEST_REST: Duration = Duration::from_secs(60 * 60);
+/// Maximum idle connections per endpoint.
+const MAX_IDLE_CONNECTIONS: usize = 4;
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The longest pause that Retry-After can impose on an endpoint.
+const MAX_PAUSE: Duration = Duration::from_secs(60 * 60);
 
-/// A webhook as the dispatcher sees it.
+/// The dispatcher's state of one webhook.
 pub(super) struct Endpoint {
-    /// None where it cannot be sent to, as its URL is no good any more.
+    /// An error if the URL is no longer allowed or the secret cannot be decrypted.
     pub(super) route: Result<Arc<Route>, Arc<SendFault>>,
     proven: bool,
     failures: u32,
-    /// When the store has something to be sent, nought for now.
+    /// When the next queued message is due; 0 means now.
     pub(super) due: Option<UnixMillis>,
-    /// Nothing is sent before.
+    /// No message is sent before this time.
     not_before: UnixMillis,
-    /// What is being sent. A lease may end before its time, by a step of the clock: this does not.
-    pub(super) under_way: HashSet<DeliveryNumber>,
-    /// Taken on, and not sent yet.
+    /// Messages being sent. Unlike a lease, this does not depend on the clock.
+    pub(super) in_flight: HashSet<DeliveryNumber>,
+    /// Claimed, but not sent yet.
     pub(super) claimed: VecDeque<ClaimedDelivery>,
     connections: Vec<Connection>,
-    /// Deleted, or not active: it is forgotten once nothing is under way any more.
-    pub(super) resting: bool,
+    /// Deleted or not active: removed when nothing is in flight.
+    pub(super) disabled: bool,
 }
 
-/// What a message needs to be sent.
+/// Where and with which secrets a message is sent.
 pub(super) struct Route {
     pub(super) target: Target,
     pub(super) secrets: Secrets,
@@ -53,17 +53,17 @@ impl Endpoint {
             failures: 0,
             due: None,
             not_before: 0,
-            under_way: HashSet::new(),
+            in_flight: HashSet::new(),
             claimed: VecDeque::new(),
             connections: Vec::new(),
-            resting: false,
+            disabled: false,
         };
-        endpoint.renew(webhook, egress, vault);
+        endpoint.reload(webhook, egress, vault);
         endpoint
     }
 
-    /// Takes on what its owner has changed: a new start, with new connections.
-    pub(super) fn renew(&mut self, webhook: &Webhook, egress: &Egress, vault: &Vault) {
+    /// Applies the owner's changes: resets the breaker and closes connections.
+    pub(super) fn reload(&mut self, webhook: &Webhook, egress: &Egress, vault: &Vault) {
         let route = || {
             let target = egress.target(&webhook.url)?;
             let secrets = vault.secrets_of(webhook).map_err(|_| SendFault::Secret)?;
@@ -72,15 +72,15 @@ impl Endpoint {
         self.route = route().map(Arc::new).map_err(Arc::new);
         (self.proven, self.failures, self.not_before) = (webhook.proven, webhook.fail_count, 0);
         self.connections.clear();
-        self.resting = false;
+        self.disabled = false;
     }
 
     pub(super) fn trust(&self) -> Trust {
         Trust::of(self.failures, self.proven)
     }
 
-    /// Takes note of how attempts went, as the store counts them.
-    pub(super) fn note(&mut self, webhook: &Webhook, now: UnixMillis, chance: f64) {
+    /// Updates the breaker with the failure count from the store.
+    pub(super) fn update_breaker(&mut self, webhook: &Webhook, now: UnixMillis, chance: f64) {
         if webhook.fail_count > 0 {
             let pause = breaker::pause(webhook.fail_count, chance);
             self.not_before = now + millis(pause);
@@ -91,55 +91,55 @@ impl Endpoint {
         (self.proven, self.failures) = (webhook.proven, webhook.fail_count);
     }
 
-    /// Leaves the endpoint alone for a while: it asked for it.
-    pub(super) fn pause(&mut self, rest: Duration, now: UnixMillis) {
-        self.not_before = self.not_before.max(now + millis(rest.min(LONGEST_REST)));
+    /// Pauses the endpoint for the time requested with Retry-After.
+    pub(super) fn pause(&mut self, pause: Duration, now: UnixMillis) {
+        self.not_before = self.not_before.max(now + millis(pause.min(MAX_PAUSE)));
     }
 
-    /// When the next message may go out; None where there is none, or where enough are under way.
+    /// When the next message may be sent; None if there is none, or if enough are in flight.
     pub(super) fn next(&mut self, now: UnixMillis) -> Option<UnixMillis> {
-        if self.resting || self.under_way.len() >= self.trust().per_endpoint() {
+        if self.disabled || self.in_flight.len() >= self.trust().per_endpoint() {
             return None;
         }
-        // Nobody is left alone for longer than that: the clock must have been set back.
-        self.not_before = self.not_before.min(now.saturating_add(millis(LONGEST_REST)));
+        // A later time means that the clock was set back.
+        self.not_before = self.not_before.min(now.saturating_add(millis(MAX_PAUSE)));
         let due = if self.claimed.is_empty() { self.due? } else { 0 };
         let due = if due > now.saturating_add(LONGEST_WAIT) { now } else { due };
         Some(due.max(self.not_before))
     }
 
-    /// The next of those taken on that is not being sent already.
+    /// The next claimed message that is not in flight already.
     pub(super) fn begin_next(&mut self) -> Option<ClaimedDelivery> {
         while let Some(claimed) = self.claimed.pop_front() {
-            if self.under_way.insert(claimed.number) {
+            if self.in_flight.insert(claimed.number) {
                 return Some(claimed);
             }
         }
         None
     }
 
-    pub(super) fn give_up_claims(&mut self) -> Vec<(WebhookId, DeliveryNumber)> {
+    pub(super) fn take_claims(&mut self) -> Vec<(WebhookId, DeliveryNumber)> {
         self.claimed.drain(..).map(|claimed| (claimed.webhook, claimed.number)).collect()
     }
 
-    /// The connection that was used last.
+    /// The most recently used idle connection.
     pub(super) fn take_connection(&mut self) -> Option<Connection> {
-        self.drop_old_connections();
+        self.drop_idle_connections();
         self.connections.pop()
     }
 
-    /// Keeps a connection, unless its owner has changed the route since it was made; says whether.
+    /// Keeps an idle connection unless the route has changed since it was opened. Returns whether it was kept.
     pub(super) fn keep_connection(&mut self, connection: Connection, made_for: &Arc<Route>) -> bool {
         let same = self.route.as_ref().is_ok_and(|route| Arc::ptr_eq(route, made_for));
-        let kept = same && self.connections.len() < KEPT_CONNECTIONS;
+        let kept = same && self.connections.len() < MAX_IDLE_CONNECTIONS;
         if kept {
             self.connections.push(connection);
         }
         kept
     }
 
-    pub(super) fn drop_old_connections(&mut self) -> usize {
-        self.connections.retain(|connection| connection.is_open() && connection.last_used.elapsed() < KEPT_FOR);
+    pub(super) fn drop_idle_connections(&mut self) -> usize {
+        self.connections.retain(|connection| connection.is_open() && connection.last_used.elapsed() < IDLE_TIMEOUT);
         self.connections.len()
     }
 }
@@ -184,28 +184,32 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_under_way_is_not_begun_again_though_its_lease_has_ended() {
+    async fn a_message_in_flight_is_not_sent_again_when_its_lease_expires() {
         let mut endpoint = endpoint();
         endpoint.claimed.extend([claimed(7), claimed(8)]);
-        assert_eq!(endpoint.begin_next().map(|begun| begun.number), Some(7));
-        // The clock was set forward, and the store believes that nobody works on it any more.
+        assert_eq!(endpoint.begin_next().map(|delivery| delivery.number), Some(7));
+        // The clock was set forward, so the store considers the lease expired.
         endpoint.claimed.push_front(claimed(7));
-        assert_eq!(endpoint.begin_next().map(|begun| begun.number), Some(8));
+        assert_eq!(endpoint.begin_next().map(|delivery| delivery.number), Some(8));
         endpoint.claimed.push_front(claimed(7));
         assert!(endpoint.begin_next().is_none());
-        endpoint.under_way.remove(&7);
+        endpoint.in_flight.remove(&7);
         endpoint.claimed.push_front(claimed(7));
-        assert_eq!(endpoint.begin_next().map(|begun| begun.number), Some(7), "over, it may be sent again");
+        assert_eq!(
+            endpoint.begin_next().map(|delivery| delivery.number),
+            Some(7),
+            "it can be sent again once it has ended"
+        );
     }
 
     #[tokio::test]
-    async fn a_clock_set_back_leaves_nobody_alone_for_longer_than_an_hour() {
+    async fn a_clock_set_back_pauses_an_endpoint_for_at_most_an_hour() {
         let (mut endpoint, hour) = (endpoint(), 3_600_000);
         endpoint.due = Some(0);
         endpoint.pause(Duration::from_secs(90), 1_000 * hour);
         assert_eq!(endpoint.next(1_000 * hour), Some(1_000 * hour + 90_000));
         assert_eq!(endpoint.next(10 * hour), Some(11 * hour));
-        assert_eq!(endpoint.next(10 * hour + 60_000), Some(11 * hour), "it comes nearer");
+        assert_eq!(endpoint.next(10 * hour + 60_000), Some(11 * hour), "the pause does not move");
         endpoint.pause(Duration::MAX, 10 * hour);
         assert_eq!(endpoint.next(10 * hour), Some(11 * hour));
         endpoint.due = Some(30 * hour);

@@ -1,4 +1,4 @@
-//! One attempt: connect if need be, post, read the answer, judge it.
+//! One attempt: connect if needed, post, read and evaluate the response.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,20 +9,20 @@ use tokio::time::timeout;
 use super::endpoint::Route;
 use crate::{
     clock,
-    egress::{Answer, Connection, Egress, SendFault},
+    egress::{Connection, Egress, ReceiverResponse, SendFault},
     retry, sign,
 };
 
-/// For a whole attempt, the answer's body included.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// For a whole attempt, including the response body.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An attempt that is over.
+/// A finished attempt.
 pub(super) struct Sent {
     pub(super) report: AttemptReport,
-    /// Fit for another message by the same route.
+    /// Reusable for the same route.
     pub(super) connection: Option<(Connection, Arc<Route>)>,
-    /// The receiver asks to be left alone so long.
-    pub(super) rest: Option<Duration>,
+    /// The pause that the receiver requested for the whole endpoint.
+    pub(super) pause: Option<Duration>,
 }
 
 pub(super) async fn attempt(
@@ -32,26 +32,26 @@ pub(super) async fn attempt(
     delivery: ClaimedDelivery,
     chance: f64,
 ) -> Sent {
-    let (at, begun) = (clock::now(), Instant::now());
+    let (at, started) = (clock::now(), Instant::now());
     let outcome = match route {
-        Ok(ref route) => match timeout(PATIENCE, exchange(&egress, route, connection, &delivery, at)).await {
-            Ok(Ok((answer, connection))) => Ok((answer, connection.zip(Some(Arc::clone(route))))),
+        Ok(ref route) => match timeout(TIMEOUT, exchange(&egress, route, connection, &delivery, at)).await {
+            Ok(Ok((response, connection))) => Ok((response, connection.zip(Some(Arc::clone(route))))),
             Ok(Err(fault)) => Err(fault.to_string()),
             Err(_) => Err(SendFault::Timeout.to_string()),
         },
         Err(ref fault) => Err(fault.to_string()),
     };
-    let millis = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+    let millis = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);
     match outcome {
-        Ok((answer, connection)) => {
-            let rest = asked_rest(&answer, at + u64::from(millis));
-            Sent { report: judge(&delivery, at, millis, answer, chance), connection, rest }
+        Ok((response, connection)) => {
+            let pause = requested_pause(&response, at + u64::from(millis));
+            Sent { report: evaluate(&delivery, at, millis, response, chance), connection, pause }
         }
         Err(reason) => {
             let next = next_step(&delivery, at + u64::from(millis), None, chance);
             let attempt = Attempt { at, millis, outcome: AttemptOutcome::Unanswered { reason } };
             let report = report(&delivery, attempt, AttemptEffect::Failed, next);
-            Sent { report, connection: None, rest: None }
+            Sent { report, connection: None, pause: None }
         }
     }
 }
@@ -59,14 +59,14 @@ pub(super) async fn attempt(
 async fn exchange(
     egress: &Egress,
     route: &Route,
-    kept: Option<Connection>,
+    idle: Option<Connection>,
     delivery: &ClaimedDelivery,
     at: UnixMillis,
-) -> Result<(Answer, Option<Connection>), SendFault> {
+) -> Result<(ReceiverResponse, Option<Connection>), SendFault> {
     let headers = sign::headers(delivery, &route.secrets, at);
-    if let Some(connection) = kept {
+    if let Some(connection) = idle {
         match connection.post(&route.target, &headers, delivery.body.0.clone()).await {
-            // The receiver may have closed it just now, which is its right: that is no failure.
+            // The receiver may close an idle connection at any time: reconnect instead of failing.
             Err(SendFault::Http(error))
                 if error.is_canceled() || error.is_closed() || error.is_incomplete_message() => {}
             done => return done,
@@ -76,31 +76,37 @@ async fn exchange(
     connection.post(&route.target, &headers, delivery.body.0.clone()).await
 }
 
-/// How long the receiver as a whole wants to be left alone.
-fn asked_rest(answer: &Answer, now: UnixMillis) -> Option<Duration> {
-    if !matches!(answer.status, 429 | 503) {
+/// The pause that a 429 or 503 response requests for the whole endpoint.
+fn requested_pause(response: &ReceiverResponse, now: UnixMillis) -> Option<Duration> {
+    if !matches!(response.status, 429 | 503) {
         return None;
     }
-    retry::retry_after(answer.retry_after.as_deref()?, now)
+    retry::retry_after(response.retry_after.as_deref()?, now)
 }
 
-fn judge(delivery: &ClaimedDelivery, at: UnixMillis, millis: u32, answer: Answer, chance: f64) -> AttemptReport {
+fn evaluate(
+    delivery: &ClaimedDelivery,
+    at: UnixMillis,
+    millis: u32,
+    response: ReceiverResponse,
+    chance: f64,
+) -> AttemptReport {
     let now = at + u64::from(millis);
-    let (effect, next) = match answer.status {
+    let (effect, next) = match response.status {
         200..300 => (AttemptEffect::Succeeded, NextStep::Done),
         status => {
-            let asked = answer.retry_after.as_deref().and_then(|value| retry::retry_after(value, now));
+            let requested = response.retry_after.as_deref().and_then(|value| retry::retry_after(value, now));
             let effect = if status == 410 { AttemptEffect::Gone } else { AttemptEffect::Failed };
-            (effect, next_step(delivery, now, asked, chance))
+            (effect, next_step(delivery, now, requested, chance))
         }
     };
-    let outcome = AttemptOutcome::Answered { status: answer.status, body: answer.body };
+    let outcome = AttemptOutcome::Answered { status: response.status, body: response.body };
     report(delivery, Attempt { at, millis, outcome }, effect, next)
 }
 
-fn next_step(delivery: &ClaimedDelivery, now: UnixMillis, asked: Option<Duration>, chance: f64) -> NextStep {
+fn next_step(delivery: &ClaimedDelivery, now: UnixMillis, requested: Option<Duration>, chance: f64) -> NextStep {
     let age = Duration::from_millis(now.saturating_sub(delivery.created_at));
-    let next = retry::next_attempt(delivery.attempt_count + 1, age, now, asked, chance);
+    let next = retry::next_attempt(delivery.attempt_count + 1, age, now, requested, chance);
     next.map_or(NextStep::GiveUp, NextStep::RetryAt)
 }
 
@@ -115,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    /// So long after the message was queued that no time is left.
+    /// Long after the message was queued, so that the schedule is used up.
     const MADE_AT: UnixMillis = 300_000_000;
     const SOON: NextStep = NextStep::RetryAt(MADE_AT + 5_500);
 
@@ -132,32 +138,32 @@ mod tests {
         }
     }
 
-    fn verdict(status: u16, retry_after: Option<&str>, before: u32) -> (AttemptEffect, NextStep) {
-        let answer = Answer { status, retry_after: retry_after.map(str::to_owned), body: String::new() };
-        let report = judge(&delivery(before), MADE_AT, 500, answer, 0.5);
+    fn outcome_of(status: u16, retry_after: Option<&str>, before: u32) -> (AttemptEffect, NextStep) {
+        let response = ReceiverResponse { status, retry_after: retry_after.map(str::to_owned), body: String::new() };
+        let report = evaluate(&delivery(before), MADE_AT, 500, response, 0.5);
         (report.effect, report.next)
     }
 
     #[test]
-    fn two_hundreds_are_success_and_nothing_else_is() {
+    fn only_2xx_responses_are_a_success() {
         for status in [200, 201, 204, 299] {
-            assert_eq!(verdict(status, None, 0), (AttemptEffect::Succeeded, NextStep::Done));
+            assert_eq!(outcome_of(status, None, 0), (AttemptEffect::Succeeded, NextStep::Done));
         }
         for status in [100, 199, 300, 301, 302, 307, 400, 404, 429, 500, 503] {
-            assert_eq!(verdict(status, None, 0), (AttemptEffect::Failed, SOON), "{status}");
+            assert_eq!(outcome_of(status, None, 0), (AttemptEffect::Failed, SOON), "{status}");
         }
     }
 
     #[test]
-    fn gone_is_gone_and_the_message_waits() {
-        assert_eq!(verdict(410, None, 0), (AttemptEffect::Gone, SOON));
+    fn a_410_response_marks_the_endpoint_as_gone_and_keeps_the_message() {
+        assert_eq!(outcome_of(410, None, 0), (AttemptEffect::Gone, SOON));
     }
 
     #[test]
-    fn the_receiver_may_name_a_later_time_and_the_last_attempt_is_the_last() {
-        assert_eq!(verdict(503, Some("120"), 0).1, NextStep::RetryAt(MADE_AT + 120_500));
-        assert_eq!(verdict(503, Some("soon"), 0).1, SOON);
-        assert_eq!(verdict(503, Some("1"), 0).1, SOON, "not earlier");
-        assert_eq!(verdict(500, None, 11).1, NextStep::GiveUp);
+    fn retry_after_delays_the_retry_and_the_last_attempt_gives_up() {
+        assert_eq!(outcome_of(503, Some("120"), 0).1, NextStep::RetryAt(MADE_AT + 120_500));
+        assert_eq!(outcome_of(503, Some("soon"), 0).1, SOON);
+        assert_eq!(outcome_of(503, Some("1"), 0).1, SOON, "not earlier");
+        assert_eq!(outcome_of(500, None, 11).1, NextStep::GiveUp);
     }
 }

@@ -1,8 +1,8 @@
-//! Which addresses messages may be sent to: those that every stranger on the internet could reach as well.
+//! SSRF protection: messages may only be sent to public addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-/// Why nothing is sent to an address.
+/// An address that messages must not be sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{address} is {kind}")]
 pub(crate) struct ForbiddenAddress {
@@ -10,10 +10,10 @@ pub(crate) struct ForbiddenAddress {
     pub(crate) kind: AddressKind,
 }
 
-/// What an address is, if it is not a public one.
+/// The kind of a non-public address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AddressKind {
-    #[error("no address of a receiver")]
+    #[error("an unspecified address")]
     Unspecified,
     #[error("a loopback address")]
     Loopback,
@@ -21,13 +21,13 @@ pub(crate) enum AddressKind {
     Private,
     #[error("a link-local address")]
     LinkLocal,
-    #[error("an address behind a carrier's translation")]
+    #[error("a carrier-grade NAT address")]
     CarrierShared,
     #[error("a multicast or broadcast address")]
     Multicast,
     #[error("reserved for documentation or tests")]
     Documentation,
-    #[error("the address of a cloud's own services")]
+    #[error("an internal address of a cloud provider")]
     CloudService,
     #[error("reserved")]
     Reserved,
@@ -35,8 +35,8 @@ pub(crate) enum AddressKind {
     Own,
 }
 
-/// Judges an address by what it leads to, however it is wrapped.
-pub(crate) fn judge(address: IpAddr) -> Result<(), ForbiddenAddress> {
+/// Checks that an address is public, including an IPv4 address embedded in an IPv6 one.
+pub(crate) fn check_public(address: IpAddr) -> Result<(), ForbiddenAddress> {
     let kind = match address {
         IpAddr::V4(v4) => kind_of_v4(v4),
         IpAddr::V6(v6) => kind_of_v6(v6),
@@ -44,7 +44,7 @@ pub(crate) fn judge(address: IpAddr) -> Result<(), ForbiddenAddress> {
     kind.map_or(Ok(()), |kind| Err(ForbiddenAddress { address, kind }))
 }
 
-/// Whether this machine itself has the address: the system would send from it to it. Nothing is sent to find out.
+/// Whether the address belongs to this machine: the system would choose it as source. Sends no packet.
 pub(crate) fn is_own(address: IpAddr) -> bool {
     let any: IpAddr = match address {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -66,7 +66,7 @@ fn kind_of_v4(address: Ipv4Addr) -> Option<AddressKind> {
         (10, ..) | (172, 16..=31, ..) | (192, 168, ..) => AddressKind::Private,
         (169, 254, ..) => AddressKind::LinkLocal,
         (100, 64..=127, ..) => AddressKind::CarrierShared,
-        // The host agent of Azure answers here, from every machine in it.
+        // The host agent of Azure.
         (168, 63, 129, 16) => AddressKind::CloudService,
         (192, 0, 0, _) | (192, 88, 99, _) => AddressKind::Reserved,
         (192, 0, 2, _) | (198, 51, 100, _) | (203, 0, 113, _) | (198, 18..=19, ..) => AddressKind::Documentation,
@@ -91,16 +91,16 @@ fn kind_of_v6(address: Ipv6Addr) -> Option<AddressKind> {
         [0xfe80..=0xfeff, ..] => AddressKind::LinkLocal,
         [0xff00..=0xffff, ..] => AddressKind::Multicast,
         [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => AddressKind::Documentation,
-        // Protocol assignments, Teredo and the like among them.
+        // Protocol assignments, such as Teredo.
         [0x2001, 0..=0x1ff, ..] => AddressKind::Reserved,
-        // The host part of ISATAP names an IPv4 address behind the router.
+        // ISATAP: the host part is an IPv4 address behind the router.
         [_, _, _, _, 0 | 0x200, 0x5efe, high, low] if kind_of_v4(v4(high, low)).is_some() => AddressKind::Private,
         [0x2000..=0x3fff, ..] => return None,
         _ => AddressKind::Reserved,
     })
 }
 
-/// The IPv4 address that an IPv6 one stands for.
+/// The IPv4 address embedded in an IPv6 address.
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     Some(match address.segments() {
         // Mapped, compatible, translated, and NAT64.
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     fn is_allowed(text: &str) -> bool {
-        judge(text.parse().unwrap()).is_ok()
+        check_public(text.parse().unwrap()).is_ok()
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_stranger_could_reach_is_not() {
+    fn non_public_addresses_are_refused() {
         for address in [
             "0.0.0.0",
             "0.1.2.3",
@@ -222,23 +222,23 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_knows_its_own_addresses() {
+    fn own_addresses_are_recognised() {
         assert!(is_own("127.0.0.1".parse().unwrap()));
         assert!(!is_own("192.0.2.77".parse().unwrap()));
     }
 
     proptest! {
         #[test]
-        fn an_address_is_judged_alike_however_it_is_wrapped(bits: u32) {
+        fn an_embedded_ipv4_address_is_checked_like_a_plain_one(bits: u32) {
             let plain = Ipv4Addr::from(bits);
             let (high, low) = ((bits >> 16) as u16, (bits & 0xffff) as u16);
-            let verdict = judge(plain.into()).is_ok();
+            let allowed = check_public(plain.into()).is_ok();
             for wrapped in [
                 plain.to_ipv6_mapped(),
                 Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low),
                 Ipv6Addr::new(0x2002, high, low, 0, 0, 0, 0, 1),
             ] {
-                prop_assert_eq!(judge(wrapped.into()).is_ok(), verdict, "{}", wrapped);
+                prop_assert_eq!(check_public(wrapped.into()).is_ok(), allowed, "{}", wrapped);
             }
         }
     }

@@ -12,26 +12,26 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{SendFault, Target};
 
-/// Of an answer, so much is read.
-const MAX_ANSWER: usize = 16 * 1024;
-/// Of an answer, so much is kept.
-const KEPT_ANSWER: usize = 1_024;
+/// Maximum bytes of a response body that are read.
+const MAX_BODY: usize = 16 * 1024;
+/// Maximum bytes of a response body that are stored.
+const STORED_BODY: usize = 1_024;
 const MAX_HEAD: usize = 32 * 1024;
 
 /// An open connection to a receiver.
 pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
-    /// What moves the bytes; it ends with the connection.
+    /// The connection's task; aborted when the connection is dropped.
     _driver: AbortOnDropHandle<()>,
     pub(crate) last_used: Instant,
 }
 
-/// What a receiver said.
+/// A receiver's response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct ReceiverResponse {
     pub(crate) status: u16,
     pub(crate) retry_after: Option<String>,
-    /// The beginning of the body.
+    /// The first bytes of the body.
     pub(crate) body: String,
 }
 
@@ -44,7 +44,7 @@ impl Connection {
             .await
             .map_err(SendFault::Http)?;
         let driver = tokio::spawn(async move {
-            // How it ended is told to whoever sends.
+            // The sender sees the same error.
             let _ = connection.await;
         });
         Ok(Self { sender, _driver: AbortOnDropHandle::new(driver), last_used: Instant::now() })
@@ -54,25 +54,25 @@ impl Connection {
         !self.sender.is_closed()
     }
 
-    /// Posts a body and reads the answer. The connection comes back if another message may go by it.
+    /// Posts a body and reads the response. Returns the connection if it can be reused.
     pub(crate) async fn post(
         mut self,
         target: &Target,
         headers: &HeaderMap,
         body: Bytes,
-    ) -> Result<(Answer, Option<Self>), SendFault> {
+    ) -> Result<(ReceiverResponse, Option<Self>), SendFault> {
         self.sender.ready().await.map_err(SendFault::Http)?;
         let response = self.sender.send_request(request(target, headers, body)).await.map_err(SendFault::Http)?;
-        let (answer, complete) = read(response).await?;
+        let (response, complete) = read(response).await?;
         self.last_used = Instant::now();
-        Ok((answer, complete.then_some(self)))
+        Ok((response, complete.then_some(self)))
     }
 }
 
 fn request(target: &Target, headers: &HeaderMap, body: Bytes) -> Request<Full<Bytes>> {
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = Method::POST;
-    // A path out of a URL is a URI; should it ever not be one, the receiver's root is the next best.
+    // The path of a parsed URL is a valid URI; the fallback is the receiver's root.
     *request.uri_mut() = target.path.parse().unwrap_or_default();
     *request.headers_mut() = headers.clone();
     if let Ok(host) = HeaderValue::try_from(&target.authority) {
@@ -81,21 +81,21 @@ fn request(target: &Target, headers: &HeaderMap, body: Bytes) -> Request<Full<By
     request
 }
 
-/// Reads an answer, and whether to its end.
-async fn read(response: Response<Incoming>) -> Result<(Answer, bool), SendFault> {
+/// Reads a response; the flag says whether its body was read to the end.
+async fn read(response: Response<Incoming>) -> Result<(ReceiverResponse, bool), SendFault> {
     let (head, mut body) = response.into_parts();
-    let (mut kept, mut length, mut complete) = (Vec::new(), 0, true);
+    let (mut start, mut length, mut complete) = (Vec::new(), 0, true);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(SendFault::Http)?;
         let Some(bytes) = frame.data_ref() else { continue };
         length += bytes.len();
-        kept.extend_from_slice(&bytes[..bytes.len().min(KEPT_ANSWER - kept.len())]);
-        if length > MAX_ANSWER {
+        start.extend_from_slice(&bytes[..bytes.len().min(STORED_BODY - start.len())]);
+        if length > MAX_BODY {
             complete = false;
             break;
         }
     }
     let retry_after = head.headers.get(hyper::header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let body = String::from_utf8_lossy(&kept).into_owned();
-    Ok((Answer { status: head.status.as_u16(), retry_after: retry_after.map(str::to_owned), body }, complete))
+    let body = String::from_utf8_lossy(&start).into_owned();
+    Ok((ReceiverResponse { status: head.status.as_u16(), retry_after: retry_after.map(str::to_owned), body }, complete))
 }

@@ -7,7 +7,7 @@ use super::{
     target::{Insecure, Security, Target, TargetHost, UrlFault},
 };
 
-/// A URL is refused, or what is sent to is what the URL says, in one spelling.
+/// A URL is either refused, or parsed to the target that its canonical spelling also gives.
 pub fn egress_url(url: &[u8]) {
     let Ok(url) = std::str::from_utf8(url) else { return };
     let open = Target::parse(url, Insecure::Allowed);
@@ -16,7 +16,7 @@ pub fn egress_url(url: &[u8]) {
         Err(fault) => {
             assert!(fault.to_string().len() < 200);
             if let Ok(open) = open {
-                assert_eq!(open.security, Security::Plain, "what is opened for trials is http alone: {url}");
+                assert_eq!(open.security, Security::Plain, "only http is additionally allowed: {url}");
             }
             return;
         }
@@ -25,26 +25,26 @@ pub fn egress_url(url: &[u8]) {
     assert_eq!(open.as_ref(), Ok(&target));
     let canonical = format!("https://{}{}", target.authority, target.path);
     match Target::parse(&canonical, Insecure::Refused) {
-        // Escapes take three characters for one.
+        // Percent-encoding makes the canonical URL longer.
         Err(UrlFault::TooLong) => assert!(canonical.len() > 2_048),
         again => assert_eq!(again.as_ref(), Ok(&target), "the canonical spelling of {url}"),
     }
     assert!(target.port != 0 && target.path.starts_with('/'));
-    // What is sent names this path and this host, and nothing else in their place.
+    // The request line and the Host header contain exactly this path and host.
     let uri: Uri = target.path.parse().unwrap_or_else(|error| panic!("{}: {error}", target.path));
     assert_eq!(uri.path_and_query().map(|path| path.as_str()), Some(target.path.as_str()));
     HeaderValue::try_from(&target.authority).expect("a header");
     match &target.host {
-        TargetHost::Name(name) => is_a_name(name),
-        TargetHost::Address(address) => judged(*address),
+        TargetHost::Name(name) => check_name(name),
+        TargetHost::Address(address) => check_address(*address),
     }
 }
 
-/// What a resolver is asked for is a name, and no address that would not be judged as one.
-fn is_a_name(name: &str) {
+/// A host that goes to the resolver must not be an address that escapes the address check.
+fn check_name(name: &str) {
     let absolute = name.strip_suffix('.').unwrap_or(name);
-    assert!(absolute.split('.').all(|label| !label.is_empty()), "a label without a letter: {name}");
-    assert!(absolute.parse::<IpAddr>().is_err(), "an address that is taken for a name: {name}");
+    assert!(absolute.split('.').all(|label| !label.is_empty()), "an empty label: {name}");
+    assert!(absolute.parse::<IpAddr>().is_err(), "an address parsed as a name: {name}");
     assert!(name.is_ascii() && name == name.to_ascii_lowercase(), "{name}");
     assert!(!name.contains(['/', '@', ':', '?', '#', '\\', '%', '[', ']', ' ']), "{name}");
 }
@@ -52,20 +52,20 @@ fn is_a_name(name: &str) {
 /// Four bytes are an IPv4 address, sixteen an IPv6 one.
 pub fn egress_address(bytes: &[u8]) {
     if let Ok(octets) = <[u8; 4]>::try_from(bytes) {
-        judged(IpAddr::from(octets));
+        check_address(IpAddr::from(octets));
     }
     if let Ok(octets) = <[u8; 16]>::try_from(bytes) {
-        judged(IpAddr::from(octets));
+        check_address(IpAddr::from(octets));
     }
 }
 
-/// What the standard library calls anything but public is refused, and an address inside another one counts as itself.
-fn judged(address: IpAddr) {
-    let allowed = address::judge(address).is_ok();
+/// Addresses that the standard library considers special are refused, and embedded IPv4 addresses are checked like plain ones.
+fn check_address(address: IpAddr) {
+    let allowed = address::check_public(address).is_ok();
     match address {
         IpAddr::V4(v4) => {
             assert!(!(allowed && is_special_v4(v4)), "{v4}");
-            let mapped = address::judge(v4.to_ipv6_mapped().into()).is_ok();
+            let mapped = address::check_public(v4.to_ipv6_mapped().into()).is_ok();
             assert_eq!(mapped, allowed, "{v4} mapped");
             let [a, b, c, d] = v4.octets();
             let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
@@ -74,12 +74,12 @@ fn judged(address: IpAddr) {
                 Ipv6Addr::new(0x2002, high, low, 0, 0, 0, 0, 1),
                 Ipv6Addr::new(0, 0, 0, 0, 0xffff, 0, high, low),
             ] {
-                assert_eq!(address::judge(wrapped.into()).is_ok(), allowed, "{v4} as {wrapped}");
+                assert_eq!(address::check_public(wrapped.into()).is_ok(), allowed, "{v4} as {wrapped}");
             }
         }
         IpAddr::V6(v6) => {
             if let Some(v4) = v6.to_ipv4_mapped() {
-                assert_eq!(allowed, address::judge(v4.into()).is_ok(), "{v6}");
+                assert_eq!(allowed, address::check_public(v4.into()).is_ok(), "{v6}");
                 return;
             }
             let special = v6.is_loopback()

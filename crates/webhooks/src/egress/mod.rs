@@ -1,7 +1,7 @@
-//! The way out: which addresses messages may go to, and the connections they go by.
+//! Outgoing connections to receivers, protected against SSRF.
 //!
-//! A name is looked up here and nowhere else; every address it leads to is judged, and the connection is made to the very
-//! address that was judged. Proxies of the environment have no say.
+//! Host names are resolved only here. Every resolved address is checked, and the connection is made to the address that was
+//! checked. Proxy settings of the environment are ignored.
 
 mod address;
 mod connection;
@@ -27,68 +27,68 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use address::ForbiddenAddress;
-pub(crate) use connection::{Answer, Connection};
+pub(crate) use connection::{Connection, ReceiverResponse};
 use network::Tcp;
 pub use network::{Connecting, Network, Stream};
+pub(crate) use target::{DEFAULT_PORTS, Security, Target, TargetHost};
 pub use target::{Insecure, UrlFault};
-pub(crate) use target::{Security, Target, TargetHost, USUAL_PORTS};
 
-/// For each step of getting through to a receiver. All of an attempt together has its own bound.
-const DNS_PATIENCE: Duration = Duration::from_secs(4);
-const CONNECT_PATIENCE: Duration = Duration::from_secs(4);
-const TLS_PATIENCE: Duration = Duration::from_secs(4);
-/// While an owner waits for an answer. A name that does not resolve then is looked up again before each message.
-const REGISTRATION_PATIENCE: Duration = Duration::from_secs(2);
-/// Addresses of one name that are tried.
+/// Timeouts per connection step; a whole attempt has its own timeout.
+const DNS_TIMEOUT: Duration = Duration::from_secs(4);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
+const TLS_TIMEOUT: Duration = Duration::from_secs(4);
+/// DNS timeout while an owner registers a webhook.
+const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(2);
+/// How many addresses of a name are tried.
 const ADDRESSES_TRIED: usize = 3;
 
 #[derive(Debug, Clone, Default)]
 pub struct EgressConfig {
-    /// Where it is allowed, so is every port.
+    /// If allowed, every port is allowed, too.
     pub insecure: Insecure,
-    /// The ports that messages may go to; None: the usual ones.
+    /// Allowed ports; None: the default ports.
     pub ports: Option<Vec<u16>>,
-    /// A file with certificates of authorities that are trusted beside the usual ones.
+    /// A PEM file of additional trusted certificate authorities.
     pub ca_file: Option<PathBuf>,
-    /// The name server to ask; None: those of the system.
+    /// The DNS server; None: those of the system.
     pub dns_server: Option<SocketAddr>,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
-    #[error("the certificates in {path} cannot be read")]
+    #[error("cannot read the certificates in {path}")]
     CaFile { path: PathBuf, source: rustls::pki_types::pem::Error },
-    #[error("{path} holds no certificate")]
+    #[error("{path} contains no certificate")]
     NoCertificate { path: PathBuf },
-    #[error("a certificate in {path} is none that can be trusted")]
+    #[error("{path} contains an invalid certificate")]
     BadCertificate { path: PathBuf, source: rustls::Error },
-    #[error("TLS cannot be set up")]
+    #[error("cannot set up TLS")]
     Tls(#[source] rustls::Error),
-    #[error("names cannot be looked up")]
+    #[error("cannot set up DNS lookups")]
     Resolver(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Why a message did not get through.
+/// Why a message could not be sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SendFault {
     #[error("the URL {0}")]
     Url(#[from] UrlFault),
-    /// One text for all that can be wrong with a host, as for a URL.
-    #[error("nothing is sent there: the host cannot be looked up, or has an address that is not public")]
+    /// One text for all host errors, so that it reveals nothing about the operator's network.
+    #[error("the host cannot be resolved, or has an address that is not public")]
     Host,
-    #[error("no connection: {0}")]
+    #[error("cannot connect: {0}")]
     Connect(std::io::Error),
-    #[error("no connection in time")]
+    #[error("connection timed out")]
     ConnectTimeout,
-    #[error("no secure connection: {0}")]
+    #[error("TLS handshake failed: {0}")]
     Tls(std::io::Error),
-    #[error("no secure connection in time")]
+    #[error("TLS handshake timed out")]
     TlsTimeout,
     #[error("the connection broke: {0}")]
     Http(hyper::Error),
-    #[error("no whole answer within 10 seconds")]
+    #[error("no complete response within 10 seconds")]
     Timeout,
-    #[error("the secret cannot be opened")]
+    #[error("the signing secret cannot be decrypted")]
     Secret,
 }
 
@@ -108,39 +108,39 @@ impl std::fmt::Debug for Egress {
 
 impl Egress {
     /// # Errors
-    /// When the certificates that are to be trusted cannot be read.
+    /// If the trusted certificates cannot be read.
     pub fn new(config: &EgressConfig) -> Result<Self, EgressError> {
-        let mut ports = config.ports.clone().unwrap_or_else(|| USUAL_PORTS.to_vec());
+        let mut ports = config.ports.clone().unwrap_or_else(|| DEFAULT_PORTS.to_vec());
         ports.sort_unstable();
         ports.dedup();
         let (resolver, tls) = (resolver(config.dns_server)?, tls(config)?);
         Ok(Self { insecure: config.insecure, ports, resolver, tls, network: Arc::new(Tcp) })
     }
 
-    /// Connects on another network than that of this machine, for simulations.
+    /// Uses another network than the machine's, for simulations.
     #[must_use]
     pub fn on(self, network: Arc<dyn Network>) -> Self {
         Self { network, ..self }
     }
 
-    /// Says whether an owner may give this URL.
+    /// Checks whether a webhook may use this URL.
     ///
     /// # Errors
-    /// When it is no https URL, names a port that is not allowed, or a host that leads nowhere or to an address that is not
-    /// public. Which of the last two it is, is not said: that would tell strangers about names inside.
+    /// If it is not an https URL, or has a port that is not allowed, or a host that does not resolve or has a non-public
+    /// address. The last two share one error, so that strangers cannot probe internal names.
     pub async fn check(&self, url: &str) -> Result<(), UrlFault> {
         let target = self.target(url)?;
         let TargetHost::Name(name) = &target.host else { return Ok(()) };
-        let addresses = timeout(REGISTRATION_PATIENCE, self.look_up(name)).await;
+        let addresses = timeout(REGISTRATION_TIMEOUT, self.resolve(name)).await;
         let addresses = addresses.map_err(|_| UrlFault::Host)?.map_err(|_| UrlFault::Host)?;
-        self.judge_all(&addresses).map_err(|forbidden| refuse(name, forbidden))
+        self.check_all(&addresses).map_err(|forbidden| refuse(name, forbidden))
     }
 
-    /// Reads a URL, and judges its port, and its address if it names one.
+    /// Parses a URL and checks its port, and its address if the host is one.
     pub(crate) fn target(&self, url: &str) -> Result<Target, UrlFault> {
         let target = Target::parse(url, self.insecure)?;
         if let TargetHost::Address(address) = target.host {
-            self.judge(address).map_err(|forbidden| refuse(url, forbidden))?;
+            self.check_address(address).map_err(|forbidden| refuse(url, forbidden))?;
         }
         if self.insecure == Insecure::Refused && !self.ports.contains(&target.port) {
             return Err(UrlFault::Port(self.ports.clone()));
@@ -148,21 +148,19 @@ impl Egress {
         Ok(target)
     }
 
-    /// Opens a connection to an address of the target that has been judged.
+    /// Opens a connection to a checked address of the target.
     pub(crate) async fn connect(&self, target: &Target) -> Result<Connection, SendFault> {
         let addresses = match &target.host {
             TargetHost::Address(address) => vec![*address],
-            TargetHost::Name(name) => {
-                timeout(DNS_PATIENCE, self.look_up(name)).await.map_err(|_| SendFault::Host)??
-            }
+            TargetHost::Name(name) => timeout(DNS_TIMEOUT, self.resolve(name)).await.map_err(|_| SendFault::Host)??,
         };
-        self.judge_all(&addresses).map_err(|forbidden| {
+        self.check_all(&addresses).map_err(|forbidden| {
             refuse(&target.authority, forbidden);
             SendFault::Host
         })?;
         let mut fault = SendFault::Host;
         for address in addresses.into_iter().take(ADDRESSES_TRIED) {
-            match timeout(CONNECT_PATIENCE, self.network.connect((address, target.port).into())).await {
+            match timeout(CONNECT_TIMEOUT, self.network.connect((address, target.port).into())).await {
                 Ok(Ok(stream)) => return self.secure(stream, target).await,
                 Ok(Err(error)) => fault = SendFault::Connect(error),
                 Err(_) => fault = SendFault::ConnectTimeout,
@@ -180,50 +178,50 @@ impl Egress {
                 .map_err(|_| SendFault::Host)?,
             TargetHost::Address(address) => rustls::pki_types::ServerName::from(*address),
         };
-        match timeout(TLS_PATIENCE, self.tls.connect(name, stream)).await {
+        match timeout(TLS_TIMEOUT, self.tls.connect(name, stream)).await {
             Ok(Ok(stream)) => Connection::open(stream).await,
             Ok(Err(error)) => Err(SendFault::Tls(error)),
             Err(_) => Err(SendFault::TlsTimeout),
         }
     }
 
-    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, SendFault> {
-        // With a dot at the end no search list of the system is gone through.
+    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, SendFault> {
+        // The trailing dot disables the system's search list.
         let absolute = format!("{}.", name.trim_end_matches('.'));
         let found = self.resolver.lookup_ip(absolute).await.map_err(|_| SendFault::Host)?;
         let addresses: Vec<IpAddr> = found.iter().collect();
         if addresses.is_empty() { Err(SendFault::Host) } else { Ok(addresses) }
     }
 
-    /// One bad address spoils a name: whoever mixes them is up to something, or has made a mistake.
-    fn judge_all(&self, addresses: &[IpAddr]) -> Result<(), ForbiddenAddress> {
+    /// One non-public address disqualifies a name: mixing them is an attack or a mistake.
+    fn check_all(&self, addresses: &[IpAddr]) -> Result<(), ForbiddenAddress> {
         addresses
             .iter()
-            .filter(|address| !self.is_opened(**address))
-            .try_for_each(|address| address::judge(*address))?;
-        // The system is asked about those alone that may be connected to: a name may have thousands.
-        addresses.iter().take(ADDRESSES_TRIED).try_for_each(|address| self.judge(*address))
+            .filter(|address| !self.is_allowed_loopback(**address))
+            .try_for_each(|address| address::check_public(*address))?;
+        // The check for own addresses needs system calls, so it covers only the addresses that may be tried.
+        addresses.iter().take(ADDRESSES_TRIED).try_for_each(|address| self.check_address(*address))
     }
 
-    fn judge(&self, address: IpAddr) -> Result<(), ForbiddenAddress> {
-        if self.is_opened(address) {
+    fn check_address(&self, address: IpAddr) -> Result<(), ForbiddenAddress> {
+        if self.is_allowed_loopback(address) {
             return Ok(());
         }
-        address::judge(address)?;
+        address::check_public(address)?;
         match address::is_own(address) {
             true => Err(ForbiddenAddress { address, kind: address::AddressKind::Own }),
             false => Ok(()),
         }
     }
 
-    fn is_opened(&self, address: IpAddr) -> bool {
+    fn is_allowed_loopback(&self, address: IpAddr) -> bool {
         self.insecure == Insecure::Allowed && address.to_canonical().is_loopback()
     }
 }
 
-/// The operator may know what a host leads to; whoever gave it may not.
+/// Logs the address for the operator; the owner only learns that the host is refused.
 fn refuse(host: &str, forbidden: ForbiddenAddress) -> UrlFault {
-    tracing::debug!(host, %forbidden, "a receiver's address is not public");
+    tracing::debug!(host, %forbidden, "refused a receiver with a non-public address");
     UrlFault::Host
 }
 
@@ -239,7 +237,7 @@ fn resolver(server: Option<SocketAddr>) -> Result<TokioResolver, EgressError> {
             TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
         }
         None => TokioResolver::builder_tokio().or_else(|error| {
-            tracing::warn!(%error, "the system names no name server: one on this machine is asked");
+            tracing::warn!(%error, "no system DNS server found; using 127.0.0.1");
             let server = NameServerConfig::udp_and_tcp(std::net::Ipv4Addr::LOCALHOST.into());
             let config = ResolverConfig::from_name_servers(vec![server]);
             Ok::<_, EgressError>(TokioResolver::builder_with_config(config, TokioRuntimeProvider::default()))
@@ -276,13 +274,13 @@ mod tests {
     use super::*;
 
     fn egress(insecure: Insecure) -> Egress {
-        // Nobody answers there: no test asks a real name server.
+        // Nothing listens there: tests never query a real DNS server.
         let dns_server = Some("127.0.0.1:9".parse().unwrap());
         Egress::new(&EgressConfig { insecure, dns_server, ..EgressConfig::default() }).unwrap()
     }
 
     #[tokio::test]
-    async fn loopback_is_opened_for_trials_and_nothing_else_is() {
+    async fn insecure_mode_allows_loopback_and_no_other_private_address() {
         let (strict, open) = (egress(Insecure::Refused), egress(Insecure::Allowed));
         for url in ["https://127.0.0.1/", "https://[::1]/", "https://[::ffff:127.0.0.1]/"] {
             assert!(strict.target(url).is_err() && open.target(url).is_ok(), "{url}");
@@ -293,25 +291,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_with_thousands_of_addresses_is_judged_by_all_of_them_at_once() {
+    async fn all_addresses_of_a_name_are_checked_quickly_even_if_there_are_thousands() {
         let egress = egress(Insecure::Refused);
         let mut many: Vec<IpAddr> = (0..4_000_u32).map(|low| IpAddr::from((0x0808_0000 + low).to_be_bytes())).collect();
-        let begun = std::time::Instant::now();
-        assert_eq!(egress.judge_all(&many), Ok(()));
-        assert!(begun.elapsed() < Duration::from_millis(50), "{:?}", begun.elapsed());
+        let started = std::time::Instant::now();
+        assert_eq!(egress.check_all(&many), Ok(()));
+        assert!(started.elapsed() < Duration::from_millis(50), "{:?}", started.elapsed());
         many.push(IpAddr::from([127, 0, 0, 1]));
-        assert!(egress.judge_all(&many).is_err(), "one bad address spoils them");
+        assert!(egress.check_all(&many).is_err(), "one non-public address is enough");
     }
 
     #[tokio::test]
-    async fn a_name_that_leads_nowhere_is_refused_as_a_private_address_is() {
+    async fn an_unresolvable_name_and_a_private_address_give_the_same_error() {
         let (nowhere, private) = ("https://receiver.invalid/hook", "https://10.0.0.1/hook");
         assert_eq!(egress(Insecure::Refused).check(nowhere).await, Err(UrlFault::Host));
         assert_eq!(egress(Insecure::Refused).check(private).await, Err(UrlFault::Host));
     }
 
     #[tokio::test]
-    async fn messages_go_to_the_ports_that_are_allowed() {
+    async fn only_allowed_ports_are_accepted() {
         let ports = |ports: Option<Vec<u16>>, insecure| {
             let config = EgressConfig { insecure, ports, ..EgressConfig::default() };
             let egress = Egress::new(&config).unwrap();
@@ -321,7 +319,7 @@ mod tests {
         assert_eq!(ports(Some(vec![8_443, 443]), Insecure::Refused), [false, true, true]);
         assert_eq!(ports(None, Insecure::Allowed), [true, true, true]);
         let text = UrlFault::Port(vec![80, 443]).to_string();
-        assert_eq!(text, "must use port 80 or 443: the operator allows no other");
+        assert_eq!(text, "must use port 80 or 443: other ports are not allowed");
     }
 
     #[test]

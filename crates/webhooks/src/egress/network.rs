@@ -5,20 +5,20 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Bytes in both directions.
+/// A bidirectional byte stream.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// What a network does with a wish to connect.
+/// The future of a connection attempt.
 pub type Connecting<'a> = Pin<Box<dyn Future<Output = io::Result<Box<dyn Stream>>> + Send + 'a>>;
 
-/// What connections are opened on. A simulation has one of its own; it is asked for addresses only that were judged.
+/// Opens connections; simulations provide their own. Receives only addresses that were checked.
 pub trait Network: fmt::Debug + Send + Sync {
     fn connect(&self, address: SocketAddr) -> Connecting<'_>;
 }
 
-/// The network of this machine.
+/// The machine's own network.
 #[derive(Debug)]
 pub(super) struct Tcp;
 
@@ -26,7 +26,7 @@ impl Network for Tcp {
     fn connect(&self, address: SocketAddr) -> Connecting<'_> {
         Box::pin(async move {
             let stream = TcpStream::connect(address).await?;
-            // A message goes out in one write; waiting for more would only delay it.
+            // A message is sent in one write: Nagle's algorithm would only delay it.
             stream.set_nodelay(true)?;
             Ok(Box::new(stream) as Box<dyn Stream>)
         })

@@ -2,40 +2,40 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-const LONGEST_URL: usize = 2_048;
+const MAX_URL_LENGTH: usize = 2_048;
 
-/// Why a URL is not taken as a receiver's.
+/// Why a receiver's URL is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlFault {
-    #[error("must not be longer than {LONGEST_URL} characters")]
+    #[error("must not be longer than {MAX_URL_LENGTH} characters")]
     TooLong,
     #[error("must be an absolute URL")]
     Malformed,
     #[error("must begin with https://")]
     NotHttps,
-    #[error("must not hold a name or a password")]
+    #[error("must not contain a username or password")]
     Credentials,
-    #[error("must name a host")]
+    #[error("must have a host")]
     NoHost,
-    #[error("must not name port 0")]
+    #[error("must not use port 0")]
     PortZero,
-    #[error("must use port {}: the operator allows no other", .0.iter().map(u16::to_string).collect::<Vec<_>>().join(" or "))]
+    #[error("must use port {}: other ports are not allowed", .0.iter().map(u16::to_string).collect::<Vec<_>>().join(" or "))]
     Port(Vec<u16>),
-    /// One text for all that can be wrong with a host: which of it is wrong tells about the network of the service.
+    /// One text for all host errors, so that it reveals nothing about the operator's network.
     #[error("must name a host that can be looked up and has public addresses only")]
     Host,
 }
 
-/// The ports that messages go to if the operator says nothing else.
-pub(crate) const USUAL_PORTS: [u16; 2] = [80, 443];
+/// Allowed ports by default.
+pub(crate) const DEFAULT_PORTS: [u16; 2] = [80, 443];
 
-/// What is opened for trials beside https and public addresses.
+/// Whether insecure receivers are allowed, for testing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Insecure {
-    /// Nothing.
+    /// Only https and public addresses.
     #[default]
     Refused,
-    /// http, and addresses of this machine itself.
+    /// Also http and loopback addresses.
     Allowed,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Target {
     pub(crate) security: Security,
     pub(crate) host: TargetHost,
     pub(crate) port: u16,
-    /// For the header `Host`.
+    /// For the `Host` header.
     pub(crate) authority: String,
     /// Path and query.
     pub(crate) path: String,
@@ -64,18 +64,17 @@ pub(crate) enum TargetHost {
 }
 
 impl Target {
-    /// Reads a URL as browsers do, so that an address in any spelling (decimal, octal, hexadecimal, short) is the address
-    /// it stands for.
+    /// Parses a URL like a browser, so that every spelling of an address (decimal, octal, hexadecimal, short) is recognised.
     pub(crate) fn parse(text: &str, insecure: Insecure) -> Result<Self, UrlFault> {
-        if text.len() > LONGEST_URL {
+        if text.len() > MAX_URL_LENGTH {
             return Err(UrlFault::TooLong);
         }
-        // Browsers mend these in silence; a receiver's URL has no need of it.
+        // Browsers silently fix these; here they are refused.
         if text.chars().any(|sign| sign.is_control() || sign.is_whitespace() || sign == '\\') {
             return Err(UrlFault::Malformed);
         }
         let url = Url::parse(text).map_err(|_| UrlFault::Malformed)?;
-        // They also find a host where there are fewer slashes than two, or more.
+        // Browsers also accept fewer or more than two slashes.
         let authority = text.get(url.scheme().len()..).and_then(|rest| rest.strip_prefix("://"));
         let security = match (url.scheme(), insecure) {
             ("https", _) if authority.is_some() => Security::Tls,
@@ -92,7 +91,7 @@ impl Target {
             return Err(UrlFault::Credentials);
         }
         let host = match url.host().ok_or(UrlFault::NoHost)? {
-            // With dots at the end, an address would not be taken for one.
+            // With several trailing dots, an address would not be recognised.
             Host::Domain(name) if name.strip_suffix('.').unwrap_or(name).split('.').any(str::is_empty) => {
                 return Err(UrlFault::NoHost);
             }
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_taken_apart() {
+    fn a_url_is_split_into_its_parts() {
         let plain = target("https://Receiver.Example/hook/a?b=c#d").unwrap();
         assert_eq!(plain.host, TargetHost::Name("receiver.example".to_owned()));
         assert_eq!(
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_https_url_is_refused() {
+    fn other_urls_than_plain_https_are_refused() {
         for (text, fault) in [
             ("http://receiver.example/", UrlFault::NotHttps),
             ("ftp://receiver.example/", UrlFault::NotHttps),
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn http_is_taken_where_the_operator_says_so() {
+    fn http_is_accepted_in_insecure_mode() {
         let target = Target::parse("http://127.0.0.1:8080/x", Insecure::Allowed).unwrap();
         assert_eq!((target.security, target.port), (Security::Plain, 8080));
         assert!(Target::parse("ftp://127.0.0.1/", Insecure::Allowed).is_err());

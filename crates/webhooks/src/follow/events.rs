@@ -1,4 +1,4 @@
-//! What blocks hold for those who watch.
+//! Turns block content into messages for watchers.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -14,26 +14,26 @@ use tokio::time::Instant;
 use super::{Content, Matcher, Step};
 use crate::{matching::Watch, payload};
 
-/// Messages queued in one write: a block may have any number of them, and memory has not.
-const QUEUED_AT_ONCE: usize = 2_000;
-/// How long messages wait for new tokens to tell their names, which they are asked behind the tip. All of a step
-/// together: somebody may make a hundred tokens in a block, and everybody's messages would wait for each.
-const TOKEN_PATIENCE: Duration = Duration::from_secs(2);
+/// Messages queued in one write; bounds memory, since a block may produce any number of them.
+const QUEUE_BATCH: usize = 2_000;
+/// How long one step waits for the metadata of new tokens, which is fetched after indexing. The limit covers all tokens of
+/// a step, so that a block with a hundred new tokens does not delay all messages a hundred times.
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(2);
 const TOKEN_PAUSE: Duration = Duration::from_millis(20);
 
-/// New tokens of a step, as far as they have told their names.
+/// Metadata of the new tokens of a step.
 #[derive(Default)]
 struct Tokens {
     known: HashMap<Address, TokenFacts>,
-    patient_until: Option<Instant>,
+    deadline: Option<Instant>,
 }
 
-/// Blocks of a step that left the chain before and came back.
+/// Blocks of a step that were orphaned before and are canonical again.
 #[derive(Default)]
 struct Orphanings(HashMap<BlockNumber, Option<Orphaning>>);
 
-/// What was found and is not queued yet.
-struct Piece<'a> {
+/// Matches that are not queued yet.
+struct Batch<'a> {
     watch: &'a Watch,
     cursor: Option<BlockRef>,
     blocks: &'a [Block],
@@ -42,7 +42,7 @@ struct Piece<'a> {
 }
 
 impl Matcher {
-    /// Queues what is to be sent, in chain order: a transaction, then its transfers. None where the watchers have changed.
+    /// Queues messages in chain order: a transaction, then its transfers. None if the watch list has changed.
     pub(super) async fn match_content(
         &self,
         watch: &Watch,
@@ -53,25 +53,25 @@ impl Matcher {
             content.blocks.iter().map(|block| (block.number, block.id())).collect();
         let mut orphanings = Orphanings::default();
         let mut tokens = Tokens::default();
-        let mut piece = Piece { watch, cursor, blocks: &content.blocks, events: Vec::new(), messages: 0 };
+        let mut batch = Batch { watch, cursor, blocks: &content.blocks, events: Vec::new(), messages: 0 };
         for transaction in &content.transactions {
             let Some(&block) = hashes.get(&transaction.block_number) else { continue };
             let place = EventPlace { block, tx_hash: transaction.hash };
-            let mut concerned = watch.of_transaction(transaction);
-            let inclusion = self.keep_those_told(&mut concerned, block, &mut orphanings).await?;
-            if !concerned.is_empty() {
+            let mut webhooks = watch.of_transaction(transaction);
+            let inclusion = self.retain_interested(&mut webhooks, block, &mut orphanings).await?;
+            if !webhooks.is_empty() {
                 let body = payload::tx(transaction, inclusion);
                 let event = Event { kind: EventKind::Tx, place, log_index: None, batch_index: 0, body };
-                piece.add(event.into_new(concerned));
+                batch.add(event.into_new(webhooks));
             }
-            let of_it = content.transfers.get(&(transaction.block_number, transaction.index));
-            for transfer in of_it.into_iter().flatten() {
-                let mut concerned = watch.of_transfer(transfer);
-                let inclusion = self.keep_those_told(&mut concerned, block, &mut orphanings).await?;
-                if concerned.is_empty() {
+            let its_transfers = content.transfers.get(&(transaction.block_number, transaction.index));
+            for transfer in its_transfers.into_iter().flatten() {
+                let mut webhooks = watch.of_transfer(transfer);
+                let inclusion = self.retain_interested(&mut webhooks, block, &mut orphanings).await?;
+                if webhooks.is_empty() {
                     continue;
                 }
-                let transfer = self.named(transfer, &mut tokens).await?;
+                let transfer = self.with_metadata(transfer, &mut tokens).await?;
                 let event = Event {
                     kind: EventKind::TokenTransfer,
                     place,
@@ -79,34 +79,34 @@ impl Matcher {
                     batch_index: transfer.event.batch_index,
                     body: payload::token_transfer(&transfer, &block, self.token_prefix, inclusion),
                 };
-                piece.add(event.into_new(concerned));
-                if piece.messages >= QUEUED_AT_ONCE && self.queue_part(&mut piece, block.number).await?.is_none() {
+                batch.add(event.into_new(webhooks));
+                if batch.messages >= QUEUE_BATCH && self.queue_part(&mut batch, block.number).await?.is_none() {
                     return Ok(None);
                 }
             }
-            if piece.messages >= QUEUED_AT_ONCE && self.queue_part(&mut piece, block.number).await?.is_none() {
+            if batch.messages >= QUEUE_BATCH && self.queue_part(&mut batch, block.number).await?.is_none() {
                 return Ok(None);
             }
         }
-        self.enqueue(watch, cursor, &content.blocks, piece.events, Part::Last).await
+        self.enqueue(watch, cursor, &content.blocks, batch.events, Part::Last).await
     }
 
-    /// Queues what was found so far, up to a block that more may follow of.
-    async fn queue_part(&self, piece: &mut Piece<'_>, upto: BlockNumber) -> Result<Option<Step>, StoreError> {
-        let events = std::mem::take(&mut piece.events);
-        piece.messages = 0;
-        let end = piece.blocks.partition_point(|block| block.number <= upto);
-        self.enqueue(piece.watch, piece.cursor, &piece.blocks[..end], events, Part::More).await
+    /// Queues the matches so far, up to a block that may have more.
+    async fn queue_part(&self, batch: &mut Batch<'_>, upto: BlockNumber) -> Result<Option<Step>, StoreError> {
+        let events = std::mem::take(&mut batch.events);
+        batch.messages = 0;
+        let end = batch.blocks.partition_point(|block| block.number <= upto);
+        self.enqueue(batch.watch, batch.cursor, &batch.blocks[..end], events, Part::More).await
     }
 
-    /// Leaves out webhooks that are younger than the block. Gives for which time the block is included, if not the first.
-    async fn keep_those_told(
+    /// Removes webhooks created after the block was first matched. Returns the inclusion count if it is above 1.
+    async fn retain_interested(
         &self,
-        concerned: &mut Vec<WebhookId>,
+        webhooks: &mut Vec<WebhookId>,
         block: BlockRef,
         orphanings: &mut Orphanings,
     ) -> Result<Option<u32>, StoreError> {
-        if concerned.is_empty() {
+        if webhooks.is_empty() {
             return Ok(None);
         }
         let orphaning = match orphanings.0.entry(block.number) {
@@ -114,21 +114,21 @@ impl Matcher {
             Entry::Vacant(unknown) => *unknown.insert(self.records.find_orphaning(block).await?),
         };
         let Some(orphaning) = orphaning else { return Ok(None) };
-        concerned.retain(|webhook| *webhook <= orphaning.known_to);
+        webhooks.retain(|webhook| *webhook <= orphaning.known_to);
         Ok(Some(orphaning.times.saturating_add(1)))
     }
 
-    /// A transfer with its token's name. A new token is asked for it behind the tip: that is waited for, a little.
-    async fn named(&self, transfer: &Transfer, tokens: &mut Tokens) -> Result<Transfer, StoreError> {
+    /// A transfer with its token's metadata. Waits a short time for the metadata of a new token.
+    async fn with_metadata(&self, transfer: &Transfer, tokens: &mut Tokens) -> Result<Transfer, StoreError> {
         let mut transfer = transfer.clone();
-        let nameless =
+        let has_no_metadata =
             transfer.token_name.is_empty() && transfer.token_symbol.is_empty() && transfer.token_decimals == 0;
-        if nameless {
-            let until = *tokens.patient_until.get_or_insert_with(|| Instant::now() + TOKEN_PATIENCE);
+        if has_no_metadata {
+            let until = *tokens.deadline.get_or_insert_with(|| Instant::now() + TOKEN_TIMEOUT);
             let token = transfer.event.token;
             let facts = match tokens.known.entry(token) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(unknown) => unknown.insert(self.facts_of(token, until).await?),
+                Entry::Vacant(unknown) => unknown.insert(self.wait_for_facts(token, until).await?),
             };
             transfer.token_name.clone_from(&facts.name);
             transfer.token_symbol.clone_from(&facts.symbol);
@@ -137,7 +137,7 @@ impl Matcher {
         Ok(transfer)
     }
 
-    async fn facts_of(&self, token: Address, until: Instant) -> Result<TokenFacts, StoreError> {
+    async fn wait_for_facts(&self, token: Address, until: Instant) -> Result<TokenFacts, StoreError> {
         loop {
             let facts = self.chain.find_token(token).await?.map(|token| token.facts).unwrap_or_default();
             if facts.asked_at.is_some() || Instant::now() >= until {
@@ -148,14 +148,14 @@ impl Matcher {
     }
 }
 
-impl Piece<'_> {
+impl Batch<'_> {
     fn add(&mut self, event: NewEvent) {
         self.messages += event.recipients.len();
         self.events.push(event);
     }
 }
 
-/// Something that happened, whoever is to be told.
+/// An event without its recipients.
 struct Event {
     kind: EventKind,
     place: EventPlace,

@@ -1,4 +1,4 @@
-//! Going back where the chain did.
+//! Handles reorgs: retracts messages about orphaned blocks.
 
 use std::collections::{BTreeSet, HashMap, hash_map::Entry};
 
@@ -8,24 +8,24 @@ use store::{Removal, Retraction, StoreError};
 use super::{Matcher, Step};
 use crate::{clock, payload};
 
-/// Matched blocks compared with the chain in one look.
-const COMPARED_AT_ONCE: usize = 64;
-/// Messages taken back in one write.
-const RETRACTED_AT_ONCE: usize = 2_000;
+/// Matched blocks compared with the chain per read.
+const COMPARE_BATCH: usize = 64;
+/// Messages retracted in one write.
+const RETRACT_BATCH: usize = 2_000;
 
-/// Where the matched branch and the chain part.
+/// The fork point of the matched branch and the canonical chain.
 struct Fork {
-    /// The newest matched block that still stands; None where none does.
+    /// The newest matched block that is still canonical, if any.
     to: Option<BlockRef>,
-    /// The lowest matched block that does not.
+    /// The lowest orphaned matched block.
     lowest: BlockNumber,
 }
 
 impl Matcher {
-    /// The chain was reorganised: moves the cursor to the newest matched block that still stands.
+    /// After a reorg: moves the cursor to the newest matched block that is still canonical.
     pub(super) async fn begin_retraction(&mut self, newest: BlockRef) -> Result<Step, StoreError> {
         let fork = self.find_fork(newest).await?;
-        // Where nothing stands that was noted, what lies below it is older than every webhook: it is not told again.
+        // If no stored block is canonical, the blocks below are older than every webhook and are not matched again.
         let rebase_to = match fork.to {
             Some(to) => Some(to),
             None => self.block_below(fork.lowest).await?,
@@ -34,31 +34,31 @@ impl Matcher {
         for watcher in self.records.watch_list().await?.watchers {
             if let Some(after) = watcher.after
                 && rebase_to.is_none_or(|to| after.number > to.number)
-                && !self.stands(after).await?
+                && !self.is_canonical(after).await?
             {
                 rebased.push(watcher.webhook);
             }
         }
-        tracing::info!(from = newest.number, to = fork.to.map(|to| to.number), "webhooks follow a reorganisation");
+        tracing::info!(from = newest.number, to = fork.to.map(|to| to.number), "webhooks handle a reorg");
         self.watch = None;
         self.records.begin_retraction(Retraction { to: fork.to, rebased, rebase_to }).await?;
-        Ok(Step::Moved)
+        Ok(Step::Advanced)
     }
 
-    /// Takes back what was said of blocks that have left the chain, piece by piece.
+    /// Retracts messages about orphaned blocks, in batches.
     pub(super) async fn finish_retraction(&mut self) -> Result<Step, StoreError> {
-        let mut wanting: HashMap<WebhookId, bool> = HashMap::new();
+        let mut wants_removed: HashMap<WebhookId, bool> = HashMap::new();
         loop {
-            let piece = self.records.list_retracted(RETRACTED_AT_ONCE).await?;
-            let Some(upto) = piece.upto else { break };
+            let batch = self.records.list_retracted(RETRACT_BATCH).await?;
+            let Some(upto) = batch.upto else { break };
             let mut removals = Vec::new();
-            for (delivery, body) in piece.deliveries {
+            for (delivery, body) in batch.deliveries {
                 let id = delivery.webhook;
-                if let Entry::Vacant(unknown) = wanting.entry(id) {
+                if let Entry::Vacant(unknown) = wants_removed.entry(id) {
                     let webhook = self.records.find_webhook(id).await?;
                     unknown.insert(webhook.is_some_and(|webhook| webhook.events.contains(EventKind::Removed)));
                 }
-                if wanting.get(&id) == Some(&true) {
+                if wants_removed.get(&id) == Some(&true) {
                     removals.push(removal_of(&delivery, &body));
                 }
             }
@@ -67,18 +67,18 @@ impl Matcher {
             self.wake.queued(notified);
         }
         self.records.end_retraction().await?;
-        Ok(Step::Moved)
+        Ok(Step::Advanced)
     }
 
     async fn find_fork(&self, newest: BlockRef) -> Result<Fork, StoreError> {
         let mut lowest = newest.number;
         let mut below = newest.number.saturating_add(1);
         loop {
-            let blocks = self.records.list_matched_blocks(below, COMPARED_AT_ONCE).await?;
+            let blocks = self.records.list_matched_blocks(below, COMPARE_BATCH).await?;
             let Some(last) = blocks.last() else { return Ok(Fork { to: None, lowest }) };
             below = last.number;
             for block in blocks {
-                if self.stands(block).await? {
+                if self.is_canonical(block).await? {
                     return Ok(Fork { to: Some(block), lowest });
                 }
                 lowest = block.number;
@@ -89,7 +89,7 @@ impl Matcher {
     async fn block_below(&self, number: BlockNumber) -> Result<Option<BlockRef>, StoreError> {
         let Some(below) = number.checked_sub(1) else { return Ok(None) };
         let block = self.chain.find_block(BlockId::Number(below)).await?;
-        // The chain may not reach so far at this moment: the number is what counts.
+        // The chain may be shorter at the moment: only the number matters.
         Ok(Some(block.map_or(BlockRef { number: below, hash: domain::B256::ZERO }, |block| block.id())))
     }
 }

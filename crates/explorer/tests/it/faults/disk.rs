@@ -103,7 +103,7 @@ async fn a_flipped_bit_before_an_acknowledged_key_prevents_the_start_until_repai
     let mut repair = Launch::bare(["repair"]).on(&data).spawn();
     assert!(repair.ended().await.success(), "{}", repair.stderr());
     let printed = repair.stdout();
-    assert!(printed.contains("API keys that were written in the lost commits: 1"), "{printed}");
+    assert!(printed.contains("API keys changed in the lost commits: 1"), "{printed}");
     assert!(printed.contains("are fetched again") && printed.contains("before-repair-"), "{printed}");
 
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
