@@ -124,7 +124,7 @@ async fn lies_are_refused_to_the_end_and_never_returned() {
         node.behave(on_block_7);
         let error = client.find_block(7).await.unwrap_err();
         assert!(matches!(&error, NodeError::BadAnswer { method: blamed, .. } if *blamed == method), "{lie:?}: {error}");
-        assert_eq!(client.status().refused_answers, 6, "{lie:?}");
+        assert_eq!(client.status().rejected_responses, 6, "{lie:?}");
 
         node.behave(|_, _| None);
         assert!(client.find_block(7).await.unwrap().is_some(), "the truth is taken again after {lie:?}");
@@ -137,7 +137,7 @@ async fn a_lie_told_once_is_made_good_by_asking_again() {
     node.behave(at_first(2, "eth_getBlockReceipts", Reply::Result(json!([]))));
     let client = node.client();
     assert_eq!(client.find_block(7).await.unwrap().unwrap().transactions.len(), 3);
-    assert_eq!((client.status().refused_answers, client.status().retries), (1, 1));
+    assert_eq!((client.status().rejected_responses, client.status().retries), (1, 1));
 }
 
 #[tokio::test]
