@@ -30,7 +30,7 @@ async fn reorganisations_of_any_depth_leave_nothing_behind() {
         }
         node.wait_for(&explorer).await;
     }
-    explorer.wait_for_log("the chain was reorganised").await;
+    explorer.wait_for_log("chain reorg").await;
 }
 
 #[tokio::test]
