@@ -22,7 +22,7 @@ async fn a_fork_below_all_undo_halts_the_tip_and_says_what_to_do_while_serving_g
     assert_eq!((&health["phase"], &health["ready"], &health["live"]), (&"halted".into(), &false.into(), &true.into()));
     assert_eq!(health["tip"], tip, "the tip stays");
     assert_eq!(explorer.get("/health/ready").await.status, 503);
-    explorer.wait_for_log("start again with an empty data folder").await;
+    explorer.wait_for_log("index again with an empty data").await;
 
     let served = walk(&explorer, []).await;
     assert_eq!(served.blocks, blocks);
