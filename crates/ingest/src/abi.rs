@@ -1,4 +1,4 @@
-//! Words of 32 bytes, as contracts put them into events, calls and answers.
+//! ABI words of 32 bytes in events, calls and results.
 
 use alloy_primitives::{Address, Bytes, U256};
 use domain::Selector;
@@ -7,12 +7,12 @@ pub(crate) const WORD: usize = 32;
 
 pub(crate) type Word = [u8; WORD];
 
-/// The word at a byte offset; None where the data ends before it does.
+/// The word at a byte offset; None if the data is too short.
 pub(crate) fn word_at(data: &[u8], offset: usize) -> Option<Word> {
     data.get(offset..offset.checked_add(WORD)?)?.try_into().ok()
 }
 
-/// Data that is exactly so many words.
+/// Data of exactly `N` words.
 pub(crate) fn words<const N: usize>(data: &[u8]) -> Option<[Word; N]> {
     let mut words = [[0; WORD]; N];
     if data.len() != N * WORD {
@@ -24,7 +24,7 @@ pub(crate) fn words<const N: usize>(data: &[u8]) -> Option<[Word; N]> {
     Some(words)
 }
 
-/// None where the word is more than an address.
+/// None if the word is not an address.
 pub(crate) fn address(word: &Word) -> Option<Address> {
     let (zeros, address) = word.split_at(WORD - Address::len_bytes());
     zeros.iter().all(|byte| *byte == 0).then(|| Address::from_slice(address))
@@ -34,7 +34,7 @@ pub(crate) fn number(word: &Word) -> U256 {
     U256::from_be_bytes(*word)
 }
 
-/// A number that counts or points into memory; None where it is far too big for that.
+/// A length or offset; None if it exceeds `usize`.
 pub(crate) fn position(word: &Word) -> Option<usize> {
     usize::try_from(number(word)).ok()
 }
@@ -56,18 +56,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_has_twelve_zeros_before_it() {
+    fn an_address_is_padded_with_twelve_zeros() {
         let clean = address_word(Address::repeat_byte(7));
         assert_eq!(address(&clean), Some(Address::repeat_byte(7)));
-        for place in 0..12 {
+        for index in 0..12 {
             let mut dirty = clean;
-            dirty[place] = 1;
+            dirty[index] = 1;
             assert_eq!(address(&dirty), None);
         }
     }
 
     #[test]
-    fn words_are_counted_exactly() {
+    fn data_must_have_the_exact_number_of_words() {
         assert_eq!(words::<1>(&[1; 32]), Some([[1; 32]]));
         assert_eq!(words::<1>(&[1; 31]), None);
         assert_eq!(words::<1>(&[1; 33]), None);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_within_the_data_or_not_there() {
+    fn a_word_must_be_inside_the_data() {
         assert_eq!(word_at(&[1; 40], 8), Some([1; 32]));
         assert_eq!(word_at(&[1; 40], 9), None);
         assert_eq!(word_at(&[1; 40], usize::MAX), None);

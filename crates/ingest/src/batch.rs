@@ -1,4 +1,4 @@
-//! Blocks that wait for the next commit.
+//! Blocks waiting for the next commit.
 
 use domain::{Block, BlockChanges};
 use tokio::time::Instant;

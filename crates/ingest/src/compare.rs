@@ -1,7 +1,7 @@
-//! What the index holds of a block, compared with what a node says of it.
+//! Compares an indexed block with the node's version.
 //!
-//! Compared is what follows from the block alone: header, transactions with their outcome, transfers, and trades of known
-//! pools. What is made of that later (balances, holders, names) follows from it and is not looked at.
+//! Compares data that follows from the block alone: header, transactions with their outcome, transfers, and trades of known
+//! pools. Derived data (balances, holders, names) is not compared.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -16,7 +16,7 @@ use store::{ChainReader, StoreError};
 
 use crate::decode::{DecodedBlock, Transfers, decode_block};
 
-/// Rows of the index that are read at once.
+/// Rows read per page.
 const PAGE: u32 = 1_000;
 
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub enum CompareError {
     Store(#[from] StoreError),
 }
 
-/// In what the index and the node differ about a block.
+/// A difference between the index and the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
     NotInIndex,
@@ -61,8 +61,8 @@ pub enum Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotInIndex => f.write_str("the index does not have it"),
-            Self::NotAtNode => f.write_str("the node does not have it"),
+            Self::NotInIndex => f.write_str("it is missing from the index"),
+            Self::NotAtNode => f.write_str("it is missing at the node"),
             Self::OtherBlock { stored, node } => write!(f, "the index has block {stored}, the node {node}"),
             Self::Header(field) => write!(f, "the block's {field} differs"),
             Self::TransactionCount { stored, node } => {
@@ -76,7 +76,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// A block's part of the index.
+/// A block as indexed.
 #[derive(Debug)]
 struct StoredBlock {
     block: Block,
@@ -85,10 +85,10 @@ struct StoredBlock {
     trades: Vec<TradeEvent>,
 }
 
-/// Compares one block. None differ: what the index holds is what the node says.
+/// Compares one block. An empty list means that the index matches the node.
 ///
 /// # Errors
-/// When the node does not answer, gives what does not pass its checks, or when the store fails.
+/// If the node does not answer or returns invalid data, or if the store fails.
 pub async fn compare_block(
     node: &NodeClient,
     reader: &dyn ChainReader,
@@ -125,7 +125,7 @@ async fn stored_block(reader: &dyn ChainReader, number: BlockNumber) -> Result<O
     }))
 }
 
-/// A list from its first entry to its last.
+/// Reads all pages of a list.
 async fn whole<T>(list: impl AsyncFn(PageRequest) -> Result<Page<T>, StoreError>) -> Result<Vec<T>, StoreError> {
     let mut all = Vec::new();
     loop {
@@ -182,20 +182,20 @@ fn transfer_differences(stored: &[TransferEvent], node: &Transfers) -> Vec<Diffe
         return vec![Difference::TransferCount { stored: stored.len(), node: node.events.len() }];
     }
     let ambiguous: HashSet<usize> = node.ambiguous.iter().copied().collect();
-    let differs = |(place, (stored, node)): (usize, (&TransferEvent, &TransferEvent))| {
-        let same = stored == node || (ambiguous.contains(&place) && *stored == as_piece(node));
+    let differs = |(index, (stored, node)): (usize, (&TransferEvent, &TransferEvent))| {
+        let same = stored == node || (ambiguous.contains(&index) && *stored == as_nft(node));
         (!same).then_some(Difference::Transfer { log_index: node.log_index })
     };
     stored.iter().zip(&node.events).enumerate().filter_map(differs).collect()
 }
 
-/// How the same log reads where its contract, which is not asked here, says that it moves pieces.
-fn as_piece(amount: &TransferEvent) -> TransferEvent {
+/// The same log decoded as an NFT transfer, which depends on a contract call that is not made here.
+fn as_nft(amount: &TransferEvent) -> TransferEvent {
     TransferEvent { kind: TokenKind::Bep721, token_id: Some(amount.value), value: U256::ONE, ..*amount }
 }
 
-/// Every trade must be a swap of the block, and every swap of a pool that the index knows must be a trade. Whether an
-/// unknown contract is a pool is not asked.
+/// Every trade must be a swap of the block, and every swap of a known pool must be a trade. Unknown emitters are not
+/// resolved.
 async fn trade_differences(
     reader: &dyn ChainReader,
     stored: &[TradeEvent],
@@ -236,12 +236,12 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_that_may_be_a_piece_is_either() {
+    fn an_ambiguous_transfer_matches_as_amount_or_nft() {
         let node = Transfers { events: vec![event(0, 7), event(1, 7)], ambiguous: vec![0] };
         assert_eq!(transfer_differences(&[event(0, 7), event(1, 7)], &node), []);
-        assert_eq!(transfer_differences(&[as_piece(&event(0, 7)), event(1, 7)], &node), []);
+        assert_eq!(transfer_differences(&[as_nft(&event(0, 7)), event(1, 7)], &node), []);
         let differs = [Difference::Transfer { log_index: 1 }];
-        assert_eq!(transfer_differences(&[event(0, 7), as_piece(&event(1, 7))], &node), differs);
+        assert_eq!(transfer_differences(&[event(0, 7), as_nft(&event(1, 7))], &node), differs);
         assert_eq!(transfer_differences(&[event(0, 7), event(1, 8)], &node), differs);
         assert_eq!(transfer_differences(&[event(0, 7)], &node), [Difference::TransferCount { stored: 1, node: 2 }]);
     }

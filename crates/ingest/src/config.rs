@@ -2,50 +2,50 @@ use std::time::Duration;
 
 use domain::BlockNumber;
 
-/// Whether the node's traces are asked who made contracts inside calls.
+/// Whether to trace blocks to find contracts created inside calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Traces {
-    /// Of a node that traces.
+    /// If the node supports it.
     #[default]
     Auto,
-    /// Never: tracing is dear, and a long backfill goes no faster than the node traces.
+    /// Never: tracing is expensive, and limits the speed of a backfill.
     Off,
 }
 
-/// How the chain is followed. The defaults suit every chain; tests shorten the waits.
+/// Settings of the follower. The defaults suit every chain; tests shorten the waits.
 #[derive(Debug, Clone, Copy)]
 pub struct IngestConfig {
     /// The first block of the index.
     pub start_block: BlockNumber,
-    /// Blocks that can be taken back at least, whatever the node calls final.
+    /// Minimum number of blocks that can be reverted, whatever the node calls finalized.
     pub undo_depth: u64,
-    /// Blocks that can be taken back at most, on chains that never call anything final.
+    /// Maximum number of blocks that can be reverted, for chains without finality.
     pub longest_undo_depth: u64,
-    /// Blocks under way at once at most.
+    /// Maximum blocks in flight.
     pub window: usize,
-    /// Bytes of fetched blocks that wait for the writer, about.
+    /// Approximate bytes of fetched blocks waiting for the writer.
     pub window_bytes: usize,
-    /// A commit is made when this many transactions wait ...
+    /// A batch is committed when this many transactions wait ...
     pub batch_transactions: usize,
     /// ... or this many blocks ...
     pub batch_blocks: usize,
     /// ... or when the oldest has waited this long.
     pub batch_age: Duration,
-    /// How long a head below ours, on our own branch, must stay there before our blocks above it are reverted. None: a
-    /// few seconds on a dev chain, `lower_head_default` elsewhere.
+    /// How long a head below our tip, on our branch, must persist before blocks above it are reverted. None: a few seconds
+    /// on a dev chain, else `lower_head_default`.
     pub lower_head_after: Option<Duration>,
     pub lower_head_default: Duration,
-    /// The longest pause between two looks at the head, should the node stay silent.
+    /// Longest interval between two checks of the head without a notification.
     pub idle_check: Duration,
-    /// The pause after the node failed.
-    pub trouble_pause: Duration,
-    /// While far behind, tokens are asked for their names this often at most: blocks come first.
+    /// Pause after the node failed.
+    pub retry_pause: Duration,
+    /// Shortest interval between rounds of token queries during a backfill: blocks come first.
     pub settle_interval: Duration,
     pub traces: Traces,
-    /// How long a block waits for its trace before it is committed without.
-    pub trace_patience: Duration,
-    /// How long the node's traces are left alone after they failed.
-    pub trace_rest: Duration,
+    /// How long a block waits for its trace before it is committed without one.
+    pub trace_timeout: Duration,
+    /// First pause of tracing after a failure.
+    pub trace_backoff: Duration,
 }
 
 impl IngestConfig {
@@ -63,11 +63,11 @@ impl IngestConfig {
             lower_head_after: None,
             lower_head_default: Duration::from_secs(10 * 60),
             idle_check: Duration::from_secs(2),
-            trouble_pause: Duration::from_secs(1),
+            retry_pause: Duration::from_secs(1),
             settle_interval: Duration::from_secs(1),
             traces: Traces::Auto,
-            trace_patience: Duration::from_secs(10),
-            trace_rest: Duration::from_secs(30),
+            trace_timeout: Duration::from_secs(10),
+            trace_backoff: Duration::from_secs(30),
         }
     }
 }

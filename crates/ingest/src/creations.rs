@@ -1,4 +1,4 @@
-//! Who made the contracts that were made inside calls.
+//! Finds contracts created inside calls, by tracing.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,69 +11,76 @@ use tracing::{info, warn};
 
 use crate::Traces;
 
-/// Traces under way at once, at most: the node has its blocks to make.
-const AT_ONCE: usize = 4;
-/// How long a trace is waited for where none came before, and where traces are quick.
-const FIRST_WAIT: Duration = Duration::from_secs(4);
-/// A trace may take this much times the usual.
-const OVERDUE_FACTOR: u32 = 10;
-const LONGEST_REST: Duration = Duration::from_secs(15 * 60);
-/// What a transaction costs that runs no code.
+/// Concurrent traces: few, to leave the node capacity for blocks.
+const CONCURRENT_TRACES: usize = 4;
+/// Timeout before any trace was measured, and the lower bound afterwards.
+const INITIAL_TIMEOUT: Duration = Duration::from_secs(4);
+/// The timeout is this multiple of the typical duration.
+const TIMEOUT_FACTOR: u32 = 10;
+const LONGEST_BACKOFF: Duration = Duration::from_secs(15 * 60);
+/// Gas of a transaction that executes no code.
 const GAS_WITHOUT_CODE: u64 = 21_000;
 
-/// Asks the node's traces, as far as it has any. They never stop a block: what they do not tell in time stays open.
+/// Traces blocks if the node supports it. A trace never blocks the commit: without one in time, creators stay unknown.
 pub(crate) struct CreationFinder {
     node: NodeClient,
     traces: Traces,
-    turns: Semaphore,
-    patience: Duration,
-    first_rest: Duration,
+    permits: Semaphore,
+    timeout: Duration,
+    first_backoff: Duration,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// How long a trace takes, of late; a slow one counts at once.
-    usual: Option<Duration>,
-    resting_until: Option<Instant>,
-    rest: Option<Duration>,
-    /// One block finds out, after a rest, whether the node traces again.
-    trying: bool,
+    /// Typical duration of a trace; a slow one counts immediately.
+    typical: Option<Duration>,
+    backoff_until: Option<Instant>,
+    backoff: Option<Duration>,
+    /// A probe after the backoff is in flight.
+    probing: bool,
 }
 
-/// What to do about the trace of a block.
+/// Whether to trace a block.
 enum Choice {
-    Wait,
-    /// Go without, and find out beside whether the node traces again.
-    TryBeside,
-    GoWithout,
+    Trace,
+    /// Skip the trace, and probe in the background whether tracing works again.
+    Probe,
+    Skip,
 }
 
 impl CreationFinder {
-    /// `patience` is how long a block whose turn has come waits for its trace at most, `first_rest` how long the node is
-    /// not asked after it failed; the next rest is twice as long.
-    pub(crate) fn new(node: NodeClient, traces: Traces, patience: Duration, first_rest: Duration) -> Self {
-        Self { node, traces, turns: Semaphore::new(AT_ONCE), patience, first_rest, state: Mutex::default() }
+    /// `timeout` bounds a trace once it has a permit; `first_backoff` is the pause after a failure and doubles with each
+    /// further one.
+    pub(crate) fn new(node: NodeClient, traces: Traces, timeout: Duration, first_backoff: Duration) -> Self {
+        Self {
+            node,
+            traces,
+            permits: Semaphore::new(CONCURRENT_TRACES),
+            timeout,
+            first_backoff,
+            state: Mutex::default(),
+        }
     }
 
-    /// None where nobody tells.
+    /// None if unknown.
     pub(crate) async fn find(self: &Arc<Self>, block: &FetchedBlock) -> Option<Vec<InnerCreation>> {
-        if !block.transactions.iter().any(may_have_made_contracts) {
+        if !block.transactions.iter().any(may_have_created_contracts) {
             return Some(Vec::new());
         }
         if self.traces == Traces::Off {
             return None;
         }
-        let _turn = self.turns.acquire().await.ok()?;
-        // Decided when the turn has come: of all that wait for a node that fails, few find it out by themselves.
+        let _permit = self.permits.acquire().await.ok()?;
+        // Decided after the permit is acquired, so that few requests reach a failing node.
         match self.choose() {
-            Choice::Wait => self.ask(block).await,
-            Choice::TryBeside => {
+            Choice::Trace => self.trace(block).await,
+            Choice::Probe => {
                 let (finder, block) = (Arc::clone(self), block.clone());
-                tokio::spawn(async move { finder.ask(&block).await });
+                tokio::spawn(async move { finder.trace(&block).await });
                 None
             }
-            Choice::GoWithout => None,
+            Choice::Skip => None,
         }
     }
 
@@ -83,59 +90,69 @@ impl CreationFinder {
 
     fn choose(&self) -> Choice {
         let (mut state, now) = (self.state(), Instant::now());
-        match state.resting_until {
-            None => Choice::Wait,
-            Some(until) if until > now || state.trying => Choice::GoWithout,
+        match state.backoff_until {
+            None => Choice::Trace,
+            Some(until) if until > now || state.probing => Choice::Skip,
             Some(_) => {
-                state.trying = true;
-                Choice::TryBeside
+                state.probing = true;
+                Choice::Probe
             }
         }
     }
 
-    async fn ask(&self, block: &FetchedBlock) -> Option<Vec<InnerCreation>> {
-        let (wait, begun) = (self.wait(), Instant::now());
+    async fn trace(&self, block: &FetchedBlock) -> Option<Vec<InnerCreation>> {
+        let (wait, begun) = (self.current_timeout(), Instant::now());
         match tokio::time::timeout(wait, self.node.find_inner_creations(block)).await {
             Ok(Ok(found)) => {
-                self.worked(begun.elapsed());
+                self.succeeded(begun.elapsed());
                 found
             }
-            Ok(Err(error)) => self.give_up(block.block.number, &error.to_string()),
-            Err(_) => self.give_up(block.block.number, "it took too long"),
+            Ok(Err(error)) => self.failed(block.block.number, &error.to_string()),
+            Err(_) => self.failed(block.block.number, "timed out"),
         }
     }
 
-    /// How long a block waits for its trace.
-    fn wait(&self) -> Duration {
-        let longest = self.patience;
-        match self.state().usual {
-            None => longest.min(FIRST_WAIT),
-            Some(usual) => (usual * OVERDUE_FACTOR).clamp(longest.min(FIRST_WAIT), longest),
+    /// Timeout of a trace.
+    fn current_timeout(&self) -> Duration {
+        let longest = self.timeout;
+        match self.state().typical {
+            None => longest.min(INITIAL_TIMEOUT),
+            Some(typical) => (typical * TIMEOUT_FACTOR).clamp(longest.min(INITIAL_TIMEOUT), longest),
         }
     }
 
-    fn worked(&self, took: Duration) {
+    fn succeeded(&self, took: Duration) {
         let mut state = self.state();
-        let usual = state.usual.map_or(took, |usual| took.max(usual - usual / 8));
-        if state.trying {
-            info!("the node traces again");
+        let typical = state.typical.map_or(took, |typical| took.max(typical - typical / 8));
+        if state.probing {
+            info!("tracing works again");
         }
-        *state = State { usual: Some(usual), ..State::default() };
+        *state = State { typical: Some(typical), ..State::default() };
     }
 
-    fn give_up(&self, block: BlockNumber, reason: &str) -> Option<Vec<InnerCreation>> {
+    fn failed(&self, block: BlockNumber, reason: &str) -> Option<Vec<InnerCreation>> {
         let (mut state, now) = (self.state(), Instant::now());
-        // Many blocks may have been waiting: one report for all of them.
-        if state.resting_until.is_none() || state.trying {
-            let rest = state.rest.map_or(self.first_rest, |last| (last * 2).min(LONGEST_REST));
-            warn!(block, reason, ?rest, "the node does not trace now: who made contracts inside calls stays open");
-            *state = State { resting_until: Some(now + rest), rest: Some(rest), usual: state.usual, trying: false };
+        // Reported once for all blocks that were waiting.
+        if state.backoff_until.is_none() || state.probing {
+            let backoff = state.backoff.map_or(self.first_backoff, |last| (last * 2).min(LONGEST_BACKOFF));
+            warn!(
+                block,
+                reason,
+                ?backoff,
+                "tracing failed, pausing it: creators of contracts created inside calls stay unknown"
+            );
+            *state = State {
+                backoff_until: Some(now + backoff),
+                backoff: Some(backoff),
+                typical: state.typical,
+                probing: false,
+            };
         }
         None
     }
 }
 
-fn may_have_made_contracts(tx: &Transaction) -> bool {
+fn may_have_created_contracts(tx: &Transaction) -> bool {
     tx.succeeded && tx.gas_used > GAS_WITHOUT_CODE
 }
 
@@ -150,15 +167,15 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// A block with one transaction that ran code.
+    /// A block with one transaction that executed code.
     fn block() -> FetchedBlock {
         let mut block = fetched(Vec::new());
         block.transactions = vec![Transaction { gas_used: 90_000, ..transaction(0, Some(ROUTER), None) }];
         block
     }
 
-    fn finder(node: NodeClient, traces: Traces, patience: Duration, first_rest: Duration) -> Arc<CreationFinder> {
-        Arc::new(CreationFinder::new(node, traces, patience, first_rest))
+    fn finder(node: NodeClient, traces: Traces, timeout: Duration, first_backoff: Duration) -> Arc<CreationFinder> {
+        Arc::new(CreationFinder::new(node, traces, timeout, first_backoff))
     }
 
     async fn node(trace: Result<Value, Value>) -> TestNode {
@@ -173,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn contracts_that_were_made_inside_calls_are_told() {
+    async fn contracts_created_inside_calls_are_found() {
         let node = node(Ok(trace_of(block().transactions[0].hash))).await;
         let finder = finder(node.client(), Traces::Auto, SECOND, SECOND);
         let [creator, created] = [1, 2].map(Address::repeat_byte);
@@ -181,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_no_code_ran_nobody_is_asked() {
+    async fn a_block_without_code_execution_is_not_traced() {
         let node = node(Err(json!({ "code": -32603, "message": "no" }))).await;
         let finder = finder(node.client(), Traces::Auto, SECOND, SECOND);
         let mut quiet = block();
@@ -191,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_node_that_does_not_trace_is_asked_once() {
+    async fn a_node_without_tracing_is_requested_once() {
         let node = node(Err(json!({ "code": -32601, "message": "the method does not exist" }))).await;
         let finder = finder(node.client(), Traces::Auto, SECOND, SECOND);
         for _ in 0..3 {
@@ -201,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_node_that_fails_is_left_alone_for_a_while_and_asked_again() {
+    async fn tracing_pauses_after_a_failure_and_is_retried() {
         let node = node(Err(json!({ "code": -32603, "message": "the node is overloaded" }))).await;
         let finder = finder(node.client(), Traces::Auto, SECOND, Duration::from_millis(50));
         assert_eq!(finder.find(&block()).await, None);
@@ -213,14 +230,14 @@ mod tests {
         while node.traces() < 2 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        // The second rest is longer than the first.
+        // The second backoff is longer than the first.
         tokio::time::sleep(Duration::from_millis(60)).await;
         assert_eq!(finder.find(&block()).await, None);
         assert_eq!(node.traces(), 2);
     }
 
     #[tokio::test]
-    async fn no_block_waits_to_find_out_whether_a_node_traces_again() {
+    async fn no_block_waits_for_a_probe() {
         let trace = Ok(trace_of(block().transactions[0].hash));
         let node = TestNode::tracing(|_, _| CallReply::Revert, trace, SECOND).await;
         let finder = finder(node.client(), Traces::Auto, SECOND / 10, Duration::from_millis(1));
@@ -232,7 +249,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_node_that_is_too_slow_holds_nobody_up_for_long() {
+    async fn a_slow_node_delays_blocks_only_briefly() {
         let trace = Ok(trace_of(block().transactions[0].hash));
         let node = TestNode::tracing(|_, _| CallReply::Revert, trace, SECOND).await;
         let finder = finder(node.client(), Traces::Auto, Duration::from_millis(100), 60 * SECOND);
@@ -240,18 +257,18 @@ mod tests {
         let found = futures::future::join_all((0..50).map(|_| finder.find(&block))).await;
         assert!(found.iter().all(Option::is_none));
         assert!(begun.elapsed() < SECOND, "{:?}", begun.elapsed());
-        assert!(node.traces() <= AT_ONCE);
+        assert!(node.traces() <= CONCURRENT_TRACES);
     }
 
     #[tokio::test]
-    async fn the_trace_of_another_block_is_not_believed() {
+    async fn a_trace_of_another_block_is_rejected() {
         let node = node(Ok(trace_of(B256::repeat_byte(0x77)))).await;
         let finder = finder(node.client(), Traces::Auto, SECOND, SECOND);
         assert_eq!(finder.find(&block()).await, None);
     }
 
     #[tokio::test]
-    async fn an_operator_who_wants_no_traces_gets_none() {
+    async fn traces_can_be_turned_off() {
         let node = node(Ok(trace_of(block().transactions[0].hash))).await;
         let finder = finder(node.client(), Traces::Off, SECOND, SECOND);
         assert_eq!(finder.find(&block()).await, None);

@@ -1,8 +1,8 @@
 use store::StoreError;
 
-/// Why following the chain ended for good.
+/// A fatal error of the follower.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
-    #[error("the index cannot be written")]
+    #[error("cannot write the index")]
     Store(#[from] StoreError),
 }

@@ -1,4 +1,4 @@
-//! Blocks in order, fetched, decoded and resolved many at a time.
+//! Fetches, decodes and resolves blocks concurrently, and returns them in order.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -11,18 +11,18 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::IngestConfig;
 use crate::decode::decode_block;
+use crate::follow_error::FollowError;
 use crate::resolve::Resolver;
-use crate::setback::Setback;
 
 pub(crate) struct Fetched {
     pub(crate) changes: BlockChanges,
-    /// Bytes, about.
+    /// Approximate bytes.
     pub(crate) weight: usize,
 }
 
-type Task = AbortOnDropHandle<Result<Option<Fetched>, Setback>>;
+type Task = AbortOnDropHandle<Result<Option<Fetched>, FollowError>>;
 
-/// A run of blocks on its way. Dropping it stops what is under way.
+/// A range of blocks being fetched. Dropping it cancels requests in flight.
 pub(crate) struct BlockRun {
     node: NodeClient,
     resolver: Arc<Resolver>,
@@ -30,10 +30,10 @@ pub(crate) struct BlockRun {
     next: BlockNumber,
     last: BlockNumber,
     last_given: BlockNumber,
-    most_at_once: usize,
+    max_in_flight: usize,
     budget: usize,
-    /// Of late; a heavy block counts at once, a light one by and by.
-    usual_weight: usize,
+    /// Moving estimate; a large block counts immediately, small ones gradually.
+    typical_weight: usize,
 }
 
 impl BlockRun {
@@ -50,39 +50,39 @@ impl BlockRun {
             next: *numbers.start(),
             last: *numbers.end(),
             last_given: *numbers.start(),
-            most_at_once: config.window,
+            max_in_flight: config.window,
             budget: config.window_bytes,
-            usual_weight: config.window_bytes / config.window.max(1),
+            typical_weight: config.window_bytes / config.window.max(1),
         }
     }
 
-    /// The next block, or None at the end of the run. `Ok(None)`: the node does not have it. After anything but a block,
-    /// the run goes on with [`Self::retry`], or is at its end.
-    pub(crate) async fn next(&mut self) -> Option<Result<Option<Fetched>, Setback>> {
+    /// The next block, or None at the end of the range. `Ok(None)`: the node does not have it. After anything but a block,
+    /// continue with [`Self::retry`] or drop the run.
+    pub(crate) async fn next(&mut self) -> Option<Result<Option<Fetched>, FollowError>> {
         self.fill();
         let (number, task) = self.in_flight.pop_front()?;
         self.last_given = number;
         let result = match task.await {
             Ok(result) => result,
             Err(stopped) if stopped.is_panic() => std::panic::resume_unwind(stopped.into_panic()),
-            // The runtime is shutting down, and so is whoever asked.
+            // The runtime is shutting down.
             Err(_) => return None,
         };
         if let Ok(Some(fetched)) = &result {
-            self.usual_weight = fetched.weight.max(self.usual_weight - self.usual_weight / 8);
+            self.typical_weight = fetched.weight.max(self.typical_weight - self.typical_weight / 8);
         }
         Some(result)
     }
 
-    /// Asks again, after a pause, for the block that [`Self::next`] did not give. Those behind it go on meanwhile.
+    /// Requests the block that [`Self::next`] did not return again, after a pause. Later blocks stay in flight.
     pub(crate) fn retry(&mut self, pause: Duration) {
         let number = self.last_given;
         self.in_flight.push_front((number, self.spawn(number, pause)));
     }
 
     fn fill(&mut self) {
-        let affordable = self.budget / self.usual_weight.max(1);
-        while self.next <= self.last && self.in_flight.len() < affordable.clamp(1, self.most_at_once) {
+        let affordable = self.budget / self.typical_weight.max(1);
+        while self.next <= self.last && self.in_flight.len() < affordable.clamp(1, self.max_in_flight) {
             self.in_flight.push_back((self.next, self.spawn(self.next, Duration::ZERO)));
             self.next += 1;
         }

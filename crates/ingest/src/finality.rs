@@ -1,4 +1,4 @@
-//! The newest block that no revert needs to go below.
+//! Tracks the newest block that never needs to be reverted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,30 +11,29 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::IngestConfig;
 
-/// Between two questions at least.
+/// Shortest interval between requests.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// For the first answer; later ones are not waited for.
-const FIRST_ANSWER: Duration = Duration::from_secs(3);
+/// Timeout for the first response; later ones are not awaited.
+const FIRST_RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What the node has said about finality.
+/// What the node has reported about finality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Known {
-    /// No answer so far.
+    /// No response so far.
     #[default]
     Nothing,
-    /// The node knows of no finality.
+    /// The node has no notion of finality.
     NoFinality,
-    /// The highest block that was ever called finalized.
+    /// The highest block ever reported as finalized.
     Finalized(BlockNumber),
 }
 
-/// Asks the node for its finalized block beside the following: an answer that fails or does not come changes nothing,
-/// and holds up no block.
+/// Requests the finalized block in the background: a failed or missing response changes nothing and delays no block.
 #[derive(Debug)]
 pub(crate) struct Finality {
     node: NodeClient,
     shared: Arc<Shared>,
-    asked_at: Option<Instant>,
+    requested_at: Option<Instant>,
     in_flight: Option<AbortOnDropHandle<()>>,
 }
 
@@ -52,10 +51,10 @@ impl Shared {
 
 impl Finality {
     pub(crate) fn new(node: NodeClient) -> Self {
-        Self { node, shared: Arc::default(), asked_at: None, in_flight: None }
+        Self { node, shared: Arc::default(), requested_at: None, in_flight: None }
     }
 
-    /// The highest block that the node has called finalized since the start.
+    /// The highest block that the node has reported as finalized since the start.
     pub(crate) fn finalized(&self) -> Option<BlockNumber> {
         match *self.shared.known() {
             Known::Finalized(number) => Some(number),
@@ -63,7 +62,7 @@ impl Finality {
         }
     }
 
-    /// Blocks above `tip` are gone, finalized or not.
+    /// Blocks above `tip` were reverted, finalized or not.
     pub(crate) fn reverted_to(&self, tip: BlockNumber) {
         let mut known = self.shared.known();
         if let Known::Finalized(number) = *known {
@@ -71,21 +70,21 @@ impl Finality {
         }
     }
 
-    /// The newest block that no revert needs to go below, with the node's head there.
+    /// The newest block that no revert needs to go below, for this head of the node.
     pub(crate) async fn horizon(&mut self, head: BlockNumber, config: &IngestConfig) -> BlockNumber {
-        self.ask();
+        self.request();
         if *self.shared.known() == Known::Nothing {
-            let _ = tokio::time::timeout(FIRST_ANSWER, self.shared.answered.notified()).await;
+            let _ = tokio::time::timeout(FIRST_RESPONSE_TIMEOUT, self.shared.answered.notified()).await;
         }
         horizon(*self.shared.known(), head, config)
     }
 
-    fn ask(&mut self) {
+    fn request(&mut self) {
         let asking = self.in_flight.as_ref().is_some_and(|task| !task.is_finished());
-        if asking || self.asked_at.is_some_and(|then| then.elapsed() < INTERVAL) {
+        if asking || self.requested_at.is_some_and(|then| then.elapsed() < INTERVAL) {
             return;
         }
-        self.asked_at = Some(Instant::now());
+        self.requested_at = Some(Instant::now());
         let (node, shared) = (self.node.clone(), Arc::clone(&self.shared));
         let task = tokio::spawn(async move {
             match node.finalized().await {
@@ -93,7 +92,7 @@ impl Finality {
                     let mut known = shared.known();
                     *known = learn(*known, finalized);
                 }
-                Err(error) => tracing::debug!(%error, "the node did not tell its finalized block"),
+                Err(error) => tracing::debug!(%error, "requesting the finalized block failed"),
             }
             shared.answered.notify_one();
         });
@@ -101,7 +100,7 @@ impl Finality {
     }
 }
 
-/// A finalized block stays finalized, whatever a node that is behind says.
+/// A finalized block stays finalized, even if a lagging node reports a lower one.
 fn learn(known: Known, finalized: Option<BlockNumber>) -> Known {
     match (known, finalized) {
         (Known::Finalized(before), finalized) => Known::Finalized(finalized.unwrap_or(before).max(before)),
@@ -114,7 +113,7 @@ fn horizon(known: Known, head: BlockNumber, config: &IngestConfig) -> BlockNumbe
     let deep_enough = head.saturating_sub(config.undo_depth);
     let deepest = head.saturating_sub(config.longest_undo_depth);
     match known {
-        // Undo that is not needed costs some bytes; undo that is missing cannot be made up for.
+        // Unneeded undo data costs some bytes; missing undo data cannot be recreated.
         Known::Nothing => deepest,
         Known::NoFinality => deep_enough,
         Known::Finalized(number) => number.min(deep_enough).max(deepest),
@@ -130,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn undo_reaches_to_the_finalized_block_and_at_least_so_deep() {
+    fn undo_reaches_the_finalized_block_and_the_minimum_depth() {
         assert_eq!(horizon(Known::Finalized(950), 1_000, &config()), 744);
         assert_eq!(horizon(Known::Finalized(10), 1_000, &config()), 10);
         assert_eq!(horizon(Known::Finalized(10), 50_000, &config()), 40_000);

@@ -16,25 +16,25 @@ use crate::batch::Batch;
 use crate::creations::CreationFinder;
 use crate::fetch::BlockRun;
 use crate::finality::Finality;
+use crate::follow_error::FollowError;
 use crate::fork::{ForkPoint, find_fork_point};
-use crate::lower_head::{Look, LowerHead, Verdict};
+use crate::lower_head::{Decision, LowerHead, Observation};
 use crate::resolve::Resolver;
 use crate::rhythm::Rhythm;
-use crate::setback::Setback;
 use crate::settle::{Pace, Settler};
 use crate::watchdog::watch_silence;
 use crate::{IngestConfig, IngestError, Progress};
 
 /// Further behind than this, the index is backfilling.
 const NEAR_HEAD: u64 = 16;
-/// Blocks of one pass at most, so that the head is looked at now and then during a long backfill.
+/// Maximum blocks per pass, so that the head is checked during a long backfill.
 const PASS_BLOCKS: u64 = 20_000;
-/// How often one block is asked for again, with all others kept, before the pass is given up.
+/// Retries of one block, while others stay in flight, before the pass is abandoned.
 const RETRIES: u32 = 4;
-/// How long to wait before the store is tried again after it refused: doubled each time, up to the second.
+/// Backoff after a failed write: doubled each time, up to the second value.
 const STORE_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_STORE_PAUSE: Duration = Duration::from_secs(10);
-/// How long to wait before looking again at a fork that is too deep to follow.
+/// Interval between checks of a fork that is too deep to follow.
 const HALTED_PAUSE: Duration = Duration::from_secs(10);
 
 /// Follows one chain into one store.
@@ -56,12 +56,12 @@ pub struct Follower {
 
 /// How a pass ended.
 enum Outcome {
-    /// The index is where the node is.
-    Level,
-    /// Look again soon.
-    Again(Duration),
-    /// The index moved; there may be more.
-    Moved,
+    /// The index is at the node's head.
+    CaughtUp,
+    /// Try again after a pause.
+    RetryAfter(Duration),
+    /// The index changed; there may be more to do.
+    Progressed,
 }
 
 impl Follower {
@@ -75,10 +75,10 @@ impl Follower {
         status: watch::Sender<SyncStatus>,
         progress: Arc<Progress>,
     ) -> Self {
-        let (traces, patience, rest) = (config.traces, config.trace_patience, config.trace_rest);
-        let creations = Arc::new(CreationFinder::new(node.clone(), traces, patience, rest));
+        let (traces, timeout, backoff) = (config.traces, config.trace_timeout, config.trace_backoff);
+        let creations = Arc::new(CreationFinder::new(node.clone(), traces, timeout, backoff));
         let resolver = Arc::new(Resolver::new(node.clone(), Arc::clone(&reader), Arc::clone(&creations)));
-        let settler = Settler::new(node.clone(), config.settle_interval, config.trouble_pause);
+        let settler = Settler::new(node.clone(), config.settle_interval, config.retry_pause);
         let finality = Finality::new(node.clone());
         let lower_head = LowerHead::new(config.lower_head_after, config.lower_head_default);
         Self {
@@ -97,10 +97,10 @@ impl Follower {
         }
     }
 
-    /// Follows the chain until told to stop.
+    /// Follows the chain until cancelled.
     ///
     /// # Errors
-    /// When the store is damaged. A node or a disk that fails is waited for.
+    /// If the store is damaged. Failures of the node and a full disk are retried.
     pub async fn run(mut self, cancel: CancellationToken) -> Result<(), IngestError> {
         let watchdog = watch_silence(self.node.clone(), self.status.clone());
         let Err(failure) = tokio::select! {
@@ -109,21 +109,21 @@ impl Follower {
             ended = self.follow() => ended,
             never = watchdog => match never {},
         };
-        error!(error = %failure, "the index cannot be written: following stops");
-        let reason = format!("the index cannot be written: {failure}");
+        error!(error = %failure, "cannot write the index, indexing stops");
+        let reason = format!("cannot write the index: {failure}");
         self.status.send_modify(|status| status.phase = SyncPhase::Halted { reason });
         Err(failure.into())
     }
 
     async fn follow(&mut self) -> Result<Infallible, StoreError> {
-        self.lower_head.ask_what_chain(&self.node).await;
+        self.lower_head.detect_dev_chain(&self.node).await;
         let mut heads = self.node.heads();
         let mut pause = STORE_PAUSE;
         loop {
-            match self.follow_while_written(&mut heads, &mut pause).await {
+            match self.follow_until_store_fails(&mut heads, &mut pause).await {
                 Err(failure) if failure.is_transient() => {
-                    warn!(error = %failure, "the index cannot be written: tried again");
-                    self.await_store(&failure);
+                    warn!(error = %failure, "cannot write the index, retrying");
+                    self.report_waiting(&failure);
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_STORE_PAUSE);
                 }
@@ -132,8 +132,8 @@ impl Follower {
         }
     }
 
-    /// Until the store fails. Every pass that ends well makes `pause` short again.
-    async fn follow_while_written(
+    /// Runs until the store fails. Every successful pass resets `pause`.
+    async fn follow_until_store_fails(
         &mut self,
         heads: &mut Heads,
         pause: &mut Duration,
@@ -148,25 +148,25 @@ impl Follower {
             let outcome = self.pass().await;
             self.settler.step(self.writer.as_mut(), Pace::Brisk).await?;
             let idle = match outcome {
-                Ok(Outcome::Moved) => {
+                Ok(Outcome::Progressed) => {
                     *pause = STORE_PAUSE;
                     continue;
                 }
-                Ok(Outcome::Again(pause)) => pause,
-                Ok(Outcome::Level) => self.config.idle_check,
-                Err(Setback::Node(trouble)) => {
-                    warn!(error = %trouble, "the node cannot be followed for now");
+                Ok(Outcome::RetryAfter(pause)) => pause,
+                Ok(Outcome::CaughtUp) => self.config.idle_check,
+                Err(FollowError::Node(failure)) => {
+                    warn!(error = %failure, "cannot follow the node, retrying");
                     self.status.send_modify(|status| status.node_reachable = false);
-                    self.config.trouble_pause
+                    self.config.retry_pause
                 }
-                Err(Setback::Store(failure)) => return Err(failure),
+                Err(FollowError::Store(failure)) => return Err(failure),
             };
             self.wait(heads, idle).await?;
         }
     }
 
-    /// Shows that the index waits for the store, and why.
-    fn await_store(&self, failure: &StoreError) {
+    /// Reports that indexing waits for the store, and why.
+    fn report_waiting(&self, failure: &StoreError) {
         let reason = match failure {
             StoreError::Unavailable { reason } => reason.clone(),
             other => other.to_string(),
@@ -174,7 +174,7 @@ impl Follower {
         self.status.send_modify(|status| status.phase = SyncPhase::Waiting { reason });
     }
 
-    /// Until the node shows another head, or so long; what tokens answer in the meantime is kept at once.
+    /// Waits for a new head or until `pause` has passed; token responses are stored meanwhile.
     async fn wait(&mut self, heads: &mut Heads, pause: Duration) -> Result<(), StoreError> {
         let until = Instant::now() + pause;
         loop {
@@ -187,56 +187,60 @@ impl Follower {
         }
     }
 
-    /// One look at the node's head, and the steps that bring the index there.
-    async fn pass(&mut self) -> Result<Outcome, Setback> {
+    /// Reads the node's head and moves the index towards it.
+    async fn pass(&mut self) -> Result<Outcome, FollowError> {
         let head = self.node.head().await?;
         let tip = self.writer.tip().await?;
-        self.see_head(head, tip);
-        // On the heap, since both are large.
+        self.record_head(head, tip);
+        // Boxed, since both futures are large.
         match tip {
             Some(tip) if head.number <= tip.number => Box::pin(self.compare_at_or_below_tip(head, tip)).await,
-            _ if head.number < self.config.start_block => Ok(Outcome::Level),
+            _ if head.number < self.config.start_block => Ok(Outcome::CaughtUp),
             _ => Box::pin(self.advance(head, tip)).await,
         }
     }
 
-    /// The node has nothing above our tip: the same block, another branch, or less of ours.
-    async fn compare_at_or_below_tip(&mut self, head: BlockRef, tip: BlockRef) -> Result<Outcome, Setback> {
-        let is_ours = self.writer.find_block_hash(head.number).await? == Some(head.hash);
-        if is_ours && head.number == tip.number {
-            self.lower_head.is_over();
-            self.arrive();
-            return Ok(Outcome::Level);
+    /// The node's head is not above our tip: it is the same block, a shorter chain, or another branch.
+    async fn compare_at_or_below_tip(&mut self, head: BlockRef, tip: BlockRef) -> Result<Outcome, FollowError> {
+        let is_on_our_branch = self.writer.find_block_hash(head.number).await? == Some(head.hash);
+        if is_on_our_branch && head.number == tip.number {
+            self.lower_head.reset();
+            self.record_caught_up();
+            return Ok(Outcome::CaughtUp);
         }
         let survey = self.node.survey_heads().await;
-        if !is_ours {
-            self.lower_head.is_over();
-            // Of several nodes, the one with the longest chain is followed.
+        if !is_on_our_branch {
+            self.lower_head.reset();
+            // With several nodes, the longest chain wins.
             let is_longest = survey.best.is_none_or(|best| best.number <= head.number);
-            return if is_longest { self.go_back(head.number).await } else { Ok(Outcome::Again(self.short_pause())) };
+            return if is_longest {
+                self.revert_to_fork(head.number).await
+            } else {
+                Ok(Outcome::RetryAfter(self.short_pause()))
+            };
         }
-        self.lower_head.ask_what_chain(&self.node).await;
+        self.lower_head.detect_dev_chain(&self.node).await;
         let has_tip = self.node.find_block_ref(tip.number).await?.is_some();
-        let look = Look { head, tip, finalized: self.finality.finalized(), survey, has_tip };
-        match self.lower_head.judge(look, Instant::now()) {
-            Verdict::Wait => Ok(Outcome::Again(self.lower_head.pause(Instant::now()))),
-            Verdict::Shorter => {
-                warn!(head = head.number, tip = tip.number, "the node's chain has become shorter");
-                self.go_back(head.number).await
+        let seen = Observation { head, tip, finalized: self.finality.finalized(), survey, has_tip };
+        match self.lower_head.decide(seen, Instant::now()) {
+            Decision::Wait => Ok(Outcome::RetryAfter(self.lower_head.pause(Instant::now()))),
+            Decision::Revert => {
+                warn!(head = head.number, tip = tip.number, "the node's chain has become shorter, reverting blocks");
+                self.revert_to_fork(head.number).await
             }
         }
     }
 
-    /// Commits forward to the head, as far as the blocks fit on our tip.
-    async fn advance(&mut self, head: BlockRef, tip: Option<BlockRef>) -> Result<Outcome, Setback> {
-        self.lower_head.is_over();
+    /// Commits blocks up to the head, as long as each extends our tip.
+    async fn advance(&mut self, head: BlockRef, tip: Option<BlockRef>) -> Result<Outcome, FollowError> {
+        self.lower_head.reset();
         let horizon = self.finality.horizon(head.number, &self.config).await;
         let first = tip.map_or(self.config.start_block, |tip| tip.number + 1);
-        // Nothing proves the height of a head, and undo is dropped by it: below one that is made up, the next reorganisation
-        // could not be followed. A whole block at that height is held against its hash.
+        // The head's height is unproven, and undo data is discarded by it: with a forged head, the next reorg could not be
+        // followed. Fetching the full block verifies the height by its hash.
         if horizon >= first && self.node.find_block(head.number).await?.is_none() {
-            warn!(head = head.number, "the node does not have the block that it names as its head: looking again");
-            return Ok(Outcome::Again(self.short_pause()));
+            warn!(head = head.number, "the node does not have the block that it reports as its head, retrying");
+            return Ok(Outcome::RetryAfter(self.short_pause()));
         }
         let last = head.number.min(first.saturating_add(PASS_BLOCKS));
         let mut run = BlockRun::start(&self.node, &self.resolver, first..=last, &self.config);
@@ -244,18 +248,18 @@ impl Follower {
         while let Some(fetched) = run.next().await {
             let fetched = match fetched {
                 Ok(Some(fetched)) => fetched,
-                Err(Setback::Store(failure)) => return Err(failure.into()),
-                // Not there though announced: the node is reorganising, or another one answers than before.
-                missing @ (Ok(None) | Err(Setback::Node(_))) => {
-                    // What has arrived is whole, whatever becomes of this one.
+                Err(FollowError::Store(failure)) => return Err(failure.into()),
+                // Missing although announced: the node is reorganising, or another node answered.
+                missing @ (Ok(None) | Err(FollowError::Node(_))) => {
+                    // Blocks fetched before this one are complete.
                     self.flush(&mut batch, horizon).await?;
                     retries += 1;
                     if retries > RETRIES {
                         missing?;
-                        return Ok(Outcome::Again(self.short_pause()));
+                        return Ok(Outcome::RetryAfter(self.short_pause()));
                     }
                     if let Err(error) = missing {
-                        warn!(%error, "a block did not come and is asked for again");
+                        warn!(%error, "block unavailable, retrying");
                     }
                     run.retry(self.short_pause());
                     continue;
@@ -264,14 +268,14 @@ impl Follower {
             retries = 0;
             let block = fetched.changes.block.id();
             if parent.is_some_and(|parent| parent.hash != fetched.changes.block.parent_hash) {
-                // What is in flight and what waits in the batch may be of the branch that was left, unless it is final.
+                // Blocks in flight and in the batch may be of the abandoned branch, unless they are final.
                 drop(run);
                 if batch.last().is_some_and(|last| last.number <= horizon) {
                     self.flush(&mut batch, horizon).await?;
                 }
                 return match self.writer.tip().await? {
-                    Some(tip) => self.go_back(tip.number).await,
-                    None => Ok(Outcome::Again(self.short_pause())),
+                    Some(tip) => self.revert_to_fork(tip.number).await,
+                    None => Ok(Outcome::RetryAfter(self.short_pause())),
                 };
             }
             batch.push(fetched.changes, Instant::now());
@@ -281,69 +285,69 @@ impl Follower {
             }
         }
         self.flush(&mut batch, horizon).await?;
-        Ok(Outcome::Moved)
+        Ok(Outcome::Progressed)
     }
 
     fn short_pause(&self) -> Duration {
-        self.config.trouble_pause / 4
+        self.config.retry_pause / 4
     }
 
-    /// A batch never crosses the horizon: it is either all final or all revertible.
-    async fn flush(&mut self, batch: &mut Batch, horizon: BlockNumber) -> Result<(), Setback> {
+    /// A batch never crosses the horizon: it is either entirely final or entirely revertible.
+    async fn flush(&mut self, batch: &mut Batch, horizon: BlockNumber) -> Result<(), FollowError> {
         let Some((last, timestamp)) = batch.last().map(|block| (block.id(), block.timestamp)) else { return Ok(()) };
         let (blocks, transactions) = batch.take();
         let count = blocks.len() as u64;
-        // Measured by a block that is at hand: the head may be made up.
+        // Measured from a fetched block, since the head may be forged.
         let down_to = horizon.min(last.number.saturating_sub(self.config.undo_depth));
         let undo = if last.number <= horizon { Undo::Discard } else { Undo::Keep { down_to } };
         self.writer.commit(blocks, undo).await?;
         self.progress.committed(count, transactions);
         self.rhythm.arrived(count, Instant::now());
         self.status.send_modify(|status| status.settled = status.settled.max(Some(horizon.min(last.number))));
-        self.move_tip(last, Some(timestamp));
+        self.record_tip(last, Some(timestamp));
         self.settler.step(self.writer.as_mut(), Pace::Gentle).await?;
         Ok(())
     }
 
-    /// Goes back to where the node's chain and ours part, looking from `highest` down.
-    async fn go_back(&mut self, highest: BlockNumber) -> Result<Outcome, Setback> {
-        let Some(tip) = self.writer.tip().await? else { return Ok(Outcome::Moved) };
+    /// Reverts to the common ancestor with the node's chain, searching down from `highest`.
+    async fn revert_to_fork(&mut self, highest: BlockNumber) -> Result<Outcome, FollowError> {
+        let Some(tip) = self.writer.tip().await? else { return Ok(Outcome::Progressed) };
         match find_fork_point(&self.node, self.writer.as_ref(), highest).await? {
-            // A block above does not fit, though the node is on our branch: it may by the next look.
-            ForkPoint::At(number) if number == tip.number => Ok(Outcome::Again(self.short_pause())),
+            // The next block does not extend our tip although the node is on our branch: this may resolve itself.
+            ForkPoint::At(number) if number == tip.number => Ok(Outcome::RetryAfter(self.short_pause())),
             ForkPoint::At(number) => {
                 let depth = tip.number - number;
-                warn!(depth, fork = number, tip = tip.number, "the chain was reorganised");
+                warn!(depth, fork = number, tip = tip.number, "chain reorg, reverting blocks");
                 self.writer.revert_to(number).await?;
                 self.progress.reverted(depth);
                 self.finality.reverted_to(number);
-                self.lower_head.is_over();
-                self.leave_branch();
+                self.lower_head.reset();
+                self.discard_branch_state();
                 if let Some(tip) = self.writer.tip().await? {
                     let timestamp = self.timestamp_of(tip.number).await?;
-                    self.move_tip(tip, timestamp);
+                    self.record_tip(tip, timestamp);
                 }
-                Ok(Outcome::Moved)
+                Ok(Outcome::Progressed)
             }
             ForkPoint::Unclear { missing } => {
-                info!(missing, head = highest, "the node does not have a block below its head: looking again");
-                Ok(Outcome::Again(self.short_pause()))
+                info!(missing, head = highest, "the node does not have a block below its head, retrying");
+                Ok(Outcome::RetryAfter(self.short_pause()))
             }
             ForkPoint::TooDeep { oldest } => {
                 let reason = format!(
-                    "the node's chain parts from the index below block {oldest}, the lowest that can be undone. Either the \
-                     node is on a wrong branch (mend the node: following goes on by itself), or the index must be made \
-                     anew: stop, and start again with an empty data folder"
+                    "the node's chain forks off below block {oldest}, the lowest block that can be reverted. If the node is on a \
+                     wrong branch, repair the node: indexing then resumes. Otherwise stop, and index again with an empty data \
+                     folder"
                 );
                 error!(tip = tip.number, oldest, "{reason}");
                 self.status.send_modify(|status| status.phase = SyncPhase::Halted { reason });
-                Ok(Outcome::Again(HALTED_PAUSE))
+                Ok(Outcome::RetryAfter(HALTED_PAUSE))
             }
         }
     }
 
-    /// What contracts said on a branch is not believed on another. Whoever still asks there has the old resolver.
-    fn leave_branch(&mut self) {
+    /// Discards cached contract data of the abandoned branch. Tasks still in flight hold the old resolver.
+    fn discard_branch_state(&mut self) {
         let (reader, creations) = (Arc::clone(&self.reader), Arc::clone(&self.creations));
         self.resolver = Arc::new(Resolver::new(self.node.clone(), reader, creations));
         self.settler.forget();
@@ -353,7 +357,7 @@ impl Follower {
         Ok(self.reader.find_block(BlockId::Number(number)).await?.map(|block| block.timestamp))
     }
 
-    fn see_head(&mut self, head: BlockRef, tip: Option<BlockRef>) {
+    fn record_head(&mut self, head: BlockRef, tip: Option<BlockRef>) {
         let behind = tip.map_or(head.number + 1, |tip| head.number.saturating_sub(tip.number));
         if behind > NEAR_HEAD {
             self.rhythm.forget();
@@ -367,7 +371,7 @@ impl Follower {
         });
     }
 
-    fn move_tip(&self, tip: BlockRef, timestamp: Option<u64>) {
+    fn record_tip(&self, tip: BlockRef, timestamp: Option<u64>) {
         self.status.send_modify(|status| {
             status.tip = Some(tip);
             status.tip_timestamp = timestamp;
@@ -377,14 +381,14 @@ impl Follower {
         });
     }
 
-    fn arrive(&self) {
+    fn record_caught_up(&self) {
         let arrived = self.status.send_if_modified(|status| {
             let changed = status.phase != SyncPhase::Following;
             status.phase = SyncPhase::Following;
             changed
         });
         if arrived {
-            info!("the index is level with the node");
+            info!("the index has caught up with the node");
         }
     }
 }

@@ -1,49 +1,48 @@
-//! Where the index and the node's chain part.
+//! Finds the common ancestor of the index and the node's chain.
 
 use domain::BlockNumber;
 use node::NodeClient;
 use store::ChainWriter;
 
-use crate::setback::Setback;
+use crate::follow_error::FollowError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ForkPoint {
-    /// The highest block that both have.
+    /// The highest common block.
     At(BlockNumber),
-    /// They part below the lowest block that the store can go back to.
+    /// The fork is below the lowest block that the store can revert to.
     TooDeep { oldest: BlockNumber },
-    /// The node does not have a block that is below its head: another node answers than before, one that is behind, or
-    /// it is in the middle of a reorganisation.
+    /// The node does not have a block below its head: another node that lags answered, or a reorg is in progress.
     Unclear { missing: BlockNumber },
 }
 
-/// Searches downwards from `highest`. Two chains that share a block share all below it, so after a few leaps back the
-/// rest is halving: a fork 200 blocks deep takes some sixteen questions.
+/// Searches down from `highest` with doubling steps, then by bisection, since chains that share a block share all below
+/// it: a fork 200 blocks deep takes about sixteen requests.
 pub(crate) async fn find_fork_point(
     node: &NodeClient,
     writer: &dyn ChainWriter,
     highest: BlockNumber,
-) -> Result<ForkPoint, Setback> {
+) -> Result<ForkPoint, FollowError> {
     let Some(oldest) = writer.oldest_revertible().await? else { return Ok(ForkPoint::TooDeep { oldest: 0 }) };
-    let (mut shared, mut parted) = (None, highest + 1);
-    let mut leap = 1;
-    while shared.is_none() && parted > oldest {
-        let probe = parted.saturating_sub(leap).max(oldest);
+    let (mut shared, mut different) = (None, highest + 1);
+    let mut step = 1;
+    while shared.is_none() && different > oldest {
+        let probe = different.saturating_sub(step).max(oldest);
         match compare(node, writer, probe).await? {
             Comparison::Same => shared = Some(probe),
             Comparison::Different => {
-                parted = probe;
-                leap *= 2;
+                different = probe;
+                step *= 2;
             }
             Comparison::Missing => return Ok(ForkPoint::Unclear { missing: probe }),
         }
     }
     let Some(mut shared) = shared else { return Ok(ForkPoint::TooDeep { oldest }) };
-    while shared + 1 < parted {
-        let middle = shared + (parted - shared) / 2;
+    while shared + 1 < different {
+        let middle = shared + (different - shared) / 2;
         match compare(node, writer, middle).await? {
             Comparison::Same => shared = middle,
-            Comparison::Different => parted = middle,
+            Comparison::Different => different = middle,
             Comparison::Missing => return Ok(ForkPoint::Unclear { missing: middle }),
         }
     }
@@ -53,11 +52,11 @@ pub(crate) async fn find_fork_point(
 enum Comparison {
     Same,
     Different,
-    /// The node does not have a block there, which says nothing about the branch.
+    /// The node does not have the block, which says nothing about the branch.
     Missing,
 }
 
-async fn compare(node: &NodeClient, writer: &dyn ChainWriter, number: BlockNumber) -> Result<Comparison, Setback> {
+async fn compare(node: &NodeClient, writer: &dyn ChainWriter, number: BlockNumber) -> Result<Comparison, FollowError> {
     let Some(theirs) = node.find_block_ref(number).await? else { return Ok(Comparison::Missing) };
     let ours = writer.find_block_hash(number).await?;
     Ok(if ours == Some(theirs.hash) { Comparison::Same } else { Comparison::Different })

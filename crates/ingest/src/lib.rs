@@ -1,15 +1,14 @@
-//! Follows a chain: fetch, decode, resolve, reorganise, commit; and behind the tip, settle.
+//! Follows a chain: fetches, decodes, resolves and commits blocks, handles reorgs, and enriches contracts behind the tip.
 //!
-//! The index is always a prefix of some branch that the node has shown. A pass looks at the node's head, goes back to
-//! where the two agree if they part, and commits forward from there; whatever goes wrong, the next pass starts from
-//! what the store holds.
+//! The index is always a prefix of a branch that the node has served. Each pass reads the node's head, reverts to the
+//! common ancestor if the branches differ, and commits forward from there; after any failure the next pass starts from
+//! the state of the store.
 //!
-//! What a block's logs say is decoded purely. What they leave open (is the emitter of a swap a pool, of which standard
-//! is a token) is resolved with its contracts before the block is committed, since it decides what the block holds.
-//! What only decorates (a token's name and supply) is settled behind the tip and never holds it.
+//! Decoding a block's logs is pure. What logs leave open (is the emitter of a swap a pool, which standard does a token
+//! follow) is resolved by contract calls before the commit, since it decides the contents of the block. Metadata (a
+//! token's name and supply) is fetched behind the tip and never delays it.
 
 mod abi;
-mod asked_once;
 mod batch;
 mod compare;
 mod config;
@@ -19,14 +18,15 @@ mod error;
 mod fetch;
 mod finality;
 mod follow;
+mod follow_error;
 mod fork;
 mod lower_head;
 mod pools;
 mod progress;
 mod resolve;
 mod rhythm;
-mod setback;
 mod settle;
+mod single_flight;
 mod standards;
 #[cfg(test)]
 mod test_node;

@@ -1,4 +1,4 @@
-//! What to make of a node whose head is below our tip, on our own branch.
+//! Decides what to do if the node's head is below our tip on our own branch.
 
 use std::time::Duration;
 
@@ -6,30 +6,30 @@ use domain::{BlockNumber, BlockRef};
 use node::{HeadSurvey, NodeClient};
 use tokio::time::Instant;
 
-/// Between two reports in the log.
+/// Interval between warnings in the log.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// On a chain that somebody cuts back by hand, he waits for the index.
+/// A developer who rolls a chain back waits for the index.
 const ON_DEV_CHAINS: Duration = Duration::from_secs(3);
-/// How programs that run chains for development name themselves.
+/// Parts of the client version of development nodes.
 const DEV_CHAINS: [&str; 6] = ["anvil", "hardhat", "ganache", "testrpc", "devchain", "foundry"];
 
-/// What to do about it.
+/// How to handle a lower head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// The node is behind: it will catch up, or another one takes its place.
+pub(crate) enum Decision {
+    /// The node lags: it will catch up or be replaced by another.
     Wait,
-    /// The chain has become shorter.
-    Shorter,
+    /// The chain has become shorter: revert the blocks above the head.
+    Revert,
 }
 
-/// Watches a head that is below ours. By itself it says no more than that a node is late: behind a load balancer, while
-/// a node syncs again, after a fail-over. A chain that was really cut back either goes on with other blocks, which is
-/// proof, or is a chain for development.
+/// Tracks a head below our tip. By itself it only shows that a node lags: behind a load balancer, during a resync, after
+/// a failover. A chain that was really rolled back either continues with other blocks, which is proof, or is a dev
+/// chain.
 #[derive(Debug)]
 pub(crate) struct LowerHead {
-    /// How long it must stay lower; None: as long as suits the chain.
+    /// How long the head must stay lower; None: the default for the kind of chain.
     after: Option<Duration>,
     default_after: Duration,
     since: Option<Instant>,
@@ -37,15 +37,15 @@ pub(crate) struct LowerHead {
     is_dev_chain: Option<bool>,
 }
 
-/// What is known at one look.
+/// Facts at one moment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
+pub(crate) struct Observation {
     pub(crate) head: BlockRef,
     pub(crate) tip: BlockRef,
-    /// The highest block ever called finalized, where the node had our tip.
+    /// The highest block ever reported as finalized.
     pub(crate) finalized: Option<BlockNumber>,
     pub(crate) survey: HeadSurvey,
-    /// Whether the node still has our tip, though its head is below.
+    /// Whether the node still has our tip although its head is lower.
     pub(crate) has_tip: bool,
 }
 
@@ -54,62 +54,62 @@ impl LowerHead {
         Self { after, default_after, since: None, reported_at: None, is_dev_chain: None }
     }
 
-    /// The node is level with us, or ahead, or on another branch.
-    pub(crate) fn is_over(&mut self) {
+    /// The node is level, ahead or on another branch.
+    pub(crate) fn reset(&mut self) {
         self.since = None;
         self.reported_at = None;
     }
 
-    /// Asked once: a chain for development does not become another one.
-    pub(crate) async fn ask_what_chain(&mut self, node: &NodeClient) {
+    /// Detected once: a dev chain stays a dev chain.
+    pub(crate) async fn detect_dev_chain(&mut self, node: &NodeClient) {
         if self.is_dev_chain.is_none() {
             self.is_dev_chain = node.client_version().await.ok().map(|version| is_dev_chain(&version));
         }
     }
 
-    pub(crate) fn judge(&mut self, look: Look, now: Instant) -> Verdict {
+    pub(crate) fn decide(&mut self, seen: Observation, now: Instant) -> Decision {
         let since = *self.since.get_or_insert(now);
         let is_dev_chain = self.is_dev_chain();
         let wait = self.after.unwrap_or(if is_dev_chain { ON_DEV_CHAINS } else { self.default_after });
-        let objection = objection(look, is_dev_chain);
-        if objection.is_none() && now.duration_since(since) >= wait {
-            return Verdict::Shorter;
+        let reason_to_wait = reason_to_wait(seen, is_dev_chain);
+        if reason_to_wait.is_none() && now.duration_since(since) >= wait {
+            return Decision::Revert;
         }
         if self.reported_at.is_none_or(|then| now.duration_since(then) >= REPORT_EVERY) {
-            let (head, tip) = (look.head.number, look.tip.number);
-            let reason = objection.unwrap_or("it may catch up");
-            tracing::warn!(head, tip, reason, "the node is behind the index: no block is reverted for that");
+            let (head, tip) = (seen.head.number, seen.tip.number);
+            let reason = reason_to_wait.unwrap_or("it may catch up");
+            tracing::warn!(head, tip, reason, "the node is behind the index, keeping the indexed blocks");
             self.reported_at = Some(now);
         }
-        Verdict::Wait
+        Decision::Wait
     }
 
     pub(crate) fn is_dev_chain(&self) -> bool {
         self.is_dev_chain == Some(true)
     }
 
-    /// How soon to look again: the longer it has lasted, the later.
+    /// Interval until the next check, which grows with the duration.
     pub(crate) fn pause(&self, now: Instant) -> Duration {
         let lasted = self.since.map_or(Duration::ZERO, |since| now.duration_since(since));
         (lasted / 8).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
     }
 }
 
-/// Why a lower head is not followed, however long it stays.
-fn objection(look: Look, is_dev_chain: bool) -> Option<&'static str> {
-    if !look.survey.is_complete {
+/// Why a lower head is not followed, however long it persists.
+fn reason_to_wait(seen: Observation, is_dev_chain: bool) -> Option<&'static str> {
+    if !seen.survey.is_complete {
         return Some("another endpoint does not answer");
     }
-    if look.survey.best.is_some_and(|best| best.number > look.head.number) {
+    if seen.survey.best.is_some_and(|best| best.number > seen.head.number) {
         return Some("another endpoint is ahead");
     }
-    if look.has_tip {
-        return Some("it still has our newest block");
+    if seen.has_tip {
+        return Some("the node still has our newest block");
     }
-    match look.finalized {
+    match seen.finalized {
         _ if is_dev_chain => None,
         None => Some("no finalized block is known yet"),
-        Some(finalized) if look.head.number < finalized => Some("its head is below the finalized block"),
+        Some(finalized) if seen.head.number < finalized => Some("the node's head is below the finalized block"),
         Some(_) => None,
     }
 }
@@ -131,58 +131,58 @@ mod tests {
         BlockRef { number, hash: B256::with_last_byte(7) }
     }
 
-    fn look(head: u64) -> Look {
+    fn seen(head: u64) -> Observation {
         let survey = HeadSurvey { best: Some(block(head)), is_complete: true };
-        Look { head: block(head), tip: block(320), finalized: Some(256), survey, has_tip: false }
+        Observation { head: block(head), tip: block(320), finalized: Some(256), survey, has_tip: false }
     }
 
-    fn judged_after(wait: Duration, mut lower: LowerHead, look: Look) -> Verdict {
+    fn decision_after(wait: Duration, mut lower: LowerHead, seen: Observation) -> Decision {
         let now = Instant::now();
-        assert_eq!(lower.judge(look, now), Verdict::Wait);
-        lower.judge(look, now + wait)
+        assert_eq!(lower.decide(seen, now), Decision::Wait);
+        lower.decide(seen, now + wait)
     }
 
-    fn of_a_live_chain() -> LowerHead {
+    fn live_chain() -> LowerHead {
         LowerHead { is_dev_chain: Some(false), ..LowerHead::new(None, LONG) }
     }
 
-    fn of_a_dev_chain() -> LowerHead {
+    fn dev_chain() -> LowerHead {
         LowerHead { is_dev_chain: Some(true), ..LowerHead::new(None, LONG) }
     }
 
     #[test]
-    fn a_node_that_is_late_is_waited_for() {
-        assert_eq!(judged_after(LONG / 2, of_a_live_chain(), look(300)), Verdict::Wait);
-        assert_eq!(judged_after(LONG, of_a_live_chain(), look(300)), Verdict::Shorter);
-        let configured = LowerHead { after: Some(Duration::from_secs(1)), ..of_a_live_chain() };
-        assert_eq!(judged_after(Duration::from_secs(1), configured, look(300)), Verdict::Shorter);
+    fn a_lagging_node_does_not_revert_blocks() {
+        assert_eq!(decision_after(LONG / 2, live_chain(), seen(300)), Decision::Wait);
+        assert_eq!(decision_after(LONG, live_chain(), seen(300)), Decision::Revert);
+        let configured = LowerHead { after: Some(Duration::from_secs(1)), ..live_chain() };
+        assert_eq!(decision_after(Duration::from_secs(1), configured, seen(300)), Decision::Revert);
     }
 
     #[test]
-    fn nothing_finalized_is_reverted() {
-        assert_eq!(judged_after(LONG, of_a_live_chain(), look(255)), Verdict::Wait);
-        let unknown = Look { finalized: None, ..look(300) };
-        assert_eq!(judged_after(LONG, of_a_live_chain(), unknown), Verdict::Wait);
+    fn finalized_blocks_are_not_reverted() {
+        assert_eq!(decision_after(LONG, live_chain(), seen(255)), Decision::Wait);
+        let unknown = Observation { finalized: None, ..seen(300) };
+        assert_eq!(decision_after(LONG, live_chain(), unknown), Decision::Wait);
     }
 
     #[test]
-    fn as_long_as_somebody_may_know_better_it_waits() {
+    fn blocks_are_kept_while_another_endpoint_may_have_them() {
         let ahead = HeadSurvey { best: Some(block(310)), is_complete: true };
         let away = HeadSurvey { best: Some(block(300)), is_complete: false };
         for survey in [ahead, away] {
-            assert_eq!(judged_after(LONG, of_a_live_chain(), Look { survey, ..look(300) }), Verdict::Wait);
+            assert_eq!(decision_after(LONG, live_chain(), Observation { survey, ..seen(300) }), Decision::Wait);
         }
-        assert_eq!(judged_after(LONG, of_a_live_chain(), Look { has_tip: true, ..look(300) }), Verdict::Wait);
+        assert_eq!(decision_after(LONG, live_chain(), Observation { has_tip: true, ..seen(300) }), Decision::Wait);
     }
 
     #[test]
-    fn a_dev_chain_is_followed_soon_and_below_what_it_calls_finalized() {
-        assert_eq!(judged_after(ON_DEV_CHAINS, of_a_dev_chain(), look(100)), Verdict::Shorter);
-        assert_eq!(judged_after(ON_DEV_CHAINS / 2, of_a_dev_chain(), look(100)), Verdict::Wait);
+    fn a_dev_chain_is_reverted_soon_and_below_its_finalized_block() {
+        assert_eq!(decision_after(ON_DEV_CHAINS, dev_chain(), seen(100)), Decision::Revert);
+        assert_eq!(decision_after(ON_DEV_CHAINS / 2, dev_chain(), seen(100)), Decision::Wait);
     }
 
     #[test]
-    fn dev_chains_are_known_by_their_names() {
+    fn dev_chains_are_recognised_by_client_version() {
         for name in ["anvil/v1.4.0", "HardhatNetwork/2.22.1/@nomicfoundation", "Ganache/v7.9.1", "devchain/v0.1.0/rust"]
         {
             assert!(is_dev_chain(name), "{name}");

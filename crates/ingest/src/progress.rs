@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What has been done since the start, for whoever shows it.
+/// Counters since the start.
 #[derive(Debug, Default)]
 pub struct Progress {
     blocks: AtomicU64,
@@ -9,7 +9,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Blocks committed, those taken back later included.
+    /// Committed blocks, including those reverted later.
     pub fn blocks(&self) -> u64 {
         self.blocks.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What a block's logs leave open, answered by the contracts themselves.
+//! Resolves by contract calls what a block's logs leave open.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use store::{ChainReader, StoreError};
 
 use crate::creations::CreationFinder;
 use crate::decode::{DecodedBlock, SwapCandidate, Transfers};
+use crate::follow_error::FollowError;
 use crate::pools::PoolDirectory;
-use crate::setback::Setback;
 use crate::standards::Standards;
 
-/// Completes decoded blocks, many at a time. What it remembers holds for one branch of the chain: after a
-/// reorganisation there may be another contract at the same address.
+/// Completes decoded blocks concurrently. Its caches are valid for one branch: after a reorg, an address may have another
+/// contract.
 pub(crate) struct Resolver {
     pools: PoolDirectory,
     standards: Standards,
@@ -36,15 +36,19 @@ impl Resolver {
         self.creations.find(block).await
     }
 
-    pub(crate) async fn resolve(&self, decoded: DecodedBlock) -> Result<BlockChanges, Setback> {
+    pub(crate) async fn resolve(&self, decoded: DecodedBlock) -> Result<BlockChanges, FollowError> {
         let DecodedBlock { block, transactions, involved, transfers, touched_holders, swaps, inner_creations } =
             decoded;
-        let transfers = self.settle_standards(transfers, block.id()).await?;
+        let transfers = self.resolve_standards(transfers, block.id()).await?;
         let (trades, pools) = self.find_trades(swaps, block.id()).await?;
         Ok(BlockChanges { block, transactions, involved, transfers, touched_holders, trades, pools, inner_creations })
     }
 
-    async fn settle_standards(&self, transfers: Transfers, block: BlockRef) -> Result<Vec<TransferEvent>, Setback> {
+    async fn resolve_standards(
+        &self,
+        transfers: Transfers,
+        block: BlockRef,
+    ) -> Result<Vec<TransferEvent>, FollowError> {
         let tokens = distinct(transfers.ambiguous.iter().map(|index| transfers.events[*index].token));
         let kinds = tokens.iter().map(|token| self.standards.find(*token, block, self.indexed_kind(*token)));
         let kinds = try_join_all(kinds).await?;
@@ -59,7 +63,7 @@ impl Resolver {
         &self,
         swaps: Vec<SwapCandidate>,
         block: BlockRef,
-    ) -> Result<(Vec<TradeEvent>, Vec<Pool>), Setback> {
+    ) -> Result<(Vec<TradeEvent>, Vec<Pool>), FollowError> {
         let emitters = distinct(swaps.iter().map(|swap| swap.emitter));
         let pools = try_join_all(emitters.iter().map(|emitter| self.pools.find(*emitter, block))).await?;
         Ok(trades_of_pools(swaps, pools.into_iter().flatten().collect()))
@@ -79,7 +83,7 @@ fn apply_standards(transfers: Transfers, kinds: &HashMap<Address, TokenKind>) ->
     events
 }
 
-/// The swaps that are trades, and the pools that trade. A pool has one style: in another it only pretends.
+/// The swaps that are trades, and their pools. Swaps in another style than the pool's are ignored.
 fn trades_of_pools(swaps: Vec<SwapCandidate>, mut pools: Vec<Pool>) -> (Vec<TradeEvent>, Vec<Pool>) {
     let styles: HashMap<Address, PoolStyle> = pools.iter().map(|pool| (pool.address, pool.style)).collect();
     let of_its_style = |swap: &SwapCandidate| styles.get(&swap.emitter) == Some(&swap.style);
@@ -89,7 +93,7 @@ fn trades_of_pools(swaps: Vec<SwapCandidate>, mut pools: Vec<Pool>) -> (Vec<Trad
     (trades, pools)
 }
 
-/// Each once, in the order of their first appearance.
+/// Without duplicates, in order of first appearance.
 fn distinct(all: impl Iterator<Item = Address>) -> Vec<Address> {
     let mut seen = HashSet::new();
     all.filter(|address| seen.insert(*address)).collect()
@@ -113,34 +117,34 @@ mod tests {
         Pool { address, style, factory: Address::ZERO, token0: TOKEN, token1: ROUTER }
     }
 
-    fn unindexed(log_index: u32, token: Address) -> TransferEvent {
+    fn ambiguous_transfer(log_index: u32, token: Address) -> TransferEvent {
         let kind = TokenKind::Bep20;
         let (from, to, value) = (ROUTER, POOL, U256::from(9));
         TransferEvent { tx_index: 0, log_index, batch_index: 0, token, kind, from, to, value, token_id: None }
     }
 
     #[test]
-    fn only_pools_trade_and_only_in_their_style() {
+    fn only_swaps_in_the_style_of_their_pool_are_trades() {
         let swaps = [(POOL, PoolStyle::V2), (ROUTER, PoolStyle::V2), (POOL, PoolStyle::V3), (POOL, PoolStyle::V2)];
         let swaps = (0..).zip(swaps).map(|(log_index, (emitter, style))| swap(log_index, emitter, style)).collect();
-        let pretender = pool(TOKEN, PoolStyle::V3);
-        let (trades, pools) = trades_of_pools(swaps, vec![pool(POOL, PoolStyle::V2), pretender]);
+        let imitation = pool(TOKEN, PoolStyle::V3);
+        let (trades, pools) = trades_of_pools(swaps, vec![pool(POOL, PoolStyle::V2), imitation]);
         assert_eq!(trades.iter().map(|trade| trade.log_index).collect::<Vec<_>>(), [0, 3]);
         assert_eq!(trades[0], swap(0, POOL, PoolStyle::V2).into_trade());
         assert_eq!(pools, [pool(POOL, PoolStyle::V2)]);
     }
 
     #[test]
-    fn what_is_in_doubt_becomes_a_piece_where_the_contract_says_so_and_keeps_its_place() {
-        let events = vec![unindexed(0, TOKEN), unindexed(1, POOL), unindexed(2, TOKEN)];
+    fn an_ambiguous_transfer_becomes_an_nft_if_the_contract_is_one() {
+        let events = vec![ambiguous_transfer(0, TOKEN), ambiguous_transfer(1, POOL), ambiguous_transfer(2, TOKEN)];
         let transfers = Transfers { events: events.clone(), ambiguous: vec![0, 1] };
         let kinds = HashMap::from([(TOKEN, TokenKind::Bep721), (POOL, TokenKind::Bep20)]);
-        let kitty = TransferEvent {
+        let nft = TransferEvent {
             kind: TokenKind::Bep721,
             value: U256::ONE,
             token_id: Some(U256::from(9)),
-            ..unindexed(0, TOKEN)
+            ..ambiguous_transfer(0, TOKEN)
         };
-        assert_eq!(apply_standards(transfers, &kinds), [kitty, events[1], events[2]]);
+        assert_eq!(apply_standards(transfers, &kinds), [nft, events[1], events[2]]);
     }
 }

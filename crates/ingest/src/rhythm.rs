@@ -1,33 +1,33 @@
-//! How regularly blocks have come of late, and when that makes a pause too long.
+//! Measures how regularly blocks arrive, and when a gap is too long.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Commits that are remembered.
-const REMEMBERED: usize = 32;
-/// Fewer blocks have no rhythm.
+/// Commits in the sliding window.
+const WINDOW: usize = 32;
+/// Minimum number of blocks.
 const FEWEST: u64 = 10;
-/// No pause below this is too long, on however fast a chain.
+/// Shorter gaps are never too long, even on a fast chain.
 const SHORTEST_LIMIT: Duration = Duration::from_secs(30);
-/// Block times after which a chain is quiet for too long ...
+/// Block times after which a gap is too long ...
 const LIMIT_IN_BLOCKS: u32 = 10;
-/// ... but not before this many times the longest pause of late.
+/// ... but at least this multiple of the longest recent gap.
 const LIMIT_IN_PAUSES: u32 = 4;
 
-/// What counts as a rhythm.
+/// When arrivals count as regular.
 #[derive(Debug, Clone, Copy)]
-struct Demands {
+struct Regularity {
     observed_for: Duration,
-    /// The longest pause, in mean block times.
+    /// The longest gap, in mean block times.
     most_uneven: u32,
 }
 
-const ON_LIVE_CHAINS: Demands = Demands { observed_for: Duration::from_secs(5), most_uneven: 10 };
-/// Many mine when somebody sends a transaction, and then a pause says nothing.
-const ON_DEV_CHAINS: Demands = Demands { observed_for: Duration::from_secs(20), most_uneven: 3 };
+const ON_LIVE_CHAINS: Regularity = Regularity { observed_for: Duration::from_secs(5), most_uneven: 10 };
+/// Many dev chains mine on demand, where a gap means nothing.
+const ON_DEV_CHAINS: Regularity = Regularity { observed_for: Duration::from_secs(20), most_uneven: 3 };
 
-/// When blocks arrived at the head. Blocks of a backfill come as fast as they can be had and have no part in it.
+/// Arrival times of blocks at the head. Backfilled blocks are excluded.
 #[derive(Debug, Default)]
 pub(crate) struct Rhythm {
     arrivals: VecDeque<(Instant, u64)>,
@@ -39,25 +39,25 @@ impl Rhythm {
     }
 
     pub(crate) fn arrived(&mut self, blocks: u64, now: Instant) {
-        if self.arrivals.len() == REMEMBERED {
+        if self.arrivals.len() == WINDOW {
             self.arrivals.pop_front();
         }
         self.arrivals.push_back((now, blocks));
     }
 
-    /// From when on the chain has been quiet for too long; None where it has no rhythm.
+    /// When the current gap becomes too long; None if arrivals are irregular.
     pub(crate) fn quiet_from(&self, is_dev_chain: bool) -> Option<Instant> {
-        let demands = if is_dev_chain { ON_DEV_CHAINS } else { ON_LIVE_CHAINS };
+        let required = if is_dev_chain { ON_DEV_CHAINS } else { ON_LIVE_CHAINS };
         let ((first, _), (last, _)) = (self.arrivals.front()?, self.arrivals.back()?);
         let observed = last.duration_since(*first);
         let blocks: u64 = self.arrivals.iter().skip(1).map(|(_, blocks)| blocks).sum();
-        if blocks < FEWEST || observed < demands.observed_for {
+        if blocks < FEWEST || observed < required.observed_for {
             return None;
         }
         let block_time = observed / u32::try_from(blocks).ok()?;
         let pauses = self.arrivals.iter().zip(self.arrivals.iter().skip(1));
         let longest = pauses.map(|((one, _), (next, _))| next.duration_since(*one)).max()?;
-        if longest > block_time * demands.most_uneven {
+        if longest > block_time * required.most_uneven {
             return None;
         }
         Some(*last + SHORTEST_LIMIT.max(block_time * LIMIT_IN_BLOCKS).max(longest * LIMIT_IN_PAUSES))
@@ -68,7 +68,7 @@ impl Rhythm {
 mod tests {
     use super::*;
 
-    /// How long after the last block the chain is quiet for too long.
+    /// How long after the last block the gap is too long.
     fn limit(pauses: impl IntoIterator<Item = u64>, is_dev_chain: bool) -> Option<Duration> {
         let (mut rhythm, mut now) = (Rhythm::default(), Instant::now());
         rhythm.arrived(1, now);
@@ -80,14 +80,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_too_long_by_the_chains_own_block_time() {
+    fn the_limit_follows_the_block_time() {
         assert_eq!(limit([1_000; 30], false), Some(Duration::from_secs(30)));
         assert_eq!(limit([12_000; 40], false), Some(Duration::from_secs(120)));
         assert_eq!(limit([12_000, 12_000, 12_000, 60_000].repeat(6), false), Some(Duration::from_secs(240)));
     }
 
     #[test]
-    fn what_has_no_rhythm_is_never_quiet() {
+    fn irregular_blocks_have_no_limit() {
         assert_eq!(limit([1_000; 5], false), None, "too few");
         assert_eq!(limit([10; 30], false), None, "too short");
         let uneven = [500; 14].into_iter().chain([90_000]).chain([500; 14]);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dev_chain_that_mines_on_demand_is_not_judged() {
+    fn a_dev_chain_that_mines_on_demand_has_no_limit() {
         let on_demand = [300, 200, 2_500, 100, 4_000, 100].repeat(5);
         assert_eq!(limit(on_demand, true), None);
         assert_eq!(limit([1_000; 30], true), Some(Duration::from_secs(30)), "one that mines at intervals is");

@@ -1,4 +1,4 @@
-//! A node for tests: an endless chain of which only the head matters, and contracts that are a function.
+//! A node for tests: a chain of which only the head matters, with contracts given as a function.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,11 +12,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 const HEAD: u64 = 100;
 
-/// What a call gives.
+/// Result of a call.
 pub(crate) enum CallReply {
     Return(Vec<u8>),
     Revert,
-    /// The node is in trouble, not the contract.
+    /// The node fails, not the contract.
     Fail,
 }
 
@@ -24,7 +24,7 @@ type Contracts = dyn Fn(Address, &[u8]) -> CallReply + Send + Sync;
 
 struct Served {
     contracts: Box<Contracts>,
-    /// What tracing a block gives: a result or an error.
+    /// Response to tracing a block.
     trace: Result<Value, Value>,
     trace_takes: Duration,
     calls: AtomicUsize,
@@ -57,7 +57,7 @@ impl TestNode {
         Self { url, served, _server: AbortOnDropHandle::new(server) }
     }
 
-    /// One that does not try again.
+    /// A client without retries.
     pub(crate) fn client(&self) -> NodeClient {
         let mut config = NodeConfig::new(vec![self.url.parse().unwrap()]);
         config.retry.tries = 1;
@@ -68,12 +68,12 @@ impl TestNode {
         BlockRef { number: HEAD, hash: hash(HEAD) }
     }
 
-    /// Questions for traces so far.
+    /// Trace requests so far.
     pub(crate) fn traces(&self) -> usize {
         self.served.traces.load(Ordering::SeqCst)
     }
 
-    /// Calls of contracts so far.
+    /// Contract calls so far.
     pub(crate) fn calls(&self) -> usize {
         self.served.calls.load(Ordering::SeqCst)
     }
@@ -103,7 +103,7 @@ fn answer_one(served: &Served, call: &Value) -> Value {
             Ok(json!({ "number": format!("{number:#x}"), "hash": hash(number).to_string() }))
         }
         "eth_call" => {
-            assert_eq!(params[1]["blockHash"], json!(hash(HEAD).to_string()), "contracts are asked at the block");
+            assert_eq!(params[1]["blockHash"], json!(hash(HEAD).to_string()), "contracts are called at the block");
             served.calls.fetch_add(1, Ordering::SeqCst);
             let to: Address = params[0]["to"].as_str().unwrap().parse().unwrap();
             let data = alloy_primitives::hex::decode(params[0]["data"].as_str().unwrap()).unwrap();
@@ -115,7 +115,7 @@ fn answer_one(served: &Served, call: &Value) -> Value {
         }
         "eth_getCode" => Ok(json!("0x6001")),
         "debug_traceBlockByNumber" => served.trace.clone(),
-        other => panic!("{other} was not expected"),
+        other => panic!("unexpected method {other}"),
     };
     match outcome {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": call["id"], "result": result }),

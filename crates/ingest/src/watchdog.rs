@@ -1,4 +1,4 @@
-//! Notices a node that has fallen silent, whatever waits for it.
+//! Detects a node that stopped answering, independently of the requests in flight.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use tokio::sync::watch;
 use tracing::{info, warn};
 
 const INTERVAL: Duration = Duration::from_millis(500);
-/// Without an answer for so long, a node counts as away.
-const PATIENCE: Duration = Duration::from_secs(6);
+/// A node without a response for this long counts as unreachable.
+const SILENCE_LIMIT: Duration = Duration::from_secs(6);
 
-/// Keeps the status true while requests wait: a request may be repeated for minutes before it fails.
+/// Keeps the status up to date while requests wait: a request may be retried for minutes before it fails.
 pub(crate) async fn watch_silence(node: NodeClient, status: watch::Sender<SyncStatus>) -> Infallible {
     let mut was_silent = false;
     loop {
         tokio::time::sleep(INTERVAL).await;
-        let is_silent = node.unanswered_for().is_some_and(|waited| waited >= PATIENCE);
+        let is_silent = node.unanswered_for().is_some_and(|waited| waited >= SILENCE_LIMIT);
         if is_silent == was_silent {
             continue;
         }
         if is_silent {
-            warn!(silent_for = ?PATIENCE, "the node does not answer");
+            warn!(silent_for = ?SILENCE_LIMIT, "the node does not answer");
         } else {
             info!("the node answers again");
         }

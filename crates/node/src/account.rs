@@ -1,4 +1,4 @@
-//! The state of one account, as of a block or as near to it as the node can tell.
+//! Balance, nonce and code of one account at a block, or at the node's head where that state is unavailable.
 
 use domain::{Account, Address, BlockRef, Code};
 
@@ -6,7 +6,7 @@ use crate::{
     NodeError,
     decode::{HexBytes, Quantity, Wide},
     rpc_error::RpcErrorKind,
-    state::StateName,
+    state::BlockParam,
     upstream::{Call, Upstream},
 };
 
@@ -14,7 +14,7 @@ const METHODS: [&str; 3] = ["eth_getBalance", "eth_getTransactionCount", "eth_ge
 
 pub(crate) async fn fetch_account(upstream: &Upstream, address: Address, at: BlockRef) -> Result<Account, NodeError> {
     match account_at(upstream, address, at).await {
-        // A node that prunes, while the index is far behind; or one that is behind the index.
+        // The node has pruned this state, or is behind the index.
         Err(error) if error.rpc_kind() == Some(RpcErrorKind::StateGone) => {
             let head = upstream.head().await?;
             account_at(upstream, address, head).await
@@ -24,15 +24,15 @@ pub(crate) async fn fetch_account(upstream: &Upstream, address: Address, at: Blo
 }
 
 async fn account_at(upstream: &Upstream, address: Address, at: BlockRef) -> Result<Account, NodeError> {
-    let state = StateName::of(upstream, at);
+    let state = BlockParam::of(upstream, at);
     let outcome = ask(upstream, address, at, &state).await;
-    match outcome.as_ref().err().and_then(|error| state.instead(upstream, error)) {
+    match outcome.as_ref().err().and_then(|error| state.fallback(upstream, error)) {
         Some(other) => ask(upstream, address, at, &other).await,
         None => outcome,
     }
 }
 
-async fn ask(upstream: &Upstream, address: Address, at: BlockRef, block: &StateName) -> Result<Account, NodeError> {
+async fn ask(upstream: &Upstream, address: Address, at: BlockRef, block: &BlockParam) -> Result<Account, NodeError> {
     let calls = METHODS.map(|method| Call::new(method, format!(r#"["{address:#x}",{block}]"#)));
     let mut answers = upstream.call_many::<String>(&calls).await?.into_iter().zip(METHODS);
     let mut next = || {

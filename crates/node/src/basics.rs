@@ -1,4 +1,4 @@
-//! The calls that every node answers: who it is, and its headers.
+//! Calls that every node supports: identity, client version and headers.
 
 use std::time::Duration;
 
@@ -7,28 +7,28 @@ use domain::{BlockRef, ChainIdentity};
 use crate::{
     NodeError,
     decode::{Quantity, RawGenesis, RawHeader},
-    limiter::Turn,
-    retry::persist_part,
+    limiter::Priority,
+    retry::retry_call,
     upstream::{Call, Upstream},
 };
 
-/// For an answer that is not needed for anything but a name.
-const VERSION_PATIENCE: Duration = Duration::from_secs(3);
+/// Short, since the version is only informational.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Upstream {
     /// Which chain this endpoint serves.
     pub(crate) async fn identity(&self) -> Result<ChainIdentity, NodeError> {
         let chain_id = Call::new("eth_chainId", "[]");
         let genesis = Call::new("eth_getBlockByNumber", r#"["0x0",false]"#);
-        // All calls wait for the two, so that one failure must not send both back.
+        // Every other call waits for both, so each is retried on its own.
         let (chain_id, genesis) = tokio::join!(
-            persist_part(self, Turn::Next, |_| self.call::<Quantity>(&chain_id)),
-            persist_part(self, Turn::Next, |_| self.call::<RawGenesis>(&genesis))
+            retry_call(self, Priority::High, |_| self.call::<Quantity>(&chain_id)),
+            retry_call(self, Priority::High, |_| self.call::<RawGenesis>(&genesis))
         );
         let chain_id = chain_id?.ok_or_else(|| NodeError::bad_answer("eth_chainId", "null"))?.0;
         let genesis = genesis?.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no block 0"))?;
         if genesis.header.number.0 != 0 {
-            return Err(NodeError::bad_answer("eth_getBlockByNumber", "asked for block 0, got another"));
+            return Err(NodeError::bad_answer("eth_getBlockByNumber", "requested block 0, got another block"));
         }
         if let Some(whole) = &genesis.whole {
             self.verifier().see_genesis(whole);
@@ -37,11 +37,11 @@ impl Upstream {
     }
 
     pub(crate) async fn client_version(&self) -> Result<String, NodeError> {
-        let call = Call::new("web3_clientVersion", "[]").within(VERSION_PATIENCE);
+        let call = Call::new("web3_clientVersion", "[]").within(VERSION_TIMEOUT);
         Ok(self.call::<String>(&call).await?.unwrap_or_default())
     }
 
-    /// The block that a number or a tag stands for, as JSON text.
+    /// The header of a block number or tag, given as JSON text.
     pub(crate) async fn header(&self, block: &str) -> Result<Option<BlockRef>, NodeError> {
         let call = Call::new("eth_getBlockByNumber", format!(r#"["{block}",false]"#));
         let header = self.call::<RawHeader>(&call).await?;
@@ -50,7 +50,7 @@ impl Upstream {
 
     pub(crate) async fn head(&self) -> Result<BlockRef, NodeError> {
         let head = self.header("latest").await?;
-        let head = head.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no newest block"))?;
+        let head = head.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no latest block"))?;
         self.verifier().evidence().see_head(head.number);
         Ok(head)
     }

@@ -1,4 +1,4 @@
-//! Calls that are executed and leave no trace.
+//! `eth_call` at the latest block.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use crate::{
 
 const METHOD: &str = "eth_call";
 
-/// A call at the node's newest block.
+/// A call at the node's latest block.
 #[derive(Debug, Clone)]
 pub struct CallRequest {
-    /// The sender that the code sees; None: the zero address.
+    /// `msg.sender`; None: the zero address.
     pub from: Option<Address>,
-    /// None: the data is code that is run once and never deployed; what it returns is the answer.
+    /// None: the data is init code that is executed but not deployed; its return value is the result.
     pub to: Option<Address>,
     pub data: Bytes,
-    /// The gas that the execution may use.
+    /// Gas limit of the execution.
     pub gas: u64,
-    /// For the answer, all tries included.
+    /// Total time limit, retries included.
     pub patience: Duration,
 }
 
@@ -32,7 +32,7 @@ pub struct CallRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallOutcome {
     Returned(Bytes),
-    /// Reverted, or stopped for want of gas; in the node's words.
+    /// Reverted or out of gas, with the node's message.
     Failed(String),
 }
 
@@ -40,7 +40,7 @@ pub(crate) async fn call(upstream: &Upstream, request: &CallRequest) -> Result<C
     match upstream.call::<HexBytes>(&Call::new(METHOD, params(request))).await {
         Ok(Some(output)) => Ok(CallOutcome::Returned(output.0)),
         Ok(None) => Err(NodeError::bad_answer(METHOD, "null")),
-        Err(error) if is_of_the_execution(&error) => Ok(CallOutcome::Failed(error.to_string())),
+        Err(error) if is_execution_failure(&error) => Ok(CallOutcome::Failed(error.to_string())),
         Err(error) => Err(error),
     }
 }
@@ -54,14 +54,14 @@ fn params(request: &CallRequest) -> String {
     format!(r#"[{{{parties}"input":"{}","gas":"{:#x}"}},"latest"]"#, request.data, request.gas)
 }
 
-/// Who calls whom, as far as that is said: members of a JSON object, each with a comma behind it.
+/// The `from` and `to` members of the call object, each followed by a comma.
 pub(crate) fn parties(request: &CallRequest) -> String {
     let member = |name: &str, party: Option<Address>| party.map(|party| format!(r#""{name}":"{party:#x}","#));
     [member("from", request.from), member("to", request.to)].into_iter().flatten().collect()
 }
 
-fn is_of_the_execution(error: &NodeError) -> bool {
-    matches!(error.rpc_kind(), Some(RpcErrorKind::Execution | RpcErrorKind::Final))
+fn is_execution_failure(error: &NodeError) -> bool {
+    matches!(error.rpc_kind(), Some(RpcErrorKind::Execution | RpcErrorKind::Fatal))
 }
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_names_its_contract_and_a_run_of_code_names_none() {
+    fn a_call_has_a_to_field_and_init_code_has_none() {
         assert_eq!(
             params(&request(Some(Address::repeat_byte(0xaa)))),
             r#"[{"to":"0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","input":"0xab01","gas":"0x64"},"latest"]"#
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_execution_is_told_from_a_failed_node() {
+    fn a_failed_execution_is_distinguished_from_a_failed_node() {
         let error =
             |code, message: &str| NodeError::Rpc { method: METHOD, code, message: message.to_owned(), data: None };
         for (code, message) in [
@@ -103,10 +103,10 @@ mod tests {
             (-32603, "EVM error OutOfGas"),
             (-32000, "max initcode size exceeded: code size 60000 limit 49152"),
         ] {
-            assert!(is_of_the_execution(&error(code, message)), "{message}");
+            assert!(is_execution_failure(&error(code, message)), "{message}");
         }
         for (code, message) in [(-32603, "internal error"), (-32000, "missing trie node"), (-32601, "no such method")] {
-            assert!(!is_of_the_execution(&error(code, message)), "{message}");
+            assert!(!is_execution_failure(&error(code, message)), "{message}");
         }
     }
 }

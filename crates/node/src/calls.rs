@@ -1,4 +1,4 @@
-//! Many calls of contracts, executed without leaving a trace.
+//! Batches of contract calls (`eth_call`).
 
 use std::time::Duration;
 
@@ -10,21 +10,20 @@ use crate::{
     NodeError,
     decode::CappedBytes,
     rpc_error::RpcErrorKind,
-    state::StateName,
+    state::BlockParam,
     upstream::{Call, Upstream},
 };
 
 const METHOD: &str = "eth_call";
-/// Far more than a question to a contract needs. It bounds the node's work, and with it the length of an answer:
-/// memory has its price in gas, this much buys about 1.6 MB.
+/// Far more than a view function needs. It bounds the node's work and the length of a response: since memory costs gas,
+/// this much gas buys about 1.6 MB.
 const GAS: u64 = 5_000_000;
-/// Calls of one request at most, and requests at once: only so many answers that are long on purpose are in memory at a
-/// time.
+/// Calls per request and concurrent requests: bounds the memory that oversized responses can take.
 const GROUP: usize = 25;
-const AT_ONCE: usize = 2;
-/// How often a call that fails in words nobody knows is asked beside one that cannot fail.
-const TRIALS: u32 = 3;
-const TRIAL_PAUSE: Duration = Duration::from_millis(200);
+const CONCURRENT_REQUESTS: usize = 2;
+/// How often a call with an unclassified error is repeated next to a control call.
+const CONTROL_RETRIES: u32 = 3;
+const CONTROL_PAUSE: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContractCall {
@@ -32,10 +31,10 @@ pub struct ContractCall {
     pub data: Bytes,
 }
 
-/// The state that calls see.
+/// The state at which calls are executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallBlock {
-    /// Of the node's head, whichever that is.
+    /// The node's head.
     Latest,
     At(BlockRef),
 }
@@ -43,17 +42,17 @@ pub enum CallBlock {
 /// How one call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContractAnswer {
-    /// Nothing, where there is no code.
+    /// Empty where there is no code.
     Returned(Bytes),
-    /// Reverted, out of gas, an invalid instruction, or an answer of more than 64 KiB: nothing that could be used.
+    /// Reverted, out of gas, invalid opcode, or a response of more than 64 KiB.
     Reverted,
 }
 
-/// What the calls gave, in their order.
+/// Results in the order of the calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContractAnswers {
     pub answers: Vec<ContractAnswer>,
-    /// Where the calls were executed; None for [`CallBlock::Latest`], where the node alone knows.
+    /// The block at which the calls were executed; None for [`CallBlock::Latest`], where it is unknown.
     pub block: Option<BlockNumber>,
 }
 
@@ -71,11 +70,11 @@ pub(crate) async fn call_contracts(
     };
     match call_at(upstream, calls, at).await {
         Ok(answers) => Ok(ContractAnswers { answers, block: Some(at.number) }),
-        // A node that prunes, while the index is far behind.
+        // The node has pruned this state.
         Err(error) if error.rpc_kind() == Some(RpcErrorKind::StateGone) => {
             let head = upstream.head().await?;
             if head.number < at.number {
-                // One that is behind the index does not know yet which contracts there are.
+                // A node behind the index may not have the contracts yet.
                 return Err(error);
             }
             let answers = call_at(upstream, calls, head).await?;
@@ -86,9 +85,9 @@ pub(crate) async fn call_contracts(
 }
 
 async fn call_at(upstream: &Upstream, calls: &[ContractCall], at: BlockRef) -> Result<Vec<ContractAnswer>, NodeError> {
-    let state = StateName::of(upstream, at);
+    let state = BlockParam::of(upstream, at);
     let outcome = ask_all(upstream, calls, &state.to_string()).await;
-    match outcome.as_ref().err().and_then(|error| state.instead(upstream, error)) {
+    match outcome.as_ref().err().and_then(|error| state.fallback(upstream, error)) {
         Some(other) => ask_all(upstream, calls, &other.to_string()).await,
         None => outcome,
     }
@@ -97,7 +96,7 @@ async fn call_at(upstream: &Upstream, calls: &[ContractCall], at: BlockRef) -> R
 async fn ask_all(upstream: &Upstream, calls: &[ContractCall], block: &str) -> Result<Vec<ContractAnswer>, NodeError> {
     let requests: Vec<Call> = calls.iter().map(|call| request(call, block)).collect();
     let mut answers = Vec::with_capacity(requests.len());
-    for together in requests.chunks(GROUP * AT_ONCE) {
+    for together in requests.chunks(GROUP * CONCURRENT_REQUESTS) {
         let groups = together.chunks(GROUP).map(|group| ask_group(upstream, group, block));
         answers.extend(try_join_all(groups).await?.into_iter().flatten());
     }
@@ -108,7 +107,7 @@ async fn ask_group(upstream: &Upstream, group: &[Call], block: &str) -> Result<V
     let mut answers = Vec::with_capacity(group.len());
     for (answer, request) in upstream.call_many::<CappedBytes>(group).await?.into_iter().zip(group) {
         answers.push(match read(answer) {
-            Err(error) if is_unknown_trouble(&error) => try_beside_control(upstream, request, block, error).await?,
+            Err(error) if is_unclassified(&error) => retry_with_control(upstream, request, block, error).await?,
             answer => answer?,
         });
     }
@@ -130,36 +129,36 @@ fn read(answer: Result<Option<CappedBytes>, NodeError>) -> Result<ContractAnswer
     }
 }
 
-/// An error that the node gave for this one call, in words that tell neither a failed execution nor what else. Words
-/// of haste are the node's trouble, not the contract's.
-fn is_unknown_trouble(error: &NodeError) -> bool {
+/// An error for this one call that is neither a known execution failure nor a known node failure. Messages about
+/// timeouts and load point to the node, not the contract.
+fn is_unclassified(error: &NodeError) -> bool {
     let NodeError::Rpc { message, .. } = error else { return false };
     let message = message.to_ascii_lowercase();
-    let hurried = ["timeout", "timed out", "deadline", "cancel", "abort", "busy", "overload", "unavailable"];
-    matches!(error.rpc_kind(), Some(RpcErrorKind::Passing | RpcErrorKind::Final))
-        && !hurried.iter().any(|word| message.contains(word))
+    let overloaded = ["timeout", "timed out", "deadline", "cancel", "abort", "busy", "overload", "unavailable"];
+    matches!(error.rpc_kind(), Some(RpcErrorKind::Transient | RpcErrorKind::Fatal))
+        && !overloaded.iter().any(|word| message.contains(word))
 }
 
-/// Finds out whether the call or the node is at fault: a call to nobody, which cannot fail, goes along. Without this
-/// any contract that fails in a way of its own would be waited for like a node that is down.
-async fn try_beside_control(
+/// Decides whether the call or the node is at fault by sending a control call that cannot fail along with it. Otherwise a
+/// contract with an unusual error would be retried like a node that is down.
+async fn retry_with_control(
     upstream: &Upstream,
     suspect: &Call,
     block: &str,
     mut error: NodeError,
 ) -> Result<ContractAnswer, NodeError> {
     let control = request(&ContractCall { to: Address::ZERO, data: Bytes::new() }, block);
-    for _ in 0..TRIALS {
-        tokio::time::sleep(TRIAL_PAUSE).await;
+    for _ in 0..CONTROL_RETRIES {
+        tokio::time::sleep(CONTROL_PAUSE).await;
         let mut answers = upstream.call_many::<CappedBytes>(&[suspect.clone(), control.clone()]).await?.into_iter();
         let (answer, control) = (answers.next().map(read), answers.next().map(read));
         control.transpose()?;
         match answer {
-            Some(Err(again)) if is_unknown_trouble(&again) => error = again,
+            Some(Err(again)) if is_unclassified(&again) => error = again,
             Some(answer) => return answer,
             None => return Err(error),
         }
     }
-    tracing::debug!(%error, "a call that the node alone refuses counts as reverted");
+    tracing::debug!(%error, "call failed while the control call succeeded, treating it as reverted");
     Ok(ContractAnswer::Reverted)
 }

@@ -1,57 +1,57 @@
-//! Puts a block and its receipts together, and refuses what does not belong together.
+//! Joins a block with its receipts, and rejects those that do not belong together.
 
 use alloy_primitives::B256;
 use domain::{Block, BlockNumber, FetchedBlock, Log, Transaction};
 
 use crate::decode::{RawBlock, RawLog, RawReceipt, RawTransaction};
 
-/// Why an answer is not believed.
+/// Why a block or its receipts are inconsistent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Doubt {
-    #[error("asked for block {asked}, got block {got}")]
-    OtherNumber { asked: BlockNumber, got: BlockNumber },
-    #[error("the header names no miner")]
+pub(crate) enum CheckError {
+    #[error("requested block {requested}, got block {got}")]
+    WrongNumber { requested: BlockNumber, got: BlockNumber },
+    #[error("the header has no miner")]
     NoMiner,
-    #[error("transaction {index} is of another block")]
+    #[error("transaction {index} belongs to another block")]
     StrayTransaction { index: usize },
     #[error("{transactions} transactions, but {receipts} receipts")]
     ReceiptCount { transactions: usize, receipts: usize },
-    #[error("receipt {index} is of another block")]
+    #[error("receipt {index} belongs to another block")]
     StrayReceipt { index: usize },
-    #[error("receipt {index} is of another transaction")]
+    #[error("receipt {index} belongs to another transaction")]
     MismatchedReceipt { index: usize },
     #[error("receipt {index} has neither a status nor a state root")]
     NoStatus { index: usize },
-    #[error("a log of transaction {index} is of another block or transaction")]
+    #[error("a log of transaction {index} belongs to another block or transaction")]
     StrayLog { index: usize },
     #[error("a log of transaction {index} is marked as removed")]
     RemovedLog { index: usize },
-    #[error("log {found} comes after log {before}")]
+    #[error("log index {found} follows log index {before}")]
     LogOrder { before: u64, found: u64 },
-    #[error("a position is too big to be one")]
+    #[error("a transaction or log index exceeds 32 bits")]
     Position,
 }
 
-/// Checks what can be checked of a block without its receipts.
-pub(crate) fn check_block(asked: BlockNumber, block: &RawBlock) -> Result<(), Doubt> {
-    if block.number.0 != asked {
-        return Err(Doubt::OtherNumber { asked, got: block.number.0 });
+/// Checks a block without its receipts.
+pub(crate) fn check_block(requested: BlockNumber, block: &RawBlock) -> Result<(), CheckError> {
+    if block.number.0 != requested {
+        return Err(CheckError::WrongNumber { requested, got: block.number.0 });
     }
     for (index, tx) in block.transactions.iter().enumerate() {
-        let at_home = tx.block_hash == Some(block.hash)
-            && tx.block_number.is_none_or(|number| number.0 == asked)
+        let belongs = tx.block_hash == Some(block.hash)
+            && tx.block_number.is_none_or(|number| number.0 == requested)
             && tx.transaction_index.is_none_or(|position| usize::try_from(position.0) == Ok(index));
-        if !at_home {
-            return Err(Doubt::StrayTransaction { index });
+        if !belongs {
+            return Err(CheckError::StrayTransaction { index });
         }
     }
     Ok(())
 }
 
-/// Puts the receipts of a block that [`check_block`] let pass in order: after that each stands beside its transaction.
-pub(crate) fn arrange_receipts(block: &RawBlock, receipts: &mut [RawReceipt]) -> Result<(), Doubt> {
+/// Sorts the receipts of a block that passed [`check_block`] into the order of its transactions.
+pub(crate) fn arrange_receipts(block: &RawBlock, receipts: &mut [RawReceipt]) -> Result<(), CheckError> {
     if receipts.len() != block.transactions.len() {
-        return Err(Doubt::ReceiptCount { transactions: block.transactions.len(), receipts: receipts.len() });
+        return Err(CheckError::ReceiptCount { transactions: block.transactions.len(), receipts: receipts.len() });
     }
     receipts.sort_by_key(|receipt| receipt.transaction_index);
     for (index, (tx, receipt)) in block.transactions.iter().zip(receipts).enumerate() {
@@ -60,8 +60,8 @@ pub(crate) fn arrange_receipts(block: &RawBlock, receipts: &mut [RawReceipt]) ->
     Ok(())
 }
 
-/// Joins a block with the receipts that [`arrange_receipts`] let pass.
-pub(crate) fn join_receipts(block: RawBlock, receipts: Vec<RawReceipt>) -> Result<FetchedBlock, Doubt> {
+/// Joins a block with receipts that passed [`arrange_receipts`].
+pub(crate) fn join_receipts(block: RawBlock, receipts: Vec<RawReceipt>) -> Result<FetchedBlock, CheckError> {
     let header = header(&block)?;
     let mut transactions = Vec::with_capacity(receipts.len());
     let mut logs = Logs::of(&receipts);
@@ -72,13 +72,13 @@ pub(crate) fn join_receipts(block: RawBlock, receipts: Vec<RawReceipt>) -> Resul
     Ok(FetchedBlock { block: header, transactions, logs: logs.list })
 }
 
-fn header(block: &RawBlock) -> Result<Block, Doubt> {
+fn header(block: &RawBlock) -> Result<Block, CheckError> {
     Ok(Block {
         number: block.number.0,
         hash: block.hash.0,
         parent_hash: block.parent_hash.0,
         timestamp: block.timestamp.0,
-        miner: block.miner.or(block.author).ok_or(Doubt::NoMiner)?.0,
+        miner: block.miner.or(block.author).ok_or(CheckError::NoMiner)?.0,
         tx_count: position(block.transactions.len())?,
         gas_used: block.gas_used.0,
         gas_limit: block.gas_limit.0,
@@ -87,20 +87,25 @@ fn header(block: &RawBlock) -> Result<Block, Doubt> {
     })
 }
 
-fn check_receipt(index: usize, tx: &RawTransaction, receipt: &RawReceipt, block_hash: B256) -> Result<(), Doubt> {
+fn check_receipt(index: usize, tx: &RawTransaction, receipt: &RawReceipt, block_hash: B256) -> Result<(), CheckError> {
     if receipt.block_hash.0 != block_hash {
-        return Err(Doubt::StrayReceipt { index });
+        return Err(CheckError::StrayReceipt { index });
     }
     if receipt.transaction_hash != tx.hash || usize::try_from(receipt.transaction_index.0) != Ok(index) {
-        return Err(Doubt::MismatchedReceipt { index });
+        return Err(CheckError::MismatchedReceipt { index });
     }
     Ok(())
 }
 
-fn transaction(index: usize, tx: &RawTransaction, receipt: &RawReceipt, block: &Block) -> Result<Transaction, Doubt> {
-    let succeeded = receipt.succeeded().ok_or(Doubt::NoStatus { index })?;
+fn transaction(
+    index: usize,
+    tx: &RawTransaction,
+    receipt: &RawReceipt,
+    block: &Block,
+) -> Result<Transaction, CheckError> {
+    let succeeded = receipt.succeeded().ok_or(CheckError::NoStatus { index })?;
     let to = tx.to.map(|to| to.0);
-    // Nodes name the address of a failed creation too, where nothing was created.
+    // Nodes also return the address of a failed creation.
     let created = receipt.contract_address.filter(|_| to.is_none() && succeeded).map(|address| address.0);
     Ok(Transaction {
         hash: tx.hash.0,
@@ -120,58 +125,61 @@ fn transaction(index: usize, tx: &RawTransaction, receipt: &RawReceipt, block: &
     })
 }
 
-/// The logs of a block so far, in order.
+/// The logs of a block collected so far, in order.
 struct Logs {
     list: Vec<Log>,
     last: Option<u64>,
     numbering: Numbering,
 }
 
-/// What the numbers of logs count.
+/// How a node numbers logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Numbering {
     Block,
-    /// Ganache begins anew with every transaction. Nothing commits to the numbers: they are made up from the order.
+    /// Ganache restarts at zero for every transaction. No hash covers log indexes, so they are derived from the order.
     Transaction,
 }
 
 impl Numbering {
     fn of(receipts: &[RawReceipt]) -> Self {
         let mut with_logs = receipts.iter().map(|receipt| &receipt.logs).filter(|logs| !logs.is_empty());
-        let from_nought = |logs: &Vec<RawLog>| (0..).zip(logs).all(|(place, log)| log.log_index.0 == place);
-        if with_logs.clone().nth(1).is_some() && with_logs.all(from_nought) { Self::Transaction } else { Self::Block }
+        let starts_at_zero = |logs: &Vec<RawLog>| (0..).zip(logs).all(|(index, log)| log.log_index.0 == index);
+        if with_logs.clone().nth(1).is_some() && with_logs.all(starts_at_zero) {
+            Self::Transaction
+        } else {
+            Self::Block
+        }
     }
 }
 
 impl Logs {
-    /// Room for the logs of all these.
     fn of(receipts: &[RawReceipt]) -> Self {
         let capacity = receipts.iter().map(|receipt| receipt.logs.len()).sum();
         Self { list: Vec::with_capacity(capacity), last: None, numbering: Numbering::of(receipts) }
     }
 
-    /// Holes between the numbers are let pass: some chains number logs that they do not serve.
-    fn take(&mut self, index: usize, receipt: RawReceipt) -> Result<(), Doubt> {
+    /// Gaps between log indexes are allowed: some chains number logs that they do not serve.
+    fn take(&mut self, index: usize, receipt: RawReceipt) -> Result<(), CheckError> {
         for log in receipt.logs {
-            let at_home = log.block_hash.is_none_or(|hash| hash == receipt.block_hash)
+            let belongs = log.block_hash.is_none_or(|hash| hash == receipt.block_hash)
                 && log.transaction_hash.is_none_or(|hash| hash == receipt.transaction_hash);
-            if !at_home {
-                return Err(Doubt::StrayLog { index });
+            if !belongs {
+                return Err(CheckError::StrayLog { index });
             }
             if log.removed == Some(true) {
-                return Err(Doubt::RemovedLog { index });
+                return Err(CheckError::RemovedLog { index });
             }
             let found = match self.numbering {
                 Numbering::Block => log.log_index.0,
                 Numbering::Transaction => self.list.len() as u64,
             };
             if let Some(before) = self.last.filter(|before| *before >= found) {
-                return Err(Doubt::LogOrder { before, found });
+                return Err(CheckError::LogOrder { before, found });
             }
             self.last = Some(found);
             self.list.push(Log {
                 tx_index: position(index)?,
-                log_index: u32::try_from(found).map_err(|_| Doubt::Position)?,
+                log_index: u32::try_from(found).map_err(|_| CheckError::Position)?,
                 address: log.address.0,
                 topics: log.topics.into_iter().map(|topic| topic.0).collect(),
                 data: log.data.0,
@@ -181,8 +189,8 @@ impl Logs {
     }
 }
 
-fn position(index: usize) -> Result<u32, Doubt> {
-    u32::try_from(index).map_err(|_| Doubt::Position)
+fn position(index: usize) -> Result<u32, CheckError> {
+    u32::try_from(index).map_err(|_| CheckError::Position)
 }
 
 #[cfg(test)]
@@ -201,84 +209,96 @@ mod tests {
         decode(RECEIPTS.as_bytes()).unwrap().unwrap()
     }
 
-    fn doubt(spoil: impl FnOnce(&mut Vec<RawReceipt>)) -> Doubt {
+    fn check_error(spoil: impl FnOnce(&mut Vec<RawReceipt>)) -> CheckError {
         let mut receipts = receipts();
         spoil(&mut receipts);
         join(receipts).unwrap_err()
     }
 
-    fn join(mut receipts: Vec<RawReceipt>) -> Result<FetchedBlock, Doubt> {
+    fn join(mut receipts: Vec<RawReceipt>) -> Result<FetchedBlock, CheckError> {
         arrange_receipts(&block(BLOCK), &mut receipts)?;
         join_receipts(block(BLOCK), receipts)
     }
 
     #[test]
-    fn a_block_of_another_height_is_refused() {
-        let (asked, got) = (18_500_001, 18_500_000);
-        assert_eq!(check_block(asked, &block(BLOCK)), Err(Doubt::OtherNumber { asked, got }));
+    fn a_block_of_another_height_is_rejected() {
+        let (requested, got) = (18_500_001, 18_500_000);
+        assert_eq!(check_block(requested, &block(BLOCK)), Err(CheckError::WrongNumber { requested, got }));
         assert_eq!(check_block(got, &block(BLOCK)), Ok(()));
     }
 
     #[test]
-    fn a_transaction_of_another_block_is_refused() {
-        let mut spoilt = block(BLOCK);
-        spoilt.transactions[3].block_hash = Some(spoilt.parent_hash);
-        assert_eq!(check_block(18_500_000, &spoilt), Err(Doubt::StrayTransaction { index: 3 }));
+    fn a_transaction_of_another_block_is_rejected() {
+        let mut corrupted = block(BLOCK);
+        corrupted.transactions[3].block_hash = Some(corrupted.parent_hash);
+        assert_eq!(check_block(18_500_000, &corrupted), Err(CheckError::StrayTransaction { index: 3 }));
         let mut pending = block(BLOCK);
         pending.transactions[2].block_hash = None;
-        assert_eq!(check_block(18_500_000, &pending), Err(Doubt::StrayTransaction { index: 2 }));
+        assert_eq!(check_block(18_500_000, &pending), Err(CheckError::StrayTransaction { index: 2 }));
         let mut moved = block(BLOCK);
         moved.transactions.swap(0, 1);
-        assert_eq!(check_block(18_500_000, &moved), Err(Doubt::StrayTransaction { index: 0 }));
+        assert_eq!(check_block(18_500_000, &moved), Err(CheckError::StrayTransaction { index: 0 }));
     }
 
     #[test]
-    fn receipts_that_are_not_those_of_the_block_are_refused() {
+    fn receipts_of_another_block_are_rejected() {
         let parent = block(BLOCK).parent_hash;
-        let count = Doubt::ReceiptCount { transactions: 7, receipts: 6 };
-        assert_eq!(doubt(|receipts| drop(receipts.pop())), count);
-        assert_eq!(doubt(|receipts| receipts[4].block_hash = parent), Doubt::StrayReceipt { index: 4 });
-        assert_eq!(doubt(|receipts| receipts[1].transaction_hash = parent), Doubt::MismatchedReceipt { index: 1 });
+        let count = CheckError::ReceiptCount { transactions: 7, receipts: 6 };
+        assert_eq!(check_error(|receipts| drop(receipts.pop())), count);
+        assert_eq!(check_error(|receipts| receipts[4].block_hash = parent), CheckError::StrayReceipt { index: 4 });
         assert_eq!(
-            doubt(|receipts| receipts[2].transaction_index = receipts[1].transaction_index),
-            Doubt::MismatchedReceipt { index: 2 }
+            check_error(|receipts| receipts[1].transaction_hash = parent),
+            CheckError::MismatchedReceipt { index: 1 }
         );
-        assert_eq!(doubt(|receipts| receipts[0].status = None), Doubt::NoStatus { index: 0 });
+        assert_eq!(
+            check_error(|receipts| receipts[2].transaction_index = receipts[1].transaction_index),
+            CheckError::MismatchedReceipt { index: 2 }
+        );
+        assert_eq!(check_error(|receipts| receipts[0].status = None), CheckError::NoStatus { index: 0 });
     }
 
     #[test]
-    fn logs_that_are_not_those_of_the_receipt_are_refused() {
+    fn logs_of_another_receipt_are_rejected() {
         let parent = block(BLOCK).parent_hash;
-        assert_eq!(doubt(|receipts| receipts[1].logs[0].block_hash = Some(parent)), Doubt::StrayLog { index: 1 });
-        assert_eq!(doubt(|receipts| receipts[2].logs[1].transaction_hash = Some(parent)), Doubt::StrayLog { index: 2 });
-        assert_eq!(doubt(|receipts| receipts[5].logs[0].removed = Some(true)), Doubt::RemovedLog { index: 5 });
-        assert_eq!(doubt(|receipts| receipts[2].logs.swap(0, 1)), Doubt::LogOrder { before: 3, found: 1 });
+        assert_eq!(
+            check_error(|receipts| receipts[1].logs[0].block_hash = Some(parent)),
+            CheckError::StrayLog { index: 1 }
+        );
+        assert_eq!(
+            check_error(|receipts| receipts[2].logs[1].transaction_hash = Some(parent)),
+            CheckError::StrayLog { index: 2 }
+        );
+        assert_eq!(
+            check_error(|receipts| receipts[5].logs[0].removed = Some(true)),
+            CheckError::RemovedLog { index: 5 }
+        );
+        assert_eq!(check_error(|receipts| receipts[2].logs.swap(0, 1)), CheckError::LogOrder { before: 3, found: 1 });
     }
 
     #[test]
-    fn logs_that_every_transaction_numbers_from_nought_get_numbers_of_the_block() {
+    fn logs_numbered_per_transaction_are_renumbered_per_block() {
         let number = |receipts: &mut Vec<RawReceipt>| {
             for receipt in receipts {
-                (0..).zip(&mut receipt.logs).for_each(|(place, log)| log.log_index = Quantity(place));
+                (0..).zip(&mut receipt.logs).for_each(|(index, log)| log.log_index = Quantity(index));
             }
         };
         let mut by_transaction = receipts();
         number(&mut by_transaction);
         let logs = join(by_transaction).unwrap().logs;
-        assert!(logs.len() > 2 && (0..).zip(&logs).all(|(place, log)| log.log_index == place), "{logs:?}");
-        // Numbers that begin anew in one place alone are out of order.
-        let spoilt = doubt(|receipts| {
+        assert!(logs.len() > 2 && (0..).zip(&logs).all(|(index, log)| log.log_index == index), "{logs:?}");
+        // Indexes that restart in only one transaction are out of order.
+        let corrupted = check_error(|receipts| {
             number(receipts);
             receipts[2].logs[1].log_index = Quantity(9);
         });
-        assert!(matches!(spoilt, Doubt::LogOrder { .. }), "{spoilt:?}");
+        assert!(matches!(corrupted, CheckError::LogOrder { .. }), "{corrupted:?}");
     }
 
     #[test]
-    fn receipts_in_another_order_are_put_in_theirs() {
-        let mut turned = receipts();
-        turned.reverse();
-        assert_eq!(join(turned), join(receipts()));
+    fn receipts_are_sorted_by_transaction_index() {
+        let mut reversed = receipts();
+        reversed.reverse();
+        assert_eq!(join(reversed), join(receipts()));
     }
 
     #[test]

@@ -20,12 +20,12 @@ use crate::{
     calls::call_contracts,
     codes::fetch_codes,
     contract, creation,
-    error::Remedy,
+    endpoint_health::Operation,
+    error::Recovery,
     failover::Failover,
     jitter::Jitter,
-    limiter::Turn,
+    limiter::Priority,
     rpc_error::RpcErrorKind,
-    standing::Operation,
     status::Counters,
     traces::trace_block,
     transaction::fetch_transaction,
@@ -35,7 +35,7 @@ use crate::{
     view,
 };
 
-/// Speaks with the node. Cheap to clone; all clones share connections, limits and counters.
+/// Client of one or more node endpoints. Cheap to clone; all clones share connections, limits and counters.
 #[derive(Debug, Clone)]
 pub struct NodeClient {
     failover: Arc<Failover>,
@@ -47,12 +47,12 @@ pub struct NodeClient {
 }
 
 impl NodeClient {
-    /// Opens nothing yet: the node may be down.
+    /// Opens no connection: the node may be down.
     pub fn new(config: NodeConfig) -> Result<Self, NodeError> {
         Self::with_transports(config, |_, endpoint, config| Transport::new(endpoint, config))
     }
 
-    /// Asks nodes in this process, one for each endpoint of the configuration, which then only names them.
+    /// Uses in-process nodes, one per configured endpoint; the endpoints then serve as names only.
     pub fn in_process(config: NodeConfig, nodes: &[Arc<dyn Exchange>]) -> Result<Self, NodeError> {
         Self::with_transports(config, |index, _, _| {
             nodes.get(index).map(|node| Transport::InProcess(Arc::clone(node))).ok_or(NodeError::NoEndpoint)
@@ -67,7 +67,7 @@ impl NodeClient {
             return Err(NodeError::NoEndpoint);
         }
         let jitter = Arc::new(Jitter::new(config.jitter_seed));
-        // Fails where the process has chosen its cryptography already, and then that one is used.
+        // An error means that the process has already installed a provider, which is then used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let counters = Arc::new(Counters::default());
         let evidence = Arc::new(Evidence::default());
@@ -77,11 +77,11 @@ impl NodeClient {
                 checks => checks,
             };
             let verifier = Verifier::new(checks, Arc::clone(&evidence), endpoint.host());
-            let aside = match endpoint {
+            let separate = match endpoint {
                 Endpoint::Http(_) => None,
                 Endpoint::WebSocket(_) | Endpoint::Ipc(_) => Some(transport(index, endpoint, &config)?),
             };
-            let transports = Transports { main: transport(index, endpoint, &config)?, aside };
+            let transports = Transports { main: transport(index, endpoint, &config)?, separate };
             let shared = (Arc::clone(&counters), Arc::clone(&jitter));
             Ok(Upstream::new(endpoint, &config, transports, shared, verifier))
         };
@@ -99,128 +99,132 @@ impl NodeClient {
     /// Which chain the node serves.
     pub async fn identity(&self) -> Result<ChainIdentity, NodeError> {
         let failover = &self.failover;
-        self.persist(Operation::Identity, self.retry.tries, |index, _| async move { failover.identity(index).await })
-            .await
+        self.with_retries(
+            Operation::Identity,
+            self.retry.tries,
+            |index, _| async move { failover.identity(index).await },
+        )
+        .await
     }
 
-    /// The node's newest block.
+    /// The node's latest block.
     pub async fn head(&self) -> Result<BlockRef, NodeError> {
-        self.persist(Operation::Head, self.retry.tries, |_, upstream| async move { upstream.head().await }).await
+        self.with_retries(Operation::Head, self.retry.tries, |_, upstream| async move { upstream.head().await }).await
     }
 
-    /// The node's newest block, asked for once: who polls comes again anyway.
+    /// The node's latest block, without retries: pollers retry on their own.
     pub(crate) async fn head_once(&self) -> Result<BlockRef, NodeError> {
-        self.persist(Operation::Head, 1, |_, upstream| async move { upstream.head().await }).await
+        self.with_retries(Operation::Head, 1, |_, upstream| async move { upstream.head().await }).await
     }
 
-    /// The heads of all endpoints at this moment. Those that are behind are passed over from now on.
+    /// The current heads of all endpoints. Endpoints that lag behind are avoided from now on.
     pub async fn survey_heads(&self) -> HeadSurvey {
         self.failover.survey().await
     }
 
-    /// What the node calls itself.
+    /// The node's `web3_clientVersion`.
     pub async fn client_version(&self) -> Result<String, NodeError> {
         let ask = |_, upstream: Arc<Upstream>| async move { upstream.client_version().await };
-        self.persist(Operation::Identity, 1, ask).await
+        self.with_retries(Operation::Identity, 1, ask).await
     }
 
-    /// How long requests have been without an answer of any endpoint; None where the newest was answered.
+    /// How long requests have gone without a response from any endpoint; None if the last one was answered.
     #[must_use]
     pub fn unanswered_for(&self) -> Option<Duration> {
         self.counters.unanswered_for()
     }
 
-    /// The newest block that the node holds for final; None where it knows of no such thing.
+    /// The newest finalized block; None if the node has no notion of finality.
     pub async fn finalized(&self) -> Result<Option<BlockNumber>, NodeError> {
         let ask = |_, upstream: Arc<Upstream>| async move {
             match upstream.header("finalized").await {
                 Ok(block) => Ok(block.map(|block| block.number)),
-                // The tag is not known, or nothing is final yet: nodes have many words for it.
+                // The tag is unknown, or nothing is finalized yet: error messages vary between nodes.
                 Err(NodeError::Rpc { code, message, data, method }) => {
                     let error = NodeError::Rpc { method, code, message, data };
-                    if error.rpc_kind() == Some(RpcErrorKind::Passing) { Err(error) } else { Ok(None) }
+                    if error.rpc_kind() == Some(RpcErrorKind::Transient) { Err(error) } else { Ok(None) }
                 }
                 Err(error) => Err(error),
             }
         };
-        // Whoever asks does so again and again, and can do without for a while.
-        self.persist(Operation::Finalized, 1, ask).await
+        // No retries: callers poll, and can continue without.
+        self.with_retries(Operation::Finalized, 1, ask).await
     }
 
-    /// A transaction's call data and logs; None where the node does not have it in a block.
+    /// A transaction's call data and logs; None if the node does not have it in a block.
     pub async fn find_transaction(&self, hash: B256) -> Result<Option<TransactionDetail>, NodeError> {
         let ask = |_, upstream: Arc<Upstream>| async move { fetch_transaction(&upstream, hash).await };
-        self.persist(Operation::Transaction, self.retry.tries, ask).await
+        self.with_retries(Operation::Transaction, self.retry.tries, ask).await
     }
 
-    /// The block at a height, by its header alone; None where the node does not have it (yet).
+    /// The header of the block at a height; None if the node does not have it (yet).
     pub async fn find_block_ref(&self, number: BlockNumber) -> Result<Option<BlockRef>, NodeError> {
         let ask = |_, upstream: Arc<Upstream>| async move {
             let found = upstream.header(&format!("{number:#x}")).await?;
             match found {
                 Some(block) if block.number != number => Err(NodeError::bad_answer(
                     "eth_getBlockByNumber",
-                    format_args!("asked for block {number}, got block {}", block.number),
+                    format_args!("requested block {number}, got block {}", block.number),
                 )),
                 found => Ok(found),
             }
         };
-        self.persist(Operation::Header, self.retry.tries, ask).await
+        self.with_retries(Operation::Header, self.retry.tries, ask).await
     }
 
-    /// The block at a height with transactions, receipts and logs, all checked; None where the node does not have it
-    /// (yet).
+    /// The block at a height with transactions, receipts and logs, all verified; None if the node does not have it (yet).
     pub async fn find_block(&self, number: BlockNumber) -> Result<Option<FetchedBlock>, NodeError> {
-        let stands_in_line = AtomicBool::new(true);
+        let is_first_attempt = AtomicBool::new(true);
         let ask = |_, upstream: Arc<Upstream>| {
-            // All blocks behind it wait for one that is asked for again.
-            let turn = if stands_in_line.swap(false, Ordering::Relaxed) { Turn::InLine } else { Turn::Next };
-            async move { fetch_block(upstream, number, turn).await }
+            // Later blocks wait for a block that is retried, so a retry skips the queue.
+            let priority =
+                if is_first_attempt.swap(false, Ordering::Relaxed) { Priority::Queued } else { Priority::High };
+            async move { fetch_block(upstream, number, priority).await }
         };
-        self.persist(Operation::Block, self.retry.tries, ask).await
+        self.with_retries(Operation::Block, self.retry.tries, ask).await
     }
 
-    /// The contracts that other contracts made in a block, in the order of their making; None where the endpoint in use
-    /// does not trace. Asked for once, and at once: a block can do without, whoever asks sees to it that there are few
-    /// such questions under way, and nothing is said about the endpoint by a failure.
+    /// The contracts created by other contracts in a block, in order; None if the endpoint does not support tracing. Sent
+    /// once, outside the concurrency limit: the caller bounds the number of concurrent traces, and a failure does not count
+    /// against the endpoint's health.
     pub async fn find_inner_creations(&self, block: &FetchedBlock) -> Result<Option<Vec<InnerCreation>>, NodeError> {
         let index = self.failover.pick(Operation::Trace, None);
         self.failover.admit(index).await?;
         trace_block(self.failover.upstream(index), block).await
     }
 
-    /// The code at many addresses, all at one state. Where the node does not have the state that is asked for, at the
-    /// node's head, if that is not older: [`Codes::block`] tells.
+    /// The code of many addresses at one block. Falls back to the node's head if the state is unavailable and the head is not
+    /// older; [`Codes::block`] is the block that was used.
     pub async fn codes(&self, addresses: Vec<Address>, at: BlockRef) -> Result<Codes, NodeError> {
         let addresses = &addresses;
-        self.persist(Operation::Codes, self.retry.tries, |_, upstream| async move {
+        self.with_retries(Operation::Codes, self.retry.tries, |_, upstream| async move {
             fetch_codes(&upstream, addresses, at).await
         })
         .await
     }
 
-    /// Calls many contracts without leaving a trace, all at one state. Where the node does not have the state that is
-    /// asked for, at the node's head, if that is not older: [`ContractAnswers::block`] tells.
+    /// Calls many contracts at one block. Falls back to the node's head if the state is unavailable and the head is not
+    /// older; [`ContractAnswers::block`] is the block that was used.
     pub async fn calls(&self, calls: Vec<ContractCall>, at: CallBlock) -> Result<ContractAnswers, NodeError> {
         let calls = &calls;
-        self.persist(Operation::Calls, self.retry.tries, |_, upstream| async move {
+        self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
             call_contracts(&upstream, calls, at).await
         })
         .await
     }
 
-    /// Balance, nonce and code of an account at a block. Where the node does not have the state of that block, at the
-    /// node's head: [`Account::block`] tells.
+    /// Balance, nonce and code of an account at a block. Falls back to the node's head if the state is unavailable;
+    /// [`Account::block`] is the block that was used.
     pub async fn account(&self, address: Address, at: BlockRef) -> Result<Account, NodeError> {
-        self.persist(Operation::Account, self.retry.tries, |_, upstream| async move {
+        self.with_retries(Operation::Account, self.retry.tries, |_, upstream| async move {
             fetch_account(&upstream, address, at).await
         })
         .await
     }
 
-    /// Executes without leaving a trace. Waits no longer than the call allows, whatever the node does.
+    /// Executes an `eth_call`, within the request's time limit including retries.
     pub async fn call(&self, request: &CallRequest) -> Result<CallOutcome, NodeError> {
-        let asked = self.persist(Operation::Calls, self.retry.tries, |_, upstream| async move {
+        let asked = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
             call::call(&upstream, request).await
         });
         tokio::time::timeout(request.patience, asked).await.unwrap_or_else(|_| {
@@ -229,30 +233,29 @@ impl NodeClient {
         })
     }
 
-    /// The code at an address.
+    /// The code of an address.
     pub async fn code(&self, address: Address, at: CallBlock) -> Result<Bytes, NodeError> {
-        self.persist(Operation::Codes, self.retry.tries, |_, upstream| async move {
+        self.with_retries(Operation::Codes, self.retry.tries, |_, upstream| async move {
             contract::fetch_code(&upstream, address, at).await
         })
         .await
     }
 
-    /// The code at many addresses, in their order.
+    /// The code of many addresses, in their order.
     pub async fn codes_of(&self, addresses: &[Address], at: CallBlock) -> Result<Vec<Bytes>, NodeError> {
         let ask = |_, upstream: Arc<Upstream>| async move { contract::fetch_codes(&upstream, addresses, at).await };
-        self.persist(Operation::Codes, self.retry.tries, ask).await
+        self.with_retries(Operation::Codes, self.retry.tries, ask).await
     }
 
-    /// What stands in some places of a contract's storage, in the order asked for.
+    /// Storage slots of a contract, in the requested order.
     pub async fn storage(&self, address: Address, slots: &[B256], at: CallBlock) -> Result<Vec<B256>, NodeError> {
         let ask =
             |_, upstream: Arc<Upstream>| async move { contract::fetch_storage(&upstream, address, slots, at).await };
-        self.persist(Operation::Storage, self.retry.tries, ask).await
+        self.with_retries(Operation::Storage, self.retry.tries, ask).await
     }
 
-    /// The code that ran to create a contract: what the transaction brought where it made this very contract, and the code of
-    /// the create inside it where another contract did. None where that is not known: the node does not trace, or no longer has
-    /// the transaction in this block.
+    /// The init code of a contract: the transaction's input if the transaction created the contract directly, else the input
+    /// of the inner create. None if unknown: the node does not trace, or no longer has the transaction in this block.
     pub async fn find_creation_code(
         &self,
         contract: Address,
@@ -261,12 +264,12 @@ impl NodeClient {
         let ask = |_, upstream: Arc<Upstream>| async move {
             creation::find_creation_code(&upstream, contract, creation).await
         };
-        self.persist(Operation::Transaction, self.retry.tries, ask).await
+        self.with_retries(Operation::Transaction, self.retry.tries, ask).await
     }
 
-    /// Calls a contract as [`Self::call`] does, at a state of choice, and tells what it gave when it reverts.
+    /// Like [`Self::call`], at a chosen block and with the revert data.
     pub async fn view(&self, request: &CallRequest, at: CallBlock) -> Result<ViewOutcome, NodeError> {
-        let asked = self.persist(Operation::Calls, self.retry.tries, |_, upstream| async move {
+        let asked = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
             view::call(&upstream, request, at).await
         });
         tokio::time::timeout(request.patience, asked).await.unwrap_or_else(|_| {
@@ -275,7 +278,7 @@ impl NodeClient {
         })
     }
 
-    /// New heads from now on, beginning with the present one.
+    /// New heads from now on, starting with the current one.
     #[must_use]
     pub fn heads(&self) -> Heads {
         Heads::new(self.clone(), self.poll)
@@ -292,7 +295,7 @@ impl NodeClient {
             requests_per_second: upstream.rate_limit().map(|rate| rate.ceil() as u64),
             requests: self.counters.requests.load(Ordering::Relaxed),
             retries: self.counters.retries.load(Ordering::Relaxed),
-            refused_answers: self.counters.refused_answers.load(Ordering::Relaxed),
+            rejected_responses: self.counters.rejected_responses.load(Ordering::Relaxed),
             refused_block: self.evidence.refused_block(),
             unproven_blocks: self.evidence.unproven_blocks(),
         }
@@ -302,9 +305,8 @@ impl NodeClient {
         &self.failover
     }
 
-    /// Asks, and asks again as long as that may help: elsewhere at once where there is another endpoint, here after a
-    /// pause.
-    async fn persist<T, F, Answer>(&self, operation: Operation, tries: u32, ask: F) -> Result<T, NodeError>
+    /// Sends a request and retries it while that may help: on another endpoint immediately, on the same one after a backoff.
+    async fn with_retries<T, F, Answer>(&self, operation: Operation, tries: u32, ask: F) -> Result<T, NodeError>
     where
         F: Fn(usize, Arc<Upstream>) -> Answer,
         Answer: Future<Output = Result<T, NodeError>>,
@@ -312,7 +314,7 @@ impl NodeClient {
         let mut asked = Vec::new();
         let mut failed = None;
         for tried in 1.. {
-            self.failover.probe_rested();
+            self.failover.probe_due();
             let index = self.failover.pick(operation, failed);
             asked.push(index);
             let outcome = match self.failover.admit(index).await {
@@ -328,20 +330,20 @@ impl NodeClient {
             };
             self.failover.failed(index, operation, &error);
             if matches!(error, NodeError::BadAnswer { .. } | NodeError::InvalidBlock { .. }) {
-                Counters::count(&self.counters.refused_answers);
-                tracing::warn!(endpoint = self.failover.upstream(index).name(), %error, "an answer is refused");
+                Counters::count(&self.counters.rejected_responses);
+                tracing::warn!(endpoint = self.failover.upstream(index).name(), %error, "rejected an invalid response");
             }
             failed = Some(index);
             let elsewhere = !asked.contains(&self.failover.pick(operation, failed));
-            let pause = match error.remedy() {
+            let pause = match error.recovery() {
                 _ if tried >= tries => return Err(error),
-                Remedy::GiveUp => return Err(error),
-                Remedy::AskElsewhere if !elsewhere => return Err(error),
+                Recovery::GiveUp => return Err(error),
+                Recovery::TryElsewhere if !elsewhere => return Err(error),
                 _ if elsewhere => Duration::ZERO,
                 _ => self.retry.pause_after(tried, &error, &self.jitter),
             };
             Counters::count(&self.counters.retries);
-            tracing::debug!(%error, tried, ?pause, "asking the node again");
+            tracing::debug!(%error, tried, ?pause, "retrying a request");
             tokio::time::sleep(pause).await;
         }
         Err(NodeError::NoEndpoint)

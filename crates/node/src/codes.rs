@@ -1,4 +1,4 @@
-//! The code of many accounts at once.
+//! `eth_getCode` for many accounts.
 
 use alloy_primitives::Bytes;
 use domain::{Address, BlockNumber, BlockRef};
@@ -7,15 +7,15 @@ use crate::{
     NodeError,
     decode::HexBytes,
     rpc_error::RpcErrorKind,
-    state::StateName,
+    state::BlockParam,
     upstream::{Call, Upstream},
 };
 
 const METHOD: &str = "eth_getCode";
-/// Codes of one request at most: each may be tens of kilobytes long.
+/// Codes per request: each may be tens of kilobytes long.
 const GROUP: usize = 25;
 
-/// Code in the order of the addresses, and the block at which it stands there.
+/// Code in the order of the addresses, and the block at which it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Codes {
     pub codes: Vec<Bytes>,
@@ -24,7 +24,7 @@ pub struct Codes {
 
 pub(crate) async fn fetch_codes(upstream: &Upstream, addresses: &[Address], at: BlockRef) -> Result<Codes, NodeError> {
     match codes_at(upstream, addresses, at).await {
-        // A node that prunes, while the index is far behind.
+        // The node has pruned this state.
         Err(error) if error.rpc_kind() == Some(RpcErrorKind::StateGone) => {
             let head = upstream.head().await?;
             if head.number < at.number {
@@ -37,16 +37,16 @@ pub(crate) async fn fetch_codes(upstream: &Upstream, addresses: &[Address], at: 
 }
 
 async fn codes_at(upstream: &Upstream, addresses: &[Address], at: BlockRef) -> Result<Codes, NodeError> {
-    let state = StateName::of(upstream, at);
+    let state = BlockParam::of(upstream, at);
     let outcome = ask(upstream, addresses, &state).await;
-    let codes = match outcome.as_ref().err().and_then(|error| state.instead(upstream, error)) {
+    let codes = match outcome.as_ref().err().and_then(|error| state.fallback(upstream, error)) {
         Some(other) => ask(upstream, addresses, &other).await?,
         None => outcome?,
     };
     Ok(Codes { codes, block: at.number })
 }
 
-async fn ask(upstream: &Upstream, addresses: &[Address], state: &StateName) -> Result<Vec<Bytes>, NodeError> {
+async fn ask(upstream: &Upstream, addresses: &[Address], state: &BlockParam) -> Result<Vec<Bytes>, NodeError> {
     let mut codes = Vec::with_capacity(addresses.len());
     for group in addresses.chunks(GROUP) {
         let calls: Vec<Call> =

@@ -2,26 +2,26 @@ use std::time::Duration;
 
 use crate::{BlockChecks, Endpoint};
 
-/// How the client speaks with the node.
+/// Settings of the client.
 #[derive(Debug, Clone)]
 pub struct NodeConfig {
     /// In order of preference. All must serve the same chain.
     pub endpoints: Vec<Endpoint>,
-    /// For one request, from the moment it is sent to the last byte of its answer.
+    /// From sending a request to the last byte of its response.
     pub request_timeout: Duration,
-    /// How many requests may be under way at one endpoint, however well it bears them.
+    /// Upper bound for concurrent requests per endpoint.
     pub max_concurrency: usize,
-    /// Bytes of one answer; a longer one is refused.
+    /// Longer responses are rejected.
     pub max_answer_bytes: usize,
     pub retry: RetryPolicy,
-    /// How often the head is asked for where the node does not announce it.
+    /// How often the head is polled if the node does not push new heads.
     pub poll: PollBounds,
-    /// How long an endpoint that failed is left alone before it is tried again.
+    /// How long a failed endpoint is suspended before it is probed.
     pub probe_interval: Duration,
-    /// How far blocks of the first endpoint are checked. Those of the others are checked to the full, unless checks are
-    /// off: they are asked where the operator's first choice failed.
+    /// How thoroughly blocks of the first endpoint are checked. Blocks of the others, which serve as fallbacks, are checked
+    /// fully unless checks are off.
     pub verify_blocks: BlockChecks,
-    /// Makes the pauses between tries the same in each run with the same seed, for simulations. None: other ones each time.
+    /// Makes retry pauses reproducible for simulations. None: random.
     pub jitter_seed: Option<u64>,
 }
 
@@ -42,22 +42,22 @@ impl NodeConfig {
     }
 }
 
-/// How often, and after what pauses, a failed request is sent again.
+/// Retries and backoff of failed requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// The first try included.
+    /// Attempts, including the first.
     pub tries: u32,
-    /// The longest pause after the first try; it doubles from try to try.
+    /// Upper bound of the first pause; it doubles with each attempt.
     pub first_pause: Duration,
     pub longest_pause: Duration,
-    /// What a node may ask for at most by `Retry-After`.
+    /// Upper bound for a node's `Retry-After`.
     pub longest_retry_after: Duration,
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
-            // Most failures are gone at once, and blocks are written in order: all others wait for one that pauses.
+            // Most failures are short, and blocks are committed in order, so every other block waits for one that pauses.
             tries: 8,
             first_pause: Duration::from_millis(50),
             longest_pause: Duration::from_secs(4),
@@ -66,7 +66,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// The shortest and the longest pause between two questions for the head.
+/// Bounds of the interval between two polls of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PollBounds {
     pub shortest: Duration,

@@ -1,4 +1,4 @@
-//! What makes up a contract: its code and its storage.
+//! Code and storage of a contract.
 
 use alloy_primitives::Bytes;
 use domain::{Address, B256};
@@ -12,12 +12,12 @@ use crate::{
 
 const CODE: &str = "eth_getCode";
 const STORAGE: &str = "eth_getStorageAt";
-/// Codes of one request at most: each may be tens of kilobytes long.
+/// Codes per request: each may be tens of kilobytes long.
 const CODES_AT_ONCE: usize = 25;
 
 pub(crate) async fn fetch_code(upstream: &Upstream, address: Address, at: CallBlock) -> Result<Bytes, NodeError> {
     match code_at(upstream, address, at).await {
-        // A node that prunes. Code hardly ever changes: that of today will do.
+        // The node has pruned this state. Code rarely changes, so the latest is good enough.
         Err(error) if error.rpc_kind() == Some(RpcErrorKind::StateGone) && at != CallBlock::Latest => {
             code_at(upstream, address, CallBlock::Latest).await
         }
@@ -71,14 +71,14 @@ pub(crate) async fn fetch_storage(
     let read = |answer: Result<Option<HexBytes>, NodeError>| {
         let word = answer?.ok_or_else(|| NodeError::bad_answer(STORAGE, "null"))?.0;
         if word.len() > B256::len_bytes() {
-            return Err(NodeError::bad_answer(STORAGE, "more than a word"));
+            return Err(NodeError::bad_answer(STORAGE, "more than 32 bytes"));
         }
         Ok(B256::left_padding_from(&word))
     };
     answers.into_iter().map(read).collect()
 }
 
-/// The state of a block by its number: every node takes one.
+/// The block parameter by number, which every node accepts.
 pub(crate) fn block_text(at: CallBlock) -> String {
     match at {
         CallBlock::Latest => r#""latest""#.to_owned(),

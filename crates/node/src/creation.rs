@@ -1,4 +1,4 @@
-//! The code that created a contract.
+//! The init code of a contract.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ const TRANSACTION: &str = "eth_getTransactionByHash";
 const RECEIPT: &str = "eth_getTransactionReceipt";
 const CALL_TRACE: &str = "debug_traceTransaction";
 const FLAT_TRACE: &str = "trace_transaction";
-/// The trace of a transaction that fills a block with calls may be longer, and then nobody needs to know that badly.
+/// Longer traces are given up: the init code is not worth the memory.
 const MOST_TRACE_BYTES: usize = 64 << 20;
-const TRACE_PATIENCE: Duration = Duration::from_secs(15);
+const TRACE_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -39,7 +39,7 @@ struct RawOutcome {
     contract_address: Option<Account20>,
 }
 
-/// None: it is not known.
+/// None: unknown.
 pub(crate) async fn find_creation_code(
     upstream: &Upstream,
     contract: Address,
@@ -58,24 +58,24 @@ pub(crate) async fn find_creation_code(
     if outcome.status.is_some_and(|status| status.0 == 0) {
         return Ok(None);
     }
-    // A transaction may make more contracts than the one it is for: its input is the code of that one alone.
+    // A transaction may create several contracts; its input is the init code of the one in the receipt only.
     if outcome.contract_address.map(|made| made.0) == Some(contract) {
         return Ok(transaction.to.is_none().then_some(transaction.input.0));
     }
     let Some(made) = trace_creations(upstream, creation).await? else { return Ok(None) };
-    // The trace is asked for by the transaction alone: it is of this block if the transaction still is.
+    // The trace is requested by transaction hash: it is of this block only if the transaction still is.
     if find_outcome(upstream, creation).await?.is_none() {
         return Ok(None);
     }
     let mut of_contract = made.into_iter().filter(|(created, _)| *created == contract).map(|(_, code)| code);
     Ok(match (of_contract.next(), of_contract.next()) {
         (Some(code), None) => Some(code),
-        // Not made here, or twice, and then nobody can say by which code.
+        // Not created here, or created twice, which makes the init code ambiguous.
         _ => None,
     })
 }
 
-/// What came of the transaction in this block; None where the node has it in no block, or in another one.
+/// The transaction's receipt; None if the node has it in no block or in another one.
 async fn find_outcome(upstream: &Upstream, creation: CreationId) -> Result<Option<RawOutcome>, NodeError> {
     let call = Call::new(RECEIPT, format!(r#"["{}"]"#, creation.tx_hash));
     let Some(outcome) = upstream.call::<RawOutcome>(&call).await? else { return Ok(None) };
@@ -85,7 +85,7 @@ async fn find_outcome(upstream: &Upstream, creation: CreationId) -> Result<Optio
     Ok((outcome.block_hash.0 == creation.block_hash).then_some(outcome))
 }
 
-/// The contracts that were made inside a transaction, each with the code that made it; None where the node does not tell.
+/// The contracts created inside a transaction with their init codes; None if the node does not trace.
 async fn trace_creations(
     upstream: &Upstream,
     creation: CreationId,
@@ -98,11 +98,11 @@ async fn trace_creations(
     Ok(trace::<RawFlatCreations>(upstream, Call::new(FLAT_TRACE, params)).await?.map(|made| made.0))
 }
 
-/// None: the node does not trace, or not this.
+/// None: the node does not support tracing, or failed to trace this transaction.
 async fn trace<T: DeserializeOwned + Send + 'static>(upstream: &Upstream, call: Call) -> Result<Option<T>, NodeError> {
-    match upstream.call_aside_within::<T>(&call, MOST_TRACE_BYTES, TRACE_PATIENCE).await {
+    match upstream.call_unlimited_within::<T>(&call, MOST_TRACE_BYTES, TRACE_TIMEOUT).await {
         Ok(trace) => Ok(trace),
-        // A contract can do without, whatever keeps the node from tracing.
+        // The init code is optional, so tracing errors are not fatal.
         Err(
             error @ (NodeError::Rpc { .. }
             | NodeError::BadAnswer { .. }
@@ -110,7 +110,7 @@ async fn trace<T: DeserializeOwned + Send + 'static>(upstream: &Upstream, call: 
             | NodeError::HttpStatus { .. }),
         ) => {
             let missing = lacks_traces(&error);
-            tracing::debug!(endpoint = upstream.name(), method = call.method, missing, %error, "no trace of a creation");
+            tracing::debug!(endpoint = upstream.name(), method = call.method, missing, %error, "tracing a contract creation failed");
             Ok(None)
         }
         Err(error) => Err(error),

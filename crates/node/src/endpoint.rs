@@ -2,7 +2,7 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 use url::{Host, Url};
 
-/// Where a node listens.
+/// Address of a node.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Endpoint {
     Http(Url),
@@ -12,19 +12,19 @@ pub enum Endpoint {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    #[error("an endpoint is empty")]
+    #[error("empty node endpoint")]
     Empty,
-    #[error("an endpoint is no valid URL: {0}")]
+    #[error("invalid node endpoint URL: {0}")]
     Url(#[from] url::ParseError),
-    #[error("an endpoint has the scheme {scheme}; http, https, ws, wss, ipc or a path to a socket are understood")]
+    #[error("unsupported node endpoint scheme {scheme}: use http, https, ws, wss, ipc or a path to a socket")]
     Scheme { scheme: String },
 }
 
-/// Path segments at least this long, and query values of any length, are taken for keys: providers put them there.
+/// Longer path segments, and all query values, are treated as API keys and hidden.
 const LONGEST_PLAIN_SEGMENT: usize = 15;
 
 impl Endpoint {
-    /// Whether the node runs on this machine, as far as the address tells.
+    /// Whether the address is loopback or a local socket.
     #[must_use]
     pub fn is_local(&self) -> bool {
         match self {
@@ -40,7 +40,7 @@ impl Endpoint {
 }
 
 impl Endpoint {
-    /// Host and port alone, fit for everybody; the path of a socket is its name.
+    /// Host and port without credentials or path, safe to publish; for IPC the socket path.
     #[must_use]
     pub fn host(&self) -> String {
         match self {
@@ -76,7 +76,7 @@ impl FromStr for Endpoint {
     }
 }
 
-/// Fit for logs: neither a password nor a key is shown.
+/// Safe for logs: hides passwords and keys.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = match self {
@@ -98,7 +98,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// The same as Display: a derived one would print the secrets.
+/// Same as Display: a derived implementation would print secrets.
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Endpoint({self})")
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scheme_tells_the_transport() {
+    fn the_scheme_selects_the_transport() {
         assert!(matches!("http://node:8545".parse(), Ok(Endpoint::Http(_))));
         assert!(matches!("https://node".parse(), Ok(Endpoint::Http(_))));
         assert!(matches!("ws://node:8546".parse(), Ok(Endpoint::WebSocket(_))));
@@ -125,14 +125,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_endpoint_is_refused() {
+    fn invalid_endpoints_are_rejected() {
         assert_eq!("  ".parse::<Endpoint>(), Err(EndpointError::Empty));
         assert_eq!("ftp://node".parse::<Endpoint>(), Err(EndpointError::Scheme { scheme: "ftp".into() }));
         assert!(matches!("http://".parse::<Endpoint>(), Err(EndpointError::Url(_))));
     }
 
     #[test]
-    fn a_host_is_named_without_path_and_user() {
+    fn a_host_has_neither_path_nor_user() {
         let host = |text: &str| text.parse::<Endpoint>().unwrap().host();
         assert_eq!(host("https://alice:secret@node.example/v2/key?a=b"), "node.example");
         assert_eq!(host("ws://127.0.0.1:8546/rpc"), "127.0.0.1:8546");

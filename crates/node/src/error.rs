@@ -11,35 +11,35 @@ use crate::{
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why the node did not tell what was asked. No variant carries an endpoint's secrets.
+/// Why a request failed. No variant contains an endpoint's secrets.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NodeError {
-    #[error("no endpoint of a node is configured")]
+    #[error("no node endpoint is configured")]
     NoEndpoint,
-    #[error("the client for {endpoint} cannot be set up")]
+    #[error("cannot set up the client for {endpoint}")]
     Setup { endpoint: String, source: BoxError },
-    #[error("{endpoint} cannot be reached: {source}")]
+    #[error("cannot reach {endpoint}: {source}")]
     Unreachable { endpoint: String, source: BoxError },
-    #[error("{endpoint} closed the connection in place of an answer to {method}: {source}")]
+    #[error("{endpoint} closed the connection before it answered {method}: {source}")]
     Dropped { endpoint: String, method: &'static str, source: BoxError },
-    #[error("{endpoint} has been silent for {waited:?}: it answered neither {method} nor anything else")]
+    #[error("{endpoint} has not answered any request for {waited:?}, last {method}")]
     Silent { endpoint: String, method: &'static str, waited: Duration },
     #[error("{endpoint} did not answer {method} within {timeout:?}")]
     TimedOut { endpoint: String, method: &'static str, timeout: Duration },
     #[error("{endpoint} answered {method} with HTTP status {status}")]
     HttpStatus { endpoint: String, method: &'static str, status: u16 },
-    #[error("{endpoint} wants fewer requests, it said to {method}: {message}")]
+    #[error("{endpoint} rate-limited {method}: {message}")]
     Limited { endpoint: String, method: &'static str, message: String, retry_after: Option<Duration> },
-    #[error("the node refused {method}: {message} (code {code})")]
+    #[error("the node returned an error for {method}: {message} (code {code})")]
     Rpc {
         method: &'static str,
         code: i64,
         message: String,
-        /// What a contract gave as it reverted.
+        /// Revert data of a contract.
         data: Option<Bytes>,
     },
-    #[error("the node's answer to {method} is not to be believed: {what}")]
+    #[error("the node returned an invalid response to {method}: {what}")]
     BadAnswer { method: &'static str, what: String },
     #[error("block {number} of {host} is invalid: {check}: {what} (--verify-blocks off indexes it unchecked)")]
     InvalidBlock {
@@ -53,26 +53,26 @@ pub enum NodeError {
     WrongChain { endpoint: String, expected: ChainIdentity, found: ChainIdentity },
 }
 
-/// What to do about an error.
+/// How to react to an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Remedy {
-    /// Ask again, after a pause if it must be the same endpoint.
-    AskAgain,
-    /// Ask another endpoint; this one will not say anything else.
-    AskElsewhere,
-    /// Asking again would not help.
+pub(crate) enum Recovery {
+    /// Retry, on the same endpoint after a backoff.
+    Retry,
+    /// Try another endpoint; this one would return the same.
+    TryElsewhere,
+    /// Retrying would not help.
     GiveUp,
 }
 
 impl NodeError {
-    /// Whether the same call may succeed later without anything being mended: the node is down, slow or busy, or its
-    /// answer did not stand the checks.
+    /// Whether the same call may succeed later without intervention: the node is down, slow or busy, or its response was
+    /// invalid.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        self.remedy() == Remedy::AskAgain
+        self.recovery() == Recovery::Retry
     }
 
-    pub(crate) fn remedy(&self) -> Remedy {
+    pub(crate) fn recovery(&self) -> Recovery {
         match self {
             Self::Unreachable { .. }
             | Self::Dropped { .. }
@@ -80,19 +80,19 @@ impl NodeError {
             | Self::TimedOut { .. }
             | Self::Limited { .. }
             | Self::BadAnswer { .. }
-            | Self::InvalidBlock { .. } => Remedy::AskAgain,
-            Self::HttpStatus { status, .. } if *status >= 500 || *status == 408 => Remedy::AskAgain,
-            Self::HttpStatus { .. } | Self::WrongChain { .. } => Remedy::AskElsewhere,
+            | Self::InvalidBlock { .. } => Recovery::Retry,
+            Self::HttpStatus { status, .. } if *status >= 500 || *status == 408 => Recovery::Retry,
+            Self::HttpStatus { .. } | Self::WrongChain { .. } => Recovery::TryElsewhere,
             Self::Rpc { .. } => match self.rpc_kind() {
-                Some(RpcErrorKind::Passing | RpcErrorKind::Limited | RpcErrorKind::BatchRefused) => Remedy::AskAgain,
-                Some(RpcErrorKind::MethodMissing | RpcErrorKind::StateGone) => Remedy::AskElsewhere,
-                _ => Remedy::GiveUp,
+                Some(RpcErrorKind::Transient | RpcErrorKind::Limited | RpcErrorKind::BatchRefused) => Recovery::Retry,
+                Some(RpcErrorKind::MethodMissing | RpcErrorKind::StateGone) => Recovery::TryElsewhere,
+                _ => Recovery::GiveUp,
             },
-            Self::NoEndpoint | Self::Setup { .. } => Remedy::GiveUp,
+            Self::NoEndpoint | Self::Setup { .. } => Recovery::GiveUp,
         }
     }
 
-    /// None where the node did not say anything that is an error of JSON-RPC.
+    /// None if this is not a JSON-RPC error.
     pub(crate) fn rpc_kind(&self) -> Option<RpcErrorKind> {
         match self {
             Self::Rpc { code, message, .. } => {
@@ -102,7 +102,7 @@ impl NodeError {
         }
     }
 
-    /// Whether the endpoint does not offer the method, or not to us. Gateways say so by a status.
+    /// Whether the endpoint does not offer the method to this client. Gateways report that by HTTP status.
     pub(crate) fn lacks_method(&self) -> bool {
         match self {
             Self::HttpStatus { status, .. } => matches!(status, 403 | 404 | 405 | 501),

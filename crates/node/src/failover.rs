@@ -1,4 +1,4 @@
-//! Which of several endpoints is asked.
+//! Selects one of several endpoints.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -10,14 +10,14 @@ use tokio::time::Instant;
 
 use crate::{
     NodeError,
-    standing::{Operation, Standing},
+    endpoint_health::{EndpointHealth, Operation},
     upstream::Upstream,
 };
 
 #[derive(Debug)]
 pub(crate) struct Failover {
     candidates: Vec<Candidate>,
-    /// The first identity that any endpoint told: all others are measured against it.
+    /// The first identity that any endpoint reported; the others must match it.
     identity: Mutex<Option<ChainIdentity>>,
     probe_interval: Duration,
     surveyed_at: Mutex<Option<Instant>>,
@@ -26,14 +26,14 @@ pub(crate) struct Failover {
 #[derive(Debug)]
 struct Candidate {
     upstream: Arc<Upstream>,
-    standing: Mutex<Standing>,
-    /// Held while the endpoint is asked which chain it serves, so that many callers ask once.
+    health: Mutex<EndpointHealth>,
+    /// Held while the endpoint's identity is requested, so that concurrent callers request it once.
     admission: tokio::sync::Mutex<Option<Instant>>,
 }
 
 impl Candidate {
-    fn standing(&self) -> MutexGuard<'_, Standing> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn health(&self) -> MutexGuard<'_, EndpointHealth> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -41,7 +41,7 @@ impl Failover {
     pub(crate) fn new(upstreams: Vec<Upstream>, probe_interval: Duration) -> Self {
         let candidate = |upstream| Candidate {
             upstream: Arc::new(upstream),
-            standing: Mutex::default(),
+            health: Mutex::default(),
             admission: tokio::sync::Mutex::default(),
         };
         let candidates = upstreams.into_iter().map(candidate).collect();
@@ -52,85 +52,84 @@ impl Failover {
         &self.candidates[index].upstream
     }
 
-    /// How many endpoints there are.
     pub(crate) fn len(&self) -> usize {
         self.candidates.len()
     }
 
-    pub(crate) fn standing(&self, index: usize) -> MutexGuard<'_, Standing> {
-        self.candidates[index].standing()
+    pub(crate) fn health(&self, index: usize) -> MutexGuard<'_, EndpointHealth> {
+        self.candidates[index].health()
     }
 
-    /// The endpoint in use: the first of the list that is well. While none is, the one whose rest ends first.
+    /// The endpoint in use: the first healthy one in the list, else the one whose suspension ends first.
     pub(crate) fn current(&self) -> usize {
         self.pick(Operation::Head, None)
     }
 
-    /// An endpoint for the next try, another than the one that just failed if any other is well. One that is behind the
-    /// others is passed over as long as another is well.
+    /// An endpoint for the next attempt, preferably a healthy one other than the one that just failed. An endpoint that lags
+    /// behind the others is used only if no other is healthy.
     pub(crate) fn pick(&self, operation: Operation, avoid: Option<usize>) -> usize {
         let now = Instant::now();
-        let everyone = 0..self.candidates.len();
-        let find = |wanted: &dyn Fn(&Standing) -> bool| {
-            let mut others = everyone.clone().filter(|index| Some(*index) != avoid);
-            others.find(|index| wanted(&self.standing(*index)))
+        let all = 0..self.candidates.len();
+        let find = |wanted: &dyn Fn(&EndpointHealth) -> bool| {
+            let mut others = all.clone().filter(|index| Some(*index) != avoid);
+            others.find(|index| wanted(&self.health(*index)))
         };
-        let again = |wanted: &dyn Fn(&Standing) -> bool| avoid.filter(|index| wanted(&self.standing(*index)));
-        let well = |standing: &Standing| standing.serves(operation, now);
-        let well_and_level = |standing: &Standing| well(standing) && !standing.behind;
-        let found = find(&well_and_level)
-            .or_else(|| again(&well_and_level))
-            .or_else(|| find(&well))
-            .or_else(|| again(&Standing::is_up))
-            .or_else(|| find(&Standing::is_up));
+        let again = |wanted: &dyn Fn(&EndpointHealth) -> bool| avoid.filter(|index| wanted(&self.health(*index)));
+        let healthy = |health: &EndpointHealth| health.serves(operation, now);
+        let healthy_and_level = |health: &EndpointHealth| healthy(health) && !health.behind;
+        let found = find(&healthy_and_level)
+            .or_else(|| again(&healthy_and_level))
+            .or_else(|| find(&healthy))
+            .or_else(|| again(&EndpointHealth::is_up))
+            .or_else(|| find(&EndpointHealth::is_up));
         if let Some(index) = found {
             return index;
         }
-        let rest = |index: &usize| {
-            let standing = self.standing(*index);
-            (standing.foreign, standing.down_until)
+        let suspension = |index: &usize| {
+            let health = self.health(*index);
+            (health.wrong_chain, health.down_until)
         };
-        everyone.min_by_key(rest).unwrap_or_default()
+        all.min_by_key(suspension).unwrap_or_default()
     }
 
-    /// Whether an endpoint is well and not behind.
+    /// Whether an endpoint is up and not lagging.
     pub(crate) fn is_preferable(&self, index: usize) -> bool {
-        let standing = self.standing(index);
-        standing.is_up() && !standing.behind
+        let health = self.health(index);
+        health.is_up() && !health.behind
     }
 
-    /// Endpoints that announce new heads and are well, the one in use first.
+    /// Endpoints that are up and push new heads, the one in use first.
     pub(crate) fn announcers(&self) -> Vec<usize> {
         let current = self.current();
         let mut found: Vec<usize> = (0..self.candidates.len())
             .filter(|index| self.candidates[*index].upstream.announces_heads())
-            .filter(|index| *index == current || self.standing(*index).is_up())
+            .filter(|index| *index == current || self.health(*index).is_up())
             .collect();
         found.sort_by_key(|index| *index != current);
         found
     }
 
-    /// Makes sure that the endpoint serves the chain that the others do.
+    /// Verifies that the endpoint serves the same chain as the others.
     pub(crate) async fn admit(&self, index: usize) -> Result<(), NodeError> {
         let candidate = &self.candidates[index];
-        if candidate.standing().admitted {
+        if candidate.health().admitted {
             return Ok(());
         }
         let waiting_since = Instant::now();
         let mut last_failure = candidate.admission.lock().await;
-        if candidate.standing().admitted {
+        if candidate.health().admitted {
             return Ok(());
         }
         if last_failure.is_some_and(|failed| failed > waiting_since) {
             let endpoint = candidate.upstream.name().to_owned();
-            return Err(NodeError::Unreachable { endpoint, source: "it did not tell which chain it serves".into() });
+            return Err(NodeError::Unreachable { endpoint, source: "its chain identity is unknown".into() });
         }
         let admission = self.ask_identity(candidate).await;
         *last_failure = admission.is_err().then(Instant::now);
         admission.map(|_| ())
     }
 
-    /// Asks an endpoint anew which chain it serves.
+    /// Requests an endpoint's chain identity again.
     pub(crate) async fn identity(&self, index: usize) -> Result<ChainIdentity, NodeError> {
         self.ask_identity(&self.candidates[index]).await
     }
@@ -138,50 +137,50 @@ impl Failover {
     async fn ask_identity(&self, candidate: &Candidate) -> Result<ChainIdentity, NodeError> {
         let found = candidate.upstream.identity().await?;
         let expected = *self.identity.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);
-        let mut standing = candidate.standing();
+        let mut health = candidate.health();
         if found == expected {
-            standing.admit();
+            health.admit();
             return Ok(found);
         }
         let endpoint = candidate.upstream.name().to_owned();
-        if !standing.foreign {
-            tracing::error!(%endpoint, ?expected, ?found, "an endpoint serves another chain and is not used");
+        if !health.wrong_chain {
+            tracing::error!(%endpoint, ?expected, ?found, "endpoint serves another chain and is not used");
         }
-        standing.admitted = false;
-        standing.foreign = true;
-        standing.down_until = Some(Instant::now() + self.probe_interval);
+        health.admitted = false;
+        health.wrong_chain = true;
+        health.down_until = Some(Instant::now() + self.probe_interval);
         Err(NodeError::WrongChain { endpoint, expected, found })
     }
 
     pub(crate) fn succeeded(&self, index: usize, operation: Operation) {
-        self.standing(index).succeeded(operation);
+        self.health(index).succeeded(operation);
     }
 
     pub(crate) fn failed(&self, index: usize, operation: Operation, error: &NodeError) {
-        let is_left_alone = self.standing(index).failed(operation, error, self.probe_interval, Instant::now());
-        if is_left_alone && self.len() > 1 {
+        let is_suspended = self.health(index).failed(operation, error, self.probe_interval, Instant::now());
+        if is_suspended && self.len() > 1 {
             let endpoint = self.upstream(index).name();
-            tracing::warn!(endpoint, ?operation, %error, "an endpoint is left alone for a while");
+            tracing::warn!(endpoint, ?operation, %error, "endpoint suspended after failures");
         }
     }
 
-    /// Endpoints that have rested, are not in use, and ought to be tried again, and such as may have become others. Each is
-    /// given out once until [`Self::probe`] was there.
+    /// Endpoints whose suspension is over and that are not in use, and those that may serve another chain now. Each is
+    /// returned once until [`Self::probe`] has completed.
     fn due_probes(&self) -> Vec<usize> {
         let current = self.current();
         let due = |index: &usize| {
-            let mut standing = self.standing(*index);
-            let rested = *index != current && standing.down_until.is_some_and(|until| until <= Instant::now());
-            let due = !standing.probing && (rested || standing.unsure);
-            standing.probing |= due;
-            standing.unsure &= !due;
+            let mut health = self.health(*index);
+            let suspension_over = *index != current && health.down_until.is_some_and(|until| until <= Instant::now());
+            let due = !health.probing && (suspension_over || health.recheck_identity);
+            health.probing |= due;
+            health.recheck_identity &= !due;
             due
         };
         (0..self.candidates.len()).filter(due).collect()
     }
 
-    /// Tries endpoints that are due, beside the calls: no call has to wait for one that may still be down.
-    pub(crate) fn probe_rested(self: &Arc<Self>) {
+    /// Probes due endpoints in the background, so that no call waits for one that may still be down.
+    pub(crate) fn probe_due(self: &Arc<Self>) {
         for index in self.due_probes() {
             let failover = Arc::clone(self);
             tokio::spawn(async move { failover.probe(index).await });
@@ -192,8 +191,8 @@ impl Failover {
         }
     }
 
-    /// A preferred endpoint that stands still answers as if nothing were wrong: only the others can tell. Not before it is
-    /// known which chain is served: the first endpoint that is asked says so, and not the one that answers first.
+    /// A stalled endpoint answers normally, so only a comparison of heads reveals it. Not before the chain identity is known:
+    /// it must come from the preferred endpoint, not from the fastest.
     fn is_survey_due(&self) -> bool {
         if self.identity.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
             return false;
@@ -208,14 +207,14 @@ impl Failover {
 
     async fn probe(&self, index: usize) {
         let candidate = &self.candidates[index];
-        let was_down = candidate.standing().down_until.is_some();
+        let was_down = candidate.health().down_until.is_some();
         let outcome = self.ask_identity(candidate).await;
-        let mut standing = candidate.standing();
-        standing.probing = false;
+        let mut health = candidate.health();
+        health.probing = false;
         match outcome {
-            Ok(_) if was_down => tracing::info!(endpoint = candidate.upstream.name(), "an endpoint is back"),
+            Ok(_) if was_down => tracing::info!(endpoint = candidate.upstream.name(), "endpoint is back"),
             Ok(_) => {}
-            Err(_) => standing.down_until = Some(Instant::now() + self.probe_interval),
+            Err(_) => health.down_until = Some(Instant::now() + self.probe_interval),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the fuzz targets call: answers of nodes read from arbitrary bytes.
+//! Entry points of the fuzz targets: decode node responses from arbitrary bytes.
 
 use std::{
     fmt::Debug,
@@ -19,10 +19,10 @@ use crate::{
     verify::{BlockChecks, Evidence, Verifier},
 };
 
-/// Characters that a message about an unreadable answer may have.
+/// Maximum length of a message about an unreadable response.
 const LONGEST_MESSAGE: usize = 4_096;
 
-/// An answer with a small result, or one to a batch of up to four calls, whose ids run from 7.
+/// A response with a small result, or one to a batch of up to four calls with ids from 7.
 pub fn rpc_answer(answer: &[u8]) {
     let read: Option<Value> = serde_json::from_slice(answer).ok();
     let ignored = decode::<IgnoredAny>(answer);
@@ -53,17 +53,17 @@ pub fn rpc_answer(answer: &[u8]) {
     }
 }
 
-/// What serde_json reads of an answer is what was made of it.
+/// Asserts that serde_json reads the same response.
 fn agrees(answer: &Result<Option<()>, AnswerError>, value: &Value) {
     let result = value.get("result");
     match answer {
         Ok(None) => assert!(result.is_some_and(Value::is_null), "{value}"),
         Ok(Some(())) => assert!(result.is_some_and(|result| !result.is_null()), "{value}"),
         Err(AnswerError::Rpc(error)) => {
-            let told = &value["error"];
-            assert!(told.is_object(), "{value}");
-            assert_eq!(error.code, told["code"].as_i64().unwrap_or_default(), "{value}");
-            assert_eq!(error.message, told["message"].as_str().unwrap_or_default(), "{value}");
+            let expected = &value["error"];
+            assert!(expected.is_object(), "{value}");
+            assert_eq!(error.code, expected["code"].as_i64().unwrap_or_default(), "{value}");
+            assert_eq!(error.message, expected["message"].as_str().unwrap_or_default(), "{value}");
         }
         Err(AnswerError::Unreadable(_)) => {}
     }
@@ -77,7 +77,7 @@ fn batch(answer: &[u8], calls: usize, read: Option<&Value>) {
     assert_eq!(items.len(), calls);
     let Some(answers) = read.and_then(Value::as_array) else { return };
     for (id, item) in (FIRST_ID..).zip(items) {
-        // Of two answers with one id the last counts.
+        // Of two responses with the same id, the last counts.
         let Some(own) = answers.iter().rfind(|answer| answer["id"] == id) else { panic!("an answer for {id}") };
         match item {
             Ok(json) => {
@@ -114,7 +114,7 @@ fn strict_hex(text: &str) -> Option<Vec<u8>> {
     hex::decode(digits).ok()
 }
 
-/// An answer with a trace, in each of the forms that nodes have.
+/// A response with a trace, in each of the known formats.
 pub fn rpc_trace(answer: &[u8]) {
     reads_alike::<RawBlockTrace>(answer);
     reads_alike::<RawCallCreations>(answer);
@@ -125,17 +125,17 @@ pub fn rpc_trace(answer: &[u8]) {
     }
 }
 
-/// Reading twice gives the same, and a message that is bounded.
+/// Asserts that decoding is deterministic and its error message bounded.
 fn reads_alike<'a, T: Deserialize<'a> + PartialEq + Debug>(answer: &'a [u8]) {
     let read = decode::<T>(answer);
     bounded(&read);
     assert_eq!(decode::<T>(answer), read);
 }
 
-/// A line break that is in no JSON.
+/// The ASCII record separator, which does not occur in JSON.
 const BETWEEN: u8 = 0x1e;
 
-/// An answer with a block and, behind a record separator, one with its receipts.
+/// A response with a block and, after a record separator, one with its receipts.
 pub fn rpc_block(answers: &[u8]) {
     let mut parts = answers.splitn(2, |byte| *byte == BETWEEN);
     let (block, receipts) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -150,7 +150,7 @@ pub fn rpc_block(answers: &[u8]) {
     }
 }
 
-/// The block that a follower would be given, and whether all of it was proven.
+/// The block as the client would return it, and whether it was fully proven.
 fn fetch(block: &[u8], receipts: &[u8]) -> Option<(FetchedBlock, bool)> {
     let block: RawBlock = decode(block).ok()??;
     let mut receipts: Vec<RawReceipt> = decode(receipts).ok()??;
@@ -168,7 +168,7 @@ type CommittedTransaction = (B256, Option<Address>, U256, u64, bool, Option<[u8;
 type CommittedLog = (Address, Vec<B256>, Bytes);
 type Committed = ([B256; 2], Address, [u64; 4], Option<u128>, Vec<CommittedTransaction>, Vec<CommittedLog>);
 
-/// What the hash of a block commits to.
+/// The fields that the hash of a block commits to.
 fn committed(fetched: &FetchedBlock) -> Committed {
     let FetchedBlock { block, transactions, logs } = fetched;
     let transactions = transactions.iter().map(|tx| (tx.hash, tx.to, tx.value, tx.nonce, tx.succeeded, tx.method));
@@ -178,7 +178,7 @@ fn committed(fetched: &FetchedBlock) -> Committed {
     (hashes, block.miner, numbers, block.base_fee_per_gas, transactions.collect(), logs.collect())
 }
 
-/// A block of anvil with every type of transaction, with the hashes that the specification gives it.
+/// A block of anvil with every type of transaction and correct hashes.
 static KNOWN: LazyLock<Option<FetchedBlock>> = LazyLock::new(|| {
     let answers = include_bytes!("../../../fuzz/corpus/rpc_block/proven");
     let mut parts = answers.splitn(2, |byte| *byte == BETWEEN);

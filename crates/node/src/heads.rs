@@ -8,20 +8,20 @@ use tokio::{
 
 use crate::{NodeClient, PollBounds};
 
-/// Where announcements cannot be had, they are asked for again this often.
+/// Interval between attempts to subscribe to new heads.
 const RESUBSCRIBE: Duration = Duration::from_secs(2);
-/// A subscription may be dead without a word: after this many block times without a head the node is asked.
+/// A subscription may die unnoticed: the head is polled after this many block times without one.
 const SILENT_BLOCKS: u32 = 4;
-/// A block's time is asked for in so many parts: a head is known that much of a block time late at most.
+/// Polls per block time: bounds how late a head is noticed.
 const POLLS_PER_BLOCK: u32 = 8;
 
-/// The node's newest blocks, as they come: announced by the node over WebSocket and IPC, else polled.
+/// The node's new heads: pushed over WebSocket and IPC, else polled.
 #[derive(Debug)]
 pub struct Heads {
     client: NodeClient,
     last: Option<BlockRef>,
     announcements: Option<watch::Receiver<Option<BlockRef>>>,
-    /// The endpoint that announces.
+    /// The endpoint that pushes heads.
     announcer: usize,
     subscribe_at: Instant,
     poll_at: Instant,
@@ -35,9 +35,8 @@ impl Heads {
         Self { client, last: None, announcements: None, announcer: 0, subscribe_at: now, poll_at: now, rhythm }
     }
 
-    /// Waits for a head other than the last one given; heads in between may be passed over by one who comes late. A
-    /// head may also be lower than the last one, after a reorganisation. Never ends: while the node is down it waits
-    /// for the node. May be dropped and called again without losing a head.
+    /// Waits for a head other than the last one returned; a slow caller may miss heads in between. After a reorg, a head may
+    /// be lower than the last one. Never ends: while the node is down it keeps waiting. Cancel safe.
     pub async fn next(&mut self) -> BlockRef {
         loop {
             if self.announcements.is_none() && Instant::now() >= self.subscribe_at {
@@ -52,7 +51,7 @@ impl Heads {
                     changed = announcements.changed() => match changed {
                         Ok(()) => *announcements.borrow_and_update(),
                         Err(_) => {
-                            tracing::warn!("the node no longer announces new heads, it is asked for them");
+                            tracing::warn!("the subscription to new heads ended, polling instead");
                             self.announcements = None;
                             self.subscribe_at = Instant::now();
                             self.poll_at = Instant::now();
@@ -72,7 +71,7 @@ impl Heads {
     }
 
     async fn subscribe(&mut self) {
-        // Set first: if this future is dropped the next call does not start over at once.
+        // Set first: if this future is dropped, the next call does not subscribe again immediately.
         self.subscribe_at = Instant::now() + RESUBSCRIBE;
         for index in self.client.failover().announcers() {
             if self.client.failover().admit(index).await.is_err() {
@@ -81,7 +80,7 @@ impl Heads {
             if let Some(announcements) = self.client.failover().upstream(index).announced_heads().await {
                 self.announcements = Some(announcements);
                 self.announcer = index;
-                // What came before the subscription is not announced.
+                // Blocks from before the subscription are not pushed.
                 self.poll_at = Instant::now();
                 return;
             }
@@ -91,7 +90,7 @@ impl Heads {
     async fn poll(&mut self) -> Option<BlockRef> {
         let head = self.client.head_once().await;
         if self.announcements.is_some() && !self.client.failover().is_preferable(self.announcer) {
-            // The endpoint that announces is not in use any more: it is down, or behind.
+            // The subscribed endpoint is no longer in use: it is down or lagging.
             self.announcements = None;
             self.subscribe_at = Instant::now();
         }
@@ -99,7 +98,7 @@ impl Heads {
         match head {
             Ok(head) => Some(head),
             Err(error) => {
-                tracing::debug!(%error, "the node did not tell its head");
+                tracing::debug!(%error, "polling the head failed");
                 None
             }
         }
@@ -110,7 +109,7 @@ impl Heads {
     }
 }
 
-/// How fast blocks come, as far as it was seen.
+/// Measured block time.
 #[derive(Debug)]
 struct Rhythm {
     bounds: PollBounds,
@@ -120,12 +119,12 @@ struct Rhythm {
 
 impl Rhythm {
     fn new(bounds: PollBounds) -> Self {
-        // A middling guess: neither a fast chain is missed nor a slow node pestered.
+        // A compromise between fast chains and slow nodes.
         let block_time = Duration::from_secs(2);
         Self { bounds, block_time, last: None }
     }
 
-    /// Follows faster blocks at once and slower ones by and by: a pause of a chain is not its rhythm.
+    /// Adapts to faster blocks immediately and to slower ones gradually: one long gap does not change the block time.
     fn saw(&mut self, number: u64, now: Instant) {
         if let Some((last, then)) = self.last
             && let Some(blocks) = number.checked_sub(last).and_then(|blocks| u32::try_from(blocks).ok())
@@ -169,12 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn one_long_pause_hardly_slows_it_down() {
+    fn one_long_pause_hardly_slows_polling() {
         assert_eq!(polled(&[800, 800, 800, 60_000, 800, 800]), Duration::from_millis(100));
     }
 
     #[test]
-    fn a_head_that_jumps_by_many_blocks_counts_for_each() {
+    fn a_jump_of_many_blocks_is_averaged() {
         let mut rhythm = Rhythm::new(PollBounds::default());
         let now = Instant::now();
         rhythm.saw(0, now);

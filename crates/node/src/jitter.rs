@@ -1,4 +1,4 @@
-//! Chance for the pauses between tries: callers that failed together must not come back together.
+//! Random jitter for retry pauses, so that callers that failed together do not retry together.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,12 +8,12 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 pub(crate) struct Jitter(Mutex<StdRng>);
 
 impl Jitter {
-    /// The same pauses for the same seed; other ones each time where there is none.
+    /// Deterministic with a seed, random without.
     pub(crate) fn new(seed: Option<u64>) -> Self {
         Self(Mutex::new(seed.map_or_else(|| StdRng::from_rng(&mut rand::rng()), StdRng::seed_from_u64)))
     }
 
-    /// Anywhere from 0 to 1.
+    /// A random number from 0 to 1.
     pub(crate) fn fraction(&self) -> f64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).random_range(0.0..=1.0)
     }

@@ -1,10 +1,9 @@
-//! The client of an EVM node: JSON-RPC over HTTP, WebSocket and IPC, checked before it is believed.
+//! Client of an EVM node: JSON-RPC over HTTP, WebSocket and IPC, with every response checked.
 //!
-//! Nothing a node says leaves this crate unchecked: a block comes with the receipts of that very block or not at all, and
-//! what it holds must be what its hash says.
-//! Callers issue as many calls at once as they like; the client admits what the node bears.
+//! No response leaves this crate unchecked: a block is returned with its own receipts or not at all, and its contents
+//! must match its hash. Callers may issue any number of concurrent calls; the client limits concurrency and request
+//! rate to what the node can take.
 
-mod ability;
 mod account;
 mod basics;
 mod blocks;
@@ -18,6 +17,7 @@ mod contract;
 mod creation;
 mod decode;
 mod endpoint;
+mod endpoint_health;
 mod error;
 mod failover;
 #[cfg(feature = "fuzzing")]
@@ -26,11 +26,11 @@ pub mod fuzzing;
 mod heads;
 mod jitter;
 mod limiter;
+mod method_breaker;
 mod rate;
 mod retry;
 mod rpc_error;
 mod silence;
-mod standing;
 mod state;
 mod status;
 mod survey;

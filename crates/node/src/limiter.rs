@@ -1,4 +1,4 @@
-//! How many requests a node bears at once, found out by trying.
+//! Adaptive concurrency limit (AIMD) per endpoint.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,32 +9,31 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 const START: usize = 8;
-/// The first of those who stand in line wait for slots together with all others, since answers come many at a time: if one
-/// had to wake the next, a slot would stay empty meanwhile.
+/// Queued requests that compete for slots with the others. More than one, since responses arrive in bursts: waking the
+/// queue one by one would leave slots empty.
 const FRONT: usize = 16;
-/// Slower than this much times the usual: the node is asked for no more at once.
+/// Above this multiple of the typical latency, the limit stops growing.
 const RISING: f64 = 1.5;
-/// Windows in a row that are so slow before it counts as the node's limit. One may be slow since this machine was busy, and
-/// from the limit on growth is slow.
+/// Consecutive slow windows before the limit counts as found. One may be slow because this machine was busy, and growth
+/// is slow from then on.
 const RISING_WINDOWS: u32 = 2;
-/// Slower than this much times the usual: the node is asked for less at once.
+/// Above this multiple of the typical latency, the limit is halved.
 const STEEP: f64 = 3.0;
-/// The share of the limit that is added for a window of answers once the node has shown a limit. It may have been this
-/// machine that was slow: at one more for each window, a hundred more would take minutes at a distant node.
+/// The limit grows by 1/8 per window once the node has shown a limit. The slowness may have been this machine's, and
+/// growing by one per window would take minutes on a distant node.
 const GROWTH_SHARE: usize = 8;
-/// Below this an answer is quick, whatever the usual is.
+/// Below this latency, a response always counts as fast.
 const QUICK: Duration = Duration::from_millis(50);
-/// How fast the usual follows what is measured, per window, when things get slower. Blocks grow: slower is not always
-/// overload.
+/// Weight of a slower window in the typical latency. Blocks grow, so slower is not always overload.
 const ADAPTATION: f64 = 0.1;
 
-/// Doubles until the node shows for the first time what it bears. From then on an eighth more while all goes well, and half
-/// when it does not.
+/// Slow start: doubles until the node shows a limit. From then on the limit grows by an eighth per window, and is halved
+/// on overload.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     slots: Arc<Semaphore>,
-    /// Held by the first of those who stand in line while they wait for a slot. All others come before the rest.
-    line: Semaphore,
+    /// Held by queued requests while they wait for a slot; requests of high priority skip it.
+    queue: Semaphore,
     max: usize,
     state: Mutex<State>,
 }
@@ -42,14 +41,14 @@ pub(crate) struct Limiter {
 #[derive(Debug)]
 struct State {
     limit: usize,
-    /// The node has never shown that it is asked for too much.
+    /// Slow start: the node has not shown a limit yet.
     exploring: bool,
-    /// Slots to take away as they come free: the limit was cut below what was under way.
+    /// Slots to remove when they are released: the limit was cut below the number in flight.
     owed: usize,
     window: Window,
-    /// Seconds that an answer usually takes.
+    /// Typical latency in seconds.
     usual: Option<f64>,
-    /// Windows in a row that were slower than usual.
+    /// Consecutive windows that were slower than usual.
     rising: u32,
     last_cut: Option<Instant>,
 }
@@ -58,20 +57,20 @@ struct State {
 struct Window {
     answers: usize,
     seconds: f64,
-    /// Whether all slots were taken at some time: a limit that is not reached need not grow.
+    /// Whether all slots were in use at some time: an unused limit need not grow.
     full: bool,
 }
 
-/// When a request is sent.
+/// The order in which requests get slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// As soon as there is a slot.
-    Next,
-    /// After those that came before: it is one of many that were sent for ahead of time.
-    InLine,
+pub(crate) enum Priority {
+    /// The next free slot.
+    High,
+    /// First come, first served, behind requests of high priority: for prefetched blocks.
+    Queued,
 }
 
-/// The right to have one request under way.
+/// Permit for one request in flight.
 #[derive(Debug)]
 pub(crate) struct Slot<'a> {
     limiter: &'a Limiter,
@@ -86,7 +85,7 @@ impl Limiter {
         let limit = START.min(max);
         Self {
             slots: Arc::new(Semaphore::new(limit)),
-            line: Semaphore::new(FRONT),
+            queue: Semaphore::new(FRONT),
             max,
             state: Mutex::new(State {
                 limit,
@@ -100,13 +99,13 @@ impl Limiter {
         }
     }
 
-    /// Waits its turn, among its like first come first served.
-    pub(crate) async fn slot(&self, turn: Turn) -> Slot<'_> {
-        let _first_in_line = match turn {
-            Turn::Next => None,
-            Turn::InLine => self.line.acquire().await.ok(),
+    /// Waits for a slot; first come, first served within a priority.
+    pub(crate) async fn slot(&self, priority: Priority) -> Slot<'_> {
+        let _queue_permit = match priority {
+            Priority::High => None,
+            Priority::Queued => self.queue.acquire().await.ok(),
         };
-        // The semaphore is never closed, so that an error cannot come; without a permit the request just goes.
+        // The semaphore is never closed, so there is no error; without a permit the request would just be sent.
         let permit = Arc::clone(&self.slots).acquire_owned().await.ok();
         Slot { limiter: self, permit, since: Instant::now(), was_full: self.slots.available_permits() == 0 }
     }
@@ -148,15 +147,15 @@ impl Limiter {
         let wanted = if state.exploring { state.limit } else { (state.limit / GROWTH_SHARE).max(1) };
         let more = wanted.min(self.max - state.limit);
         state.limit += more;
-        let paid_back = state.owed.min(more);
-        state.owed -= paid_back;
-        self.slots.add_permits(more - paid_back);
+        let settled = state.owed.min(more);
+        state.owed -= settled;
+        self.slots.add_permits(more - settled);
     }
 
-    /// The node wanted less of a request that was sent at that time.
+    /// A request that was sent at `since` met an overloaded node.
     pub(crate) fn overloaded(&self, since: Instant) {
         let mut state = self.state();
-        // What was sent before the last cut says nothing about the limit since.
+        // Requests from before the last cut say nothing about the current limit.
         if state.last_cut.is_none_or(|cut| since >= cut) {
             self.cut(&mut state);
         }
@@ -174,7 +173,7 @@ impl Limiter {
 }
 
 impl Slot<'_> {
-    /// When it was this request's turn.
+    /// When the slot was acquired.
     pub(crate) fn since(&self) -> Instant {
         self.since
     }
@@ -184,7 +183,7 @@ impl Slot<'_> {
         self.limiter.answered(self.since.elapsed(), self.was_full);
     }
 
-    /// The node wants less, or did not answer in time.
+    /// The node is overloaded or did not answer in time.
     pub(crate) fn overloaded(self) {
         self.limiter.overloaded(self.since);
     }
@@ -209,20 +208,20 @@ mod tests {
     async fn fill(limiter: &Limiter) -> Vec<Slot<'_>> {
         let mut slots = Vec::new();
         while limiter.slots.available_permits() > 0 {
-            slots.push(limiter.slot(Turn::Next).await);
+            slots.push(limiter.slot(Priority::High).await);
         }
         slots
     }
 
     #[tokio::test]
-    async fn it_doubles_until_the_node_wants_less_and_then_grows_by_an_eighth_for_a_window_of_answers() {
+    async fn the_limit_doubles_until_overload_and_then_grows_by_an_eighth_per_window() {
         let limiter = Limiter::new(128);
         assert_eq!(limiter.limit(), 8);
         for expected in [16, 32, 64] {
             fill(&limiter).await.into_iter().for_each(Slot::answered);
             assert_eq!(limiter.limit(), expected);
         }
-        limiter.slot(Turn::Next).await.overloaded();
+        limiter.slot(Priority::High).await.overloaded();
         for expected in [36, 40, 45, 50] {
             fill(&limiter).await.into_iter().for_each(Slot::answered);
             assert_eq!(limiter.limit(), expected);
@@ -230,28 +229,28 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_wants_to_be_next_passes_all_in_line_but_the_first() {
+    async fn high_priority_overtakes_all_queued_requests_but_the_first() {
         let limiter = Limiter::new(1);
         let sent = Mutex::new(Vec::new());
-        let send = async |turn, name: usize| {
-            let slot = limiter.slot(turn).await;
+        let send = async |priority, name: usize| {
+            let slot = limiter.slot(priority).await;
             sent.lock().unwrap().push(name);
             tokio::task::yield_now().await;
             slot.answered();
         };
-        let line = futures::future::join_all((0..100).map(|name| send(Turn::InLine, name)));
-        tokio::join!(line, send(Turn::Next, 1_000));
+        let queued = futures::future::join_all((0..100).map(|name| send(Priority::Queued, name)));
+        tokio::join!(queued, send(Priority::High, 1_000));
         let sent = sent.into_inner().unwrap();
-        // The one that has the slot already is not in line any more.
+        // The request that already has the slot is no longer queued.
         assert_eq!(sent.iter().position(|name| *name == 1_000), Some(FRONT + 1), "{sent:?}");
         assert!(sent.iter().filter(|name| **name < 1_000).is_sorted(), "{sent:?}");
     }
 
     #[tokio::test]
-    async fn it_does_not_grow_unused_nor_beyond_its_cap() {
+    async fn the_limit_grows_neither_unused_nor_beyond_its_cap() {
         let limiter = Limiter::new(128);
         for _ in 0..100 {
-            limiter.slot(Turn::Next).await.answered();
+            limiter.slot(Priority::High).await.answered();
         }
         assert_eq!(limiter.limit(), 8);
         let capped = Limiter::new(3);
@@ -262,19 +261,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_halves_once_for_all_that_was_under_way_and_never_below_one() {
+    async fn the_limit_is_halved_once_per_burst_and_never_below_one() {
         let limiter = Limiter::new(128);
         fill(&limiter).await.into_iter().for_each(Slot::overloaded);
         assert_eq!(limiter.limit(), 4);
         for _ in 0..5 {
-            limiter.slot(Turn::Next).await.overloaded();
+            limiter.slot(Priority::High).await.overloaded();
         }
         assert_eq!(limiter.limit(), 1);
         assert_eq!(limiter.slots.available_permits(), 1);
     }
 
     #[tokio::test]
-    async fn a_cut_is_paid_by_the_requests_under_way() {
+    async fn a_cut_takes_slots_from_requests_in_flight() {
         let limiter = Limiter::new(128);
         let mut slots = fill(&limiter).await;
         slots.pop().unwrap().overloaded();
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn steeply_rising_latency_halves_it_and_a_mild_rise_holds_it() {
+    fn a_steep_rise_in_latency_halves_the_limit_and_a_mild_one_holds_it() {
         let limiter = Limiter::new(128);
         let window = |millis, limiter: &Limiter| {
             for _ in 0..limiter.limit() {
@@ -293,18 +292,18 @@ mod tests {
             limiter.limit()
         };
         assert_eq!(window(60, &limiter), 16);
-        // Once may be chance.
+        // One slow window is ignored.
         assert_eq!(window(100, &limiter), 16);
         assert_eq!(window(60, &limiter), 32);
         assert_eq!(window(100, &limiter), 32);
         assert_eq!(window(105, &limiter), 32);
-        // It has met a limit, and doubles no more.
+        // Slow start is over.
         assert_eq!(window(60, &limiter), 36);
         assert_eq!(window(400, &limiter), 18);
     }
 
     #[tokio::test]
-    async fn it_recovers_after_a_cut() {
+    async fn the_limit_recovers_after_a_cut() {
         let limiter = Limiter::new(16);
         fill(&limiter).await.into_iter().for_each(Slot::overloaded);
         for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! How many requests a second an endpoint takes, learned from its refusals.
+//! Adaptive request rate per endpoint, learned from rate-limit errors.
 
 use std::{
     collections::VecDeque,
@@ -9,102 +9,101 @@ use std::{
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::limiter::Turn;
+use crate::limiter::Priority;
 
-/// Limits are stated per second, and that is over which answers are counted.
+/// Providers state limits per second, so responses are counted over one second.
 const WINDOW: Duration = Duration::from_secs(1);
-/// The share of the rate at which requests were refused that is used from then on.
+/// Share of the rejected rate that is used from then on.
 const HEADROOM: f64 = 0.95;
-/// The rate is cut at most once in this time: what was sent before a cut says nothing about the rate since.
+/// Minimum time between cuts: requests from before a cut say nothing about the current rate.
 const BETWEEN_CUTS: Duration = WINDOW;
-/// For so long after a cut the rate stays below the one that was refused.
+/// How long the rate stays below the rejected one after a cut.
 const HOLD: Duration = Duration::from_secs(20);
-/// After the hold, each second adds this much more of the rate than the one before ...
+/// After the hold, growth per second accelerates by this share of the rate ...
 const GROWTH: f64 = 0.01;
-/// ... and this much at most.
+/// ... up to this share.
 const STEEPEST_GROWTH: f64 = 0.2;
 const LOWEST: f64 = 0.2;
-/// Beyond, there is no limit worth keeping.
+/// Above this rate, the limit is dropped.
 const HIGHEST: f64 = 5_000.0;
 
-/// Additive-increase, multiplicative-decrease on the request rate. Without a refusal there is no limit: then requests
-/// pass at once, and only the concurrency is bounded.
+/// AIMD on the request rate. Before the first rate-limit error there is no limit, and only concurrency is bounded.
 #[derive(Debug)]
 pub(crate) struct RateGate {
     state: Mutex<State>,
-    /// Held by the one of those in line that waits for its time; whoever is not in line passes all others.
-    line: Semaphore,
+    /// Held by the queued request that waits for its time; requests of high priority skip it.
+    queue: Semaphore,
     longest_pause: Duration,
 }
 
-/// How a request passed the gate.
+/// How a request was admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Admitted {
     /// No limit was known.
     Unlimited,
-    /// At its time under the limit.
-    InTurn,
+    /// Under the rate limit.
+    Throttled,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Requests a second; None: the endpoint has not refused any.
+    /// Requests per second; None: the endpoint has not rejected any.
     rate: Option<f64>,
     /// When the next request may be sent.
     next: Option<Instant>,
-    /// The endpoint asked to be left alone until then.
+    /// `Retry-After` of the endpoint.
     paused_until: Option<Instant>,
     answers: VecDeque<Instant>,
     last_cut: Option<Instant>,
-    /// Until then, the first estimate grows with the answers that were in flight when it was made.
+    /// Until then, the first estimate grows with responses to requests that were in flight when it was made.
     estimating_until: Option<Instant>,
     last_growth: Option<Instant>,
-    /// Whether a request had to wait since the last growth: a rate that is not used need not grow.
+    /// Whether a request had to wait since the last growth: an unused rate need not grow.
     used: bool,
 }
 
 impl RateGate {
-    /// `longest_pause` bounds what an endpoint may ask for by `Retry-After`.
+    /// `longest_pause` bounds the endpoint's `Retry-After`.
     pub(crate) fn new(longest_pause: Duration) -> Self {
-        Self { state: Mutex::default(), line: Semaphore::new(1), longest_pause }
+        Self { state: Mutex::default(), queue: Semaphore::new(1), longest_pause }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Requests a second; None while there is no limit.
+    /// Requests per second; None while there is no limit.
     pub(crate) fn rate(&self) -> Option<f64> {
         self.state().rate
     }
 
     /// Waits until one more request may be sent.
-    pub(crate) async fn admit(&self, turn: Turn) -> Admitted {
+    pub(crate) async fn admit(&self, priority: Priority) -> Admitted {
         if self.state().rate.is_none() {
             return Admitted::Unlimited;
         }
-        let _first_in_line = match turn {
-            Turn::Next => None,
-            Turn::InLine => self.line.acquire().await.ok(),
+        let _queue_permit = match priority {
+            Priority::High => None,
+            Priority::Queued => self.queue.acquire().await.ok(),
         };
         loop {
             let at = self.state().reserve(Instant::now());
             tokio::time::sleep_until(at).await;
-            // The endpoint may have asked for a pause in the meantime. All who wait for its end leave it one by one.
+            // The endpoint may have requested a pause meanwhile. Waiters leave it one by one.
             if !self.state().is_paused(Instant::now()) {
-                return Admitted::InTurn;
+                return Admitted::Throttled;
             }
         }
     }
 
-    /// Whether a request that was admitted may still be sent: hundreds may have been waiting for a slot when the endpoint
-    /// refused one for the first time, or asked for a pause.
+    /// Whether an admitted request may still be sent: hundreds may have been waiting for a slot when the first rate-limit
+    /// error or `Retry-After` arrived.
     pub(crate) fn still_admits(&self, admitted: Admitted) -> bool {
         let state = self.state();
         match admitted {
             Admitted::Unlimited => state.rate.is_none(),
-            Admitted::InTurn => !state.is_paused(Instant::now()),
+            Admitted::Throttled => !state.is_paused(Instant::now()),
         }
     }
 
@@ -113,7 +112,7 @@ impl RateGate {
         self.state().answered(Instant::now());
     }
 
-    /// The endpoint refused a request that was sent at that time, since there were too many.
+    /// The endpoint rate-limited a request that was sent at `sent`.
     pub(crate) fn refused(&self, sent: Instant, retry_after: Option<Duration>) {
         let pause = retry_after.map(|wanted| wanted.min(self.longest_pause));
         self.state().refused(sent, pause, Instant::now());
@@ -176,8 +175,8 @@ impl State {
             self.last_cut = Some(now);
             self.last_growth = None;
             if first {
-                // What was sent in a burst has used up the second in which it was sent. A refusal comes quicker than
-                // the answers to what was sent with it.
+                // The burst has used up the second in which it was sent. A rate-limit error arrives sooner than the responses
+                // to the requests sent with it.
                 self.pause_until(self.answers.front().map_or(now, |oldest| *oldest) + WINDOW);
                 self.estimating_until = Some(now + WINDOW);
             }
@@ -200,8 +199,8 @@ impl State {
 mod tests {
     use super::*;
 
-    /// An endpoint that takes so many requests in any second, asked as fast as the gate permits; gives how many it took
-    /// and how many it refused.
+    /// Simulates an endpoint with a limit per second, called as fast as the gate permits; returns how many requests it
+    /// served and rejected.
     fn run(limit: usize, seconds: u64, retry_after: Option<Duration>) -> (usize, usize) {
         let (mut state, begun) = (State::default(), Instant::now());
         let (mut now, mut taken, mut refused) = (begun, VecDeque::new(), 0);
@@ -224,28 +223,28 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_used_up_with_few_refusals() {
+    fn a_limit_is_fully_used_with_few_rejections() {
         for (limit, retry_after) in [(20, None), (20, Some(WINDOW)), (3, None), (200, Some(WINDOW))] {
             let (served, refused) = run(limit, 60, retry_after);
             assert!(served >= limit * 60 * 85 / 100, "{served} of {}", limit * 60);
-            assert!(refused * 20 <= served.max(200), "{refused} refused, {served} served");
+            assert!(refused * 20 <= served.max(200), "{refused} rejected, {served} served");
         }
     }
 
     #[test]
-    fn answers_that_come_after_the_first_refusal_count_as_well() {
+    fn responses_after_the_first_rejection_count_as_well() {
         let (mut state, now) = (State::default(), Instant::now());
         state.refused(now, None, now);
         for answer in 1..=20 {
             state.answered(now + Duration::from_millis(answer * 10));
         }
         assert!(state.rate.is_some_and(|rate| rate > 18.9), "{:?}", state.rate);
-        // The second that the burst has used up is over before more is sent.
+        // Nothing is sent until the second used up by the burst is over.
         assert!(state.reserve(now + Duration::from_millis(300)) >= now + WINDOW);
     }
 
     #[test]
-    fn a_limit_that_is_lifted_is_forgotten() {
+    fn a_lifted_limit_is_dropped() {
         let (mut state, mut now) = (State::default(), Instant::now());
         state.answered(now);
         state.refused(now, None, now);
@@ -259,31 +258,31 @@ mod tests {
     }
 
     #[test]
-    fn what_the_endpoint_asks_for_is_kept() {
+    fn retry_after_is_respected() {
         let (mut state, now) = (State::default(), Instant::now());
         state.refused(now, Some(Duration::from_secs(7)), now);
         assert!(state.reserve(now) >= now + Duration::from_secs(7));
     }
 
     #[tokio::test]
-    async fn who_passed_before_a_refusal_has_to_pass_again() {
+    async fn a_request_admitted_before_a_rejection_must_be_admitted_again() {
         let gate = RateGate::new(WINDOW);
-        let admitted = gate.admit(Turn::InLine).await;
+        let admitted = gate.admit(Priority::Queued).await;
         assert!(gate.still_admits(admitted));
         gate.refused(Instant::now(), None);
         assert!(!gate.still_admits(admitted), "no limit was known then");
-        let admitted = gate.admit(Turn::InLine).await;
+        let admitted = gate.admit(Priority::Queued).await;
         assert!(gate.still_admits(admitted));
         gate.refused(Instant::now(), Some(WINDOW));
-        assert!(!gate.still_admits(admitted), "the endpoint asked for a pause");
+        assert!(!gate.still_admits(admitted), "the endpoint sent Retry-After");
     }
 
     #[tokio::test]
-    async fn without_a_refusal_nobody_waits() {
+    async fn without_a_rejection_no_request_waits() {
         let gate = RateGate::new(WINDOW);
         let begun = Instant::now();
         for _ in 0..10_000 {
-            assert_eq!(gate.admit(Turn::InLine).await, Admitted::Unlimited);
+            assert_eq!(gate.admit(Priority::Queued).await, Admitted::Unlimited);
             gate.answered();
         }
         assert!(begun.elapsed() < WINDOW);

@@ -1,50 +1,50 @@
 use std::time::Duration;
 
-use crate::{NodeError, RetryPolicy, error::Remedy, jitter::Jitter, limiter::Turn, upstream::Upstream};
+use crate::{NodeError, RetryPolicy, error::Recovery, jitter::Jitter, limiter::Priority, upstream::Upstream};
 
-/// Tries for one of several calls that make an answer together.
+/// Attempts for one of several calls that make up a result.
 const PART_TRIES: u32 = 3;
-/// The longest pause between two of them.
+/// Upper bound of the pause between attempts.
 const PART_PAUSE: Duration = Duration::from_millis(50);
 
-/// Asks for a part of an answer, again where that may help: the other parts need not be asked for again. A retry does not
-/// queue behind the requests for later blocks, all of which wait for this one.
-pub(crate) async fn persist_part<T, Answer>(
+/// Retries one of several calls that make up a result, so that the others need not be repeated. A retry skips the queue,
+/// since later blocks wait for this one.
+pub(crate) async fn retry_call<T, Answer>(
     upstream: &Upstream,
-    first_turn: Turn,
-    ask: impl Fn(Turn) -> Answer,
+    first_priority: Priority,
+    ask: impl Fn(Priority) -> Answer,
 ) -> Result<T, NodeError>
 where
     Answer: Future<Output = Result<T, NodeError>>,
 {
-    let mut turn = first_turn;
+    let mut priority = first_priority;
     for _ in 1..PART_TRIES {
-        match ask(turn).await {
-            Err(error) if is_of_this_request(&error) => {
-                tracing::debug!(%error, "asking for a part again");
+        match ask(priority).await {
+            Err(error) if is_request_failure(&error) => {
+                tracing::debug!(%error, "retrying a call");
                 upstream.count_retry();
                 let pause = PART_PAUSE.mul_f64(upstream.jitter());
                 tokio::time::sleep(pause).await;
-                turn = Turn::Next;
+                priority = Priority::High;
             }
             outcome => return outcome,
         }
     }
-    ask(turn).await
+    ask(priority).await
 }
 
-/// Whether it went wrong with this request rather than with the endpoint, so that the next may fare better.
-fn is_of_this_request(error: &NodeError) -> bool {
+/// Whether the request failed rather than the endpoint, so that a retry may succeed.
+fn is_request_failure(error: &NodeError) -> bool {
     match error {
         NodeError::Dropped { .. } => true,
-        NodeError::HttpStatus { .. } | NodeError::Rpc { .. } => error.remedy() == Remedy::AskAgain,
+        NodeError::HttpStatus { .. } | NodeError::Rpc { .. } => error.recovery() == Recovery::Retry,
         _ => false,
     }
 }
 
 impl RetryPolicy {
-    /// How long to wait after the try of that number, counted from 1, that ended with the error. Anywhere between
-    /// nothing and the longest: callers that failed together must not come back together.
+    /// The pause after an attempt, counted from 1, that failed with `error`. Full jitter, so that callers that failed
+    /// together do not retry together.
     pub(crate) fn pause_after(&self, tried: u32, error: &NodeError, jitter: &Jitter) -> Duration {
         let longest = self.first_pause.saturating_mul(1 << tried.saturating_sub(1).min(16)).min(self.longest_pause);
         let pause = longest.mul_f64(jitter.fraction());
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_grow_to_a_bound_and_are_jittered() {
+    fn pauses_grow_to_a_bound_with_jitter() {
         let (policy, jitter) = (RetryPolicy::default(), Jitter::new(None));
         let error = NodeError::bad_answer("eth_chainId", "");
         for tried in 1..40 {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_node_is_given_the_time_it_asks_for_within_reason() {
+    fn retry_after_is_respected_up_to_a_bound() {
         let (policy, jitter) = (RetryPolicy::default(), Jitter::new(None));
         assert!(policy.pause_after(1, &limited(2), &jitter) >= Duration::from_secs(2));
         assert!(policy.pause_after(1, &limited(86_400), &jitter) <= policy.longest_retry_after + policy.longest_pause);

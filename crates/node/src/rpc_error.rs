@@ -1,24 +1,24 @@
-//! What a node means by an error. The codes are hardly standardised: the texts tell more.
+//! Classifies JSON-RPC errors. Codes are hardly standardised, so messages count more.
 
 use crate::decode::ErrorObject;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RpcErrorKind {
-    /// Too much was asked for: less, or later.
+    /// Rate limit or quota exceeded.
     Limited,
-    /// A batch with too many calls or too long an answer, or no batches at all.
+    /// The batch is too large, its response is too long, or batches are not supported.
     BatchRefused,
     /// The node does not know the method.
     MethodMissing,
-    /// The node no longer has, or does not have yet, the block or its state.
+    /// The node does not have the block or its state (any more).
     StateGone,
     InvalidParams,
-    /// What was executed failed, not the node: it reverted, ran out of gas, met an invalid instruction.
+    /// The execution failed, not the node: revert, out of gas, invalid opcode.
     Execution,
-    /// Asking again would not help.
-    Final,
-    /// The node's own trouble, which may pass.
-    Passing,
+    /// Retrying would not help.
+    Fatal,
+    /// A failure of the node that may pass.
+    Transient,
 }
 
 const EXECUTION: [&str; 20] = [
@@ -96,21 +96,21 @@ pub(crate) fn kind_of(error: &ErrorObject) -> RpcErrorKind {
     let message = error.message.to_ascii_lowercase();
     let says = |texts: &[&str]| texts.iter().any(|text| message.contains(text));
     match error.code {
-        // First of all: why a contract reverts is in the contract's own words, and those may be any of the words below.
+        // Checked first: a revert reason is chosen by the contract and may contain any of the words below.
         3 | -32015 => RpcErrorKind::Execution,
         _ if says(&EXECUTION) => RpcErrorKind::Execution,
         _ if says(&BATCH) => RpcErrorKind::BatchRefused,
         -32005 | 429 | -32029 => RpcErrorKind::Limited,
         _ if says(&LIMITED) => RpcErrorKind::Limited,
         _ if says(&STATE_GONE) => RpcErrorKind::StateGone,
-        // EIP-1474 has a code of its own for what is not there.
+        // EIP-1474: resource not found.
         -32001 => RpcErrorKind::StateGone,
         -32601 | -32004 => RpcErrorKind::MethodMissing,
         -32602 => RpcErrorKind::InvalidParams,
         _ if says(&INVALID) => RpcErrorKind::InvalidParams,
         _ if says(&METHOD_MISSING) => RpcErrorKind::MethodMissing,
-        -32600 | -32700 => RpcErrorKind::Final,
-        _ => RpcErrorKind::Passing,
+        -32600 | -32700 => RpcErrorKind::Fatal,
+        _ => RpcErrorKind::Transient,
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_known_nodes_are_understood() {
+    fn errors_of_known_nodes_are_classified() {
         let cases = [
             (-32601, "the method eth_getBlockReceipts does not exist/is not available", RpcErrorKind::MethodMissing),
             (-32000, "Method eth_getBlockReceipts is not supported", RpcErrorKind::MethodMissing),
@@ -147,10 +147,10 @@ mod tests {
             (-32000, "invalid opcode: INVALID", RpcErrorKind::Execution),
             (-32000, "stack limit reached 1024 (1023)", RpcErrorKind::Execution),
             (-32000, "EVM error: InvalidFEOpcode", RpcErrorKind::Execution),
-            (-32600, "invalid request", RpcErrorKind::Final),
-            (-32000, "execution aborted (timeout = 5s)", RpcErrorKind::Passing),
-            (-32603, "internal error", RpcErrorKind::Passing),
-            (-32002, "request timed out", RpcErrorKind::Passing),
+            (-32600, "invalid request", RpcErrorKind::Fatal),
+            (-32000, "execution aborted (timeout = 5s)", RpcErrorKind::Transient),
+            (-32603, "internal error", RpcErrorKind::Transient),
+            (-32002, "request timed out", RpcErrorKind::Transient),
         ];
         for (code, message, kind) in cases {
             assert_eq!(kind_of(&ErrorObject { code, message: message.to_owned(), data: None }), kind, "{message}");

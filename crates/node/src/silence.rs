@@ -1,4 +1,4 @@
-//! Tells an endpoint that takes long from one that does not answer at all.
+//! Distinguishes a slow endpoint from one that does not answer at all.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -10,26 +10,26 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// An endpoint that answered nothing to anybody for so long, while a request waits, is asked whether it is there.
-const SUSPICIOUS: Duration = Duration::from_secs(5);
-/// For that answer.
+/// An endpoint without any response for this long, while a request waits, is probed.
+const PROBE_AFTER: Duration = Duration::from_secs(5);
+/// Timeout of the probe.
 pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub(crate) struct Silence {
-    heard: Mutex<Instant>,
-    /// Held during a probe, so that many who wait send one.
+    last_response: Mutex<Instant>,
+    /// Held during a probe, so that concurrent waiters send only one.
     probe: tokio::sync::Mutex<()>,
-    /// How often the endpoint was found to be silent.
+    /// How often the endpoint was found silent.
     found: watch::Sender<u64>,
 }
 
-/// What is found out about an endpoint from some moment on.
+/// Notifies of silence found after the subscription.
 #[derive(Debug)]
-pub(crate) struct Verdicts(watch::Receiver<u64>);
+pub(crate) struct SilenceAlerts(watch::Receiver<u64>);
 
-impl Verdicts {
-    /// Ends when the endpoint is found to be silent: all requests that wait for it, or for their turn, end together.
+impl SilenceAlerts {
+    /// Completes when the endpoint is found silent, so that all waiting requests fail together.
     pub(crate) async fn found_silent(&mut self) {
         if self.0.changed().await.is_err() {
             std::future::pending().await
@@ -39,52 +39,55 @@ impl Verdicts {
 
 impl Silence {
     pub(crate) fn new() -> Self {
-        Self { heard: Mutex::new(Instant::now()), probe: tokio::sync::Mutex::default(), found: watch::Sender::new(0) }
+        Self {
+            last_response: Mutex::new(Instant::now()),
+            probe: tokio::sync::Mutex::default(),
+            found: watch::Sender::new(0),
+        }
     }
 
-    fn heard(&self) -> MutexGuard<'_, Instant> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_response(&self) -> MutexGuard<'_, Instant> {
+        self.last_response.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on.
-    pub(crate) fn verdicts(&self) -> Verdicts {
-        Verdicts(self.found.subscribe())
+    pub(crate) fn alerts(&self) -> SilenceAlerts {
+        SilenceAlerts(self.found.subscribe())
     }
 
-    /// The endpoint answered something.
-    pub(crate) fn ended(&self) {
-        *self.heard() = Instant::now();
+    /// Records a response of the endpoint.
+    pub(crate) fn record_response(&self) {
+        *self.last_response() = Instant::now();
     }
 
-    pub(crate) fn heard_since(&self, then: Instant) -> bool {
-        *self.heard() > then
+    pub(crate) fn responded_since(&self, then: Instant) -> bool {
+        *self.last_response() > then
     }
 
-    /// Ends when the endpoint has not answered anything for too long, for a request that was sent at that time, and not
-    /// the probe either; everybody else learns it from their [`Verdicts`]. Never ends while it answers others, and not
-    /// for those whom another request told.
-    pub(crate) async fn is_certain<Probe>(&self, sent: Instant, probe: impl Fn() -> Probe)
+    /// Completes when the endpoint has answered neither any request since `sent` for too long, nor the probe; other requests
+    /// are notified by their [`SilenceAlerts`]. Never completes while the endpoint answers other requests, nor if another
+    /// request found the silence first.
+    pub(crate) async fn confirmed<Probe>(&self, sent: Instant, probe: impl Fn() -> Probe)
     where
         Probe: Future<Output = bool>,
     {
         loop {
-            let since = sent.max(*self.heard());
-            sleep_until(since + SUSPICIOUS).await;
-            if self.heard_since(since) {
+            let since = sent.max(*self.last_response());
+            sleep_until(since + PROBE_AFTER).await;
+            if self.responded_since(since) {
                 continue;
             }
             let found_before = *self.found.borrow();
             let probing = self.probe.lock().await;
             if *self.found.borrow() != found_before {
-                // Another request found it out meanwhile, and that ends this one: it sends no probe of its own.
+                // Another request found the silence meanwhile and its alert ends this one: no second probe.
                 drop(probing);
                 return std::future::pending().await;
             }
-            if self.heard_since(since) {
+            if self.responded_since(since) {
                 continue;
             }
             if probe().await {
-                self.ended();
+                self.record_response();
             } else {
                 self.found.send_modify(|found| *found += 1);
                 return;
@@ -100,7 +103,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn many_who_wait_send_one_probe() {
+    async fn concurrent_waiters_send_one_probe() {
         let (silence, probes) = (Silence::new(), AtomicUsize::new(0));
         let probe = || async {
             probes.fetch_add(1, Ordering::Relaxed);
@@ -109,35 +112,35 @@ mod tests {
         };
         let begun = Instant::now();
         let wait = |index: u32| {
-            let (silence, mut verdicts) = (&silence, silence.verdicts());
+            let (silence, mut alerts) = (&silence, silence.alerts());
             async move {
-                // Some are sent long after the others.
+                // Requests are sent at different times.
                 let sent = begun + Duration::from_millis(150) * index;
                 sleep_until(sent).await;
                 tokio::select! {
                     biased;
-                    () = silence.is_certain(sent, probe) => {}
-                    () = verdicts.found_silent() => {}
+                    () = silence.confirmed(sent, probe) => {}
+                    () = alerts.found_silent() => {}
                 }
             }
         };
         futures::future::join_all((0..50).map(wait)).await;
         assert_eq!(probes.load(Ordering::Relaxed), 1);
-        assert_eq!(begun.elapsed(), SUSPICIOUS + PROBE_TIMEOUT);
+        assert_eq!(begun.elapsed(), PROBE_AFTER + PROBE_TIMEOUT);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_found_out_before_says_nothing_about_a_later_request() {
+    async fn earlier_silence_does_not_affect_a_later_request() {
         let silence = Silence::new();
-        silence.is_certain(Instant::now(), || async { false }).await;
-        let mut verdicts = silence.verdicts();
-        assert!(tokio::time::timeout(Duration::from_secs(60), verdicts.found_silent()).await.is_err());
+        silence.confirmed(Instant::now(), || async { false }).await;
+        let mut alerts = silence.alerts();
+        assert!(tokio::time::timeout(Duration::from_secs(60), alerts.found_silent()).await.is_err());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_endpoint_that_answers_the_probe_is_slow_and_not_silent() {
+    async fn an_endpoint_that_answers_the_probe_is_not_silent() {
         let silence = Silence::new();
-        let certain = silence.is_certain(Instant::now(), || async { true });
-        assert!(tokio::time::timeout(Duration::from_secs(60), certain).await.is_err());
+        let confirmed = silence.confirmed(Instant::now(), || async { true });
+        assert!(tokio::time::timeout(Duration::from_secs(60), confirmed).await.is_err());
     }
 }

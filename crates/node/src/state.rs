@@ -1,4 +1,4 @@
-//! How a node is told which state is meant.
+//! The block parameter of state queries.
 
 use std::{fmt, sync::atomic::Ordering};
 
@@ -6,35 +6,39 @@ use domain::BlockRef;
 
 use crate::{NodeError, rpc_error::RpcErrorKind, upstream::Upstream};
 
-/// The state of a block, in the words of one request.
+/// Selects the state of a block in a request.
 #[derive(Debug)]
-pub(crate) enum StateName {
-    /// By EIP-1898: all answers are of one branch.
+pub(crate) enum BlockParam {
+    /// By EIP-1898: all results are of one branch.
     Hash(BlockRef),
     Number(BlockRef),
 }
 
-impl StateName {
-    /// By hash, until the node turned out not to take one.
+impl BlockParam {
+    /// By hash, unless the node is known not to support that.
     pub(crate) fn of(upstream: &Upstream, at: BlockRef) -> Self {
-        if upstream.abilities().lacks_state_by_hash.load(Ordering::Relaxed) { Self::Number(at) } else { Self::Hash(at) }
+        if upstream.capabilities().lacks_state_by_hash.load(Ordering::Relaxed) {
+            Self::Number(at)
+        } else {
+            Self::Hash(at)
+        }
     }
 
-    /// What to ask with instead, if the error says that the node takes no hash. That is remembered.
-    pub(crate) fn instead(&self, upstream: &Upstream, error: &NodeError) -> Option<Self> {
+    /// The parameter to retry with if the error shows that the node does not support hashes, which is remembered.
+    pub(crate) fn fallback(&self, upstream: &Upstream, error: &NodeError) -> Option<Self> {
         let Self::Hash(at) = *self else { return None };
         if error.rpc_kind() != Some(RpcErrorKind::InvalidParams) {
             return None;
         }
-        if !upstream.abilities().lacks_state_by_hash.swap(true, Ordering::Relaxed) {
-            tracing::info!(endpoint = upstream.name(), %error, "the node tells states by block number only");
+        if !upstream.capabilities().lacks_state_by_hash.swap(true, Ordering::Relaxed) {
+            tracing::info!(endpoint = upstream.name(), %error, "the node does not support state queries by block hash, using numbers");
         }
         Some(Self::Number(at))
     }
 }
 
 /// As JSON text.
-impl fmt::Display for StateName {
+impl fmt::Display for BlockParam {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Hash(at) => write!(f, r#"{{"blockHash":"{}"}}"#, at.hash),

@@ -9,37 +9,36 @@ use std::{
 use crate::RefusedBlock;
 use tokio::time::Instant;
 
-/// How the client gets on with its node.
+/// Status and counters of the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeStatus {
-    /// Whether the newest request was answered. False until the first one was.
+    /// Whether the latest request was answered. False until the first one was.
     pub reachable: bool,
     /// The endpoint in use, without its secrets.
     pub endpoint: String,
-    /// How many requests may be under way at that endpoint now.
+    /// Current limit of concurrent requests at that endpoint.
     pub concurrency_limit: usize,
-    /// Requests a second that this endpoint takes, as far as it has refused more; None: no limit is known.
+    /// Learned rate limit of that endpoint; None: no limit is known.
     pub requests_per_second: Option<u64>,
     /// Requests sent since the start, a batch counted once.
     pub requests: u64,
-    /// Calls that had to be made again.
+    /// Calls that were retried.
     pub retries: u64,
-    /// Answers that did not stand the checks.
-    pub refused_answers: u64,
-    /// The block that was refused last, until a node gives it as it ought to be.
+    /// Responses that failed the checks.
+    pub rejected_responses: u64,
+    /// The last block that was rejected, until a node returns a valid one.
     pub refused_block: Option<RefusedBlock>,
-    /// Blocks that were taken although a part of them could not be proven.
+    /// Blocks that were accepted although a part of them could not be proven.
     pub unproven_blocks: u64,
 }
 
-/// What is counted while the client works.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) reachable: AtomicBool,
     pub(crate) requests: AtomicU64,
     pub(crate) retries: AtomicU64,
-    pub(crate) refused_answers: AtomicU64,
-    /// When the oldest request was sent since the last answer of any endpoint.
+    pub(crate) rejected_responses: AtomicU64,
+    /// When the oldest request since the last response of any endpoint was sent.
     unanswered_since: Mutex<Option<Instant>>,
 }
 

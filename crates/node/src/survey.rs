@@ -1,4 +1,4 @@
-//! The heads of all endpoints at one moment.
+//! Compares the heads of all endpoints.
 
 use std::time::Duration;
 
@@ -7,43 +7,43 @@ use futures::future::join_all;
 
 use crate::failover::Failover;
 
-/// For one endpoint's head.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// An endpoint this many blocks below the best one is a moment late at most; beyond, it is behind.
+/// Timeout for one endpoint's head.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(3);
+/// An endpoint more than this many blocks below the highest head counts as lagging.
 const TOLERANCE: u64 = 8;
 
-/// What all endpoints say about the head of the chain.
+/// The heads of all endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadSurvey {
-    /// The highest; None where no endpoint told.
+    /// The highest; None if no endpoint answered.
     pub best: Option<BlockRef>,
-    /// Whether every endpoint of this chain told.
+    /// Whether every endpoint of this chain answered.
     pub is_complete: bool,
 }
 
 impl Failover {
-    /// Asks every endpoint for its head, and passes over those that are behind from now on.
+    /// Requests the head of every endpoint, and avoids those that lag from now on.
     pub(crate) async fn survey(&self) -> HeadSurvey {
-        // On the heap, since each is large: whoever waits for them would have them all on the stack.
+        // Boxed, since these futures are large.
         let heads = join_all((0..self.len()).map(|index| Box::pin(self.head_of(index)))).await;
         let best = heads.iter().flatten().copied().max_by_key(|head| head.number);
         let mut is_complete = true;
         for (index, head) in heads.iter().enumerate() {
-            let mut standing = self.standing(index);
+            let mut health = self.health(index);
             match (head, best) {
                 (Some(head), Some(best)) => {
                     let behind = head.number.saturating_add(TOLERANCE) < best.number;
-                    if behind != standing.behind {
+                    if behind != health.behind {
                         let endpoint = self.upstream(index).name();
                         if behind {
-                            tracing::warn!(endpoint, head = head.number, best = best.number, "an endpoint is behind");
+                            tracing::warn!(endpoint, head = head.number, best = best.number, "endpoint lags behind");
                         } else {
-                            tracing::info!(endpoint, head = head.number, "an endpoint has caught up");
+                            tracing::info!(endpoint, head = head.number, "endpoint has caught up");
                         }
                     }
-                    standing.behind = behind;
+                    health.behind = behind;
                 }
-                _ => is_complete &= standing.foreign,
+                _ => is_complete &= health.wrong_chain,
             }
         }
         HeadSurvey { best, is_complete }
@@ -54,7 +54,7 @@ impl Failover {
             self.admit(index).await?;
             self.upstream(index).head().await
         };
-        let told = tokio::time::timeout(PATIENCE, head).await.ok()?;
-        told.inspect_err(|error| tracing::debug!(%error, "an endpoint did not tell its head")).ok()
+        let response = tokio::time::timeout(HEAD_TIMEOUT, head).await.ok()?;
+        response.inspect_err(|error| tracing::debug!(%error, "requesting the head of an endpoint failed")).ok()
     }
 }

@@ -1,4 +1,4 @@
-//! What calls made on the way: told by nodes that trace.
+//! Contracts created inside calls, from `debug_traceBlockByNumber`.
 
 use std::sync::atomic::Ordering;
 
@@ -12,37 +12,37 @@ use crate::{
 
 const METHOD: &str = "debug_traceBlockByNumber";
 
-/// None: the node does not trace.
+/// None: the node does not support tracing.
 pub(crate) async fn trace_block(
     upstream: &Upstream,
     block: &FetchedBlock,
 ) -> Result<Option<Vec<InnerCreation>>, NodeError> {
-    if upstream.abilities().lacks_traces.load(Ordering::Relaxed) {
+    if upstream.capabilities().lacks_traces.load(Ordering::Relaxed) {
         return Ok(None);
     }
     let call = Call::new(METHOD, format!(r#"["{:#x}",{{"tracer":"callTracer"}}]"#, block.block.number));
-    match upstream.call_aside::<RawBlockTrace>(&call).await {
+    match upstream.call_unlimited::<RawBlockTrace>(&call).await {
         Ok(Some(trace)) => read(block, trace).map(Some),
         Ok(None) => Err(NodeError::bad_answer(METHOD, "null")),
         Err(error) if lacks_traces(&error) => {
-            upstream.abilities().lacks_traces.store(true, Ordering::Relaxed);
-            tracing::info!(endpoint = upstream.name(), %error, "the node does not trace: who made a contract inside a call stays open");
+            upstream.capabilities().lacks_traces.store(true, Ordering::Relaxed);
+            tracing::info!(endpoint = upstream.name(), %error, "the node does not support tracing: creators of contracts created inside calls stay unknown");
             Ok(None)
         }
         Err(error) => Err(error),
     }
 }
 
-/// Asked for by number, the trace may be of another branch: its transactions tell.
+/// The trace is requested by number and may be of another branch, so transaction hashes are compared.
 fn read(block: &FetchedBlock, trace: RawBlockTrace) -> Result<Vec<InnerCreation>, NodeError> {
     if trace.0.len() != block.transactions.len() {
-        let what = format_args!("{} traces of {} transactions", trace.0.len(), block.transactions.len());
+        let what = format_args!("{} traces for {} transactions", trace.0.len(), block.transactions.len());
         return Err(NodeError::bad_answer(METHOD, what));
     }
     let mut creations = Vec::new();
     for (trace, tx) in trace.0.into_iter().zip(&block.transactions) {
         if trace.tx_hash.is_some_and(|hash| hash != tx.hash) {
-            return Err(NodeError::bad_answer(METHOD, format_args!("no trace of transaction {}", tx.hash)));
+            return Err(NodeError::bad_answer(METHOD, format_args!("no trace for transaction {}", tx.hash)));
         }
         let untraced = || NodeError::bad_answer(METHOD, format_args!("transaction {} was not traced", tx.hash));
         let made = trace.made.ok_or_else(untraced)?;
@@ -58,7 +58,7 @@ fn read(block: &FetchedBlock, trace: RawBlockTrace) -> Result<Vec<InnerCreation>
     Ok(creations)
 }
 
-/// Nodes that keep tracing to themselves say so in many ways, gateways by a status.
+/// Nodes without tracing report it in many ways, gateways by HTTP status.
 pub(crate) fn lacks_traces(error: &NodeError) -> bool {
     match error {
         NodeError::HttpStatus { status, .. } => (400..500).contains(status) && *status != 408,

@@ -1,4 +1,4 @@
-//! One transaction with its call data and its logs.
+//! One transaction with its call data and logs.
 
 use domain::{B256, Log, TransactionDetail};
 use serde::Deserialize;
@@ -30,7 +30,7 @@ pub(crate) async fn fetch_transaction(upstream: &Upstream, hash: B256) -> Result
         tokio::join!(upstream.call::<RawDetail>(&transaction), upstream.call::<RawReceipt>(&receipt));
     let (Some(transaction), Some(receipt)) = (transaction?, receipt?) else { return Ok(None) };
     if transaction.block_hash.map(|hash| hash.0) != Some(receipt.block_hash.0) || receipt.transaction_hash.0 != hash {
-        // Between the two answers it moved to another block. Who asks again gets one that holds.
+        // The transaction moved to another block between the two responses; a repeated call is consistent.
         return Ok(None);
     }
     let tx_index = u32::try_from(receipt.transaction_index.0).map_err(|error| NodeError::bad_answer(RECEIPT, error))?;

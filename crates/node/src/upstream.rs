@@ -1,4 +1,4 @@
-//! One endpoint, and what was found out about it.
+//! One endpoint with its connections, limits and capabilities.
 
 use std::{
     sync::{
@@ -17,10 +17,10 @@ use tokio::time::Instant;
 
 use crate::{
     Endpoint, NodeConfig, NodeError,
-    ability::Ability,
     decode::{AnswerError, ErrorObject, Quantity, decode, split_batch},
     jitter::Jitter,
-    limiter::{Limiter, Slot, Turn},
+    limiter::{Limiter, Priority, Slot},
+    method_breaker::MethodBreaker,
     rate::RateGate,
     rpc_error::{RpcErrorKind, kind_of},
     silence::{PROBE_TIMEOUT, Silence},
@@ -29,9 +29,9 @@ use crate::{
     verify::Verifier,
 };
 
-/// Calls in a batch at first; halved whenever the node finds a batch too big.
+/// Initial calls per batch; halved whenever the node rejects a batch as too large.
 const FIRST_BATCH: usize = 50;
-/// Answers longer than this are decoded off the threads that drive the connections.
+/// Longer responses are decoded on the blocking pool.
 const LONG_ANSWER: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -41,30 +41,29 @@ pub(crate) struct Upstream {
     timeout: Duration,
     /// For blocks, headers and receipts.
     blocks: Limiter,
-    /// For all other calls: while they hang, blocks do not wait for them.
+    /// For all other calls, so that blocks do not wait for slow ones.
     others: Limiter,
     rate: RateGate,
     silence: Silence,
-    abilities: Abilities,
+    capabilities: Capabilities,
     next_id: AtomicU64,
     counters: Arc<Counters>,
     jitter: Arc<Jitter>,
     verifier: Arc<Verifier>,
 }
 
-/// The ways to the endpoint.
+/// Connections to the endpoint.
 #[derive(Debug)]
 pub(crate) struct Transports {
     pub(crate) main: Transport,
-    /// For calls that the node may answer by closing the connection: where one connection carries all calls, these have
-    /// one of their own.
-    pub(crate) aside: Option<Transport>,
+    /// For calls on which the node may close the connection: a socket that carries all calls must not be lost.
+    pub(crate) separate: Option<Transport>,
 }
 
-/// What the node turned out to be able to do. Found out once, by trying.
+/// What the node supports, detected at run time.
 #[derive(Debug)]
-pub(crate) struct Abilities {
-    pub(crate) block_receipts: Ability,
+pub(crate) struct Capabilities {
+    pub(crate) block_receipts: MethodBreaker,
     pub(crate) lacks_state_by_hash: AtomicBool,
     pub(crate) lacks_traces: AtomicBool,
     /// 1: no batches.
@@ -76,24 +75,23 @@ pub(crate) struct Abilities {
 pub(crate) struct Call {
     pub(crate) method: &'static str,
     pub(crate) params: String,
-    turn: Turn,
-    /// For its answer, once it was sent; None: as long as for any other.
+    priority: Priority,
+    /// Timeout once sent; None: the default.
     patience: Option<Duration>,
 }
 
 impl Call {
     pub(crate) fn new(method: &'static str, params: impl Into<String>) -> Self {
-        Self { method, params: params.into(), turn: Turn::Next, patience: None }
+        Self { method, params: params.into(), priority: Priority::High, patience: None }
     }
 
-    /// The same, but an answer that takes longer is not waited for. It says nothing about what else the node bears.
+    /// Sets a timeout. Missing it does not lower the concurrency limit while the node answers other calls.
     pub(crate) fn within(self, patience: Duration) -> Self {
         Self { patience: Some(patience), ..self }
     }
 
-    /// The same at another turn.
-    pub(crate) fn at(self, turn: Turn) -> Self {
-        Self { turn, ..self }
+    pub(crate) fn with_priority(self, priority: Priority) -> Self {
+        Self { priority, ..self }
     }
 
     fn request(&self, id: u64) -> String {
@@ -102,7 +100,7 @@ impl Call {
 }
 
 enum BatchFault {
-    /// The node wants smaller batches, or none.
+    /// The node wants smaller batches or none.
     TooBig,
     Failed(NodeError),
 }
@@ -123,8 +121,8 @@ impl Upstream {
             others: Limiter::new(config.max_concurrency.div_ceil(4)),
             rate: RateGate::new(config.retry.longest_retry_after),
             silence: Silence::new(),
-            abilities: Abilities {
-                block_receipts: Ability::default(),
+            capabilities: Capabilities {
+                block_receipts: MethodBreaker::default(),
                 lacks_state_by_hash: AtomicBool::new(false),
                 lacks_traces: AtomicBool::new(false),
                 batch: AtomicUsize::new(FIRST_BATCH),
@@ -144,30 +142,29 @@ impl Upstream {
         &self.name
     }
 
-    pub(crate) fn abilities(&self) -> &Abilities {
-        &self.abilities
+    pub(crate) fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
     }
 
     pub(crate) fn concurrency_limit(&self) -> usize {
         self.blocks.limit()
     }
 
-    /// Requests a second; None while no limit is known.
+    /// Requests per second; None while no limit is known.
     pub(crate) fn rate_limit(&self) -> Option<f64> {
         self.rate.rate()
     }
 
-    /// A share of a pause, from 0 to 1.
+    /// A random number from 0 to 1.
     pub(crate) fn jitter(&self) -> f64 {
         self.jitter.fraction()
     }
 
-    /// A call is made again.
     pub(crate) fn count_retry(&self) {
         Counters::count(&self.counters.retries);
     }
 
-    /// One call; None where the result is null.
+    /// One call; None if the result is null.
     pub(crate) async fn call<T>(&self, call: &Call) -> Result<Option<T>, NodeError>
     where
         T: DeserializeOwned + Send + 'static,
@@ -177,17 +174,16 @@ impl Upstream {
         self.read(call, answer, sent).await
     }
 
-    /// One call that may take long and says nothing about how much else the node bears: it goes at once, and whoever
-    /// makes it sees to it that there are few. None where the result is null.
-    pub(crate) async fn call_aside<T>(&self, call: &Call) -> Result<Option<T>, NodeError>
+    /// One slow call outside the concurrency limit; the caller bounds how many are in flight. None if the result is null.
+    pub(crate) async fn call_unlimited<T>(&self, call: &Call) -> Result<Option<T>, NodeError>
     where
         T: DeserializeOwned + Send + 'static,
     {
-        self.call_aside_within(call, usize::MAX, self.timeout).await
+        self.call_unlimited_within(call, usize::MAX, self.timeout).await
     }
 
-    /// The same, of an answer of so many bytes at most that comes within a time.
-    pub(crate) async fn call_aside_within<T>(
+    /// The same, with a maximum response size and a timeout.
+    pub(crate) async fn call_unlimited_within<T>(
         &self,
         call: &Call,
         most_bytes: usize,
@@ -196,17 +192,17 @@ impl Upstream {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let mut verdicts = self.silence.verdicts();
-        let _ = self.rate.admit(Turn::InLine).await;
+        let mut alerts = self.silence.alerts();
+        let _ = self.rate.admit(Priority::Queued).await;
         let (id, sent) = (self.next_id.fetch_add(1, Ordering::Relaxed), Instant::now());
         Counters::count(&self.counters.requests);
-        let transport = self.transports.aside.as_ref().unwrap_or(&self.transports.main);
+        let transport = self.transports.separate.as_ref().unwrap_or(&self.transports.main);
         let answer = transport.send_within(id, call.request(id), most_bytes);
         let patience = patience.min(self.timeout);
         let outcome = tokio::select! {
             biased;
             outcome = tokio::time::timeout(patience, answer) => outcome,
-            () = verdicts.found_silent() => return Err(self.silent(call.method, sent)),
+            () = alerts.found_silent() => return Err(self.silent(call.method, sent)),
         };
         let answer = match outcome {
             Ok(outcome) => outcome.map_err(|error| self.transport_error(call.method, error, sent))?,
@@ -231,13 +227,13 @@ impl Upstream {
         result.map_err(|error| self.answer_error(call.method, error, sent))
     }
 
-    /// Many calls in as few round trips as the node allows; each has an outcome of its own.
+    /// Many calls in as few round trips as the node allows, each with its own result.
     pub(crate) async fn call_many<T>(&self, calls: &[Call]) -> Result<Vec<Result<Option<T>, NodeError>>, NodeError>
     where
         T: DeserializeOwned + Send + 'static,
     {
         loop {
-            let size = self.abilities.batch.load(Ordering::Relaxed);
+            let size = self.capabilities.batch.load(Ordering::Relaxed);
             if size <= 1 || calls.len() <= 1 || !self.transports.main.takes_batches() {
                 return Ok(join_all(calls.iter().map(|call| self.call(call))).await);
             }
@@ -246,8 +242,8 @@ impl Upstream {
                 Err(BatchFault::Failed(error)) => return Err(error),
                 Err(BatchFault::TooBig) => {
                     let smaller = size.min(calls.len()) / 2;
-                    self.abilities.batch.fetch_min(smaller.max(1), Ordering::Relaxed);
-                    tracing::info!(endpoint = %self.name, calls = smaller.max(1), "the node wants smaller batches");
+                    self.capabilities.batch.fetch_min(smaller.max(1), Ordering::Relaxed);
+                    tracing::info!(endpoint = %self.name, calls = smaller.max(1), "the node rejected a batch, using smaller ones");
                 }
             }
         }
@@ -271,7 +267,7 @@ impl Upstream {
             Err(AnswerError::Rpc(error)) if kind_of(&error) == RpcErrorKind::Limited => {
                 return Err(BatchFault::Failed(self.answer_error(method, AnswerError::Rpc(error), sent)));
             }
-            // An error for the whole batch, whatever its words, is about its being a batch.
+            // An error for the whole batch means that the batch was too large, whatever its message.
             Err(AnswerError::Rpc(_)) => return Err(BatchFault::TooBig),
             Err(error) => return Err(BatchFault::Failed(self.answer_error(method, error, sent))),
         };
@@ -281,21 +277,21 @@ impl Upstream {
         self.rate.answered();
         let outcomes = calls.iter().zip(items).map(|(call, item)| {
             let result = item.map_err(AnswerError::Rpc).and_then(|result| {
-                sonic_rs::from_str(&result).map_err(|_| AnswerError::Unreadable("an unexpected result".to_owned()))
+                sonic_rs::from_str(&result).map_err(|_| AnswerError::Unreadable("unexpected type of result".to_owned()))
             });
             result.map_err(|error| self.answer_error(call.method, error, sent))
         });
         Ok(outcomes.collect())
     }
 
-    /// Sends when it is its turn, and waits for the answer no longer than allowed. Tells the answer and when it was sent.
+    /// Waits for a slot, sends, and waits for the response. Returns the response and when the request was sent.
     async fn send(&self, id: u64, call: &Call, request: String) -> Result<(Bytes, Instant), NodeError> {
-        let (mut verdicts, waiting_since) = (self.silence.verdicts(), Instant::now());
-        // Those that wait for a slot at a silent endpoint would otherwise find out one after the other.
+        let (mut alerts, waiting_since) = (self.silence.alerts(), Instant::now());
+        // Otherwise requests that wait for a slot at a silent endpoint would time out one after the other.
         let slot = tokio::select! {
             biased;
             slot = self.slot(call) => slot,
-            () = verdicts.found_silent() => return Err(self.silent(call.method, waiting_since)),
+            () = alerts.found_silent() => return Err(self.silent(call.method, waiting_since)),
         };
         let sent = slot.since();
         self.counters.asked();
@@ -304,16 +300,16 @@ impl Upstream {
         let outcome = tokio::select! {
             biased;
             outcome = answer => outcome,
-            () = self.silence.is_certain(sent, || self.answers_probe()) => {
+            () = self.silence.confirmed(sent, || self.answers_probe()) => {
                 slot.overloaded();
                 self.transports.main.reset().await;
                 return Err(self.silent(call.method, sent));
             }
-            () = verdicts.found_silent() => return Err(self.silent(call.method, sent)),
+            () = alerts.found_silent() => return Err(self.silent(call.method, sent)),
         };
         match outcome {
             Ok(Ok(answer)) => {
-                self.silence.ended();
+                self.silence.record_response();
                 self.counters.answered();
                 slot.answered();
                 Ok((answer, sent))
@@ -323,7 +319,7 @@ impl Upstream {
                     TransportError::Unreachable(_) | TransportError::Dropped(_) => {
                         self.counters.reachable.store(false, Ordering::Relaxed);
                     }
-                    TransportError::TooLong | TransportError::Status { .. } => self.silence.ended(),
+                    TransportError::TooLong | TransportError::Status { .. } => self.silence.record_response(),
                 }
                 if matches!(error, TransportError::Status { status: 503, .. }) {
                     slot.overloaded();
@@ -332,7 +328,7 @@ impl Upstream {
             }
             Err(_) => {
                 self.counters.reachable.store(false, Ordering::Relaxed);
-                if call.patience.is_none() || !self.silence.heard_since(sent) {
+                if call.patience.is_none() || !self.silence.responded_since(sent) {
                     slot.overloaded();
                 }
                 Err(self.timed_out(call.method, patience))
@@ -340,11 +336,10 @@ impl Upstream {
         }
     }
 
-    /// Waits until the request may be sent.
     async fn slot(&self, call: &Call) -> Slot<'_> {
         loop {
-            let admitted = self.rate.admit(call.turn).await;
-            let slot = self.limiter_of(call.method).slot(call.turn).await;
+            let admitted = self.rate.admit(call.priority).await;
+            let slot = self.limiter_of(call.method).slot(call.priority).await;
             if self.rate.still_admits(admitted) {
                 return slot;
             }
@@ -360,7 +355,7 @@ impl Upstream {
         }
     }
 
-    /// Whether the endpoint answers the cheapest of all calls.
+    /// Whether the endpoint answers a cheap call.
     async fn answers_probe(&self) -> bool {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let request = Call::new("eth_chainId", "[]").request(id);
@@ -382,13 +377,13 @@ impl Upstream {
         match error {
             TransportError::Unreachable(source) => NodeError::Unreachable { endpoint, source },
             TransportError::Dropped(source) => NodeError::Dropped { endpoint, method, source },
-            TransportError::TooLong => NodeError::bad_answer(method, "longer than an answer may be"),
+            TransportError::TooLong => NodeError::bad_answer(method, "the response is longer than allowed"),
             TransportError::Status { status: 429, retry_after, .. } => {
                 self.counters.answered();
                 self.rate.refused(sent, retry_after);
                 NodeError::Limited { endpoint, method, message: "HTTP status 429".to_owned(), retry_after }
             }
-            // Some nodes and providers put an error of JSON-RPC under another status.
+            // Some nodes and providers send a JSON-RPC error with an HTTP error status.
             TransportError::Status { status, retry_after, body } => match decode::<Quantity>(&body) {
                 Err(AnswerError::Rpc(error)) => self.rpc_error(method, error, retry_after, sent),
                 _ => NodeError::HttpStatus { endpoint, method, status },
@@ -419,14 +414,14 @@ impl Upstream {
         }
     }
 
-    /// New heads as the node announces them; None where this endpoint cannot.
+    /// Subscribes to new heads; None if this endpoint does not support it.
     pub(crate) async fn announced_heads(&self) -> Option<watch::Receiver<Option<BlockRef>>> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let subscribed = tokio::time::timeout(self.timeout, self.transports.main.announced_heads(id)).await.ok()??;
         match subscribed {
             Ok(heads) => Some(heads),
             Err(error) => {
-                tracing::debug!(endpoint = %self.name, ?error, "no announcements of new heads");
+                tracing::debug!(endpoint = %self.name, ?error, "subscribing to new heads failed");
                 None
             }
         }
@@ -437,7 +432,7 @@ impl Upstream {
     }
 }
 
-/// A node or a gateway that turns a batch away by its status. Missing rights have nothing to do with batches.
+/// Whether a node or gateway rejected a batch by its status. Missing permissions are unrelated to batches.
 fn refuses_batch(error: &NodeError) -> bool {
     match error {
         NodeError::HttpStatus { status, .. } => (400..500).contains(status) && !matches!(status, 401 | 403 | 404 | 408),

@@ -1,4 +1,4 @@
-//! Calls that only read, told with what a contract gives when it refuses.
+//! `eth_call` with revert data.
 
 use alloy_primitives::Bytes;
 
@@ -13,15 +13,15 @@ use crate::{
 
 const METHOD: &str = "eth_call";
 
-/// How a call that only reads ended.
+/// How a read-only call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ViewOutcome {
     Returned(Bytes),
-    /// The contract reverted, or the execution came to an end otherwise.
+    /// The contract reverted or the execution failed.
     Reverted {
-        /// What the contract gave; None where the node does not say.
+        /// The revert data; None if the node does not return it.
         data: Option<Bytes>,
-        /// In the node's words.
+        /// The node's message.
         message: String,
     },
     /// The node no longer has the state of the block.
@@ -43,7 +43,7 @@ pub(crate) async fn call(upstream: &Upstream, request: &CallRequest, at: CallBlo
             Ok(ViewOutcome::Reverted { data: Some(data), message })
         }
         Err(error) => match (error.rpc_kind(), error) {
-            (Some(RpcErrorKind::Execution | RpcErrorKind::Final), NodeError::Rpc { data, message, .. }) => {
+            (Some(RpcErrorKind::Execution | RpcErrorKind::Fatal), NodeError::Rpc { data, message, .. }) => {
                 Ok(ViewOutcome::Reverted { data, message })
             }
             (Some(RpcErrorKind::StateGone), _) => Ok(ViewOutcome::StateGone),

@@ -1,16 +1,16 @@
-//! The events that are understood, by the hash of their signature.
+//! Topics of the supported events.
 
 use alloy_primitives::{B256, b256};
 
-/// `Transfer(address,address,uint256)`, of BEP20 and BEP721 alike.
+/// `Transfer(address,address,uint256)`, of BEP20 and BEP721.
 pub(super) const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 /// `TransferSingle(address,address,address,uint256,uint256)`
 pub(super) const TRANSFER_SINGLE: B256 = b256!("c3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62");
 /// `TransferBatch(address,address,address,uint256[],uint256[])`
 pub(super) const TRANSFER_BATCH: B256 = b256!("4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb");
-/// `Swap(address,uint256,uint256,uint256,uint256,address)`, of Uniswap v2 and its kin.
+/// `Swap(address,uint256,uint256,uint256,uint256,address)`, of Uniswap v2 and its forks.
 pub(super) const SWAP_V2: B256 = b256!("d78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822");
-/// `Swap(address,address,int256,int256,uint160,uint128,int24)`, of Uniswap v3 and its kin.
+/// `Swap(address,address,int256,int256,uint160,uint128,int24)`, of Uniswap v3 and its forks.
 pub(super) const SWAP_V3: B256 = b256!("c42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67");
 /// `Swap(address,address,int256,int256,uint160,uint128,int24,uint128,uint128)`, of PancakeSwap v3.
 pub(super) const SWAP_V3_WITH_FEES: B256 = b256!("19b47279256b2a23a1665c810c8d55a1758940ee09377d4f8d26497a3577dc83");

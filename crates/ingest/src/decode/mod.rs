@@ -1,4 +1,4 @@
-//! What a block's logs say, as far as they tell it alone. Pure: the same block always gives the same.
+//! Decodes a block's logs. Pure: the same block always gives the same result.
 
 mod events;
 mod involvement;
@@ -18,19 +18,19 @@ use swaps::swap;
 use touches::touched_holder;
 pub(crate) use transfers::Transfers;
 
-/// A block as its logs tell it. What only contracts can tell is still open: which emitters of swaps are pools, and of
-/// which standard the ambiguous transfers are.
+/// A block decoded from its logs. Contract calls must still resolve which emitters of swaps are pools, and the standard of
+/// ambiguous transfers.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DecodedBlock {
     pub(crate) block: Block,
     pub(crate) transactions: Vec<Transaction>,
     pub(crate) involved: Vec<Involvement>,
     pub(crate) transfers: Transfers,
-    /// Each once.
+    /// Without duplicates.
     pub(crate) touched_holders: Vec<TouchedHolder>,
-    /// In the order of the logs.
+    /// In log order.
     pub(crate) swaps: Vec<SwapCandidate>,
-    /// None where nobody told.
+    /// None if unknown.
     pub(crate) inner_creations: Option<Vec<InnerCreation>>,
 }
 
@@ -41,8 +41,8 @@ pub(crate) fn decode_block(fetched: FetchedBlock, inner_creations: Option<Vec<In
     let mut transfers = Transfers::default();
     let mut touched_holders = Vec::new();
     let mut swaps = Vec::new();
-    let of_the_block = |tx_index: u32| usize::try_from(tx_index).is_ok_and(|index| index < transactions.len());
-    for log in logs.iter().filter(|log| of_the_block(log.tx_index)) {
+    let is_known = |tx_index: u32| usize::try_from(tx_index).is_ok_and(|index| index < transactions.len());
+    for log in logs.iter().filter(|log| is_known(log.tx_index)) {
         transfers.take(log);
         touched_holders.extend(touched_holder(log));
         swaps.extend(swap(log));
@@ -69,7 +69,7 @@ mod tests {
         prop_oneof![3 => event, 3 => address, 1 => any::<[u8; 32]>().prop_map(B256::new)]
     }
 
-    /// Words that look like offsets, lengths and amounts, then some bytes that fit nothing.
+    /// Words that look like offsets, lengths and amounts, followed by a few odd bytes.
     fn data() -> impl Strategy<Value = Vec<u8>> {
         let word = prop_oneof![
             4 => (0u64..12).prop_map(|words| uint(words * 32)),
@@ -95,13 +95,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_logs_say_decoding_keeps_their_order_and_bounds(logs in prop::collection::vec(any_log(), 0..40)) {
+        fn decoding_any_logs_keeps_order_and_bounds(logs in prop::collection::vec(any_log(), 0..40)) {
             let words: usize = logs.iter().map(|log| log.data.len() / 32 + 1).sum();
             let decoded = decode_block(fetched(logs), None);
             let transfers = &decoded.transfers.events;
             prop_assert!(transfers.len() <= words);
-            let place = |index: usize| (transfers[index].log_index, transfers[index].batch_index);
-            prop_assert!((1..transfers.len()).all(|index| place(index - 1) < place(index)));
+            let position = |index: usize| (transfers[index].log_index, transfers[index].batch_index);
+            prop_assert!((1..transfers.len()).all(|index| position(index - 1) < position(index)));
             prop_assert!(decoded.swaps.windows(2).all(|pair| pair[0].log_index < pair[1].log_index));
             prop_assert!(transfers.iter().all(|transfer| transfer.tx_index == 0));
             prop_assert!(decoded.transfers.ambiguous.iter().all(|index| *index < transfers.len()));

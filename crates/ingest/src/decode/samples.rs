@@ -1,4 +1,4 @@
-//! Blocks and logs to decode, for tests.
+//! Sample blocks and logs for tests.
 
 use alloy_primitives::{Address, B256, U256};
 use domain::{Block, FetchedBlock, Log, Transaction};
@@ -42,7 +42,7 @@ pub(crate) fn transaction(index: u32, to: Option<Address>, created: Option<Addre
     }
 }
 
-/// A block of one transaction, whose logs get their numbers here.
+/// A block with one transaction; logs are numbered in order.
 pub(crate) fn fetched(logs: Vec<Log>) -> FetchedBlock {
     let logs = (0..).zip(logs).map(|(log_index, log)| Log { log_index, ..log }).collect();
     let block = Block {

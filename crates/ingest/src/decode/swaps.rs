@@ -1,4 +1,4 @@
-//! Logs that say a pool has traded. Whether the one who says so is a pool is not theirs to tell.
+//! Decodes swap events. Whether the emitter is a pool is resolved later.
 
 use alloy_primitives::{Address, U256};
 use domain::{Log, PoolStyle, TradeDirection, TradeEvent};
@@ -6,7 +6,7 @@ use domain::{Log, PoolStyle, TradeDirection, TradeEvent};
 use super::events::{SWAP_V2, SWAP_V3, SWAP_V3_WITH_FEES};
 use crate::abi::{Word, address, number, words};
 
-/// A trade, if its emitter is a pool of that style.
+/// A trade if its emitter is a pool of this style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SwapCandidate {
     pub(crate) tx_index: u32,
@@ -16,7 +16,7 @@ pub(crate) struct SwapCandidate {
     pub(crate) exchanged: Exchanged,
 }
 
-/// What went into a pool and what came out.
+/// Amounts into and out of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exchanged {
     pub(crate) direction: TradeDirection,
@@ -37,7 +37,7 @@ impl SwapCandidate {
     }
 }
 
-/// None where the log is no swap, or one in which nothing was exchanged.
+/// None if the log is not a swap or nothing was exchanged.
 pub(super) fn swap(log: &Log) -> Option<SwapCandidate> {
     let [event, sender, receiver] = log.topics.as_slice() else { return None };
     let (style, exchanged) = match *event {
@@ -58,13 +58,12 @@ pub(super) fn swap(log: &Log) -> Option<SwapCandidate> {
     Some(SwapCandidate { tx_index, log_index, emitter, style, exchanged: exchanged? })
 }
 
-/// In the v2 style a pool tells what it took in and gave out of each token, and may do both with both.
+/// A v2 event has the amounts in and out of each token, and all four may be non-zero.
 ///
-/// The net of each token counts: where the pool gained one and lost the other, that was the trade. Where it lost none
-/// and gained at least one (a token lent out and paid back within the swap, a gift on top), the nets show no exchange;
-/// then a token that came in and the other that went out are one, in full amounts, and of two such exchanges the one
-/// with the larger amount in, token0 first where they are equal. All else is no trade: a pool that gained nothing, or
-/// in which just one token moved.
+/// Net amounts count: if the pool gained one token and lost the other, that is the trade. If it lost none and gained at
+/// least one (a flash loan within the swap, a donation), the nets show no exchange; then a token that came in and the
+/// other that went out count in full, and of two such exchanges the one with the larger amount in, token0 first on a
+/// tie. Anything else is not a trade: the pool gained nothing, or only one token moved.
 fn by_reserves(amounts: [Word; 4]) -> Option<Exchanged> {
     use TradeDirection::{OneForZero, ZeroForOne};
     let [in0, in1, out0, out1] = amounts.map(|word| number(&word));
@@ -89,7 +88,7 @@ fn by_reserves(amounts: [Word; 4]) -> Option<Exchanged> {
     }
 }
 
-/// In the v3 style what goes into the pool is positive and what comes out is negative.
+/// In a v3 event, amounts into the pool are positive and amounts out are negative.
 fn by_price(amount0: &Word, amount1: &Word) -> Option<Exchanged> {
     let is_negative = |word: &Word| word[0] & 0x80 != 0;
     let is_positive = |word: &Word| !is_negative(word) && *word != [0; 32];
@@ -118,13 +117,13 @@ mod tests {
         log(POOL, [event, address_topic(ROUTER), address_topic(ROUTER)], data)
     }
 
-    fn told(log: &Log) -> Option<(TradeDirection, u64, u64)> {
+    fn decoded(log: &Log) -> Option<(TradeDirection, u64, u64)> {
         let Exchanged { direction, amount_in, amount_out } = swap(log)?.exchanged;
         Some((direction, amount_in.to(), amount_out.to()))
     }
 
     fn v2(amounts: [u64; 4]) -> Option<(TradeDirection, u64, u64)> {
-        told(&swap_log(SWAP_V2, amounts.into_iter().flat_map(uint).collect()))
+        decoded(&swap_log(SWAP_V2, amounts.into_iter().flat_map(uint).collect()))
     }
 
     fn v3_data(amount0: i64, amount1: i64, more: usize) -> Vec<u8> {
@@ -139,13 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn with_both_tokens_in_the_nets_decide() {
+    fn net_amounts_decide_if_both_tokens_came_in() {
         assert_eq!(v2([1, 1_000, 500, 0]), Some((OneForZero, 1_000, 499)));
         assert_eq!(v2([110, 3, 10, 53]), Some((ZeroForOne, 100, 50)));
     }
 
     #[test]
-    fn a_pool_that_gained_both_traded_the_larger_flow_in_full() {
+    fn a_pool_that_gained_both_tokens_traded_the_larger_amount() {
         assert_eq!(v2([100, 10, 0, 5]), Some((ZeroForOne, 100, 5)));
         assert_eq!(v2([10, 100, 5, 0]), Some((OneForZero, 100, 5)));
         assert_eq!(v2([100, 90, 80, 70]), Some((ZeroForOne, 100, 70)));
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_was_exchanged_there_is_no_trade() {
+    fn nothing_exchanged_is_no_trade() {
         for amounts in [
             [0, 0, 0, 0],
             [100, 0, 0, 0],
@@ -172,27 +171,27 @@ mod tests {
     }
 
     #[test]
-    fn the_sign_tells_the_direction_in_both_forms_of_the_v3_event() {
+    fn the_sign_gives_the_direction_in_both_v3_events() {
         for (event, more) in [(SWAP_V3, 3), (SWAP_V3_WITH_FEES, 5)] {
-            assert_eq!(told(&swap_log(event, v3_data(100, -50, more))), Some((ZeroForOne, 100, 50)));
-            assert_eq!(told(&swap_log(event, v3_data(-50, 100, more))), Some((OneForZero, 100, 50)));
+            assert_eq!(decoded(&swap_log(event, v3_data(100, -50, more))), Some((ZeroForOne, 100, 50)));
+            assert_eq!(decoded(&swap_log(event, v3_data(-50, 100, more))), Some((OneForZero, 100, 50)));
             for (amount0, amount1) in [(1, 1), (-1, -1), (0, 0), (0, 1), (1, 0), (0, -1), (-1, 0)] {
-                assert_eq!(told(&swap_log(event, v3_data(amount0, amount1, more))), None);
+                assert_eq!(decoded(&swap_log(event, v3_data(amount0, amount1, more))), None);
             }
-            assert_eq!(told(&swap_log(event, v3_data(100, -50, more + 1))), None);
-            assert_eq!(told(&swap_log(event, v3_data(100, -50, more - 1))), None);
+            assert_eq!(decoded(&swap_log(event, v3_data(100, -50, more + 1))), None);
+            assert_eq!(decoded(&swap_log(event, v3_data(100, -50, more - 1))), None);
         }
     }
 
     #[test]
-    fn the_lowest_number_has_a_size() {
+    fn the_minimum_int256_is_negated() {
         let lowest = I256::MIN.to_be_bytes::<32>();
         let exchanged = by_price(&uint(1), &lowest).unwrap();
         assert_eq!(exchanged.amount_out, U256::ONE << 255);
     }
 
     #[test]
-    fn a_log_of_another_form_is_no_swap() {
+    fn a_malformed_log_is_no_swap() {
         let data: Vec<u8> = [100, 0, 0, 50].into_iter().flat_map(uint).collect();
         assert!(swap(&swap_log(SWAP_V2, data.clone())).is_some());
         assert!(swap(&swap_log(SWAP_V2, data[1..].to_vec())).is_none());

@@ -1,5 +1,5 @@
-//! Signs that a balance changed without a transfer. A wrapped coin tells of what is put in and taken out by events of
-//! its own; so do contracts that are no tokens, and those do no harm.
+//! Deposits and withdrawals of wrapped coins, which change balances without a transfer. The same events of other contracts
+//! are harmless.
 
 use domain::{Log, TouchedHolder};
 
@@ -20,7 +20,7 @@ mod tests {
     use crate::decode::samples::{SENDER, TOKEN, address_topic, log, uint};
 
     #[test]
-    fn who_wraps_or_unwraps_is_touched() {
+    fn deposits_and_withdrawals_touch_the_holder() {
         for event in [DEPOSIT, WITHDRAWAL] {
             let wrapped = log(TOKEN, [event, address_topic(SENDER)], uint(5));
             assert_eq!(touched_holder(&wrapped), Some(TouchedHolder { token: TOKEN, holder: SENDER }));
@@ -28,7 +28,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_of_another_form_touches_nobody() {
+    fn a_malformed_log_touches_no_holder() {
         for (topics, data) in [
             (vec![DEPOSIT], vec![0; 64]),
             (vec![DEPOSIT, B256::repeat_byte(1)], vec![0; 32]),

@@ -1,4 +1,4 @@
-//! Movements of tokens. A log that has the name of a transfer but not its form is nobody's transfer and passed over.
+//! Decodes token transfers. Malformed logs are ignored.
 
 use alloy_primitives::{Address, B256, U256};
 use domain::{Log, TokenKind, TransferEvent};
@@ -8,19 +8,19 @@ use crate::abi::{WORD, address, number, position, word_at, words};
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Transfers {
-    /// In the order of the logs.
+    /// In log order.
     pub(crate) events: Vec<TransferEvent>,
-    /// Positions in `events` of those whose last field is not indexed. The same log may be an amount of a BEP20, or a
-    /// piece of a BEP721 of before the standard settled; until its contract is asked it stands there as an amount.
+    /// Indexes in `events` of transfers whose last field is not indexed: a BEP20 amount, or an NFT of the BEP721 draft. They
+    /// are decoded as amounts until the contract is queried.
     pub(crate) ambiguous: Vec<usize>,
 }
 
 impl Transfers {
     pub(super) fn take(&mut self, log: &Log) {
         match log.topics.as_slice() {
-            [TRANSFER, from, to] => self.take_in_doubt(amount(log, from, to)),
-            [TRANSFER, from, to, id] => self.events.extend(piece(log, from, to, id)),
-            [TRANSFER] => self.take_in_doubt(unindexed(log)),
+            [TRANSFER, from, to] => self.take_ambiguous(amount(log, from, to)),
+            [TRANSFER, from, to, id] => self.events.extend(nft(log, from, to, id)),
+            [TRANSFER] => self.take_ambiguous(unindexed(log)),
             [TRANSFER_SINGLE, operator, from, to] => self.events.extend(single(log, operator, from, to)),
             [TRANSFER_BATCH, operator, from, to] => {
                 self.events.extend(batch(log, operator, from, to).into_iter().flatten());
@@ -29,7 +29,7 @@ impl Transfers {
         }
     }
 
-    fn take_in_doubt(&mut self, event: Option<TransferEvent>) {
+    fn take_ambiguous(&mut self, event: Option<TransferEvent>) {
         if let Some(event) = event {
             self.ambiguous.push(self.events.len());
             self.events.push(event);
@@ -56,7 +56,7 @@ fn amount(log: &Log, from: &B256, to: &B256) -> Option<TransferEvent> {
     Some(event(log, TokenKind::Bep20, address(from)?, address(to)?, number(&value)))
 }
 
-fn piece(log: &Log, from: &B256, to: &B256, id: &B256) -> Option<TransferEvent> {
+fn nft(log: &Log, from: &B256, to: &B256, id: &B256) -> Option<TransferEvent> {
     let [] = words(&log.data)?;
     let event = event(log, TokenKind::Bep721, address(from)?, address(to)?, U256::ONE);
     Some(TransferEvent { token_id: Some(number(id)), ..event })
@@ -93,11 +93,11 @@ fn batch(log: &Log, operator: &B256, from: &B256, to: &B256) -> Option<Vec<Trans
 
 struct Array<'a> {
     items: &'a [u8],
-    /// Where in the data it ends.
+    /// Its end in the data.
     end: usize,
 }
 
-/// An array of words, wherever in the data its offset puts it, but wholly inside.
+/// An ABI array of words, which must be inside the data.
 fn array(data: &[u8], offset: usize) -> Option<Array<'_>> {
     let length = position(&word_at(data, offset)?)?;
     let start = offset.checked_add(WORD)?;
@@ -141,16 +141,16 @@ mod tests {
     }
 
     #[test]
-    fn three_topics_are_an_amount_in_doubt_and_four_a_piece() {
+    fn three_topics_are_an_ambiguous_amount_and_four_an_nft() {
         let amount = decode(&transfer(&parties(), &uint(5)));
         assert_eq!(amount.events, [event_of(TokenKind::Bep20, 5, None)]);
-        let piece = decode(&transfer(&[parties()[0], parties()[1], uint(9).into()], &[]));
-        assert_eq!(piece.events, [event_of(TokenKind::Bep721, 1, Some(9))]);
-        assert_eq!((amount.ambiguous.as_slice(), piece.ambiguous.as_slice()), (&[0][..], &[][..]));
+        let nft = decode(&transfer(&[parties()[0], parties()[1], uint(9).into()], &[]));
+        assert_eq!(nft.events, [event_of(TokenKind::Bep721, 1, Some(9))]);
+        assert_eq!((amount.ambiguous.as_slice(), nft.ambiguous.as_slice()), (&[0][..], &[][..]));
     }
 
     #[test]
-    fn the_old_form_is_an_amount_in_doubt() {
+    fn a_transfer_without_indexed_fields_is_ambiguous() {
         let data = [parties()[0].0, parties()[1].0, uint(5)].concat();
         let old = decode(&transfer(&[], &data));
         assert_eq!(old, Transfers { events: vec![event_of(TokenKind::Bep20, 5, None)], ambiguous: vec![0] });
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_go_up_to_the_highest_number() {
+    fn amounts_range_from_zero_to_the_maximum() {
         let most = decode(&transfer(&parties(), &[0xff; 32]));
         assert_eq!(most.events[0].value, U256::MAX);
         let mint = decode(&transfer(&[B256::ZERO, B256::ZERO], &[0; 32]));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn other_numbers_of_topics_or_bytes_are_no_transfer() {
+    fn malformed_logs_are_no_transfer() {
         let [from, to] = parties();
         for (topics, length) in [
             (vec![from, to], 0),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_has_an_id_and_an_amount() {
+    fn a_single_transfer_has_an_id_and_an_amount() {
         let single = decode(&multi(TRANSFER_SINGLE, concat(&[7, 100])));
         assert_eq!(single.events, [event_of(TokenKind::Bep1155, 100, Some(7))]);
         assert!(decode(&multi(TRANSFER_SINGLE, concat(&[7]))).events.is_empty());
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_a_transfer_for_each_of_its_ids() {
+    fn a_batch_is_one_transfer_per_id() {
         let batch = decode(&multi(TRANSFER_BATCH, concat(&[64, 160, 2, 7, 8, 2, 100, 200])));
         let first = event_of(TokenKind::Bep1155, 100, Some(7));
         let second = TransferEvent { batch_index: 1, ..event_of(TokenKind::Bep1155, 200, Some(8)) };
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_in_another_order_or_shared_are_read_where_they_are() {
+    fn arrays_may_be_in_any_order_or_shared() {
         let turned = decode(&multi(TRANSFER_BATCH, concat(&[128, 64, 1, 100, 1, 7])));
         assert_eq!(turned.events, [event_of(TokenKind::Bep1155, 100, Some(7))]);
         let shared = decode(&multi(TRANSFER_BATCH, concat(&[64, 64, 1, 7])));
@@ -214,8 +214,8 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_lies_about_its_arrays_is_no_transfer() {
-        for lie in [
+    fn a_batch_with_invalid_arrays_is_no_transfer() {
+        for invalid in [
             &[64, 160, 2, 7, 8, 1, 100][..],
             &[64, 160, 2, 7, 8, 2, 100],
             &[64, 160, 2, 7, 8, 2, 100, 200, 0],
@@ -225,7 +225,7 @@ mod tests {
             &[64],
             &[],
         ] {
-            assert!(decode(&multi(TRANSFER_BATCH, concat(lie))).events.is_empty(), "{lie:?}");
+            assert!(decode(&multi(TRANSFER_BATCH, concat(invalid))).events.is_empty(), "{invalid:?}");
         }
         let endless = [[0xff; 32], [0xff; 32]].concat();
         assert!(decode(&multi(TRANSFER_BATCH, endless)).events.is_empty());

@@ -1,4 +1,4 @@
-//! What someone holds by the contract's own word, to compare with what events say or to stand in their place.
+//! Balances read from the contract, to audit or replace those derived from events.
 
 use domain::{Address, AuditResult, AuditSample, Balance, BalanceQuestion, Selector, U256};
 use node::{ContractAnswer, ContractCall};
@@ -13,13 +13,13 @@ pub(super) fn balance_call(token: Address, holder: Address) -> ContractCall {
     ContractCall { to: token, data: call_data(BALANCE_OF, &[address_word(holder)]) }
 }
 
-/// One call for each holder of a sample.
+/// One call per holder of a sample.
 pub(super) fn audit_calls(sample: &AuditSample) -> impl Iterator<Item = ContractCall> + '_ {
     sample.holders.iter().map(|holder| balance_call(sample.token, holder.address))
 }
 
-/// Whether a contract's answers bear its events out. What it does not answer says nothing against them.
-pub(super) fn judge(sample: &AuditSample, answers: &[ContractAnswer]) -> AuditResult {
+/// Whether a contract's balances match its events. Failed calls are ignored.
+pub(super) fn audit(sample: &AuditSample, answers: &[ContractAnswer]) -> AuditResult {
     let contradicts =
         sample.holders.iter().zip(answers).any(|(holder, answer)| {
             read_number(answer).is_some_and(|balance| Balance::from(balance) != holder.balance)
@@ -27,7 +27,7 @@ pub(super) fn judge(sample: &AuditSample, answers: &[ContractAnswer]) -> AuditRe
     if contradicts { AuditResult::DoesNotAddUp } else { AuditResult::AddsUp }
 }
 
-/// A contract that does not answer holds nothing for anyone.
+/// A failed call counts as zero.
 pub(super) fn read_balance(question: BalanceQuestion, answer: &ContractAnswer) -> (BalanceQuestion, U256) {
     (question, read_number(answer).unwrap_or_default())
 }
@@ -49,23 +49,23 @@ mod tests {
     }
 
     #[test]
-    fn one_balance_that_differs_is_enough() {
-        assert_eq!(judge(&sample(&[5, 7]), &[returned(5), returned(7)]), AuditResult::AddsUp);
-        assert_eq!(judge(&sample(&[5, 7]), &[returned(5), returned(6)]), AuditResult::DoesNotAddUp);
+    fn one_different_balance_fails_the_audit() {
+        assert_eq!(audit(&sample(&[5, 7]), &[returned(5), returned(7)]), AuditResult::AddsUp);
+        assert_eq!(audit(&sample(&[5, 7]), &[returned(5), returned(6)]), AuditResult::DoesNotAddUp);
     }
 
     #[test]
-    fn silence_says_nothing_against_the_events() {
-        assert_eq!(judge(&sample(&[5]), &[ContractAnswer::Reverted]), AuditResult::AddsUp);
-        assert_eq!(judge(&sample(&[5]), &[ContractAnswer::Returned(Default::default())]), AuditResult::AddsUp);
+    fn failed_calls_do_not_fail_the_audit() {
+        assert_eq!(audit(&sample(&[5]), &[ContractAnswer::Reverted]), AuditResult::AddsUp);
+        assert_eq!(audit(&sample(&[5]), &[ContractAnswer::Returned(Default::default())]), AuditResult::AddsUp);
     }
 
     #[test]
-    fn a_sum_beyond_256_bits_is_no_ones_balance() {
+    fn a_balance_beyond_256_bits_fails_the_audit() {
         let wide = AuditSample {
             token: TOKEN,
             holders: vec![Holder { address: TOKEN, balance: Balance::from(U256::MAX) + Balance::from(1) }],
         };
-        assert_eq!(judge(&wide, &[returned(0)]), AuditResult::DoesNotAddUp);
+        assert_eq!(audit(&wide, &[returned(0)]), AuditResult::DoesNotAddUp);
     }
 }

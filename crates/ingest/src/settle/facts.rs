@@ -1,4 +1,4 @@
-//! What is asked of a token, and what its answers mean. A token may answer anything; it is data, never an error.
+//! Metadata queries of a token. A token may return anything; it is data, never an error.
 
 use domain::{Address, Selector, TokenFacts, TokenKind, U256};
 use node::{ContractAnswer, ContractCall};
@@ -7,20 +7,20 @@ use super::text::read_text;
 use crate::abi::{call_data, number, word_at};
 
 /// `name()`, `symbol()`, `decimals()`, `totalSupply()`
-pub(super) const QUESTIONS: [Selector; 4] =
+pub(super) const GETTERS: [Selector; 4] =
     [[0x06, 0xfd, 0xde, 0x03], [0x95, 0xd8, 0x9b, 0x41], [0x31, 0x3c, 0xe5, 0x67], [0x18, 0x16, 0x0d, 0xdd]];
 
-pub(super) fn questions_to(token: Address) -> [ContractCall; QUESTIONS.len()] {
-    QUESTIONS.map(|question| ContractCall { to: token, data: call_data(question, &[]) })
+pub(super) fn metadata_calls(token: Address) -> [ContractCall; GETTERS.len()] {
+    GETTERS.map(|getter| ContractCall { to: token, data: call_data(getter, &[]) })
 }
 
-/// The answers to [`QUESTIONS`], read. What makes no sense is empty or zero.
-pub(super) fn read_facts(kind: TokenKind, answers: &[ContractAnswer; QUESTIONS.len()]) -> TokenFacts {
+/// Decodes the results of [`GETTERS`]. Invalid ones become empty or zero.
+pub(super) fn read_facts(kind: TokenKind, answers: &[ContractAnswer; GETTERS.len()]) -> TokenFacts {
     let [name, symbol, decimals, total_supply] = answers;
     TokenFacts {
         name: read_text(bytes(name)),
         symbol: read_text(bytes(symbol)),
-        // Pieces have no parts, whatever their contract says.
+        // NFTs are indivisible, whatever their contract returns.
         decimals: if kind == TokenKind::Bep20 { read_decimals(decimals) } else { 0 },
         total_supply: read_number(total_supply).unwrap_or_default(),
         asked_at: None,
@@ -61,14 +61,14 @@ mod tests {
     }
 
     #[test]
-    fn each_question_is_the_hash_of_its_signature() {
-        for (selector, signature) in QUESTIONS.iter().zip(["name()", "symbol()", "decimals()", "totalSupply()"]) {
+    fn each_selector_is_the_hash_of_its_signature() {
+        for (selector, signature) in GETTERS.iter().zip(["name()", "symbol()", "decimals()", "totalSupply()"]) {
             assert_eq!(*selector, keccak256(signature)[..4], "{signature}");
         }
     }
 
     #[test]
-    fn a_well_behaved_token_tells_all() {
+    fn a_conforming_token_is_decoded() {
         let answers = [text("Wrapped BNB"), text("WBNB"), returned(uint(18)), returned(uint(1_000))];
         let facts = read_facts(TokenKind::Bep20, &answers);
         assert_eq!((facts.name.as_str(), facts.symbol.as_str(), facts.decimals), ("Wrapped BNB", "WBNB", 18));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn decimals_are_a_byte_or_zero() {
+    fn invalid_decimals_are_zero() {
         for (answer, decimals) in [
             (returned(uint(0)), 0),
             (returned(uint(255)), 255),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn collectibles_have_no_decimals_and_the_highest_supply_fits() {
+    fn nfts_have_no_decimals_and_the_maximum_supply_fits() {
         let answers = [text("Kitties"), text("KT"), returned(uint(18)), returned([0xff; 32])];
         for kind in [TokenKind::Bep721, TokenKind::Bep1155] {
             let facts = read_facts(kind, &answers);

@@ -1,5 +1,5 @@
-//! What is settled behind the tip: what tokens say of themselves, whether their events add up, who holds what where they
-//! do not, in which order holders stand, and which code runs at a contract.
+//! Work behind the tip: token metadata, audits of balances derived from events, balances read from contracts where these
+//! fail, ranking of holders, and contract code.
 
 mod balances;
 mod facts;
@@ -16,29 +16,29 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{debug, info, warn};
 
-use balances::{audit_calls, balance_call, judge, read_balance};
-use facts::{QUESTIONS, questions_to, read_facts};
+use balances::{audit, audit_calls, balance_call, read_balance};
+use facts::{GETTERS, metadata_calls, read_facts};
 
-/// Of one round: some hundred calls each.
+/// Limits per round: some hundred calls each.
 const TOKENS_AT_ONCE: usize = 100;
 const AUDITS_AT_ONCE: usize = 50;
 const BALANCES_AT_ONCE: usize = 500;
 const CODES_AT_ONCE: usize = 50;
-/// Holders that are ranked in one write.
+/// Holders ranked per write.
 const RANKS_AT_ONCE: usize = 2_000;
-/// How long ranking may keep a block waiting.
+/// How long ranking may delay a block.
 const RANKING_TIME: Duration = Duration::from_millis(100);
 
-/// How much of the node the questions may take.
+/// How much of the node's capacity queries may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// Blocks come first: one round of questions now and then.
+    /// Blocks come first: a round of queries now and then.
     Gentle,
-    /// Round after round, as long as there are questions.
+    /// Round after round while there are queries.
     Brisk,
 }
 
-/// What the store wants to know.
+/// Queries requested by the store.
 #[derive(Debug, Default)]
 struct Questions {
     tokens: Vec<TokenQuestion>,
@@ -53,36 +53,36 @@ impl Questions {
     }
 }
 
-/// What the node said, and at which block.
+/// Results with the block at which they hold.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Answers {
     facts: Vec<(Address, TokenFacts)>,
-    verdicts: Vec<(Address, AuditResult)>,
+    audits: Vec<(Address, AuditResult)>,
     balances: Vec<(BalanceQuestion, U256)>,
     at: BlockNumber,
     codes: Vec<(Address, Bytes)>,
     codes_at: BlockNumber,
 }
 
-/// Asks the node what the store wants to know of contracts. The asking goes on beside the following, which only hands the
-/// questions over and the answers in: no block waits for a token's name.
+/// Runs contract queries for the store in the background. The follower only passes queries and results, so no block waits
+/// for a token's name.
 pub(crate) struct Settler {
     node: NodeClient,
-    under_way: Option<AbortOnDropHandle<Result<Answers, NodeError>>>,
+    in_flight: Option<AbortOnDropHandle<Result<Answers, NodeError>>>,
     answered: Option<Result<Answers, NodeError>>,
     last_round: Option<Instant>,
-    resting_until: Option<Instant>,
+    backoff_until: Option<Instant>,
     gentle_interval: Duration,
-    rest: Duration,
+    backoff: Duration,
 }
 
 impl Settler {
-    /// `rest` is how long the node is left alone after it failed.
-    pub(crate) fn new(node: NodeClient, gentle_interval: Duration, rest: Duration) -> Self {
-        Self { node, under_way: None, answered: None, last_round: None, resting_until: None, gentle_interval, rest }
+    /// `backoff` is the pause after the node failed.
+    pub(crate) fn new(node: NodeClient, gentle_interval: Duration, backoff: Duration) -> Self {
+        Self { node, in_flight: None, answered: None, last_round: None, backoff_until: None, gentle_interval, backoff }
     }
 
-    /// Keeps the answers that have come, asks more if it is time, and ranks. Does not wait for the node.
+    /// Stores available results, starts a new round if due, and ranks holders. Does not wait for the node.
     pub(crate) async fn step(&mut self, writer: &mut dyn ChainWriter, pace: Pace) -> Result<(), StoreError> {
         if let Some(answers) = self.take_answers().await {
             keep(writer, answers).await?;
@@ -102,12 +102,11 @@ impl Settler {
         Ok(())
     }
 
-    /// Waits until the questions under way are answered; for ever while there are none. May be dropped and called
-    /// again.
+    /// Waits for the results in flight; forever if there are none. Cancel safe.
     pub(crate) async fn answers(&mut self) {
-        let Some(under_way) = &mut self.under_way else { return std::future::pending().await };
-        let outcome = under_way.await;
-        self.under_way = None;
+        let Some(in_flight) = &mut self.in_flight else { return std::future::pending().await };
+        let outcome = in_flight.await;
+        self.in_flight = None;
         match outcome {
             Ok(outcome) => self.answered = Some(outcome),
             Err(stopped) if stopped.is_panic() => std::panic::resume_unwind(stopped.into_panic()),
@@ -116,66 +115,66 @@ impl Settler {
         }
     }
 
-    /// Drops what is under way: it was asked on a branch that has been left.
+    /// Drops results of an abandoned branch.
     pub(crate) fn forget(&mut self) {
-        self.under_way = None;
+        self.in_flight = None;
         self.answered = None;
     }
 
-    /// None: no answers yet, or a node that failed and is asked again later.
+    /// None: no results yet, or the node failed and is retried later.
     async fn take_answers(&mut self) -> Option<Answers> {
-        if self.under_way.as_ref().is_some_and(AbortOnDropHandle::is_finished) {
+        if self.in_flight.as_ref().is_some_and(AbortOnDropHandle::is_finished) {
             self.answers().await;
         }
         match self.answered.take()? {
             Ok(answers) => {
                 debug!(
                     tokens = answers.facts.len(),
-                    audits = answers.verdicts.len(),
+                    audits = answers.audits.len(),
                     balances = answers.balances.len(),
                     codes = answers.codes.len(),
-                    "contracts have answered"
+                    "received contract data"
                 );
                 Some(answers)
             }
             Err(error) => {
-                warn!(%error, "contracts cannot be asked for now");
-                self.resting_until = Some(Instant::now() + self.rest);
+                warn!(%error, "querying contracts failed, retrying later");
+                self.backoff_until = Some(Instant::now() + self.backoff);
                 None
             }
         }
     }
 
     fn is_time(&self, pace: Pace, now: Instant) -> bool {
-        let rested = self.resting_until.is_none_or(|until| until <= now);
+        let backoff_over = self.backoff_until.is_none_or(|until| until <= now);
         let due = match pace {
             Pace::Gentle => self.last_round.is_none_or(|last| now.duration_since(last) >= self.gentle_interval),
             Pace::Brisk => true,
         };
-        self.under_way.is_none() && rested && due
+        self.in_flight.is_none() && backoff_over && due
     }
 
     fn ask(&mut self, questions: Questions, tip: BlockRef, now: Instant) {
         self.last_round = Some(now);
         if !questions.is_empty() {
             let asking = ask_node(self.node.clone(), questions, tip);
-            self.under_way = Some(AbortOnDropHandle::new(tokio::spawn(asking)));
+            self.in_flight = Some(AbortOnDropHandle::new(tokio::spawn(asking)));
         }
     }
 }
 
 async fn keep(writer: &mut dyn ChainWriter, answers: Answers) -> Result<(), StoreError> {
-    let Answers { facts, verdicts, balances, at, codes, codes_at } = answers;
-    for (token, _) in verdicts.iter().filter(|(_, verdict)| *verdict == AuditResult::DoesNotAddUp) {
-        info!(%token, block = at, "the events of a token do not tell its balances: its contract is asked from now on");
+    let Answers { facts, audits, balances, at, codes, codes_at } = answers;
+    for (token, _) in audits.iter().filter(|(_, result)| *result == AuditResult::DoesNotAddUp) {
+        info!(%token, block = at, "the events of a token do not match its balances: reading balances from its contract from now on");
     }
     writer.keep_token_facts(facts).await?;
-    writer.keep_audits(verdicts, at).await?;
+    writer.keep_audits(audits, at).await?;
     writer.keep_balances(balances, at).await?;
     writer.keep_codes(codes, codes_at).await
 }
 
-/// Brings holders into order, for a moment or until all are.
+/// Ranks holders, either one batch or for up to [`RANKING_TIME`].
 async fn rank(writer: &mut dyn ChainWriter, pace: Pace) -> Result<(), StoreError> {
     let begun = Instant::now();
     while writer.rank_holders(RANKS_AT_ONCE).await? > 0 && pace == Pace::Brisk && begun.elapsed() < RANKING_TIME {}
@@ -184,7 +183,7 @@ async fn rank(writer: &mut dyn ChainWriter, pace: Pace) -> Result<(), StoreError
 
 async fn ask_node(node: NodeClient, questions: Questions, tip: BlockRef) -> Result<Answers, NodeError> {
     let Questions { tokens, audits, balances, codes } = questions;
-    let facts = tokens.iter().flat_map(|question| questions_to(question.token));
+    let facts = tokens.iter().flat_map(|question| metadata_calls(question.token));
     let samples = audits.iter().flat_map(audit_calls);
     let holders = balances.iter().map(|question| balance_call(question.token, question.holder));
     let calls = node.calls(facts.chain(samples).chain(holders).collect(), CallBlock::At(tip));
@@ -197,20 +196,20 @@ async fn ask_node(node: NodeClient, questions: Questions, tip: BlockRef) -> Resu
         rest = left;
         taken
     };
-    let (answers, _) = take(tokens.len() * QUESTIONS.len()).as_chunks::<{ QUESTIONS.len() }>();
+    let (answers, _) = take(tokens.len() * GETTERS.len()).as_chunks::<{ GETTERS.len() }>();
     let facts = tokens.into_iter().zip(answers).map(|(question, answers)| {
         (question.token, TokenFacts { asked_at: Some(at), ..read_facts(question.kind, answers) })
     });
     let facts = facts.collect();
-    let verdicts = audits.iter().map(|sample| (sample.token, judge(sample, take(sample.holders.len()))));
-    let verdicts: Vec<_> = verdicts.collect();
+    let audits = audits.iter().map(|sample| (sample.token, audit(sample, take(sample.holders.len()))));
+    let audits: Vec<_> = audits.collect();
     let answers = take(balances.len());
     let balances = balances.into_iter().zip(answers).map(|(question, answer)| read_balance(question, answer));
     let balances = balances.collect();
-    // A comparison holds at the block whose balances were sampled, and at no other.
-    let verdicts = if at == tip.number { verdicts } else { Vec::new() };
+    // An audit is valid only at the block whose balances were sampled.
+    let audits = if at == tip.number { audits } else { Vec::new() };
     let codes = codes.into_iter().zip(coded.codes).collect();
-    Ok(Answers { facts, verdicts, balances, at, codes, codes_at: coded.block })
+    Ok(Answers { facts, audits, balances, at, codes, codes_at: coded.block })
 }
 
 #[cfg(test)]
@@ -234,10 +233,10 @@ mod tests {
         }
     }
 
-    /// A token with a short name, and nobody at all other addresses.
+    /// One token; all other addresses are empty.
     fn one_token(to: Address, data: &[u8]) -> CallReply {
-        let place = QUESTIONS.iter().position(|question| data == question);
-        match place {
+        let index = GETTERS.iter().position(|getter| data == getter);
+        match index {
             _ if to != TOKEN => CallReply::Return(Vec::new()),
             Some(0 | 1) => CallReply::Return([uint(32).to_vec(), uint(3).to_vec(), b"abc".to_vec()].concat()),
             Some(2) => CallReply::Return(uint(18).to_vec()),
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tokens_are_asked_in_one_round_and_tell_when() {
+    async fn one_round_returns_all_results_with_their_block() {
         let node = TestNode::start(one_token).await;
         let mut settler = Settler::new(node.client(), SECOND, SECOND);
         settler.ask(questions(), node.head(), Instant::now());
@@ -264,18 +263,18 @@ mod tests {
         let unknown = TokenFacts { asked_at: Some(node.head().number), ..TokenFacts::default() };
         let expected = Answers {
             facts: vec![(TOKEN, known), (Address::ZERO, unknown)],
-            verdicts: vec![(TOKEN, AuditResult::DoesNotAddUp)],
+            audits: vec![(TOKEN, AuditResult::DoesNotAddUp)],
             balances: vec![(BalanceQuestion { token: TOKEN, holder: SENDER }, U256::from(8))],
             at: node.head().number,
             codes: vec![(TOKEN, Bytes::from_static(&[0x60, 0x01]))],
             codes_at: node.head().number,
         };
         assert_eq!(answers, expected);
-        assert!(settler.take_answers().await.is_none(), "each answer is given out once");
+        assert!(settler.take_answers().await.is_none(), "each result is returned once");
     }
 
     #[tokio::test]
-    async fn a_node_that_fails_is_left_alone_for_a_while_and_asked_again() {
+    async fn a_failing_node_is_retried_after_a_backoff() {
         let node = TestNode::start(|_, _| CallReply::Fail).await;
         let mut settler = Settler::new(node.client(), SECOND, SECOND);
         settler.ask(questions(), node.head(), Instant::now());
@@ -286,7 +285,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_of_a_branch_that_was_left_are_dropped() {
+    async fn results_of_an_abandoned_branch_are_dropped() {
         let node = TestNode::start(one_token).await;
         let mut settler = Settler::new(node.client(), SECOND, SECOND);
         settler.ask(questions(), node.head(), Instant::now());
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn while_blocks_come_first_rounds_are_spaced() {
+    async fn gentle_rounds_are_spaced() {
         let node = TestNode::start(one_token).await;
         let mut settler = Settler::new(node.client(), SECOND, SECOND);
         let now = Instant::now();

@@ -1,12 +1,11 @@
-//! Names and symbols, which anyone may write into a contract as they like.
+//! Sanitises names and symbols, which contracts choose freely.
 
 use crate::abi::{WORD, position, word_at};
 
 const MOST_CHARACTERS: usize = 256;
 
-/// Reads an answer as a string or, in the manner of early tokens, as 32 bytes filled up with NULs. What is neither is
-/// empty. Bytes that are no UTF-8 are left out, and so are characters that a reader does not see but that change what
-/// he sees; beyond 256 characters it is cut off.
+/// Decodes a result as an ABI string or, for early tokens, as 32 bytes padded with NULs; anything else is empty. Drops
+/// invalid UTF-8 and invisible characters that could make a name look like another, and cuts at 256 characters.
 pub(super) fn read_text(answer: &[u8]) -> String {
     let bytes = if answer.len() == WORD { answer } else { string(answer).unwrap_or_default() };
     let characters = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
@@ -18,7 +17,7 @@ pub(super) fn read_text(answer: &[u8]) -> String {
     shown.trim_end().to_owned()
 }
 
-/// The bytes of a string, wherever its offset puts them, but wholly inside the answer.
+/// The bytes of an ABI string, which must be inside the data.
 fn string(answer: &[u8]) -> Option<&[u8]> {
     let offset = position(&word_at(answer, 0)?)?;
     let length = position(&word_at(answer, offset)?)?;
@@ -26,8 +25,7 @@ fn string(answer: &[u8]) -> Option<&[u8]> {
     answer.get(start..start.checked_add(length)?)
 }
 
-/// Controls, line and paragraph separators, and whatever turns the direction of writing: by it a name could be made to
-/// read as another.
+/// Control characters, line and paragraph separators, and bidirectional marks, which could make a name look like another.
 fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -55,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tokens_really_answer_is_read() {
+    fn results_of_real_tokens_are_decoded() {
         for (answer, text) in [
             (abi(b"Tether USD"), "Tether USD"),
             (abi("Ünïcødé 🥞".as_bytes()), "Ünïcødé 🥞"),
@@ -64,9 +62,9 @@ mod tests {
             (padded(&[b'x'; 32]), "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"),
             (vec![0; 32], ""),
             (vec![], ""),
-            // Not filled up to whole words, as some compilers had it.
+            // Not padded to whole words, as by some compilers.
             ([uint(32).to_vec(), uint(3).to_vec(), b"abc".to_vec()].concat(), "abc"),
-            // With something between the offset and the string.
+            // With data between the offset and the string.
             ([uint(64).to_vec(), uint(7).to_vec(), uint(3).to_vec(), padded(b"abc")].concat(), "abc"),
         ] {
             assert_eq!(read_text(&answer), text, "{answer:?}");
@@ -74,8 +72,8 @@ mod tests {
     }
 
     #[test]
-    fn lies_about_offset_or_length_are_empty() {
-        for lie in [
+    fn invalid_offsets_and_lengths_are_empty() {
+        for invalid in [
             [uint(4096), uint(3), uint(0)].concat(),
             [[0xff; 32], uint(3), uint(0)].concat(),
             [uint(32), uint(4096), uint(0)].concat(),
@@ -85,12 +83,12 @@ mod tests {
             vec![b'a'; 33],
             vec![b'a'; 5],
         ] {
-            assert_eq!(read_text(&lie), "", "{lie:?}");
+            assert_eq!(read_text(&invalid), "", "{invalid:?}");
         }
     }
 
     #[test]
-    fn what_is_no_text_is_left_out_and_the_rest_stays() {
+    fn invisible_characters_and_invalid_utf8_are_dropped() {
         for (bytes, text) in [
             (&b"a\0b\nc\x7fd\x1b[31m"[..], "abcd[31m"),
             (b"a\xff\xfeb\xc3", "ab"),
@@ -102,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_names_are_cut_by_characters() {
+    fn long_names_are_cut_at_256_characters() {
         assert_eq!(read_text(&abi(&vec![b'x'; 1 << 20])), "x".repeat(256));
         assert_eq!(read_text(&abi("é".repeat(300).as_bytes())), "é".repeat(256));
     }

@@ -14,7 +14,7 @@ pub(crate) struct RawHeader {
     pub(crate) hash: Hash,
 }
 
-/// Block 0: its header alone must be there; the rest tells how the chain hashes its headers.
+/// Block 0: only its header is required; the rest shows how the chain hashes headers.
 #[derive(Debug, Deserialize)]
 pub(crate) struct RawGenesis {
     #[serde(flatten)]
@@ -23,7 +23,7 @@ pub(crate) struct RawGenesis {
     pub(crate) header: RawHeader,
 }
 
-/// What only the proof of the header needs is optional and loosely read: a chain may lack it.
+/// Fields needed only to prove the header are optional and read leniently: a chain may lack them.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RawBlock<T = RawTransaction> {
@@ -54,14 +54,14 @@ pub(crate) struct RawBlock<T = RawTransaction> {
     pub(crate) requests_hash: Option<LooseBytes>,
     pub(crate) block_access_list_hash: Option<LooseBytes>,
     pub(crate) slot_number: Option<Quantity>,
-    /// Lists beside the header, which may be long.
+    /// Lists next to the header, which may be long.
     uncles: Option<Present>,
     withdrawals: Option<Present>,
     #[serde(flatten)]
     pub(crate) other_fields: FieldNames,
 }
 
-/// Names of the fields that no other field of the struct takes.
+/// Names of all fields that the struct does not declare.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldNames(pub(crate) Vec<String>);
 
@@ -85,7 +85,7 @@ impl<'de> Deserialize<'de> for FieldNames {
     }
 }
 
-/// Transactions of all types: which fields one has depends on its type, and new types come with every fork.
+/// A transaction of any type: its fields depend on the type, and forks add new types.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RawTransaction {
@@ -101,7 +101,7 @@ pub(crate) struct RawTransaction {
     pub(crate) max_fee_per_gas: Option<Price>,
     pub(crate) max_priority_fee_per_gas: Option<Price>,
     pub(crate) input: Option<HexBytes>,
-    /// The name that some nodes give `input`.
+    /// Alias of `input` at some nodes.
     pub(crate) data: Option<HexBytes>,
     #[serde(rename = "type")]
     pub(crate) kind: Option<Quantity>,
@@ -115,18 +115,18 @@ pub(crate) struct RawTransaction {
     pub(crate) y_parity: Option<Quantity>,
     pub(crate) r: Option<Wide>,
     pub(crate) s: Option<Wide>,
-    /// Of a deposit from the layer below, as are the next two.
+    /// Of an L1 deposit, as are the next two.
     pub(crate) source_hash: Option<Hash>,
     pub(crate) mint: Option<Wide>,
     pub(crate) is_system_tx: Option<bool>,
-    /// Fields that some chains put into the encoding of types that are others' as well.
+    /// Fields that some chains add to the encoding of standard types.
     pub(crate) eth_value: Option<Present>,
     pub(crate) eth_tx_value: Option<Present>,
     pub(crate) fee_currency: Option<Present>,
     pub(crate) gateway_fee: Option<Present>,
 }
 
-/// What a transaction says beforehand that it will touch.
+/// An entry of an EIP-2930 access list.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RawAccess {
@@ -134,7 +134,7 @@ pub(crate) struct RawAccess {
     pub(crate) storage_keys: Vec<Hash>,
 }
 
-/// An account's permission to run the code of another.
+/// An EIP-7702 authorization.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RawAuthorization {
@@ -152,7 +152,7 @@ impl RawTransaction {
         self.input.as_ref().or(self.data.as_ref()).map_or(&[], |data| &data.0)
     }
 
-    /// What a unit of gas cost, where the receipt does not tell. A deposit from a layer below pays nothing here.
+    /// The gas price if the receipt does not contain it. An L1 deposit pays nothing here.
     pub(crate) fn price_at(&self, base_fee: Option<u128>) -> u128 {
         let computed = || {
             let most = self.max_fee_per_gas?.0;

@@ -6,17 +6,17 @@ use sonic_rs::{JsonValueTrait, LazyValue};
 /// Characters of what a contract gives as it reverts. More is of no use to anybody.
 const MOST_REVERT_DATA: usize = 128 << 10;
 
-/// Objects and lists within one another. The EVM nests 1,024 calls, and a trace spends two levels on each. The parser goes
-/// down by recursion without a limit of its own where it skips a value: deeper answers would overflow the stack.
+/// Maximum JSON nesting. The EVM nests 1,024 calls, and a trace uses two levels for each. The parser skips values by
+/// unbounded recursion: deeper responses would overflow the stack.
 const MAX_DEPTH: usize = 2 * 1_024 + 32;
 
-/// One JSON-RPC answer.
+/// One JSON-RPC response.
 #[derive(Debug, Deserialize)]
 #[serde(bound(deserialize = "T: Deserialize<'de>"))]
 struct Envelope<T> {
     #[serde(default = "Option::default")]
     error: Option<ErrorObject>,
-    /// None: the field is missing. Some(None): it is null, which for a block means that the node does not have it.
+    /// None: the field is missing. Some(None): null, which for a block means that the node does not have it.
     #[serde(default = "Option::default", deserialize_with = "even_null")]
     result: Option<Option<T>>,
 }
@@ -27,17 +27,17 @@ pub(crate) struct ErrorObject {
     pub(crate) code: i64,
     #[serde(default)]
     pub(crate) message: String,
-    /// What a contract gave as it reverted, where the node says so; what else a node puts there is passed over.
+    /// Revert data of a contract; other kinds of data are ignored.
     #[serde(default, deserialize_with = "revert_data")]
     pub(crate) data: Option<Bytes>,
 }
 
-/// Why an answer gives no result.
+/// Why a response has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AnswerError {
-    /// The node says so itself.
+    /// The node returned an error.
     Rpc(ErrorObject),
-    /// It cannot be read as an answer.
+    /// The response cannot be decoded.
     Unreadable(String),
 }
 
@@ -55,7 +55,7 @@ impl<T> Envelope<T> {
     }
 }
 
-/// Nodes give it as hex, with a word in front, or wrapped in an object.
+/// Nodes send it as hex, as text with a prefix, or inside an object.
 fn revert_data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Bytes>, D::Error> {
     let value = sonic_rs::Value::deserialize(deserializer)?;
     let text = value.as_str().or_else(|| value.get("data").and_then(|inner| inner.as_str()));
@@ -63,7 +63,7 @@ fn revert_data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Byte
     Ok(hex.filter(|hex| hex.len() <= MOST_REVERT_DATA).and_then(|hex| hex.parse().ok()))
 }
 
-/// Reads an answer; None where the result is null.
+/// Decodes a response; None if the result is null.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<Option<T>, AnswerError> {
     if !is_object(answer) {
         return Err(AnswerError::Unreadable("not an object".to_owned()));
@@ -72,12 +72,12 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<Option<
     envelope.into_result()
 }
 
-/// Asked before a struct is read: serde would read one from an array too, field by field.
+/// Checked before a struct is decoded: serde would also accept an array, field by field.
 fn is_object(json: &[u8]) -> bool {
     json.trim_ascii_start().first() == Some(&b'{')
 }
 
-/// The text of a message, where the parser can be given it: it takes the bytes of a part that it leaves unread for UTF-8.
+/// Validates UTF-8 and nesting before parsing: the parser does not check the values that it skips.
 pub(crate) fn readable(message: &[u8]) -> Result<&str, AnswerError> {
     let text = std::str::from_utf8(message).map_err(|_| AnswerError::Unreadable("not UTF-8".to_owned()))?;
     match is_too_deep(message) {
@@ -86,7 +86,7 @@ pub(crate) fn readable(message: &[u8]) -> Result<&str, AnswerError> {
     }
 }
 
-/// Leaps over strings, which answers mostly consist of.
+/// Skips strings, which make up most of a response.
 fn is_too_deep(json: &[u8]) -> bool {
     if json.len() <= MAX_DEPTH {
         return false;
@@ -109,7 +109,7 @@ fn is_too_deep(json: &[u8]) -> bool {
     false
 }
 
-/// What comes after the closing quote of a string.
+/// The rest after the closing quote of a string.
 fn behind_string(mut rest: &[u8]) -> &[u8] {
     while let Some(at) = memchr2(b'"', b'\\', rest) {
         if rest.get(at) == Some(&b'"') {
@@ -120,7 +120,7 @@ fn behind_string(mut rest: &[u8]) -> &[u8] {
     &[]
 }
 
-/// What a batch's answer holds for one of its calls.
+/// The result of one call of a batch.
 pub(crate) type BatchItem = Result<String, ErrorObject>;
 
 #[derive(Deserialize)]
@@ -131,11 +131,11 @@ struct BatchAnswer<'a> {
     error: Option<ErrorObject>,
 }
 
-/// Sorts the answers of a batch into the order of its calls, whose ids run from `first_id`. A result stays JSON text.
+/// Sorts the responses of a batch into the order of its calls, whose ids start at `first_id`. Results stay JSON text.
 pub(crate) fn split_batch(answer: &[u8], first_id: u64, calls: usize) -> Result<Vec<BatchItem>, AnswerError> {
     if is_object(answer) {
         let single = decode::<serde::de::IgnoredAny>(answer);
-        return Err(single.err().unwrap_or_else(|| AnswerError::Unreadable("one answer to a batch".to_owned())));
+        return Err(single.err().unwrap_or_else(|| AnswerError::Unreadable("a single response to a batch".to_owned())));
     }
     let answers: Vec<BatchAnswer<'_>> = sonic_rs::from_str(readable(answer)?).map_err(unreadable)?;
     let mut items: Vec<Option<BatchItem>> = vec![None; calls];
@@ -149,14 +149,14 @@ pub(crate) fn split_batch(answer: &[u8], first_id: u64, calls: usize) -> Result<
             (Some(slot), _) => *slot = Some(item),
             // Some nodes refuse a whole batch by one error without an id.
             (None, Err(error)) => return Err(AnswerError::Rpc(error.clone())),
-            (None, Ok(_)) => return Err(AnswerError::Unreadable("an id that was not asked for".to_owned())),
+            (None, Ok(_)) => return Err(AnswerError::Unreadable("unexpected response id".to_owned())),
         }
     }
     let items: Option<Vec<BatchItem>> = items.into_iter().collect();
-    items.ok_or_else(|| AnswerError::Unreadable("an answer is missing from the batch".to_owned()))
+    items.ok_or_else(|| AnswerError::Unreadable("a response is missing from the batch".to_owned()))
 }
 
-/// The parser's own words quote the answer, at length and with line breaks; the first line does.
+/// Keeps the first line: the parser's message quotes the response at length.
 fn unreadable(error: sonic_rs::Error) -> AnswerError {
     AnswerError::Unreadable(error.to_string().lines().next().unwrap_or_default().to_owned())
 }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn null_is_an_answer_and_nothing_is_none() {
+    fn a_null_result_is_valid_and_a_missing_one_is_not() {
         assert_eq!(decode::<Quantity>(br#"{"jsonrpc":"2.0","id":1,"result":null}"#), Ok(None));
         assert_eq!(decode(br#"{"id":1,"result":"0x2a"}"#), Ok(Some(Quantity(42))));
         assert!(matches!(decode::<Quantity>(br#"{"id":1}"#), Err(AnswerError::Unreadable(_))));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_nested_too_deep_is_unreadable_wherever_it_is() {
+    fn a_response_that_is_nested_too_deep_is_unreadable() {
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         for answer in [
             format!(r#"{{"id":1,"result":{}}}"#, deep(200_000)),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_utf8_is_unreadable_also_in_parts_that_are_read_later() {
+    fn invalid_utf8_is_unreadable_even_in_parts_that_are_decoded_later() {
         for answer in [
             &b"{\"id\":1,\"result\":[{\"error\":\"\xff\"},{\"result\":null}]}"[..],
             b"{\"id\":1,\"other\":\"\xff\",\"result\":[]}",
@@ -211,14 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn an_error_counts_more_than_a_null_result() {
+    fn an_error_takes_precedence_over_a_null_result() {
         let answer = br#"{"id":1,"result":null,"error":{"code":-32000,"message":"no","data":{"x":1}}}"#;
         assert_eq!(decode::<Quantity>(answer), Err(AnswerError::Rpc(error(-32000, "no"))));
         assert_eq!(decode(br#"{"id":1,"error":null,"result":"0x1"}"#), Ok(Some(Quantity(1))));
     }
 
     #[test]
-    fn what_a_contract_gave_is_found_wherever_nodes_put_it() {
+    fn revert_data_is_found_in_every_known_format() {
         for data in [r#""0x08c379a0""#, r#""Reverted 0x08c379a0""#, r#"{"message":"no","data":"0x08c379a0"}"#] {
             let answer = format!(r#"{{"id":1,"error":{{"code":3,"message":"execution reverted","data":{data}}}}}"#);
             let Err(AnswerError::Rpc(error)) = decode::<Quantity>(answer.as_bytes()) else { panic!("{answer}") };
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_put_in_order_by_id() {
+    fn a_batch_is_sorted_by_id() {
         let answer =
             br#"[{"id":8,"error":{"code":1,"message":"no"}},{"id":7,"result":{"a":[1]}},{"id":9,"result":null}]"#;
         let items = split_batch(answer, 7, 3).unwrap();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_with_a_hole_or_a_stranger_is_unreadable() {
+    fn a_batch_with_a_missing_or_unexpected_id_is_unreadable() {
         for answer in
             [r#"[{"id":7,"result":1}]"#, r#"[{"id":7,"result":1},{"id":3,"result":1}]"#, "7", r#"{"id":7,"result":1}"#]
         {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_refused_as_a_whole_is_told_apart() {
+    fn an_error_for_the_whole_batch_is_recognised() {
         for answer in [
             r#"{"id":null,"error":{"code":-32600,"message":"no"}}"#,
             r#"[{"id":null,"error":{"code":-32600,"message":"no"}}]"#,

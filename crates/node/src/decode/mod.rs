@@ -1,4 +1,4 @@
-//! What a node writes, read in one pass into no more than is kept.
+//! Decodes node responses in one pass, keeping only the fields that are used.
 
 mod block;
 mod envelope;

@@ -30,7 +30,7 @@ pub(crate) struct Account20(pub(crate) Address);
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct HexBytes(pub(crate) Bytes);
 
-/// Bytes that a contract made up. More than [`CappedBytes::MOST`] are passed over undecoded.
+/// Bytes returned by a contract. More than [`CappedBytes::MOST`] are skipped without decoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CappedBytes {
     Bytes(Bytes),
@@ -41,7 +41,7 @@ impl CappedBytes {
     pub(crate) const MOST: usize = 64 << 10;
 }
 
-/// Bytes of which a block's meaning does not depend: what cannot be read is as good as missing.
+/// Bytes that a block does not depend on: unreadable ones count as missing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LooseBytes(Option<Bytes>);
 
@@ -51,19 +51,19 @@ impl LooseBytes {
     }
 }
 
-/// That something is there, whatever it is.
+/// Records that a field exists, whatever its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Present;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 enum HexError {
-    #[error("no 0x in front")]
+    #[error("missing 0x prefix")]
     NoPrefix,
-    #[error("a character that is no hex digit")]
+    #[error("invalid hex digit")]
     Digit,
-    #[error("a wrong number of hex digits")]
+    #[error("wrong number of hex digits")]
     Length,
-    #[error("a number too big for its field")]
+    #[error("number too large for its field")]
     TooBig,
 }
 
@@ -72,7 +72,7 @@ fn digits(text: &str) -> Result<&[u8], HexError> {
     Ok(text.as_bytes())
 }
 
-/// Leading zeros, which the standard forbids and nodes send, are passed over; so is `0x` alone, which stands for zero.
+/// Accepts leading zeros, which the standard forbids but nodes send, and a bare `0x` as zero.
 fn significant(text: &str) -> Result<&[u8], HexError> {
     let digits = digits(text)?;
     let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
@@ -126,7 +126,7 @@ fn parse_bytes(text: &str) -> Result<Bytes, HexError> {
     if digits.len() % 2 != 0 {
         return Err(HexError::Length);
     }
-    // The decoder would pass over a second 0x.
+    // The decoder would skip a second 0x.
     if digits.starts_with(b"0x") {
         return Err(HexError::Digit);
     }
@@ -144,7 +144,7 @@ fn parse_loosely(text: &str) -> Result<Option<Bytes>, HexError> {
     Ok(parse_bytes(text).ok())
 }
 
-/// Reads a hex string, and, where the type is a number, a JSON number too: a few nodes send those.
+/// Reads a hex string or, for numeric types, a JSON number, which a few nodes send.
 macro_rules! from_hex {
     ($type:ident, $what:literal, $parse:expr $(, $number:expr)?) => {
         from_hex!($type as $type, $what, $parse $(, $number)?);
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn leading_zeros_and_a_bare_prefix_are_numbers() {
+    fn leading_zeros_and_a_bare_prefix_are_accepted() {
         assert_eq!(parse_u64("0x000000000000000000000000002a"), Ok(42));
         assert_eq!(parse_u64("0x"), Ok(0));
         assert_eq!(parse_u64("0x0"), Ok(0));
@@ -201,13 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_do_not_fit_are_refused_not_cut() {
+    fn numbers_that_do_not_fit_are_rejected() {
         assert_eq!(parse_u64("0x10000000000000000"), Err(HexError::TooBig));
         assert_eq!(parse_u256(&format!("0x1{}", "0".repeat(64))), Err(HexError::TooBig));
     }
 
     #[test]
-    fn what_is_no_hex_is_refused() {
+    fn invalid_hex_is_rejected() {
         assert_eq!(parse_u64("12"), Err(HexError::NoPrefix));
         assert_eq!(parse_u64("0x1g"), Err(HexError::Digit));
         assert_eq!(parse_fixed::<2>("0x123"), Err(HexError::Length));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_beyond_the_cap_are_not_kept() {
+    fn bytes_beyond_the_cap_are_skipped() {
         let hex = |bytes: usize| format!("0x{}", "ab".repeat(bytes));
         let most = CappedBytes::MOST;
         assert_eq!(parse_capped(&hex(most)), Ok(CappedBytes::Bytes(vec![0xab; most].into())));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn loose_bytes_that_cannot_be_read_are_missing() {
+    fn unreadable_loose_bytes_count_as_missing() {
         assert_eq!(parse_loosely("0xab01"), Ok(Some(Bytes::from_static(&[0xab, 0x01]))));
         assert_eq!(parse_loosely("0x0"), Ok(None));
         assert_eq!(parse_loosely("none"), Ok(None));

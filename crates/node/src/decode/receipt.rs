@@ -12,19 +12,19 @@ pub(crate) struct RawReceipt {
     pub(crate) cumulative_gas_used: Option<Quantity>,
     #[serde(rename = "type")]
     pub(crate) kind: Option<Quantity>,
-    /// Of a deposit from the layer below, as is the next.
+    /// Of an L1 deposit, as is the next.
     pub(crate) deposit_nonce: Option<Quantity>,
     pub(crate) deposit_receipt_version: Option<Quantity>,
     pub(crate) effective_gas_price: Option<Price>,
     pub(crate) status: Option<Quantity>,
-    /// The state root that stood in receipts before there was a status.
+    /// The state root that receipts had before the status.
     pub(crate) root: Option<LooseBytes>,
     pub(crate) contract_address: Option<Account20>,
     pub(crate) logs: Vec<RawLog>,
 }
 
 impl RawReceipt {
-    /// None: the receipt does not tell.
+    /// None: the receipt has neither a status nor a state root.
     pub(crate) fn succeeded(&self) -> Option<bool> {
         match (self.status, &self.root) {
             (Some(status), _) => Some(status.0 != 0),

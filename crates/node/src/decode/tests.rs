@@ -1,4 +1,4 @@
-//! The reader against blocks of several chains, and against serde_json, which must read the same.
+//! Decodes blocks of several chains, and compares the result with serde_json.
 
 use std::fmt::Write;
 
@@ -10,14 +10,14 @@ use serde::{Deserialize, de::DeserializeOwned};
 use super::*;
 use crate::check::{arrange_receipts, check_block, join_receipts};
 
-/// Reads an answer both ways.
+/// Reads a response with both parsers.
 fn read<T: DeserializeOwned + PartialEq + std::fmt::Debug>(answer: &str) -> T {
     #[derive(Deserialize)]
-    struct Oracle<T> {
+    struct Reference<T> {
         result: T,
     }
     let lean: T = decode(answer.as_bytes()).unwrap().unwrap();
-    let oracle: Oracle<T> = serde_json::from_str(answer).unwrap();
+    let oracle: Reference<T> = serde_json::from_str(answer).unwrap();
     assert_eq!(lean, oracle.result);
     lean
 }
@@ -56,13 +56,13 @@ fn a_mainnet_block_with_every_type_of_transaction() {
     assert_eq!(methods, [None, Some(transfer), Some(swap), None, None, None, None]);
     let succeeded: Vec<_> = transactions.iter().map(|tx| tx.succeeded).collect();
     assert_eq!(succeeded, [true, true, true, true, false, true, false]);
-    assert!(transactions.iter().all(|tx| tx.gas_price == 31_000_000_000), "told by the receipt or by the transaction");
+    assert!(transactions.iter().all(|tx| tx.gas_price == 31_000_000_000), "from the receipt or the transaction");
     assert_eq!(transactions[1].value.to_string(), "0");
     assert_eq!(transactions[0].value.to_string(), "1000000000000000000");
 
     assert_eq!((transactions[5].to, transactions[5].created), (None, Some(account(0xc0de))));
     assert_eq!((transactions[6].to, transactions[6].created), (None, None), "a failed creation created nothing");
-    assert_eq!(transactions[5].gas_used, 100_000, "leading zeros are let pass");
+    assert_eq!(transactions[5].gas_used, 100_000, "leading zeros are accepted");
 
     let places: Vec<_> =
         logs.iter().map(|log| (log.tx_index, log.log_index, log.topics.len(), log.data.len())).collect();
@@ -70,19 +70,19 @@ fn a_mainnet_block_with_every_type_of_transaction() {
 }
 
 #[test]
-fn an_optimism_block_with_deposits_that_nobody_signed() {
+fn an_optimism_block_with_unsigned_deposits() {
     let FetchedBlock { transactions, .. } = fixture!("optimism");
     assert_eq!(transactions[0].from, address!("deaddeaddeaddeaddeaddeaddeaddeaddead0001"));
     assert_eq!((transactions[0].gas_price, transactions[0].nonce), (0, 3));
     assert_eq!((transactions[1].gas_price, transactions[1].nonce), (0, 0));
-    assert_eq!(transactions[2].gas_price, 1_000_000, "the tip and the base fee, but no more than was offered");
+    assert_eq!(transactions[2].gas_price, 1_000_000, "the tip and the base fee, capped by the maximum fee");
 }
 
 #[test]
-fn a_bsc_block_with_system_transactions_and_fields_of_its_own() {
+fn a_bsc_block_with_system_transactions_and_extra_fields() {
     let FetchedBlock { block, transactions, logs } = fixture!("bsc");
     assert_eq!(block.base_fee_per_gas, None);
-    assert_eq!(transactions[0].method, Some([0xa9, 0x05, 0x9c, 0xbb]), "the data is where the input is missing");
+    assert_eq!(transactions[0].method, Some([0xa9, 0x05, 0x9c, 0xbb]), "data replaces a missing input");
     assert_eq!((transactions[1].gas_price, transactions[1].succeeded), (0, true));
     assert_eq!(logs[0].log_index, 17);
 }
@@ -95,7 +95,7 @@ fn a_receipt_with_a_state_root_instead_of_a_status_succeeded() {
 }
 
 #[test]
-fn a_price_is_computed_where_nobody_tells_it() {
+fn a_missing_gas_price_is_computed() {
     let mut block: RawBlock = read(include_str!("../../fixtures/mainnet.block.json"));
     let tx = &mut block.transactions[2];
     tx.gas_price = None;
@@ -138,7 +138,7 @@ fn hex(bytes: &[u8]) -> String {
     alloy_primitives::hex::encode_prefixed(bytes)
 }
 
-/// The two answers that a node would give for a block of these transactions.
+/// The two responses of a node for a block with these transactions.
 fn answers(transactions: &[AnyTransaction], extra: &str) -> (String, String) {
     let hash = hex(&[0xb1; 32]);
     let (mut block, mut receipts, mut log_index) = (String::new(), String::new(), 0);
@@ -187,7 +187,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn any_block_reads_as_serde_json_reads_it(
+    fn any_block_decodes_like_serde_json(
         transactions in prop::collection::vec(any_transaction(), 0..12),
         extra in prop::sample::select(vec!["", r#""logsBloom":"0x00","#, r#""accessLists":[{"address":"0x","storageKeys":["\"{"]}],"#, r#""accessList":[{"address":"0x0000000000000000000000000000000000000007","storageKeys":[]}],"#, r#""éxtra\n":1.5e3,"#]),
     ) {
@@ -210,7 +210,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_answer_is_an_error_and_never_a_panic(cut in 0usize..8_000, flip in 0usize..8_000, byte in any::<u8>()) {
+    fn a_damaged_response_never_panics(cut in 0usize..8_000, flip in 0usize..8_000, byte in any::<u8>()) {
         let whole = include_str!("../../fixtures/mainnet.block.json").as_bytes();
         prop_assert!(decode::<RawBlock>(&whole[..cut.min(whole.len() - 2)]).is_err());
         let mut damaged = whole.to_vec();
@@ -220,7 +220,7 @@ proptest! {
 }
 
 #[test]
-fn a_block_of_five_thousand_logs_is_read_whole() {
+fn a_block_with_five_thousand_logs_is_decoded() {
     let log = AnyLog { topics: vec![[1; 32]; 3], data: vec![7; 32] };
     let tx = AnyTransaction {
         to: Some([2; 20]),

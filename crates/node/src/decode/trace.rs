@@ -10,16 +10,16 @@ use sonic_rs::{JsonValueTrait, LazyValue, to_array_iter, to_object_iter};
 
 use super::quantity::{Account20, Hash, HexBytes, Present};
 
-/// What `callTracer` tells of a block, as far as it is about contracts that were made inside calls.
+/// Contract creations in a `callTracer` trace of a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RawBlockTrace(pub(crate) Vec<RawTrace>);
 
 /// One transaction.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RawTrace {
-    /// Not every node names it.
+    /// Not sent by every node.
     pub(crate) tx_hash: Option<B256>,
-    /// In the order of their making; None where the node could not trace the transaction.
+    /// In order of creation; None if the node could not trace the transaction.
     pub(crate) made: Option<Vec<Made>>,
 }
 
@@ -59,12 +59,12 @@ fn read_calls(outermost: &str) -> Result<Vec<Made>, sonic_rs::Error> {
     Ok(made)
 }
 
-/// Walks the tree of calls without recursion: it may be as deep as the EVM allows. Nothing that was undone is visited.
+/// Walks the call tree without recursion, since it may be as deep as the EVM allows. Reverted calls are skipped.
 fn walk_calls<'a>(
     outermost: &'a str,
     mut visit: impl FnMut(&Call<'a>) -> Result<(), sonic_rs::Error>,
 ) -> Result<(), sonic_rs::Error> {
-    // What the transaction itself makes stands in its receipt.
+    // The contract created by the transaction itself is in its receipt.
     let mut open = Call::read(outermost)?.inner()?;
     while let Some(call) = open.pop() {
         let call = Call::read(call)?;
@@ -74,8 +74,7 @@ fn walk_calls<'a>(
     Ok(())
 }
 
-/// The contracts that were made inside one transaction and not undone, each with the code that made it, as `callTracer` tells
-/// it.
+/// Contracts created inside one transaction and not reverted, with their init codes, from `callTracer`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RawCallCreations(pub(crate) Vec<(Address, Bytes)>);
 
@@ -85,7 +84,8 @@ impl<'de> Deserialize<'de> for RawCallCreations {
         let mut made = Vec::new();
         let walked = walk_calls(trace.as_raw_str(), |call| {
             if let Some(Made { created, .. }) = call.made() {
-                let init = call.input.as_ref().ok_or_else(|| sonic_rs::Error::custom("a creation without its code"))?;
+                let init =
+                    call.input.as_ref().ok_or_else(|| sonic_rs::Error::custom("a creation without init code"))?;
                 made.push((created, text::<HexBytes>(init)?.0));
             }
             Ok(())
@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for RawCallCreations {
     }
 }
 
-/// The same as `trace_transaction` tells it: a flat list, in which each trace has the path to it.
+/// The same from `trace_transaction`: a flat list in which each trace has its path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RawFlatCreations(pub(crate) Vec<(Address, Bytes)>);
 
@@ -122,7 +122,7 @@ struct FlatResult {
 impl<'de> Deserialize<'de> for RawFlatCreations {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let traces = Vec::<FlatTrace>::deserialize(deserializer)?;
-        // Whatever a failed call did inside is undone; that it was, only the call says.
+        // Everything inside a failed call is reverted, but only the failed call itself is marked.
         let failed: HashSet<&[u32]> =
             traces.iter().filter(|trace| trace.error.is_some()).map(|trace| &trace.trace_address[..]).collect();
         let stands = |path: &[u32]| (0..=path.len()).all(|length| !failed.contains(&path[..length]));
@@ -146,7 +146,7 @@ struct Call<'a> {
     from: Option<Address>,
     to: Option<Address>,
     failed: bool,
-    /// Of a creation, the code that ran.
+    /// Of a creation, the init code.
     input: Option<LazyValue<'a>>,
     /// As JSON text.
     calls: Option<&'a str>,
@@ -160,7 +160,7 @@ impl<'a> Call<'a> {
             match name.as_ref() {
                 "type" => read.kind = value.as_str().map(str::to_owned),
                 "from" => read.from = Some(text::<Account20>(&value)?.0),
-                // Of a creation that failed it may be null.
+                // May be null for a failed creation.
                 "to" if !value.is_null() => read.to = Some(text::<Account20>(&value)?.0),
                 "input" => read.input = Some(value),
                 "error" => read.failed = !value.is_null(),
@@ -176,7 +176,7 @@ impl<'a> Call<'a> {
         (creates && !self.failed).then_some(Made { creator: self.from?, created: self.to? })
     }
 
-    /// The last one first, so that they come off a stack in their order. Whatever a failed call did inside is undone.
+    /// In reverse, so that they are popped off a stack in order. Everything inside a failed call is reverted.
     fn inner(&self) -> Result<Vec<&'a str>, sonic_rs::Error> {
         let Some(calls) = self.calls.filter(|_| !self.failed) else { return Ok(Vec::new()) };
         let mut inner: Vec<&str> = to_array_iter(calls).map(|call| json(&call?)).collect::<Result<_, _>>()?;
@@ -188,12 +188,12 @@ impl<'a> Call<'a> {
 fn json<'a>(value: &LazyValue<'a>) -> Result<&'a str, sonic_rs::Error> {
     match value.as_raw_cow() {
         Cow::Borrowed(json) => Ok(json),
-        Cow::Owned(_) => Err(sonic_rs::Error::custom("a part that is not of the whole")),
+        Cow::Owned(_) => Err(sonic_rs::Error::custom("unexpected owned JSON")),
     }
 }
 
 fn text<'a, T: Deserialize<'a>>(value: &'a LazyValue<'_>) -> Result<T, sonic_rs::Error> {
-    let text = value.as_str().ok_or_else(|| sonic_rs::Error::custom("no text"))?;
+    let text = value.as_str().ok_or_else(|| sonic_rs::Error::custom("expected a string"))?;
     T::deserialize(text.into_deserializer())
 }
 
@@ -220,7 +220,7 @@ mod tests {
     const MADE: Made = Made { creator: Address::repeat_byte(1), created: Address::repeat_byte(2) };
 
     #[test]
-    fn what_is_made_inside_calls_is_found_at_any_depth_and_what_failed_is_not() {
+    fn creations_inside_calls_are_found_at_any_depth_unless_reverted() {
         let failed = |kind: &str, more: &str| call(kind, &format!(r#","error":"execution reverted"{more}"#));
         let calls = [
             call("CREATE", ""),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_transaction_itself_makes_is_left_to_its_receipt() {
+    fn the_contract_created_by_the_transaction_itself_is_skipped() {
         let outermost = call("CREATE", &inside(&[call("CREATE", "")]));
         assert_eq!(read(&format!(r#"[{{"result":{outermost}}}]"#)).0[0].made, Some(vec![MADE]));
         let failed = call("CREATE", &format!(r#","error":"out of gas"{}"#, inside(&[call("CREATE", "")])));
@@ -242,14 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_that_could_not_be_traced_is_told_from_one_that_made_nothing() {
+    fn an_untraced_transaction_differs_from_one_without_creations() {
         let block = read(r#"[{"error":"execution timeout"},{"result":null}]"#);
         assert!(block.0.iter().all(|trace| trace.made.is_none()));
         assert_eq!(read("[]").0, []);
     }
 
     #[test]
-    fn calls_as_deep_as_they_can_be_are_walked() {
+    fn the_deepest_call_tree_is_walked() {
         let deepest = (0..1_024).fold(call("CREATE", ""), |inner, _| call("CALL", &inside(&[inner])));
         assert_eq!(read(&format!(r#"[{{"result":{deepest}}}]"#)).0[0].made, Some(vec![MADE]));
     }
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_code_of_each_creation_that_stands_is_told() {
+    fn the_init_code_of_each_successful_creation_is_returned() {
         let create = |to: &str, init: &str, more: &str| {
             format!(r#"{{"type":"CREATE2","from":"{ONE}","to":"{to}","input":"{init}"{more}}}"#)
         };
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flat_trace_tells_the_same() {
+    fn a_flat_trace_gives_the_same_creations() {
         let create = |path: &str, to: &str, init: &str, more: &str| {
             format!(
                 r#"{{"type":"create","action":{{"from":"{ONE}","init":"{init}","value":"0x0"}},
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_trace_is_an_error() {
+    fn an_invalid_trace_is_an_error() {
         for wrong in [r#"{}"#, r#"[1]"#, r#"[{"result":[]}]"#, r#"[{"txHash":7}]"#, r#"[{"result":{"from":"0x"}}]"#] {
             let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{wrong}}}"#);
             assert!(decode::<RawBlockTrace>(answer.as_bytes()).is_err(), "{wrong}");

@@ -1,21 +1,21 @@
-//! Memory for answers, used over and over. A block is some hundred kilobytes of JSON that is gone as soon as it is
-//! decoded; to take fresh memory for each costs more than to read it from the socket.
+//! Buffer pool for responses. A block is some hundred kilobytes of JSON that is dropped once decoded, and allocating fresh
+//! memory for each costs more than reading it from the socket.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use alloy_primitives::bytes::Bytes;
 
-/// Bytes that are kept for later, at most.
+/// Maximum bytes in the pool.
 const MOST_KEPT: usize = 32 << 20;
-/// A larger answer is rare, and its memory goes back to the system.
+/// Larger buffers are rare and returned to the allocator.
 const LARGEST_KEPT: usize = 4 << 20;
 
-/// Buffers that nobody uses at the moment.
+/// Unused buffers.
 #[derive(Debug, Default)]
 pub(super) struct Bodies(Mutex<Vec<Vec<u8>>>);
 
 impl Bodies {
-    /// An empty buffer, with room for so many bytes.
+    /// An empty buffer with this capacity.
     pub(super) fn take(self: &Arc<Self>, room: usize) -> Body {
         let mut bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
         bytes.reserve(room);
@@ -34,7 +34,7 @@ impl Bodies {
     }
 }
 
-/// One answer. Its memory goes back to where it came from once the last part of it is dropped.
+/// One response. Its buffer returns to the pool when its last part is dropped.
 #[derive(Debug)]
 pub(super) struct Body {
     bytes: Vec<u8>,
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_comes_back_empty_once_nobody_holds_a_part_of_the_answer() {
+    fn a_buffer_returns_to_the_pool_when_its_last_part_is_dropped() {
         let bodies = Arc::new(Bodies::default());
         let mut body = bodies.take(100);
         body.extend(b"{\"result\":1}");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_agreed() {
+    fn the_pool_is_bounded() {
         let bodies = Arc::new(Bodies::default());
         let many: Vec<Body> = (0..20).map(|_| bodies.take(LARGEST_KEPT)).collect();
         drop(many);

@@ -13,7 +13,7 @@ use super::bodies::Bodies;
 use crate::{Endpoint, NodeConfig, NodeError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// An answer's announced length is believed up to here; beyond, memory is taken as the bytes come.
+/// `Content-Length` is preallocated up to this size; beyond, memory grows with the bytes received.
 const BELIEVED_LENGTH: usize = 8 << 20;
 
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Http {
             .pool_max_idle_per_host(config.max_concurrency)
             .redirect(reqwest::redirect::Policy::none());
         if endpoint.is_local() {
-            // On one machine packing costs more than it saves, and a proxy has no business there.
+            // Locally, compression costs more than it saves, and a proxy makes no sense.
             builder = builder.no_proxy().gzip(false);
         }
         let client = builder
@@ -50,7 +50,7 @@ impl Http {
             .body(request)
             .send()
             .await
-            .map_err(lost_because)?;
+            .map_err(connection_error)?;
         let status = response.status();
         let retry_after = retry_after(response.headers());
         let body = self.read(response, most_bytes.min(self.max_answer_bytes)).await?;
@@ -67,7 +67,7 @@ impl Http {
             return Err(TransportError::TooLong);
         }
         let mut body = self.bodies.take(announced.min(BELIEVED_LENGTH));
-        while let Some(chunk) = response.chunk().await.map_err(lost_because)? {
+        while let Some(chunk) = response.chunk().await.map_err(connection_error)? {
             if body.len() + chunk.len() > most_bytes {
                 return Err(TransportError::TooLong);
             }
@@ -78,7 +78,7 @@ impl Http {
 }
 
 /// The cause at the bottom says what happened ("connection refused"); the URL, which may hold a key, is left out.
-fn lost_because(error: reqwest::Error) -> TransportError {
+fn connection_error(error: reqwest::Error) -> TransportError {
     if error.is_connect() {
         TransportError::Unreachable(error.without_url().into())
     } else {
@@ -86,7 +86,7 @@ fn lost_because(error: reqwest::Error) -> TransportError {
     }
 }
 
-/// Only the form in seconds: nodes do not send dates.
+/// Only seconds: nodes do not send dates.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds: f64 = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()

@@ -16,7 +16,7 @@ use crate::error::BoxError;
 const READ: usize = 64 << 10;
 
 #[derive(Debug, thiserror::Error)]
-#[error("an answer is longer than {0} bytes")]
+#[error("the response is longer than {0} bytes")]
 struct TooLong(usize);
 
 pub(super) async fn open(path: &Path, max_answer_bytes: usize) -> Result<Link, BoxError> {
@@ -61,7 +61,7 @@ impl Reader {
     }
 }
 
-/// Finds where one JSON value ends and the next begins: on IPC nothing else parts them, not always even a line break.
+/// Finds the end of each JSON value: IPC has no other framing, not always even a line break.
 #[derive(Debug, Default)]
 struct Frames {
     seen: usize,
@@ -71,7 +71,7 @@ struct Frames {
 }
 
 impl Frames {
-    /// The length of the first whole value of the buffer, which grows from call to call and loses what was found.
+    /// The length of the first complete value in the buffer, which grows from call to call and loses what was found.
     fn end_of_value(&mut self, buffer: &[u8]) -> Option<usize> {
         for (position, byte) in buffer.iter().enumerate().skip(self.seen) {
             if self.in_string {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_parted_however_the_bytes_come() {
+    fn values_are_split_however_the_bytes_arrive() {
         let values = [r#"{"id":1,"result":{"a":"}]\"{"}}"#, "[[1],{}]", r#"{"b":"\\"}"#];
         for glue in ["", "\n", " \r\n"] {
             let stream = values.join(glue);

@@ -30,7 +30,7 @@ pub(super) struct Link {
     _close_on_drop: DropGuard,
 }
 
-/// Who waits for which answer.
+/// Requests in flight by id.
 #[derive(Debug, Default)]
 struct Waiting(Mutex<HashMap<u64, oneshot::Sender<Bytes>>>);
 
@@ -39,7 +39,7 @@ struct Waiting(Mutex<HashMap<u64, oneshot::Sender<Bytes>>>);
 struct Closed;
 
 #[derive(Debug, thiserror::Error)]
-#[error("new heads cannot be subscribed to")]
+#[error("the node does not support subscriptions to new heads")]
 struct NoSubscription;
 
 #[derive(Deserialize)]
@@ -108,7 +108,7 @@ impl Link {
     pub(super) async fn send(&self, id: u64, request: String) -> Result<Bytes, TransportError> {
         let (answer, answered) = oneshot::channel();
         self.waiting.lock().insert(id, answer);
-        // Also when this future is dropped: an answer that nobody waits for must not be kept a place for.
+        // Also when this future is dropped, so that the entry does not leak.
         let _forget = Forget { waiting: &self.waiting, id };
         self.outgoing.send(request).await.map_err(|_| closed())?;
         tokio::select! {
@@ -145,10 +145,10 @@ impl Waiting {
 
     fn route(&self, message: Bytes, announce: &watch::Sender<Option<BlockRef>>) {
         let Ok(text) = readable(&message) else {
-            tracing::debug!(bytes = message.len(), "a message from the node that cannot be read");
+            tracing::debug!(bytes = message.len(), "ignored an unreadable message from the node");
             return;
         };
-        // Stops at the id, which nodes write in front of the result: the answer itself is read only once, by who asked.
+        // Reads only up to the id, which nodes write before the result; the caller decodes the rest.
         let id = sonic_rs::get_from_str(text, ["id"]).ok().and_then(|id| id.as_raw_str().parse::<u64>().ok());
         let asker = id.and_then(|id| self.lock().remove(&id));
         if let Some(asker) = asker {
@@ -156,7 +156,7 @@ impl Waiting {
         } else if let Ok(Announcement { params }) = sonic_rs::from_str(text) {
             announce.send_replace(Some(BlockRef { number: params.result.number.0, hash: params.result.hash.0 }));
         } else {
-            tracing::debug!(bytes = message.len(), "a message from the node that nobody waits for");
+            tracing::debug!(bytes = message.len(), "ignored a response without a pending request");
         }
     }
 }

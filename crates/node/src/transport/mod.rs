@@ -1,4 +1,4 @@
-//! How a request gets to the node and its answer back, whatever it says.
+//! Transports: send a request and return the raw response.
 
 mod bodies;
 mod exchange;
@@ -22,20 +22,20 @@ use socket::Socket;
 #[derive(Debug)]
 pub(crate) enum Transport {
     Http(Http),
-    /// WebSocket and IPC: one connection that carries all requests at once, and announcements.
+    /// WebSocket and IPC: one connection that carries all requests and subscriptions.
     Socket(Socket),
-    /// No connection at all: a simulated node.
+    /// A simulated node.
     InProcess(Arc<dyn Exchange>),
 }
 
-/// Why no answer came.
+/// Why there is no response.
 #[derive(Debug)]
 pub enum TransportError {
-    /// No connection could be made.
+    /// Connecting failed.
     Unreachable(BoxError),
-    /// The connection ended before the answer did.
+    /// The connection ended before the response.
     Dropped(BoxError),
-    /// An answer longer than allowed.
+    /// The response is longer than allowed.
     TooLong,
     /// An HTTP status other than success.
     Status { status: u16, retry_after: Option<Duration>, body: Bytes },
@@ -54,8 +54,8 @@ impl Transport {
         self.send_within(id, request, usize::MAX).await
     }
 
-    /// The same, for an answer of so many bytes at most. A socket, which carries the answers to others too, is read to the
-    /// length that every answer may have.
+    /// The same with a maximum response size. A socket, which also carries other responses, is read up to the general limit
+    /// first.
     pub(crate) async fn send_within(
         &self,
         id: u64,
@@ -69,20 +69,20 @@ impl Transport {
         }
     }
 
-    /// Gives up a connection that has fallen silent; the next request opens another. Over HTTP each hung request has a
-    /// connection of its own, which ends with it.
+    /// Closes a socket that stopped responding; the next request opens another. Over HTTP each request in flight has its
+    /// own connection, which ends with it.
     pub(crate) async fn reset(&self) {
         if let Self::Socket(socket) = self {
             socket.reset().await;
         }
     }
 
-    /// A batch saves round trips over HTTP. On a socket many requests share a round trip anyway.
+    /// A batch saves round trips over HTTP. Socket requests are pipelined anyway.
     pub(crate) fn takes_batches(&self) -> bool {
         matches!(self, Self::Http(_) | Self::InProcess(_))
     }
 
-    /// New heads as the node announces them, until the connection ends. None over HTTP.
+    /// Subscribes to new heads until the connection ends. None over HTTP.
     pub(crate) async fn announced_heads(
         &self,
         id: u64,

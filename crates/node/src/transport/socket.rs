@@ -9,11 +9,11 @@ use super::{TransportError, ipc, link::Link, ws};
 use crate::{Endpoint, NodeConfig, error::BoxError};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// Short beside the pauses of the callers: a call outlasts several attempts.
+/// Shorter than the callers' retry pauses: a call outlasts several attempts.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A connection that is opened when it is first needed, and opened again when it was lost.
+/// A connection that is opened on first use and reopened when it was lost.
 #[derive(Debug)]
 pub(crate) struct Socket {
     endpoint: Endpoint,
@@ -27,7 +27,7 @@ struct State {
     failure: Option<Failure>,
 }
 
-/// The last attempt, if it failed.
+/// The last attempt if it failed.
 #[derive(Debug)]
 struct Failure {
     reason: String,
@@ -56,7 +56,7 @@ impl Socket {
         self.state.lock().await.link = None;
     }
 
-    /// The open connection. Right after a failed attempt it fails without trying: callers have pauses of their own.
+    /// The open connection. Fails without an attempt right after a failed one, since callers have their own backoff.
     async fn link(&self) -> Result<Arc<Link>, TransportError> {
         let mut state = self.state.lock().await;
         if let Some(link) = state.link.as_ref().filter(|link| link.is_open()) {

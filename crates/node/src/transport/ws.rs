@@ -17,11 +17,11 @@ use url::Url;
 use super::link::Link;
 use crate::error::BoxError;
 
-/// A node that announces blocks is never silent this long; one that is, and does not answer a ping either, is gone.
+/// A node that pushes heads is never silent this long; if it does not answer a ping either, the connection is dead.
 const PING_AFTER: Duration = Duration::from_secs(15);
 
 #[derive(Debug, thiserror::Error)]
-#[error("the node fell silent")]
+#[error("the node stopped responding")]
 struct Silent;
 
 pub(super) async fn open(url: &Url, max_answer_bytes: usize) -> Result<Link, BoxError> {
@@ -33,10 +33,10 @@ pub(super) async fn open(url: &Url, max_answer_bytes: usize) -> Result<Link, Box
     Ok(Link::over(Box::pin(messages(read, pings)), Box::pin(requests(write, pinged))))
 }
 
-/// What a URL says of user and password goes into a header, as HTTP has it.
+/// User and password of the URL are sent as a basic authorization header.
 fn request(url: &Url) -> Result<Request<()>, BoxError> {
     let mut bare = url.clone();
-    // Neither can fail for a URL with a host, which ws and wss always have.
+    // Neither fails for a URL with a host, which ws and wss URLs always have.
     let _ = bare.set_username("");
     let _ = bare.set_password(None);
     let mut request = bare.as_str().into_client_request()?;
@@ -49,7 +49,7 @@ fn request(url: &Url) -> Result<Request<()>, BoxError> {
     Ok(request)
 }
 
-/// What the node sends, without the frames that only keep the connection alive.
+/// Messages of the node without control frames.
 fn messages<S>(read: S, pings: tokio::sync::mpsc::Sender<()>) -> impl Stream<Item = Result<Bytes, BoxError>> + Send
 where
     S: Stream<Item = Result<Message, tungstenite::Error>> + Send + Unpin,
@@ -77,7 +77,7 @@ where
     })
 }
 
-/// Takes requests, and puts pings between them when the reading side wants one.
+/// Writes requests, with pings in between when the reader requests one.
 fn requests<S>(write: S, pinged: tokio::sync::mpsc::Receiver<()>) -> impl Sink<String, Error = BoxError> + Send
 where
     S: Sink<Message, Error = tungstenite::Error> + Send + Unpin + 'static,

@@ -1,4 +1,4 @@
-//! What a chain has shown of itself so far. Shared by all endpoints: they serve the same chain.
+//! Facts learned about a chain, shared by all its endpoints.
 
 use std::{
     collections::HashSet,
@@ -12,7 +12,7 @@ use domain::BlockNumber;
 
 use super::{BlockCheck, transaction::Kind};
 
-/// A block that did not pass a check and has not been had from any node since.
+/// A block that failed a check and has not been returned correctly by any node since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedBlock {
     pub number: BlockNumber,
@@ -21,17 +21,16 @@ pub struct RefusedBlock {
 
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
-    /// A header's hash was that of its fields: so the chain hashes headers as Ethereum does, and the fields mean what they
-    /// mean there.
+    /// A header hash matched its fields, so the chain hashes headers as Ethereum does.
     headers: AtomicBool,
     blooms: AtomicBool,
-    /// The newest block that a node told of, and one more; 0 where none did.
+    /// One more than the newest head that a node reported; 0 if none did.
     head: AtomicU64,
-    /// A bit for each type of transaction whose hash was that of its fields.
+    /// A bit per transaction type whose hash matched its fields.
     kinds: AtomicU8,
-    /// A transactions root was right for a block with blob transactions.
+    /// A transactions root was correct for a block with blob transactions.
     blob_roots: AtomicBool,
-    /// Blocks of which a part could not be proven.
+    /// Blocks that could not be fully proven.
     unproven: AtomicU64,
     said: Mutex<HashSet<String>>,
     refused: Mutex<Option<RefusedBlock>>,
@@ -80,12 +79,12 @@ impl Evidence {
         self.blob_roots.store(true, Ordering::Relaxed);
     }
 
-    /// Says what cannot be proven, each reason once: it holds for a whole chain, or for all its blocks from a fork on.
+    /// Logs each reason once: it applies to a whole chain, or to all blocks after a fork.
     pub(super) fn unproven(&self, number: BlockNumber, host: &str, why: String) {
         self.unproven.fetch_add(1, Ordering::Relaxed);
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         if !said.contains(&why) {
-            tracing::warn!(block = number, node = host, reason = %why, "a block cannot be proven");
+            tracing::warn!(block = number, node = host, reason = %why, "cannot fully verify a block, accepting it");
             said.insert(why);
         }
     }
@@ -97,7 +96,7 @@ impl Evidence {
     pub(crate) fn accept(&self, number: BlockNumber) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.as_ref().is_some_and(|refused| refused.number == number) {
-            tracing::info!(block = number, "a block that was refused came as it ought to be");
+            tracing::info!(block = number, "received a valid version of a rejected block");
             *refused = None;
         }
     }

@@ -1,4 +1,4 @@
-//! Headers as the chain hashes them.
+//! Computes header hashes.
 
 use alloy_consensus::Header;
 use alloy_primitives::{B64, B256, Bloom, KECCAK256_EMPTY};
@@ -6,27 +6,27 @@ use alloy_trie::EMPTY_ROOT_HASH;
 
 use crate::decode::{LooseBytes, RawBlock};
 
-/// Fields that nodes serve with a header and that are no part of it.
+/// Fields that nodes return with a header but that are not part of it.
 const BESIDE_THE_HEADER: [&str; 3] = ["totalDifficulty", "milliTimestamp", "sealFields"];
 
-/// What became of computing a header's hash from its fields.
+/// Result of comparing a header's hash with its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HeaderProof {
     Proven,
-    /// Another hash comes out, and all fields are known.
+    /// The hash differs, and all fields are known.
     Differs,
-    /// Another hash comes out, and these fields may have a part in it.
+    /// The hash differs, and these unknown fields may be part of the header.
     UnknownFields(Vec<String>),
     Missing(&'static str),
 }
 
-/// Computes the hash with this bloom in place of the one that was served.
+/// Computes the hash with this bloom instead of the returned one.
 pub(super) fn prove<T>(block: &RawBlock<T>, bloom: &Bloom) -> HeaderProof {
     let mut header = match header(block, bloom) {
         Ok(header) => header,
         Err(field) => return HeaderProof::Missing(field),
     };
-    // Some nodes serve fields of later forks with headers that do not have them.
+    // Some nodes return fields of later forks with headers that do not have them.
     loop {
         if header.hash_slow() == block.hash.0 {
             return HeaderProof::Proven;
@@ -71,7 +71,7 @@ fn header<T>(block: &RawBlock<T>, bloom: &Bloom) -> Result<Header, &'static str>
     })
 }
 
-/// Takes the newest field away; false where only those are left that every header has.
+/// Removes the newest optional field; false if none is left.
 fn drop_last(header: &mut Header) -> bool {
     header.slot_number.take().is_some()
         || header.block_access_list_hash.take().is_some()
@@ -91,13 +91,13 @@ pub(super) fn hash(field: &Option<LooseBytes>) -> Option<B256> {
     B256::try_from(&bytes(field)?[..]).ok()
 }
 
-/// A root of transactions or receipts. The genesis block of Hardhat has the hash of nothing where others have the root of
-/// the empty trie; no trie has that root, so that it cannot stand for anything else.
+/// A root of transactions or receipts. Hardhat's genesis block has the hash of empty input instead of the empty trie root;
+/// no trie has that root, so it is unambiguous.
 pub(super) fn trie_root(field: &Option<LooseBytes>) -> Option<B256> {
     hash(field).map(|root| if root == KECCAK256_EMPTY { EMPTY_ROOT_HASH } else { root })
 }
 
-/// The bloom that was served; None where there is none, or one that says nothing.
+/// The returned bloom; None if missing or empty.
 pub(super) fn bloom<T>(block: &RawBlock<T>) -> Option<Bloom> {
     let bloom = Bloom::try_from(&bytes(&block.logs_bloom)?[..]).ok()?;
     (!bloom.is_zero()).then_some(bloom)

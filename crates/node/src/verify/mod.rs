@@ -1,7 +1,7 @@
-//! Whether a block is what its hash says. A node is checked, not believed.
+//! Verifies blocks against their hashes.
 //!
-//! The hash of a block commits to its header, and the header to everything else. So a node that leaves something out, or
-//! changes it, can be told from the block alone, without asking another node.
+//! The hash of a block commits to its header, and the header to everything else. So omitted or changed data is detected
+//! from the block alone, without another node.
 
 mod evidence;
 mod header;
@@ -32,25 +32,25 @@ use transaction::{Kind, vouched_for};
 
 use crate::decode::{RawBlock, RawReceipt, RawTransaction};
 
-/// So near the head blocks come one by one, and proving them costs nothing that anybody notices.
+/// Distance from the head within which every block is fully checked: blocks arrive one by one there, so the cost is low.
 const NEAR_HEAD: BlockNumber = 256;
-/// Blocks of this age count as near the head, whatever head the node names.
+/// Younger blocks count as near the head, whatever head the node reports.
 const RECENT: Duration = Duration::from_secs(3_600);
-/// One of so many blocks further below is proven to the full, drawn by lot: who changes what only the roots tell is found
-/// out soon, if not at once.
+/// One of this many older blocks, chosen at random, is fully checked, so that tampering that only the roots reveal is
+/// detected soon.
 const SAMPLE: u32 = 16;
 
-/// How far blocks are checked.
+/// How thoroughly blocks are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockChecks {
-    /// Only that a block and its receipts belong together.
+    /// Only that block and receipts belong together.
     Off,
-    /// What costs little: the header's hash, the hashes of transactions, the gas used, the logs' bloom, and that a block
-    /// without transactions has the roots of one. Blocks near the head, and one of [`SAMPLE`] below, to the full.
+    /// Cheap checks: header hash, transaction hashes, gas used, logs bloom, and empty roots for blocks without transactions.
+    /// Blocks near the head, and one of [`SAMPLE`] older ones, are fully checked.
     #[default]
     Cheap,
-    /// All of that, and the roots of transactions and receipts, of every block.
+    /// Also the roots of transactions and receipts of every block.
     Full,
 }
 
@@ -71,7 +71,7 @@ impl FromStr for BlockChecks {
     }
 }
 
-/// What a block is checked for.
+/// A check of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BlockCheck {
     HeaderHash,
@@ -95,7 +95,7 @@ impl fmt::Display for BlockCheck {
     }
 }
 
-/// Two things that a block says of itself and that cannot both be true.
+/// A failed check: two parts of a block contradict each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Contradiction {
     pub(crate) check: BlockCheck,
@@ -107,7 +107,7 @@ pub(crate) struct Contradiction {
 pub(crate) struct Verifier {
     checks: BlockChecks,
     evidence: Arc<Evidence>,
-    /// Whose blocks they are, for messages.
+    /// For messages.
     host: String,
 }
 
@@ -124,14 +124,14 @@ impl Verifier {
         &self.evidence
     }
 
-    /// Block 0 tells how the chain hashes its headers.
+    /// Block 0 shows how the chain hashes headers.
     pub(crate) fn see_genesis<T>(&self, block: &RawBlock<T>) {
         if header::prove(block, &header::bloom(block).unwrap_or_default()) == HeaderProof::Proven {
             self.evidence.header_proven();
         }
     }
 
-    /// The receipts must stand beside their transactions.
+    /// The receipts must be in the order of their transactions.
     pub(crate) fn verify(&self, block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradiction> {
         let checks = match self.checks {
             BlockChecks::Off => return Ok(()),
@@ -141,7 +141,7 @@ impl Verifier {
         self.verify_to(checks, block, receipts)
     }
 
-    /// By the node's head, or by the block's own time: a made-up head must not make new blocks look old.
+    /// By the node's head or the block's timestamp: a forged head must not make new blocks look old.
     fn is_near_head(&self, block: &RawBlock) -> bool {
         let near_head = self.evidence.head().is_some_and(|head| block.number.0.saturating_add(NEAR_HEAD) >= head);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -175,19 +175,21 @@ impl Verifier {
             self.check_transactions_root(block, encoded.as_deref())?;
             self.check_receipts_root(block, receipts_in_root, &each)?;
             if transactions.len() < block.transactions.len() {
-                self.unproven(block, "the last transaction is the bridge's, and no root contains it");
+                self.unproven(block, "the last transaction is a state-sync transaction, which no root contains");
             }
         }
         self.check_header(block, header)
     }
 
-    /// What contradicts itself is a lie only on a chain whose headers are Ethereum's: elsewhere the fields may mean
-    /// something else.
+    /// A contradiction is an error only on chains with Ethereum's headers: elsewhere the fields may have another meaning.
     fn weigh(&self, block: &RawBlock, checked: Result<(), Contradiction>) -> Result<(), Contradiction> {
         match checked {
             Err(contradiction) if !self.evidence.headers_are_hashed_as_ethereums() => {
                 let check = contradiction.check;
-                self.unproven(block, format_args!("the chain has headers of its own kind: the {check} is not checked"));
+                self.unproven(
+                    block,
+                    format_args!("the chain has a different header format: the {check} is not checked"),
+                );
                 Ok(())
             }
             checked => checked,
@@ -198,21 +200,23 @@ impl Verifier {
         self.evidence.unproven(block.number.0, &self.host, why.to_string());
     }
 
-    /// A bloom of zeros says nothing where the chain has never shown another one: some nodes leave it out. Then the
-    /// header's hash must come out with the bloom of the logs, or the header cannot be proven.
+    /// A zero bloom is accepted if the chain has never shown another one, since some nodes omit it. Then the header hash must
+    /// match with the bloom of the logs, or the header cannot be proven.
     fn check_bloom(&self, served: Option<Bloom>, logs: &Bloom, with_beside: &Bloom) -> Result<(), Contradiction> {
         let contradiction = |what: &str| Err(Contradiction { check: BlockCheck::LogsBloom, what: what.to_owned() });
         match served {
             None if logs.is_zero() => Ok(()),
-            None if self.evidence.has_blooms() => contradiction("there are logs, but the bloom is empty or missing"),
+            None if self.evidence.has_blooms() => {
+                contradiction("the block has logs, but its bloom is empty or missing")
+            }
             None => Ok(()),
-            Some(served) if !served.contains(logs) => contradiction("there is a log that the bloom does not contain"),
-            Some(served) if !with_beside.contains(&served) => contradiction("a log that the bloom contains is missing"),
+            Some(served) if !served.contains(logs) => contradiction("the bloom does not contain a log of the block"),
+            Some(served) if !with_beside.contains(&served) => contradiction("a log contained in the bloom is missing"),
             Some(_) => Ok(()),
         }
     }
 
-    /// Gives the encodings for the root where all are known and they are wanted.
+    /// Returns the encodings for the root if all are known and requested.
     fn check_transactions(
         &self,
         checks: BlockChecks,
@@ -224,7 +228,7 @@ impl Verifier {
         for tx in transactions {
             let Some(kind) = Kind::of(tx) else {
                 let number = tx.kind.map_or(0, |kind| kind.0);
-                self.unproven(block, format_args!("transactions of type {number:#x} are not known in this form"));
+                self.unproven(block, format_args!("unknown encoding of transaction type {number:#x}"));
                 encodings = None;
                 continue;
             };
@@ -237,7 +241,7 @@ impl Verifier {
                 Some(()) => Err(format!("{:#x} is not the hash of the transaction's fields", tx.hash.0)),
                 None if self.evidence.has_proven(kind) => Err(format!("{:#x} lacks a field of its type", tx.hash.0)),
                 None => {
-                    self.unproven(block, format_args!("transactions of type {:#x} lack a field", kind as u8));
+                    self.unproven(block, format_args!("a transaction of type {:#x} lacks a field", kind as u8));
                     encodings = None;
                     continue;
                 }
@@ -258,17 +262,17 @@ impl Verifier {
                 let has_blobs = block.transactions.iter().any(|tx| Kind::of(tx) == Some(Kind::Eip4844));
                 match (found == root, has_blobs) {
                     (true, true) => self.evidence.blob_root_proven(),
-                    // Anvil computes the root over blob transactions with their sidecars, which no node serves. A chain
-                    // that has had one right root of this kind does not.
+                    // Anvil includes blob sidecars, which no node returns, in the transactions root. A chain that has had
+                    // one correct root with blobs does not.
                     (false, true) if !self.evidence.has_blob_roots() => {
-                        self.unproven(block, "its transactions root seems to include the sidecars of blobs");
+                        self.unproven(block, "its transactions root seems to include blob sidecars");
                         return Ok(());
                     }
                     _ => {}
                 }
                 self.weigh(block, same_root(BlockCheck::TransactionsRoot, root, found))
             }
-            // Why is said where it was found out.
+            // The reason was already reported.
             (None, _) => Ok(()),
             (_, None) => {
                 self.unproven(block, "the block has no transactions root");
@@ -296,7 +300,7 @@ impl Verifier {
             encodings.map(|encodings| ordered_trie_root_encoded(&encodings))
         };
         let Some(found_as_specified) = found(FailedStatus::Empty) else {
-            let what = "a receipt lacks a field that the root is made of".to_owned();
+            let what = "a receipt lacks a field that the root covers".to_owned();
             return self.weigh(block, Err(Contradiction { check: BlockCheck::ReceiptsRoot, what }));
         };
         let has_failed = receipts.iter().any(|receipt| receipt.succeeded() == Some(false));
@@ -305,7 +309,7 @@ impl Verifier {
         }
         let found = found_as_specified;
         if found != root && block.transactions.iter().any(|tx| Kind::of(tx).is_none()) {
-            self.unproven(block, "receipts of a type that is not known may have a form of their own");
+            self.unproven(block, "a receipt of an unknown type may have another encoding");
             return Ok(());
         }
         self.weigh(block, same_root(BlockCheck::ReceiptsRoot, root, found))
@@ -315,7 +319,7 @@ impl Verifier {
         let what = match proof {
             HeaderProof::Proven => return Ok(()),
             HeaderProof::UnknownFields(names) => {
-                self.unproven(block, format_args!("its header has fields that are not known: {}", names.join(", ")));
+                self.unproven(block, format_args!("its header has unknown fields: {}", names.join(", ")));
                 return Ok(());
             }
             HeaderProof::Differs => format!("{:#x} is not the hash of the header's fields", block.hash.0),
@@ -325,7 +329,7 @@ impl Verifier {
     }
 }
 
-/// The roots are those of the empty trie exactly where there are no transactions. A root of zeros says nothing.
+/// The roots must be empty exactly if there are no transactions. Zero roots are ignored.
 fn check_empty(block: &RawBlock, transactions: &[RawTransaction]) -> Result<(), Contradiction> {
     let roots = [
         (BlockCheck::TransactionsRoot, header::trie_root(&block.transactions_root)),
@@ -334,9 +338,9 @@ fn check_empty(block: &RawBlock, transactions: &[RawTransaction]) -> Result<(), 
     for (check, root) in roots {
         let Some(root) = root.filter(|root| !root.is_zero()) else { continue };
         let what = match (root == EMPTY_ROOT_HASH, transactions.len()) {
-            (false, 0) => "the block is served without transactions, but its root is not that of none".to_owned(),
+            (false, 0) => "the block has no transactions, but its root is not the empty root".to_owned(),
             (true, count) if count > 0 => {
-                format!("the block is served with {count} transactions, but its root is that of none")
+                format!("the block has {count} transactions, but its root is the empty root")
             }
             _ => continue,
         };
@@ -345,8 +349,8 @@ fn check_empty(block: &RawBlock, transactions: &[RawTransaction]) -> Result<(), 
     Ok(())
 }
 
-/// The gas of a block is what its transactions used in all. Not so where blocks count gas that is given back later
-/// (EIP-7778), which came with access lists of blocks.
+/// A block's gas used equals that of its transactions, except where blocks count refunded gas (EIP-7778), which came with
+/// block access lists.
 fn check_gas(block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradiction> {
     let used = match receipts.last() {
         Some(last) => last.cumulative_gas_used.map(|gas| gas.0),

@@ -1,4 +1,4 @@
-//! Receipts as the chain encodes them, and the blooms of their logs.
+//! Encodes receipts and computes their blooms.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,17 @@ use crate::decode::{RawLog, RawReceipt};
 
 const DEPOSIT: u64 = 0x7e;
 
-/// How the status of a failed transaction is encoded. No receipt has the same encoding in one way as another in the
-/// other: a root that is right in either proves the receipts.
+/// How the status of a failed transaction is encoded. The two encodings never collide, so a correct root in either one
+/// proves the receipts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FailedStatus {
-    /// As the specification says.
+    /// Per specification.
     Empty,
     /// As ganache does.
     ZeroByte,
 }
 
-/// Appends the encoding that the receipts root is made of. None where the receipt lacks a part of it.
+/// Appends the encoding that the receipts root covers. None if the receipt lacks a field.
 pub(super) fn encode(receipt: &RawReceipt, bloom: &Bloom, failed: FailedStatus, out: &mut Vec<u8>) -> Option<()> {
     let gas = receipt.cumulative_gas_used?.0;
     let root = match (receipt.status, &receipt.root) {
@@ -40,7 +40,7 @@ pub(super) fn encode(receipt: &RawReceipt, bloom: &Bloom, failed: FailedStatus, 
         gas.encode(out);
         bloom.encode(out);
         list(out, |out| receipt.logs.iter().for_each(|log| encode_log(log, out)));
-        // Before the receipt had a version, the nonce was in the receipt but not in what is hashed.
+        // Before the receipt version field existed, the nonce was not part of the encoding.
         if let (DEPOSIT, Some(version)) = (kind, receipt.deposit_receipt_version) {
             receipt.deposit_nonce.unwrap_or_default().0.encode(out);
             version.0.encode(out);
@@ -57,7 +57,7 @@ fn encode_log(log: &RawLog, out: &mut Vec<u8>) {
     });
 }
 
-/// Makes the blooms of one block's receipts. The same addresses and topics come again and again: each is hashed once.
+/// Computes the blooms of one block's receipts, hashing each distinct address and topic once.
 #[derive(Debug, Default)]
 pub(super) struct Blooms {
     addresses: HashMap<Address, B256>,

@@ -1,8 +1,8 @@
-//! Lists as the chain encodes them.
+//! RLP lists.
 
 use alloy_rlp::Header;
 
-/// Appends a list whose items `fill` appends.
+/// Appends a list whose items are appended by `fill`.
 pub(super) fn list(out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     fill(out);
@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_long_and_nested_lists_are_encoded_as_the_standard_does() {
+    fn short_long_and_nested_lists_are_encoded() {
         let mut out = vec![0x02];
         list(&mut out, |_| ());
         assert_eq!(out, [0x02, 0xc0]);

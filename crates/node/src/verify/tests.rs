@@ -75,7 +75,7 @@ impl Served {
 const EMPTY: &str = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
 
 #[test]
-fn a_true_block_with_every_type_of_transaction_is_proven() {
+fn a_valid_block_with_every_transaction_type_is_proven() {
     let served = Served::by_a_stranger();
     assert_eq!(served.verify(BlockChecks::Full), Ok(()));
     assert_eq!(served.evidence.unproven_blocks(), 0);
@@ -86,7 +86,7 @@ fn a_true_block_with_every_type_of_transaction_is_proven() {
 }
 
 #[test]
-fn a_root_that_includes_sidecars_is_taken_until_the_chain_has_shown_a_right_one() {
+fn a_root_with_sidecars_is_accepted_until_the_chain_shows_a_correct_one() {
     let served = Served::by_anvil_and(str::to_owned);
     assert_eq!(served.verify(BlockChecks::Full), Ok(()));
     assert_eq!(served.evidence.unproven_blocks(), 1);
@@ -95,13 +95,13 @@ fn a_root_that_includes_sidecars_is_taken_until_the_chain_has_shown_a_right_one(
 }
 
 #[test]
-fn a_block_served_empty_is_refused() {
+fn a_block_without_its_transactions_is_rejected() {
     let empty = |block: &mut Value, receipts: &mut Value| {
         block["transactions"] = json!([]);
         *receipts = json!([]);
     };
     assert_eq!(Served::honestly().with(empty).refusal(BlockChecks::Cheap), Some(BlockCheck::TransactionsRoot));
-    // A more careful liar changes the header as well, and then its hash is another.
+    // If the header is changed as well, its hash no longer matches.
     let carefully = |block: &mut Value, receipts: &mut Value| {
         empty(block, receipts);
         block["transactionsRoot"] = json!(EMPTY);
@@ -113,7 +113,7 @@ fn a_block_served_empty_is_refused() {
 }
 
 #[test]
-fn what_is_cheap_to_notice_is_noticed_always() {
+fn cheap_checks_run_at_every_level() {
     type Spoil = fn(&mut Value, &mut Value);
     let lies: [(BlockCheck, Spoil); 12] = [
         (BlockCheck::TransactionsRoot, |block, _| block["transactionsRoot"] = json!(EMPTY)),
@@ -146,7 +146,7 @@ fn what_is_cheap_to_notice_is_noticed_always() {
 }
 
 #[test]
-fn what_only_the_roots_tell_is_noticed_by_the_full_proof() {
+fn full_checks_detect_what_only_the_roots_reveal() {
     let data: fn(&mut Value, &mut Value) =
         |_, receipts| receipts[2]["logs"][0]["data"] = json!(format!("0x{}", "99".repeat(32)));
     let status: fn(&mut Value, &mut Value) = |_, receipts| receipts[0]["status"] = json!("0x0");
@@ -166,7 +166,7 @@ fn what_only_the_roots_tell_is_noticed_by_the_full_proof() {
 }
 
 #[test]
-fn near_the_head_every_block_is_proven_to_the_full_and_below_some_are() {
+fn blocks_near_the_head_are_fully_checked_and_older_ones_sampled() {
     let served = Served::honestly().with(|_, receipts| receipts[0]["status"] = json!("0x0"));
     let block: RawBlock = decode(served.block.to_string().as_bytes()).unwrap().unwrap();
     let receipts: Vec<RawReceipt> = decode(served.receipts.to_string().as_bytes()).unwrap().unwrap();
@@ -176,12 +176,12 @@ fn near_the_head_every_block_is_proven_to_the_full_and_below_some_are() {
     served.evidence.see_head(1 + NEAR_HEAD);
     assert_eq!(refused(), 1_000);
     served.evidence.see_head(2 + NEAR_HEAD);
-    // About 62. That it is none, or all, happens once in 10^28.
+    // About 62 expected; none or all has a probability of 1 in 10^28.
     assert!((1..500).contains(&refused()));
 }
 
 #[test]
-fn a_header_with_unknown_fields_cannot_be_proven_and_what_is_known_of_it_still_counts() {
+fn a_header_with_unknown_fields_is_unproven_but_its_known_fields_are_checked() {
     let foreign = |block: &mut Value, _: &mut Value| {
         block["extDataHash"] = json!("0x01");
         block["hash"] = json!(format!("0x{}", "11".repeat(32)));
@@ -198,13 +198,13 @@ fn a_header_with_unknown_fields_cannot_be_proven_and_what_is_known_of_it_still_c
     assert_eq!(served.evidence.unproven_blocks(), 1);
     let spoilt = served.with(|_, receipts| receipts[2]["logs"] = json!([]));
     assert_eq!(spoilt.refusal(BlockChecks::Full), Some(BlockCheck::LogsBloom));
-    // Without a field that could account for it, another hash is a lie.
+    // Without an unknown field, a different hash is an error.
     let renamed = Served::honestly().with(|block, _| block["hash"] = json!(format!("0x{}", "11".repeat(32))));
     assert_eq!(renamed.with(rehash).refusal(BlockChecks::Cheap), Some(BlockCheck::HeaderHash));
 }
 
 #[test]
-fn a_chain_that_hashes_headers_in_a_way_of_its_own_is_taken_and_said_to_be_unproven() {
+fn a_chain_with_a_different_header_hash_is_accepted_as_unproven() {
     let served = Served::by_a_stranger().with(|block, receipts| {
         block["stateRoot"] = json!(format!("0x{}", "00".repeat(32)));
         block["receiptsRoot"] = json!(EMPTY);
@@ -215,15 +215,15 @@ fn a_chain_that_hashes_headers_in_a_way_of_its_own_is_taken_and_said_to_be_unpro
 }
 
 #[test]
-fn a_bloom_that_a_node_blanks_is_made_up_for_by_the_header_hash() {
+fn the_header_hash_replaces_a_zeroed_bloom() {
     let blank = |block: &mut Value, _: &mut Value| block["logsBloom"] = json!(format!("0x{}", "00".repeat(256)));
     assert_eq!(Served::honestly().with(blank).verify(BlockChecks::Full), Ok(()));
     let missing = |block: &mut Value, _: &mut Value| drop(block.as_object_mut().unwrap().remove("logsBloom"));
     assert_eq!(Served::honestly().with(missing).verify(BlockChecks::Full), Ok(()));
-    // Who blanks the bloom to hide a log is found out, since the hash does not come out either.
+    // Zeroing the bloom to hide a log is detected, since the header hash does not match either.
     let hidden = Served::honestly().with(blank).with(|_, receipts| receipts[2]["logs"] = json!([]));
     assert_eq!(hidden.refusal(BlockChecks::Cheap), Some(BlockCheck::HeaderHash));
-    // Where the header cannot be proven, only a chain that never showed a bloom may go without.
+    // If the header cannot be proven, a zero bloom is accepted only on a chain that never showed one.
     let unprovable = |block: &mut Value, _: &mut Value| {
         block["newField"] = json!("0x1");
         block["extraData"] = json!("0xff");
@@ -235,7 +235,7 @@ fn a_bloom_that_a_node_blanks_is_made_up_for_by_the_header_hash() {
 }
 
 #[test]
-fn a_type_of_transaction_that_is_not_known_is_taken_and_said_to_be_unproven() {
+fn an_unknown_transaction_type_is_accepted_as_unproven() {
     let served = Served::honestly().with(|block, receipts| {
         block["transactions"][0]["type"] = json!("0x7c");
         receipts[0]["type"] = json!("0x7c");
@@ -245,7 +245,7 @@ fn a_type_of_transaction_that_is_not_known_is_taken_and_said_to_be_unproven() {
 }
 
 #[test]
-fn a_known_transaction_that_lacks_a_field_is_refused_once_others_had_it() {
+fn a_transaction_that_lacks_a_field_is_rejected_once_others_had_it() {
     let without =
         |block: &mut Value, _: &mut Value| drop(block["transactions"][8].as_object_mut().unwrap().remove("r"));
     assert_eq!(Served::honestly().with(without).refusal(BlockChecks::Cheap), Some(BlockCheck::TransactionHash));
@@ -254,7 +254,7 @@ fn a_known_transaction_that_lacks_a_field_is_refused_once_others_had_it() {
 }
 
 #[test]
-fn the_bridges_transaction_of_polygon_is_beside_the_roots() {
+fn the_state_sync_transaction_of_polygon_is_outside_the_roots() {
     let served = Served::honestly().with(|block, receipts| {
         let hash: B256 = block["hash"].as_str().unwrap().parse().unwrap();
         let made_up = keccak256([b"matic-bor-receipt-".as_slice(), &1u64.to_be_bytes(), hash.as_slice()].concat());
@@ -272,7 +272,7 @@ fn the_bridges_transaction_of_polygon_is_beside_the_roots() {
         receipts.as_array_mut().unwrap().push(receipt);
     });
     assert_eq!(served.verify(BlockChecks::Full), Ok(()));
-    // Any other that nobody signed is not.
+    // Any other unsigned transaction is covered by the roots.
     let made_up = served.with(|block, receipts| {
         let other = json!(format!("0x{}", "22".repeat(32)));
         block["transactions"][9]["hash"] = other.clone();
@@ -281,9 +281,9 @@ fn the_bridges_transaction_of_polygon_is_beside_the_roots() {
     assert!(made_up.refusal(BlockChecks::Cheap).is_some());
 }
 
-/// The header of Ethereum's first block, which everybody knows.
+/// The header of Ethereum's genesis block.
 #[test]
-fn the_genesis_block_tells_how_a_chain_hashes_its_headers() {
+fn the_genesis_block_shows_how_a_chain_hashes_headers() {
     let mut genesis = json!({
         "number": "0x0", "hash": "0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3",
         "parentHash": format!("0x{}", "00".repeat(32)),
@@ -304,7 +304,7 @@ fn the_genesis_block_tells_how_a_chain_hashes_its_headers() {
         verifier.evidence().headers_are_hashed_as_ethereums()
     };
     assert!(shown(&genesis));
-    // Some chains serve a base fee that their headers do not have.
+    // Some chains return a base fee that their headers do not have.
     genesis["baseFeePerGas"] = json!("0x7");
     assert!(shown(&genesis));
     genesis["gasLimit"] = json!("0x1389");
@@ -322,7 +322,7 @@ fn by_ganache() -> Served {
 }
 
 #[test]
-fn a_failed_transaction_of_ganache_is_proven_by_the_encoding_that_ganache_has() {
+fn a_failed_transaction_of_ganache_is_proven() {
     let served = by_ganache();
     assert_eq!(served.verify(BlockChecks::Full), Ok(()));
     assert_eq!(served.evidence.unproven_blocks(), 0);
@@ -335,19 +335,19 @@ fn a_failed_transaction_of_ganache_is_proven_by_the_encoding_that_ganache_has() 
 }
 
 #[test]
-fn the_genesis_block_of_hardhat_is_proven_with_the_hash_of_nothing_for_a_root() {
+fn the_genesis_block_of_hardhat_is_proven() {
     let block: Value = serde_json::from_str(include_str!("../../fixtures/hardhat.genesis.json")).unwrap();
     let served = Served { block, receipts: json!({"id": 1, "result": []}), evidence: Arc::default() };
     assert_eq!(served.verify(BlockChecks::Full), Ok(()));
     assert!(served.evidence.headers_are_hashed_as_ethereums());
     assert_eq!(served.evidence.unproven_blocks(), 0);
-    // Nothing else is forgiven for it.
+    // Every other difference is still detected.
     let lie = served.with(|block, _| block["transactionsRoot"] = json!(ROOTS[0]));
     assert_eq!(lie.refusal(BlockChecks::Full), Some(BlockCheck::TransactionsRoot));
 }
 
 #[test]
-fn a_parity_of_old_is_encoded_as_what_it_is_since() {
+fn a_legacy_parity_is_normalised() {
     let parity = |block: &mut Value, _: &mut Value| {
         let transactions = block["transactions"].as_array_mut().unwrap();
         let typed = transactions.iter_mut().filter(|tx| tx["type"] != "0x0").map(|tx| tx.as_object_mut().unwrap());
@@ -361,7 +361,7 @@ fn a_parity_of_old_is_encoded_as_what_it_is_since() {
 }
 
 #[test]
-fn a_deposit_is_encoded_as_op_chains_do() {
+fn a_deposit_is_encoded() {
     let input = "015d8eb900000000000000000000000000000000000000000000000000000000008057650000000000000000000000000000000000000000000000000000000063d96d10000000000000000000000000000000000000000000000000000000000009f35273d89754a1e0387b89520d989d3be9c37c1f32495a88faf1ea05c61121ab0d1900000000000000000000000000000000000000000000000000000000000000010000000000000000000000002d679b567db6187c0c8323fa982cfb88b74dbcc7000000000000000000000000000000000000000000000000000000000000083400000000000000000000000000000000000000000000000000000000000f4240";
     let expected = hex::decode(format!("7ef9015aa044bae9d41b8380d781187b426c6fe43df5fb2fb57bd4466ef6a701e1f01e015694deaddeaddeaddeaddeaddeaddeaddeaddead000194420000000000000000000000000000000000001580808408f0d18001b90104{input}")).unwrap();
     let tx = json!({ "result": {
@@ -381,7 +381,7 @@ fn a_deposit_is_encoded_as_op_chains_do() {
 
 /// Checked against the layout that OP chains specify: nonce and version stand behind the logs once there is a version.
 #[test]
-fn the_receipt_of_a_deposit_counts_its_nonce_once_it_has_a_version() {
+fn the_nonce_of_a_deposit_receipt_is_encoded_if_it_has_a_version() {
     let zero = B256::ZERO.to_string();
     let encoded = |version: Option<&str>| {
         let receipt = json!({ "result": {

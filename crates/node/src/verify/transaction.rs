@@ -1,4 +1,4 @@
-//! Transactions as the chain encodes them: the hash of the encoding is the hash of the transaction.
+//! Encodes transactions: the hash of the encoding is the transaction hash.
 
 use alloy_primitives::{U256, keccak256};
 use alloy_rlp::Encodable;
@@ -6,13 +6,13 @@ use alloy_rlp::Encodable;
 use super::rlp::list;
 use crate::decode::{RawAccess, RawAuthorization, RawBlock, RawReceipt, RawTransaction};
 
-/// What a field that is not there is encoded as.
+/// Encoding of an absent field.
 const NOTHING: u8 = 0x80;
 
-/// What was added to the parity before there were types of transactions.
+/// Offset of `v` before EIP-155.
 const OLD_PARITY: u64 = 27;
 
-/// A type of transaction whose encoding is known.
+/// Transaction types with a known encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -21,12 +21,12 @@ pub(super) enum Kind {
     Eip1559 = 2,
     Eip4844 = 3,
     Eip7702 = 4,
-    /// From the layer below, signed by nobody: OP-stack.
+    /// OP-stack L1 deposit, unsigned.
     Deposit = 0x7e,
 }
 
 impl Kind {
-    /// None: a type of the chain's own, or a known one with fields that only the chain itself can place.
+    /// None: a chain-specific type, or a known type with chain-specific fields.
     pub(super) fn of(tx: &RawTransaction) -> Option<Self> {
         let of_the_chain_alone = [&tx.eth_value, &tx.eth_tx_value, &tx.fee_currency, &tx.gateway_fee];
         if of_the_chain_alone.iter().any(|field| field.is_some()) {
@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-/// Appends the encoding. None, and nothing to be relied on in `out`, where a field of the type is missing.
+/// Appends the encoding. None if a field of the type is missing; `out` is then incomplete.
 pub(super) fn encode(tx: &RawTransaction, kind: Kind, out: &mut Vec<u8>) -> Option<()> {
     if kind != Kind::Legacy {
         out.push(kind as u8);
@@ -82,7 +82,7 @@ fn encode_fields(tx: &RawTransaction, kind: Kind, out: &mut Vec<u8>) -> Option<(
     tx.value?.0.encode(out);
     tx.call_data().encode(out);
     if kind != Kind::Legacy {
-        // Some nodes leave an empty one out.
+        // Some nodes omit an empty one.
         let entries = tx.access_list.as_deref().unwrap_or_default();
         list(out, |out| entries.iter().for_each(|entry| encode_access(entry, out)));
     }
@@ -101,7 +101,7 @@ fn encode_fields(tx: &RawTransaction, kind: Kind, out: &mut Vec<u8>) -> Option<(
     Some(())
 }
 
-/// Hardhat serves 27 and 28 for transactions of senders whose key it does not have, and encodes 0 and 1.
+/// Hardhat returns 27 and 28 for impersonated senders, but encodes 0 and 1.
 fn parity(tx: &RawTransaction) -> Option<U256> {
     let v = tx.y_parity.map(|parity| U256::from(parity.0)).or(tx.v.map(|v| v.0))?;
     let is_of_old = v == U256::from(OLD_PARITY) || v == U256::from(OLD_PARITY + 1);
@@ -133,8 +133,7 @@ fn encode_authorization(entry: &RawAuthorization, out: &mut Vec<u8>) {
     });
 }
 
-/// Whether the hash is that of the encoding, or what anvil makes of it where it sends in the name of an account whose key
-/// it does not have: there the sender belongs to what is hashed.
+/// Whether the hash matches the encoding, or anvil's variant for impersonated senders, which also hashes the sender.
 pub(super) fn hash_matches(tx: &RawTransaction, kind: Kind, encoding: &[u8]) -> bool {
     if keccak256(encoding) == tx.hash.0 {
         return true;
@@ -149,8 +148,8 @@ pub(super) fn hash_matches(tx: &RawTransaction, kind: Kind, encoding: &[u8]) -> 
     keccak256(impersonated) == tx.hash.0
 }
 
-/// The transactions that the header vouches for, with their receipts. Polygon serves one more behind them where its
-/// bridge moved something: nobody sent it, it has a hash that is made up, and no root contains it.
+/// The transactions covered by the header's roots, with their receipts. Polygon appends a synthetic state-sync
+/// transaction that no root contains.
 pub(super) fn vouched_for<'a>(
     block: &'a RawBlock,
     receipts: &'a [RawReceipt],

@@ -1,4 +1,4 @@
-//! Balance, nonce and code from nodes that keep more or less of the past.
+//! Balance, nonce and code from archive and pruning nodes.
 
 use crate::support::{Chain, FakeNode, Reply};
 use domain::{Address, BlockRef, Code, U256};
@@ -8,7 +8,7 @@ fn at(chain: &Chain, number: u64) -> BlockRef {
 }
 
 #[tokio::test]
-async fn an_account_comes_in_one_request_by_block_hash() {
+async fn an_account_is_fetched_in_one_request_by_block_hash() {
     let chain = Chain::new(10);
     let node = FakeNode::start(chain.clone()).await;
     node.behave(|method, params| {
@@ -26,7 +26,7 @@ async fn an_account_comes_in_one_request_by_block_hash() {
 }
 
 #[tokio::test]
-async fn a_node_that_takes_no_hash_is_asked_by_number_from_then_on() {
+async fn a_node_without_block_hash_support_is_queried_by_number() {
     let chain = Chain::new(10);
     let node = FakeNode::start(chain.clone()).await;
     node.behave(|_, params| {
@@ -40,7 +40,7 @@ async fn a_node_that_takes_no_hash_is_asked_by_number_from_then_on() {
 }
 
 #[tokio::test]
-async fn where_the_state_is_gone_the_head_answers_and_says_so() {
+async fn unavailable_state_falls_back_to_the_head() {
     let chain = Chain::new(10);
     let node = FakeNode::start(chain.clone()).await;
     let old = chain.hash(3).to_string();
@@ -48,12 +48,12 @@ async fn where_the_state_is_gone_the_head_answers_and_says_so() {
         (params[1]["blockHash"] == old.as_str()).then_some(Reply::Error(-32000, "missing trie node 12ab (path )"))
     });
     assert_eq!(node.client().account(Address::repeat_byte(1), at(&chain, 3)).await.unwrap().block, 10);
-    // A block that the node does not have yet, or has no longer after a reorganisation.
+    // A block that the node does not have yet, or no longer has after a reorg.
     assert_eq!(node.client().account(Address::repeat_byte(1), at(&chain, 11)).await.unwrap().block, 10);
 }
 
 #[tokio::test]
-async fn a_node_without_batches_tells_accounts_too() {
+async fn accounts_are_fetched_without_batches() {
     let chain = Chain::new(10);
     let node = FakeNode::start(chain.clone()).await;
     node.take_batches_up_to(0);

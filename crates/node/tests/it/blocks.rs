@@ -1,4 +1,4 @@
-//! Blocks from a node that is slow, limited, poor in methods, or lying.
+//! Blocks from nodes that are slow, rate-limited, incomplete or dishonest.
 
 use std::{
     sync::{
@@ -13,7 +13,7 @@ use domain::{B256, BlockRef};
 use node::NodeError;
 use serde_json::{Value, json};
 
-/// The reply for the first so many calls of a method, and honesty after.
+/// Returns the reply for the first calls of a method, and honest responses afterwards.
 fn at_first(times: usize, method: &'static str, reply: Reply) -> impl Fn(&str, &Value) -> Option<Reply> {
     let left = AtomicUsize::new(times);
     move |asked, _| {
@@ -24,7 +24,7 @@ fn at_first(times: usize, method: &'static str, reply: Reply) -> impl Fn(&str, &
 }
 
 #[tokio::test]
-async fn a_block_comes_whole_in_two_requests() {
+async fn a_block_takes_two_requests() {
     let node = FakeNode::start(Chain::new(10)).await;
     let client = node.client();
     client.head().await.unwrap();
@@ -61,7 +61,7 @@ async fn an_empty_block_needs_no_receipts() {
 }
 
 #[tokio::test]
-async fn a_node_without_a_finalized_block_says_none() {
+async fn a_node_without_finality_has_no_finalized_block() {
     let node = FakeNode::start(Chain::new(3)).await;
     for reply in
         [Reply::Error(-32602, "invalid tag"), Reply::Error(-39001, "Unknown block"), Reply::Result(Value::Null)]
@@ -72,7 +72,7 @@ async fn a_node_without_a_finalized_block_says_none() {
 }
 
 #[tokio::test]
-async fn receipts_of_another_branch_are_asked_for_again_by_hash() {
+async fn receipts_of_another_branch_are_refetched_by_hash() {
     let node = FakeNode::start(Chain::new(10)).await;
     let other = Chain { branch: 5, ..Chain::new(10) };
     node.behave(move |method, params| {
@@ -85,7 +85,7 @@ async fn receipts_of_another_branch_are_asked_for_again_by_hash() {
 }
 
 #[tokio::test]
-async fn lies_are_refused_to_the_end_and_never_returned() {
+async fn invalid_blocks_are_never_returned() {
     let chain = Chain::new(10);
     let spoilt = |spoil: &dyn Fn(&mut Value)| {
         let mut receipts = chain.receipts(7);
@@ -124,24 +124,24 @@ async fn lies_are_refused_to_the_end_and_never_returned() {
         node.behave(on_block_7);
         let error = client.find_block(7).await.unwrap_err();
         assert!(matches!(&error, NodeError::BadAnswer { method: blamed, .. } if *blamed == method), "{lie:?}: {error}");
-        assert_eq!(client.status().refused_answers, 6, "{lie:?}");
+        assert_eq!(client.status().rejected_responses, 6, "{lie:?}");
 
         node.behave(|_, _| None);
-        assert!(client.find_block(7).await.unwrap().is_some(), "the truth is taken again after {lie:?}");
+        assert!(client.find_block(7).await.unwrap().is_some(), "a valid block is accepted after {lie:?}");
     }
 }
 
 #[tokio::test]
-async fn a_lie_told_once_is_made_good_by_asking_again() {
+async fn an_invalid_response_is_retried() {
     let node = FakeNode::start(Chain::new(10)).await;
     node.behave(at_first(2, "eth_getBlockReceipts", Reply::Result(json!([]))));
     let client = node.client();
     assert_eq!(client.find_block(7).await.unwrap().unwrap().transactions.len(), 3);
-    assert_eq!((client.status().refused_answers, client.status().retries), (1, 1));
+    assert_eq!((client.status().rejected_responses, client.status().retries), (1, 1));
 }
 
 #[tokio::test]
-async fn without_block_receipts_they_come_in_batches_and_the_lack_is_remembered() {
+async fn without_block_receipts_single_ones_are_batched() {
     let node = FakeNode::start(Chain { transactions: 120, ..Chain::new(4) }).await;
     node.behave(|method, _| {
         (method == "eth_getBlockReceipts")
@@ -159,7 +159,7 @@ async fn without_block_receipts_they_come_in_batches_and_the_lack_is_remembered(
 }
 
 #[tokio::test]
-async fn block_receipts_that_are_not_for_us_or_do_not_work_are_replaced_by_single_ones() {
+async fn failing_block_receipts_are_replaced_by_single_ones() {
     let ways = [
         Reply::Status(403),
         Reply::Error(-32000, "method not allowed"),
@@ -180,7 +180,7 @@ async fn block_receipts_that_are_not_for_us_or_do_not_work_are_replaced_by_singl
 }
 
 #[tokio::test]
-async fn batches_shrink_to_what_the_node_takes_and_end_where_it_takes_none() {
+async fn batches_shrink_to_the_limit_of_the_node() {
     for (largest, single) in [(13, 0), (0, 60)] {
         let node = FakeNode::start(Chain { transactions: 60, ..Chain::new(2) }).await;
         node.behave(|method, _| {
@@ -199,7 +199,7 @@ async fn batches_shrink_to_what_the_node_takes_and_end_where_it_takes_none() {
 }
 
 #[tokio::test]
-async fn half_a_batch_that_fails_is_asked_for_again() {
+async fn a_partially_failed_batch_is_retried() {
     let node = FakeNode::start(Chain { transactions: 10, ..Chain::new(2) }).await;
     let asked = AtomicUsize::new(0);
     node.behave(move |method, _| match method {
@@ -217,21 +217,21 @@ async fn half_a_batch_that_fails_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_node_that_limits_us_is_given_the_time_it_asks_for_and_fewer_requests() {
+async fn retry_after_and_the_rate_limit_are_respected() {
     let node = FakeNode::start(Chain::new(10)).await;
     let client = node.client();
     client.head().await.unwrap();
     node.behave(at_first(1, "eth_getBlockReceipts", Reply::RetryAfter(60)));
     let start = Instant::now();
     client.find_block(7).await.unwrap().unwrap();
-    assert!(start.elapsed() >= Duration::from_millis(300), "the pause is bounded by the configuration, but kept");
+    assert!(start.elapsed() >= Duration::from_millis(300), "Retry-After is respected up to the configured bound");
     let status = client.status();
     assert_eq!((status.retries, status.concurrency_limit), (1, 8));
     assert!(status.requests_per_second.is_some(), "{status:?}");
 }
 
 #[tokio::test]
-async fn limits_told_in_words_are_limits_too() {
+async fn rate_limits_in_error_messages_are_recognised() {
     for reply in [Reply::Error(-32005, "limit"), Reply::Error(-32000, "rate limit exceeded"), Reply::Status(429)] {
         let node = FakeNode::start(Chain::new(10)).await;
         let client = node.client();
@@ -243,7 +243,7 @@ async fn limits_told_in_words_are_limits_too() {
 }
 
 #[tokio::test]
-async fn a_limit_that_never_ends_is_told_as_such() {
+async fn a_permanent_rate_limit_is_reported_as_such() {
     let node = FakeNode::start(Chain::new(10)).await;
     let client = node.client();
     client.head().await.unwrap();
@@ -255,10 +255,10 @@ async fn a_limit_that_never_ends_is_told_as_such() {
 }
 
 #[tokio::test]
-async fn errors_of_the_server_pass_and_errors_of_ours_do_not() {
+async fn server_errors_are_retried_and_client_errors_are_not() {
     let node = FakeNode::start(Chain::new(10)).await;
     let client = node.client();
-    for passing in [Reply::Status(502), Reply::Status(503), Reply::Error(-32603, "internal error")] {
+    for transient in [Reply::Status(502), Reply::Status(503), Reply::Error(-32603, "internal error")] {
         node.behave(at_first(2, "eth_getBlockByNumber", passing));
         assert_eq!(client.head().await.unwrap().number, 10);
     }
@@ -270,7 +270,7 @@ async fn errors_of_the_server_pass_and_errors_of_ours_do_not() {
 }
 
 #[tokio::test]
-async fn an_answer_that_comes_too_late_is_asked_for_again() {
+async fn a_timed_out_request_is_retried() {
     let node = FakeNode::start(Chain::new(10)).await;
     let client = node.client();
     client.head().await.unwrap();
@@ -286,7 +286,7 @@ async fn an_answer_that_comes_too_late_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn an_answer_longer_than_allowed_is_refused() {
+async fn a_response_longer_than_allowed_is_rejected() {
     let node = FakeNode::start(Chain::new(10)).await;
     let mut config = crate::support::config([node.endpoint()]);
     config.max_answer_bytes = 1_500;
@@ -297,7 +297,7 @@ async fn an_answer_longer_than_allowed_is_refused() {
 }
 
 #[tokio::test]
-async fn many_calls_at_once_are_admitted_as_the_node_bears_them() {
+async fn concurrency_adapts_to_the_node() {
     let node = FakeNode::start(Chain::new(400)).await;
     let client = node.client();
     client.head().await.unwrap();
@@ -319,7 +319,7 @@ async fn many_calls_at_once_are_admitted_as_the_node_bears_them() {
 }
 
 #[tokio::test]
-async fn a_block_of_many_megabytes_is_read() {
+async fn a_block_of_many_megabytes_is_decoded() {
     let node = FakeNode::start(Chain { transactions: 1_000, logs_each: 5, ..Chain::new(1) }).await;
     let mut config = crate::support::config([node.endpoint()]);
     config.request_timeout = Duration::from_secs(10);

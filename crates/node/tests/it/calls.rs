@@ -1,4 +1,4 @@
-//! Many calls of contracts, hostile ones among them, at nodes that keep more or less of the past.
+//! Contract calls, some of them hostile, at archive and pruning nodes.
 
 use std::sync::{
     Arc,
@@ -21,12 +21,12 @@ fn calls(bytes: impl IntoIterator<Item = u8>) -> Vec<ContractCall> {
     bytes.into_iter().map(call).collect()
 }
 
-/// Which of [`calls`] it is.
+/// The byte that identifies one of [`calls`].
 fn callee(params: &Value) -> u8 {
     u8::from_str_radix(&params[0]["to"].as_str().unwrap()[2..4], 16).unwrap()
 }
 
-/// Answers with the callee's byte, and nothing where nobody is.
+/// Returns the callee's byte, and nothing for the zero address.
 fn echo(method: &str, params: &Value) -> Option<Reply> {
     if method != "eth_call" {
         return None;
@@ -43,7 +43,7 @@ fn returned(byte: u8) -> ContractAnswer {
 }
 
 #[tokio::test]
-async fn answers_come_in_the_order_of_the_calls_in_few_requests() {
+async fn results_are_in_call_order_and_batched() {
     let node = FakeNode::start(Chain::new(10)).await;
     node.behave(|method, params| {
         (method == "eth_call").then(|| {
@@ -64,7 +64,7 @@ async fn answers_come_in_the_order_of_the_calls_in_few_requests() {
 }
 
 #[tokio::test]
-async fn a_node_without_batches_is_called_one_by_one() {
+async fn contracts_are_called_without_batches() {
     let node = FakeNode::start(Chain::new(10)).await;
     node.take_batches_up_to(0);
     node.behave(echo);
@@ -73,7 +73,7 @@ async fn a_node_without_batches_is_called_one_by_one() {
 }
 
 #[tokio::test]
-async fn what_contracts_do_wrong_is_told_apart_from_what_they_answer() {
+async fn failed_executions_are_distinguished_from_results() {
     let node = FakeNode::start(Chain::new(10)).await;
     node.behave(|method, params| {
         if method != "eth_call" {
@@ -100,10 +100,10 @@ async fn what_contracts_do_wrong_is_told_apart_from_what_they_answer() {
 }
 
 #[tokio::test]
-async fn a_call_that_alone_fails_in_unknown_words_counts_as_reverted() {
+async fn a_call_with_an_unknown_error_counts_as_reverted_if_others_succeed() {
     let node = FakeNode::start(Chain::new(10)).await;
     node.behave(|method, params| match method {
-        "eth_call" if callee(params) == 2 => Some(Reply::Error(-32000, "the moon is full")),
+        "eth_call" if callee(params) == 2 => Some(Reply::Error(-32000, "unknown failure")),
         _ => echo(method, params),
     });
     let answers = node.client().calls(calls(1..=3), CallBlock::Latest).await.unwrap().answers;
@@ -111,9 +111,9 @@ async fn a_call_that_alone_fails_in_unknown_words_counts_as_reverted() {
 }
 
 #[tokio::test]
-async fn a_node_that_fails_every_call_is_at_fault_itself_and_asked_again() {
+async fn a_node_that_fails_every_call_is_retried() {
     let node = FakeNode::start(Chain::new(10)).await;
-    node.behave(|method, _| (method == "eth_call").then_some(Reply::Error(-32000, "the moon is full")));
+    node.behave(|method, _| (method == "eth_call").then_some(Reply::Error(-32000, "unknown failure")));
     let error = node.client().calls(calls(1..=1), CallBlock::Latest).await.unwrap_err();
     assert!(matches!(&error, NodeError::Rpc { .. }) && error.is_transient(), "{error}");
 
@@ -130,7 +130,7 @@ async fn a_node_that_fails_every_call_is_at_fault_itself_and_asked_again() {
 }
 
 #[tokio::test]
-async fn a_block_is_named_by_hash_and_by_number_where_hashes_are_not_taken() {
+async fn the_block_is_selected_by_hash_or_else_by_number() {
     let chain = Chain::new(10);
     let node = FakeNode::start(chain.clone()).await;
     let hash = chain.hash(7).to_string();
@@ -155,7 +155,7 @@ async fn a_block_is_named_by_hash_and_by_number_where_hashes_are_not_taken() {
 }
 
 #[tokio::test]
-async fn where_the_state_is_gone_the_head_answers_and_says_so() {
+async fn unavailable_state_falls_back_to_the_head() {
     let chain = Chain::new(10);
     let node = FakeNode::start(chain.clone()).await;
     let old = chain.hash(3).to_string();
@@ -170,7 +170,7 @@ async fn where_the_state_is_gone_the_head_answers_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_node_that_does_not_have_the_block_yet_does_not_answer_from_the_past() {
+async fn a_lagging_node_does_not_return_older_state() {
     let chain = Chain::new(10);
     let node = FakeNode::start(chain.clone()).await;
     node.behave(|method, _| (method == "eth_call").then_some(Reply::Error(-32000, "header not found")));

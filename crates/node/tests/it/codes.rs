@@ -1,4 +1,4 @@
-//! The code of many accounts, from nodes that keep more or less of the past.
+//! The code of many accounts from archive and pruning nodes.
 
 use domain::{Address, BlockRef, Bytes};
 
@@ -13,7 +13,7 @@ fn addresses(count: u8) -> Vec<Address> {
 }
 
 #[tokio::test]
-async fn codes_come_in_few_requests_and_in_order() {
+async fn codes_are_batched_and_in_order() {
     let chain = Chain::new(10);
     let node = FakeNode::start(chain.clone()).await;
     node.behave(|method, params| {
@@ -33,7 +33,7 @@ async fn codes_come_in_few_requests_and_in_order() {
 }
 
 #[tokio::test]
-async fn where_the_state_is_gone_the_head_tells_the_code_and_says_so() {
+async fn unavailable_state_falls_back_to_the_head() {
     let chain = Chain::new(10);
     let node = FakeNode::start(chain.clone()).await;
     let old = chain.hash(3).to_string();
@@ -41,6 +41,6 @@ async fn where_the_state_is_gone_the_head_tells_the_code_and_says_so() {
         (params[1]["blockHash"] == old.as_str()).then_some(Reply::Error(-32000, "missing trie node 12ab (path )"))
     });
     assert_eq!(node.client().codes(addresses(2), at(&chain, 3)).await.unwrap().block, 10);
-    // A node that is behind the index does not know yet which contracts there are.
+    // A node behind the index may not have the contracts yet.
     assert!(node.client().codes(addresses(2), at(&chain, 11)).await.is_err());
 }

@@ -1,4 +1,4 @@
-//! The code that created a contract, from nodes that trace in one way, in another, or not at all.
+//! Init code from nodes with call traces, flat traces or no tracing.
 
 use domain::{Address, B256, Bytes, CreationId};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn text(address: Address) -> String {
     format!("{address:#x}")
 }
 
-fn maker() -> Address {
+fn factory() -> Address {
     Address::repeat_byte(1)
 }
 
@@ -22,10 +22,10 @@ fn child() -> Address {
 }
 
 fn create(created: Address, init: &str, calls: Value) -> Value {
-    json!({ "type": "CREATE", "from": text(maker()), "to": text(created), "input": init, "calls": calls })
+    json!({ "type": "CREATE", "from": text(factory()), "to": text(created), "input": init, "calls": calls })
 }
 
-/// A transaction that made the maker, which made a child in its constructor.
+/// A transaction that created the factory, which created a child in its constructor.
 fn answer(method: &str, block: B256, trace: Option<&Reply>) -> Option<Reply> {
     match method {
         "eth_getTransactionByHash" => Some(Reply::Result(
@@ -33,7 +33,7 @@ fn answer(method: &str, block: B256, trace: Option<&Reply>) -> Option<Reply> {
         )),
         "eth_getTransactionReceipt" => Some(Reply::Result(json!({
             "transactionHash": TX.to_string(), "blockHash": block.to_string(), "status": "0x1",
-            "contractAddress": text(maker()), "logs": [],
+            "contractAddress": text(factory()), "logs": [],
         }))),
         "debug_traceTransaction" => trace.cloned(),
         _ => None,
@@ -51,17 +51,17 @@ fn code(bytes: &'static [u8]) -> Option<Bytes> {
 }
 
 #[tokio::test]
-async fn what_a_transaction_brought_is_the_code_of_the_contract_in_its_receipt_and_of_no_other() {
-    let trace = create(maker(), "0x6001", json!([create(child(), "0x6002", json!([]))]));
+async fn the_input_of_a_transaction_is_the_init_code_of_the_contract_in_its_receipt_only() {
+    let trace = create(factory(), "0x6001", json!([create(child(), "0x6002", json!([]))]));
     let node = node(BLOCK, Some(Reply::Result(trace))).await;
     let client = node.client();
-    assert_eq!(client.find_creation_code(maker(), CREATION).await.unwrap(), code(&[0x60, 1]));
+    assert_eq!(client.find_creation_code(factory(), CREATION).await.unwrap(), code(&[0x60, 1]));
     assert_eq!(client.find_creation_code(child(), CREATION).await.unwrap(), code(&[0x60, 2]));
     assert_eq!(client.find_creation_code(Address::repeat_byte(3), CREATION).await.unwrap(), None);
 }
 
 #[tokio::test]
-async fn without_a_trace_a_contract_that_was_made_inside_has_no_creation_code() {
+async fn without_tracing_the_init_code_of_an_inner_creation_is_unknown() {
     for trace in [
         None,
         Some(Reply::Error(-32601, "the method debug_traceTransaction does not exist")),
@@ -74,16 +74,16 @@ async fn without_a_trace_a_contract_that_was_made_inside_has_no_creation_code() 
         let node = node(BLOCK, trace).await;
         let client = node.client();
         assert_eq!(client.find_creation_code(child(), CREATION).await.unwrap(), None);
-        assert_eq!(client.find_creation_code(maker(), CREATION).await.unwrap(), code(&[0x60, 1]));
+        assert_eq!(client.find_creation_code(factory(), CREATION).await.unwrap(), code(&[0x60, 1]));
     }
 }
 
 #[tokio::test]
-async fn a_node_that_has_flat_traces_only_tells_by_them() {
+async fn flat_traces_are_used_without_call_traces() {
     let node = FakeNode::start(Chain::new(10)).await;
     node.behave(move |method, _| match method {
         "trace_transaction" => Some(Reply::Result(json!([
-            { "type": "create", "action": { "init": "0x6001" }, "result": { "address": text(maker()) }, "traceAddress": [] },
+            { "type": "create", "action": { "init": "0x6001" }, "result": { "address": text(factory()) }, "traceAddress": [] },
             { "type": "create", "action": { "init": "0x6002" }, "result": { "address": text(child()) }, "traceAddress": [0] },
         ]))),
         method => answer(method, BLOCK, None),
@@ -92,12 +92,15 @@ async fn a_node_that_has_flat_traces_only_tells_by_them() {
 }
 
 #[tokio::test]
-async fn a_contract_that_a_trace_shows_twice_has_no_creation_code() {
-    let failed = json!({ "type": "CALL", "from": text(maker()), "to": text(maker()), "error": "execution reverted",
+async fn a_contract_created_twice_has_no_init_code() {
+    let failed = json!({ "type": "CALL", "from": text(factory()), "to": text(factory()), "error": "execution reverted",
         "calls": [create(child(), "0x6003", json!([]))] });
-    let once = create(maker(), "0x6001", json!([failed, create(child(), "0x6002", json!([]))]));
-    let twice =
-        create(maker(), "0x6001", json!([create(child(), "0x6003", json!([])), create(child(), "0x6002", json!([]))]));
+    let once = create(factory(), "0x6001", json!([failed, create(child(), "0x6002", json!([]))]));
+    let twice = create(
+        factory(),
+        "0x6001",
+        json!([create(child(), "0x6003", json!([])), create(child(), "0x6002", json!([]))]),
+    );
     for (trace, expected) in [(once, code(&[0x60, 2])), (twice, None)] {
         let node = node(BLOCK, Some(Reply::Result(trace))).await;
         assert_eq!(node.client().find_creation_code(child(), CREATION).await.unwrap(), expected);
@@ -105,16 +108,16 @@ async fn a_contract_that_a_trace_shows_twice_has_no_creation_code() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_stands_in_another_block_tells_nothing() {
-    let trace = create(maker(), "0x6001", json!([create(child(), "0x6002", json!([]))]));
+async fn a_transaction_in_another_block_gives_no_init_code() {
+    let trace = create(factory(), "0x6001", json!([create(child(), "0x6002", json!([]))]));
     let node = node(B256::repeat_byte(0xcc), Some(Reply::Result(trace))).await;
-    for contract in [maker(), child()] {
+    for contract in [factory(), child()] {
         assert_eq!(node.client().find_creation_code(contract, CREATION).await.unwrap(), None);
     }
 }
 
 #[tokio::test]
-async fn a_transaction_that_failed_made_nothing() {
+async fn a_failed_transaction_gives_no_init_code() {
     let node = FakeNode::start(Chain::new(10)).await;
     node.behave(move |method, _| match answer(method, BLOCK, None)? {
         Reply::Result(mut outcome) if method == "eth_getTransactionReceipt" => {
@@ -123,5 +126,5 @@ async fn a_transaction_that_failed_made_nothing() {
         }
         reply => Some(reply),
     });
-    assert_eq!(node.client().find_creation_code(maker(), CREATION).await.unwrap(), None);
+    assert_eq!(node.client().find_creation_code(factory(), CREATION).await.unwrap(), None);
 }

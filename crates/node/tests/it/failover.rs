@@ -1,4 +1,4 @@
-//! Several endpoints, some of them dead, lying or of another chain.
+//! Several endpoints, some of them down, dishonest or on another chain.
 
 use crate::support::{Chain, FakeNode, Reply, client, dead_endpoint, eventually};
 use domain::{Address, BlockRef};
@@ -6,7 +6,7 @@ use node::NodeError;
 use serde_json::json;
 
 #[tokio::test]
-async fn a_dead_first_endpoint_is_passed_over_and_preferred_again_when_it_is_back() {
+async fn a_dead_first_endpoint_is_skipped_and_used_again_when_it_is_back() {
     let second = FakeNode::start(Chain::new(10)).await;
     let first = FakeNode::start(Chain::new(10)).await;
     let (first_endpoint, second_endpoint) = (first.endpoint(), second.endpoint());
@@ -30,7 +30,7 @@ async fn a_dead_first_endpoint_is_passed_over_and_preferred_again_when_it_is_bac
 }
 
 #[tokio::test]
-async fn an_endpoint_that_was_never_up_costs_nothing_but_a_try() {
+async fn an_endpoint_that_was_never_up_costs_one_attempt() {
     let second = FakeNode::start(Chain::new(10)).await;
     let client = client([dead_endpoint().await, second.endpoint()]);
     assert_eq!(client.head().await.unwrap().number, 10);
@@ -38,14 +38,18 @@ async fn an_endpoint_that_was_never_up_costs_nothing_but_a_try() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_believed_is_asked_for_elsewhere() {
+async fn an_invalid_response_is_retried_elsewhere() {
     let liar = FakeNode::start(Chain::new(10)).await;
     let honest = FakeNode::start(Chain::new(10)).await;
     liar.behave(|method, _| (method == "eth_getBlockReceipts").then_some(Reply::Result(json!([]))));
     let client = client([liar.endpoint(), honest.endpoint()]);
     assert_eq!(client.find_block(7).await.unwrap().unwrap().transactions.len(), 3);
     assert_eq!(honest.asked("eth_getBlockReceipts"), 1);
-    assert_eq!(client.status().endpoint, liar.endpoint().to_string(), "one bad answer does not make it leave");
+    assert_eq!(
+        client.status().endpoint,
+        liar.endpoint().to_string(),
+        "one invalid response does not suspend the endpoint"
+    );
 }
 
 #[tokio::test]
@@ -64,7 +68,7 @@ async fn an_endpoint_of_another_chain_is_never_used() {
 }
 
 #[tokio::test]
-async fn a_node_that_comes_back_as_another_chain_is_refused() {
+async fn a_node_that_comes_back_on_another_chain_is_rejected() {
     let node = FakeNode::start(Chain::new(10)).await;
     let client = node.client();
     let identity = client.identity().await.unwrap();
@@ -76,8 +80,7 @@ async fn a_node_that_comes_back_as_another_chain_is_refused() {
     let error = client.find_block(7).await.unwrap_err();
     assert!(matches!(&error, NodeError::WrongChain { expected, .. } if *expected == identity), "{error}");
     node.serve(Chain::new(12));
-    eventually("the right chain is taken again", async || client.head().await.is_ok_and(|head| head.number == 12))
-        .await;
+    eventually("the right chain is used again", async || client.head().await.is_ok_and(|head| head.number == 12)).await;
 }
 
 #[tokio::test]
@@ -89,21 +92,21 @@ async fn an_endpoint_that_is_behind_does_not_have_the_block() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_stands_still_is_passed_over_until_it_has_caught_up() {
+async fn a_stalled_endpoint_is_skipped_until_it_has_caught_up() {
     let stuck = FakeNode::start(Chain::new(50)).await;
     let well = FakeNode::start(Chain::new(90)).await;
     let client = client([stuck.endpoint(), well.endpoint()]);
-    eventually("the one that is ahead is in use", async || client.head().await.unwrap().number == 90).await;
+    eventually("the endpoint that is ahead is in use", async || client.head().await.unwrap().number == 90).await;
     assert!(client.find_block(80).await.unwrap().is_some());
     let survey = client.survey_heads().await;
     assert_eq!((survey.best.map(|head| head.number), survey.is_complete), (Some(90), true));
 
     stuck.serve(Chain::new(91));
-    eventually("the first is in use again", async || client.head().await.unwrap().number == 91).await;
+    eventually("the first endpoint is in use again", async || client.head().await.unwrap().number == 91).await;
 }
 
 #[tokio::test]
-async fn a_method_that_fails_at_one_endpoint_is_asked_elsewhere_and_the_rest_stays() {
+async fn a_failing_method_is_called_elsewhere_and_the_others_are_not() {
     let first = FakeNode::start(Chain::new(10)).await;
     let second = FakeNode::start(Chain::new(10)).await;
     first.behave(|method, _| (method == "eth_getCode").then_some(Reply::Status(500)));
@@ -119,7 +122,7 @@ async fn a_method_that_fails_at_one_endpoint_is_asked_elsewhere_and_the_rest_sta
 }
 
 #[tokio::test]
-async fn rights_that_are_missing_at_one_endpoint_are_tried_at_another() {
+async fn a_forbidden_method_is_tried_at_another_endpoint() {
     let locked = FakeNode::start(Chain::new(10)).await;
     locked.behave(|_, _| Some(Reply::Status(401)));
     let open = FakeNode::start(Chain::new(10)).await;

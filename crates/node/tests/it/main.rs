@@ -1,5 +1,5 @@
-//! The client against nodes that misbehave on purpose, on loopback. One binary, so that it links once.
-#![allow(clippy::unwrap_used, reason = "the nodes of the tests may panic as the tests may")]
+//! Tests the client against misbehaving nodes on loopback. One binary, so that it links once.
+#![allow(clippy::unwrap_used, reason = "test nodes may panic")]
 
 mod accounts;
 mod blocks;

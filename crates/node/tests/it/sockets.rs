@@ -1,4 +1,4 @@
-//! WebSocket and IPC: many requests on one connection, announcements, and connections that break.
+//! WebSocket and IPC: pipelining, subscriptions and broken connections.
 
 use std::{
     path::Path,
@@ -23,7 +23,7 @@ use tokio::{
 };
 use tokio_tungstenite::{accept_async, tungstenite::Message};
 
-/// What the connections of a node share.
+/// State shared by a node's connections.
 struct Shared {
     chain: Mutex<Chain>,
     mined: broadcast::Sender<Chain>,
@@ -66,7 +66,7 @@ impl Shared {
             Reply::Error(code, message) => {
                 json!({ "jsonrpc": "2.0", "id": call["id"], "error": { "code": code, "message": message } }).to_string()
             }
-            other => panic!("not on a socket: {other:?}"),
+            other => panic!("unexpected on a socket: {other:?}"),
         }
     }
 }
@@ -106,7 +106,7 @@ impl WebSocketNode {
         let mut held = Vec::new();
         loop {
             tokio::select! {
-                // What is mined after it hung up is not announced any more.
+                // Blocks mined after the disconnect are not pushed.
                 biased;
                 _ = hang_up.changed() => return,
                 chain = mined.recv() => {
@@ -116,7 +116,7 @@ impl WebSocketNode {
                 }
                 message = socket.next() => {
                     let Some(Ok(Message::Text(request))) = message else { return };
-                    // Answers in pairs and turned round where two are waiting: ids must tell them apart.
+                    // Answers pairs in reverse order, so that the client must match ids.
                     held.push(shared.answer(&request));
                     if let Ok(Some(Ok(Message::Text(next)))) = timeout(Duration::from_millis(5), socket.next()).await {
                         held.push(shared.answer(&next));
@@ -166,7 +166,7 @@ impl IpcNode {
                     _ => return,
                 },
             };
-            // In pieces, and without a line break at the end.
+            // In pieces, without a final line break.
             for piece in answer.as_bytes().chunks(4_096) {
                 write.write_all(piece).await.unwrap();
             }
@@ -175,11 +175,11 @@ impl IpcNode {
 }
 
 async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    timeout(Duration::from_secs(5), future).await.unwrap_or_else(|_| panic!("never came: {what}"))
+    timeout(Duration::from_secs(5), future).await.unwrap_or_else(|_| panic!("timed out waiting for {what}"))
 }
 
 #[tokio::test]
-async fn one_websocket_carries_many_blocks_at_once() {
+async fn one_websocket_carries_concurrent_requests() {
     let node = WebSocketNode::start(Chain::new(40), true).await;
     let client = client([node.endpoint.clone()]);
     let blocks: Vec<_> = (1..=40)
@@ -197,42 +197,42 @@ async fn one_websocket_carries_many_blocks_at_once() {
 }
 
 #[tokio::test]
-async fn heads_are_announced_and_survive_a_broken_connection() {
+async fn subscriptions_survive_a_broken_connection() {
     let node = WebSocketNode::start(Chain::new(5), true).await;
     let mut config = crate::support::config([node.endpoint.clone()]);
-    // Polling would hide what is tested here.
+    // Polling would hide a failing subscription.
     config.poll.shortest = Duration::from_secs(30);
     config.poll.longest = Duration::from_secs(30);
     let client = node::NodeClient::new(config).unwrap();
     let mut heads = client.heads();
-    assert_eq!(within("the present head", heads.next()).await.number, 5);
+    assert_eq!(within("the current head", heads.next()).await.number, 5);
     for _ in 0..3 {
         let mined = node.shared.mine();
         assert_eq!(within("a new head", heads.next()).await, mined);
     }
     node.shared.hang_up();
     let missed = node.shared.mine();
-    assert_eq!(within("the head missed meanwhile", heads.next()).await, missed);
-    // Over a new connection, and subscribed by then: the head above was asked for afterwards.
+    assert_eq!(within("the head mined while disconnected", heads.next()).await, missed);
+    // The head above was requested after the new subscription.
     assert_eq!(node.shared.connections.load(Ordering::SeqCst), 2);
     let mined = node.shared.mine();
-    assert_eq!(within("a head after the break", heads.next()).await, mined);
+    assert_eq!(within("a head after reconnecting", heads.next()).await, mined);
 }
 
 #[tokio::test]
-async fn a_node_that_announces_nothing_is_polled() {
+async fn a_node_without_subscriptions_is_polled() {
     let node = WebSocketNode::start(Chain::new(5), false).await;
     let mut heads = client([node.endpoint.clone()]).heads();
-    assert_eq!(within("the present head", heads.next()).await.number, 5);
+    assert_eq!(within("the current head", heads.next()).await.number, 5);
     let mined = node.shared.mine();
     assert_eq!(within("a new head", heads.next()).await, mined);
 }
 
 #[tokio::test]
-async fn heads_are_polled_over_http_and_wait_for_a_node_that_is_down() {
+async fn polling_over_http_waits_for_a_node_that_is_down() {
     let node = crate::support::FakeNode::start(Chain::new(5)).await;
     let mut heads = node.client().heads();
-    assert_eq!(within("the present head", heads.next()).await.number, 5);
+    assert_eq!(within("the current head", heads.next()).await.number, 5);
     node.serve(Chain::new(6));
     assert_eq!(within("a new head", heads.next()).await.number, 6);
     node.serve(Chain { branch: 1, ..Chain::new(6) });
@@ -241,11 +241,11 @@ async fn heads_are_polled_over_http_and_wait_for_a_node_that_is_down() {
     let address = node.stop().await;
     assert!(timeout(Duration::from_millis(100), heads.next()).await.is_err());
     let _node = crate::support::FakeNode::start_at(address, Chain::new(9)).await;
-    assert_eq!(within("a head of the node that is back", heads.next()).await.number, 9);
+    assert_eq!(within("a head of the restarted node", heads.next()).await.number, 9);
 }
 
 #[tokio::test]
-async fn requests_under_way_when_the_connection_breaks_are_made_again() {
+async fn requests_in_flight_are_retried_when_the_connection_breaks() {
     let node = WebSocketNode::start(Chain::new(20), true).await;
     let client = client([node.endpoint.clone()]);
     for number in 1..=20 {
@@ -258,11 +258,11 @@ async fn requests_under_way_when_the_connection_breaks_are_made_again() {
 }
 
 #[tokio::test]
-async fn ipc_carries_blocks_and_heads_and_comes_back_after_a_restart() {
+async fn ipc_serves_blocks_and_heads_and_reconnects() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("node.ipc");
     let client = client([path.to_str().unwrap().parse().unwrap()]);
-    assert!(client.head().await.is_err(), "nobody listens yet");
+    assert!(client.head().await.is_err(), "the node is not started yet");
 
     let node = IpcNode::start(&path, Chain { transactions: 200, ..Chain::new(5) });
     eventually("the client has found the node", async || client.head().await.is_ok()).await;
@@ -272,12 +272,12 @@ async fn ipc_carries_blocks_and_heads_and_comes_back_after_a_restart() {
     assert_eq!((account.nonce, account.block), (7, 4));
 
     let mut heads = client.heads();
-    assert_eq!(within("the present head", heads.next()).await.number, 5);
+    assert_eq!(within("the current head", heads.next()).await.number, 5);
     let mined = node.shared.mine();
     assert_eq!(within("a new head", heads.next()).await, mined);
 
     node.shared.hang_up();
     drop(node);
     let _node = IpcNode::start(&path, Chain::new(8));
-    assert_eq!(within("a head of the node that is back", heads.next()).await.number, 8);
+    assert_eq!(within("a head of the restarted node", heads.next()).await.number, 8);
 }

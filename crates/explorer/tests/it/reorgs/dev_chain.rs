@@ -30,7 +30,7 @@ async fn reorgs_of_any_depth_leave_no_orphaned_data() {
         }
         node.wait_for(&explorer).await;
     }
-    explorer.wait_for_log("the chain was reorganised").await;
+    explorer.wait_for_log("chain reorg").await;
 }
 
 #[tokio::test]

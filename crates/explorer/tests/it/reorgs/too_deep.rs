@@ -22,7 +22,7 @@ async fn a_reorg_deeper_than_the_undo_data_stops_indexing_but_not_serving() {
     assert_eq!((&health["phase"], &health["ready"], &health["live"]), (&"halted".into(), &false.into(), &true.into()));
     assert_eq!(health["tip"], tip, "the tip stays");
     assert_eq!(explorer.get("/health/ready").await.status, 503);
-    explorer.wait_for_log("start again with an empty data folder").await;
+    explorer.wait_for_log("index again with an empty data").await;
 
     let served = read_api(&explorer, []).await;
     assert_eq!(served.blocks, blocks);

@@ -7,12 +7,12 @@ pub(crate) fn text(hash: B256) -> String {
     hash.to_string()
 }
 
-/// A chain made up of its number, its branch and what its blocks hold.
+/// A synthetic chain derived from its id, its branch and its contents.
 #[derive(Debug, Clone)]
 pub(crate) struct Chain {
     pub(crate) id: u64,
     pub(crate) head: u64,
-    /// Blocks from 1 on differ between branches; the genesis block differs between ids.
+    /// Branches differ from block 1 on; ids differ in the genesis block.
     pub(crate) branch: u8,
     pub(crate) transactions: u64,
     pub(crate) logs_each: u64,
@@ -83,7 +83,7 @@ impl Chain {
         })
     }
 
-    /// The height that a parameter names, by number, tag or hash.
+    /// The height selected by number, tag or hash.
     fn height(&self, block: &Value) -> Option<u64> {
         let named = block["blockHash"].as_str().or_else(|| block.as_str())?;
         let number = match named {

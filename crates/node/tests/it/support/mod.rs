@@ -1,4 +1,4 @@
-//! A node that misbehaves as told.
+//! A node with scripted misbehaviour.
 
 pub(crate) mod chain;
 
@@ -23,7 +23,7 @@ use tokio::task::JoinHandle;
 
 pub(crate) use chain::Chain;
 
-/// What the node does with one call.
+/// Reaction to one call.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     Result(Value),
@@ -35,7 +35,7 @@ pub(crate) enum Reply {
     Late(Duration, Value),
 }
 
-/// None: as an honest node would.
+/// None: like an honest node.
 type Script = dyn Fn(&str, &Value) -> Option<Reply> + Send + Sync;
 
 pub(crate) struct FakeNode {
@@ -76,7 +76,7 @@ impl FakeNode {
         *self.behaviour.script.lock().unwrap() = Box::new(script);
     }
 
-    /// A larger batch gets one error for all of it.
+    /// Larger batches get one error.
     pub(crate) fn take_batches_up_to(&self, calls: usize) {
         *self.behaviour.largest_batch.lock().unwrap() = calls;
     }
@@ -89,7 +89,7 @@ impl FakeNode {
         self.behaviour.asked.lock().unwrap().get(method).copied().unwrap_or(0)
     }
 
-    /// The number of calls in each request so far.
+    /// Calls per request so far.
     pub(crate) fn requests(&self) -> Vec<usize> {
         self.behaviour.requests.lock().unwrap().clone()
     }
@@ -102,7 +102,7 @@ impl FakeNode {
         client([self.endpoint()])
     }
 
-    /// Takes the node down; what it was saying is cut off.
+    /// Stops the node and closes its connections.
     pub(crate) async fn stop(self) -> SocketAddr {
         self.server.abort();
         let _ = self.server.await;
@@ -110,7 +110,7 @@ impl FakeNode {
     }
 }
 
-/// Impatient, so that tests are quick.
+/// Short timeouts, so that tests are fast.
 pub(crate) fn config(endpoints: impl IntoIterator<Item = Endpoint>) -> NodeConfig {
     let mut config = NodeConfig::new(endpoints.into_iter().collect());
     config.request_timeout = Duration::from_millis(500);
@@ -129,21 +129,21 @@ pub(crate) fn client(endpoints: impl IntoIterator<Item = Endpoint>) -> NodeClien
     NodeClient::new(config(endpoints)).unwrap()
 }
 
-/// An endpoint where nobody listens.
+/// An endpoint without a listener.
 pub(crate) async fn dead_endpoint() -> Endpoint {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}", listener.local_addr().unwrap()).parse().unwrap()
 }
 
-/// Waits until something is so, for a bounded time.
-pub(crate) async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+/// Waits for a condition, for a bounded time.
+pub(crate) async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     for _ in 0..500 {
-        if is_so().await {
+        if condition().await {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("never came true: {what}");
+    panic!("timed out waiting until {what}");
 }
 
 async fn answer(State(behaviour): State<Arc<Behaviour>>, body: Bytes) -> Response {

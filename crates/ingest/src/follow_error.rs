@@ -1,9 +1,9 @@
 use node::NodeError;
 use store::StoreError;
 
-/// Why a step was given up. A node that fails is waited for; a store that fails is the end of following.
+/// Why a pass failed. Node errors are retried; a fatal store error stops indexing.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Setback {
+pub(crate) enum FollowError {
     #[error(transparent)]
     Node(#[from] NodeError),
     #[error(transparent)]
