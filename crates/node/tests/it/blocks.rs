@@ -259,7 +259,7 @@ async fn server_errors_are_retried_and_client_errors_are_not() {
     let node = FakeNode::start(Chain::new(10)).await;
     let client = node.client();
     for transient in [Reply::Status(502), Reply::Status(503), Reply::Error(-32603, "internal error")] {
-        node.behave(at_first(2, "eth_getBlockByNumber", passing));
+        node.behave(at_first(2, "eth_getBlockByNumber", transient));
         assert_eq!(client.head().await.unwrap().number, 10);
     }
     let before = node.asked("eth_getBlockByNumber");
