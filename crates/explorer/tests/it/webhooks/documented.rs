@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::wallet_clients::installed_clients;
 
-const PAGE: &str = include_str!("../../../../../../docs/webhooks.md");
+const PAGE: &str = include_str!("../../../../../docs/webhooks.md");
 
 fn snippet(language: &str) -> &'static str {
     let (_, rest) = PAGE.split_once(&format!("```{language}\n")).unwrap_or_else(|| panic!("no code in {language}"));
@@ -157,7 +157,7 @@ async fn the_documented_code_accepts_only_the_documented_example() {
 
 #[test]
 fn the_documented_rust_code_accepts_only_the_documented_example() {
-    assert_eq!(snippet("rust"), include_str!("verify.rs"));
+    assert_eq!(snippet("rust"), include_str!("documented/verify.rs"));
     let verdicts: Vec<bool> =
         cases().iter().map(|case| verify::verify(&case.secret, case.body.as_bytes(), &case.signature)).collect();
     assert_eq!(verdicts, expected());
