@@ -5,6 +5,12 @@ mod responses;
 mod tests;
 
 use axum::body::Bytes;
+pub(crate) use responses::{
+    BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallFailed, CompilersUnavailable, InProgress,
+    KeyConflict, NeedsKey, NoArtifact, NoCode, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey,
+    NoSuchToken, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotOwner, NotVerified,
+    TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict, WebhookQuota,
+};
 use utoipa::{
     IntoResponses, PartialSchema,
     openapi::{
@@ -20,13 +26,6 @@ use utoipa::{
 use crate::{
     OwnerAccess,
     wire::{Problem, ProblemCode},
-};
-
-pub(crate) use responses::{
-    BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallFailed, CompilersUnavailable, InProgress,
-    KeyConflict, NeedsKey, NoArtifact, NoCode, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey,
-    NoSuchToken, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotOwner, NotVerified,
-    TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict, WebhookQuota,
 };
 
 /// The name of the security scheme.

@@ -12,12 +12,11 @@ use axum::{
 use contracts::{VerifyError, calls::CallError};
 use enrichment::{AccountError, AccountUnavailable};
 use node::NodeError;
+pub use problem_code::ProblemCode;
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError, WEBHOOKS_PER_OWNER};
 use webhooks::{RegistryError, UrlFault, VaultError};
 
 use crate::{keys::ProofError, params::BodyError, wire::Problem};
-
-pub use problem_code::ProblemCode;
 
 /// `Retry-After` of a 503: a store or node that is unavailable rarely recovers within a second.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");

@@ -10,17 +10,16 @@ mod url_length;
 
 use std::{sync::Arc, time::Duration};
 
+pub(crate) use admission::Admission;
 use axum::{
     Router,
     http::{Method, header},
 };
+use front::Front;
 use tower::Layer;
 use tower_http::cors::{Any, CorsLayer};
 
 use crate::{error::ApiError, limits, response_cache::ResponseCache};
-
-pub(crate) use admission::Admission;
-use front::Front;
 
 /// How long a browser may cache the preflight response.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(86_400);

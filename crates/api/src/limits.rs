@@ -12,10 +12,9 @@ mod windows;
 
 use std::{num::NonZeroU32, time::Instant};
 
-use domain::ApiKeyId;
-
 pub use buckets::{BucketRate, Buckets};
 pub use client::{Client, TrustedProxies};
+use domain::ApiKeyId;
 pub(crate) use fair_slots::{FairSlots, NoSlot, Slot, SlotBounds};
 pub(crate) use headers::{LIMIT, POLICY, RATE_LIMIT, REMAINING, RESET};
 use request_log::{Moment, QuotaState, RequestLog};

@@ -22,9 +22,8 @@ pub(crate) use body::{FromBody, ValidBody, read_body};
 pub(crate) use body_error::BodyError;
 pub(crate) use fields::Fields;
 pub(crate) use key_id::KeyIdParam;
+pub use paging::Paging;
 pub(crate) use path::ValidPath;
 pub(crate) use query::{FromQuery, Query, ValidQuery};
 pub(crate) use query_body::{QueryBody, Selection, TradeSelection};
 pub(crate) use webhook_id::{DeliveryPath, WebhookIdParam};
-
-pub use paging::Paging;

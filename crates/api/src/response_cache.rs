@@ -15,12 +15,11 @@ use axum::{
 };
 use domain::{BlockRef, SyncStatus};
 use quick_cache::{Weighter, sync::Cache};
+pub(crate) use request::{CacheKey, CachedRequest};
 use store::{ChainReader, StateVersion, VerifiedContracts};
 use tokio::sync::watch;
 
 use crate::error::ApiError;
-
-pub(crate) use request::{CacheKey, CachedRequest};
 
 /// Estimated size of an entry without its body and key: the headers and the slot in the cache.
 const OVERHEAD_BYTES: u64 = 1024;

@@ -18,12 +18,11 @@ mod webhooks;
 
 use std::sync::Arc;
 
+pub(crate) use docs::router as docs_router;
+pub(crate) use openapi::OpenApiDocument;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::{ApiState, document};
-
-pub(crate) use docs::router as docs_router;
-pub(crate) use openapi::OpenApiDocument;
 
 type App = Arc<ApiState>;
 

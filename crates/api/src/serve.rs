@@ -11,6 +11,9 @@ use axum::{
     http::{StatusCode, header::CONTENT_LENGTH},
     response::Response,
 };
+pub use connections::ConnectionLimits;
+use connections::{ConnectionSlot, Connections};
+use drain_body::DrainedBody;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -19,10 +22,6 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
-
-pub use connections::ConnectionLimits;
-use connections::{ConnectionSlot, Connections};
-use drain_body::DrainedBody;
 use write_timeout::WriteTimeout;
 
 /// For the first byte of the first request: idle connections are closed.

@@ -21,7 +21,6 @@ mod transfer;
 mod verify;
 mod webhook;
 
-pub use crate::error::ProblemCode;
 pub use address::{AddressDetail, Contract, KnownSource};
 pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
 pub use artifacts::{CompilerJson, StandardJsonInput, StandardJsonSource};
@@ -48,3 +47,5 @@ pub use webhook::{
     NewWebhookRequest, QueuedDelivery, ReceiverUrl, RevealedSecret, RotatedSecret, WantedEvent, Webhook,
     WebhookChangeRequest, WebhookList,
 };
+
+pub use crate::error::ProblemCode;

@@ -5,19 +5,21 @@ mod bare;
 mod load;
 mod scenarios;
 
-use std::fmt;
-use std::path::Path;
-use std::time::Duration;
+use std::{fmt, path::Path, time::Duration};
 
-use self::backfill::DuringBackfill;
-use self::bare::BareHandler;
 pub(crate) use self::bare::serve as serve_bare;
-use self::load::{Load, Measured, Requests};
-use self::scenarios::Scenario;
-use crate::chain::RecordedChain;
-use crate::explorer::Explorer;
-use crate::figures::{millis, quantile, reached};
-use crate::progress::report;
+use self::{
+    backfill::DuringBackfill,
+    bare::BareHandler,
+    load::{Load, Measured, Requests},
+    scenarios::Scenario,
+};
+use crate::{
+    chain::RecordedChain,
+    explorer::Explorer,
+    figures::{millis, quantile, reached},
+    progress::report,
+};
 
 /// Bounds: throughput as a share of the bare handler, p99 latency at half load and during a backfill, and the cost of the
 /// last page relative to the first.

@@ -1,10 +1,7 @@
 //! The cost of many webhooks on one busy address while their receiver is down (disk, writes and CPU), compared with the same
 //! blocks without webhooks.
 
-use std::fmt;
-use std::net::Ipv4Addr;
-use std::path::Path;
-use std::time::Duration;
+use std::{fmt, net::Ipv4Addr, path::Path, time::Duration};
 
 use alloy_primitives::{Address, TxKind, U256};
 use anyhow::{Context, bail};
@@ -12,8 +9,7 @@ use devchain::{DevChain, DevChainConfig};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::explorer::Explorer;
-use crate::progress::report;
+use crate::{explorer::Explorer, progress::report};
 
 const WEBHOOKS: usize = 200;
 /// The limit per owner.

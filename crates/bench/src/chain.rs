@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use alloy_primitives::{Address, TxKind, U256};
 use anyhow::{Context, bail};
-use devchain::DevChain;
-use devchain::traffic::Traffic;
+use devchain::{DevChain, traffic::Traffic};
 
 pub(crate) use self::making::ChainPlan;
 use self::tally::Tally;
-use crate::recording::Recording;
-use crate::replay::{Conditions, Replay};
+use crate::{
+    recording::Recording,
+    replay::{Conditions, Replay},
+};
 
 pub(crate) struct RecordedChain {
     chain: DevChain,

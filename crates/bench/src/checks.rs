@@ -5,10 +5,12 @@ use std::fmt;
 
 use node::BlockChecks;
 
-use crate::chain::RecordedChain;
-use crate::download;
-use crate::explorer::{Explorer, cpu_seconds};
-use crate::progress::report;
+use crate::{
+    chain::RecordedChain,
+    download,
+    explorer::{Explorer, cpu_seconds},
+    progress::report,
+};
 
 const ROUNDS: usize = 3;
 const LEVELS: [(&str, BlockChecks); 3] =

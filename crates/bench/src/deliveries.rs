@@ -1,26 +1,25 @@
 //! The rate at which a queue of webhook messages is delivered, compared with a loop that only posts.
 
-use std::fmt;
-use std::net::Ipv4Addr;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::{
+    fmt,
+    net::Ipv4Addr,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant, SystemTime},
+};
 
 use anyhow::{Context, bail};
-use axum::Router;
-use axum::extract::State;
-use axum::routing::post;
+use axum::{Router, extract::State, routing::post};
 use domain::{DeliveryId, EventKind, WebhookId};
 use serde_json::{Value, json};
 use store::{MatchedBlock, Matches, NewEvent, Part, Recipient, WebhookRecords};
 use store_embedded::{EmbeddedStore, StoreOptions};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio::{net::TcpListener, task::JoinHandle};
 
-use crate::chain::RecordedChain;
-use crate::explorer::Explorer;
-use crate::progress::report;
+use crate::{chain::RecordedChain, explorer::Explorer, progress::report};
 
 const MESSAGES: u64 = 50_000;
 const MESSAGES_PER_WRITE: u64 = 10_000;

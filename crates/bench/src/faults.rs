@@ -1,13 +1,8 @@
 //! Indexing from a node that often fails, and from one with a rate limit.
 
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use crate::chain::RecordedChain;
-use crate::figures::reached;
-use crate::index::full_index;
-use crate::progress::report;
-use crate::replay::Conditions;
+use crate::{chain::RecordedChain, figures::reached, index::full_index, progress::report, replay::Conditions};
 
 const ROUND_TRIP: Duration = Duration::from_millis(20);
 const ERRORS: f64 = 0.2;

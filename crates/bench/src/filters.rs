@@ -4,16 +4,20 @@
 mod combinations;
 mod dense_store;
 
-use std::fmt;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 
 pub(crate) use self::combinations::{FilterTargets, combinations, named};
 use self::dense_store::DenseStore;
-use crate::explorer::Explorer;
-use crate::figures::{micros, quantile};
+use crate::{
+    explorer::Explorer,
+    figures::{micros, quantile},
+};
 
 /// The most expensive combination may cost this many times the cheapest one.
 const MAX_RATIO: f64 = 20.0;

@@ -1,16 +1,20 @@
 //! The latency from the node's response for a new block until the block is visible in the API.
 
-use std::fmt;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use anyhow::bail;
 use reqwest::StatusCode;
 
-use crate::chain::RecordedChain;
-use crate::explorer::Explorer;
-use crate::figures::{millis, quantile, reached};
-use crate::progress::report;
+use crate::{
+    chain::RecordedChain,
+    explorer::Explorer,
+    figures::{millis, quantile, reached},
+    progress::report,
+};
 
 const TRANSACTIONS: usize = 200;
 const MAX_P99: Duration = Duration::from_millis(50);

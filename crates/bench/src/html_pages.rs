@@ -2,13 +2,17 @@
 
 mod visits;
 
-use std::fmt;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    path::Path,
+    time::{Duration, Instant},
+};
 
-use crate::chain::RecordedChain;
-use crate::explorer::Explorer;
-use crate::figures::{millis, quantile};
+use crate::{
+    chain::RecordedChain,
+    explorer::Explorer,
+    figures::{millis, quantile},
+};
 
 /// Bound of the latency, not counting the node.
 const MAX_MEDIAN: Duration = Duration::from_millis(5);

@@ -4,20 +4,24 @@ mod growth;
 mod recovery;
 mod remote_node;
 
-use std::fmt;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use self::growth::Growth;
 pub(crate) use self::remote_node::full_index;
-use crate::chain::{ChainPlan, RecordedChain};
-use crate::download;
-use crate::explorer::Explorer;
-use crate::figures::{millis, reached};
-use crate::progress::report;
-use crate::replay::Conditions;
+use crate::{
+    chain::{ChainPlan, RecordedChain},
+    download,
+    explorer::Explorer,
+    figures::{millis, reached},
+    progress::report,
+    replay::Conditions,
+};
 
 /// So few per block that the round trip to a remote node dominates.
 const SMALL_BLOCKS: ChainPlan = ChainPlan { transactions: 100_000, per_block: 4 };

@@ -27,8 +27,10 @@ use std::io::Write;
 use clap::Parser;
 use mimalloc::MiMalloc;
 
-use crate::chain::{ChainPlan, RecordedChain};
-use crate::options::{Options, Part};
+use crate::{
+    chain::{ChainPlan, RecordedChain},
+    options::{Options, Part},
+};
 
 /// The same allocator as the explorer, so that the baselines benefit from it too.
 #[global_allocator]

@@ -1,12 +1,10 @@
 //! Command line options.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use clap::Parser;
 
-use crate::chain::ChainPlan;
-use crate::replay::Conditions;
+use crate::{chain::ChainPlan, replay::Conditions};
 
 #[derive(Debug, Parser)]
 pub(crate) struct Options {

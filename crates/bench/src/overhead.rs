@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use crate::chain::RecordedChain;
-use crate::explorer::{Explorer, HIGHEST_LIMIT};
+use crate::{
+    chain::RecordedChain,
+    explorer::{Explorer, HIGHEST_LIMIT},
+};
 
 /// Many short rounds, so that some run without noise.
 const ROUNDS: usize = 60;

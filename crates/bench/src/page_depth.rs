@@ -1,12 +1,16 @@
 //! Whether latency depends on the depth of a page.
 
-use std::fmt;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    path::Path,
+    time::{Duration, Instant},
+};
 
-use crate::chain::RecordedChain;
-use crate::explorer::Explorer;
-use crate::figures::{micros, quantile};
+use crate::{
+    chain::RecordedChain,
+    explorer::Explorer,
+    figures::{micros, quantile},
+};
 
 const PAGE_SIZE: u64 = 25;
 

@@ -1,8 +1,10 @@
 //! The recorded JSON-RPC results for each block.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::os::unix::fs::FileExt;
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    os::unix::fs::FileExt,
+};
 
 use hyper::body::Bytes;
 

@@ -4,29 +4,35 @@ mod conditions;
 mod pieces;
 mod request;
 
-use std::collections::VecDeque;
-use std::net::Ipv4Addr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::{
+    collections::VecDeque,
+    net::Ipv4Addr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use anyhow::Context;
 use devchain::DevChain;
 use http_body_util::BodyExt;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{
+    Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+    header::{CONTENT_TYPE, HeaderValue},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpListener;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 pub(crate) use self::conditions::Conditions;
-use self::conditions::Fault;
-use self::pieces::Pieces;
-use self::request::{Call, RpcBody};
+use self::{
+    conditions::Fault,
+    pieces::Pieces,
+    request::{Call, RpcBody},
+};
 use crate::recording::Recording;
 
 /// A running server; it stops when this is dropped.

@@ -4,20 +4,22 @@ mod compiling;
 mod packages;
 mod subjects;
 
-use std::fmt;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use alloy_primitives::Address;
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use self::compiling::{Compiled, compile};
-use self::packages::Packages;
-use self::subjects::{Start, Subject};
-use crate::chain::RecordedChain;
-use crate::explorer::Explorer;
-use crate::progress::report;
+use self::{
+    compiling::{Compiled, compile},
+    packages::Packages,
+    subjects::{Start, Subject},
+};
+use crate::{chain::RecordedChain, explorer::Explorer, progress::report};
 
 /// Characters of the failure reason that are shown.
 const SHOWN_REASON: usize = 160;

@@ -25,21 +25,19 @@ mod tests;
 mod tokens;
 
 use alloy_primitives::{Address, B256};
-use rand::{Rng, SeedableRng, rngs::StdRng};
-
-use crate::{CallError, DevChain, SendError};
-
 pub use artifact::Contract;
+use context::ActivityContext;
 pub use deployed::{DeployedContracts, Pool, Token};
 pub use history::HistoryPlan;
 pub use intent::Outcome;
 pub use live::run;
 pub use mix::Mix;
+use people::People;
+use rand::{Rng, SeedableRng, rngs::StdRng};
+use reader::Reader;
 pub use submit::Sent;
 
-use context::ActivityContext;
-use people::People;
-use reader::Reader;
+use crate::{CallError, DevChain, SendError};
 
 /// The treasury and two actors.
 const MIN_ACCOUNTS: usize = 3;

@@ -4,10 +4,12 @@ mod mend;
 mod options;
 mod report;
 
-use std::io::IsTerminal;
-use std::ops::RangeInclusive;
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::{
+    io::IsTerminal,
+    ops::RangeInclusive,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, bail};
 use domain::{B256, BlockNumber, BlockRange, BlockRef, Order, PageRequest};
@@ -19,9 +21,12 @@ use store::{ChainReader, Store};
 
 pub(crate) use self::options::CheckOptions;
 use self::report::Report;
-use crate::config::LogConfig;
-use crate::logging::{self, LogFormat};
-use crate::{config, stores};
+use crate::{
+    config,
+    config::LogConfig,
+    logging::{self, LogFormat},
+    stores,
+};
 
 /// Exit code: the command succeeded, but the index differs.
 const DIFFERS: u8 = 2;

@@ -1,19 +1,16 @@
 //! The command line. Every option of `run` can also be set in the environment or in the configuration file.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use domain::{Address, TokenPrefix};
 use enrichment::DexEntry;
 use ipnet::IpNet;
 use node::{BlockChecks, Endpoint};
-use serde::Deserialize;
-use serde::de::Error as _;
+use serde::{Deserialize, de::Error as _};
 use webhooks::EncryptionKey;
 
-use crate::check::CheckOptions;
-use crate::logging::LogFormat;
+use crate::{check::CheckOptions, logging::LogFormat};
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -1,9 +1,11 @@
 //! Builds the validated configuration from the options.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context, bail};
 use api::{CompilerConfig, CompilerSource, ConnectionLimits, LimitConfig, OwnerAccess, TrustedProxies, VerifierConfig};
@@ -14,10 +16,12 @@ use node::NodeConfig;
 use store::WebhookLimits;
 use webhooks::{EgressConfig, EncryptionKey, Insecure};
 
-use crate::cli::{self, RunOptions};
-use crate::logging::LogFormat;
-use crate::memory::MemoryBudget;
-use crate::open_files;
+use crate::{
+    cli::{self, RunOptions},
+    logging::LogFormat,
+    memory::MemoryBudget,
+    open_files,
+};
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3000);
 pub(crate) const DEFAULT_COIN: &str = "ETH";

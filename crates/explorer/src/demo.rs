@@ -1,24 +1,30 @@
 //! `explorer demo`: a demo chain with traffic, and its explorer.
 
-use std::net::SocketAddr;
-use std::num::NonZeroU32;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    net::SocketAddr,
+    num::NonZeroU32,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use anyhow::Context;
 use api::IssuedKey;
-use devchain::traffic::{DeployedContracts, HistoryPlan, Traffic};
-use devchain::{DevChain, DevChainConfig, RpcServer};
+use devchain::{
+    DevChain, DevChainConfig, RpcServer,
+    traffic::{DeployedContracts, HistoryPlan, Traffic},
+};
 use node::NodeConfig;
 use tokio_util::sync::CancellationToken;
 use webhooks::{EgressConfig, Insecure};
 
-use crate::cli::DemoOptions;
-use crate::config::{self, LogConfig, ServiceConfig};
-use crate::demo_names;
-use crate::logging::{self, LogFormat};
-use crate::memory::MemoryBudget;
-use crate::service::Service;
-use crate::shutdown;
+use crate::{
+    cli::DemoOptions,
+    config::{self, LogConfig, ServiceConfig},
+    demo_names,
+    logging::{self, LogFormat},
+    memory::MemoryBudget,
+    service::Service,
+    shutdown,
+};
 
 /// Accounts on the demo chain.
 const ACCOUNTS: usize = 40;

@@ -1,13 +1,11 @@
 //! Wires the webhook parts: registry, matcher, dispatcher and housekeeping.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use anyhow::{Context, anyhow};
 use domain::{SyncStatus, TokenPrefix};
 use store::{ChainReader, Store, WebhookLimits, WebhookRecords};
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::{sync::watch, task::JoinHandle};
 use webhooks::{
     Dispatcher, Egress, EgressConfig, EncryptionKey, MAX_PARKED, Matcher, Registry, RegistryError, Vault, Wake,
 };

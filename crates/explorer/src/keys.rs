@@ -1,13 +1,17 @@
 //! `explorer keys`: manages the API keys in a data folder.
 
-use std::fmt::Write;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    fmt::Write,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use anyhow::Context;
 use domain::ApiKey;
 
-use crate::cli::{KeysCommand, KeysOptions};
-use crate::{config, logging, stores};
+use crate::{
+    cli::{KeysCommand, KeysOptions},
+    config, logging, stores,
+};
 
 /// Maximum keys listed without --owner.
 const MAX_LISTED: u32 = 1_000;

@@ -5,9 +5,7 @@ use std::io::{IsTerminal, Write};
 use anyhow::Context;
 use clap::ValueEnum;
 use serde::Deserialize;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer};
+use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
 
 use self::repeats::Repeats;
 use crate::config::LogConfig;

@@ -23,8 +23,7 @@ mod site;
 mod stores;
 mod supervisor;
 
-use std::process::ExitCode;
-use std::time::Duration;
+use std::{process::ExitCode, time::Duration};
 
 use clap::Parser;
 use mimalloc::MiMalloc;

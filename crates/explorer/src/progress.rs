@@ -1,8 +1,10 @@
 //! Shows the progress of the backfill: a bar on a terminal, otherwise regular log lines.
 
-use std::io::IsTerminal;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::{
+    io::IsTerminal,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use domain::{SyncPhase, SyncStatus};
 use indicatif::{ProgressBar, ProgressStyle};

@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
-use crate::cli::RepairOptions;
-use crate::stores::{self, LostRecords, Repair};
-use crate::{config, logging};
+use crate::{
+    cli::RepairOptions,
+    config, logging,
+    stores::{self, LostRecords, Repair},
+};
 
 pub(crate) async fn run(options: RepairOptions) -> anyhow::Result<()> {
     let data = config::data_folder(options.data)?;

@@ -1,6 +1,4 @@
-use crate::cli::RunOptions;
-use crate::service::Service;
-use crate::{config, logging, progress, shutdown};
+use crate::{cli::RunOptions, config, logging, progress, service::Service, shutdown};
 
 /// Follows a node and serves its chain until cancelled.
 pub(crate) async fn run(options: RunOptions) -> anyhow::Result<()> {

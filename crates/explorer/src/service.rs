@@ -1,8 +1,6 @@
 //! Wires the parts: node -> ingest -> store -> API, and store -> webhooks.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use api::{ApiParts, ApiState, KeyUses};
@@ -11,16 +9,11 @@ use enrichment::Accounts;
 use ingest::{Follower, IngestConfig, Progress, Traces};
 use node::NodeClient;
 use store::Store;
-use tokio::net::TcpListener;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use web::{Names, WebParts};
 
-use crate::background::Background;
-use crate::hooks::Hooks;
-use crate::supervisor::Supervisor;
-use crate::{config::ServiceConfig, site, stores};
+use crate::{background::Background, config::ServiceConfig, hooks::Hooks, site, stores, supervisor::Supervisor};
 
 /// For the parts to end at shutdown. The whole shutdown takes less than two seconds.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_400);

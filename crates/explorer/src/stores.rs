@@ -1,15 +1,16 @@
 //! Opens and repairs the store. The only module that names a storage engine.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use anyhow::{Context, anyhow, bail};
 use store::{Store, StoreError};
 use store_embedded::{EmbeddedStore, StoreOptions};
 pub(crate) use store_embedded::{LostRecords, Repair};
 
-use crate::memory::{MemoryBudget, StoreMemory};
-use crate::open_files;
+use crate::{
+    memory::{MemoryBudget, StoreMemory},
+    open_files,
+};
 
 /// Opens a data folder, or creates one.
 pub(crate) fn open(data: &Path, memory: MemoryBudget) -> anyhow::Result<Arc<dyn Store>> {

@@ -1,13 +1,13 @@
 //! Supervises background tasks: one that ends or panics is logged, counted, shown in `/health`, and restarted.
 
-use std::fmt;
-use std::future::Future;
-use std::time::Duration;
+use std::{fmt, future::Future, time::Duration};
 
 use domain::{TaskState, TaskStatus};
-use tokio::sync::watch;
-use tokio::task::{JoinError, JoinHandle};
-use tokio::time::Instant;
+use tokio::{
+    sync::watch,
+    task::{JoinError, JoinHandle},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -91,8 +91,10 @@ impl fmt::Display for Ended<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    };
 
     use super::*;
 

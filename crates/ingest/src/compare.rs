@@ -3,8 +3,10 @@
 //! Compares data that follows from the block alone: header, transactions with their outcome, transfers, and trades of known
 //! pools. Derived data (balances, holders, names) is not compared.
 
-use std::collections::{HashMap, HashSet};
-use std::fmt;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
 
 use alloy_primitives::U256;
 use domain::{

@@ -1,12 +1,13 @@
 //! Finds contracts created inside calls, by tracing.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use domain::{BlockNumber, FetchedBlock, InnerCreation, Transaction};
 use node::NodeClient;
-use tokio::sync::Semaphore;
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 use tracing::{info, warn};
 
 use crate::Traces;
@@ -162,8 +163,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::decode::samples::{ROUTER, fetched, transaction};
-    use crate::test_node::{CallReply, TestNode};
+    use crate::{
+        decode::samples::{ROUTER, fetched, transaction},
+        test_node::{CallReply, TestNode},
+    };
 
     const SECOND: Duration = Duration::from_secs(1);
 

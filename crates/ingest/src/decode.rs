@@ -9,7 +9,6 @@ mod touches;
 mod transfers;
 
 use domain::{Block, FetchedBlock, InnerCreation, Involvement, TouchedHolder, Transaction};
-
 use involvement::involvements;
 #[cfg(test)]
 pub(crate) use swaps::Exchanged;
@@ -58,9 +57,11 @@ mod tests {
     use domain::Log;
     use proptest::prelude::*;
 
-    use super::events::{SWAP_V2, SWAP_V3, SWAP_V3_WITH_FEES, TRANSFER, TRANSFER_BATCH, TRANSFER_SINGLE};
-    use super::samples::{address_topic, fetched, uint};
-    use super::*;
+    use super::{
+        events::{SWAP_V2, SWAP_V3, SWAP_V3_WITH_FEES, TRANSFER, TRANSFER_BATCH, TRANSFER_SINGLE},
+        samples::{address_topic, fetched, uint},
+        *,
+    };
 
     fn topic() -> impl Strategy<Value = B256> {
         let event =

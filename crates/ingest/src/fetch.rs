@@ -1,18 +1,12 @@
 //! Fetches, decodes and resolves blocks concurrently, and returns them in order.
 
-use std::collections::VecDeque;
-use std::ops::RangeInclusive;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::VecDeque, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use domain::{BlockChanges, BlockNumber};
 use node::NodeClient;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::IngestConfig;
-use crate::decode::decode_block;
-use crate::follow_error::FollowError;
-use crate::resolve::Resolver;
+use crate::{IngestConfig, decode::decode_block, follow_error::FollowError, resolve::Resolver};
 
 pub(crate) struct Fetched {
     pub(crate) changes: BlockChanges,

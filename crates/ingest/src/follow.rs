@@ -1,29 +1,28 @@
 //! The loop that keeps the index at the node's head.
 
-use std::convert::Infallible;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use domain::{BlockId, BlockNumber, BlockRef, SyncPhase, SyncStatus};
 use node::{Heads, NodeClient};
 use store::{ChainReader, ChainWriter, StoreError, Undo};
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use crate::batch::Batch;
-use crate::creations::CreationFinder;
-use crate::fetch::BlockRun;
-use crate::finality::Finality;
-use crate::follow_error::FollowError;
-use crate::fork::{ForkPoint, find_fork_point};
-use crate::lower_head::{Decision, LowerHead, Observation};
-use crate::resolve::Resolver;
-use crate::rhythm::Rhythm;
-use crate::settle::{Pace, Settler};
-use crate::watchdog::watch_silence;
-use crate::{IngestConfig, IngestError, Progress};
+use crate::{
+    IngestConfig, IngestError, Progress,
+    batch::Batch,
+    creations::CreationFinder,
+    fetch::BlockRun,
+    finality::Finality,
+    follow_error::FollowError,
+    fork::{ForkPoint, find_fork_point},
+    lower_head::{Decision, LowerHead, Observation},
+    resolve::Resolver,
+    rhythm::Rhythm,
+    settle::{Pace, Settler},
+    watchdog::watch_silence,
+};
 
 /// Further behind than this, the index is backfilling.
 const NEAR_HEAD: u64 = 16;

@@ -7,9 +7,11 @@ use domain::{Address, BlockRef, Pool, PoolStyle, Selector};
 use node::{CallBlock, ContractAnswer, ContractCall, NodeClient, NodeError};
 use store::ChainReader;
 
-use crate::abi::{Word, address, address_word, call_data, words};
-use crate::follow_error::FollowError;
-use crate::single_flight::SingleFlight;
+use crate::{
+    abi::{Word, address, address_word, call_data, words},
+    follow_error::FollowError,
+    single_flight::SingleFlight,
+};
 
 /// `token0()`
 const TOKEN0: Selector = [0x0d, 0xfe, 0x16, 0x81];
@@ -95,8 +97,10 @@ mod tests {
     use alloy_primitives::keccak256;
 
     use super::*;
-    use crate::decode::samples::{POOL, ROUTER, TOKEN, uint};
-    use crate::test_node::{CallReply, TestNode};
+    use crate::{
+        decode::samples::{POOL, ROUTER, TOKEN, uint},
+        test_node::{CallReply, TestNode},
+    };
 
     const OTHER_TOKEN: Address = Address::repeat_byte(0x0e);
     const POOL_FACTORY: Address = Address::repeat_byte(0xfa);

@@ -1,7 +1,9 @@
 //! Resolves by contract calls what a block's logs leave open.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use alloy_primitives::U256;
 use domain::{
@@ -11,11 +13,13 @@ use futures::future::try_join_all;
 use node::NodeClient;
 use store::{ChainReader, StoreError};
 
-use crate::creations::CreationFinder;
-use crate::decode::{DecodedBlock, SwapCandidate, Transfers};
-use crate::follow_error::FollowError;
-use crate::pools::PoolDirectory;
-use crate::standards::Standards;
+use crate::{
+    creations::CreationFinder,
+    decode::{DecodedBlock, SwapCandidate, Transfers},
+    follow_error::FollowError,
+    pools::PoolDirectory,
+    standards::Standards,
+};
 
 /// Completes decoded blocks concurrently. Its caches are valid for one branch: after a reorg, an address may have another
 /// contract.
@@ -104,8 +108,10 @@ mod tests {
     use domain::TradeDirection;
 
     use super::*;
-    use crate::decode::Exchanged;
-    use crate::decode::samples::{POOL, ROUTER, TOKEN};
+    use crate::decode::{
+        Exchanged,
+        samples::{POOL, ROUTER, TOKEN},
+    };
 
     fn swap(log_index: u32, emitter: Address, style: PoolStyle) -> SwapCandidate {
         let (amount_in, amount_out) = (U256::from(100), U256::from(50));

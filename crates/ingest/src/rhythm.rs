@@ -1,7 +1,7 @@
 //! Measures how regularly blocks arrive, and when a gap is too long.
 
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
+
 use tokio::time::Instant;
 
 /// Commits in the sliding window.

@@ -7,17 +7,16 @@ mod text;
 
 use std::time::Duration;
 
+use balances::{audit, audit_calls, balance_call, read_balance};
 use domain::{
     Address, AuditResult, AuditSample, BalanceQuestion, BlockNumber, BlockRef, Bytes, TokenFacts, TokenQuestion, U256,
 };
+use facts::{GETTERS, metadata_calls, read_facts};
 use node::{CallBlock, NodeClient, NodeError};
 use store::{ChainWriter, StoreError};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{debug, info, warn};
-
-use balances::{audit, audit_calls, balance_call, read_balance};
-use facts::{GETTERS, metadata_calls, read_facts};
 
 /// Limits per round: some hundred calls each.
 const TOKENS_AT_ONCE: usize = 100;
@@ -217,8 +216,10 @@ mod tests {
     use domain::{Balance, Holder, TokenKind};
 
     use super::*;
-    use crate::decode::samples::{SENDER, TOKEN, uint};
-    use crate::test_node::{CallReply, TestNode};
+    use crate::{
+        decode::samples::{SENDER, TOKEN, uint},
+        test_node::{CallReply, TestNode},
+    };
 
     const SECOND: Duration = Duration::from_secs(1);
 

@@ -4,9 +4,11 @@ use domain::{Address, BlockRef, Selector, TokenKind};
 use node::{CallBlock, ContractAnswer, ContractCall, NodeClient, NodeError};
 use store::StoreError;
 
-use crate::abi::{Word, call_data, number};
-use crate::follow_error::FollowError;
-use crate::single_flight::SingleFlight;
+use crate::{
+    abi::{Word, call_data, number},
+    follow_error::FollowError,
+    single_flight::SingleFlight,
+};
 
 /// `supportsInterface(bytes4)`, of ERC-165
 const SUPPORTS_INTERFACE: Selector = [0x01, 0xff, 0xc9, 0xa7];
@@ -82,8 +84,10 @@ mod tests {
     use alloy_primitives::keccak256;
 
     use super::*;
-    use crate::decode::samples::{ROUTER, TOKEN, uint};
-    use crate::test_node::{CallReply, TestNode};
+    use crate::{
+        decode::samples::{ROUTER, TOKEN, uint},
+        test_node::{CallReply, TestNode},
+    };
 
     /// A token that is not indexed.
     async fn unknown() -> Result<Option<TokenKind>, StoreError> {

@@ -1,8 +1,12 @@
 //! A node for tests: a chain of which only the head matters, with contracts given as a function.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use axum::{Json, Router, extract::State, routing::post};
 use domain::{Address, B256, BlockRef};

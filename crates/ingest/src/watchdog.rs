@@ -1,7 +1,6 @@
 //! Detects a node that stopped answering, independently of the requests in flight.
 
-use std::convert::Infallible;
-use std::time::Duration;
+use std::{convert::Infallible, time::Duration};
 
 use domain::SyncStatus;
 use node::NodeClient;

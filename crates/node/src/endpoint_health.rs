@@ -2,8 +2,9 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use crate::{NodeError, error::Recovery};
 use tokio::time::Instant;
+
+use crate::{NodeError, error::Recovery};
 
 /// Consecutive failures after which an operation is suspended at an endpoint.
 const FAILURE_THRESHOLD: u32 = 3;

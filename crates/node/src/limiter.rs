@@ -5,8 +5,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
 
 const START: usize = 8;
 /// Queued requests that compete for slots with the others. More than one, since responses arrive in bursts: waking the

@@ -5,8 +5,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
 /// Weighted consecutive failures, while other methods work, after which the method is disabled for a while.
 const FAILURE_THRESHOLD: u32 = 6;

@@ -6,8 +6,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::Semaphore;
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 
 use crate::limiter::Priority;
 

@@ -6,8 +6,9 @@ use std::{
     time::Duration,
 };
 
-use crate::RefusedBlock;
 use tokio::time::Instant;
+
+use crate::RefusedBlock;
 
 /// Status and counters of the client.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,12 +12,12 @@ use std::{sync::Arc, time::Duration};
 
 use alloy_primitives::bytes::Bytes;
 use domain::BlockRef;
-use tokio::sync::watch;
-
-use crate::{Endpoint, NodeConfig, NodeError, error::BoxError};
 pub use exchange::Exchange;
 use http::Http;
 use socket::Socket;
+use tokio::sync::watch;
+
+use crate::{Endpoint, NodeConfig, NodeError, error::BoxError};
 
 #[derive(Debug)]
 pub(crate) enum Transport {

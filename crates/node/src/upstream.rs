@@ -12,8 +12,7 @@ use alloy_primitives::bytes::Bytes;
 use domain::BlockRef;
 use futures::future::{join_all, try_join_all};
 use serde::de::DeserializeOwned;
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
 use crate::{
     Endpoint, NodeConfig, NodeError,

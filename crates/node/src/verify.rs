@@ -20,7 +20,6 @@ use std::{
 
 use alloy_primitives::{B256, Bloom};
 use alloy_trie::{EMPTY_ROOT_HASH, root::ordered_trie_root_encoded};
-
 use domain::BlockNumber;
 pub(crate) use evidence::Evidence;
 pub use evidence::RefusedBlock;

@@ -1,7 +1,6 @@
 //! Hash maps: a fast one, and a bounded cache that evicts entries not used recently.
 
-use std::collections::HashMap;
-use std::hash::Hash;
+use std::{collections::HashMap, hash::Hash};
 
 use foldhash::fast::RandomState;
 

@@ -13,22 +13,28 @@ mod repair;
 mod view;
 mod watermark;
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    time::{Duration, Instant},
+};
 
 use fjall::{AbstractTree, Keyspace, PersistMode};
 use store::{StateVersion, StoreError};
 
-pub(crate) use self::batch::Batch;
-use self::errors::{from_io_error, store_error};
-pub(crate) use self::group::Group;
-pub(crate) use self::opened::EngineOptions;
-use self::opened::Opened;
-pub(crate) use self::repair::repair;
 pub use self::repair::{LostRecords, Repair};
-pub(crate) use self::view::{Rows, View};
-use self::watermark::Watermark;
+pub(crate) use self::{
+    batch::Batch,
+    group::Group,
+    opened::EngineOptions,
+    repair::repair,
+    view::{Rows, View},
+};
+use self::{
+    errors::{from_io_error, store_error},
+    opened::Opened,
+    watermark::Watermark,
+};
 use crate::states::States;
 
 /// Larger batches wait earlier for pending flushes.

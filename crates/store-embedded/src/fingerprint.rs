@@ -3,8 +3,10 @@
 use alloy_primitives::{B256, Keccak256};
 use store::StoreError;
 
-use crate::keys::{Key, Table};
-use crate::reader::EmbeddedReader;
+use crate::{
+    keys::{Key, Table},
+    reader::EmbeddedReader,
+};
 
 impl EmbeddedReader {
     /// Digests every row of the index that is determined by the chain: not undo records, and not data fetched or to be

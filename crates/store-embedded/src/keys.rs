@@ -4,7 +4,6 @@ mod table;
 
 use alloy_primitives::{Address, B256};
 use domain::{ApiKeyId, BlockNumber, BlockRef, DeliveryId, DeliveryNumber, KeyDigest, UnixMillis, WebhookId};
-
 pub(crate) use table::Table;
 
 /// The sequential id of a transaction, in chain order, from 0.

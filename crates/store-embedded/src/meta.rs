@@ -3,10 +3,12 @@
 use domain::{BlockNumber, BlockRef, ChainIdentity};
 use store::StoreError;
 
-use crate::codec::{RowReader, RowWriter};
-use crate::engine::{Batch, View};
-use crate::keys::{Key, Table};
-use crate::rows::Totals;
+use crate::{
+    codec::{RowReader, RowWriter},
+    engine::{Batch, View},
+    keys::{Key, Table},
+    rows::Totals,
+};
 
 /// Increased by every change that older versions cannot read.
 pub(crate) const SCHEMA: u32 = 4;

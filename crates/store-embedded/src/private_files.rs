@@ -1,8 +1,7 @@
 //! Files in a data folder are readable by its owner only: the index contains user records, and next to it is the key
 //! that encrypts webhook secrets.
 
-use std::io;
-use std::path::Path;
+use std::{io, path::Path};
 
 /// Removes all permissions of other users from a folder and its contents. A file owned by another user is left
 /// unchanged, with a warning.
@@ -39,8 +38,7 @@ pub(crate) fn tighten(_folder: &Path) -> io::Result<()> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
+    use std::{fs, os::unix::fs::PermissionsExt};
 
     use super::*;
 

@@ -9,9 +9,11 @@ use std::collections::HashMap;
 use domain::Balance;
 use store::StoreError;
 
-use crate::codec::{RowReader, RowWriter};
-use crate::engine::{Batch, View};
-use crate::keys::{AddressId, Key, Table, id_bytes};
+use crate::{
+    codec::{RowReader, RowWriter},
+    engine::{Batch, View},
+    keys::{AddressId, Key, Table, id_bytes},
+};
 
 /// Identifies a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -15,22 +15,23 @@ mod trades;
 mod transactions;
 mod transfers;
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 use domain::{Address, BlockNumber, BlockRange, TokenFacts};
 use store::StoreError;
 
-pub(crate) use self::caches::ReadCaches;
-use self::checkpoints::CheckpointCache;
-pub(crate) use self::long_walk::{LongWalk, ReadError};
-use self::select::Condition;
-use crate::engine::{Engine, Epoch, View};
-use crate::keys::{AddressId, Key, Table, number_in_key};
-use crate::meta::{self, Tip};
-use crate::rows::{AddressRow, BlockRow, Totals};
-use crate::undo;
+pub(crate) use self::{
+    caches::ReadCaches,
+    long_walk::{LongWalk, ReadError},
+};
+use self::{checkpoints::CheckpointCache, select::Condition};
+use crate::{
+    engine::{Engine, Epoch, View},
+    keys::{AddressId, Key, Table, number_in_key},
+    meta::{self, Tip},
+    rows::{AddressRow, BlockRow, Totals},
+    undo,
+};
 
 /// A snapshot of the index for one query.
 pub(crate) struct ReadSnapshot {

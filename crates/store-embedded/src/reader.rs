@@ -8,12 +8,14 @@ use domain::{
 };
 use store::{ChainReader, KeptAccounts, StateVersion, StoreError};
 
-use crate::blocking::{ReadSlots, run_blocking};
-use crate::engine::Engine;
-use crate::keys::{Key, Table};
-use crate::read::{LongWalk, ReadCaches, ReadError, ReadSnapshot};
-use crate::rows::{account_from_row, account_to_row};
-use crate::shared_work::Cancelled;
+use crate::{
+    blocking::{ReadSlots, run_blocking},
+    engine::Engine,
+    keys::{Key, Table},
+    read::{LongWalk, ReadCaches, ReadError, ReadSnapshot},
+    rows::{account_from_row, account_to_row},
+    shared_work::Cancelled,
+};
 
 /// Reads an embedded store. Cheap to clone; never blocks the writer.
 #[derive(Debug, Clone)]

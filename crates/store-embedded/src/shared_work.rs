@@ -1,14 +1,20 @@
 //! Expensive work for readers: one job at a time, run once for all callers that wait for it, cancelled when none is
 //! left.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::hash::Hash;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::HashMap,
+    fmt,
+    hash::Hash,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
-use futures::FutureExt;
-use futures::future::{BoxFuture, Shared, WeakShared};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared, WeakShared},
+};
 use store::{BoxError, StoreError};
 use tokio::sync::Semaphore;
 
@@ -90,8 +96,7 @@ impl<K: Clone + Eq + Hash> SharedWork<K> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
-    use std::time::Duration;
+    use std::{sync::atomic::AtomicUsize, time::Duration};
 
     use super::*;
 

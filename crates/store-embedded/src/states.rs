@@ -1,7 +1,6 @@
 //! Which state the answers are of: a number that every change which an answer may show makes another.
 
-use std::sync::PoisonError;
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{PoisonError, atomic::Ordering::SeqCst};
 
 // Standard types here, and a scheduler's in `tests/states.rs`, which includes this file to try out interleavings.
 use crate::sync::{AtomicU64, Mutex};

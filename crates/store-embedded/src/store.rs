@@ -1,5 +1,4 @@
-use std::path::Path;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
@@ -8,15 +7,17 @@ use store::{
     WebhookRecords,
 };
 
-use crate::blocking::ReadSlots;
-use crate::engine::{self, Engine, EngineOptions, Repair};
-use crate::meta::{self, Binding, SCHEMA};
-use crate::private_files;
-use crate::reader::EmbeddedReader;
-use crate::user_records::EmbeddedUserRecords;
-use crate::verified_contracts::EmbeddedVerifiedContracts;
-use crate::webhook_records::EmbeddedWebhookRecords;
-use crate::writer::EmbeddedWriter;
+use crate::{
+    blocking::ReadSlots,
+    engine::{self, Engine, EngineOptions, Repair},
+    meta::{self, Binding, SCHEMA},
+    private_files,
+    reader::EmbeddedReader,
+    user_records::EmbeddedUserRecords,
+    verified_contracts::EmbeddedVerifiedContracts,
+    webhook_records::EmbeddedWebhookRecords,
+    writer::EmbeddedWriter,
+};
 
 /// Resource limits of the store.
 #[derive(Debug, Clone, Copy)]
@@ -213,8 +214,10 @@ impl Store for EmbeddedStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::RowWriter;
-    use crate::keys::{Key, Table};
+    use crate::{
+        codec::RowWriter,
+        keys::{Key, Table},
+    };
 
     #[test]
     fn data_of_a_newer_schema_is_rejected_and_not_changed() {

@@ -4,8 +4,10 @@
 use domain::{AuditResult, Balance, BalanceSource};
 use store::StoreError;
 
-use crate::keys::{AddressId, Key, Pair, Table};
-use crate::rows::{AuditRow, CallHolders, TokenRow, balance_from_row};
+use crate::{
+    keys::{AddressId, Key, Pair, Table},
+    rows::{AuditRow, CallHolders, TokenRow, balance_from_row},
+};
 
 /// Looks up rows: on disk, or on disk and in an unfinished batch.
 pub(crate) trait RowSource {

@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 use domain::BlockNumber;
 use store::StoreError;
 
-use crate::codec::{RowReader, RowWriter};
-use crate::engine::View;
-use crate::keys::{Key, ListKey, ListKind, Table, number_in_key};
+use crate::{
+    codec::{RowReader, RowWriter},
+    engine::View,
+    keys::{Key, ListKey, ListKind, Table, number_in_key},
+};
 
 #[derive(Debug, Default)]
 pub(crate) struct UndoRecord {

@@ -4,18 +4,22 @@
 pub(crate) mod fuzzing;
 mod row;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use async_trait::async_trait;
 use domain::{Address, ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey};
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, StoreError, UserRecords};
 use subtle::ConstantTimeEq;
 
-use crate::blocking::run_blocking;
-use crate::codec::{RowReader, RowWriter};
-use crate::engine::{Batch, Engine, View};
-use crate::keys::{Key, Table, number_after_hash, number_in_key};
+use crate::{
+    blocking::run_blocking,
+    codec::{RowReader, RowWriter},
+    engine::{Batch, Engine, View},
+    keys::{Key, Table, number_after_hash, number_in_key},
+};
 
 /// The user records of an embedded store. Clones share one lock; the chain writer does not use it.
 #[derive(Debug, Clone)]

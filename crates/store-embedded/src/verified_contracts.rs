@@ -12,12 +12,13 @@ use async_trait::async_trait;
 use domain::{Address, B256, Deployment, Page, PageRequest, VerifiedContract, VerifiedSummary};
 use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 
-use self::records::{Record, Scope};
-use crate::blocking::{ReadSlots, run_blocking};
-use crate::engine::{Engine, View};
-use crate::keys::{Key, Table, id_bytes, number_in_key};
-
 pub(crate) use self::listing::{Listing, code_hash_at, relist};
+use self::records::{Record, Scope};
+use crate::{
+    blocking::{ReadSlots, run_blocking},
+    engine::{Engine, View},
+    keys::{Key, Table, id_bytes, number_in_key},
+};
 
 /// The verified contracts of an embedded store. Clones share one lock, which the chain writer also takes when the code
 /// at an address changes.

@@ -28,8 +28,10 @@ use store::{
 
 pub use self::access::EmbeddedWebhookRecords;
 use self::access::{Outlast, as_it_is};
-use crate::keys::{Key, Table, number_in_key};
-use crate::meta;
+use crate::{
+    keys::{Key, Table, number_in_key},
+    meta,
+};
 
 #[async_trait]
 impl WebhookRecords for EmbeddedWebhookRecords {

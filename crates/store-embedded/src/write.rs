@@ -13,11 +13,9 @@ mod trades;
 
 use std::sync::Arc;
 
-use crate::cache::AgedCache;
-use crate::keys::AddressId;
-use crate::lists::Tails;
-use crate::verified_contracts::Listing;
 use addresses::AddressIds;
+
+use crate::{cache::AgedCache, keys::AddressId, lists::Tails, verified_contracts::Listing};
 
 /// The writer's state between batches.
 #[derive(Debug)]

@@ -7,13 +7,16 @@ use domain::{
 };
 use store::{ChainWriter, StoreError, Undo};
 
-use crate::blocking::run_blocking;
-use crate::engine::Engine;
-use crate::keys::{Key, Table};
-use crate::rows::BlockRow;
-use crate::verified_contracts::Listing;
-use crate::write::WriteState;
-use crate::{meta, undo};
+use crate::{
+    blocking::run_blocking,
+    engine::Engine,
+    keys::{Key, Table},
+    meta,
+    rows::BlockRow,
+    undo,
+    verified_contracts::Listing,
+    write::WriteState,
+};
 
 /// The only writer of an embedded store.
 #[derive(Debug)]

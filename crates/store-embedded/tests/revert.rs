@@ -4,8 +4,7 @@
 
 use domain::BlockChanges;
 use proptest::prelude::*;
-use store::conformance::RandomChain;
-use store::{ChainWriter, Undo};
+use store::{ChainWriter, Undo, conformance::RandomChain};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 const KEEP: Undo = Undo::Keep { down_to: 0 };

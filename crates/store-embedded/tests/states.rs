@@ -7,8 +7,7 @@ mod sync {
     pub(crate) use shuttle::sync::{Mutex, atomic::AtomicU64};
 }
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, atomic::Ordering::SeqCst};
 
 use states::States;
 use sync::AtomicU64;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use domain::{Address, KeyDigest, KeyUse, NewApiKey};
-use store::conformance::{RandomChain, run_user_records};
-use store::{AddKeyError, ChainWriter, Undo, UserRecords};
+use store::{
+    AddKeyError, ChainWriter, Undo, UserRecords,
+    conformance::{RandomChain, run_user_records},
+};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 fn new_key(number: u8, proof: u64) -> NewApiKey {

@@ -5,8 +5,10 @@
 use std::sync::Arc;
 
 use domain::PageRequest;
-use store::VerifiedContracts;
-use store::conformance::{VerifiedSubject, run_verified_contracts};
+use store::{
+    VerifiedContracts,
+    conformance::{VerifiedSubject, run_verified_contracts},
+};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 fn subject(store: &EmbeddedStore) -> VerifiedSubject {

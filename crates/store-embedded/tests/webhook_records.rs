@@ -2,15 +2,16 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use domain::{
     Address, Attempt, AttemptEffect, AttemptOutcome, AttemptReport, Bytes, DeliveryId, EventKind, EventKinds,
     NewWebhook, NextStep, SealedSecret, WebhookId,
 };
-use store::conformance::{RandomChain, run_webhook_limits, run_webhook_records};
-use store::{ChainWriter, MatchedBlock, Matches, NewEvent, Part, Recipient, Undo, WebhookLimits, WebhookRecords};
+use store::{
+    ChainWriter, MatchedBlock, Matches, NewEvent, Part, Recipient, Undo, WebhookLimits, WebhookRecords,
+    conformance::{RandomChain, run_webhook_limits, run_webhook_records},
+};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 fn new_webhook(owner: u8) -> NewWebhook {

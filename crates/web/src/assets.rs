@@ -3,12 +3,16 @@
 
 use std::sync::LazyLock;
 
-use axum::Router;
-use axum::extract::Path;
-use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::{
+    Router,
+    extract::Path,
+    http::{
+        StatusCode,
+        header::{CACHE_CONTROL, CONTENT_TYPE},
+    },
+    response::{IntoResponse, Response},
+    routing::get,
+};
 use xxhash_rust::xxh3::xxh3_64;
 
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";

@@ -3,15 +3,19 @@
 //! Pages need no key, so they are limited by client. The limit of pages is generous. The limit of node calls is not: all clients
 //! share the node, and a page without the node's data is still useful.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::num::NonZeroU32;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    num::NonZeroU32,
+    sync::Arc,
+    time::Duration,
+};
 
 use api::{BucketRate, Buckets, Client, TrustedProxies};
-use axum::extract::{ConnectInfo, Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
+use axum::{
+    extract::{ConnectInfo, Request, State},
+    middleware::Next,
+    response::Response,
+};
 
 use crate::error::too_many_pages;
 

@@ -1,13 +1,11 @@
 //! Input and logs of transactions: fetched from the node and cached.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use domain::{Transaction, TransactionDetail};
 use node::NodeClient;
 use quick_cache::sync::Cache;
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::{sync::Semaphore, time::timeout};
 
 use crate::budget::PageBudget;
 

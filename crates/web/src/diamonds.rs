@@ -1,17 +1,17 @@
 //! Diamonds (EIP-2535): contracts that delegate functions to facets. Read from the node and cached.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use contracts::calls::{Diamond, can_route};
 use domain::Address;
 use node::CallBlock;
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::{Weighter, sync::Cache};
 use store::StoreError;
 
-use crate::interfaces::KnownInterface;
-use crate::state::WebState;
+use crate::{interfaces::KnownInterface, state::WebState};
 
 /// Contracts in the cache, whether they are diamonds or not.
 const CACHED_CONTRACTS: usize = 10_000;

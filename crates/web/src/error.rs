@@ -1,9 +1,10 @@
 use std::time::Duration;
 
 use askama::Template;
-use axum::http::StatusCode;
-use axum::http::header::RETRY_AFTER;
-use axum::response::{Html, IntoResponse, Response};
+use axum::{
+    http::{StatusCode, header::RETRY_AFTER},
+    response::{Html, IntoResponse, Response},
+};
 use store::StoreError;
 
 use crate::assets::STYLE;

@@ -6,10 +6,12 @@ use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
 use domain::SyncPhase;
 
-use crate::assets::{Asset, FORMS, SCRIPT, STYLE, THEME};
-use crate::error::PageError;
-use crate::state::WebState;
-use crate::view::grouped;
+use crate::{
+    assets::{Asset, FORMS, SCRIPT, STYLE, THEME},
+    error::PageError,
+    state::WebState,
+    view::grouped,
+};
 
 /// The footer warns if the node is further behind the index than this.
 const MAX_NODE_LAG: u64 = 10;

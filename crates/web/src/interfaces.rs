@@ -1,14 +1,13 @@
 //! Interfaces (ABIs) of contracts: of the verified contract itself, of a twin with the same code, or of a proxy's implementation.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use contracts::Interface;
-use contracts::calls::MAX_HOPS;
-use contracts::decode::Decoder;
+use contracts::{Interface, calls::MAX_HOPS, decode::Decoder};
 use domain::{Address, B256, VerifiedSummary};
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::{Weighter, sync::Cache};
 use store::StoreError;
 
 use crate::state::WebState;

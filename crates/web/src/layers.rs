@@ -1,24 +1,24 @@
 //! Middleware that every page passes through.
 
-use std::any::Any;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{any::Any, sync::Arc, time::Duration};
 
-use axum::Router;
-use axum::extract::Request;
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+use axum::{
+    Router,
+    extract::Request,
+    http::{
+        HeaderName, HeaderValue,
+        header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS},
+    },
+    middleware::{Next, from_fn, from_fn_with_state},
+    response::Response,
 };
-use axum::http::{HeaderName, HeaderValue};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
-use axum::response::Response;
 use tokio::time::timeout;
-use tower_http::CompressionLevel;
-use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::compression::CompressionLayer;
+use tower_http::{CompressionLevel, catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
-use crate::budget::{self, PageBudget};
-use crate::error::internal_error;
+use crate::{
+    budget::{self, PageBudget},
+    error::internal_error,
+};
 
 /// Pages take a fraction of this; one that takes longer is stuck.
 const DEADLINE: Duration = Duration::from_secs(30);

@@ -20,7 +20,6 @@ mod view;
 use std::sync::Arc;
 
 use axum::Router;
-
 pub use names::Names;
 pub use state::WebParts;
 

@@ -6,9 +6,7 @@ use std::collections::HashMap;
 use domain::{Address, Transaction};
 use store::StoreError;
 
-use crate::interfaces::KnownInterface;
-use crate::state::WebState;
-use crate::view::sanitize_name;
+use crate::{interfaces::KnownInterface, state::WebState, view::sanitize_name};
 
 const KNOWN: [([u8; 4], &str); 24] = [
     ([0xa9, 0x05, 0x9c, 0xbb], "transfer"),

@@ -18,15 +18,19 @@ mod transfers;
 use std::sync::Arc;
 
 use askama::Template;
-use axum::Router;
-use axum::extract::{Path, State};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::get;
+use axum::{
+    Router,
+    extract::{Path, State},
+    http::StatusCode,
+    response::{IntoResponse, Redirect, Response},
+    routing::get,
+};
 
-use crate::error::PageError;
-use crate::frame::{Frame, Section, page};
-use crate::state::WebState;
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    state::WebState,
+};
 
 type App = Arc<WebState>;
 

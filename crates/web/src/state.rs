@@ -1,20 +1,14 @@
-use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 use api::TrustedProxies;
-use contracts::KnownContracts;
-use contracts::calls::ContractCalls;
+use contracts::{KnownContracts, calls::ContractCalls};
 use domain::SyncStatus;
 use enrichment::Accounts;
 use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
 use tokio::sync::watch;
 
-use crate::budget::PageBudget;
-use crate::details::Details;
-use crate::diamonds::Diamonds;
-use crate::interfaces::Interfaces;
-use crate::names::Names;
+use crate::{budget::PageBudget, details::Details, diamonds::Diamonds, interfaces::Interfaces, names::Names};
 
 /// The dependencies of the pages.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]

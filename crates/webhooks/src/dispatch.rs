@@ -13,8 +13,10 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use domain::{DeliveryNumber, UnixMillis, WebhookId};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use store::{StoreError, WebhookRecords};
-use tokio::task::{self, JoinSet};
-use tokio::time::Instant;
+use tokio::{
+    task::{self, JoinSet},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 pub use self::slots::MAX_PARKED;

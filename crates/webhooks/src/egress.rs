@@ -17,21 +17,23 @@ use std::{
     time::Duration,
 };
 
+use address::ForbiddenAddress;
+pub(crate) use connection::{Connection, ReceiverResponse};
 use hickory_resolver::{
     TokioResolver,
     config::{ConnectionConfig, NameServerConfig, ResolverConfig},
     net::runtime::TokioRuntimeProvider,
 };
-use rustls::{ClientConfig, RootCertStore, pki_types::CertificateDer, pki_types::pem::PemObject};
-use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
-
-use address::ForbiddenAddress;
-pub(crate) use connection::{Connection, ReceiverResponse};
 use network::Tcp;
 pub use network::{Connecting, Network, Stream};
+use rustls::{
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, pem::PemObject},
+};
 pub(crate) use target::{DEFAULT_PORTS, Security, Target, TargetHost};
 pub use target::{Insecure, UrlFault};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
 
 /// Timeouts per connection step; a whole attempt has its own timeout.
 const DNS_TIMEOUT: Duration = Duration::from_secs(4);

@@ -8,6 +8,8 @@ mod schema;
 mod tests;
 
 use domain::{Address, BlockRange, Order, PageRequest, TransactionFilter, TransferFilter};
+pub(crate) use entity::Entity;
+use filter::Conditions;
 
 use super::{
     FromBody,
@@ -16,9 +18,6 @@ use super::{
     paging::{DEFAULT_LIMIT, MAX_LIMIT},
 };
 use crate::error::ApiError;
-use filter::Conditions;
-
-pub(crate) use entity::Entity;
 
 const FIELDS: [&str; 5] = ["entity", "filter", "orderBy", "limit", "offset"];
 /// The largest whole number that every JSON parser represents exactly. A larger offset is replaced by it: the page is empty

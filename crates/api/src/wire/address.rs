@@ -133,8 +133,10 @@ impl Contract {
 mod tests {
     use domain::{Address, B256, Creation, TokenPrefix, U256};
 
-    use super::super::{token::tests::coin, transaction::tests::call};
-    use super::*;
+    use super::{
+        super::{token::tests::coin, transaction::tests::call},
+        *,
+    };
 
     fn facts() -> AddressFacts {
         AddressFacts {

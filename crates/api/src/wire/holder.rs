@@ -96,8 +96,7 @@ impl TokenBalanceList {
 mod tests {
     use domain::{Address, Balance};
 
-    use super::super::token::tests::coin;
-    use super::*;
+    use super::{super::token::tests::coin, *};
 
     #[test]
     fn a_page_of_holders_has_the_documented_names_and_types() {

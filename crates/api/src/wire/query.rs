@@ -66,8 +66,10 @@ impl QueryAnswer {
 mod tests {
     use domain::TokenPrefix;
 
-    use super::super::{token::tests::coin, transfer::tests::payment};
-    use super::*;
+    use super::{
+        super::{token::tests::coin, transfer::tests::payment},
+        *,
+    };
 
     fn transfer() -> QueryRecord {
         QueryRecord::TokenTransfer(TokenTransfer::new(payment(), TokenPrefix::Bep))

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::load::{self, Load, Measured};
-use super::scenarios::Scenario;
-use crate::chain::RecordedChain;
-use crate::explorer::Explorer;
+use super::{
+    load::{self, Load, Measured},
+    scenarios::Scenario,
+};
+use crate::{chain::RecordedChain, explorer::Explorer};
 
 /// The share of the chain that is indexed before the measurement starts, so that there is data to serve.
 const START: f64 = 0.1;

@@ -1,20 +1,15 @@
 //! The baseline: a server that returns constant bytes. It runs as a separate process, like the explorer.
 
-use std::io::Write;
-use std::net::Ipv4Addr;
-use std::path::Path;
-use std::process::Stdio;
+use std::{io::Write, net::Ipv4Addr, path::Path, process::Stdio};
 
 use anyhow::Context;
-use axum::Router;
-use axum::body::Bytes;
-use axum::http::header::CONTENT_TYPE;
-use axum::routing::any;
-use axum::serve::ListenerExt;
+use axum::{Router, body::Bytes, http::header::CONTENT_TYPE, routing::any, serve::ListenerExt};
 use tempfile::NamedTempFile;
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::net::TcpListener;
-use tokio::process::{Child, Command};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    net::TcpListener,
+    process::{Child, Command},
+};
 
 use crate::explorer::cpu_seconds;
 

@@ -1,12 +1,16 @@
 //! A load generator over persistent connections that uses little CPU, since it shares the machine with the server.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, bail};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::task::JoinSet;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    task::JoinSet,
+};
 
 pub(super) const CONNECTIONS: u32 = 16;
 const HEAD_END: &[u8] = b"\r\n\r\n";

@@ -1,18 +1,22 @@
 //! The requests that are measured under load.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use alloy_primitives::Address;
 use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::load::Requests;
-use crate::chain::RecordedChain;
-use crate::explorer::Explorer;
-use crate::figures::quantile;
-use crate::filters::{FilterTargets, combinations, named};
+use crate::{
+    chain::RecordedChain,
+    explorer::Explorer,
+    figures::quantile,
+    filters::{FilterTargets, combinations, named},
+};
 
 pub(super) const FIRST_PAGE: &str = "busiest address, page 1";
 pub(super) const LAST_PAGE: &str = "busiest address, last full page";

@@ -4,15 +4,18 @@ use std::time::Instant;
 
 use alloy_primitives::U256;
 use anyhow::{Context, bail};
-use devchain::traffic::{Mix, Traffic};
-use devchain::{DevChain, DevChainConfig};
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
+use devchain::{
+    DevChain, DevChainConfig,
+    traffic::{Mix, Traffic},
+};
+use rand::{Rng, SeedableRng, rngs::StdRng};
 
 use super::tally::Tally;
-use crate::figures::own_megabytes;
-use crate::progress::report;
-use crate::recording::{Recorder, Recording};
+use crate::{
+    figures::own_megabytes,
+    progress::report,
+    recording::{Recorder, Recording},
+};
 
 const SEED: u64 = 1;
 const BLOCK_SECONDS: u64 = 3;

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use alloy_primitives::{Address, Log, U256};
 use alloy_sol_types::SolEvent;
-use devchain::MinedBlock;
-use devchain::traffic::interfaces::{Bep20, GameItems};
+use devchain::{
+    MinedBlock,
+    traffic::interfaces::{Bep20, GameItems},
+};
 
 #[derive(Default)]
 pub(super) struct Tally {

@@ -1,11 +1,11 @@
 //! Whether indexing slows down as the index grows.
 
-use std::fmt;
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
-use crate::chain::RecordedChain;
-use crate::explorer::Explorer;
-use crate::progress::report;
+use crate::{chain::RecordedChain, explorer::Explorer, progress::report};
 
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 

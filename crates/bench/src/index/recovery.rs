@@ -1,12 +1,11 @@
 //! The time until an explorer serves again after it was killed during a backfill.
 
-use std::fmt;
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
-use crate::chain::RecordedChain;
-use crate::explorer::Explorer;
-use crate::figures::millis;
-use crate::progress::report;
+use crate::{chain::RecordedChain, explorer::Explorer, figures::millis, progress::report};
 
 /// The share of the chain that is indexed before the kill; a commit may contain much of the rest.
 const KILLED_AT: f64 = 0.3;

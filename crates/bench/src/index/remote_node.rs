@@ -1,14 +1,18 @@
 //! Indexing from a remote node with latency and occasional errors.
 
-use std::fmt;
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
-use crate::chain::RecordedChain;
-use crate::download;
-use crate::explorer::Explorer;
-use crate::figures::{millis, reached};
-use crate::progress::report;
-use crate::replay::Conditions;
+use crate::{
+    chain::RecordedChain,
+    download,
+    explorer::Explorer,
+    figures::{millis, reached},
+    progress::report,
+    replay::Conditions,
+};
 
 const MIN_SHARE: f64 = 0.8;
 /// The explorer's default limit of requests in flight.

@@ -1,9 +1,11 @@
 //! A response body of several chunks, so that recorded bytes are not copied.
 
-use std::collections::VecDeque;
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 

@@ -1,14 +1,11 @@
 //! Compilation with the npm package of a compiler.
 
-use std::path::Path;
-use std::process::Stdio;
-use std::time::Duration;
+use std::{path::Path, process::Stdio, time::Duration};
 
 use alloy_primitives::hex;
 use anyhow::Context;
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
-use tokio::process::Command;
+use tokio::{io::AsyncWriteExt, process::Command};
 
 use super::subjects::Subject;
 

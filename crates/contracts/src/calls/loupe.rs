@@ -3,8 +3,10 @@
 //! Any contract can implement these selectors and return anything: the output is bounded in bytes, facets and selectors,
 //! and a route counts only if the list and the answer for the single selector agree.
 
-use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use alloy_dyn_abi::DynSolValue;
 use alloy_primitives::{Address, Bytes};

@@ -7,10 +7,9 @@ use std::{
     time::Instant,
 };
 
-use tokio::sync::Notify;
-
 pub use scheduler::{Allowance, QueueConfig, VerifyClient};
 use scheduler::{Full, Scheduler, Ticket};
+use tokio::sync::Notify;
 
 use super::VerifyError;
 

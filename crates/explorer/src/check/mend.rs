@@ -1,7 +1,6 @@
 //! Reindexes from the first block that differs.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
 use domain::{BlockNumber, BlockRef, SyncPhase, SyncStatus};

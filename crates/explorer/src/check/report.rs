@@ -1,7 +1,6 @@
 //! Prints differences; consecutive blocks with the same fault share one line.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use domain::BlockNumber;
 use ingest::Difference;

@@ -1,11 +1,12 @@
 //! Rate limit for repeated log lines: per callsite, a few per second are written and the others are counted.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
-use tracing::callsite::Identifier;
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::{Event, Level, Metadata, Subscriber, callsite::Identifier};
 use tracing_subscriber::layer::{Context, Filter};
 
 /// Lines of one callsite written in a burst, and per second after that.

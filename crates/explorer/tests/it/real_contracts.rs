@@ -9,12 +9,12 @@ mod scenario;
 
 use std::io::Write;
 
-use serde_json::{Value, json};
-
-use crate::support::{Launch, TestExplorer};
 use assertions::{assert_api_agrees, assert_api_agrees_without_creators};
 use expected_state::ExpectedState;
 use scenario::Scenario;
+use serde_json::{Value, json};
+
+use crate::support::{Launch, TestExplorer};
 
 #[tokio::test]
 async fn the_api_agrees_with_receipts_and_contract_calls() {

@@ -106,12 +106,12 @@ fn by_price(amount0: &Word, amount1: &Word) -> Option<Exchanged> {
 
 #[cfg(test)]
 mod tests {
+    use TradeDirection::{OneForZero, ZeroForOne};
     use alloy_primitives::I256;
     use domain::B256;
 
     use super::*;
     use crate::decode::samples::{POOL, ROUTER, address_topic, log, uint};
-    use TradeDirection::{OneForZero, ZeroForOne};
 
     fn swap_log(event: B256, data: Vec<u8>) -> Log {
         log(POOL, [event, address_topic(ROUTER), address_topic(ROUTER)], data)

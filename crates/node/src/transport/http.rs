@@ -1,5 +1,4 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use alloy_primitives::bytes::Bytes;
 use reqwest::{
@@ -8,8 +7,7 @@ use reqwest::{
 };
 use url::Url;
 
-use super::TransportError;
-use super::bodies::Bodies;
+use super::{TransportError, bodies::Bodies};
 use crate::{Endpoint, NodeConfig, NodeError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

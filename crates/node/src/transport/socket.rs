@@ -2,8 +2,10 @@ use std::{sync::Arc, time::Duration};
 
 use alloy_primitives::bytes::Bytes;
 use domain::BlockRef;
-use tokio::sync::{Mutex, watch};
-use tokio::time::Instant;
+use tokio::{
+    sync::{Mutex, watch},
+    time::Instant,
+};
 
 use super::{TransportError, ipc, link::Link, ws};
 use crate::{Endpoint, NodeConfig, error::BoxError};

@@ -1,7 +1,8 @@
 //! Balance, nonce and code from archive and pruning nodes.
 
-use crate::support::{Chain, FakeNode, Reply};
 use domain::{Address, BlockRef, Code, U256};
+
+use crate::support::{Chain, FakeNode, Reply};
 
 fn at(chain: &Chain, number: u64) -> BlockRef {
     BlockRef { number, hash: chain.hash(number) }

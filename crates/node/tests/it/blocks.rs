@@ -8,10 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::{Chain, FakeNode, Reply, chain::text, client};
 use domain::{B256, BlockRef};
 use node::NodeError;
 use serde_json::{Value, json};
+
+use crate::support::{Chain, FakeNode, Reply, chain::text, client};
 
 /// Returns the reply for the first calls of a method, and honest responses afterwards.
 fn at_first(times: usize, method: &'static str, reply: Reply) -> impl Fn(&str, &Value) -> Option<Reply> {

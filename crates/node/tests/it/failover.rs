@@ -1,9 +1,10 @@
 //! Several endpoints, some of them down, dishonest or on another chain.
 
-use crate::support::{Chain, FakeNode, Reply, client, dead_endpoint, eventually};
 use domain::{Address, BlockRef};
 use node::NodeError;
 use serde_json::json;
+
+use crate::support::{Chain, FakeNode, Reply, client, dead_endpoint, eventually};
 
 #[tokio::test]
 async fn a_dead_first_endpoint_is_skipped_and_used_again_when_it_is_back() {

@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{Chain, Reply, client, eventually};
 use domain::BlockRef;
 use futures::{SinkExt, StreamExt};
 use node::Endpoint;
@@ -22,6 +21,8 @@ use tokio::{
     time::timeout,
 };
 use tokio_tungstenite::{accept_async, tungstenite::Message};
+
+use crate::support::{Chain, Reply, client, eventually};
 
 /// State shared by a node's connections.
 struct Shared {

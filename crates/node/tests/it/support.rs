@@ -17,11 +17,10 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
+pub(crate) use chain::Chain;
 use node::{Endpoint, NodeClient, NodeConfig, PollBounds, RetryPolicy};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
-
-pub(crate) use chain::Chain;
 
 /// Reaction to one call.
 #[derive(Debug, Clone)]

@@ -4,13 +4,14 @@
 //! journal see to; a sync of a file or a folder brings all of it there that was done before. Bytes reach it in any order,
 //! page by page, unless a sync of their file says otherwise.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
 
-use rand::Rng;
-use rand::rngs::StdRng;
+use rand::{Rng, rngs::StdRng};
 
 use crate::recording::{Inode, Operation, Recording};
 

@@ -12,19 +12,22 @@ mod image;
 mod recording;
 mod scene;
 
-use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::process::Command;
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    process::Command,
+};
 
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
+use rand::{Rng, SeedableRng, rngs::StdRng};
 use store::StoreError;
 use store_embedded::EmbeddedStore;
 
-use crate::image::write_image;
-use crate::recording::Recording;
-use crate::scene::{Scene, options};
+use crate::{
+    image::write_image,
+    recording::Recording,
+    scene::{Scene, options},
+};
 
 const IMAGES: u64 = 200;
 const DATA: &str = "POWER_LOSS_DATA";

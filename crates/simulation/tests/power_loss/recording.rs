@@ -1,7 +1,9 @@
 //! What a process did to the files of a folder, read from the output of strace.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::{Path, PathBuf},
+};
 
 use crate::scene::Acknowledged;
 

@@ -1,16 +1,17 @@
 //! What is written, and what must be there afterwards.
 
-use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::path::Path;
+use std::{
+    collections::BTreeMap,
+    fs::{File, OpenOptions},
+    io::Write,
+    path::Path,
+};
 
 use domain::{
     Address, ApiKey, B256, BlockChanges, BlockNumber, ChainIdentity, EventKind, EventKinds, KeyDigest, NewApiKey,
     NewWebhook, SealedSecret, Webhook,
 };
-use store::conformance::RandomChain;
-use store::{ChainReader, ChainWriter, Undo, UserRecords, WebhookRecords};
+use store::{ChainReader, ChainWriter, Undo, UserRecords, WebhookRecords, conformance::RandomChain};
 use store_embedded::{EmbeddedStore, StoreOptions};
 use tokio::runtime::Runtime;
 

@@ -1,5 +1,4 @@
-use rand::SeedableRng;
-use rand::rngs::StdRng;
+use rand::{SeedableRng, rngs::StdRng};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Randomness of a seed. Each decision draws from a generator of its own, named after what is decided: decisions stay what

@@ -1,9 +1,11 @@
 //! The end of a run: every answer against a fresh index, and every delivery against what the chain holds.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use domain::{
     Address, B256, BalanceSource, BlockId, BlockRange, Delivery, EventKind, Order, PageRequest, SyncStatus, Token,
@@ -18,9 +20,11 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use webhooks::{Matcher, Wake};
 
-use crate::life::{bind, ingest_config, node_client, runtime, store_options};
-use crate::scripted_node::ScriptedNode;
-use crate::world::{World, lock};
+use crate::{
+    life::{bind, ingest_config, node_client, runtime, store_options},
+    scripted_node::ScriptedNode,
+    world::{World, lock},
+};
 
 const ALL: PageRequest = PageRequest { offset: 0, limit: 100_000, order: Order::OldestFirst };
 

@@ -1,7 +1,9 @@
 //! Where a life ends: all writes to the store pass here, and at one of them the process is gone.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 
 use async_trait::async_trait;
 use domain::{
@@ -16,9 +18,11 @@ use store::{
 use store_embedded::{EmbeddedWebhookRecords, EmbeddedWriter};
 use tokio::sync::Notify;
 
-use crate::disk::{self, Synced};
-use crate::plan::{Crash, Moment};
-use crate::world::{World, lock};
+use crate::{
+    disk::{self, Synced},
+    plan::{Crash, Moment},
+    world::{World, lock},
+};
 
 pub(crate) struct Gate {
     world: Arc<World>,

@@ -1,9 +1,10 @@
 //! One life of the explorer: opened on a data folder, and run until it crashes or all is said and done.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::{
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use domain::{Address, EventKind, EventKinds, SyncPhase, SyncStatus, TokenPrefix};
 use ingest::{Follower, IngestConfig, Progress};
@@ -11,21 +12,25 @@ use node::{BlockChecks, Endpoint, Exchange, NodeClient, NodeConfig};
 use rand::Rng;
 use store::{ChainReader, WebhookRecords};
 use store_embedded::{EmbeddedReader, EmbeddedStore, StoreOptions};
-use tokio::runtime::{Builder, Runtime};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::watch,
+    task::JoinSet,
+};
 use tokio_util::sync::CancellationToken;
 use webhooks::{
     Dispatcher, Egress, EgressConfig, EncryptionKey, Insecure, MAX_PARKED, Matcher, Registration, Registry, Vault, Wake,
 };
 
-use crate::disk;
-use crate::gate::{Gate, GatedRecords, GatedWriter};
-use crate::look::look;
-use crate::plan::{Action, Crash, DEEPEST_REORG};
-use crate::receivers::{SimulatedNetwork, url};
-use crate::scripted_node::ScriptedNode;
-use crate::world::{Promise, World, lock};
+use crate::{
+    disk,
+    gate::{Gate, GatedRecords, GatedWriter},
+    look::look,
+    plan::{Action, Crash, DEEPEST_REORG},
+    receivers::{SimulatedNetwork, url},
+    scripted_node::ScriptedNode,
+    world::{Promise, World, lock},
+};
 
 /// Once nothing fails any more, the explorer must be where the chain is within this time, and all messages delivered: a
 /// shorter chain is judged for ten minutes, and a message that was refused three times waits for ten.

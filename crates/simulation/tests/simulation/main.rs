@@ -15,19 +15,24 @@ mod receivers;
 mod scripted_node;
 mod world;
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use tempfile::TempDir;
 
-use crate::life::{End, live};
-use crate::plan::Plan;
-use crate::world::{World, lock};
+use crate::{
+    life::{End, live},
+    plan::Plan,
+    world::{World, lock},
+};
 
 const SEEDS: Range<u64> = 0..40;
 const STACK_BYTES: usize = 256 << 20;

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use rand::Rng;
-use rand::rngs::StdRng;
+use rand::{Rng, rngs::StdRng};
 
 use crate::chance::Chance;
 

@@ -1,23 +1,28 @@
 //! Receivers of webhooks, on a network of their own, with a ledger of what they were told.
 
-use std::convert::Infallible;
-use std::fmt;
-use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{
+    convert::Infallible,
+    fmt, io,
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
-use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{
+    Request, Response,
+    body::{Bytes, Incoming},
+    service::service_fn,
+};
 use hyper_util::rt::TokioIo;
 use rand::Rng;
 use webhooks::{Connecting, Network, Stream};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::plan::ReceiverMode;
-use crate::world::{World, lock};
+use crate::{
+    plan::ReceiverMode,
+    world::{World, lock},
+};
 
 /// What receivers were told, in the order of arrival.
 #[derive(Default)]

@@ -1,19 +1,22 @@
 //! Nodes of the chain that misbehave as the plan says. A request costs no socket, and time only on the runtime's clock.
 
-use std::fmt;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use alloy_primitives::bytes::Bytes;
 use futures::future::BoxFuture;
 use node::{Exchange, TransportError};
-use rand::Rng;
-use rand::rngs::StdRng;
+use rand::{Rng, rngs::StdRng};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::plan::NodeMode;
-use crate::world::{LeftBranch, World, lock};
+use crate::{
+    plan::NodeMode,
+    world::{LeftBranch, World, lock},
+};
 
 const GETH: &str = "Geth/v1.16.7-stable/linux-amd64/go1.25.1";
 const BLOCK: &str = "eth_getBlockByNumber";

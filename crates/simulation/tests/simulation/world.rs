@@ -1,19 +1,24 @@
 //! What outlasts a life of the explorer: the chain, the time, the receivers, and what was promised to whom.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use alloy_primitives::B256;
-use devchain::traffic::Traffic;
-use devchain::{DevChain, DevChainConfig, MinedBlock, ReorgedTransactions};
+use devchain::{DevChain, DevChainConfig, MinedBlock, ReorgedTransactions, traffic::Traffic};
 use domain::{Address, BlockRef};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::plan::{DEEPEST_REORG, Plan};
-use crate::receivers::Ledger;
+use crate::{
+    plan::{DEEPEST_REORG, Plan},
+    receivers::Ledger,
+};
 
 pub(crate) struct World {
     pub(crate) plan: Plan,

@@ -1,10 +1,7 @@
 use fjall::{OwnedWriteBatch, PersistMode, UserKey, UserValue};
 use store::StoreError;
 
-use super::errors::store_error;
-use super::group::Group;
-use super::opened::Opened;
-use super::{Engine, commit_row};
+use super::{Engine, commit_row, errors::store_error, group::Group, opened::Opened};
 use crate::keys::{Key, Table};
 
 /// A set of writes that is committed atomically.

@@ -1,5 +1,4 @@
-use fjall::KeyspaceCreateOptions;
-use fjall::config::BlockSizePolicy;
+use fjall::{KeyspaceCreateOptions, config::BlockSizePolicy};
 
 const LIST_BLOCK_BYTES: u32 = 16 << 10;
 

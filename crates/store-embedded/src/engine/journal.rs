@@ -6,9 +6,11 @@
 //! length: u16, value length: u32, stored length: u32, key, stored value`, then `3, checksum of the items: u64, "FJL",
 //! 3`. Numbers are little-endian. After the last batch the file ends or contains zeros.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
 
 use xxhash_rust::xxh3::Xxh3;
 

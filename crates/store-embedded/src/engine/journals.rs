@@ -1,14 +1,18 @@
 //! All journals of an index: complete, in order, without a gap, and not shorter than what was acknowledged.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
 
 use store::StoreError;
 
-use super::errors::from_io_error;
-use super::journal::{Frame, Order, Scan, frames_after, scan};
-use super::watermark::sync_folder;
+use super::{
+    errors::from_io_error,
+    journal::{Frame, Order, Scan, frames_after, scan},
+    watermark::sync_folder,
+};
 
 /// The contents of the journals.
 #[derive(Debug)]

@@ -1,15 +1,15 @@
 //! Checks the files that tell the engine which tables exist. The engine writes their checksum but never verifies it; if
 //! such a file is missing, the engine treats the keyspace as new and deletes its tables.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use store::StoreError;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::errors::from_io_error;
-use super::group::Group;
+use super::{errors::from_io_error, group::Group};
 
 /// Whether the index has been opened successfully before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,17 +1,23 @@
 //! The open engine on a checked index.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+};
 
 use fjall::{Database, Keyspace, PersistMode, Readable, Snapshot};
 use store::StoreError;
 
-use super::errors::{from_io_error, store_error};
-use super::group::Group;
-use super::manifest::{self, Age};
-use super::{commit_row, journals, watermark};
+use super::{
+    commit_row,
+    errors::{from_io_error, store_error},
+    group::Group,
+    journals,
+    manifest::{self, Age},
+    watermark,
+};
 
 /// Journals above this size are flushed, so that little has to be replayed after a crash. It is the engine's minimum.
 const JOURNAL_BYTES: u64 = 64 << 20;

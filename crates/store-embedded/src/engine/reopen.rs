@@ -1,18 +1,23 @@
 //! Recovers from a failed write. The engine then rejects all further writes, so it is reopened when the disk accepts
 //! writes again; until then, readers use the old instance.
 
-use std::fs;
-use std::io::{self, Write};
-use std::path::Path;
-use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+    sync::{Arc, Weak},
+    time::{Duration, Instant},
+};
 
 use store::StoreError;
 use tracing::{error, info, warn};
 
-use super::errors::from_io_error;
-use super::opened::{Opened, index_folder};
-use super::{Shared, WriteFailure, journals};
+use super::{
+    Shared, WriteFailure,
+    errors::from_io_error,
+    journals,
+    opened::{Opened, index_folder},
+};
 
 const MIN_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(30);

@@ -1,18 +1,21 @@
 //! Restores a damaged index to its last complete commit, and reports what is lost.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use store::StoreError;
 
-use super::errors::from_io_error;
-use super::journals::{self, Journals};
-use super::manifest;
-use super::opened::{EngineOptions, Opened, index_folder, lock};
-use super::watermark::{self, Watermark, sync_folder};
+use super::{
+    errors::from_io_error,
+    journals::{self, Journals},
+    manifest,
+    opened::{EngineOptions, Opened, index_folder, lock},
+    watermark::{self, Watermark, sync_folder},
+};
 use crate::keys::{Table, number_in_key};
 
 /// What a repair did.

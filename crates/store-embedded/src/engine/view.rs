@@ -1,12 +1,9 @@
-use std::ops::Bound;
-use std::sync::Arc;
+use std::{ops::Bound, sync::Arc};
 
 use fjall::{Iter, Keyspace, Readable, Snapshot, UserValue};
 use store::StoreError;
 
-use super::errors::store_error;
-use super::opened::Opened;
-use super::reopening;
+use super::{errors::store_error, opened::Opened, reopening};
 use crate::keys::{Key, Table};
 
 /// A consistent snapshot of all tables.

@@ -1,9 +1,11 @@
 //! A small file next to the index with the number of the newest commit that was acknowledged as durable. If the journal
 //! ends before it, the journal was truncated.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
 
 use store::StoreError;
 use xxhash_rust::xxh3::xxh3_64;

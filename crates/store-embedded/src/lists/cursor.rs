@@ -2,8 +2,10 @@
 
 use store::StoreError;
 
-use super::chunk::{Chunk, Role};
-use super::list::{Chunks, List};
+use super::{
+    chunk::{Chunk, Role},
+    list::{Chunks, List},
+};
 
 /// Chunks read sequentially before a search is cheaper.
 const STEPS_BEFORE_SEARCH: u32 = 2;

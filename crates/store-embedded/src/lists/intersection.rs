@@ -2,9 +2,7 @@
 
 use store::StoreError;
 
-use super::chunk::Role;
-use super::cursor::Cursor;
-use super::list::List;
+use super::{chunk::Role, cursor::Cursor, list::List};
 
 /// Walks along the shortest list, towards the newest entry; the other cursors seek to its position.
 pub(crate) struct Intersection<'a> {

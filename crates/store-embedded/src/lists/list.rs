@@ -5,8 +5,10 @@ use std::cell::{Cell, RefCell};
 use store::StoreError;
 
 use super::chunk::{Chunk, Entry, Role};
-use crate::engine::{Rows, View};
-use crate::keys::{Key, ListKey, Table};
+use crate::{
+    engine::{Rows, View},
+    keys::{Key, ListKey, Table},
+};
 
 pub(crate) struct List<'a> {
     view: &'a View,

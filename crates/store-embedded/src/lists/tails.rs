@@ -3,9 +3,11 @@
 use store::StoreError;
 
 use super::chunk::{Chunk, Entry, Role};
-use crate::cache::{AgedCache, FastMap};
-use crate::engine::{Batch, View};
-use crate::keys::{Key, ListKey, Table};
+use crate::{
+    cache::{AgedCache, FastMap},
+    engine::{Batch, View},
+    keys::{Key, ListKey, Table},
+};
 
 /// Appends to and truncates lists. The open chunk of a list is read once, cached while it is in use, and written once
 /// per batch.

@@ -1,11 +1,12 @@
 use domain::{Address, AddressFacts, AddressOverview, Creation, PageRequest, TransactionFilter};
 use store::StoreError;
 
-use super::ReadSnapshot;
-use super::long_walk::ReadError;
-use crate::keys::{AddressId, Key, ListKind, Table};
-use crate::lists::{List, Role};
-use crate::rows::CreationRow;
+use super::{ReadSnapshot, long_walk::ReadError};
+use crate::{
+    keys::{AddressId, Key, ListKind, Table},
+    lists::{List, Role},
+    rows::CreationRow,
+};
 
 impl ReadSnapshot {
     pub(crate) fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError> {

@@ -2,8 +2,10 @@ use domain::{Block, BlockId, BlockNumber, BlockRange, Page, PageRequest};
 use store::StoreError;
 
 use super::ReadSnapshot;
-use crate::keys::{Key, Table, number_after_hash};
-use crate::rows::BlockRow;
+use crate::{
+    keys::{Key, Table, number_after_hash},
+    rows::BlockRow,
+};
 
 impl ReadSnapshot {
     pub(crate) fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {

@@ -6,10 +6,12 @@ use domain::BlockNumber;
 use quick_cache::sync::Cache;
 
 use super::{CheckpointCache, Condition};
-use crate::engine::Epoch;
-use crate::keys::AddressId;
-use crate::rows::{AddressRow, BlockRow};
-use crate::shared_work::SharedWork;
+use crate::{
+    engine::Epoch,
+    keys::AddressId,
+    rows::{AddressRow, BlockRow},
+    shared_work::SharedWork,
+};
 
 /// About 100 bytes each.
 const ADDRESSES: usize = 1 << 16;

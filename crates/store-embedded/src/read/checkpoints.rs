@@ -5,21 +5,28 @@
 //! A checkpoint in the part of the lists that cannot be reverted is valid forever. A later one is valid within its
 //! epoch: until a revert, lists only grow.
 
-use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::available_parallelism;
+use std::{
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::available_parallelism,
+};
 
 use domain::{BlockNumber, Page, PageRequest};
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::{Weighter, sync::Cache};
 use store::StoreError;
 
-use super::long_walk::{LongWalk, ReadError};
-use super::select::Condition;
-use crate::engine::Epoch;
-use crate::lists::{Intersection, List, Role};
-use crate::shared_work::Cancelled;
+use super::{
+    long_walk::{LongWalk, ReadError},
+    select::Condition,
+};
+use crate::{
+    engine::Epoch,
+    lists::{Intersection, List, Role},
+    shared_work::Cancelled,
+};
 
 /// Entries between two checkpoints.
 const STRIDE: u64 = 2 * 1024;

@@ -5,11 +5,8 @@ mod tests;
 
 use store::StoreError;
 
-use super::ReadSnapshot;
-use super::checkpoints::Validity;
-use super::select::Condition;
-use crate::lists::List;
-use crate::shared_work::Cancelled;
+use super::{ReadSnapshot, checkpoints::Validity, select::Condition};
+use crate::{lists::List, shared_work::Cancelled};
 
 /// A walk along lists to their end, required before the query is retried.
 #[derive(Debug)]

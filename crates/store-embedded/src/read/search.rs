@@ -1,12 +1,13 @@
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use domain::Token;
 use store::StoreError;
 
 use super::ReadSnapshot;
-use crate::keys::{ID_BYTES, Key, Table, number_in_key};
-use crate::token_names::folded;
+use crate::{
+    keys::{ID_BYTES, Key, Table, number_in_key},
+    token_names::folded,
+};
 
 /// Maximum tokens considered for one prefix, so that a single letter does not scan the names of the whole chain.
 const MAX_CANDIDATES: usize = 200;

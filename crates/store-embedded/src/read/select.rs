@@ -5,12 +5,16 @@ use std::ops::Range;
 use domain::{Address, BlockRange, Page, PageRequest};
 use store::StoreError;
 
-use super::ReadSnapshot;
-use super::checkpoints::{CheckpointedLists, Validity};
-use super::long_walk::ReadError;
-use crate::keys::{ListKey, ListKind};
-use crate::lists::{List, Role};
-use crate::rows::Totals;
+use super::{
+    ReadSnapshot,
+    checkpoints::{CheckpointedLists, Validity},
+    long_walk::ReadError,
+};
+use crate::{
+    keys::{ListKey, ListKind},
+    lists::{List, Role},
+    rows::Totals,
+};
 
 /// The combined conditions on sender and receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,7 @@ use domain::{BlockGasPrice, BlockNumber, BlockRange, Stats, U256};
 use store::StoreError;
 
 use super::ReadSnapshot;
-use crate::meta::Tip;
-use crate::rows::Totals;
+use crate::{meta::Tip, rows::Totals};
 
 /// Non-empty blocks included in the average gas price.
 const GAS_PRICE_BLOCKS: u64 = 100;

@@ -2,11 +2,13 @@ use domain::{Address, Holder, Order, Page, PageRequest, Token, TokenBalance, Tok
 use store::StoreError;
 
 use super::ReadSnapshot;
-use crate::keys::{AddressId, Key, ListKind, Pair, Table, number_in_key};
-use crate::lists::{List, Role};
-use crate::ranked::{RankedSet, SortKey, member_count, members_from};
-use crate::rows::{balance_from_row, facts_from_row};
-use crate::token_status::find_token_status;
+use crate::{
+    keys::{AddressId, Key, ListKind, Pair, Table, number_in_key},
+    lists::{List, Role},
+    ranked::{RankedSet, SortKey, member_count, members_from},
+    rows::{balance_from_row, facts_from_row},
+    token_status::find_token_status,
+};
 
 impl ReadSnapshot {
     pub(crate) fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError> {

@@ -5,12 +5,12 @@ use domain::{
 };
 use store::StoreError;
 
-use super::ReadSnapshot;
-use super::long_walk::ReadError;
-use super::select::Condition;
-use crate::keys::{AddressId, Key, ListKind, Table, TradeId};
-use crate::lists::Role;
-use crate::rows::{PoolRow, TradeRow, exchange_list};
+use super::{ReadSnapshot, long_walk::ReadError, select::Condition};
+use crate::{
+    keys::{AddressId, Key, ListKind, Table, TradeId},
+    lists::Role,
+    rows::{PoolRow, TradeRow, exchange_list},
+};
 
 impl ReadSnapshot {
     pub(crate) fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, ReadError> {

@@ -1,11 +1,11 @@
 use domain::{B256, BlockNumber, Order, Page, PageRequest, Transaction, TransactionFilter};
 use store::StoreError;
 
-use super::ReadSnapshot;
-use super::long_walk::ReadError;
-use super::select::Parties;
-use crate::keys::{AddressId, Key, ListKind, Table, TxId, number_after_hash};
-use crate::rows::TransactionRow;
+use super::{ReadSnapshot, long_walk::ReadError, select::Parties};
+use crate::{
+    keys::{AddressId, Key, ListKind, Table, TxId, number_after_hash},
+    rows::TransactionRow,
+};
 
 /// Where a transaction is, for the events in it.
 pub(super) struct TransactionPosition {

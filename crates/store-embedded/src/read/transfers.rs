@@ -1,12 +1,12 @@
 use domain::{Page, PageRequest, Transfer, TransferEvent, TransferFilter};
 use store::StoreError;
 
-use super::ReadSnapshot;
-use super::long_walk::ReadError;
-use super::select::Parties;
-use crate::keys::{Key, ListKind, Table, TransferId};
-use crate::lists::Role;
-use crate::rows::TransferRow;
+use super::{ReadSnapshot, long_walk::ReadError, select::Parties};
+use crate::{
+    keys::{Key, ListKind, Table, TransferId},
+    lists::Role,
+    rows::TransferRow,
+};
 
 impl ReadSnapshot {
     pub(crate) fn list_transfers(

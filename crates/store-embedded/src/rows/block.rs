@@ -2,8 +2,10 @@ use alloy_primitives::{Address, B256, U256};
 use domain::{Block, BlockNumber};
 use store::StoreError;
 
-use crate::codec::{RowReader, RowWriter};
-use crate::keys::{AddressId, TradeId, TransferId, TxId};
+use crate::{
+    codec::{RowReader, RowWriter},
+    keys::{AddressId, TradeId, TransferId, TxId},
+};
 
 /// Cumulative counts along the chain, at a position between two blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,7 +1,9 @@
 use store::StoreError;
 
-use crate::codec::{RowReader, RowWriter};
-use crate::keys::{AddressId, TxId};
+use crate::{
+    codec::{RowReader, RowWriter},
+    keys::{AddressId, TxId},
+};
 
 /// How a contract was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

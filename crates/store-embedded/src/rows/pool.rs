@@ -1,8 +1,10 @@
 use domain::PoolStyle;
 use store::StoreError;
 
-use crate::codec::{RowReader, RowWriter};
-use crate::keys::{AddressId, ListKind};
+use crate::{
+    codec::{RowReader, RowWriter},
+    keys::{AddressId, ListKind},
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PoolRow {

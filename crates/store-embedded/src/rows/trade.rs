@@ -2,8 +2,10 @@ use alloy_primitives::U256;
 use domain::{TradeDirection, TradeEvent};
 use store::StoreError;
 
-use crate::codec::{RowReader, RowWriter};
-use crate::keys::{AddressId, TxId};
+use crate::{
+    codec::{RowReader, RowWriter},
+    keys::{AddressId, TxId},
+};
 
 /// A trade with its pool as an id. Maker and block are those of its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]

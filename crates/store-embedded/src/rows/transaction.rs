@@ -2,8 +2,10 @@ use alloy_primitives::{B256, U256};
 use domain::{BlockNumber, Selector, Transaction};
 use store::StoreError;
 
-use crate::codec::{RowReader, RowWriter};
-use crate::keys::AddressId;
+use crate::{
+    codec::{RowReader, RowWriter},
+    keys::AddressId,
+};
 
 const SUCCEEDED: u8 = 1;
 const HAS_RECEIVER: u8 = 2;

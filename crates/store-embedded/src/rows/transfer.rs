@@ -3,8 +3,10 @@ use domain::{TokenKind, TransferEvent};
 use store::StoreError;
 
 use super::token::{kind_from_byte, kind_to_byte};
-use crate::codec::{RowReader, RowWriter};
-use crate::keys::{AddressId, TxId};
+use crate::{
+    codec::{RowReader, RowWriter},
+    keys::{AddressId, TxId},
+};
 
 /// A transfer with addresses as ids. Its block is that of its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]

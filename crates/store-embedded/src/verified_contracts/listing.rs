@@ -5,9 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use domain::{Address, B256, Balance, Order, PageRequest};
 use store::StoreError;
 
-use crate::engine::{Batch, View};
-use crate::keys::{AddressId, Key, Table, id_bytes, number_in_key};
-use crate::ranked::{RankMoves, RankedSet, SortKey, member_count, members_from};
+use crate::{
+    engine::{Batch, View},
+    keys::{AddressId, Key, Table, id_bytes, number_in_key},
+    ranked::{RankMoves, RankedSet, SortKey, member_count, members_from},
+};
 
 /// Guards the list: verifications and the chain writer both read and change it.
 #[derive(Debug, Default)]

@@ -4,9 +4,11 @@ use domain::{Address, B256, CreationId, Deployment, VerifiedCode, VerifiedSummar
 use store::StoreError;
 
 use super::row::{self, CodeRow};
-use crate::engine::{Batch, View};
-use crate::keys::{Key, Table, number_in_key};
-use crate::rows::{BlockRow, CreationRow, TransactionRow};
+use crate::{
+    engine::{Batch, View},
+    keys::{Key, Table, number_in_key},
+    rows::{BlockRow, CreationRow, TransactionRow},
+};
 
 /// Verified code that applies to an address.
 #[derive(Debug)]

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use domain::{Webhook, WebhookId};
 use store::{StoreError, WebhookLimits, WebhookTotals};
 
-use super::change::Change;
-use super::queues::Queues;
-use crate::blocking::run_blocking;
-use crate::engine::{Engine, View};
+use super::{change::Change, queues::Queues};
+use crate::{
+    blocking::run_blocking,
+    engine::{Engine, View},
+};
 
 /// The webhooks of an embedded store. Clones share one lock; the chain's writer has no part in it.
 #[derive(Debug, Clone)]

@@ -6,12 +6,16 @@ use std::collections::BTreeMap;
 use domain::{Address, BlockNumber, DeliveryNumber, UnixMillis, Webhook, WebhookId};
 use store::{StoreError, WebhookLimits};
 
-use super::queues::Queues;
-use super::read::{self, DeliveryLog};
-use super::rows::{self, EventNumber};
-use crate::codec::{RowReader, RowWriter};
-use crate::engine::{Batch, View};
-use crate::keys::{Key, Table};
+use super::{
+    queues::Queues,
+    read::{self, DeliveryLog},
+    rows::{self, EventNumber},
+};
+use crate::{
+    codec::{RowReader, RowWriter},
+    engine::{Batch, View},
+    keys::{Key, Table},
+};
 
 pub(super) struct Change<'a> {
     pub(super) view: &'a View,

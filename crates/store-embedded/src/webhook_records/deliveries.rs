@@ -8,9 +8,11 @@ use domain::{
 };
 use store::{KEPT_ATTEMPTS, Recipient, StoreError};
 
-use super::change::{Change, QueueNote, varint};
-use super::read;
-use super::rows::{self, DeliveryRow, EventNumber};
+use super::{
+    change::{Change, QueueNote, varint},
+    read,
+    rows::{self, DeliveryRow, EventNumber},
+};
 use crate::keys::{Key, Table, number_after_id, number_in_key};
 
 impl Change<'_> {

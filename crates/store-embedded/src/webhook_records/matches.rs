@@ -8,13 +8,16 @@ use store::{
     Retraction, RetractionCursor, StoreError,
 };
 
-use super::change::{Change, QueueNote, varint};
-use super::deliveries::depends_on_block;
-use super::read;
-use super::rows;
-use crate::codec::{RowReader, RowWriter};
-use crate::engine::View;
-use crate::keys::{Key, Table, deliveries_in_block_key};
+use super::{
+    change::{Change, QueueNote, varint},
+    deliveries::depends_on_block,
+    read, rows,
+};
+use crate::{
+    codec::{RowReader, RowWriter},
+    engine::View,
+    keys::{Key, Table, deliveries_in_block_key},
+};
 
 impl Change<'_> {
     pub(super) fn enqueue_matches(&mut self, matches: Matches, now: UnixMillis) -> Result<(), StoreError> {

@@ -5,11 +5,15 @@ use std::collections::HashMap;
 use domain::{DeliveryNumber, UnixMillis, WebhookId};
 use store::{LONGEST_WAIT, StoreError};
 
-use super::change::{Effects, QueueNote};
-use super::load::Loads;
-use super::{read, rows};
-use crate::engine::View;
-use crate::keys::{Key, Table, number_after_id, retry_in_key};
+use super::{
+    change::{Effects, QueueNote},
+    load::Loads,
+    read, rows,
+};
+use crate::{
+    engine::View,
+    keys::{Key, Table, number_after_id, retry_in_key},
+};
 
 /// Leases exist only in memory: no other process can open the folder, so they end with this process.
 ///

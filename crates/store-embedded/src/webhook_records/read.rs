@@ -2,9 +2,11 @@ use domain::{B256, BlockRef, Delivery, DeliveryId, DeliveryNumber, DropCount, We
 use store::{MatchedBlock, Orphaning, Progress, StoreError};
 
 use super::rows::{self, DeliveryRow, EventNumber, EventRow};
-use crate::codec::{RowReader, RowWriter};
-use crate::engine::View;
-use crate::keys::{Key, Table, number_in_key};
+use crate::{
+    codec::{RowReader, RowWriter},
+    engine::View,
+    keys::{Key, Table, number_in_key},
+};
 
 pub(super) const CURSOR: &str = "cursor";
 pub(super) const VERSION: &str = "version";

@@ -1,10 +1,12 @@
 use domain::{Address, BlockNumber};
 use store::StoreError;
 
-use crate::cache::{AgedCache, FastMap};
-use crate::engine::{Batch, View};
-use crate::keys::{AddressId, Key, Table, number_in_key};
-use crate::rows::AddressRow;
+use crate::{
+    cache::{AgedCache, FastMap},
+    engine::{Batch, View},
+    keys::{AddressId, Key, Table, number_in_key},
+    rows::AddressRow,
+};
 
 /// Assigns ids to addresses in the order of their first appearance.
 #[derive(Debug)]

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use domain::{Address, BlockNumber, Bytes, Code};
 use store::StoreError;
 
-use super::WriteState;
-use super::commit::Step;
-use super::tokens::stored_address;
-use crate::engine::{Batch, Engine};
-use crate::keys::{AddressId, Key, Table, number_in_key};
-use crate::meta;
-use crate::ranked::RankMoves;
-use crate::verified_contracts::{code_hash_at, relist};
+use super::{WriteState, commit::Step, tokens::stored_address};
+use crate::{
+    engine::{Batch, Engine},
+    keys::{AddressId, Key, Table, number_in_key},
+    meta,
+    ranked::RankMoves,
+    verified_contracts::{code_hash_at, relist},
+};
 
 impl Step<'_, '_> {
     /// Code ran at an address: it emitted a log, created a contract, or was created.

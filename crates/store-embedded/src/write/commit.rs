@@ -3,16 +3,16 @@ use std::collections::BTreeSet;
 use domain::{Address, BalanceSource, BlockChanges, BlockNumber};
 use store::{StoreError, Undo};
 
-use super::overwrite::Overwrites;
-use super::ranks::rerank_tokens;
-use super::{WriteState, facts, holders};
-use crate::engine::{Batch, Engine, View};
-use crate::keys::{AddressId, Key, ListKey, ListKind, Pair, Table, TxId, number_in_key};
-use crate::lists::{Entry, Roles};
-use crate::meta::{self, Tip};
-use crate::rows::{BlockRow, CreationRow, TokenRow, Totals, TransactionRow};
-use crate::token_status::find_token_status;
-use crate::undo::{self, UndoRecord};
+use super::{WriteState, facts, holders, overwrite::Overwrites, ranks::rerank_tokens};
+use crate::{
+    engine::{Batch, Engine, View},
+    keys::{AddressId, Key, ListKey, ListKind, Pair, Table, TxId, number_in_key},
+    lists::{Entry, Roles},
+    meta::{self, Tip},
+    rows::{BlockRow, CreationRow, TokenRow, Totals, TransactionRow},
+    token_status::find_token_status,
+    undo::{self, UndoRecord},
+};
 
 impl WriteState {
     /// Appends blocks atomically.

@@ -5,13 +5,17 @@ use std::collections::BTreeSet;
 use domain::{Address, BlockNumber, TokenFacts, TokenQuestion};
 use store::StoreError;
 
-use super::WriteState;
-use super::tokens::{raise_token_question, stored_address};
-use crate::engine::{Batch, Engine, View};
-use crate::keys::{AddressId, Key, Table, number_in_key};
-use crate::meta;
-use crate::rows::{TokenRow, facts_from_row, facts_to_row};
-use crate::token_names;
+use super::{
+    WriteState,
+    tokens::{raise_token_question, stored_address},
+};
+use crate::{
+    engine::{Batch, Engine, View},
+    keys::{AddressId, Key, Table, number_in_key},
+    meta,
+    rows::{TokenRow, facts_from_row, facts_to_row},
+    token_names,
+};
 
 /// An active token is fetched again when its metadata is this many blocks old: some hours on most chains.
 const FACTS_AGE: u64 = 10_000;

@@ -7,17 +7,16 @@ use domain::{
 };
 use store::StoreError;
 
-use super::WriteState;
-use super::overwrite::Overwrites;
-use super::ranks::rerank_tokens;
-use super::tokens::stored_address;
-use crate::engine::{Batch, Engine, View};
-use crate::keys::{AddressId, Key, ListKind, Pair, Table, id_bytes, number_in_key};
-use crate::lists::{List, Role};
-use crate::meta;
-use crate::ranked::{RankedSet, SortKey, members_from};
-use crate::rows::{AuditRow, CallHolders, TransferRow, balance_from_row, balance_to_row};
-use crate::token_status::find_token_status;
+use super::{WriteState, overwrite::Overwrites, ranks::rerank_tokens, tokens::stored_address};
+use crate::{
+    engine::{Batch, Engine, View},
+    keys::{AddressId, Key, ListKind, Pair, Table, id_bytes, number_in_key},
+    lists::{List, Role},
+    meta,
+    ranked::{RankedSet, SortKey, members_from},
+    rows::{AuditRow, CallHolders, TransferRow, balance_from_row, balance_to_row},
+    token_status::find_token_status,
+};
 
 /// An audit compares the parties of this many of the newest transfers ...
 const NEWEST_TRANSFERS: u64 = 4;

@@ -2,11 +2,13 @@
 
 use store::StoreError;
 
-use crate::cache::FastMap;
-use crate::engine::{Batch, View};
-use crate::keys::{Key, Table};
-use crate::token_status::RowSource;
-use crate::undo::Overwritten;
+use crate::{
+    cache::FastMap,
+    engine::{Batch, View},
+    keys::{Key, Table},
+    token_status::RowSource,
+    undo::Overwritten,
+};
 
 /// The rows of one batch that are changed in place. Later blocks of the batch see what earlier ones wrote; each row is
 /// written to disk once.

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use domain::{Address, Balance};
 use store::StoreError;
 
-use super::WriteState;
-use super::holders::advance_sweep;
-use super::overwrite::Overwrites;
-use crate::engine::{Batch, Engine, View};
-use crate::keys::{AddressId, Key, Pair, Table, id_bytes};
-use crate::ranked::{RankMoves, RankedSet, SortKey};
-use crate::rows::{balance_from_row, balance_to_row};
-use crate::token_status::{TokenStatus, find_balance, find_token_status};
+use super::{WriteState, holders::advance_sweep, overwrite::Overwrites};
+use crate::{
+    engine::{Batch, Engine, View},
+    keys::{AddressId, Key, Pair, Table, id_bytes},
+    ranked::{RankMoves, RankedSet, SortKey},
+    rows::{balance_from_row, balance_to_row},
+    token_status::{TokenStatus, find_balance, find_token_status},
+};
 
 /// Updates the ranks of tokens. `address` finds the address of an id, including ids of the batch.
 pub(super) fn rerank_tokens(

@@ -1,22 +1,27 @@
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use domain::{Address, Balance, BalanceSource, BlockNumber, BlockRef};
 use store::StoreError;
 
-use super::commit::sweep_where_source_changed;
-use super::holders::{change_call_balance, raise_balance_question, raise_drifting_balances};
-use super::overwrite::Overwrites;
-use super::ranks::{rerank_holder, rerank_tokens};
-use super::{WriteState, codes, facts, tokens};
-use crate::engine::{Batch, Engine, View};
-use crate::keys::{AddressId, Key, ListKey, ListKind, Pair, Table, number_in_key};
-use crate::meta::{self, Tip};
-use crate::ranked::RankMoves;
-use crate::rows::{AddressRow, BlockRow, Totals, TransactionRow, TransferRow};
-use crate::token_status::find_token_status;
-use crate::undo::{Overwritten, UndoRecord};
-use crate::verified_contracts::{code_hash_at, relist};
+use super::{
+    WriteState, codes,
+    commit::sweep_where_source_changed,
+    facts,
+    holders::{change_call_balance, raise_balance_question, raise_drifting_balances},
+    overwrite::Overwrites,
+    ranks::{rerank_holder, rerank_tokens},
+    tokens,
+};
+use crate::{
+    engine::{Batch, Engine, View},
+    keys::{AddressId, Key, ListKey, ListKind, Pair, Table, number_in_key},
+    meta::{self, Tip},
+    ranked::RankMoves,
+    rows::{AddressRow, BlockRow, Totals, TransactionRow, TransferRow},
+    token_status::find_token_status,
+    undo::{Overwritten, UndoRecord},
+    verified_contracts::{code_hash_at, relist},
+};
 
 impl WriteState {
     /// Reverts every block above `number` atomically.

@@ -4,10 +4,12 @@ use domain::{Address, Balance, BalanceSource, BlockNumber, TokenKind, TransferEv
 use store::StoreError;
 
 use super::commit::Step;
-use crate::engine::{Batch, View};
-use crate::keys::{AddressId, Key, ListKind, Pair, Table, TxId};
-use crate::lists::{Entry, Roles};
-use crate::rows::{AddressRow, TokenRow, TransferParties, TransferRow, balance_from_row, balance_to_row};
+use crate::{
+    engine::{Batch, View},
+    keys::{AddressId, Key, ListKind, Pair, Table, TxId},
+    lists::{Entry, Roles},
+    rows::{AddressRow, TokenRow, TransferParties, TransferRow, balance_from_row, balance_to_row},
+};
 
 impl Step<'_, '_> {
     pub(super) fn add_transfer(

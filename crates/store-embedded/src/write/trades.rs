@@ -2,9 +2,11 @@ use domain::{BlockNumber, Pool, TradeEvent};
 use store::StoreError;
 
 use super::commit::Step;
-use crate::keys::{AddressId, Key, ListKind, Table, TxId};
-use crate::lists::{Entry, Roles};
-use crate::rows::{PoolRow, TradeRow, exchange_list};
+use crate::{
+    keys::{AddressId, Key, ListKind, Table, TxId},
+    lists::{Entry, Roles},
+    rows::{PoolRow, TradeRow, exchange_list},
+};
 
 impl Step<'_, '_> {
     /// Stores a pool, unless it is known.

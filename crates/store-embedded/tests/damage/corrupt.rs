@@ -1,8 +1,6 @@
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
-use rand::Rng;
-use rand::rngs::StdRng;
+use rand::{Rng, rngs::StdRng};
 
 use crate::image::{Image, ImageFile};
 

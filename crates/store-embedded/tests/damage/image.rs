@@ -1,5 +1,7 @@
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// All files of a folder at one moment, as left by a killed process.
 pub(crate) struct Image {

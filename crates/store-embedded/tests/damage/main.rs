@@ -9,17 +9,20 @@ mod image;
 mod repair;
 mod scene;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
+use rand::{SeedableRng, rngs::StdRng};
 use store::StoreError;
 use store_embedded::EmbeddedStore;
 
-use crate::corrupt::damage_one;
-use crate::image::Image;
-use crate::scene::{Scene, options};
+use crate::{
+    corrupt::damage_one,
+    image::Image,
+    scene::{Scene, options},
+};
 
 /// More in the environment: `EXPLORER_DAMAGE_SEEDS=1000`.
 const SEEDS: u64 = 40;

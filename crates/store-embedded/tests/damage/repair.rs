@@ -1,13 +1,14 @@
 //! A rejected folder can be restored to its last complete commit, and the report says what is lost.
 
-use std::fs;
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use store::StoreError;
 use store_embedded::EmbeddedStore;
 
-use crate::image::Image;
-use crate::scene::{Scene, options};
+use crate::{
+    image::Image,
+    scene::{Scene, options},
+};
 
 fn journal(image: &Image) -> (PathBuf, usize) {
     let files = image.files.iter().filter(|file| file.path.to_str().unwrap().ends_with(".jnl"));

@@ -4,8 +4,7 @@ use domain::{
     Address, ApiKey, B256, BlockChanges, BlockNumber, ChainIdentity, EventKind, EventKinds, KeyDigest, NewApiKey,
     NewWebhook, SealedSecret, Webhook,
 };
-use store::conformance::RandomChain;
-use store::{ChainReader, ChainWriter, StoreError, Undo, UserRecords, WebhookRecords};
+use store::{ChainReader, ChainWriter, StoreError, Undo, UserRecords, WebhookRecords, conformance::RandomChain};
 use store_embedded::{EmbeddedStore, StoreOptions};
 use tokio::runtime::Runtime;
 

@@ -2,8 +2,7 @@ use domain::{
     Address, B256, Block, BlockChanges, InnerCreation, Involvement, Pool, PoolStyle, TokenKind, TouchedHolder,
     TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
 };
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
+use rand::{Rng, SeedableRng, rngs::StdRng};
 
 /// Generates random blocks with the traits that are hard for an index: a few very busy addresses, many quiet ones,
 /// transfers to self, creations, empty blocks, equal timestamps, tokens whose events do not add up.

@@ -2,8 +2,7 @@ use domain::{
     Account, Address, B256, BlockId, BlockRange, BlockRef, Code, Exchange, Holder, Order, Page, PageRequest, PoolStyle,
     Stats, Token, TradeFilter, TransactionFilter, TransferFilter, U256,
 };
-use rand::Rng;
-use rand::rngs::StdRng;
+use rand::{Rng, rngs::StdRng};
 
 use super::{Model, RandomChain, Subject};
 use crate::{StateVersion, StoreError, Undo};

@@ -1,15 +1,12 @@
 //! Verified code by hash, deployments by creation, and a list that follows reorgs.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use domain::{
     Address, Artifacts, B256, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, LibraryOffset, MatchKind,
     Order, PageRequest, SourceFile, VerifiedCode, VerifiedContract,
 };
-use rand::rngs::StdRng;
-use rand::seq::IndexedRandom;
-use rand::{Rng, SeedableRng};
+use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 
 use super::RandomChain;
 use crate::{ChainReader, ChainWriter, Kept, Undo, VerifiedContracts};

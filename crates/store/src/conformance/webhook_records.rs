@@ -8,8 +8,7 @@ use domain::{
     DeliveryId, DeliveryStatus, EventKind, EventKinds, EventPlace, NewDelivery, NewWebhook, NextStep, Order,
     PageRequest, SealedSecret, Webhook, WebhookChange, WebhookId,
 };
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
+use rand::{Rng, SeedableRng, rngs::StdRng};
 
 use crate::{
     AddWebhookError, EnqueueError, MatchedBlock, Matches, NewEvent, Part, QueueHead, Recipient, WEBHOOKS_PER_OWNER,

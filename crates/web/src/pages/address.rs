@@ -1,17 +1,20 @@
 use askama::Template;
-use axum::extract::{Path, Query, State};
-use axum::response::Response;
+use axum::{
+    extract::{Path, Query, State},
+    response::Response,
+};
 use domain::{Account, Address, AddressFacts, Code, Page, TradeFilter, TransactionFilter, TransferFilter};
 use serde::Deserialize;
 
-use super::App;
-use super::contract_tab::ContractView;
-use crate::error::PageError;
-use crate::frame::{Frame, Section, page};
-use crate::state::WebState;
-use crate::view::{
-    AddressLink, Amount, BlockLink, FieldValue, Moment, Pager, Paging, TokenLink, TradeRow, TransactionLink,
-    TransactionRow, TransferRow, grouped, sanitize_name, short,
+use super::{App, contract_tab::ContractView};
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    state::WebState,
+    view::{
+        AddressLink, Amount, BlockLink, FieldValue, Moment, Pager, Paging, TokenLink, TradeRow, TransactionLink,
+        TransactionRow, TransferRow, grouped, sanitize_name, short,
+    },
 };
 
 #[derive(Debug, Default, Deserialize)]

@@ -1,12 +1,16 @@
 use askama::Template;
-use axum::extract::{Path, Query, State};
-use axum::response::Response;
+use axum::{
+    extract::{Path, Query, State},
+    response::Response,
+};
 use domain::{Block, BlockId, BlockRange, TransactionFilter};
 
 use super::App;
-use crate::error::PageError;
-use crate::frame::{Frame, Section, page};
-use crate::view::{AddressLink, Amount, Moment, Pager, Paging, TransactionRow, grouped};
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    view::{AddressLink, Amount, Moment, Pager, Paging, TransactionRow, grouped},
+};
 
 #[derive(Template)]
 #[template(path = "block.html")]

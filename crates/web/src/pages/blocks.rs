@@ -1,12 +1,16 @@
 use askama::Template;
-use axum::extract::{Query, State};
-use axum::response::Response;
+use axum::{
+    extract::{Query, State},
+    response::Response,
+};
 use domain::BlockRange;
 
 use super::App;
-use crate::error::PageError;
-use crate::frame::{Frame, Section, page};
-use crate::view::{BlockRow, Pager, Paging};
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    view::{BlockRow, Pager, Paging},
+};
 
 #[derive(Template)]
 #[template(path = "blocks.html")]

@@ -4,15 +4,15 @@ use std::collections::HashSet;
 
 use alloy_json_abi::{Function, StateMutability};
 use alloy_primitives::hex;
-use contracts::Interface;
-use contracts::calls::Facet;
-use contracts::decode::Decoder;
+use contracts::{Interface, calls::Facet, decode::Decoder};
 use domain::{Address, Artifacts, B256, VerifiedContract};
 
 use super::contracts::match_name;
-use crate::error::PageError;
-use crate::state::WebState;
-use crate::view::{AddressLink, FieldRow, Moment, sanitize_name, source_lines};
+use crate::{
+    error::PageError,
+    state::WebState,
+    view::{AddressLink, FieldRow, Moment, sanitize_name, source_lines},
+};
 
 /// Maximum bytes of code on a page.
 const SHOWN_CODE: usize = 4 * 1024;

@@ -1,16 +1,20 @@
 //! The list of verified contracts, and the verification form.
 
 use askama::Template;
-use axum::extract::{Query, State};
-use axum::response::Response;
+use axum::{
+    extract::{Query, State},
+    response::Response,
+};
 use domain::{MatchKind, VerifiedSummary};
 use serde::Deserialize;
 
 use super::App;
-use crate::error::PageError;
-use crate::frame::{Frame, Section, page};
-use crate::names::Names;
-use crate::view::{AddressLink, Moment, Pager, Paging, sanitize_name};
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    names::Names,
+    view::{AddressLink, Moment, Pager, Paging, sanitize_name},
+};
 
 #[derive(Template)]
 #[template(path = "contracts.html")]

@@ -1,14 +1,17 @@
 //! Pages for developers: API keys and webhooks. Their forms call the API with a script.
 
 use askama::Template;
-use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::http::header::HOST;
-use axum::response::Response;
+use axum::{
+    extract::State,
+    http::{HeaderMap, header::HOST},
+    response::Response,
+};
 
 use super::App;
-use crate::error::PageError;
-use crate::frame::{Frame, Section, page};
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+};
 
 #[derive(Template)]
 #[template(path = "keys.html")]

@@ -1,12 +1,13 @@
 use askama::Template;
-use axum::extract::State;
-use axum::response::Response;
+use axum::{extract::State, response::Response};
 use domain::{Block, BlockGasPrice, BlockRange, PageRequest, TransactionFilter};
 
 use super::App;
-use crate::error::PageError;
-use crate::frame::{Frame, Section, page};
-use crate::view::{Amount, BlockRow, Chart, TransactionRow, grouped, in_units};
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    view::{Amount, BlockRow, Chart, TransactionRow, grouped, in_units},
+};
 
 const SHOWN_ROWS: u32 = 8;
 const CHARTED_BLOCKS: u32 = 60;

@@ -1,17 +1,21 @@
 //! Search by number, hash, address or name.
 
 use askama::Template;
-use axum::Json;
-use axum::extract::{Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::{
+    Json,
+    extract::{Query, State},
+    response::{IntoResponse, Redirect, Response},
+};
 use domain::{Address, B256, BlockId};
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use crate::error::PageError;
-use crate::frame::{Frame, Section, page};
-use crate::state::WebState;
-use crate::view::{grouped, sanitize_name, sanitize_text, short};
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    state::WebState,
+    view::{grouped, sanitize_name, sanitize_text, short},
+};
 
 /// Maximum number of matches by name.
 const MAX_MATCHES: usize = 8;

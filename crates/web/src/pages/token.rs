@@ -1,14 +1,18 @@
 use askama::Template;
-use axum::extract::{Path, Query, State};
-use axum::response::Response;
+use axum::{
+    extract::{Path, Query, State},
+    response::Response,
+};
 use domain::{Balance, BalanceSource, Holder, Token, TokenKind, TransferFilter};
 use serde::Deserialize;
 
 use super::App;
-use crate::error::PageError;
-use crate::frame::{Frame, Section, page};
-use crate::names::Names;
-use crate::view::{AddressLink, Amount, BlockLink, Pager, Paging, TransferRow, grouped, sanitize_name, short};
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    names::Names,
+    view::{AddressLink, Amount, BlockLink, Pager, Paging, TransferRow, grouped, sanitize_name, short},
+};
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Params {

@@ -1,13 +1,17 @@
 use askama::Template;
-use axum::extract::{Query, State};
-use axum::response::Response;
+use axum::{
+    extract::{Query, State},
+    response::Response,
+};
 use domain::{Token, TokenKind};
 
 use super::App;
-use crate::error::PageError;
-use crate::frame::{Frame, Section, page};
-use crate::names::Names;
-use crate::view::{AddressLink, Amount, Pager, Paging, TokenLink, grouped, sanitize_name};
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    names::Names,
+    view::{AddressLink, Amount, Pager, Paging, TokenLink, grouped, sanitize_name},
+};
 
 #[derive(Template)]
 #[template(path = "tokens.html")]

@@ -1,13 +1,17 @@
 use askama::Template;
-use axum::extract::{Query, State};
-use axum::response::Response;
+use axum::{
+    extract::{Query, State},
+    response::Response,
+};
 use domain::TradeFilter;
 use serde::Deserialize;
 
 use super::App;
-use crate::error::PageError;
-use crate::frame::{Frame, Section, page};
-use crate::view::{Pager, Paging, TradeRow, sanitize_name, url_encode};
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    view::{Pager, Paging, TradeRow, sanitize_name, url_encode},
+};
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Params {

@@ -2,23 +2,27 @@ use std::collections::HashMap;
 
 use alloy_primitives::hex;
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::{
+    extract::{Path, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
 use contracts::decode::Decoded;
 use domain::{Address, Log, Page, Transaction, TransactionDetail};
 use futures::future::try_join_all;
 
 use super::App;
-use crate::error::PageError;
-use crate::frame::{Frame, Section, page};
-use crate::interfaces::KnownInterface;
-use crate::method;
-use crate::names::Names;
-use crate::state::WebState;
-use crate::view::{
-    AddressLink, Amount, BlockLink, DecodedView, FieldValue, Moment, TradeRow, TransferRow, fee, grouped,
-    sanitize_name, short,
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    interfaces::KnownInterface,
+    method,
+    names::Names,
+    state::WebState,
+    view::{
+        AddressLink, Amount, BlockLink, DecodedView, FieldValue, Moment, TradeRow, TransferRow, fee, grouped,
+        sanitize_name, short,
+    },
 };
 
 /// Maximum bytes of input on a page; `/tx/{hash}/input` has all.

@@ -1,12 +1,16 @@
 use askama::Template;
-use axum::extract::{Query, State};
-use axum::response::Response;
+use axum::{
+    extract::{Query, State},
+    response::Response,
+};
 use domain::TransactionFilter;
 
 use super::App;
-use crate::error::PageError;
-use crate::frame::{Frame, Section, page};
-use crate::view::{Pager, Paging, TransactionRow};
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    view::{Pager, Paging, TransactionRow},
+};
 
 #[derive(Template)]
 #[template(path = "transactions.html")]

@@ -1,7 +1,6 @@
 //! Amounts in units, grouped and truncated, with the exact amount as a tooltip.
 
-use askama::Template;
-use askama::filters::HtmlSafe;
+use askama::{Template, filters::HtmlSafe};
 use domain::U256;
 
 /// Decimal places in tables; the tooltip has all.

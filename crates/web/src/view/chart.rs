@@ -1,7 +1,6 @@
 //! Bar charts, rendered on the server.
 
-use askama::Template;
-use askama::filters::HtmlSafe;
+use askama::{Template, filters::HtmlSafe};
 
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 120.0;

@@ -1,7 +1,9 @@
 //! Decoded arguments of calls and logs.
 
-use contracts::abi::AbiJson;
-use contracts::decode::{Decoded, Field, FieldLocation};
+use contracts::{
+    abi::AbiJson,
+    decode::{Decoded, Field, FieldLocation},
+};
 use domain::Address;
 
 use super::{AddressLink, sanitize_name, sanitize_text};

@@ -1,11 +1,9 @@
 //! Links between pages.
 
-use askama::Template;
-use askama::filters::HtmlSafe;
+use askama::{Template, filters::HtmlSafe};
 use domain::{Address, B256, BlockNumber};
 
-use super::amount::grouped;
-use super::text::sanitize_name;
+use super::{amount::grouped, text::sanitize_name};
 
 /// An address by name or short form, with the full address as a tooltip and a copy button.
 #[derive(Debug, Clone, Template)]

@@ -1,7 +1,6 @@
 //! Paging through lists.
 
-use askama::Template;
-use askama::filters::HtmlSafe;
+use askama::{Template, filters::HtmlSafe};
 use domain::{Order, PageRequest};
 use serde::Deserialize;
 

@@ -3,8 +3,7 @@
 use domain::{Block, Trade, Transaction, Transfer, U256};
 
 use super::{AddressLink, Amount, BlockLink, Moment, TokenLink, TransactionLink, grouped, short};
-use crate::method::Methods;
-use crate::names::Names;
+use crate::{method::Methods, names::Names};
 
 pub(crate) struct BlockRow {
     pub(crate) number: BlockLink,

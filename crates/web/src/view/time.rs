@@ -2,8 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use askama::Template;
-use askama::filters::HtmlSafe;
+use askama::{Template, filters::HtmlSafe};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;

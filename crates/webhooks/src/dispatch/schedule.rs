@@ -100,8 +100,10 @@ mod tests {
 
     use tokio::time::Instant;
 
-    use super::super::slots::{MAX_PARKED, Slots};
-    use super::*;
+    use super::{
+        super::slots::{MAX_PARKED, Slots},
+        *,
+    };
 
     #[test]
     fn endpoints_are_served_in_order_and_only_once() {

@@ -3,8 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{Attempt, AttemptEffect, AttemptOutcome, AttemptReport, ClaimedDelivery, NextStep, UnixMillis};
-use tokio::time::Instant;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::endpoint::Route;
 use crate::{

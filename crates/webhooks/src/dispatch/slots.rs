@@ -9,8 +9,9 @@ use std::{
     time::Duration,
 };
 
-use crate::breaker::{MAX_STARTING, Trust};
 use tokio::time::Instant;
+
+use crate::breaker::{MAX_STARTING, Trust};
 
 /// Upper bound for parked messages; the limit on open files may lower it.
 pub const MAX_PARKED: usize = 4_096;

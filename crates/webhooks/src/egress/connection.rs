@@ -6,8 +6,10 @@ use hyper::{
     header::{HOST, HeaderValue},
 };
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::Instant;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::Instant,
+};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{SendFault, Target};

@@ -4,8 +4,10 @@
 use std::{
     ops::RangeInclusive,
     path::Path,
-    sync::Arc,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use domain::{BlockChanges, BlockId, BlockRange, Order, PageRequest, TransactionFilter, TransferFilter, U256};

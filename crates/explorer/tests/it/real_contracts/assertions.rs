@@ -1,7 +1,9 @@
 //! Compares the API with the expected state.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
 
 use alloy_primitives::U256;
 use serde_json::{Value, json};

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloy_primitives::{U256, hex, keccak256};
 use serde_json::{Value, json};
 
-use super::encoding::{Word, call_data, event, read_address, read_text, read_words};
-use super::scenario::Scenario;
+use super::{
+    encoding::{Word, call_data, event, read_address, read_text, read_words},
+    scenario::Scenario,
+};
 use crate::support::{Rpc, api_state::text, expected_state::iso, rpc::quantity};
 
 const CHUNK: usize = 100;

@@ -2,8 +2,10 @@
 
 use alloy_primitives::U256;
 
-use super::contracts::{call, call_for_address, deploy, install_pancake_pool_code, pay, send, submit};
-use super::encoding::{Word, event, megaphone_input, words};
+use super::{
+    contracts::{call, call_for_address, deploy, install_pancake_pool_code, pay, send, submit},
+    encoding::{Word, event, megaphone_input, words},
+};
 use crate::support::Anvil;
 
 /// The price 1 as `sqrtPriceX96` of a v3 pool.

@@ -4,10 +4,8 @@ use domain::{
     Address, BlockChanges, BlockNumber, BlockRange, Order, Page, PageRequest, TransactionFilter, TransferEvent,
     TransferFilter,
 };
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
-use store::conformance::RandomChain;
-use store::{ChainReader, ChainWriter, Undo};
+use rand::{Rng, SeedableRng, rngs::StdRng};
+use store::{ChainReader, ChainWriter, Undo, conformance::RandomChain};
 
 use crate::{EmbeddedReader, EmbeddedStore, EmbeddedWriter, StoreOptions};
 

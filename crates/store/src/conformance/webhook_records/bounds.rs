@@ -2,8 +2,7 @@
 
 use domain::{Address, BlockRef, DeliveryId, DropCount, NewWebhook, NextStep, PageRequest, WebhookId};
 
-use super::reorgs::finish_retraction;
-use super::{DAY, NOW, added, block, claim, event, matches, message, new_webhook, report};
+use super::{DAY, NOW, added, block, claim, event, matches, message, new_webhook, reorgs::finish_retraction, report};
 use crate::{
     AddWebhookError, Matches, NewEvent, QueueCounts, Recipient, Retraction, WEBHOOKS_PER_OWNER, WebhookLimits,
     WebhookRecords,
