@@ -216,6 +216,6 @@ mod tests {
             let written = [vec![1; 64], vec![v]].concat();
             assert_eq!(signer(written), Signer::Other(ProofError::RecoveryByte(v)));
         }
-        assert_eq!(signer([vec![7; 40], vec![0x64, 0x92].repeat(16)].concat()), Signer::UndeployedContract);
+        assert_eq!(signer([vec![7; 40], [0x64, 0x92].repeat(16)].concat()), Signer::UndeployedContract);
     }
 }
