@@ -156,7 +156,7 @@ async fn every_transaction_type_of_anvil_is_accepted_and_verified_except_the_roo
     assert_eq!(explorer.json("/api/v1/stats").await["totalTransactions"], 6);
     let log = explorer.log();
     assert!(!log.contains("invalid"), "{log}");
-    let unproven: Vec<_> = log.lines().filter(|line| line.contains("cannot be proven")).collect();
+    let unproven: Vec<_> = log.lines().filter(|line| line.contains("cannot fully verify")).collect();
     assert!(unproven.len() == 1 && unproven[0].contains("sidecars"), "{log}");
 }
 

@@ -33,7 +33,7 @@ async fn a_lagging_node_does_not_revert_blocks_while_the_first_node_fails() {
     chain.mine(None);
     first.wait_for(&explorer).await;
     assert_eq!(explorer.json("/health").await["status"], "ok");
-    assert!(!explorer.log().contains("reorganised"), "{}", explorer.log());
+    assert!(!explorer.log().contains("chain reorg"), "{}", explorer.log());
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn a_stuck_preferred_node_is_skipped() {
     healthy.set_behavior(failing());
     chain.mine(None);
     healthy.wait_for(&explorer).await;
-    assert!(!explorer.log().contains("reorganised"), "{}", explorer.log());
+    assert!(!explorer.log().contains("chain reorg"), "{}", explorer.log());
 }
 
 #[tokio::test]
