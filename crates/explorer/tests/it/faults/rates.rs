@@ -13,9 +13,9 @@ async fn sync_keeps_half_of_its_rate_when_a_fifth_of_the_requests_fail() {
     for _ in 0..1_600 {
         chain.mine(None);
     }
-    // Other work on the machine only lowers the ratio: the best of three counts.
+    // Other work on the machine only lowers the ratio: the best of five counts.
     let mut best = 0.0_f64;
-    for _ in 0..3 {
+    for _ in 0..5 {
         best = best.max(rate_with_faults(&chain).await);
         if best >= 0.5 {
             return;
