@@ -172,11 +172,15 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Whether the receiver has accepted the message at least once, even if it is queued again.
+    /// Whether the receiver has accepted the message at least once, even if it is queued again, or may have: a message
+    /// that was sent without a response can have been processed.
     #[must_use]
-    pub fn was_received(&self) -> bool {
-        let accepted = |attempt: &Attempt| matches!(attempt.outcome, AttemptOutcome::Answered { status: 200..300, .. });
-        self.status == DeliveryStatus::Delivered || self.attempts.iter().any(accepted)
+    pub fn may_have_been_received(&self) -> bool {
+        let received = |attempt: &Attempt| match attempt.outcome {
+            AttemptOutcome::Answered { status, .. } => (200..300).contains(&status),
+            AttemptOutcome::Unanswered { sent, .. } => sent,
+        };
+        self.status == DeliveryStatus::Delivered || self.attempts.iter().any(received)
     }
 }
 
@@ -205,8 +209,8 @@ pub struct Attempt {
 pub enum AttemptOutcome {
     /// The receiver responded; `body` is the start of the response.
     Answered { status: u16, body: String },
-    /// There was no complete response in time.
-    Unanswered { reason: String },
+    /// There was no complete response in time; `sent` if the request may have reached the receiver.
+    Unanswered { reason: String, sent: bool },
 }
 
 /// A message that a worker has claimed for sending.

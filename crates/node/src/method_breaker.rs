@@ -112,6 +112,9 @@ impl MethodBreaker {
         state.failures += match failure {
             Failure::Missing => FAILURE_THRESHOLD,
             Failure::Failed => 1,
+            // A method that has never responded gets one timeout: near the head, blocks are fetched one at a time, and each
+            // further timeout would delay the next one.
+            Failure::TimedOut if state.typical.is_none() => FAILURE_THRESHOLD,
             Failure::TimedOut => TIMEOUT_WEIGHT,
         };
         let opens = state.failures >= FAILURE_THRESHOLD;
@@ -169,6 +172,15 @@ mod tests {
         let breaker = MethodBreaker::default();
         assert!(breaker.failed(Failure::Missing));
         assert_eq!(breaker.choice(), Choice::Skip);
+    }
+
+    #[test]
+    fn one_timeout_disables_a_method_that_never_responded_and_several_one_that_did() {
+        let breaker = MethodBreaker::default();
+        assert!(breaker.failed(Failure::TimedOut));
+        let breaker = MethodBreaker::default();
+        breaker.succeeded(Duration::from_millis(5));
+        assert_eq!([(); 3].map(|()| breaker.failed(Failure::TimedOut)), [false, false, true]);
     }
 
     #[test]

@@ -106,8 +106,9 @@ pub trait WebhookRecords: Send + Sync {
     /// Up to `limit` messages of orphaned blocks that still have to be retracted, in block order.
     async fn list_retracted(&self, limit: usize) -> Result<RetractedBatch, StoreError>;
 
-    /// Retracts messages up to a cursor, atomically: messages that were neither delivered nor are in flight are
-    /// cancelled; for the others, the removal is queued if there is one.
+    /// Retracts messages up to a cursor, atomically: messages that the receiver cannot have are cancelled; for those
+    /// that were delivered, are in flight, or were claimed by a process that ended before it reported, the removal is queued
+    /// if there is one.
     async fn retract(&self, removals: Vec<Removal>, upto: RetractionCursor, now: UnixMillis) -> Result<(), StoreError>;
 
     async fn end_retraction(&self) -> Result<(), StoreError>;

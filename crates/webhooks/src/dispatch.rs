@@ -274,6 +274,14 @@ impl Dispatcher {
             }
             endpoint.claimed.extend(claimed);
         }
+        // What the owner changed before a message was queued must apply to it, also if both happened since the last look.
+        if self.wake.take_changed(id) {
+            let reloaded = self.reload(id).await;
+            if reloaded.is_err() {
+                self.wake.changed(id);
+            }
+            return reloaded;
+        }
         if let Some(delivery) = endpoint.begin_next() {
             let connection = endpoint.take_connection();
             if connection.is_some() {
@@ -367,5 +375,57 @@ impl Dispatcher {
                 Err(error) => return Err(error),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Address, EventKind, EventKinds};
+    use store_embedded::{EmbeddedStore, StoreOptions};
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+    };
+
+    use super::*;
+    use crate::{EgressConfig, EncryptionKey, Insecure, Registration, Registry};
+
+    #[tokio::test]
+    async fn a_secret_rotated_while_the_dispatcher_reloads_signs_what_is_queued_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
+        let records: Arc<dyn WebhookRecords> = Arc::new(store.webhook_records());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let config = EgressConfig { insecure: Insecure::Allowed, ports: Some(vec![port]), ..EgressConfig::default() };
+        let egress = Arc::new(Egress::new(&config).unwrap());
+        let vault = Vault::new(&"11".repeat(32).parse::<EncryptionKey>().unwrap()).unwrap();
+        let wake = Wake::default();
+        let registry = Registry::new(Arc::clone(&records), Arc::clone(&egress), vault.clone(), wake.clone());
+        let registration = Registration {
+            owner: Address::repeat_byte(1),
+            url: format!("http://127.0.0.1:{port}/"),
+            watched: Address::repeat_byte(2),
+            events: EventKinds::default().with(EventKind::Tx),
+        };
+        let id = registry.register(registration).await.unwrap().webhook.id;
+        let mut dispatcher = Dispatcher::new(records, egress, vault, wake, MAX_PARKED);
+
+        // The owner rotates and pings after the dispatcher has read the webhook, and before it reads its queue.
+        dispatcher.apply_changes().await.unwrap();
+        registry.rotate_secret(id).await.unwrap();
+        registry.ping(id).await.unwrap();
+        dispatcher.set_due(id, Some(0)).await.unwrap();
+        dispatcher.fill_slots().await.unwrap();
+
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = Vec::new();
+        while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+            stream.read_buf(&mut request).await.unwrap();
+        }
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        let request = String::from_utf8_lossy(&request).to_lowercase();
+        let signatures = request.lines().find_map(|line| line.strip_prefix("webhook-signature: ")).unwrap();
+        assert_eq!(signatures.split(' ').count(), 2, "the new secret and the old one: {signatures}");
     }
 }

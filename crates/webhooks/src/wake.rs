@@ -43,6 +43,11 @@ impl Wake {
         self.shared.notify.notify_one();
     }
 
+    /// Whether a webhook was changed since the dispatcher last took the changes; taken with this call.
+    pub(crate) fn take_changed(&self, webhook: WebhookId) -> bool {
+        self.shared.changes.lock().unwrap_or_else(PoisonError::into_inner).changed.remove(&webhook)
+    }
+
     /// Waits for the next change.
     pub(crate) async fn notified(&self) {
         self.shared.notify.notified().await;

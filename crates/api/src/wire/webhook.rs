@@ -261,7 +261,7 @@ impl From<domain::Attempt> for DeliveryAttempt {
     fn from(attempt: domain::Attempt) -> Self {
         let (status_code, answer, error) = match attempt.outcome {
             domain::AttemptOutcome::Answered { status, body } => (Some(status), Some(body), None),
-            domain::AttemptOutcome::Unanswered { reason } => (None, None, Some(reason)),
+            domain::AttemptOutcome::Unanswered { reason, .. } => (None, None, Some(reason)),
         };
         let at = Timestamp::from_unix_millis(attempt.at);
         Self { at, milliseconds: attempt.millis, status_code, answer, error }

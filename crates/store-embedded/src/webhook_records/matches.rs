@@ -196,9 +196,10 @@ impl Change<'_> {
         now: UnixMillis,
     ) -> Result<(), StoreError> {
         let Some(mut row) = read::find_row(self.view, webhook, number)? else { return Ok(()) };
-        let in_flight = self.queues.leased(webhook, number, now).is_some();
+        let received = row.delivery.may_have_been_received()
+            || self.queues.may_have_sent(webhook, number, row.delivery.status, now);
         if let Some(removal) = removal
-            && (in_flight || row.delivery.was_received())
+            && received
             && self.webhook(webhook)?.is_some()
         {
             // It may have been retracted before, by a message with the same id.

@@ -1,8 +1,8 @@
 //! The in-memory state of the queues: leases, and where to start scanning.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use domain::{DeliveryNumber, UnixMillis, WebhookId};
+use domain::{DeliveryNumber, DeliveryStatus, UnixMillis, WebhookId};
 use store::{LONGEST_WAIT, StoreError};
 
 use super::{
@@ -22,6 +22,10 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Queues {
     leases: HashMap<(WebhookId, DeliveryNumber), UnixMillis>,
+    /// Claimed by a dispatcher that ended without reporting.
+    interrupted: HashSet<(WebhookId, DeliveryNumber)>,
+    /// The first number that an earlier process, whose leases are unknown, cannot have sent.
+    first_new: HashMap<WebhookId, DeliveryNumber>,
     first_fresh: HashMap<WebhookId, DeliveryNumber>,
     first_retry: HashMap<WebhookId, UnixMillis>,
     pub(super) loads: Loads,
@@ -48,7 +52,9 @@ impl Queues {
         let mut queues = Self::default();
         for webhook in read::list_all(view) {
             let webhook = webhook?;
-            queues.loads.add(webhook.id, webhook.owner, read::delivery_log(view, webhook.id)?.pending);
+            let log = read::delivery_log(view, webhook.id)?;
+            queues.loads.add(webhook.id, webhook.owner, log.pending);
+            queues.first_new.insert(webhook.id, log.next);
         }
         Ok(queues)
     }
@@ -78,7 +84,26 @@ impl Queues {
     }
 
     pub(super) fn end_leases(&mut self) {
-        self.leases.clear();
+        self.interrupted.extend(self.leases.drain().map(|(message, _)| message));
+    }
+
+    /// Whether a message may have been sent without a record of it: it is in flight, or a dispatcher that ended early may
+    /// have sent it.
+    pub(super) fn may_have_sent(
+        &self,
+        webhook: WebhookId,
+        number: DeliveryNumber,
+        status: DeliveryStatus,
+        now: UnixMillis,
+    ) -> bool {
+        let was_due = match status {
+            DeliveryStatus::Pending { due } => due.unwrap_or_default() <= now,
+            _ => false,
+        };
+        let is_old = self.first_new.get(&webhook).is_some_and(|first| number < *first);
+        self.leased(webhook, number, now).is_some()
+            || self.interrupted.contains(&(webhook, number))
+            || (is_old && was_due)
     }
 
     /// No delivery below this number is still unsent.
@@ -114,6 +139,8 @@ impl Queues {
 
     fn drop_webhook(&mut self, webhook: WebhookId) {
         self.leases.retain(|(leased, _), _| *leased != webhook);
+        self.interrupted.retain(|(claimed, _)| *claimed != webhook);
+        self.first_new.remove(&webhook);
         self.first_fresh.remove(&webhook);
         self.first_retry.remove(&webhook);
     }

@@ -163,8 +163,8 @@ fn write_attempt(row: &mut RowWriter, attempt: &Attempt) {
             row.varint(*status);
             row.text(body);
         }
-        AttemptOutcome::Unanswered { reason } => {
-            row.byte(1);
+        AttemptOutcome::Unanswered { reason, sent } => {
+            row.byte(if *sent { 2 } else { 1 });
             row.text(reason);
         }
     }
@@ -174,7 +174,7 @@ fn read_attempt(row: &mut RowReader<'_>) -> Result<Attempt, StoreError> {
     let (at, millis) = (row.varint()?, row.varint()?);
     let outcome = match row.byte()? {
         0 => AttemptOutcome::Answered { status: row.varint()?, body: row.text()? },
-        1 => AttemptOutcome::Unanswered { reason: row.text()? },
+        tag @ (1 | 2) => AttemptOutcome::Unanswered { sent: tag == 2, reason: row.text()? },
         _ => return Err(StoreError::Corrupt("an attempt with an unknown outcome")),
     };
     Ok(Attempt { at, millis, outcome })
@@ -237,7 +237,8 @@ mod tests {
             DeliveryStatus::Cancelled,
         ] {
             let answered = AttemptOutcome::Answered { status: 503, body: "later \u{1f551}".to_owned() };
-            let unanswered = AttemptOutcome::Unanswered { reason: "no answer in time".to_owned() };
+            let unanswered = AttemptOutcome::Unanswered { reason: "no answer in time".to_owned(), sent: true };
+            let refused = AttemptOutcome::Unanswered { reason: "connection refused".to_owned(), sent: false };
             let delivery = Delivery {
                 webhook: 3,
                 number: 9,
@@ -251,6 +252,7 @@ mod tests {
                 attempts: vec![
                     Attempt { at: 1, millis: 2, outcome: answered },
                     Attempt { at: 3, millis: 10_000, outcome: unanswered },
+                    Attempt { at: 4, millis: 1, outcome: refused },
                 ],
             };
             let row = DeliveryRow { event: 1 << 33, superseded: status == DeliveryStatus::Cancelled, delivery };

@@ -340,7 +340,7 @@ async fn a_message_can_be_requeued(records: &dyn WebhookRecords) {
 
     let again = records.requeue(hook.id, wanted.id, NOW + 1).await.expect("requeue").expect("delivery");
     assert_eq!((again.number, again.status), (1, DeliveryStatus::Pending { due: Some(NOW + 1) }));
-    assert!(again.was_received());
+    assert!(again.may_have_been_received());
     let claimed = claim(records, hook.id, 9, NOW + 1).await;
     assert_eq!(claimed.iter().map(|claimed| (claimed.id, claimed.attempt_count)).collect::<Vec<_>>(), [(wanted.id, 1)]);
     assert_eq!(claimed[0].body, wanted.body);

@@ -35,10 +35,10 @@ pub(super) async fn attempt(
     let outcome = match route {
         Ok(ref route) => match timeout(TIMEOUT, exchange(&egress, route, connection, &delivery, at)).await {
             Ok(Ok((response, connection))) => Ok((response, connection.zip(Some(Arc::clone(route))))),
-            Ok(Err(fault)) => Err(fault.to_string()),
-            Err(_) => Err(SendFault::Timeout.to_string()),
+            Ok(Err(fault)) => Err(Arc::new(fault)),
+            Err(_) => Err(Arc::new(SendFault::Timeout)),
         },
-        Err(ref fault) => Err(fault.to_string()),
+        Err(ref fault) => Err(Arc::clone(fault)),
     };
     let millis = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);
     match outcome {
@@ -46,9 +46,9 @@ pub(super) async fn attempt(
             let pause = requested_pause(&response, at + u64::from(millis));
             Sent { report: evaluate(&delivery, at, millis, response, chance), connection, pause }
         }
-        Err(reason) => {
+        Err(fault) => {
             let next = next_step(&delivery, at + u64::from(millis), None, chance);
-            let attempt = Attempt { at, millis, outcome: AttemptOutcome::Unanswered { reason } };
+            let attempt = Attempt { at, millis, outcome: unanswered(&fault) };
             let report = report(&delivery, attempt, AttemptEffect::Failed, next);
             Sent { report, connection: None, pause: None }
         }
@@ -73,6 +73,13 @@ async fn exchange(
     }
     let connection = egress.connect(&route.target).await?;
     connection.post(&route.target, &headers, delivery.body.0.clone()).await
+}
+
+fn unanswered(fault: &SendFault) -> AttemptOutcome {
+    AttemptOutcome::Unanswered {
+        reason: fault.to_string(),
+        sent: matches!(fault, SendFault::Http(_) | SendFault::Timeout),
+    }
 }
 
 /// The pause that a 429 or 503 response requests for the whole endpoint.

@@ -72,7 +72,7 @@ async fn queued_messages_of_an_orphaned_block_are_never_delivered_even_after_a_r
     mine(&node, 5);
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
-    receiver.set_behavior("/hook", Behavior::StatusWithHeader(500, "retry-after", "3".to_owned()));
+    receiver.set_behavior("/hook", Behavior::StatusWithHeader(500, "retry-after", "10".to_owned()));
     let bob = lower_hex(node.account(1));
     let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx", "removed"]).await;
     node.chain.send(0, TxKind::Call(node.account(1)), U256::from(1), []).unwrap();
@@ -90,10 +90,49 @@ async fn queued_messages_of_an_orphaned_block_are_never_delivered_even_after_a_r
     })
     .await;
     receiver.set_behavior("/hook", Behavior::Status(200));
-    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
-    assert!(receiver.count() <= 2, "at most one retry before the reorganisation was seen");
+    tokio::time::sleep(std::time::Duration::from_secs(11)).await;
+    assert_eq!(receiver.count(), 1);
     let deliveries = hook.deliveries(&explorer).await;
     assert_eq!(deliveries.len(), 1, "{deliveries:?}");
+}
+
+/// The receiver has the message; whether it processed it is unknown.
+#[tokio::test]
+async fn a_message_without_a_response_is_removed_after_a_reorg() {
+    for crash in [true, false] {
+        let node = DevNode::start().await;
+        let explorer = launch(&node.url()).start().await;
+        mine(&node, 5);
+        node.wait_for(&explorer).await;
+        let receiver = Receiver::start().await;
+        receiver.set_behavior("/hook", Behavior::Hang);
+        let bob = lower_hex(node.account(1));
+        let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx", "removed"]).await;
+        node.chain.send(0, TxKind::Call(node.account(1)), U256::from(1), []).unwrap();
+        node.chain.mine(None);
+        let sent = receiver.wait_for("/hook", 1).await.remove(0);
+        let explorer = if crash {
+            let data = explorer.kill();
+            node.chain.reorg(2, 3, Drop).unwrap();
+            receiver.set_behavior("/hook", Behavior::Status(200));
+            launch(&node.url()).on(&data).start().await
+        } else {
+            eventually("the timeout", async || {
+                (hook.deliveries(&explorer).await.first()?["attemptCount"] == 1).then_some(())
+            })
+            .await;
+            node.chain.reorg(2, 3, Drop).unwrap();
+            receiver.set_behavior("/hook", Behavior::Status(200));
+            explorer
+        };
+        node.wait_for(&explorer).await;
+        let removed = eventually("the removal", async || {
+            let messages = receiver.at_path("/hook");
+            messages.into_iter().find(|message| message.header("x-explorer-event") == "removed")
+        })
+        .await;
+        assert_eq!(removed.json()["data"]["removedDelivery"], sent.id(), "crash: {crash}");
+    }
 }
 
 #[tokio::test]
