@@ -2,18 +2,19 @@
 
 mod backfill;
 mod bare;
+mod endurance;
 mod load;
 mod scenarios;
 
 use std::{fmt, path::Path, time::Duration};
 
-pub(crate) use self::bare::serve as serve_bare;
 use self::{
     backfill::DuringBackfill,
     bare::BareHandler,
     load::{Load, Measured, Requests},
     scenarios::Scenario,
 };
+pub(crate) use self::{bare::serve as serve_bare, endurance::measure as measure_endurance};
 use crate::{
     chain::RecordedChain,
     explorer::Explorer,

@@ -157,9 +157,24 @@ impl Explorer {
 
     /// Peak memory in megabytes.
     pub(crate) fn peak_megabytes(&self) -> anyhow::Result<f64> {
+        self.status_megabytes("VmHWM:")
+    }
+
+    /// Resident memory in megabytes.
+    pub(crate) fn resident_megabytes(&self) -> anyhow::Result<f64> {
+        self.status_megabytes("VmRSS:")
+    }
+
+    fn status_megabytes(&self, name: &str) -> anyhow::Result<f64> {
         let status = self.proc_file("status")?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no peak memory")?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).with_context(|| format!("no {name}"))?;
         Ok(line.trim_end_matches("kB").trim().parse::<f64>()? / 1024.0)
+    }
+
+    /// Open files and sockets.
+    pub(crate) fn descriptors(&self) -> anyhow::Result<usize> {
+        let id = self.process.id().context("the explorer has exited")?;
+        Ok(std::fs::read_dir(format!("/proc/{id}/fd"))?.count())
     }
 
     fn proc_file(&self, name: &str) -> anyhow::Result<String> {

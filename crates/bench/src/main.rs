@@ -85,6 +85,10 @@ async fn main() -> anyhow::Result<()> {
             writeln!(out, "{}", head::measure(&chain, data.path(), options.head_blocks).await?)?;
         }
     }
+    if options.wants(Part::Endurance) {
+        let chain = RecordedChain::make(options.chain()).await?;
+        writeln!(out, "{}", api::measure_endurance(&chain, options.minutes).await?)?;
+    }
     if options.wants(Part::Faults) {
         let chain = RecordedChain::make(FAULTS_CHAIN).await?;
         writeln!(out, "{}", faults::measure(&chain, options.rate_limit).await?)?;

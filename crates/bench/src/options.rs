@@ -56,6 +56,10 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) packages: Option<PathBuf>,
 
+    /// Minutes of the load over many connections
+    #[arg(long, default_value_t = 60)]
+    pub(crate) minutes: u64,
+
     /// Measure only this part
     #[arg(long)]
     only: Option<Part>,
@@ -77,6 +81,8 @@ pub(crate) enum Part {
     Head,
     /// Indexing from a node where a fifth of the requests fail, and from one with a rate limit
     Faults,
+    /// Memory and latency under 2,000 connections for an hour; not measured by default
+    Endurance,
     /// Cost of keys and rate limits per request
     Overhead,
     /// Webhook deliveries, compared with a loop that only posts
@@ -95,7 +101,7 @@ pub(crate) enum Part {
 
 impl Options {
     pub(crate) fn wants(&self, part: Part) -> bool {
-        self.only.map_or(part != Part::Serve, |only| only == part)
+        self.only.map_or(!matches!(part, Part::Serve | Part::Endurance), |only| only == part)
     }
 
     pub(crate) fn chain(&self) -> ChainPlan {

@@ -39,22 +39,32 @@ impl Measured {
 pub(super) type Requests = Arc<[Vec<u8>]>;
 
 pub(super) async fn run(url: &str, requests: &Requests, load: Load, duration: Duration) -> anyhow::Result<Measured> {
+    run_over(CONNECTIONS, url, requests, load, duration).await
+}
+
+pub(super) async fn run_over(
+    count: u32,
+    url: &str,
+    requests: &Requests,
+    load: Load,
+    duration: Duration,
+) -> anyhow::Result<Measured> {
     let mut tasks = JoinSet::new();
     let mut connections = Vec::new();
-    for _ in 0..CONNECTIONS {
+    for _ in 0..count {
         connections.push(Connection::open(url).await?);
     }
     let started = Instant::now();
     for (index, connection) in (0_u32..).zip(connections) {
-        let first = requests.len() * index as usize / CONNECTIONS as usize;
+        let first = requests.len() * index as usize / count as usize;
         let requests = Arc::clone(requests);
         tasks.spawn(async move {
             let requests = requests.iter().cycle().skip(first).map(Vec::as_slice);
             match load {
                 Load::Full => connection.send_continuously(requests, started + duration).await,
                 Load::PerSecond(rate) => {
-                    let every = Duration::from_secs_f64(f64::from(CONNECTIONS) / rate.max(1.0));
-                    let first = started + every * index / CONNECTIONS;
+                    let every = Duration::from_secs_f64(f64::from(count) / rate.max(1.0));
+                    let first = started + every * index / count;
                     connection.send_at_rate(requests, first, every, started + duration).await
                 }
             }

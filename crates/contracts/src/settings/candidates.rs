@@ -188,11 +188,11 @@ impl Optimizers {
     fn narrow(&mut self, runs: u32, outcome: Trial) {
         match outcome {
             Trial::Shorter(gap) => {
-                self.runs.retain(|other| *other > runs);
+                self.keep(|other| other > runs);
                 self.next = self.runs.last().copied().filter(|_| gap == Gap::Large);
             }
             Trial::Longer(gap) => {
-                self.runs.retain(|other| *other < runs);
+                self.keep(|other| other < runs);
                 self.next = self.runs.first().copied().filter(|_| gap == Gap::Large);
             }
             Trial::Near(order) if !self.came_near => {
@@ -208,11 +208,12 @@ impl Optimizers {
             }
             Trial::Near(_) | Trial::Failed => {}
         }
-        // Queued numbers that are ruled out are dropped as well.
-        if matches!(outcome, Trial::Shorter(_) | Trial::Longer(_)) {
-            let left = &self.runs;
-            self.first.retain(|optimizer| !optimizer.enabled || left.contains(&optimizer.runs));
-        }
+    }
+
+    /// Drops the other numbers of runs, also the queued ones.
+    fn keep(&mut self, possible: impl Fn(u32) -> bool) {
+        self.runs.retain(|runs| possible(*runs));
+        self.first.retain(|optimizer| !optimizer.enabled || possible(optimizer.runs));
     }
 
     fn next_runs(&mut self) -> Option<Optimizer> {
@@ -289,6 +290,17 @@ mod tests {
         let runs: Vec<u32> = tried.iter().filter(|one| one.optimizer.enabled).map(|one| one.optimizer.runs).collect();
         assert_eq!(runs, USUAL);
         assert_eq!(tried.len(), USUAL.len() + 1, "and once without the optimizer");
+    }
+
+    #[test]
+    fn a_number_that_is_too_high_leaves_the_lower_ones_queued() {
+        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
+        let mut runs = |last| candidates.next(last).unwrap().optimizer.runs;
+        assert_eq!(runs(None), 200);
+        assert_eq!(runs(Some(Trial::Near(Ordering::Less))), 999_999);
+        assert_eq!(runs(Some(Trial::Longer(Gap::Large))), 10_000);
+        assert_eq!(runs(Some(Trial::Longer(Gap::Large))), 1_000);
+        assert_eq!(runs(Some(Trial::Near(Ordering::Greater))), 800);
     }
 
     #[test]
