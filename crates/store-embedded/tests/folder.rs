@@ -15,6 +15,20 @@ fn an_open_folder_cannot_be_opened_twice() {
 }
 
 #[test]
+fn a_folder_whose_creation_was_interrupted_is_created_again() {
+    for version in [None, Some(&[][..]), Some(&[0; 4][..])] {
+        let folder = tempfile::tempdir().unwrap();
+        let index = folder.path().join("index");
+        std::fs::create_dir(&index).unwrap();
+        if let Some(content) = version {
+            std::fs::write(index.join("version"), content).unwrap();
+        }
+        let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
+        assert_eq!(store.bind(CHAIN, None).unwrap(), 0, "{version:?}");
+    }
+}
+
+#[test]
 fn a_folder_belongs_to_one_chain() {
     let folder = tempfile::tempdir().unwrap();
     {

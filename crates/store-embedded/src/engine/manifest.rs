@@ -91,12 +91,17 @@ fn keyspace_folders(index: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Whether the creation of an index was interrupted, so that it is empty: the engine writes the file `version` last,
-/// and rejects a folder without it.
+/// and rejects a folder without it. A loss of power can leave the file without its content.
 pub(super) fn is_unfinished(index: &Path) -> io::Result<bool> {
-    if !index.is_dir() || index.join("version").exists() {
+    if !index.is_dir() {
         return Ok(false);
     }
-    Ok(keyspace_folders(index)?.is_empty())
+    let written = match fs::read(index.join("version")) {
+        Ok(version) => version.iter().any(|byte| *byte != 0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(error),
+    };
+    Ok(!written && keyspace_folders(index)?.is_empty())
 }
 
 #[cfg(test)]
