@@ -1,8 +1,7 @@
-//! A folder as a disk may hold it when the power is lost.
+//! Builds the image of a folder after a power loss.
 //!
-//! What is named how (files made, renamed, removed, cut) reaches the disk in the order it was done, as file systems with a
-//! journal see to; a sync of a file or a folder brings all of it there that was done before. Bytes reach it in any order,
-//! page by page, unless a sync of their file says otherwise.
+//! Changes of metadata (creation, rename, removal, truncation) reach the disk in order, as in a journaling file system; any
+//! sync also makes all earlier ones durable. Data reaches the disk page by page in any order, unless its file is synced.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -17,34 +16,34 @@ use crate::recording::{Inode, Operation, Recording};
 
 const PAGE: u64 = 4 << 10;
 
-/// Writes the folder as it may be after the power is lost before an operation; tells what was lost.
+/// Writes a possible image of the folder after a power loss before operation `cut`, and describes the loss.
 pub(crate) fn write_image(recording: &Recording, cut: usize, rng: &mut StdRng, folder: &Path) -> String {
     let done = &recording.operations[..cut];
     let mut synced: HashMap<Inode, usize> = HashMap::new();
-    let mut named = 0;
-    for (place, operation) in done.iter().enumerate() {
+    let mut synced_names = 0;
+    for (position, operation) in done.iter().enumerate() {
         match operation {
             Operation::SyncFile { inode } => {
-                synced.insert(*inode, place);
-                named = place;
+                synced.insert(*inode, position);
+                synced_names = position;
             }
-            Operation::SyncFolder => named = place,
+            Operation::SyncFolder => synced_names = position,
             _ => {}
         }
     }
-    // How a loss looks differs from one to the next: nothing lost, all lost, or some.
+    // The share of unsynced writes that survive, and the share of the others that are torn.
     let (kept, torn) = [(1.0, 0.0), (0.0, 0.0), (0.5, 0.2), (0.9, 0.1), (0.1, 0.1)][rng.random_range(0..5)];
-    let last_named = if rng.random_bool(0.3) { done.len() } else { rng.random_range(named..=done.len()) };
+    let durable_names = if rng.random_bool(0.3) { done.len() } else { rng.random_range(synced_names..=done.len()) };
     let mut names: BTreeMap<PathBuf, Inode> = BTreeMap::new();
     let mut folders: Vec<PathBuf> = vec![PathBuf::new()];
     let mut contents: HashMap<Inode, Vec<u8>> = HashMap::new();
     let mut lost = 0;
-    for (place, operation) in done.iter().enumerate() {
-        let is_named = place < last_named;
+    for (position, operation) in done.iter().enumerate() {
+        let is_durable = position < durable_names;
         match operation {
             Operation::Write { inode, offset, bytes } => {
                 let content = contents.entry(*inode).or_default();
-                let is_synced = synced.get(inode).is_some_and(|sync| place < *sync);
+                let is_synced = synced.get(inode).is_some_and(|sync| position < *sync);
                 if is_synced || rng.random_bool(kept) {
                     put(content, *offset, bytes);
                 } else if rng.random_bool(torn) {
@@ -54,7 +53,7 @@ pub(crate) fn write_image(recording: &Recording, cut: usize, rng: &mut StdRng, f
                     lost += 1;
                 }
             }
-            _ if !is_named => {}
+            _ if !is_durable => {}
             Operation::CreateFile { path, inode } => drop(names.insert(path.clone(), *inode)),
             Operation::CreateFolder { path } => folders.push(path.clone()),
             Operation::SetLength { inode, length } => {
@@ -78,7 +77,9 @@ pub(crate) fn write_image(recording: &Recording, cut: usize, rng: &mut StdRng, f
     for (path, inode) in &names {
         write_sparsely(&folder.join(path), contents.get(inode).map_or(&[], Vec::as_slice));
     }
-    format!("{lost} writes lost, names up to {last_named}, {named} of {cut} synced")
+    format!(
+        "{lost} writes lost, metadata durable up to operation {durable_names} of {cut}, synced up to {synced_names}"
+    )
 }
 
 fn put(content: &mut Vec<u8>, offset: u64, bytes: &[u8]) {

@@ -1,16 +1,16 @@
-//! Loses power at every moment. A real process writes a data folder under `strace`; from the recorded writes, renames,
-//! truncations and syncs, folders are made as a disk may hold them when the power is lost between two of them: what was
-//! synced is there, of the rest some is there, some is not, and some is torn.
+//! Power loss between any two system calls. A real process writes a data folder under `strace`. From the recorded writes,
+//! renames, truncations and syncs, the test builds images of the folder after a power loss: synced data is complete, the
+//! rest is complete, missing or torn.
 //!
 //! Needs strace, hence ignored: `cargo test --release -p simulation --test power_loss -- --ignored --nocapture`.
-//! `POWER_LOSS_IMAGES=10000` makes more of them, `POWER_LOSS_SEED=7` other ones.
+//! `POWER_LOSS_IMAGES=10000` tests more images, `POWER_LOSS_SEED=7` other ones.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 #![cfg(target_os = "linux")]
 
 mod image;
 mod recording;
-mod scene;
+mod workload;
 
 use std::{
     collections::BTreeMap,
@@ -26,7 +26,7 @@ use store_embedded::EmbeddedStore;
 use crate::{
     image::write_image,
     recording::Recording,
-    scene::{Scene, options},
+    workload::{Workload, options},
 };
 
 const IMAGES: u64 = 200;
@@ -38,13 +38,13 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
-/// What the process under strace does.
+/// Runs as the process under strace.
 #[test]
 #[ignore = "run by the test below"]
-fn writes_a_scene() {
+fn write_workload() {
     let Some(data) = std::env::var_os(DATA) else { return };
     let data = Path::new(&data);
-    scene::runtime().block_on(Scene::play(&data.join("data"), Some(&data.join("acknowledged"))));
+    workload::runtime().block_on(Workload::run(&data.join("data"), Some(&data.join("acknowledged"))));
 }
 
 fn record(folder: &Path) -> Recording {
@@ -53,7 +53,7 @@ fn record(folder: &Path) -> Recording {
         .args(["-f", "-y", "-xx", "-s", "100000000", "-e", CALLS, "-o"])
         .arg(&trace)
         .arg(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "writes_a_scene", "--test-threads=1"])
+        .args(["--ignored", "--exact", "write_workload", "--test-threads=1"])
         .env(DATA, folder)
         .output()
         .expect("strace is needed: install it");
@@ -64,13 +64,13 @@ fn record(folder: &Path) -> Recording {
 }
 
 #[test]
-#[ignore = "needs strace, and minutes"]
-fn after_a_loss_of_power_nothing_acknowledged_is_lost_and_nothing_is_wrong() {
+#[ignore = "needs strace and takes minutes"]
+fn acknowledged_data_survives_a_power_loss_and_no_row_is_wrong() {
     let memory = Path::new("/dev/shm");
     let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     let folder = tempfile::tempdir_in(parent).unwrap();
     let recording = record(folder.path());
-    let expected = scene::runtime().block_on(Scene::play(&folder.path().join("expected"), None));
+    let expected = workload::runtime().block_on(Workload::run(&folder.path().join("expected"), None));
     println!("{}", recording.describe());
     let (images, seed) = (number("POWER_LOSS_IMAGES", IMAGES), number("POWER_LOSS_SEED", 0));
     let (mut opened, mut refused, mut failed) = (0_u64, BTreeMap::<String, Vec<u64>>::new(), Vec::new());
@@ -99,8 +99,8 @@ fn after_a_loss_of_power_nothing_acknowledged_is_lost_and_nothing_is_wrong() {
         std::fs::remove_dir_all(&data).unwrap();
     }
     println!(
-        "{images} images: {opened} opened and right, {} refused: {refused:#?}",
+        "{images} images: {opened} opened and correct, {} refused: {refused:#?}",
         images - opened - failed.len() as u64
     );
-    assert!(failed.is_empty(), "images {failed:?} are wrong, or have lost what was acknowledged");
+    assert!(failed.is_empty(), "images {failed:?} have wrong or missing data");
 }

@@ -1,13 +1,13 @@
-//! What a process did to the files of a folder, read from the output of strace.
+//! File operations of a process in a folder, parsed from the output of strace.
 
 use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
 };
 
-use crate::scene::Acknowledged;
+use crate::workload::Acknowledged;
 
-/// A file or a folder, whatever its name.
+/// Identifies a file independently of its name.
 pub(crate) type Inode = usize;
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ struct Parser {
     names: HashMap<PathBuf, Inode>,
     folders: Vec<PathBuf>,
     lengths: Vec<u64>,
-    /// Open files: the inode, where the next write goes, and whether that is always the end.
+    /// Open files: inode, current offset, and whether writes append.
     open: HashMap<i64, (Inode, u64, bool)>,
 }
 
@@ -57,8 +57,8 @@ impl Recording {
                 unfinished.insert(pid, begun.to_owned());
             } else if let Some(resumed) = call.strip_prefix("<... ") {
                 let rest = resumed.split_once(" resumed>").unwrap().1;
-                let whole = unfinished.remove(pid).unwrap() + rest;
-                parser.read(&whole);
+                let complete = unfinished.remove(pid).unwrap() + rest;
+                parser.read(&complete);
             } else {
                 parser.read(call);
             }
@@ -66,7 +66,7 @@ impl Recording {
         Self { operations: parser.operations }
     }
 
-    /// What the process had been told when it came to an operation.
+    /// What was acknowledged to the process before operation `cut`.
     pub(crate) fn acknowledged(&self, cut: usize) -> Acknowledged {
         let mut all = Acknowledged::default();
         for operation in &self.operations[..cut] {
@@ -91,7 +91,7 @@ impl Recording {
     }
 }
 
-/// Undoes `\x2f`.
+/// Decodes escapes such as `\x2f`.
 fn unescape(text: &str) -> Vec<u8> {
     let (mut bytes, mut rest) = (Vec::with_capacity(text.len() / 4), text.as_bytes());
     while let Some((first, tail)) = rest.split_first() {
@@ -111,7 +111,7 @@ fn path(text: &str) -> PathBuf {
     PathBuf::from(String::from_utf8(unescape(text)).unwrap())
 }
 
-/// The strings among the arguments.
+/// The quoted arguments.
 fn strings(arguments: &str) -> Vec<&str> {
     arguments.split('"').skip(1).step_by(2).collect()
 }
@@ -160,7 +160,7 @@ impl Parser {
                 }
             }
             "unlink" | "unlinkat" | "rmdir" => {
-                // What is removed with its folder is named relative to that.
+                // `unlinkat` has a path relative to an open folder.
                 let named = path(strings(arguments).last().unwrap());
                 let path = if named.is_absolute() { named } else { descriptor(arguments).1.join(named) };
                 if self.is_ours(&path) {
@@ -171,7 +171,7 @@ impl Parser {
             }
             "mmap" => {
                 let written = arguments.contains("MAP_SHARED") && arguments.contains("PROT_WRITE");
-                assert!(!written, "a shared mapping is written to, which is not recorded: {call:.200}");
+                assert!(!written, "writes to a shared mapping cannot be recorded: {call:.200}");
             }
             _ => self.on_open_file(name, arguments, result),
         }
@@ -192,7 +192,7 @@ impl Parser {
         let inode = match self.names.get(&relative) {
             Some(inode) => *inode,
             None => {
-                assert!(arguments.contains("O_CREAT"), "{found:?} was there before");
+                assert!(arguments.contains("O_CREAT"), "{found:?} was opened but never created");
                 let inode = self.lengths.len();
                 self.lengths.push(0);
                 self.names.insert(relative.clone(), inode);
@@ -251,7 +251,7 @@ impl Parser {
             }
             "ftruncate" => self.set_length(inode, last()),
             "fsync" | "fdatasync" => self.operations.push(Operation::SyncFile { inode }),
-            other => panic!("{other} is not understood: {arguments:.200}"),
+            other => panic!("unsupported system call {other}: {arguments:.200}"),
         }
     }
 }

@@ -1,8 +1,8 @@
 use rand::{SeedableRng, rngs::StdRng};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Randomness of a seed. Each decision draws from a generator of its own, named after what is decided: decisions stay what
-/// they are, in whatever order threads happen to come to them.
+/// Randomness derived from a seed. Each decision has its own generator, named after what is decided, so that the order in
+/// which threads decide does not matter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chance(u64);
 

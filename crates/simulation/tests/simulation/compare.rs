@@ -1,4 +1,4 @@
-//! The end of a run: every answer against a fresh index, and every delivery against what the chain holds.
+//! Checks at the end of a run: query results against a fresh index, and deliveries against the chain.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,55 +21,55 @@ use tokio_util::sync::CancellationToken;
 use webhooks::{Matcher, Wake};
 
 use crate::{
-    life::{bind, ingest_config, node_client, runtime, store_options},
+    process::{bind, ingest_config, node_client, runtime, store_options},
     scripted_node::ScriptedNode,
     world::{World, lock},
 };
 
 const ALL: PageRequest = PageRequest { offset: 0, limit: 100_000, order: Order::OldestFirst };
 
-/// All that can be asked of an index, one line for each answer.
-pub(crate) struct Answers {
+/// The results of all queries, one line per result.
+pub(crate) struct QueryResults {
     lines: Vec<String>,
-    /// What depends on where a token's balances come from.
+    /// Results that depend on the source of a token's balances.
     tokens: BTreeMap<Address, (BalanceSource, Vec<String>)>,
     fingerprint: B256,
 }
 
-impl Answers {
-    /// Whether a token's events add up is found out by samples, at times that differ between the two: balances are compared
-    /// where both have come to the same verdict.
+impl QueryResults {
+    /// Audits of balances run at different times in the two indexes, so balances of a token are compared only if both use the
+    /// same source.
     pub(crate) fn assert_equals(&self, fresh: &Self) {
-        let source = |answers: &Self, token: &Address| answers.tokens.get(token).map(|(source, _)| *source);
+        let source = |results: &Self, token: &Address| results.tokens.get(token).map(|(source, _)| *source);
         let differs = |token: &Address| {
             let sources = [source(self, token), source(fresh, token)];
             sources[0] != sources[1] && sources.contains(&Some(BalanceSource::Calls))
         };
-        let lines = |answers: &Self| -> BTreeSet<String> {
-            let tokens = answers.tokens.iter().filter(|(token, _)| !differs(token));
+        let lines = |results: &Self| -> BTreeSet<String> {
+            let tokens = results.tokens.iter().filter(|(token, _)| !differs(token));
             let of_tokens = tokens.flat_map(|(_, (_, lines))| lines);
-            answers.lines.iter().chain(of_tokens).cloned().collect()
+            results.lines.iter().chain(of_tokens).cloned().collect()
         };
         let (ours, theirs) = (lines(self), lines(fresh));
         let show =
             |lines: Vec<&String>| -> String { lines.iter().take(3).map(|line| format!("\n  {line:.600}")).collect() };
         let wrong = show(ours.difference(&theirs).collect());
         let missing = show(theirs.difference(&ours).collect());
-        assert!(ours == theirs, "answers differ from those of a fresh index:{wrong}\nwhich says:{missing}");
+        assert!(ours == theirs, "results differ from those of a fresh index:{wrong}\nexpected:{missing}");
         if !self.tokens.keys().any(differs) {
             assert_eq!(self.fingerprint, fresh.fingerprint, "rows differ from those of a fresh index");
         }
     }
 }
 
-/// What was asked of a contract, and when, is no matter of the chain alone.
+/// Removes the blocks at which contracts were read, which do not depend on the chain alone.
 fn without_times(mut token: Token) -> Token {
     token.facts.asked_at = None;
     token.audited_block = None;
     token
 }
 
-async fn ask_everything(reader: &EmbeddedReader) -> Answers {
+async fn query_everything(reader: &EmbeddedReader) -> QueryResults {
     let (mut lines, mut tokens) = (Vec::new(), BTreeMap::new());
     let mut addresses = BTreeSet::from([Address::ZERO]);
     lines.push(format!("{:?}", reader.stats().await.unwrap()));
@@ -112,12 +112,12 @@ async fn ask_everything(reader: &EmbeddedReader) -> Answers {
         tokens.insert(address, (source, of_token));
     }
     for address in addresses {
-        ask_about(reader, address, &mut lines, &mut tokens).await;
+        query_address(reader, address, &mut lines, &mut tokens).await;
     }
-    Answers { lines, tokens, fingerprint: reader.fingerprint().unwrap() }
+    QueryResults { lines, tokens, fingerprint: reader.fingerprint().unwrap() }
 }
 
-async fn ask_about(
+async fn query_address(
     reader: &EmbeddedReader,
     address: Address,
     lines: &mut Vec<String>,
@@ -151,37 +151,37 @@ async fn ask_about(
     }
 }
 
-/// Asks an index that is not written to.
-pub(crate) fn ask_folder(world: &World, data: &Path) -> Answers {
+/// Runs all queries on an index without a writer.
+pub(crate) fn query_folder(world: &World, data: &Path) -> QueryResults {
     runtime().block_on(async {
         let store = EmbeddedStore::open(data, store_options(world.plan.write_buffer_bytes)).unwrap();
-        ask_everything(&store.reader()).await
+        query_everything(&store.reader()).await
     })
 }
 
-/// An index of the chain as it is now, made without any fault, and what its webhooks would tell, had they been there from
-/// the first block on.
-pub(crate) fn index_anew(world: &Arc<World>, data: &Path) -> (Answers, Vec<Delivery>) {
+/// Indexes the final chain without faults. Returns the query results, and the deliveries of webhooks that watch from the
+/// first block on.
+pub(crate) fn index_from_scratch(world: &Arc<World>, data: &Path) -> (QueryResults, Vec<Delivery>) {
     runtime().block_on(async {
         let store = Arc::new(EmbeddedStore::open(data, store_options(64 << 20)).unwrap());
         let nodes: [Arc<dyn Exchange>; 1] = [Arc::new(ScriptedNode::honest(world))];
         let node = node_client(world, &nodes, u64::MAX);
         let start_block = bind(&node, &store).await;
         let records: Arc<dyn WebhookRecords> = Arc::new(store.webhook_records());
-        let mut promises = lock(&world.promises).clone();
-        promises.sort_by_key(|promise| promise.webhook);
-        for promise in &promises {
+        let mut acknowledged = lock(&world.acknowledged).clone();
+        acknowledged.sort_by_key(|registered| registered.webhook);
+        for registered in &acknowledged {
             let events = domain::EventKinds::default().with(EventKind::Tx).with(EventKind::TokenTransfer);
             let webhook = domain::NewWebhook {
                 owner: Address::ZERO,
                 url: String::new(),
-                watched: promise.watched,
+                watched: registered.watched,
                 events,
                 secret: domain::SealedSecret::new(Vec::new()),
                 created_at: 0,
             };
             let added = records.add_webhook(webhook).await.unwrap();
-            assert_eq!(added.id, promise.webhook, "webhooks are numbered from 1 on, without a gap");
+            assert_eq!(added.id, registered.webhook, "webhook ids must be consecutive from 1");
         }
         let (status, sync) = watch::channel(SyncStatus::starting());
         let reader = Arc::new(store.reader());
@@ -199,60 +199,61 @@ pub(crate) fn index_anew(world: &Arc<World>, data: &Path) -> (Answers, Vec<Deliv
         following.abort();
         matching.abort();
         let mut deliveries = Vec::new();
-        for promise in &promises {
-            deliveries.extend(records.list_deliveries(promise.webhook, ALL).await.unwrap().items);
+        for registered in &acknowledged {
+            deliveries.extend(records.list_deliveries(registered.webhook, ALL).await.unwrap().items);
         }
-        (ask_everything(&reader).await, deliveries)
+        (query_everything(&reader).await, deliveries)
     })
 }
 
-/// The newest word on an event, by the count of inclusions.
+/// The highest inclusion count that a receiver accepted for an event, and for its `removed` message; 0 if there was none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Word {
-    told: u64,
+struct LatestInclusion {
+    sent: u64,
     removed: u64,
 }
 
-/// Compares what receivers were told with what the chain holds.
+/// Compares the messages of the receivers with the events of the chain. Returns the number of events.
 pub(crate) fn check_deliveries(world: &World, expected: &[Delivery]) -> usize {
-    let promises = lock(&world.promises).clone();
-    let mut words: BTreeMap<(usize, String), Word> = BTreeMap::new();
+    let acknowledged = lock(&world.acknowledged).clone();
+    let mut latest: BTreeMap<(usize, String), LatestInclusion> = BTreeMap::new();
     let mut bodies = BTreeMap::new();
-    for told in world.ledger.all() {
-        let body: Value = serde_json::from_slice(&told.body).unwrap();
+    for message in world.message_log.all() {
+        let body: Value = serde_json::from_slice(&message.body).unwrap();
         let inclusion = body["inclusion"].as_u64().unwrap_or(1);
-        let same = bodies.entry((told.receiver, told.id.clone(), inclusion)).or_insert_with(|| told.body.clone());
-        assert_eq!(*same, told.body, "the same message with other bytes: {}", told.id);
-        if !told.accepted {
+        let key = (message.receiver, message.id.clone(), inclusion);
+        let first = bodies.entry(key).or_insert_with(|| message.body.clone());
+        assert_eq!(*first, message.body, "two bodies of the same message: {}", message.id);
+        if !message.accepted {
             continue;
         }
-        if let Some(of) = body["data"]["removedDelivery"].as_str() {
-            let word = words.entry((told.receiver, of.to_owned())).or_default();
-            word.removed = word.removed.max(inclusion);
+        if let Some(removed) = body["data"]["removedDelivery"].as_str() {
+            let latest = latest.entry((message.receiver, removed.to_owned())).or_default();
+            latest.removed = latest.removed.max(inclusion);
         } else {
-            let word = words.entry((told.receiver, told.id)).or_default();
-            word.told = word.told.max(inclusion);
+            let latest = latest.entry((message.receiver, message.id)).or_default();
+            latest.sent = latest.sent.max(inclusion);
         }
     }
-    let mut stands = BTreeSet::new();
+    let mut canonical = BTreeSet::new();
     let mut checked = 0;
-    for promise in &promises {
-        let after = promise.after.map(|after| world.last_common(after));
-        for delivery in expected.iter().filter(|delivery| delivery.webhook == promise.webhook) {
-            let key = (promise.receiver, delivery.id.to_string());
-            stands.insert(key.clone());
+    for registered in &acknowledged {
+        let after = registered.after.map(|after| world.last_common(after));
+        for delivery in expected.iter().filter(|delivery| delivery.webhook == registered.webhook) {
+            let key = (registered.receiver, delivery.id.to_string());
+            canonical.insert(key.clone());
             let place = delivery.place.unwrap();
             if after.is_some_and(|after| place.block.number <= after) {
                 continue;
             }
-            let word = words.get(&key).copied().unwrap_or_default();
-            assert!(word.told > 0, "never told: {key:?} at {place:?}, {promise:?}");
-            assert!(word.told > word.removed, "said to be removed though it stands: {key:?} {word:?} at {place:?}");
+            let latest = latest.get(&key).copied().unwrap_or_default();
+            assert!(latest.sent > 0, "never delivered: {key:?} at {place:?}, {registered:?}");
+            assert!(latest.sent > latest.removed, "removed although canonical: {key:?} {latest:?} at {place:?}");
             checked += 1;
         }
     }
-    for (key, word) in words.iter().filter(|(key, _)| !stands.contains(*key)) {
-        assert!(word.removed >= word.told, "never taken back: {key:?} {word:?}, of a block that left the chain");
+    for (key, latest) in latest.iter().filter(|(key, _)| !canonical.contains(*key)) {
+        assert!(latest.removed >= latest.sent, "orphaned but not removed: {key:?} {latest:?}");
         checked += 1;
     }
     checked

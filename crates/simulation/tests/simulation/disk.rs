@@ -1,4 +1,4 @@
-//! Data folders as a crash leaves them.
+//! Data folders after a crash.
 
 use std::{
     collections::BTreeMap,
@@ -12,18 +12,18 @@ use std::{
 use rand::{Rng, rngs::StdRng};
 use rustix::fs::{SeekFrom as Extent, seek};
 
-use crate::plan::Disk;
+use crate::plan::DiskFault;
 
 const PAGE: u64 = 4 << 10;
 
-/// How far the journal was on the disk for sure.
+/// The journal and its length at the last sync.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Synced {
     journal: PathBuf,
     length: u64,
 }
 
-/// The journal that is being written, and how much of it is in use.
+/// The current journal and its used length.
 pub(crate) fn measure(data: &Path) -> Option<Synced> {
     let entries = fs::read_dir(data.join("index")).ok()?.map(|entry| entry.unwrap().path());
     let journals = entries.filter(|path| path.extension().is_some_and(|extension| extension == "jnl"));
@@ -32,7 +32,7 @@ pub(crate) fn measure(data: &Path) -> Option<Synced> {
     Some(Synced { journal: newest.strip_prefix(data).unwrap().to_owned(), length })
 }
 
-/// The parts of a file that are written: a journal ends in megabytes of nothing.
+/// The written parts of a sparse file: a journal ends in megabytes of zeros.
 fn extents(file: &File, length: u64) -> io::Result<Vec<(u64, u64)>> {
     let (mut found, mut at) = (Vec::new(), 0);
     while at < length {
@@ -73,7 +73,7 @@ fn list(root: &Path, within: &Path, listing: &mut Listing) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a folder as it is at one moment. The engine's own threads may be writing: then it is copied again.
+/// Copies a consistent snapshot of a folder: if the engine's threads write meanwhile, the copy is repeated.
 pub(crate) fn copy(from: &Path, to: &Path) {
     for _ in 0..1_000 {
         if copy_once(from, to).unwrap_or(false) {
@@ -81,7 +81,7 @@ pub(crate) fn copy(from: &Path, to: &Path) {
         }
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
-    panic!("{} never stands still", from.display());
+    panic!("{} changes all the time", from.display());
 }
 
 fn copy_once(from: &Path, to: &Path) -> io::Result<bool> {
@@ -114,28 +114,28 @@ fn copy_file(from: &Path, to: &Path, length: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Does to a copied folder what the end of its process does; tells what that is.
-pub(crate) fn spoil(data: &Path, disk: Disk, synced: Option<&Synced>, rng: &mut StdRng) -> String {
+/// Applies the effects of a crash to a copied folder, and describes them.
+pub(crate) fn apply_crash(data: &Path, disk: DiskFault, synced: Option<&Synced>, rng: &mut StdRng) -> String {
     let Some(Synced { journal, length: used }) = measure(data) else { return "nothing written".to_owned() };
     let path = data.join(&journal);
     match disk {
-        Disk::Kept => "kept".to_owned(),
-        Disk::TornWrite => {
-            // A commit begins so.
+        DiskFault::Intact => "intact".to_owned(),
+        DiskFault::TornWrite => {
+            // The start of a commit.
             let bytes: Vec<u8> = [&[1][..], &rng.random::<[u8; 32]>()].concat();
             let count = rng.random_range(1..bytes.len());
             write_at(&path, used, &bytes[..count]);
             format!("{count} bytes of a commit at {used}")
         }
-        Disk::LostPower => {
+        DiskFault::PowerLoss => {
             let safe = synced.filter(|synced| synced.journal == journal).map_or(0, |synced| synced.length.min(used));
             if safe == used || synced.is_none() {
-                return "all was synced".to_owned();
+                return "everything was synced".to_owned();
             }
             if rng.random_bool(0.5) {
                 let from = rng.random_range(safe..used);
                 write_at(&path, from, &vec![0; usize::try_from(used - from).unwrap()]);
-                return format!("nothing from {from} on, {safe} of {used} were synced");
+                return format!("zeros from {from} on, {safe} of {used} bytes were synced");
             }
             let mut lost = Vec::new();
             let mut page = safe / PAGE * PAGE;
@@ -147,7 +147,7 @@ pub(crate) fn spoil(data: &Path, disk: Disk, synced: Option<&Synced>, rng: &mut 
                 }
                 page += PAGE;
             }
-            format!("without the pages at {lost:?}, {safe} of {used} were synced")
+            format!("pages lost at {lost:?}, {safe} of {used} bytes were synced")
         }
     }
 }

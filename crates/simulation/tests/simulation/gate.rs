@@ -1,4 +1,4 @@
-//! Where a life ends: all writes to the store pass here, and at one of them the process is gone.
+//! Crash injection: all writes to the store pass a gate, and one of them crashes the process.
 
 use std::{
     path::PathBuf,
@@ -27,11 +27,11 @@ use crate::{
 pub(crate) struct Gate {
     world: Arc<World>,
     data: PathBuf,
-    /// Where the folder is copied to when the process is gone.
+    /// Where the data folder is copied to at the crash.
     image: PathBuf,
     crash: Option<Crash>,
     state: Mutex<State>,
-    pub(crate) gone: Notify,
+    pub(crate) crashed: Notify,
 }
 
 #[derive(Default)]
@@ -40,29 +40,29 @@ struct State {
     synced: Option<Synced>,
 }
 
-/// What a write outlasts.
+/// What a completed write survives.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Outlasts {
-    Process,
-    Power,
+enum Survives {
+    ProcessCrash,
+    PowerLoss,
 }
 
 impl Gate {
     pub(crate) fn new(world: &Arc<World>, data: PathBuf, image: PathBuf, crash: Option<Crash>) -> Arc<Self> {
         let state = Mutex::default();
-        Arc::new(Self { world: Arc::clone(world), data, image, crash, state, gone: Notify::new() })
+        Arc::new(Self { world: Arc::clone(world), data, image, crash, state, crashed: Notify::new() })
     }
 
     pub(crate) fn synced(&self) -> Option<Synced> {
         lock(&self.state).synced.clone()
     }
 
-    /// What is there at this moment is on the disk.
-    pub(crate) fn note_synced(&self) {
+    /// Records that all current data is synced.
+    pub(crate) fn record_synced(&self) {
         lock(&self.state).synced = disk::measure(&self.data);
     }
 
-    async fn pass<T>(&self, name: &'static str, outlasts: Outlasts, write: impl Future<Output = T>) -> T {
+    async fn pass<T>(&self, name: &'static str, survives: Survives, write: impl Future<Output = T>) -> T {
         let number = {
             let mut state = lock(&self.state);
             state.writes += 1;
@@ -73,9 +73,9 @@ impl Gate {
             self.end(name, number).await;
         }
         let outcome = write.await;
-        if outlasts == Outlasts::Power && self.crash.is_some() {
+        if survives == Survives::PowerLoss && self.crash.is_some() {
             let data = self.data.clone();
-            // The one thread for blocking work is this one's now: no write is under way.
+            // There is one blocking thread, so no write is in progress while this runs.
             let synced = tokio::task::spawn_blocking(move || disk::measure(&data)).await.unwrap();
             lock(&self.state).synced = synced;
         }
@@ -88,8 +88,8 @@ impl Gate {
     async fn end(&self, name: &str, number: u64) {
         let (data, image) = (self.data.clone(), self.image.clone());
         tokio::task::spawn_blocking(move || disk::copy(&data, &image)).await.unwrap();
-        self.world.note(format!("gone at write {number}, {name}"));
-        self.gone.notify_one();
+        self.world.record(format!("crashed at write {number}, {name}"));
+        self.crashed.notify_one();
         std::future::pending().await
     }
 }
@@ -108,22 +108,22 @@ impl ChainWriter for GatedWriter {
         self.0.oldest_revertible().await
     }
     async fn commit(&mut self, blocks: Vec<BlockChanges>, undo: Undo) -> Result<(), StoreError> {
-        self.1.pass("commit", Outlasts::Process, self.0.commit(blocks, undo)).await
+        self.1.pass("commit", Survives::ProcessCrash, self.0.commit(blocks, undo)).await
     }
     async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError> {
-        self.1.pass("revert", Outlasts::Process, self.0.revert_to(number)).await
+        self.1.pass("revert", Survives::ProcessCrash, self.0.revert_to(number)).await
     }
     async fn list_token_questions(&self, limit: usize) -> Result<Vec<TokenQuestion>, StoreError> {
         self.0.list_token_questions(limit).await
     }
     async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError> {
-        self.1.pass("facts", Outlasts::Process, self.0.keep_token_facts(facts)).await
+        self.1.pass("facts", Survives::ProcessCrash, self.0.keep_token_facts(facts)).await
     }
     async fn list_audits(&self, limit: usize) -> Result<Vec<AuditSample>, StoreError> {
         self.0.list_audits(limit).await
     }
     async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError> {
-        self.1.pass("audits", Outlasts::Process, self.0.keep_audits(verdicts, at)).await
+        self.1.pass("audits", Survives::ProcessCrash, self.0.keep_audits(verdicts, at)).await
     }
     async fn list_balance_questions(&mut self, limit: usize) -> Result<Vec<BalanceQuestion>, StoreError> {
         self.0.list_balance_questions(limit).await
@@ -133,13 +133,13 @@ impl ChainWriter for GatedWriter {
         balances: Vec<(BalanceQuestion, U256)>,
         at: BlockNumber,
     ) -> Result<(), StoreError> {
-        self.1.pass("balances", Outlasts::Process, self.0.keep_balances(balances, at)).await
+        self.1.pass("balances", Survives::ProcessCrash, self.0.keep_balances(balances, at)).await
     }
     async fn list_code_questions(&self, limit: usize) -> Result<Vec<Address>, StoreError> {
         self.0.list_code_questions(limit).await
     }
     async fn keep_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError> {
-        self.1.pass("codes", Outlasts::Process, self.0.keep_codes(codes, at)).await
+        self.1.pass("codes", Survives::ProcessCrash, self.0.keep_codes(codes, at)).await
     }
     async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError> {
         self.0.rank_holders(limit).await
@@ -151,7 +151,7 @@ pub(crate) struct GatedRecords(pub(crate) EmbeddedWebhookRecords, pub(crate) Arc
 #[async_trait]
 impl WebhookRecords for GatedRecords {
     async fn add_webhook(&self, webhook: NewWebhook) -> Result<Webhook, AddWebhookError> {
-        self.1.pass("add webhook", Outlasts::Power, self.0.add_webhook(webhook)).await
+        self.1.pass("add webhook", Survives::PowerLoss, self.0.add_webhook(webhook)).await
     }
     async fn find_webhook(&self, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
         self.0.find_webhook(id).await
@@ -160,7 +160,7 @@ impl WebhookRecords for GatedRecords {
         self.0.list_webhooks(owner).await
     }
     async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<Option<Webhook>, StoreError> {
-        self.1.pass("change webhook", Outlasts::Power, self.0.change_webhook(id, change)).await
+        self.1.pass("change webhook", Survives::PowerLoss, self.0.change_webhook(id, change)).await
     }
     async fn rotate_secret(
         &self,
@@ -168,10 +168,10 @@ impl WebhookRecords for GatedRecords {
         secret: SealedSecret,
         old_until: UnixMillis,
     ) -> Result<Option<Webhook>, StoreError> {
-        self.1.pass("rotate secret", Outlasts::Power, self.0.rotate_secret(id, secret, old_until)).await
+        self.1.pass("rotate secret", Survives::PowerLoss, self.0.rotate_secret(id, secret, old_until)).await
     }
     async fn delete_webhook(&self, id: WebhookId) -> Result<bool, StoreError> {
-        self.1.pass("delete webhook", Outlasts::Power, self.0.delete_webhook(id)).await
+        self.1.pass("delete webhook", Survives::PowerLoss, self.0.delete_webhook(id)).await
     }
     async fn watch_list(&self) -> Result<WatchList, StoreError> {
         self.0.watch_list().await
@@ -186,23 +186,23 @@ impl WebhookRecords for GatedRecords {
         self.0.find_orphaning(block).await
     }
     async fn enqueue_matches(&self, matches: Matches, now: UnixMillis) -> Result<(), EnqueueError> {
-        let outlasts = if matches.events.is_empty() { Outlasts::Process } else { Outlasts::Power };
-        self.1.pass("matches", outlasts, self.0.enqueue_matches(matches, now)).await
+        let survives = if matches.events.is_empty() { Survives::ProcessCrash } else { Survives::PowerLoss };
+        self.1.pass("matches", survives, self.0.enqueue_matches(matches, now)).await
     }
     async fn begin_retraction(&self, retraction: Retraction) -> Result<(), StoreError> {
-        self.1.pass("begin retraction", Outlasts::Power, self.0.begin_retraction(retraction)).await
+        self.1.pass("begin retraction", Survives::PowerLoss, self.0.begin_retraction(retraction)).await
     }
     async fn list_retracted(&self, limit: usize) -> Result<RetractedBatch, StoreError> {
         self.0.list_retracted(limit).await
     }
     async fn retract(&self, removals: Vec<Removal>, upto: RetractionCursor, now: UnixMillis) -> Result<(), StoreError> {
-        self.1.pass("retract", Outlasts::Power, self.0.retract(removals, upto, now)).await
+        self.1.pass("retract", Survives::PowerLoss, self.0.retract(removals, upto, now)).await
     }
     async fn end_retraction(&self) -> Result<(), StoreError> {
-        self.1.pass("end retraction", Outlasts::Process, self.0.end_retraction()).await
+        self.1.pass("end retraction", Survives::ProcessCrash, self.0.end_retraction()).await
     }
     async fn enqueue(&self, delivery: NewDelivery, now: UnixMillis) -> Result<Option<Delivery>, StoreError> {
-        self.1.pass("enqueue", Outlasts::Power, self.0.enqueue(delivery, now)).await
+        self.1.pass("enqueue", Survives::PowerLoss, self.0.enqueue(delivery, now)).await
     }
     async fn requeue(
         &self,
@@ -210,7 +210,7 @@ impl WebhookRecords for GatedRecords {
         id: DeliveryId,
         now: UnixMillis,
     ) -> Result<Option<Delivery>, StoreError> {
-        self.1.pass("requeue", Outlasts::Power, self.0.requeue(webhook, id, now)).await
+        self.1.pass("requeue", Survives::PowerLoss, self.0.requeue(webhook, id, now)).await
     }
     async fn find_delivery(&self, webhook: WebhookId, id: DeliveryId) -> Result<Option<Delivery>, StoreError> {
         self.0.find_delivery(webhook, id).await
@@ -228,16 +228,16 @@ impl WebhookRecords for GatedRecords {
         now: UnixMillis,
         lease_until: UnixMillis,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
-        self.1.pass("claim", Outlasts::Process, self.0.claim(webhook, limit, now, lease_until)).await
+        self.1.pass("claim", Survives::ProcessCrash, self.0.claim(webhook, limit, now, lease_until)).await
     }
     async fn release(&self, claims: Vec<(WebhookId, DeliveryNumber)>) -> Result<(), StoreError> {
-        self.1.pass("release", Outlasts::Process, self.0.release(claims)).await
+        self.1.pass("release", Survives::ProcessCrash, self.0.release(claims)).await
     }
     async fn end_leases(&self) -> Result<(), StoreError> {
-        self.1.pass("end leases", Outlasts::Process, self.0.end_leases()).await
+        self.1.pass("end leases", Survives::ProcessCrash, self.0.end_leases()).await
     }
     async fn record_attempts(&self, reports: Vec<AttemptReport>) -> Result<Vec<QueueState>, StoreError> {
-        self.1.pass("attempts", Outlasts::Process, self.0.record_attempts(reports)).await
+        self.1.pass("attempts", Survives::ProcessCrash, self.0.record_attempts(reports)).await
     }
     async fn list_deliveries(&self, webhook: WebhookId, page: PageRequest) -> Result<Page<Delivery>, StoreError> {
         self.0.list_deliveries(webhook, page).await

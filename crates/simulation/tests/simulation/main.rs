@@ -1,6 +1,6 @@
 //! One explorer with its node, disk, clock and receivers, simulated by seed: see decision 51.
 //!
-//! `SIMULATION_SEEDS=from..to` runs other seeds than the usual ones.
+//! `SIMULATION_SEEDS=from..to` runs other seeds than the default ones.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -8,11 +8,11 @@ mod chance;
 mod compare;
 mod disk;
 mod gate;
-mod life;
-mod look;
 mod plan;
+mod process;
 mod receivers;
 mod scripted_node;
+mod spot_check;
 mod world;
 
 use std::{
@@ -29,15 +29,15 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
-    life::{End, live},
     plan::Plan,
+    process::{End, run_process},
     world::{World, lock},
 };
 
 const SEEDS: Range<u64> = 0..40;
 const STACK_BYTES: usize = 256 << 20;
 
-/// What came of a seed.
+/// The result of a seed.
 #[derive(Debug)]
 struct Run {
     trace: Vec<(u64, String)>,
@@ -45,7 +45,7 @@ struct Run {
     deliveries: usize,
 }
 
-/// In memory where there is such a folder: thousands of runs wear out no disk.
+/// In memory if possible, so that thousands of runs do not wear out a disk.
 fn folder() -> TempDir {
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
@@ -56,12 +56,12 @@ fn run(seed: u64) -> Run {
     let world = Arc::new(World::new(Plan::new(seed)));
     let folder = folder();
     let path = |name: &str| -> PathBuf { folder.path().join(name) };
-    let mut data = path("life-0");
+    let mut data = path("process-0");
     let mut crashes = 0;
-    for life in 0.. {
-        let image = path(&format!("life-{}", life + 1));
-        let crash = world.plan.crashes.get(life).copied();
-        match live(&world, &data, &image, crash, life) {
+    for process in 0.. {
+        let image = path(&format!("process-{}", process + 1));
+        let crash = world.plan.crashes.get(process).copied();
+        match run_process(&world, &data, &image, crash, process) {
             End::Finished => break,
             End::Crashed => {
                 crashes += 1;
@@ -70,14 +70,14 @@ fn run(seed: u64) -> Run {
             }
         }
     }
-    let answers = compare::ask_folder(&world, &data);
-    let (fresh, expected) = compare::index_anew(&world, &path("fresh"));
-    answers.assert_equals(&fresh);
+    let results = compare::query_folder(&world, &data);
+    let (fresh, expected) = compare::index_from_scratch(&world, &path("fresh"));
+    results.assert_equals(&fresh);
     let deliveries = compare::check_deliveries(&world, &expected);
     Run { trace: world.trace(), crashes, deliveries }
 }
 
-/// Each seed on a thread of its own with a large stack: without optimisation futures are large.
+/// Threads with a large stack, since futures are large in unoptimised builds.
 fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let start = |_| std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, &work).unwrap();
@@ -93,7 +93,7 @@ fn seeds() -> Range<u64> {
 }
 
 #[test]
-fn whatever_fails_the_index_and_the_deliveries_are_those_of_the_chain() {
+fn index_and_deliveries_match_the_chain_despite_faults() {
     if std::env::var_os("RUST_LOG").is_some() {
         tracing_subscriber::fmt().with_env_filter(tracing_subscriber::EnvFilter::from_default_env()).init();
     }
@@ -128,12 +128,12 @@ fn whatever_fails_the_index_and_the_deliveries_are_those_of_the_chain() {
         failed.len()
     );
     for (seed, text) in failed.iter().take(10) {
-        println!("\nseed {seed}: {text}\nto run it alone: SIMULATION_SEEDS={seed}..{} ./test -p simulation", seed + 1);
+        println!("\nseed {seed}: {text}\nto reproduce it: SIMULATION_SEEDS={seed}..{} ./test -p simulation", seed + 1);
     }
     assert!(failed.is_empty(), "seeds {:?} failed", failed.keys().collect::<Vec<_>>());
 }
 
-/// The chain is the same to the last hash. What the explorer does in between is not: see decision 51.
+/// The chain is identical, but the requests of the explorer are not: see decision 51.
 #[test]
 fn the_same_seed_gives_the_same_chain() {
     let chain = |seed| -> Vec<String> {

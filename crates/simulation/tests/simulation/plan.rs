@@ -1,4 +1,4 @@
-//! All that a seed decides beforehand.
+//! Everything that a seed decides in advance.
 
 use std::time::Duration;
 
@@ -6,25 +6,25 @@ use rand::{Rng, rngs::StdRng};
 
 use crate::chance::Chance;
 
-/// No branch parts from the chain further below its head than this, and blocks can be undone as far.
-pub(crate) const DEEPEST_REORG: u64 = 16;
+/// Maximum depth of a reorg, and the number of blocks that can be reverted.
+pub(crate) const MAX_REORG_DEPTH: u64 = 16;
 
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) chance: Chance,
-    /// What happens on the chain and at the registry, in order.
+    /// Actions on the chain and at the webhook registry, in order.
     pub(crate) actions: Vec<(Duration, Action)>,
-    /// How each endpoint behaves, until when.
+    /// The behaviour of each endpoint over time.
     pub(crate) endpoints: Vec<Schedule<NodeMode>>,
-    /// How each receiver behaves; there is one for each webhook.
+    /// The behaviour of each receiver over time; each webhook has its own.
     pub(crate) receivers: Vec<Schedule<ReceiverMode>>,
-    /// One for each life but the last.
+    /// One per process except the last.
     pub(crate) crashes: Vec<Crash>,
-    /// From then on nothing fails.
+    /// No faults from this time on.
     pub(crate) faults_end: Duration,
     pub(crate) is_dev_chain: bool,
-    /// Small: tables are written all the time.
+    /// If small, tables are flushed all the time.
     pub(crate) write_buffer_bytes: u64,
 }
 
@@ -41,32 +41,32 @@ pub(crate) enum Action {
     Register {
         receiver: usize,
     },
-    /// Looks whether what the index says of its newest blocks is true.
-    Look,
+    /// Checks the newest indexed blocks against the chain.
+    SpotCheck,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeMode {
     Honest,
-    /// Errors, closed connections and cut answers, for some of the requests.
+    /// Some requests get an error, a closed connection or a truncated response.
     Flaky,
-    /// Answers that are well formed and not true, for some of the requests.
-    Lying,
-    /// Shows no block newer than so many below the head.
+    /// Some requests get a well-formed response with false data.
+    FalseData,
+    /// This many blocks behind the head.
     Lagging(u64),
-    /// Has not heard of the last reorganisation.
-    OldBranch,
-    /// Nothing is answered.
+    /// Serves the branch that the last reorg orphaned.
+    OrphanedBranch,
+    /// Never responds.
     Silent,
-    /// So many requests a second.
+    /// Accepts this many requests per second.
     Limited(u32),
     Down,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReceiverMode {
-    Well,
-    /// Some messages are refused, not answered, or taken without a word.
+    Healthy,
+    /// Some messages are refused, get no response, or are accepted without a response.
     Flaky,
     Down,
 }
@@ -80,32 +80,32 @@ impl<T: Copy> Schedule<T> {
     }
 }
 
-/// How a life ends.
+/// How a process crashes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Crash {
-    /// At which write to the store, counted from the start of the life.
+    /// The number of the write to the store, from 1, at which it crashes.
     pub(crate) at_write: u64,
     pub(crate) moment: Moment,
-    pub(crate) disk: Disk,
-    /// Until the next start.
+    pub(crate) disk: DiskFault,
+    /// Time until the next start.
     pub(crate) downtime: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
     Before,
-    /// The write is there, and whoever made it was not told.
+    /// The write is complete, but its caller does not get the result.
     After,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Disk {
-    /// The process is killed: what it wrote is there.
-    Kept,
-    /// Half a commit at the end of the journal.
+pub(crate) enum DiskFault {
+    /// The process is killed: all its writes are on the disk.
+    Intact,
+    /// An incomplete commit at the end of the journal.
     TornWrite,
-    /// Power is lost: of what was not synced, some is there.
-    LostPower,
+    /// Power loss: some of the data that was not synced is missing.
+    PowerLoss,
 }
 
 impl Plan {
@@ -116,9 +116,11 @@ impl Plan {
         let faults_end = Duration::from_secs(rng.random_range(20..90));
         let actions = actions(&mut rng, steps, faults_end);
         let receivers = actions.iter().filter(|(_, action)| matches!(action, Action::Register { .. })).count();
-        let troubled = rng.random_bool(0.9);
+        let has_faulty_nodes = rng.random_bool(0.9);
         let endpoints = (0..rng.random_range(1..=3))
-            .map(|_| schedule(&mut rng, faults_end, |rng| if troubled { node_mode(rng) } else { NodeMode::Honest }))
+            .map(|_| {
+                schedule(&mut rng, faults_end, |rng| if has_faulty_nodes { node_mode(rng) } else { NodeMode::Honest })
+            })
             .collect();
         let receivers = (0..receivers).map(|_| schedule(&mut rng, faults_end, receiver_mode)).collect();
         let crashes = (0..[0, 0, 1, 1, 2, 3][rng.random_range(0..6)]).map(|_| crash(&mut rng)).collect();
@@ -142,9 +144,9 @@ fn actions(rng: &mut StdRng, steps: u32, end: Duration) -> Vec<(Duration, Action
             let at = end.mul_f64(rng.random_range(0.0..1.0));
             let action = match rng.random_range(0..10) {
                 0..7 => Action::Mine { transactions: rng.random_range(0..6) },
-                7 => Action::Look,
+                7 => Action::SpotCheck,
                 _ => {
-                    let deepest = if rng.random_bool(0.3) { DEEPEST_REORG } else { 4 };
+                    let deepest = if rng.random_bool(0.3) { MAX_REORG_DEPTH } else { 4 };
                     let depth = rng.random_range(1..=deepest);
                     Action::Reorg { depth, blocks: rng.random_range(0..=depth + 2), replay: rng.random_bool(0.7) }
                 }
@@ -156,7 +158,7 @@ fn actions(rng: &mut StdRng, steps: u32, end: Duration) -> Vec<(Duration, Action
         actions.push((end.mul_f64(rng.random_range(0.0..0.8)), Action::Register { receiver }));
     }
     actions.sort_by_key(|(at, _)| *at);
-    // The first of all is the first to be registered.
+    // Receivers are numbered in the order of registration.
     let mut receiver = 0;
     for (_, action) in &mut actions {
         if let Action::Register { receiver: number } = action {
@@ -180,9 +182,9 @@ fn node_mode(rng: &mut StdRng) -> NodeMode {
     match rng.random_range(0..14) {
         0..4 => NodeMode::Honest,
         4..6 => NodeMode::Flaky,
-        6..9 => NodeMode::Lying,
+        6..9 => NodeMode::FalseData,
         9 => NodeMode::Lagging(rng.random_range(1..10)),
-        10 => NodeMode::OldBranch,
+        10 => NodeMode::OrphanedBranch,
         11 => NodeMode::Silent,
         12 => NodeMode::Limited(rng.random_range(1..30)),
         _ => NodeMode::Down,
@@ -191,19 +193,19 @@ fn node_mode(rng: &mut StdRng) -> NodeMode {
 
 fn receiver_mode(rng: &mut StdRng) -> ReceiverMode {
     match rng.random_range(0..5) {
-        0..2 => ReceiverMode::Well,
+        0..2 => ReceiverMode::Healthy,
         2..4 => ReceiverMode::Flaky,
         _ => ReceiverMode::Down,
     }
 }
 
 fn crash(rng: &mut StdRng) -> Crash {
-    // Most lives make some dozen writes to a hundred.
+    // Most processes make between some dozen and a hundred writes.
     let latest = if rng.random_bool(0.5) { 15 } else { 80 };
     Crash {
         at_write: rng.random_range(1..=latest),
         moment: if rng.random() { Moment::Before } else { Moment::After },
-        disk: [Disk::Kept, Disk::TornWrite, Disk::LostPower][rng.random_range(0..3)],
+        disk: [DiskFault::Intact, DiskFault::TornWrite, DiskFault::PowerLoss][rng.random_range(0..3)],
         downtime: Duration::from_millis(rng.random_range(0..8_000)),
     }
 }

@@ -1,4 +1,4 @@
-//! Receivers of webhooks, on a network of their own, with a ledger of what they were told.
+//! Webhook receivers on a simulated network, with a log of the messages that they received.
 
 use std::{
     convert::Infallible,
@@ -24,27 +24,27 @@ use crate::{
     world::{World, lock},
 };
 
-/// What receivers were told, in the order of arrival.
+/// All received messages, in order of arrival.
 #[derive(Default)]
-pub(crate) struct Ledger(Mutex<Vec<Told>>);
+pub(crate) struct MessageLog(Mutex<Vec<ReceivedMessage>>);
 
 #[derive(Debug, Clone)]
-pub(crate) struct Told {
+pub(crate) struct ReceivedMessage {
     pub(crate) receiver: usize,
     pub(crate) id: String,
     pub(crate) body: Bytes,
-    /// Whether the receiver answered that it has it.
+    /// Whether the receiver responded with success.
     pub(crate) accepted: bool,
 }
 
-impl Ledger {
-    pub(crate) fn all(&self) -> Vec<Told> {
+impl MessageLog {
+    pub(crate) fn all(&self) -> Vec<ReceivedMessage> {
         lock(&self.0).clone()
     }
 }
 
-/// A message is refused so many times at most, so that none waits for hours.
-const MOST_REFUSALS: u64 = 2;
+/// Maximum refusals per message, so that none waits for hours.
+const MAX_REFUSALS: u64 = 2;
 
 pub(crate) fn url(receiver: usize) -> String {
     format!("http://127.0.0.{}:80/hook", receiver + 1)
@@ -75,16 +75,16 @@ impl Network for SimulatedNetwork {
 }
 
 fn mode(world: &World, receiver: usize) -> ReceiverMode {
-    world.plan.receivers[receiver].at(world.now()).unwrap_or(ReceiverMode::Well)
+    world.plan.receivers[receiver].at(world.now()).unwrap_or(ReceiverMode::Healthy)
 }
 
 async fn serve(world: Arc<World>, receiver: usize, stream: impl Stream + 'static) {
-    let service = service_fn(move |request| hear(Arc::clone(&world), receiver, request));
-    // How it ends is seen by whoever sends.
+    let service = service_fn(move |request| receive(Arc::clone(&world), receiver, request));
+    // The sender sees the same error.
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
-async fn hear(
+async fn receive(
     world: Arc<World>,
     receiver: usize,
     request: Request<Incoming>,
@@ -93,34 +93,34 @@ async fn hear(
     let body = request.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
     let count = world.count_request(1_000 + receiver, xxh3_64(id.as_bytes()));
     let mut rng = world.plan.chance.of("receiver").of(&id).nth(count).rng();
-    let told = |accepted| {
-        world.note(format!("receiver {receiver} {id} {count} {accepted}"));
-        lock(&world.ledger.0).push(Told { receiver, id: id.clone(), body: body.clone(), accepted });
+    let record = |accepted| {
+        world.record(format!("receiver {receiver} {id} {count} {accepted}"));
+        lock(&world.message_log.0).push(ReceivedMessage { receiver, id: id.clone(), body: body.clone(), accepted });
     };
     let answer = |status: u16| {
         let mut response = Response::new(Full::default());
         *response.status_mut() = status.try_into().unwrap();
         response
     };
-    let is_flaky = mode(&world, receiver) == ReceiverMode::Flaky && count < MOST_REFUSALS;
+    let is_flaky = mode(&world, receiver) == ReceiverMode::Flaky && count < MAX_REFUSALS;
     match rng.random_range(0..8) {
         0 if is_flaky => Ok(answer(500)),
         1 if is_flaky => Ok(answer(503)),
         2 if is_flaky => Err(io::ErrorKind::ConnectionReset.into()),
         3 if is_flaky => {
-            // It has the message, and nobody is told.
-            told(false);
+            // The message is received, but the sender gets no response.
+            record(false);
             Err(io::ErrorKind::ConnectionReset.into())
         }
         4 if is_flaky => never().await,
         5 if is_flaky => {
             tokio::time::sleep(Duration::from_secs(3)).await;
-            told(true);
+            record(true);
             Ok(answer(200))
         }
         _ => {
             tokio::time::sleep(Duration::from_millis(rng.random_range(1..60))).await;
-            told(true);
+            record(true);
             Ok(answer(200))
         }
     }

@@ -1,4 +1,4 @@
-//! Nodes of the chain that misbehave as the plan says. A request costs no socket, and time only on the runtime's clock.
+//! Nodes that misbehave as planned. Requests use no sockets and take only simulated time.
 
 use std::{
     fmt,
@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     plan::NodeMode,
-    world::{LeftBranch, World, lock},
+    world::{OrphanedBranch, World, lock},
 };
 
 const GETH: &str = "Geth/v1.16.7-stable/linux-amd64/go1.25.1";
@@ -25,9 +25,9 @@ const RECEIPTS: &str = "eth_getBlockReceipts";
 pub(crate) struct ScriptedNode {
     world: Arc<World>,
     index: usize,
-    /// Whatever the plan says.
+    /// Ignores the plan and never misbehaves.
     is_honest: bool,
-    /// The second, and the requests in it.
+    /// The current second and the number of requests in it.
     in_this_second: Mutex<(u64, u32)>,
 }
 
@@ -70,7 +70,7 @@ impl ScriptedNode {
         tokio::time::sleep(Duration::from_micros(rng.random_range(200..40_000))).await;
         let mode = self.mode();
         if !self.is_honest {
-            self.world.note(format!("node {} {mode:?} {key} {count}", self.index));
+            self.world.record(format!("node {} {mode:?} {key} {count}", self.index));
         }
         match mode {
             NodeMode::Down => return Err(TransportError::Unreachable("connection refused".into())),
@@ -82,8 +82,8 @@ impl ScriptedNode {
             NodeMode::Flaky if rng.random_bool(0.4) => return fail(&mut rng, &self.answer_all(&request, mode, None)),
             _ => {}
         }
-        let liar = (mode == NodeMode::Lying && rng.random_bool(0.5)).then_some(&mut rng);
-        Ok(self.answer_all(&request, mode, liar).to_string().into())
+        let falsifier = (mode == NodeMode::FalseData && rng.random_bool(0.5)).then_some(&mut rng);
+        Ok(self.answer_all(&request, mode, falsifier).to_string().into())
     }
 
     fn is_over(&self, limit: u32) -> bool {
@@ -93,26 +93,26 @@ impl ScriptedNode {
         counted.1 > limit
     }
 
-    fn answer_all(&self, request: &Value, mode: NodeMode, mut liar: Option<&mut StdRng>) -> Value {
+    fn answer_all(&self, request: &Value, mode: NodeMode, mut falsifier: Option<&mut StdRng>) -> Value {
         match request.as_array() {
-            Some(calls) => calls.iter().map(|call| self.answer_one(call, mode, liar.as_deref_mut())).collect(),
-            None => self.answer_one(request, mode, liar),
+            Some(calls) => calls.iter().map(|call| self.answer_one(call, mode, falsifier.as_deref_mut())).collect(),
+            None => self.answer_one(request, mode, falsifier),
         }
     }
 
-    fn answer_one(&self, call: &Value, mode: NodeMode, liar: Option<&mut StdRng>) -> Value {
+    fn answer_one(&self, call: &Value, mode: NodeMode, falsifier: Option<&mut StdRng>) -> Value {
         let method = call["method"].as_str().unwrap();
         let mut answer = self.honest_answer(call, method, mode);
-        if let Some(rng) = liar {
-            self.lie(rng, call, method, &mut answer);
+        if let Some(rng) = falsifier {
+            self.falsify(rng, call, method, &mut answer);
         }
         answer
     }
 
     fn honest_answer(&self, call: &Value, method: &str, mode: NodeMode) -> Value {
-        let (head, finalized, left) = {
+        let (head, finalized, orphaned) = {
             let branches = lock(&self.world.branches);
-            (self.world.chain.head().number, branches.finalized, branches.left.clone())
+            (self.world.chain.head().number, branches.finalized, branches.orphaned.clone())
         };
         let result = |result: Value| json!({ "jsonrpc": "2.0", "id": call["id"], "result": result });
         if method == "web3_clientVersion" && !self.world.plan.is_dev_chain {
@@ -123,25 +123,28 @@ impl ScriptedNode {
             _ => head,
         };
         if !matches!(method, BLOCK | RECEIPTS) {
-            return self.ask_chain(call.clone());
+            return self.query_chain(call.clone());
         }
         let number = match call["params"][0].as_str().unwrap() {
             "latest" => None,
             "finalized" => Some(finalized.min(newest)),
             tag => match u64::from_str_radix(tag.trim_start_matches("0x"), 16) {
                 Ok(number) if tag.len() < 20 => Some(number),
-                _ => return self.by_hash(call, tag, left.as_ref()),
+                _ => return self.by_hash(call, tag, orphaned.as_ref()),
             },
         };
-        if let (NodeMode::OldBranch, Some(left)) = (mode, left) {
-            let number = number.unwrap_or(left.fork + left.blocks.len() as u64);
-            if number > left.fork {
-                let index = usize::try_from(number - left.fork - 1).unwrap();
-                return result(left.blocks.get(index).map_or(Value::Null, |block| match call["params"][1].as_bool() {
-                    _ if method == RECEIPTS => block.receipts.clone(),
-                    Some(true) => block.full.clone(),
-                    _ => block.header.clone(),
-                }));
+        if let (NodeMode::OrphanedBranch, Some(orphaned)) = (mode, orphaned) {
+            let number = number.unwrap_or(orphaned.fork + orphaned.blocks.len() as u64);
+            if number > orphaned.fork {
+                let index = usize::try_from(number - orphaned.fork - 1).unwrap();
+                return result(orphaned.blocks.get(index).map_or(
+                    Value::Null,
+                    |block| match call["params"][1].as_bool() {
+                        _ if method == RECEIPTS => block.receipts.clone(),
+                        Some(true) => block.full.clone(),
+                        _ => block.header.clone(),
+                    },
+                ));
             }
         }
         let number = number.unwrap_or(newest);
@@ -150,28 +153,28 @@ impl ScriptedNode {
         }
         let mut call = call.clone();
         call["params"][0] = json!(format!("{number:#x}"));
-        self.ask_chain(call)
+        self.query_chain(call)
     }
 
-    fn by_hash(&self, call: &Value, hash: &str, left: Option<&LeftBranch>) -> Value {
-        match left.and_then(|left| left.blocks.iter().find(|block| block.hash == hash)) {
+    fn by_hash(&self, call: &Value, hash: &str, orphaned: Option<&OrphanedBranch>) -> Value {
+        match orphaned.and_then(|orphaned| orphaned.blocks.iter().find(|block| block.hash == hash)) {
             Some(block) => json!({ "jsonrpc": "2.0", "id": call["id"], "result": block.receipts }),
-            None => self.ask_chain(call.clone()),
+            None => self.query_chain(call.clone()),
         }
     }
 
-    fn ask_chain(&self, call: Value) -> Value {
+    fn query_chain(&self, call: Value) -> Value {
         serde_json::from_slice(&self.world.chain.answer(call.to_string().as_bytes()).unwrap()).unwrap()
     }
 
-    /// Only what can be found out: of what a contract says there is no proof.
-    fn lie(&self, rng: &mut StdRng, call: &Value, method: &str, answer: &mut Value) {
+    /// Only data that can be checked: results of contract calls have no proof.
+    fn falsify(&self, rng: &mut StdRng, call: &Value, method: &str, answer: &mut Value) {
         if method == BLOCK && call["params"][1] == true {
-            lie_about_block(rng, &mut answer["result"]);
+            falsify_block(rng, &mut answer["result"]);
         } else if method == BLOCK {
-            lie_about_header(rng, call, &mut answer["result"]);
+            falsify_header(rng, call, &mut answer["result"]);
         } else if matches!(method, RECEIPTS | "eth_getTransactionReceipt") {
-            lie_about_receipts(rng, &mut answer["result"]);
+            falsify_receipts(rng, &mut answer["result"]);
         } else if method != "eth_chainId" && rng.random_bool(0.3) {
             *answer = json!({ "jsonrpc": "2.0", "id": call["id"], "error": error(rng) });
         }
@@ -182,7 +185,7 @@ fn other_hash(rng: &mut StdRng) -> Value {
     json!(format!("0x{:032x}{:032x}", rng.random::<u128>(), rng.random::<u128>()))
 }
 
-fn lie_about_block(rng: &mut StdRng, block: &mut Value) {
+fn falsify_block(rng: &mut StdRng, block: &mut Value) {
     if block.is_null() {
         return;
     }
@@ -207,8 +210,8 @@ fn lie_about_block(rng: &mut StdRng, block: &mut Value) {
     }
 }
 
-fn lie_about_header(rng: &mut StdRng, call: &Value, header: &mut Value) {
-    // Which chain it serves is asked by block 0: an endpoint of another chain is another matter.
+fn falsify_header(rng: &mut StdRng, call: &Value, header: &mut Value) {
+    // Block 0 identifies the chain; endpoints of another chain are not simulated.
     if header.is_null() || call["params"][0] == "0x0" {
         return;
     }
@@ -225,7 +228,7 @@ fn lie_about_header(rng: &mut StdRng, call: &Value, header: &mut Value) {
     }
 }
 
-fn lie_about_receipts(rng: &mut StdRng, receipts: &mut Value) {
+fn falsify_receipts(rng: &mut StdRng, receipts: &mut Value) {
     let kind = rng.random_range(0..6);
     if kind == 0 {
         *receipts = Value::Null;

@@ -1,4 +1,4 @@
-//! What outlasts a life of the explorer: the chain, the time, the receivers, and what was promised to whom.
+//! State that survives a crash of the explorer: the chain, the clock, the receivers, and what was acknowledged to users.
 
 use std::{
     collections::HashMap,
@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::{
-    plan::{DEEPEST_REORG, Plan},
-    receivers::Ledger,
+    plan::{MAX_REORG_DEPTH, Plan},
+    receivers::MessageLog,
 };
 
 pub(crate) struct World {
@@ -26,25 +26,25 @@ pub(crate) struct World {
     traffic: Mutex<Traffic>,
     pub(crate) branches: Mutex<Branches>,
     clock: Mutex<Clock>,
-    /// How many of the plan's actions are done.
+    /// Number of completed actions of the plan.
     pub(crate) actions_done: AtomicUsize,
-    pub(crate) ledger: Ledger,
-    pub(crate) promises: Mutex<Vec<Promise>>,
+    pub(crate) message_log: MessageLog,
+    pub(crate) acknowledged: Mutex<Vec<AcknowledgedWebhook>>,
     trace: Mutex<Vec<(u64, String)>>,
     pub(crate) requests: Mutex<HashMap<(usize, u64), u64>>,
 }
 
-/// Blocks that the chain has or had.
+/// All blocks that the chain has ever had.
 #[derive(Default)]
 pub(crate) struct Branches {
     pub(crate) blocks: HashMap<B256, Arc<MinedBlock>>,
-    /// The branch that the last reorganisation left: its blocks above the fork, as a node serves them.
-    pub(crate) left: Option<LeftBranch>,
+    /// The branch orphaned by the last reorg: its blocks above the fork, as a node serves them.
+    pub(crate) orphaned: Option<OrphanedBranch>,
     pub(crate) finalized: u64,
 }
 
 #[derive(Clone)]
-pub(crate) struct LeftBranch {
+pub(crate) struct OrphanedBranch {
     pub(crate) fork: u64,
     pub(crate) blocks: Arc<Vec<ServedBlock>>,
 }
@@ -58,18 +58,18 @@ pub(crate) struct ServedBlock {
 
 /// A webhook whose registration was acknowledged.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Promise {
+pub(crate) struct AcknowledgedWebhook {
     pub(crate) webhook: u64,
     pub(crate) receiver: usize,
     pub(crate) watched: Address,
-    /// The newest indexed block then.
+    /// The newest indexed block at that time.
     pub(crate) after: Option<BlockRef>,
 }
 
 #[derive(Clone, Copy)]
 struct Clock {
     before: Duration,
-    life_began: Option<Instant>,
+    process_started: Option<Instant>,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -86,41 +86,41 @@ impl World {
             chain,
             traffic: Mutex::new(traffic),
             branches: Mutex::default(),
-            clock: Mutex::new(Clock { before: Duration::ZERO, life_began: None }),
+            clock: Mutex::new(Clock { before: Duration::ZERO, process_started: None }),
             actions_done: AtomicUsize::new(0),
-            ledger: Ledger::default(),
-            promises: Mutex::default(),
+            message_log: MessageLog::default(),
+            acknowledged: Mutex::default(),
             trace: Mutex::default(),
             requests: Mutex::default(),
             plan,
         };
-        world.note_blocks();
+        world.record_blocks();
         world
     }
 
-    /// Since the beginning of the run, all lives and pauses between them together.
+    /// Time since the start of the run, including downtime.
     pub(crate) fn now(&self) -> Duration {
-        let Clock { before, life_began } = *lock(&self.clock);
-        before + life_began.map_or(Duration::ZERO, |began| began.elapsed())
+        let Clock { before, process_started } = *lock(&self.clock);
+        before + process_started.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
-    /// A life begins: the runtime's clock is moved to where the last one ended.
-    pub(crate) async fn begin_life(&self) {
+    /// Starts a process: advances the runtime's clock to the end of the previous process.
+    pub(crate) async fn begin_process(&self) {
         let before = lock(&self.clock).before;
         tokio::time::advance(before).await;
-        lock(&self.clock).life_began = Some(Instant::now());
+        lock(&self.clock).process_started = Some(Instant::now());
     }
 
-    pub(crate) fn end_life(&self, now: Duration, downtime: Duration) {
-        *lock(&self.clock) = Clock { before: now + downtime, life_began: None };
+    pub(crate) fn end_process(&self, now: Duration, downtime: Duration) {
+        *lock(&self.clock) = Clock { before: now + downtime, process_started: None };
     }
 
-    pub(crate) fn note(&self, what: impl Into<String>) {
+    pub(crate) fn record(&self, what: impl Into<String>) {
         let now = u64::try_from(self.now().as_millis()).unwrap();
         lock(&self.trace).push((now, what.into()));
     }
 
-    /// What happened, in an order that does not depend on which of two things at the same moment came first.
+    /// All recorded events, sorted, so that the order of simultaneous events does not matter.
     pub(crate) fn trace(&self) -> Vec<(u64, String)> {
         let mut trace = lock(&self.trace).clone();
         trace.sort();
@@ -128,11 +128,11 @@ impl World {
     }
 
     pub(crate) fn mine(&self, transactions: usize) {
-        // A block without traffic where the state after a reorganisation does not allow any.
+        // The block is empty if the state after a reorg allows no traffic.
         let _ = lock(&self.traffic).send(transactions);
         self.chain.mine(None);
-        self.note_blocks();
-        self.note(format!("block {} {}", self.chain.head().number, self.chain.head().hash));
+        self.record_blocks();
+        self.record(format!("block {} {}", self.chain.head().number, self.chain.head().hash));
     }
 
     pub(crate) fn reorg(&self, depth: u64, blocks: u64, replay: bool) {
@@ -142,28 +142,28 @@ impl World {
             return;
         }
         let fork = head - depth;
-        let left = (fork + 1..=head).map(|number| self.serve(number)).collect();
+        let orphaned = (fork + 1..=head).map(|number| self.serve(number)).collect();
         let replay = if replay { ReorgedTransactions::Replay } else { ReorgedTransactions::Drop };
         self.chain.reorg(depth, blocks, replay).unwrap();
-        lock(&self.branches).left = Some(LeftBranch { fork, blocks: Arc::new(left) });
-        self.note_blocks();
-        self.note(format!("reorg of {depth} to {} {}", self.chain.head().number, self.chain.head().hash));
+        lock(&self.branches).orphaned = Some(OrphanedBranch { fork, blocks: Arc::new(orphaned) });
+        self.record_blocks();
+        self.record(format!("reorg of {depth} to {} {}", self.chain.head().number, self.chain.head().hash));
     }
 
     fn serve(&self, number: u64) -> ServedBlock {
-        let ask = |method: &str, params: Value| {
+        let call = |method: &str, params: Value| {
             let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
             let answer = self.chain.answer(request.to_string().as_bytes()).unwrap();
             serde_json::from_slice::<Value>(&answer).unwrap()["result"].take()
         };
         let tag = format!("{number:#x}");
-        let full = ask("eth_getBlockByNumber", json!([tag, true]));
+        let full = call("eth_getBlockByNumber", json!([tag, true]));
         let hash = full["hash"].as_str().unwrap().to_owned();
-        let header = ask("eth_getBlockByNumber", json!([tag, false]));
-        ServedBlock { hash, full, header, receipts: ask("eth_getBlockReceipts", json!([tag])) }
+        let header = call("eth_getBlockByNumber", json!([tag, false]));
+        ServedBlock { hash, full, header, receipts: call("eth_getBlockReceipts", json!([tag])) }
     }
 
-    fn note_blocks(&self) {
+    fn record_blocks(&self) {
         let mut branches = lock(&self.branches);
         let head = self.chain.head().number;
         for number in (0..=head).rev() {
@@ -172,10 +172,10 @@ impl World {
                 break;
             }
         }
-        branches.finalized = branches.finalized.max(head.saturating_sub(DEEPEST_REORG));
+        branches.finalized = branches.finalized.max(head.saturating_sub(MAX_REORG_DEPTH));
     }
 
-    /// The highest block that the branch of a block shares with the chain as it is now.
+    /// The highest block that the branch of a block shares with the canonical chain.
     pub(crate) fn last_common(&self, block: BlockRef) -> u64 {
         let branches = lock(&self.branches);
         let mut hash = block.hash;
@@ -188,7 +188,7 @@ impl World {
         }
     }
 
-    /// The count of this request at this endpoint, from 0.
+    /// How often this endpoint got the same request before.
     pub(crate) fn count_request(&self, endpoint: usize, key: u64) -> u64 {
         let mut requests = lock(&self.requests);
         let count = requests.entry((endpoint, key)).or_default();

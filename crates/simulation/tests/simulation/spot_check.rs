@@ -1,4 +1,4 @@
-//! Whether what the index says in the middle of everything is true of some branch that the chain has had.
+//! Checks during a run that the newest indexed blocks are those of some branch of the chain.
 
 use domain::{BlockRange, PageRequest, TransactionFilter};
 use store::ChainReader;
@@ -7,19 +7,19 @@ use crate::world::{World, lock};
 
 const NEWEST: PageRequest = PageRequest { offset: 0, limit: 20, order: domain::Order::NewestFirst };
 
-pub(crate) async fn look(world: &World, reader: &dyn ChainReader) {
+pub(crate) async fn spot_check(world: &World, reader: &dyn ChainReader) {
     let blocks = reader.list_blocks(BlockRange::ALL, NEWEST).await.unwrap().items;
     let transactions = reader.list_transactions(&TransactionFilter::default(), NEWEST).await.unwrap().items;
     let branches = lock(&world.branches);
     for block in &blocks {
-        let truth = branches.blocks.get(&block.hash).unwrap_or_else(|| panic!("no chain ever had {block:?}"));
+        let truth = branches.blocks.get(&block.hash).unwrap_or_else(|| panic!("the chain never had {block:?}"));
         let count = u32::try_from(truth.transactions.len()).unwrap();
         assert_eq!((block.number, block.tx_count), (truth.number(), count), "{block:?}");
         assert_eq!(block.timestamp, truth.header.timestamp, "{block:?}");
         assert_eq!(block.gas_used, truth.header.gas_used, "{block:?}");
     }
     for pair in blocks.windows(2) {
-        assert_eq!(pair[0].parent_hash, pair[1].hash, "two blocks that do not follow each other");
+        assert_eq!(pair[0].parent_hash, pair[1].hash, "consecutive blocks are not linked");
     }
     for transaction in &transactions {
         let block = &branches.blocks[&transaction.block_hash];

@@ -1,4 +1,4 @@
-//! One life of the explorer: opened on a data folder, and run until it crashes or all is said and done.
+//! One process of the explorer: opens a data folder and runs until it crashes or the plan is complete.
 
 use std::{
     path::Path,
@@ -25,18 +25,18 @@ use webhooks::{
 use crate::{
     disk,
     gate::{Gate, GatedRecords, GatedWriter},
-    look::look,
-    plan::{Action, Crash, DEEPEST_REORG},
+    plan::{Action, Crash, MAX_REORG_DEPTH},
     receivers::{SimulatedNetwork, url},
     scripted_node::ScriptedNode,
-    world::{Promise, World, lock},
+    spot_check::spot_check,
+    world::{AcknowledgedWebhook, World, lock},
 };
 
-/// Once nothing fails any more, the explorer must be where the chain is within this time, and all messages delivered: a
-/// shorter chain is judged for ten minutes, and a message that was refused three times waits for ten.
-const LAST_PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
-/// For what is asked of contracts behind the tip.
-const SETTLED_AFTER: Duration = Duration::from_secs(60);
+/// Time to index the head and deliver all messages once the faults are over. Long, since a shorter chain is followed only
+/// after ten minutes, and a message that was refused three times is retried after ten.
+const MAX_CATCH_UP: Duration = Duration::from_secs(2 * 60 * 60);
+/// Time for reads from contracts, which follow the commit.
+const SETTLE_TIME: Duration = Duration::from_secs(60);
 const STACK_BYTES: usize = 64 << 20;
 const LAST_BLOCKS: usize = 4;
 
@@ -45,7 +45,7 @@ pub(crate) enum End {
     Finished,
 }
 
-/// The clock stands still while anything is to be done, and one thread does all that may block.
+/// The clock advances only while all tasks wait. There is one blocking thread.
 pub(crate) fn runtime() -> Runtime {
     Builder::new_current_thread()
         .enable_all()
@@ -60,29 +60,29 @@ pub(crate) fn store_options(write_buffer_bytes: u64) -> StoreOptions {
     StoreOptions { write_buffer_bytes, cache_bytes: 8 << 20, writer_cache_entries: 10_000, descriptors: 256 }
 }
 
-/// Runs on a folder. If the life crashes, the folder at `image` is what it leaves behind.
-pub(crate) fn live(world: &Arc<World>, data: &Path, image: &Path, crash: Option<Crash>, life: usize) -> End {
+/// Runs a process on a data folder. If it crashes, `image` is the data folder after the crash.
+pub(crate) fn run_process(world: &Arc<World>, data: &Path, image: &Path, crash: Option<Crash>, process: usize) -> End {
     let runtime = runtime();
     let (end, now, synced) = runtime.block_on(async {
-        world.begin_life().await;
+        world.begin_process().await;
         let store = EmbeddedStore::open(data, store_options(world.plan.write_buffer_bytes))
-            .unwrap_or_else(|error| panic!("life {life}: the store does not open: {error:?}"));
+            .unwrap_or_else(|error| panic!("process {process}: the store does not open: {error:?}"));
         let gate = Gate::new(world, data.to_owned(), image.to_owned(), crash);
-        gate.note_synced();
+        gate.record_synced();
         let end = tokio::select! {
             biased;
-            () = gate.gone.notified() => End::Crashed,
-            () = Explorer::start(world, store, &gate, life) => End::Finished,
+            () = gate.crashed.notified() => End::Crashed,
+            () = Explorer::start(world, store, &gate, process) => End::Finished,
         };
         (end, world.now(), gate.synced())
     });
-    // As the process ends: whatever is under way is dropped.
+    // Like the end of a process: all tasks are dropped.
     drop(runtime);
-    world.end_life(now, crash.map_or(Duration::ZERO, |crash| crash.downtime));
+    world.end_process(now, crash.map_or(Duration::ZERO, |crash| crash.downtime));
     if let (End::Crashed, Some(crash)) = (&end, crash) {
-        let mut rng = world.plan.chance.of("crash").nth(life as u64).rng();
-        let how = disk::spoil(image, crash.disk, synced.as_ref(), &mut rng);
-        world.note(format!("{:?}: {how}", crash.disk));
+        let mut rng = world.plan.chance.of("crash").nth(process as u64).rng();
+        let how = disk::apply_crash(image, crash.disk, synced.as_ref(), &mut rng);
+        world.record(format!("{:?}: {how}", crash.disk));
     }
     end
 }
@@ -96,12 +96,12 @@ struct Explorer {
 }
 
 impl Explorer {
-    /// Wires the parts as the binary does, and goes through the plan.
-    async fn start(world: &Arc<World>, store: EmbeddedStore, gate: &Arc<Gate>, life: usize) {
+    /// Wires the parts as the binary does, and runs the plan.
+    async fn start(world: &Arc<World>, store: EmbeddedStore, gate: &Arc<Gate>, process: usize) {
         let endpoints = world.plan.endpoints.len();
         let nodes: Vec<Arc<dyn Exchange>> =
             (0..endpoints).map(|index| Arc::new(ScriptedNode::new(world, index)) as Arc<dyn Exchange>).collect();
-        let node = node_client(world, &nodes, life as u64);
+        let node = node_client(world, &nodes, process as u64);
         let records: Arc<dyn WebhookRecords> = Arc::new(GatedRecords(store.webhook_records(), Arc::clone(gate)));
         let config = EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() };
         let network = Arc::new(SimulatedNetwork(Arc::clone(world)));
@@ -111,7 +111,7 @@ impl Explorer {
         let (status, sync) = watch::channel(SyncStatus::starting());
         let reader = Arc::new(store.reader());
         let registry = Registry::new(Arc::clone(&records), Arc::clone(&egress), vault.clone(), wake.clone());
-        let seed = world.plan.chance.of("dispatcher").nth(life as u64).number();
+        let seed = world.plan.chance.of("dispatcher").nth(process as u64).number();
         let cancel = CancellationToken::new();
         let mut tasks = JoinSet::new();
         let matcher =
@@ -123,7 +123,7 @@ impl Explorer {
         let (gate, follower_cancel, follower_reader) = (Arc::clone(gate), cancel.clone(), reader.clone());
         tasks.spawn(async move {
             let start_block = bind(&node, &store).await;
-            gate.note_synced();
+            gate.record_synced();
             let writer = Box::new(GatedWriter(store.writer(), gate));
             let config = ingest_config(start_block);
             let progress = Arc::new(Progress::default());
@@ -133,117 +133,121 @@ impl Explorer {
         let explorer = Self { world: Arc::clone(world), reader, records, registry, sync };
         tokio::select! {
             biased;
-            ended = tasks.join_next() => panic!("life {life}: a task ended: {ended:?}"),
-            () = explorer.go_through_plan() => {}
+            ended = tasks.join_next() => panic!("process {process}: a task ended: {ended:?}"),
+            () = explorer.run_plan() => {}
         }
         explorer.check_end().await;
     }
 
-    async fn go_through_plan(&self) {
-        self.check_promises().await;
+    async fn run_plan(&self) {
+        self.check_acknowledged().await;
         while let Some((at, action)) = self.world.plan.actions.get(self.world.next_action()).copied() {
             tokio::time::sleep(at.saturating_sub(self.world.now())).await;
             self.act(action).await;
             self.world.actions_done.fetch_add(1, Ordering::Relaxed);
         }
         tokio::time::sleep(self.world.plan.faults_end.saturating_sub(self.world.now())).await;
-        // Longer than whatever any endpoint has shown.
+        // Longer than any branch that an endpoint has served.
         if self.world.next_action() == self.world.plan.actions.len() {
-            let head = self.world.chain.head().number + DEEPEST_REORG;
+            let head = self.world.chain.head().number + MAX_REORG_DEPTH;
             while self.world.chain.head().number < head {
                 self.world.mine(LAST_BLOCKS);
             }
             self.world.actions_done.fetch_add(1, Ordering::Relaxed);
         }
-        self.until_done().await;
-        tokio::time::sleep(SETTLED_AFTER).await;
+        self.wait_until_caught_up().await;
+        tokio::time::sleep(SETTLE_TIME).await;
     }
 
     async fn act(&self, action: Action) {
         match action {
             Action::Mine { transactions } => self.world.mine(transactions),
             Action::Reorg { depth, blocks, replay } => self.world.reorg(depth, blocks, replay),
-            Action::Look => look(&self.world, self.reader.as_ref()).await,
+            Action::SpotCheck => spot_check(&self.world, self.reader.as_ref()).await,
             Action::Register { receiver } => self.register(receiver).await,
         }
     }
 
-    /// An owner who got no answer looks whether the webhook is there before asking again.
+    /// Looks for an existing webhook first, since an earlier request may have crashed before its response.
     async fn register(&self, receiver: usize) {
         let owner = Address::repeat_byte(u8::try_from(receiver + 1).unwrap());
         let mut rng = self.world.plan.chance.of("watched").nth(receiver as u64).rng();
         let accounts = self.world.chain.accounts();
         let watched = accounts[rng.random_range(0..accounts.len())].address();
         let events = EventKinds::default().with(EventKind::Tx).with(EventKind::TokenTransfer).with(EventKind::Removed);
-        let there = self.registry.list(owner).await.unwrap().pop();
-        let webhook = match there {
+        let existing = self.registry.list(owner).await.unwrap().pop();
+        let webhook = match existing {
             Some(listed) => listed.webhook,
             None => {
                 let registration = Registration { owner, url: url(receiver), watched, events };
                 self.registry.register(registration).await.unwrap().webhook
             }
         };
-        self.world.note(format!("registered {} after {:?}", webhook.id, webhook.after));
-        let promise = Promise { webhook: webhook.id, receiver, watched, after: webhook.after };
-        lock(&self.world.promises).push(promise);
+        self.world.record(format!("registered {} after {:?}", webhook.id, webhook.after));
+        let registered = AcknowledgedWebhook { webhook: webhook.id, receiver, watched, after: webhook.after };
+        lock(&self.world.acknowledged).push(registered);
     }
 
-    /// What was acknowledged before the crash is there.
-    async fn check_promises(&self) {
-        let promises = lock(&self.world.promises).clone();
-        for promise in promises {
-            let webhook = self.records.find_webhook(promise.webhook).await.unwrap();
-            let webhook = webhook.unwrap_or_else(|| panic!("an acknowledged webhook is lost: {promise:?}"));
-            assert_eq!((webhook.watched, webhook.active), (promise.watched, true), "{promise:?}");
+    /// Checks that acknowledged webhooks have survived the crash.
+    async fn check_acknowledged(&self) {
+        let acknowledged = lock(&self.world.acknowledged).clone();
+        for registered in acknowledged {
+            let webhook = self.records.find_webhook(registered.webhook).await.unwrap();
+            let webhook = webhook.unwrap_or_else(|| panic!("an acknowledged webhook is lost: {registered:?}"));
+            assert_eq!((webhook.watched, webhook.active), (registered.watched, true), "{registered:?}");
         }
     }
 
-    async fn until_done(&self) {
+    async fn wait_until_caught_up(&self) {
         let begun = self.world.now();
         loop {
-            let missing = self.missing().await;
-            let Some(missing) = missing else { return };
+            let reason_to_wait = self.reason_to_wait().await;
+            let Some(reason_to_wait) = reason_to_wait else { return };
             let waited = self.world.now() - begun;
-            assert!(waited < LAST_PATIENCE, "nothing fails for {waited:?}, and {missing}: {:?}", *self.sync.borrow());
+            assert!(
+                waited < MAX_CATCH_UP,
+                "{waited:?} after the last fault, {reason_to_wait}: {:?}",
+                *self.sync.borrow()
+            );
             tokio::time::sleep(Duration::from_secs(1).max(waited / 20)).await;
         }
     }
 
-    /// What keeps the explorer from being where the chain is.
-    async fn missing(&self) -> Option<String> {
+    /// Why the explorer has not caught up yet; None if it has.
+    async fn reason_to_wait(&self) -> Option<String> {
         let head = self.world.chain.head();
         let tip = self.reader.find_tip().await.unwrap();
         if tip.is_none_or(|tip| (tip.number, tip.hash) != (head.number, head.hash)) {
-            return Some(format!("the index is at {tip:?} of {head:?}"));
+            return Some(format!("the tip is {tip:?}, the head {head:?}"));
         }
         if self.sync.borrow().phase != SyncPhase::Following {
-            return Some("it does not say that it follows".to_owned());
+            return Some("the phase is not Following".to_owned());
         }
         let progress = self.records.progress().await.unwrap();
         if progress.cursor != tip || progress.retracting {
-            return Some(format!("webhooks are at {progress:?}"));
+            return Some(format!("the webhook matcher is at {progress:?}"));
         }
         let pending = self.records.totals().pending;
-        (pending > 0).then(|| format!("{pending} messages are not delivered"))
+        (pending > 0).then(|| format!("{pending} messages are pending"))
     }
 
     async fn check_end(&self) {
-        self.check_promises().await;
-        look(&self.world, self.reader.as_ref()).await;
+        self.check_acknowledged().await;
+        spot_check(&self.world, self.reader.as_ref()).await;
     }
 }
 
-pub(crate) fn node_client(world: &World, nodes: &[Arc<dyn Exchange>], life: u64) -> NodeClient {
+pub(crate) fn node_client(world: &World, nodes: &[Arc<dyn Exchange>], process: u64) -> NodeClient {
     let endpoints = (0..nodes.len()).map(|index| format!("http://node-{index}.test").parse::<Endpoint>().unwrap());
-    let jitter_seed = Some(world.plan.chance.of("jitter").nth(life).number());
-    // By default, the roots of blocks far below the head and older than an hour are checked for some blocks only.
+    let jitter_seed = Some(world.plan.chance.of("jitter").nth(process).number());
+    // The default checks the roots of only some blocks that are far below the head and older than an hour.
     let verify_blocks = BlockChecks::Full;
     let config = NodeConfig { jitter_seed, verify_blocks, ..NodeConfig::new(endpoints.collect()) };
     NodeClient::in_process(config, nodes).unwrap()
 }
 
 pub(crate) fn ingest_config(start_block: u64) -> IngestConfig {
-    IngestConfig { undo_depth: DEEPEST_REORG, window: 8, ..IngestConfig::from_block(start_block) }
+    IngestConfig { undo_depth: MAX_REORG_DEPTH, window: 8, ..IngestConfig::from_block(start_block) }
 }
 
 pub(crate) fn vault() -> Vault {
@@ -251,7 +255,7 @@ pub(crate) fn vault() -> Vault {
     Vault::new(&key).unwrap()
 }
 
-/// Waits until the node tells its chain, and ties the data to it.
+/// Waits until the node reports its chain, and binds the data folder to it.
 pub(crate) async fn bind(node: &NodeClient, store: &EmbeddedStore) -> u64 {
     loop {
         match node.identity().await {

@@ -1,4 +1,4 @@
-//! What is written, and what must be there afterwards.
+//! The recorded workload, and the data that must exist afterwards.
 
 use std::{
     collections::BTreeMap,
@@ -27,14 +27,14 @@ pub(crate) fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().build().unwrap()
 }
 
-pub(crate) struct Scene {
+pub(crate) struct Workload {
     blocks: Vec<BlockChanges>,
     fingerprints: BTreeMap<Option<BlockNumber>, B256>,
     keys: Vec<ApiKey>,
     webhooks: Vec<Webhook>,
 }
 
-/// What the process was told to be durable.
+/// Data that was acknowledged as durable.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Acknowledged {
     pub(crate) keys: usize,
@@ -43,38 +43,38 @@ pub(crate) struct Acknowledged {
     pub(crate) tip: Option<BlockNumber>,
 }
 
-impl Scene {
-    /// Writes a folder, and to a file what was acknowledged, at the moment that it was.
-    pub(crate) async fn play(data: &Path, acknowledged: Option<&Path>) -> Self {
+impl Workload {
+    /// Writes a data folder, and logs each acknowledgement to a file at once.
+    pub(crate) async fn run(data: &Path, acknowledged: Option<&Path>) -> Self {
         let log = acknowledged.map(|path| OpenOptions::new().create(true).append(true).open(path).unwrap());
         let store = EmbeddedStore::open(data, options()).unwrap();
         let identity = ChainIdentity { chain_id: 56, genesis_hash: B256::repeat_byte(1) };
         store.bind(identity, None).unwrap();
         let (mut writer, mut chain) = (store.writer(), RandomChain::new(11));
-        let mut scene =
+        let mut workload =
             Self { blocks: Vec::new(), fingerprints: BTreeMap::new(), keys: Vec::new(), webhooks: Vec::new() };
         if log.is_none() {
-            scene.fingerprints.insert(None, store.reader().fingerprint().unwrap());
+            workload.fingerprints.insert(None, store.reader().fingerprint().unwrap());
         }
         for number in 0..COMMITS {
             let mut batch = Vec::new();
             for _ in 0..3 {
-                let parent = batch.last().or(scene.blocks.last()).map(|changes: &BlockChanges| &changes.block);
+                let parent = batch.last().or(workload.blocks.last()).map(|changes: &BlockChanges| &changes.block);
                 let block = chain.next_block(parent);
                 batch.push(block);
             }
-            scene.blocks.extend(batch.iter().cloned());
+            workload.blocks.extend(batch.iter().cloned());
             writer.commit(batch, KEEP).await.unwrap();
             let tip = writer.tip().await.unwrap().unwrap().number;
             if log.is_none() {
-                scene.fingerprints.insert(Some(tip), store.reader().fingerprint().unwrap());
+                workload.fingerprints.insert(Some(tip), store.reader().fingerprint().unwrap());
             }
             if number % 4 == 1 {
-                scene.keys.push(store.user_records().add_key(new_key(number)).await.unwrap());
+                workload.keys.push(store.user_records().add_key(new_key(number)).await.unwrap());
                 acknowledge(log.as_ref(), "key");
             }
             if number % 6 == 2 {
-                scene.webhooks.push(store.webhook_records().add_webhook(new_webhook(number)).await.unwrap());
+                workload.webhooks.push(store.webhook_records().add_webhook(new_webhook(number)).await.unwrap());
                 acknowledge(log.as_ref(), "webhook");
             }
             if number % 10 == 9 {
@@ -82,18 +82,18 @@ impl Scene {
                 acknowledge(log.as_ref(), &format!("tip {tip}"));
             }
         }
-        scene
+        workload
     }
 
-    /// Panics on a wrong answer, and where something acknowledged is not there.
+    /// Panics if data is wrong, or if acknowledged data is missing.
     pub(crate) fn check(&self, store: &EmbeddedStore, acknowledged: &Acknowledged) {
         runtime().block_on(async {
             let tip = store.reader().find_tip().await.unwrap().map(|tip| tip.number);
             let bound = store.identity().unwrap().is_some();
-            assert!(tip >= acknowledged.tip, "the index ends at {tip:?}");
+            assert!(tip >= acknowledged.tip, "the acknowledged tip is lost, the tip is {tip:?}");
             if bound {
-                let expected = self.fingerprints.get(&tip).unwrap_or_else(|| panic!("no commit ended at {tip:?}"));
-                assert_eq!(store.reader().fingerprint().unwrap(), *expected, "not as it was at block {tip:?}");
+                let expected = self.fingerprints.get(&tip).unwrap_or_else(|| panic!("no commit had the tip {tip:?}"));
+                assert_eq!(store.reader().fingerprint().unwrap(), *expected, "wrong rows at tip {tip:?}");
             }
             for (number, key) in self.keys.iter().enumerate() {
                 let found = store.user_records().find_key_by_digest(key.digest).await.unwrap();
@@ -105,12 +105,12 @@ impl Scene {
                 assert!(found.is_none() || found.as_ref() == Some(webhook), "{found:?}");
                 assert!(found.is_some() || number >= acknowledged.webhooks, "webhook {number} is lost");
             }
-            self.go_on(store, tip).await;
+            self.index_rest(store, tip).await;
         });
     }
 
-    /// Fetches the rest again, as after any restart.
-    async fn go_on(&self, store: &EmbeddedStore, tip: Option<BlockNumber>) {
+    /// Indexes the remaining blocks, as after any restart.
+    async fn index_rest(&self, store: &EmbeddedStore, tip: Option<BlockNumber>) {
         store.bind(ChainIdentity { chain_id: 56, genesis_hash: B256::repeat_byte(1) }, None).unwrap();
         let rest = self.blocks.iter().filter(|changes| tip.is_none_or(|tip| changes.block.number > tip));
         let rest: Vec<_> = rest.cloned().collect();
@@ -118,7 +118,7 @@ impl Scene {
             store.writer().commit(rest, KEEP).await.unwrap();
         }
         let last = self.fingerprints.values().next_back().unwrap();
-        assert_eq!(store.reader().fingerprint().unwrap(), *last, "further on");
+        assert_eq!(store.reader().fingerprint().unwrap(), *last, "wrong rows after indexing the remaining blocks");
     }
 }
 
@@ -133,7 +133,7 @@ fn new_key(number: u8) -> NewApiKey {
         digest: KeyDigest::new([number; 32]),
         owner: Address::repeat_byte(number),
         prefix: format!("expl_{number}"),
-        label: "kept".to_owned(),
+        label: "test key".to_owned(),
         requests_per_minute: 100,
         created_at: 5,
         proof: Some(number.into()),
