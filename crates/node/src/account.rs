@@ -25,14 +25,19 @@ pub(crate) async fn fetch_account(upstream: &Upstream, address: Address, at: Blo
 
 async fn account_at(upstream: &Upstream, address: Address, at: BlockRef) -> Result<Account, NodeError> {
     let state = BlockParam::of(upstream, at);
-    let outcome = ask(upstream, address, at, &state).await;
+    let outcome = request_account(upstream, address, at, &state).await;
     match outcome.as_ref().err().and_then(|error| state.fallback(upstream, error)) {
-        Some(other) => ask(upstream, address, at, &other).await,
+        Some(other) => request_account(upstream, address, at, &other).await,
         None => outcome,
     }
 }
 
-async fn ask(upstream: &Upstream, address: Address, at: BlockRef, block: &BlockParam) -> Result<Account, NodeError> {
+async fn request_account(
+    upstream: &Upstream,
+    address: Address,
+    at: BlockRef,
+    block: &BlockParam,
+) -> Result<Account, NodeError> {
     let calls = METHODS.map(|method| Call::new(method, format!(r#"["{address:#x}",{block}]"#)));
     let mut answers = upstream.call_many::<String>(&calls).await?.into_iter().zip(METHODS);
     let mut next = || {

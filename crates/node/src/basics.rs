@@ -30,8 +30,8 @@ impl Upstream {
         if genesis.header.number.0 != 0 {
             return Err(NodeError::bad_answer("eth_getBlockByNumber", "requested block 0, got another block"));
         }
-        if let Some(whole) = &genesis.whole {
-            self.verifier().see_genesis(whole);
+        if let Some(block) = &genesis.block {
+            self.verifier().see_genesis(block);
         }
         Ok(ChainIdentity { chain_id, genesis_hash: genesis.header.hash.0 })
     }

@@ -63,7 +63,7 @@ pub(crate) async fn call_contracts(
 ) -> Result<ContractAnswers, NodeError> {
     let at = match at {
         CallBlock::Latest => {
-            let answers = ask_all(upstream, calls, r#""latest""#).await?;
+            let answers = call_all(upstream, calls, r#""latest""#).await?;
             return Ok(ContractAnswers { answers, block: None });
         }
         CallBlock::At(block) => block,
@@ -86,24 +86,24 @@ pub(crate) async fn call_contracts(
 
 async fn call_at(upstream: &Upstream, calls: &[ContractCall], at: BlockRef) -> Result<Vec<ContractAnswer>, NodeError> {
     let state = BlockParam::of(upstream, at);
-    let outcome = ask_all(upstream, calls, &state.to_string()).await;
+    let outcome = call_all(upstream, calls, &state.to_string()).await;
     match outcome.as_ref().err().and_then(|error| state.fallback(upstream, error)) {
-        Some(other) => ask_all(upstream, calls, &other.to_string()).await,
+        Some(other) => call_all(upstream, calls, &other.to_string()).await,
         None => outcome,
     }
 }
 
-async fn ask_all(upstream: &Upstream, calls: &[ContractCall], block: &str) -> Result<Vec<ContractAnswer>, NodeError> {
+async fn call_all(upstream: &Upstream, calls: &[ContractCall], block: &str) -> Result<Vec<ContractAnswer>, NodeError> {
     let requests: Vec<Call> = calls.iter().map(|call| request(call, block)).collect();
     let mut answers = Vec::with_capacity(requests.len());
     for together in requests.chunks(GROUP * CONCURRENT_REQUESTS) {
-        let groups = together.chunks(GROUP).map(|group| ask_group(upstream, group, block));
+        let groups = together.chunks(GROUP).map(|group| call_group(upstream, group, block));
         answers.extend(try_join_all(groups).await?.into_iter().flatten());
     }
     Ok(answers)
 }
 
-async fn ask_group(upstream: &Upstream, group: &[Call], block: &str) -> Result<Vec<ContractAnswer>, NodeError> {
+async fn call_group(upstream: &Upstream, group: &[Call], block: &str) -> Result<Vec<ContractAnswer>, NodeError> {
     let mut answers = Vec::with_capacity(group.len());
     for (answer, request) in upstream.call_many::<CappedBytes>(group).await?.into_iter().zip(group) {
         answers.push(match read(answer) {

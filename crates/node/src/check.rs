@@ -209,9 +209,9 @@ mod tests {
         decode(RECEIPTS.as_bytes()).unwrap().unwrap()
     }
 
-    fn check_error(spoil: impl FnOnce(&mut Vec<RawReceipt>)) -> CheckError {
+    fn check_error(change: impl FnOnce(&mut Vec<RawReceipt>)) -> CheckError {
         let mut receipts = receipts();
-        spoil(&mut receipts);
+        change(&mut receipts);
         join(receipts).unwrap_err()
     }
 

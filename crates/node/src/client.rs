@@ -124,8 +124,8 @@ impl NodeClient {
 
     /// The node's `web3_clientVersion`.
     pub async fn client_version(&self) -> Result<String, NodeError> {
-        let ask = |_, upstream: Arc<Upstream>| async move { upstream.client_version().await };
-        self.with_retries(Operation::Identity, 1, ask).await
+        let request = |_, upstream: Arc<Upstream>| async move { upstream.client_version().await };
+        self.with_retries(Operation::Identity, 1, request).await
     }
 
     /// How long requests have gone without a response from any endpoint; None if the last one was answered.
@@ -136,7 +136,7 @@ impl NodeClient {
 
     /// The newest finalized block; None if the node has no notion of finality.
     pub async fn finalized(&self) -> Result<Option<BlockNumber>, NodeError> {
-        let ask = |_, upstream: Arc<Upstream>| async move {
+        let request = |_, upstream: Arc<Upstream>| async move {
             match upstream.header("finalized").await {
                 Ok(block) => Ok(block.map(|block| block.number)),
                 // The tag is unknown, or nothing is finalized yet: error messages vary between nodes.
@@ -148,18 +148,18 @@ impl NodeClient {
             }
         };
         // No retries: callers poll, and can continue without.
-        self.with_retries(Operation::Finalized, 1, ask).await
+        self.with_retries(Operation::Finalized, 1, request).await
     }
 
     /// A transaction's call data and logs; None if the node does not have it in a block.
     pub async fn find_transaction(&self, hash: B256) -> Result<Option<TransactionDetail>, NodeError> {
-        let ask = |_, upstream: Arc<Upstream>| async move { fetch_transaction(&upstream, hash).await };
-        self.with_retries(Operation::Transaction, self.retry.tries, ask).await
+        let request = |_, upstream: Arc<Upstream>| async move { fetch_transaction(&upstream, hash).await };
+        self.with_retries(Operation::Transaction, self.retry.tries, request).await
     }
 
     /// The header of the block at a height; None if the node does not have it (yet).
     pub async fn find_block_ref(&self, number: BlockNumber) -> Result<Option<BlockRef>, NodeError> {
-        let ask = |_, upstream: Arc<Upstream>| async move {
+        let request = |_, upstream: Arc<Upstream>| async move {
             let found = upstream.header(&format!("{number:#x}")).await?;
             match found {
                 Some(block) if block.number != number => Err(NodeError::bad_answer(
@@ -169,19 +169,19 @@ impl NodeClient {
                 found => Ok(found),
             }
         };
-        self.with_retries(Operation::Header, self.retry.tries, ask).await
+        self.with_retries(Operation::Header, self.retry.tries, request).await
     }
 
     /// The block at a height with transactions, receipts and logs, all verified; None if the node does not have it (yet).
     pub async fn find_block(&self, number: BlockNumber) -> Result<Option<FetchedBlock>, NodeError> {
         let is_first_attempt = AtomicBool::new(true);
-        let ask = |_, upstream: Arc<Upstream>| {
+        let request = |_, upstream: Arc<Upstream>| {
             // Later blocks wait for a block that is retried, so a retry skips the queue.
             let priority =
                 if is_first_attempt.swap(false, Ordering::Relaxed) { Priority::Queued } else { Priority::High };
             async move { fetch_block(upstream, number, priority).await }
         };
-        self.with_retries(Operation::Block, self.retry.tries, ask).await
+        self.with_retries(Operation::Block, self.retry.tries, request).await
     }
 
     /// The contracts created by other contracts in a block, in order; None if the endpoint does not support tracing. Sent
@@ -224,10 +224,10 @@ impl NodeClient {
 
     /// Executes an `eth_call`, within the request's time limit including retries.
     pub async fn call(&self, request: &CallRequest) -> Result<CallOutcome, NodeError> {
-        let asked = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
+        let outcome = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
             call::call(&upstream, request).await
         });
-        tokio::time::timeout(request.patience, asked).await.unwrap_or_else(|_| {
+        tokio::time::timeout(request.patience, outcome).await.unwrap_or_else(|_| {
             let endpoint = self.failover.upstream(self.failover.current()).name();
             Err(call::timed_out(endpoint, request.patience))
         })
@@ -243,15 +243,15 @@ impl NodeClient {
 
     /// The code of many addresses, in their order.
     pub async fn codes_of(&self, addresses: &[Address], at: CallBlock) -> Result<Vec<Bytes>, NodeError> {
-        let ask = |_, upstream: Arc<Upstream>| async move { contract::fetch_codes(&upstream, addresses, at).await };
-        self.with_retries(Operation::Codes, self.retry.tries, ask).await
+        let request = |_, upstream: Arc<Upstream>| async move { contract::fetch_codes(&upstream, addresses, at).await };
+        self.with_retries(Operation::Codes, self.retry.tries, request).await
     }
 
     /// Storage slots of a contract, in the requested order.
     pub async fn storage(&self, address: Address, slots: &[B256], at: CallBlock) -> Result<Vec<B256>, NodeError> {
-        let ask =
+        let request =
             |_, upstream: Arc<Upstream>| async move { contract::fetch_storage(&upstream, address, slots, at).await };
-        self.with_retries(Operation::Storage, self.retry.tries, ask).await
+        self.with_retries(Operation::Storage, self.retry.tries, request).await
     }
 
     /// The init code of a contract: the transaction's input if the transaction created the contract directly, else the input
@@ -261,18 +261,18 @@ impl NodeClient {
         contract: Address,
         creation: CreationId,
     ) -> Result<Option<Bytes>, NodeError> {
-        let ask = |_, upstream: Arc<Upstream>| async move {
+        let request = |_, upstream: Arc<Upstream>| async move {
             creation::find_creation_code(&upstream, contract, creation).await
         };
-        self.with_retries(Operation::Transaction, self.retry.tries, ask).await
+        self.with_retries(Operation::Transaction, self.retry.tries, request).await
     }
 
     /// Like [`Self::call`], at a chosen block and with the revert data.
     pub async fn view(&self, request: &CallRequest, at: CallBlock) -> Result<ViewOutcome, NodeError> {
-        let asked = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
+        let outcome = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
             view::call(&upstream, request, at).await
         });
-        tokio::time::timeout(request.patience, asked).await.unwrap_or_else(|_| {
+        tokio::time::timeout(request.patience, outcome).await.unwrap_or_else(|_| {
             let endpoint = self.failover.upstream(self.failover.current()).name();
             Err(call::timed_out(endpoint, request.patience))
         })
@@ -306,19 +306,19 @@ impl NodeClient {
     }
 
     /// Sends a request and retries it while that may help: on another endpoint immediately, on the same one after a backoff.
-    async fn with_retries<T, F, Answer>(&self, operation: Operation, tries: u32, ask: F) -> Result<T, NodeError>
+    async fn with_retries<T, F, Answer>(&self, operation: Operation, tries: u32, request: F) -> Result<T, NodeError>
     where
         F: Fn(usize, Arc<Upstream>) -> Answer,
         Answer: Future<Output = Result<T, NodeError>>,
     {
-        let mut asked = Vec::new();
+        let mut tried_endpoints = Vec::new();
         let mut failed = None;
         for tried in 1.. {
             self.failover.probe_due();
             let index = self.failover.pick(operation, failed);
-            asked.push(index);
+            tried_endpoints.push(index);
             let outcome = match self.failover.admit(index).await {
-                Ok(()) => ask(index, Arc::clone(self.failover.upstream(index))).await,
+                Ok(()) => request(index, Arc::clone(self.failover.upstream(index))).await,
                 Err(error) => Err(error),
             };
             let error = match outcome {
@@ -334,7 +334,7 @@ impl NodeClient {
                 tracing::warn!(endpoint = self.failover.upstream(index).name(), %error, "rejected an invalid response");
             }
             failed = Some(index);
-            let elsewhere = !asked.contains(&self.failover.pick(operation, failed));
+            let elsewhere = !tried_endpoints.contains(&self.failover.pick(operation, failed));
             let pause = match error.recovery() {
                 _ if tried >= tries => return Err(error),
                 Recovery::GiveUp => return Err(error),

@@ -38,15 +38,19 @@ pub(crate) async fn fetch_codes(upstream: &Upstream, addresses: &[Address], at: 
 
 async fn codes_at(upstream: &Upstream, addresses: &[Address], at: BlockRef) -> Result<Codes, NodeError> {
     let state = BlockParam::of(upstream, at);
-    let outcome = ask(upstream, addresses, &state).await;
+    let outcome = request_codes(upstream, addresses, &state).await;
     let codes = match outcome.as_ref().err().and_then(|error| state.fallback(upstream, error)) {
-        Some(other) => ask(upstream, addresses, &other).await?,
+        Some(other) => request_codes(upstream, addresses, &other).await?,
         None => outcome?,
     };
     Ok(Codes { codes, block: at.number })
 }
 
-async fn ask(upstream: &Upstream, addresses: &[Address], state: &BlockParam) -> Result<Vec<Bytes>, NodeError> {
+async fn request_codes(
+    upstream: &Upstream,
+    addresses: &[Address],
+    state: &BlockParam,
+) -> Result<Vec<Bytes>, NodeError> {
     let mut codes = Vec::with_capacity(addresses.len());
     for group in addresses.chunks(GROUP) {
         let calls: Vec<Call> =

@@ -43,8 +43,8 @@ async fn codes_at(upstream: &Upstream, addresses: &[Address], at: CallBlock) -> 
     let block = block_text(at);
     let mut codes = Vec::with_capacity(addresses.len());
     for group in addresses.chunks(CODES_AT_ONCE) {
-        let ask = |address: &Address| Call::new(CODE, format!(r#"["{address:#x}",{block}]"#));
-        let calls: Vec<Call> = group.iter().map(ask).collect();
+        let call = |address: &Address| Call::new(CODE, format!(r#"["{address:#x}",{block}]"#));
+        let calls: Vec<Call> = group.iter().map(call).collect();
         for answer in upstream.call_many::<HexBytes>(&calls).await? {
             codes.push(answer?.ok_or_else(|| NodeError::bad_answer(CODE, "null"))?.0);
         }
@@ -65,8 +65,8 @@ pub(crate) async fn fetch_storage(
     at: CallBlock,
 ) -> Result<Vec<B256>, NodeError> {
     let block = block_text(at);
-    let ask = |slot: &B256| Call::new(STORAGE, format!(r#"["{address:#x}","{slot}",{block}]"#));
-    let calls: Vec<Call> = slots.iter().map(ask).collect();
+    let call = |slot: &B256| Call::new(STORAGE, format!(r#"["{address:#x}","{slot}",{block}]"#));
+    let calls: Vec<Call> = slots.iter().map(call).collect();
     let answers = upstream.call_many::<HexBytes>(&calls).await?;
     let read = |answer: Result<Option<HexBytes>, NodeError>| {
         let word = answer?.ok_or_else(|| NodeError::bad_answer(STORAGE, "null"))?.0;

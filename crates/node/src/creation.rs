@@ -18,7 +18,7 @@ const RECEIPT: &str = "eth_getTransactionReceipt";
 const CALL_TRACE: &str = "debug_traceTransaction";
 const FLAT_TRACE: &str = "trace_transaction";
 /// Longer traces are given up: the init code is not worth the memory.
-const MOST_TRACE_BYTES: usize = 64 << 20;
+const MAX_TRACE_BYTES: usize = 64 << 20;
 const TRACE_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Deserialize)]
@@ -100,7 +100,7 @@ async fn trace_creations(
 
 /// None: the node does not support tracing, or failed to trace this transaction.
 async fn trace<T: DeserializeOwned + Send + 'static>(upstream: &Upstream, call: Call) -> Result<Option<T>, NodeError> {
-    match upstream.call_unlimited_within::<T>(&call, MOST_TRACE_BYTES, TRACE_TIMEOUT).await {
+    match upstream.call_unlimited_within::<T>(&call, MAX_TRACE_BYTES, TRACE_TIMEOUT).await {
         Ok(trace) => Ok(trace),
         // The init code is optional, so tracing errors are not fatal.
         Err(

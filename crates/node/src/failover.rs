@@ -124,17 +124,17 @@ impl Failover {
             let endpoint = candidate.upstream.name().to_owned();
             return Err(NodeError::Unreachable { endpoint, source: "its chain identity is unknown".into() });
         }
-        let admission = self.ask_identity(candidate).await;
+        let admission = self.request_identity(candidate).await;
         *last_failure = admission.is_err().then(Instant::now);
         admission.map(|_| ())
     }
 
     /// Requests an endpoint's chain identity again.
     pub(crate) async fn identity(&self, index: usize) -> Result<ChainIdentity, NodeError> {
-        self.ask_identity(&self.candidates[index]).await
+        self.request_identity(&self.candidates[index]).await
     }
 
-    async fn ask_identity(&self, candidate: &Candidate) -> Result<ChainIdentity, NodeError> {
+    async fn request_identity(&self, candidate: &Candidate) -> Result<ChainIdentity, NodeError> {
         let found = candidate.upstream.identity().await?;
         let expected = *self.identity.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);
         let mut health = candidate.health();
@@ -208,7 +208,7 @@ impl Failover {
     async fn probe(&self, index: usize) {
         let candidate = &self.candidates[index];
         let was_down = candidate.health().down_until.is_some();
-        let outcome = self.ask_identity(candidate).await;
+        let outcome = self.request_identity(candidate).await;
         let mut health = candidate.health();
         health.probing = false;
         match outcome {

@@ -42,7 +42,7 @@ pub fn rpc_answer(answer: &[u8]) {
         assert_eq!(strict_hex(text).as_deref(), Some(&bytes[..]), "{text}");
     }
     if let (Ok(Some(CappedBytes::Bytes(bytes))), Some(text)) = (decode::<CappedBytes>(answer), result) {
-        assert!(bytes.len() <= CappedBytes::MOST);
+        assert!(bytes.len() <= CappedBytes::MAX);
         assert_eq!(strict_hex(text).as_deref(), Some(&bytes[..]), "{text}");
     }
     if let (Ok(Some(Hash(hash))), Some(text)) = (decode::<Hash>(answer), result) {

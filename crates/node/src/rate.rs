@@ -130,7 +130,7 @@ impl State {
 
     fn answered(&mut self, now: Instant) {
         self.answers.push_back(now);
-        self.forget_old_answers(now);
+        self.drop_old_responses(now);
         if let (Some(rate), Some(until)) = (self.rate, self.estimating_until)
             && now < until
         {
@@ -145,7 +145,7 @@ impl State {
         answers.max(1.0)
     }
 
-    fn forget_old_answers(&mut self, now: Instant) {
+    fn drop_old_responses(&mut self, now: Instant) {
         while self.answers.front().is_some_and(|then| now.duration_since(*then) >= WINDOW) {
             self.answers.pop_front();
         }
@@ -166,7 +166,7 @@ impl State {
 
     fn refused(&mut self, sent: Instant, pause: Option<Duration>, now: Instant) {
         if self.last_cut.is_none_or(|cut| sent >= cut + BETWEEN_CUTS) {
-            self.forget_old_answers(now);
+            self.drop_old_responses(now);
             let measured = self.answered_in_window();
             let first = self.rate.is_none();
             let refused_at = self.rate.map_or(measured, |rate| rate.min(measured.max(rate / 2.0)));

@@ -12,14 +12,14 @@ const PART_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) async fn retry_call<T, Answer>(
     upstream: &Upstream,
     first_priority: Priority,
-    ask: impl Fn(Priority) -> Answer,
+    request: impl Fn(Priority) -> Answer,
 ) -> Result<T, NodeError>
 where
     Answer: Future<Output = Result<T, NodeError>>,
 {
     let mut priority = first_priority;
     for _ in 1..PART_TRIES {
-        match ask(priority).await {
+        match request(priority).await {
             Err(error) if is_request_failure(&error) => {
                 tracing::debug!(%error, "retrying a call");
                 upstream.count_retry();
@@ -30,7 +30,7 @@ where
             outcome => return outcome,
         }
     }
-    ask(priority).await
+    request(priority).await
 }
 
 /// Whether the request failed rather than the endpoint, so that a retry may succeed.

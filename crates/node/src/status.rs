@@ -48,12 +48,12 @@ impl Counters {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn asked(&self) {
+    pub(crate) fn record_request(&self) {
         Self::count(&self.requests);
         self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
     }
 
-    pub(crate) fn answered(&self) {
+    pub(crate) fn record_response(&self) {
         self.reachable.store(true, Ordering::Relaxed);
         *self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

@@ -60,12 +60,12 @@ impl Transport {
         &self,
         id: u64,
         request: String,
-        most_bytes: usize,
+        max_bytes: usize,
     ) -> Result<Bytes, TransportError> {
         match self {
-            Self::Http(http) => http.send(request, most_bytes).await,
-            Self::InProcess(node) => within(node.exchange(request).await?, most_bytes),
-            Self::Socket(socket) => within(socket.send(id, request).await?, most_bytes),
+            Self::Http(http) => http.send(request, max_bytes).await,
+            Self::InProcess(node) => within(node.exchange(request).await?, max_bytes),
+            Self::Socket(socket) => within(socket.send(id, request).await?, max_bytes),
         }
     }
 
@@ -94,6 +94,6 @@ impl Transport {
     }
 }
 
-fn within(answer: Bytes, most_bytes: usize) -> Result<Bytes, TransportError> {
-    if answer.len() > most_bytes { Err(TransportError::TooLong) } else { Ok(answer) }
+fn within(answer: Bytes, max_bytes: usize) -> Result<Bytes, TransportError> {
+    if answer.len() > max_bytes { Err(TransportError::TooLong) } else { Ok(answer) }
 }

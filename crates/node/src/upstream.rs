@@ -185,7 +185,7 @@ impl Upstream {
     pub(crate) async fn call_unlimited_within<T>(
         &self,
         call: &Call,
-        most_bytes: usize,
+        max_bytes: usize,
         patience: Duration,
     ) -> Result<Option<T>, NodeError>
     where
@@ -196,7 +196,7 @@ impl Upstream {
         let (id, sent) = (self.next_id.fetch_add(1, Ordering::Relaxed), Instant::now());
         Counters::count(&self.counters.requests);
         let transport = self.transports.separate.as_ref().unwrap_or(&self.transports.main);
-        let answer = transport.send_within(id, call.request(id), most_bytes);
+        let answer = transport.send_within(id, call.request(id), max_bytes);
         let patience = patience.min(self.timeout);
         let outcome = tokio::select! {
             biased;
@@ -293,7 +293,7 @@ impl Upstream {
             () = alerts.found_silent() => return Err(self.silent(call.method, waiting_since)),
         };
         let sent = slot.since();
-        self.counters.asked();
+        self.counters.record_request();
         let patience = call.patience.map_or(self.timeout, |patience| patience.min(self.timeout));
         let answer = tokio::time::timeout(patience, self.transports.main.send(id, request));
         let outcome = tokio::select! {
@@ -309,7 +309,7 @@ impl Upstream {
         match outcome {
             Ok(Ok(answer)) => {
                 self.silence.record_response();
-                self.counters.answered();
+                self.counters.record_response();
                 slot.answered();
                 Ok((answer, sent))
             }
@@ -378,7 +378,7 @@ impl Upstream {
             TransportError::Dropped(source) => NodeError::Dropped { endpoint, method, source },
             TransportError::TooLong => NodeError::bad_answer(method, "the response is longer than allowed"),
             TransportError::Status { status: 429, retry_after, .. } => {
-                self.counters.answered();
+                self.counters.record_response();
                 self.rate.refused(sent, retry_after);
                 NodeError::Limited { endpoint, method, message: "HTTP status 429".to_owned(), retry_after }
             }

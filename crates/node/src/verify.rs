@@ -27,7 +27,7 @@ use header::HeaderProof;
 use rand::Rng;
 use receipt::{Blooms, FailedStatus};
 use serde::Deserialize;
-use transaction::{Kind, vouched_for};
+use transaction::{Kind, covered_by_roots};
 
 use crate::decode::{RawBlock, RawReceipt, RawTransaction};
 
@@ -149,7 +149,7 @@ impl Verifier {
 
     fn verify_to(&self, checks: BlockChecks, block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradiction> {
         let mut blooms = Blooms::default();
-        let (transactions, receipts_in_root) = vouched_for(block, receipts);
+        let (transactions, receipts_in_root) = covered_by_roots(block, receipts);
         let each: Vec<Bloom> = receipts_in_root.iter().map(|receipt| blooms.of(receipt)).collect();
         let mut logs = Bloom::ZERO;
         each.iter().for_each(|bloom| logs.accrue_bloom(bloom));
@@ -358,15 +358,15 @@ fn check_gas(block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradict
     let what = match used {
         _ if block.block_access_list_hash.is_some() => return Ok(()),
         Some(used) if used == block.gas_used.0 => return Ok(()),
-        Some(used) => format!("{} by the header, {used} by the last receipt", block.gas_used.0),
+        Some(used) => format!("the header has {}, the last receipt {used}", block.gas_used.0),
         None => "the last receipt lacks cumulativeGasUsed".to_owned(),
     };
     Err(Contradiction { check: BlockCheck::GasUsed, what })
 }
 
-fn same_root(check: BlockCheck, said: B256, found: B256) -> Result<(), Contradiction> {
-    if said == found {
+fn same_root(check: BlockCheck, expected: B256, found: B256) -> Result<(), Contradiction> {
+    if expected == found {
         return Ok(());
     }
-    Err(Contradiction { check, what: format!("{said:#x} by the header, {found:#x} by what is served") })
+    Err(Contradiction { check, what: format!("the header has {expected:#x}, computed {found:#x}") })
 }

@@ -18,7 +18,7 @@ pub(crate) struct RawHeader {
 #[derive(Debug, Deserialize)]
 pub(crate) struct RawGenesis {
     #[serde(flatten)]
-    pub(crate) whole: Option<RawBlock<IgnoredAny>>,
+    pub(crate) block: Option<RawBlock<IgnoredAny>>,
     #[serde(flatten)]
     pub(crate) header: RawHeader,
 }

@@ -3,8 +3,8 @@ use memchr::memchr2;
 use serde::{Deserialize, Deserializer};
 use sonic_rs::{JsonValueTrait, LazyValue};
 
-/// Characters of what a contract gives as it reverts. More is of no use to anybody.
-const MOST_REVERT_DATA: usize = 128 << 10;
+/// Longer revert data, in hexadecimal digits, is ignored.
+const MAX_REVERT_DATA: usize = 128 << 10;
 
 /// Maximum JSON nesting. The EVM nests 1,024 calls, and a trace uses two levels for each. The parser skips values by
 /// unbounded recursion: deeper responses would overflow the stack.
@@ -17,7 +17,7 @@ struct Envelope<T> {
     #[serde(default = "Option::default")]
     error: Option<ErrorObject>,
     /// None: the field is missing. Some(None): null, which for a block means that the node does not have it.
-    #[serde(default = "Option::default", deserialize_with = "even_null")]
+    #[serde(default = "Option::default", deserialize_with = "null_as_some")]
     result: Option<Option<T>>,
 }
 
@@ -41,7 +41,9 @@ pub(crate) enum AnswerError {
     Unreadable(String),
 }
 
-fn even_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+fn null_as_some<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
@@ -60,7 +62,7 @@ fn revert_data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Byte
     let value = sonic_rs::Value::deserialize(deserializer)?;
     let text = value.as_str().or_else(|| value.get("data").and_then(|inner| inner.as_str()));
     let hex = text.map(|text| text.strip_prefix("Reverted ").unwrap_or(text)).filter(|text| text.starts_with("0x"));
-    Ok(hex.filter(|hex| hex.len() <= MOST_REVERT_DATA).and_then(|hex| hex.parse().ok()))
+    Ok(hex.filter(|hex| hex.len() <= MAX_REVERT_DATA).and_then(|hex| hex.parse().ok()))
 }
 
 /// Decodes a response; None if the result is null.
@@ -95,7 +97,7 @@ fn is_too_deep(json: &[u8]) -> bool {
     while let Some((byte, behind)) = rest.split_first() {
         rest = behind;
         match byte {
-            b'"' => rest = behind_string(rest),
+            b'"' => rest = after_string(rest),
             b'{' | b'[' => {
                 depth += 1;
                 if depth > MAX_DEPTH {
@@ -110,7 +112,7 @@ fn is_too_deep(json: &[u8]) -> bool {
 }
 
 /// The rest after the closing quote of a string.
-fn behind_string(mut rest: &[u8]) -> &[u8] {
+fn after_string(mut rest: &[u8]) -> &[u8] {
     while let Some(at) = memchr2(b'"', b'\\', rest) {
         if rest.get(at) == Some(&b'"') {
             return rest.get(at + 1..).unwrap_or_default();
@@ -147,7 +149,7 @@ pub(crate) fn split_batch(answer: &[u8], first_id: u64, calls: usize) -> Result<
         let place = answer.id.and_then(|id| id.checked_sub(first_id)).and_then(|place| usize::try_from(place).ok());
         match (place.and_then(|place| items.get_mut(place)), &item) {
             (Some(slot), _) => *slot = Some(item),
-            // Some nodes refuse a whole batch by one error without an id.
+            // Some nodes reject a batch with a single error without an id.
             (None, Err(error)) => return Err(AnswerError::Rpc(error.clone())),
             (None, Ok(_)) => return Err(AnswerError::Unreadable("unexpected response id".to_owned())),
         }

@@ -30,7 +30,7 @@ pub(crate) struct Account20(pub(crate) Address);
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct HexBytes(pub(crate) Bytes);
 
-/// Bytes returned by a contract. More than [`CappedBytes::MOST`] are skipped without decoding.
+/// Bytes returned by a contract. More than [`CappedBytes::MAX`] are skipped without decoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CappedBytes {
     Bytes(Bytes),
@@ -38,7 +38,7 @@ pub(crate) enum CappedBytes {
 }
 
 impl CappedBytes {
-    pub(crate) const MOST: usize = 64 << 10;
+    pub(crate) const MAX: usize = 64 << 10;
 }
 
 /// Bytes that a block does not depend on: unreadable ones count as missing.
@@ -88,9 +88,9 @@ fn nibble(digit: u8) -> Result<u8, HexError> {
     }
 }
 
-fn parse_u128(text: &str, most_digits: usize) -> Result<u128, HexError> {
+fn parse_u128(text: &str, max_digits: usize) -> Result<u128, HexError> {
     let digits = significant(text)?;
-    if digits.len() > most_digits {
+    if digits.len() > max_digits {
         return Err(HexError::TooBig);
     }
     digits.iter().try_fold(0, |number, digit| Ok((number << 4) | u128::from(nibble(*digit)?)))
@@ -134,7 +134,7 @@ fn parse_bytes(text: &str) -> Result<Bytes, HexError> {
 }
 
 fn parse_capped(text: &str) -> Result<CappedBytes, HexError> {
-    if digits(text)?.len() > 2 * CappedBytes::MOST {
+    if digits(text)?.len() > 2 * CappedBytes::MAX {
         return Ok(CappedBytes::TooMany);
     }
     parse_bytes(text).map(CappedBytes::Bytes)
@@ -219,9 +219,9 @@ mod tests {
     #[test]
     fn bytes_beyond_the_cap_are_skipped() {
         let hex = |bytes: usize| format!("0x{}", "ab".repeat(bytes));
-        let most = CappedBytes::MOST;
-        assert_eq!(parse_capped(&hex(most)), Ok(CappedBytes::Bytes(vec![0xab; most].into())));
-        assert_eq!(parse_capped(&hex(most + 1)), Ok(CappedBytes::TooMany));
+        let max = CappedBytes::MAX;
+        assert_eq!(parse_capped(&hex(max)), Ok(CappedBytes::Bytes(vec![0xab; max].into())));
+        assert_eq!(parse_capped(&hex(max + 1)), Ok(CappedBytes::TooMany));
         assert_eq!(parse_capped("0x"), Ok(CappedBytes::Bytes(Bytes::new())));
     }
 

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use alloy_primitives::bytes::Bytes;
 
 /// Maximum bytes in the pool.
-const MOST_KEPT: usize = 32 << 20;
+const MAX_POOL_BYTES: usize = 32 << 20;
 /// Larger buffers are rare and returned to the allocator.
-const LARGEST_KEPT: usize = 4 << 20;
+const MAX_BUFFER_BYTES: usize = 4 << 20;
 
 /// Unused buffers.
 #[derive(Debug, Default)]
@@ -16,20 +16,20 @@ pub(super) struct Bodies(Mutex<Vec<Vec<u8>>>);
 
 impl Bodies {
     /// An empty buffer with this capacity.
-    pub(super) fn take(self: &Arc<Self>, room: usize) -> Body {
+    pub(super) fn take(self: &Arc<Self>, capacity: usize) -> Body {
         let mut bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
-        bytes.reserve(room);
-        Body { bytes, home: Arc::clone(self) }
+        bytes.reserve(capacity);
+        Body { bytes, pool: Arc::clone(self) }
     }
 
     fn give_back(&self, mut bytes: Vec<u8>) {
-        if bytes.capacity() > LARGEST_KEPT {
+        if bytes.capacity() > MAX_BUFFER_BYTES {
             return;
         }
         bytes.clear();
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.iter().map(Vec::capacity).sum::<usize>() + bytes.capacity() <= MOST_KEPT {
-            kept.push(bytes);
+        let mut pooled = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if pooled.iter().map(Vec::capacity).sum::<usize>() + bytes.capacity() <= MAX_POOL_BYTES {
+            pooled.push(bytes);
         }
     }
 }
@@ -38,7 +38,7 @@ impl Bodies {
 #[derive(Debug)]
 pub(super) struct Body {
     bytes: Vec<u8>,
-    home: Arc<Bodies>,
+    pool: Arc<Bodies>,
 }
 
 impl Body {
@@ -65,7 +65,7 @@ impl AsRef<[u8]> for Body {
 
 impl Drop for Body {
     fn drop(&mut self) {
-        self.home.give_back(std::mem::take(&mut self.bytes));
+        self.pool.give_back(std::mem::take(&mut self.bytes));
     }
 }
 
@@ -73,7 +73,7 @@ impl Drop for Body {
 mod tests {
     use super::*;
 
-    fn kept(bodies: &Bodies) -> Vec<usize> {
+    fn pooled(bodies: &Bodies) -> Vec<usize> {
         bodies.0.lock().unwrap().iter().map(Vec::capacity).collect()
     }
 
@@ -85,9 +85,9 @@ mod tests {
         let answer = Bytes::from(body);
         let part = answer.slice(2..8);
         drop(answer);
-        assert_eq!((part.as_ref(), kept(&bodies)), (b"result".as_slice(), vec![]));
+        assert_eq!((part.as_ref(), pooled(&bodies)), (b"result".as_slice(), vec![]));
         drop(part);
-        assert_eq!(kept(&bodies), [100]);
+        assert_eq!(pooled(&bodies), [100]);
         let next = bodies.take(50);
         assert_eq!((next.len(), next.bytes.capacity()), (0, 100));
     }
@@ -95,10 +95,10 @@ mod tests {
     #[test]
     fn the_pool_is_bounded() {
         let bodies = Arc::new(Bodies::default());
-        let many: Vec<Body> = (0..20).map(|_| bodies.take(LARGEST_KEPT)).collect();
+        let many: Vec<Body> = (0..20).map(|_| bodies.take(MAX_BUFFER_BYTES)).collect();
         drop(many);
-        assert_eq!(kept(&bodies).iter().sum::<usize>(), MOST_KEPT);
-        drop(bodies.take(LARGEST_KEPT + 1));
-        assert_eq!(kept(&bodies).len(), MOST_KEPT / LARGEST_KEPT - 1);
+        assert_eq!(pooled(&bodies).iter().sum::<usize>(), MAX_POOL_BYTES);
+        drop(bodies.take(MAX_BUFFER_BYTES + 1));
+        assert_eq!(pooled(&bodies).len(), MAX_POOL_BYTES / MAX_BUFFER_BYTES - 1);
     }
 }

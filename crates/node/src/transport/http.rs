@@ -40,7 +40,7 @@ impl Http {
         Ok(Self { client, url, max_answer_bytes: config.max_answer_bytes, bodies: Arc::default() })
     }
 
-    pub(super) async fn send(&self, request: String, most_bytes: usize) -> Result<Bytes, TransportError> {
+    pub(super) async fn send(&self, request: String, max_bytes: usize) -> Result<Bytes, TransportError> {
         let response = self
             .client
             .post(self.url.clone())
@@ -51,7 +51,7 @@ impl Http {
             .map_err(connection_error)?;
         let status = response.status();
         let retry_after = retry_after(response.headers());
-        let body = self.read(response, most_bytes.min(self.max_answer_bytes)).await?;
+        let body = self.read(response, max_bytes.min(self.max_answer_bytes)).await?;
         if status.is_success() {
             Ok(body)
         } else {
@@ -59,14 +59,14 @@ impl Http {
         }
     }
 
-    async fn read(&self, mut response: reqwest::Response, most_bytes: usize) -> Result<Bytes, TransportError> {
+    async fn read(&self, mut response: reqwest::Response, max_bytes: usize) -> Result<Bytes, TransportError> {
         let announced = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
-        if announced > most_bytes {
+        if announced > max_bytes {
             return Err(TransportError::TooLong);
         }
         let mut body = self.bodies.take(announced.min(BELIEVED_LENGTH));
         while let Some(chunk) = response.chunk().await.map_err(connection_error)? {
-            if body.len() + chunk.len() > most_bytes {
+            if body.len() + chunk.len() > max_bytes {
                 return Err(TransportError::TooLong);
             }
             body.extend(&chunk);
@@ -75,7 +75,7 @@ impl Http {
     }
 }
 
-/// The cause at the bottom says what happened ("connection refused"); the URL, which may hold a key, is left out.
+/// The cause at the bottom says what happened ("connection refused"); the URL, which may contain a key, is omitted.
 fn connection_error(error: reqwest::Error) -> TransportError {
     if error.is_connect() {
         TransportError::Unreachable(error.without_url().into())

@@ -71,7 +71,7 @@ struct Frames {
 }
 
 impl Frames {
-    /// The length of the first complete value in the buffer, which grows from call to call and loses what was found.
+    /// The length of the first complete value in the buffer. The caller appends to the buffer, and removes found values.
     fn end_of_value(&mut self, buffer: &[u8]) -> Option<usize> {
         for (position, byte) in buffer.iter().enumerate().skip(self.seen) {
             if self.in_string {

@@ -94,7 +94,7 @@ impl Link {
             };
             end.run_until_cancelled(read).await;
             end.cancel();
-            answered.forget_all();
+            answered.drop_pending();
         });
 
         let close_on_drop = closed.clone().drop_guard();
@@ -139,7 +139,7 @@ impl Waiting {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn forget_all(&self) {
+    fn drop_pending(&self) {
         self.lock().clear();
     }
 

@@ -55,13 +55,13 @@ where
     S: Stream<Item = Result<Message, tungstenite::Error>> + Send + Unpin,
 {
     stream::unfold((read, pings), |(mut read, pings)| async move {
-        let mut asked = false;
+        let mut ping_sent = false;
         loop {
             let message = match tokio::time::timeout(PING_AFTER, read.next()).await {
                 Ok(message) => message?,
-                Err(_) if asked => return Some((Err(Silent.into()), (read, pings))),
+                Err(_) if ping_sent => return Some((Err(Silent.into()), (read, pings))),
                 Err(_) => {
-                    asked = true;
+                    ping_sent = true;
                     let _ = pings.try_send(());
                     continue;
                 }
@@ -70,7 +70,7 @@ where
                 Ok(Message::Text(text)) => return Some((Ok(text.into()), (read, pings))),
                 Ok(Message::Binary(bytes)) => return Some((Ok(bytes), (read, pings))),
                 Ok(Message::Close(_)) => return None,
-                Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => asked = false,
+                Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => ping_sent = false,
                 Err(error) => return Some((Err(error.into()), (read, pings))),
             }
         }

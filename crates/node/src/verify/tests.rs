@@ -1,5 +1,5 @@
-//! Blocks with true hashes: one of anvil with every type of transaction, the first block of Ethereum, and a deposit of OP
-//! Mainnet. What is changed in them must be noticed.
+//! Blocks with correct hashes (of anvil with every type of transaction, the genesis block of Ethereum, a deposit of OP
+//! Mainnet, and others): any change of their content must be detected.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
 
 const BLOCK: &str = include_str!("../../fixtures/anvil.block.json");
 const RECEIPTS: &str = include_str!("../../fixtures/anvil.receipts.json");
-/// What the block's root and hash are by the specification, and what anvil made of them.
+/// The transactions root and hash of the block: correct, and as computed by anvil.
 const ROOTS: [&str; 2] = [
     "0x2cc911a832d0096a32ffca639a48a5b500f0b95126579c54a9f1c6e2e67b7dd8",
     "0xf3e6bce06b29fa341d8b64bae4a69e2eca08f2fa30ed74c8022690799fb3935f",
@@ -24,7 +24,7 @@ const HASHES: [&str; 2] = [
     "0xac31c975be8bc77db9107fdf23140bdf14b83fd78333e17879bffe7f92b326c2",
 ];
 
-/// What a node answers about one block.
+/// The responses of a node for one block.
 struct Served {
     block: Value,
     receipts: Value,
@@ -32,27 +32,27 @@ struct Served {
 }
 
 impl Served {
-    /// By a chain that has shown that its headers are Ethereum's.
-    fn honestly() -> Self {
-        let served = Self::by_a_stranger();
+    /// Of a chain that is known to hash headers like Ethereum.
+    fn of_known_chain() -> Self {
+        let served = Self::of_unknown_chain();
         served.evidence.header_proven();
         served.evidence.blob_root_proven();
         served
     }
 
-    fn by_a_stranger() -> Self {
+    fn of_unknown_chain() -> Self {
         let right = |text: &str| text.replace(ROOTS[1], ROOTS[0]).replace(HASHES[1], HASHES[0]);
-        Self::by_anvil_and(right)
+        Self::from_anvil(right)
     }
 
-    /// As anvil gave it, whose transactions root includes the sidecars of blobs, and as it is changed.
-    fn by_anvil_and(change: impl Fn(&str) -> String) -> Self {
+    /// As anvil returned it, with blob sidecars in the transactions root, and then changed.
+    fn from_anvil(change: impl Fn(&str) -> String) -> Self {
         let read = |text| serde_json::from_str::<Value>(&change(text)).unwrap();
         Self { block: read(BLOCK), receipts: read(RECEIPTS), evidence: Arc::default() }
     }
 
-    fn with(mut self, spoil: impl FnOnce(&mut Value, &mut Value)) -> Self {
-        spoil(&mut self.block["result"], &mut self.receipts["result"]);
+    fn with(mut self, change: impl FnOnce(&mut Value, &mut Value)) -> Self {
+        change(&mut self.block["result"], &mut self.receipts["result"]);
         self
     }
 
@@ -76,7 +76,7 @@ const EMPTY: &str = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e
 
 #[test]
 fn a_valid_block_with_every_transaction_type_is_proven() {
-    let served = Served::by_a_stranger();
+    let served = Served::of_unknown_chain();
     assert_eq!(served.verify(BlockChecks::Full), Ok(()));
     assert_eq!(served.evidence.unproven_blocks(), 0);
     assert!(served.evidence.headers_are_hashed_as_ethereums() && served.evidence.has_blooms());
@@ -87,7 +87,7 @@ fn a_valid_block_with_every_transaction_type_is_proven() {
 
 #[test]
 fn a_root_with_sidecars_is_accepted_until_the_chain_shows_a_correct_one() {
-    let served = Served::by_anvil_and(str::to_owned);
+    let served = Served::from_anvil(str::to_owned);
     assert_eq!(served.verify(BlockChecks::Full), Ok(()));
     assert_eq!(served.evidence.unproven_blocks(), 1);
     served.evidence.blob_root_proven();
@@ -100,22 +100,25 @@ fn a_block_without_its_transactions_is_rejected() {
         block["transactions"] = json!([]);
         *receipts = json!([]);
     };
-    assert_eq!(Served::honestly().with(empty).refusal(BlockChecks::Cheap), Some(BlockCheck::TransactionsRoot));
+    assert_eq!(Served::of_known_chain().with(empty).refusal(BlockChecks::Cheap), Some(BlockCheck::TransactionsRoot));
     // If the header is changed as well, its hash no longer matches.
-    let carefully = |block: &mut Value, receipts: &mut Value| {
+    let consistently_empty = |block: &mut Value, receipts: &mut Value| {
         empty(block, receipts);
         block["transactionsRoot"] = json!(EMPTY);
         block["receiptsRoot"] = json!(EMPTY);
         block["gasUsed"] = json!("0x0");
         block["logsBloom"] = json!(format!("0x{}", "00".repeat(256)));
     };
-    assert_eq!(Served::honestly().with(carefully).refusal(BlockChecks::Cheap), Some(BlockCheck::HeaderHash));
+    assert_eq!(
+        Served::of_known_chain().with(consistently_empty).refusal(BlockChecks::Cheap),
+        Some(BlockCheck::HeaderHash)
+    );
 }
 
 #[test]
 fn cheap_checks_run_at_every_level() {
-    type Spoil = fn(&mut Value, &mut Value);
-    let lies: [(BlockCheck, Spoil); 12] = [
+    type Change = fn(&mut Value, &mut Value);
+    let changes: [(BlockCheck, Change); 12] = [
         (BlockCheck::TransactionsRoot, |block, _| block["transactionsRoot"] = json!(EMPTY)),
         (BlockCheck::ReceiptsRoot, |block, _| block["receiptsRoot"] = json!(EMPTY)),
         (BlockCheck::GasUsed, |_, receipts| receipts[8]["cumulativeGasUsed"] = json!("0x1")),
@@ -137,11 +140,15 @@ fn cheap_checks_run_at_every_level() {
         }),
         (BlockCheck::HeaderHash, |block, _| block["miner"] = json!("0x00000000000000000000000000000000000000bb")),
     ];
-    for (place, (check, lie)) in lies.into_iter().enumerate() {
+    for (position, (check, change)) in changes.into_iter().enumerate() {
         for checks in [BlockChecks::Cheap, BlockChecks::Full] {
-            assert_eq!(Served::honestly().with(lie).refusal(checks), Some(check), "lie {place}, {checks:?}");
+            assert_eq!(
+                Served::of_known_chain().with(change).refusal(checks),
+                Some(check),
+                "change {position}, {checks:?}"
+            );
         }
-        assert_eq!(Served::honestly().with(lie).verify(BlockChecks::Off), Ok(()));
+        assert_eq!(Served::of_known_chain().with(change).verify(BlockChecks::Off), Ok(()));
     }
 }
 
@@ -150,11 +157,11 @@ fn full_checks_detect_what_only_the_roots_reveal() {
     let data: fn(&mut Value, &mut Value) =
         |_, receipts| receipts[2]["logs"][0]["data"] = json!(format!("0x{}", "99".repeat(32)));
     let status: fn(&mut Value, &mut Value) = |_, receipts| receipts[0]["status"] = json!("0x0");
-    for lie in [data, status] {
-        assert_eq!(Served::honestly().with(lie).verify(BlockChecks::Cheap), Ok(()));
-        assert_eq!(Served::honestly().with(lie).refusal(BlockChecks::Full), Some(BlockCheck::ReceiptsRoot));
+    for change in [data, status] {
+        assert_eq!(Served::of_known_chain().with(change).verify(BlockChecks::Cheap), Ok(()));
+        assert_eq!(Served::of_known_chain().with(change).refusal(BlockChecks::Full), Some(BlockCheck::ReceiptsRoot));
     }
-    let one_left_out = |block: &mut Value, receipts: &mut Value| {
+    let one_omitted = |block: &mut Value, receipts: &mut Value| {
         block["transactions"].as_array_mut().unwrap().remove(3);
         receipts.as_array_mut().unwrap().remove(3);
         for index in 3..8 {
@@ -162,12 +169,15 @@ fn full_checks_detect_what_only_the_roots_reveal() {
             receipts[index]["transactionIndex"] = json!(format!("{index:#x}"));
         }
     };
-    assert_eq!(Served::honestly().with(one_left_out).refusal(BlockChecks::Full), Some(BlockCheck::TransactionsRoot));
+    assert_eq!(
+        Served::of_known_chain().with(one_omitted).refusal(BlockChecks::Full),
+        Some(BlockCheck::TransactionsRoot)
+    );
 }
 
 #[test]
 fn blocks_near_the_head_are_fully_checked_and_older_ones_sampled() {
-    let served = Served::honestly().with(|_, receipts| receipts[0]["status"] = json!("0x0"));
+    let served = Served::of_known_chain().with(|_, receipts| receipts[0]["status"] = json!("0x0"));
     let block: RawBlock = decode(served.block.to_string().as_bytes()).unwrap().unwrap();
     let receipts: Vec<RawReceipt> = decode(served.receipts.to_string().as_bytes()).unwrap().unwrap();
     let verifier = Verifier::new(BlockChecks::Cheap, Arc::clone(&served.evidence), "node".to_owned());
@@ -193,19 +203,19 @@ fn a_header_with_unknown_fields_is_unproven_but_its_known_fields_are_checked() {
             receipts[index]["blockHash"] = hash.clone();
         }
     };
-    let served = Served::honestly().with(foreign).with(rehash);
+    let served = Served::of_known_chain().with(foreign).with(rehash);
     assert_eq!(served.verify(BlockChecks::Full), Ok(()));
     assert_eq!(served.evidence.unproven_blocks(), 1);
-    let spoilt = served.with(|_, receipts| receipts[2]["logs"] = json!([]));
-    assert_eq!(spoilt.refusal(BlockChecks::Full), Some(BlockCheck::LogsBloom));
+    let changed = served.with(|_, receipts| receipts[2]["logs"] = json!([]));
+    assert_eq!(changed.refusal(BlockChecks::Full), Some(BlockCheck::LogsBloom));
     // Without an unknown field, a different hash is an error.
-    let renamed = Served::honestly().with(|block, _| block["hash"] = json!(format!("0x{}", "11".repeat(32))));
+    let renamed = Served::of_known_chain().with(|block, _| block["hash"] = json!(format!("0x{}", "11".repeat(32))));
     assert_eq!(renamed.with(rehash).refusal(BlockChecks::Cheap), Some(BlockCheck::HeaderHash));
 }
 
 #[test]
 fn a_chain_with_a_different_header_hash_is_accepted_as_unproven() {
-    let served = Served::by_a_stranger().with(|block, receipts| {
+    let served = Served::of_unknown_chain().with(|block, receipts| {
         block["stateRoot"] = json!(format!("0x{}", "00".repeat(32)));
         block["receiptsRoot"] = json!(EMPTY);
         receipts[8]["cumulativeGasUsed"] = json!("0x0");
@@ -217,18 +227,18 @@ fn a_chain_with_a_different_header_hash_is_accepted_as_unproven() {
 #[test]
 fn the_header_hash_replaces_a_zeroed_bloom() {
     let blank = |block: &mut Value, _: &mut Value| block["logsBloom"] = json!(format!("0x{}", "00".repeat(256)));
-    assert_eq!(Served::honestly().with(blank).verify(BlockChecks::Full), Ok(()));
+    assert_eq!(Served::of_known_chain().with(blank).verify(BlockChecks::Full), Ok(()));
     let missing = |block: &mut Value, _: &mut Value| drop(block.as_object_mut().unwrap().remove("logsBloom"));
-    assert_eq!(Served::honestly().with(missing).verify(BlockChecks::Full), Ok(()));
+    assert_eq!(Served::of_known_chain().with(missing).verify(BlockChecks::Full), Ok(()));
     // Zeroing the bloom to hide a log is detected, since the header hash does not match either.
-    let hidden = Served::honestly().with(blank).with(|_, receipts| receipts[2]["logs"] = json!([]));
+    let hidden = Served::of_known_chain().with(blank).with(|_, receipts| receipts[2]["logs"] = json!([]));
     assert_eq!(hidden.refusal(BlockChecks::Cheap), Some(BlockCheck::HeaderHash));
     // If the header cannot be proven, a zero bloom is accepted only on a chain that never showed one.
     let unprovable = |block: &mut Value, _: &mut Value| {
         block["newField"] = json!("0x1");
         block["extraData"] = json!("0xff");
     };
-    let never_shown = Served::honestly().with(blank).with(unprovable);
+    let never_shown = Served::of_known_chain().with(blank).with(unprovable);
     assert_eq!(never_shown.verify(BlockChecks::Cheap), Ok(()));
     never_shown.evidence.bloom_seen();
     assert_eq!(never_shown.refusal(BlockChecks::Cheap), Some(BlockCheck::LogsBloom));
@@ -236,7 +246,7 @@ fn the_header_hash_replaces_a_zeroed_bloom() {
 
 #[test]
 fn an_unknown_transaction_type_is_accepted_as_unproven() {
-    let served = Served::honestly().with(|block, receipts| {
+    let served = Served::of_known_chain().with(|block, receipts| {
         block["transactions"][0]["type"] = json!("0x7c");
         receipts[0]["type"] = json!("0x7c");
     });
@@ -248,14 +258,14 @@ fn an_unknown_transaction_type_is_accepted_as_unproven() {
 fn a_transaction_that_lacks_a_field_is_rejected_once_others_had_it() {
     let without =
         |block: &mut Value, _: &mut Value| drop(block["transactions"][8].as_object_mut().unwrap().remove("r"));
-    assert_eq!(Served::honestly().with(without).refusal(BlockChecks::Cheap), Some(BlockCheck::TransactionHash));
+    assert_eq!(Served::of_known_chain().with(without).refusal(BlockChecks::Cheap), Some(BlockCheck::TransactionHash));
     let first = |block: &mut Value, _: &mut Value| drop(block["transactions"][0].as_object_mut().unwrap().remove("r"));
-    assert_eq!(Served::honestly().with(first).verify(BlockChecks::Cheap), Ok(()));
+    assert_eq!(Served::of_known_chain().with(first).verify(BlockChecks::Cheap), Ok(()));
 }
 
 #[test]
 fn the_state_sync_transaction_of_polygon_is_outside_the_roots() {
-    let served = Served::honestly().with(|block, receipts| {
+    let served = Served::of_known_chain().with(|block, receipts| {
         let hash: B256 = block["hash"].as_str().unwrap().parse().unwrap();
         let made_up = keccak256([b"matic-bor-receipt-".as_slice(), &1u64.to_be_bytes(), hash.as_slice()].concat());
         let zero = "0x0000000000000000000000000000000000000000";
@@ -300,7 +310,7 @@ fn the_genesis_block_shows_how_a_chain_hashes_headers() {
         let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": genesis }).to_string();
         let read: RawGenesis = decode(answer.as_bytes()).unwrap().unwrap();
         let verifier = Verifier::new(BlockChecks::Cheap, Arc::default(), String::new());
-        read.whole.iter().for_each(|whole| verifier.see_genesis(whole));
+        read.block.iter().for_each(|block| verifier.see_genesis(block));
         verifier.evidence().headers_are_hashed_as_ethereums()
     };
     assert!(shown(&genesis));
@@ -309,12 +319,14 @@ fn the_genesis_block_shows_how_a_chain_hashes_headers() {
     assert!(shown(&genesis));
     genesis["gasLimit"] = json!("0x1389");
     assert!(!shown(&genesis));
-    assert!(!shown(&json!({ "number": "0x0", "hash": genesis["hash"] })), "a bare header is read, and proves nothing");
+    assert!(
+        !shown(&json!({ "number": "0x0", "hash": genesis["hash"] })),
+        "a header with only number and hash proves nothing"
+    );
 }
 
-/// The first deposit of an OP Mainnet block of 2023, as the chain encodes it.
 /// A block of ganache with one transaction, which failed.
-fn by_ganache() -> Served {
+fn from_ganache() -> Served {
     let read = |text| serde_json::from_str::<Value>(text).unwrap();
     let [block, receipts] =
         [include_str!("../../fixtures/ganache.block.json"), include_str!("../../fixtures/ganache.receipts.json")];
@@ -323,14 +335,14 @@ fn by_ganache() -> Served {
 
 #[test]
 fn a_failed_transaction_of_ganache_is_proven() {
-    let served = by_ganache();
+    let served = from_ganache();
     assert_eq!(served.verify(BlockChecks::Full), Ok(()));
     assert_eq!(served.evidence.unproven_blocks(), 0);
-    type Spoil = fn(&mut Value, &mut Value);
-    let lies: [Spoil; 2] =
+    type Change = fn(&mut Value, &mut Value);
+    let changes: [Change; 2] =
         [|_, receipts| receipts[0]["status"] = json!("0x1"), |_, receipts| receipts[0]["type"] = json!("0x1")];
-    for lie in lies {
-        assert_eq!(by_ganache().with(lie).refusal(BlockChecks::Full), Some(BlockCheck::ReceiptsRoot));
+    for change in changes {
+        assert_eq!(from_ganache().with(change).refusal(BlockChecks::Full), Some(BlockCheck::ReceiptsRoot));
     }
 }
 
@@ -342,8 +354,8 @@ fn the_genesis_block_of_hardhat_is_proven() {
     assert!(served.evidence.headers_are_hashed_as_ethereums());
     assert_eq!(served.evidence.unproven_blocks(), 0);
     // Every other difference is still detected.
-    let lie = served.with(|block, _| block["transactionsRoot"] = json!(ROOTS[0]));
-    assert_eq!(lie.refusal(BlockChecks::Full), Some(BlockCheck::TransactionsRoot));
+    let changed = served.with(|block, _| block["transactionsRoot"] = json!(ROOTS[0]));
+    assert_eq!(changed.refusal(BlockChecks::Full), Some(BlockCheck::TransactionsRoot));
 }
 
 #[test]
@@ -357,9 +369,10 @@ fn a_legacy_parity_is_normalised() {
             tx.remove("yParity");
         }
     };
-    assert_eq!(Served::honestly().with(parity).verify(BlockChecks::Full), Ok(()));
+    assert_eq!(Served::of_known_chain().with(parity).verify(BlockChecks::Full), Ok(()));
 }
 
+/// The first deposit of an OP Mainnet block of 2023, as the chain encodes it.
 #[test]
 fn a_deposit_is_encoded() {
     let input = "015d8eb900000000000000000000000000000000000000000000000000000000008057650000000000000000000000000000000000000000000000000000000063d96d10000000000000000000000000000000000000000000000000000000000009f35273d89754a1e0387b89520d989d3be9c37c1f32495a88faf1ea05c61121ab0d1900000000000000000000000000000000000000000000000000000000000000010000000000000000000000002d679b567db6187c0c8323fa982cfb88b74dbcc7000000000000000000000000000000000000000000000000000000000000083400000000000000000000000000000000000000000000000000000000000f4240";
@@ -379,7 +392,7 @@ fn a_deposit_is_encoded() {
     assert_eq!(tx.hash.0, b256!("ef8cc21bdbab8d2b60b054460768b1db67c8906b6a2bdf9bc287b3654326fc76"));
 }
 
-/// Checked against the layout that OP chains specify: nonce and version stand behind the logs once there is a version.
+/// As specified for OP chains: nonce and version follow the logs if there is a version.
 #[test]
 fn the_nonce_of_a_deposit_receipt_is_encoded_if_it_has_a_version() {
     let zero = B256::ZERO.to_string();

@@ -150,7 +150,7 @@ pub(super) fn hash_matches(tx: &RawTransaction, kind: Kind, encoding: &[u8]) -> 
 
 /// The transactions covered by the header's roots, with their receipts. Polygon appends a synthetic state-sync
 /// transaction that no root contains.
-pub(super) fn vouched_for<'a>(
+pub(super) fn covered_by_roots<'a>(
     block: &'a RawBlock,
     receipts: &'a [RawReceipt],
 ) -> (&'a [RawTransaction], &'a [RawReceipt]) {

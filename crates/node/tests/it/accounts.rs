@@ -35,9 +35,9 @@ async fn a_node_without_block_hash_support_is_queried_by_number() {
     });
     let client = node.client();
     assert_eq!(client.account(Address::repeat_byte(1), at(&chain, 7)).await.unwrap().block, 7);
-    let before = node.asked("eth_getBalance");
+    let before = node.request_count("eth_getBalance");
     assert_eq!(client.account(Address::repeat_byte(1), at(&chain, 8)).await.unwrap().block, 8);
-    assert_eq!(node.asked("eth_getBalance") - before, 1);
+    assert_eq!(node.request_count("eth_getBalance") - before, 1);
 }
 
 #[tokio::test]

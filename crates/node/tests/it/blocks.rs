@@ -1,4 +1,4 @@
-//! Blocks from nodes that are slow, rate-limited, incomplete or dishonest.
+//! Blocks from nodes that are slow, rate-limited, incomplete or return false data.
 
 use std::{
     sync::{
@@ -17,8 +17,8 @@ use crate::support::{Chain, FakeNode, Reply, chain::text, client};
 /// Returns the reply for the first calls of a method, and honest responses afterwards.
 fn at_first(times: usize, method: &'static str, reply: Reply) -> impl Fn(&str, &Value) -> Option<Reply> {
     let left = AtomicUsize::new(times);
-    move |asked, _| {
-        let taken = asked == method
+    move |called, _| {
+        let taken = called == method
             && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
         taken.then(|| reply.clone())
     }
@@ -88,9 +88,9 @@ async fn receipts_of_another_branch_are_refetched_by_hash() {
 #[tokio::test]
 async fn invalid_blocks_are_never_returned() {
     let chain = Chain::new(10);
-    let spoilt = |spoil: &dyn Fn(&mut Value)| {
+    let changed = |change: &dyn Fn(&mut Value)| {
         let mut receipts = chain.receipts(7);
-        spoil(&mut receipts);
+        change(&mut receipts);
         Reply::Result(receipts)
     };
     let mut other_block = chain.block(7);
@@ -99,13 +99,13 @@ async fn invalid_blocks_are_never_returned() {
     stray["transactions"][1]["blockHash"] = json!(text(B256::repeat_byte(3)));
     let mut orphan = chain.block(7);
     orphan.as_object_mut().unwrap().remove("parentHash");
-    let lies = [
-        ("eth_getBlockReceipts", spoilt(&|all| all[1]["blockHash"] = json!(text(B256::repeat_byte(3))))),
-        ("eth_getBlockReceipts", spoilt(&|all| all[1]["transactionHash"] = json!(text(B256::repeat_byte(3))))),
-        ("eth_getBlockReceipts", spoilt(&|all| drop(all.as_array_mut().unwrap().pop()))),
-        ("eth_getBlockReceipts", spoilt(&|all| all[2]["logs"][0]["logIndex"] = json!("0x0"))),
-        ("eth_getBlockReceipts", spoilt(&|all| all[2]["logs"][0]["removed"] = json!(true))),
-        ("eth_getBlockReceipts", spoilt(&|all| all[2]["logs"][0]["blockHash"] = json!(text(B256::repeat_byte(3))))),
+    let invalid = [
+        ("eth_getBlockReceipts", changed(&|all| all[1]["blockHash"] = json!(text(B256::repeat_byte(3))))),
+        ("eth_getBlockReceipts", changed(&|all| all[1]["transactionHash"] = json!(text(B256::repeat_byte(3))))),
+        ("eth_getBlockReceipts", changed(&|all| drop(all.as_array_mut().unwrap().pop()))),
+        ("eth_getBlockReceipts", changed(&|all| all[2]["logs"][0]["logIndex"] = json!("0x0"))),
+        ("eth_getBlockReceipts", changed(&|all| all[2]["logs"][0]["removed"] = json!(true))),
+        ("eth_getBlockReceipts", changed(&|all| all[2]["logs"][0]["blockHash"] = json!(text(B256::repeat_byte(3))))),
         ("eth_getBlockReceipts", Reply::Result(Value::Null)),
         ("eth_getBlockByNumber", Reply::Result(other_block)),
         ("eth_getBlockByNumber", Reply::Result(stray)),
@@ -113,22 +113,25 @@ async fn invalid_blocks_are_never_returned() {
         ("eth_getBlockReceipts", Reply::Raw("<html>busy</html>")),
         ("eth_getBlockByNumber", Reply::Raw(r#"{"jsonrpc":"2.0","id":1,"result":{"number":"0x7","ha"#)),
     ];
-    for (method, lie) in lies {
+    for (method, reply) in invalid {
         let node = FakeNode::start(chain.clone()).await;
         let client = node.client();
         client.head().await.unwrap();
-        let told = lie.clone();
-        let on_block_7 = move |asked: &str, params: &Value| {
+        let scripted = reply.clone();
+        let on_block_7 = move |called: &str, params: &Value| {
             let full = method == "eth_getBlockReceipts" || params[1] == json!(true);
-            (asked == method && full).then(|| told.clone())
+            (called == method && full).then(|| scripted.clone())
         };
         node.behave(on_block_7);
         let error = client.find_block(7).await.unwrap_err();
-        assert!(matches!(&error, NodeError::BadAnswer { method: blamed, .. } if *blamed == method), "{lie:?}: {error}");
-        assert_eq!(client.status().rejected_responses, 6, "{lie:?}");
+        assert!(
+            matches!(&error, NodeError::BadAnswer { method: blamed, .. } if *blamed == method),
+            "{reply:?}: {error}"
+        );
+        assert_eq!(client.status().rejected_responses, 6, "{reply:?}");
 
         node.behave(|_, _| None);
-        assert!(client.find_block(7).await.unwrap().is_some(), "a valid block is accepted after {lie:?}");
+        assert!(client.find_block(7).await.unwrap().is_some(), "a valid block is accepted after {reply:?}");
     }
 }
 
@@ -153,7 +156,7 @@ async fn without_block_receipts_single_ones_are_batched() {
         let fetched = client.find_block(number).await.unwrap().unwrap();
         assert_eq!((fetched.transactions.len(), fetched.logs.len()), (120, 240));
     }
-    assert_eq!(node.asked("eth_getBlockReceipts"), 1);
+    assert_eq!(node.request_count("eth_getBlockReceipts"), 1);
     let batches: Vec<usize> = node.requests().into_iter().filter(|calls| *calls > 1).collect();
     assert_eq!(batches.iter().sum::<usize>(), 4 * 120);
     assert_eq!(batches.len(), 4 * 3);
@@ -169,14 +172,18 @@ async fn failing_block_receipts_are_replaced_by_single_ones() {
     ];
     for reply in ways {
         let node = FakeNode::start(Chain::new(40)).await;
-        let told = reply.clone();
-        node.behave(move |method, _| (method == "eth_getBlockReceipts").then(|| told.clone()));
+        let scripted = reply.clone();
+        node.behave(move |method, _| (method == "eth_getBlockReceipts").then(|| scripted.clone()));
         let client = node.client();
         for number in 1..=40 {
             let fetched = client.find_block(number).await;
             assert_eq!(fetched.unwrap().unwrap().logs.len(), 6, "{reply:?}");
         }
-        assert!(node.asked("eth_getBlockReceipts") < 20, "{reply:?}: {}", node.asked("eth_getBlockReceipts"));
+        assert!(
+            node.request_count("eth_getBlockReceipts") < 20,
+            "{reply:?}: {}",
+            node.request_count("eth_getBlockReceipts")
+        );
     }
 }
 
@@ -202,11 +209,11 @@ async fn batches_shrink_to_the_limit_of_the_node() {
 #[tokio::test]
 async fn a_partially_failed_batch_is_retried() {
     let node = FakeNode::start(Chain { transactions: 10, ..Chain::new(2) }).await;
-    let asked = AtomicUsize::new(0);
+    let requests = AtomicUsize::new(0);
     node.behave(move |method, _| match method {
         "eth_getBlockReceipts" => Some(Reply::Error(-32601, "no such method")),
-        "eth_getTransactionReceipt" => match asked.fetch_add(1, Ordering::SeqCst) {
-            asked @ 0..10 if asked % 2 == 0 => Some(Reply::Error(-32603, "internal error")),
+        "eth_getTransactionReceipt" => match requests.fetch_add(1, Ordering::SeqCst) {
+            earlier @ 0..10 if earlier % 2 == 0 => Some(Reply::Error(-32603, "internal error")),
             10..15 => Some(Reply::Result(Value::Null)),
             _ => None,
         },
@@ -263,11 +270,11 @@ async fn server_errors_are_retried_and_client_errors_are_not() {
         node.behave(at_first(2, "eth_getBlockByNumber", transient));
         assert_eq!(client.head().await.unwrap().number, 10);
     }
-    let before = node.asked("eth_getBlockByNumber");
+    let before = node.request_count("eth_getBlockByNumber");
     node.behave(at_first(1, "eth_getBlockByNumber", Reply::Error(-32602, "invalid params")));
     let error = client.head().await.unwrap_err();
     assert!(matches!(error, NodeError::Rpc { code: -32602, .. }), "{error}");
-    assert_eq!(node.asked("eth_getBlockByNumber") - before, 1);
+    assert_eq!(node.request_count("eth_getBlockByNumber") - before, 1);
 }
 
 #[tokio::test]

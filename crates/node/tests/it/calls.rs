@@ -117,9 +117,9 @@ async fn a_node_that_fails_every_call_is_retried() {
     let error = node.client().calls(calls(1..=1), CallBlock::Latest).await.unwrap_err();
     assert!(matches!(&error, NodeError::Rpc { .. }) && error.is_transient(), "{error}");
 
-    let asked = Arc::new(AtomicUsize::new(0));
+    let requests = Arc::new(AtomicUsize::new(0));
     node.behave(move |method, params| match method {
-        "eth_call" if asked.fetch_add(1, Ordering::SeqCst) < 2 => {
+        "eth_call" if requests.fetch_add(1, Ordering::SeqCst) < 2 => {
             Some(Reply::Error(-32000, "execution aborted (timeout = 5s)"))
         }
         _ => echo(method, params),

@@ -1,4 +1,4 @@
-//! Several endpoints, some of them down, dishonest or on another chain.
+//! Several endpoints, some of them down, wrong or on another chain.
 
 use domain::{Address, BlockRef};
 use node::NodeError;
@@ -45,7 +45,7 @@ async fn an_invalid_response_is_retried_elsewhere() {
     liar.behave(|method, _| (method == "eth_getBlockReceipts").then_some(Reply::Result(json!([]))));
     let client = client([liar.endpoint(), honest.endpoint()]);
     assert_eq!(client.find_block(7).await.unwrap().unwrap().transactions.len(), 3);
-    assert_eq!(honest.asked("eth_getBlockReceipts"), 1);
+    assert_eq!(honest.request_count("eth_getBlockReceipts"), 1);
     assert_eq!(
         client.status().endpoint,
         liar.endpoint().to_string(),
@@ -62,7 +62,7 @@ async fn an_endpoint_of_another_chain_is_never_used() {
     first.behave(|_, _| Some(Reply::Status(500)));
     let error = client.head().await.unwrap_err();
     assert!(!matches!(error, NodeError::Rpc { .. }), "{error}");
-    assert_eq!(foreign.asked("eth_getBlockReceipts"), 0);
+    assert_eq!(foreign.request_count("eth_getBlockReceipts"), 0);
     first.behave(|_, _| None);
     eventually("the first endpoint is used again", async || client.head().await.is_ok_and(|head| head.number == 10))
         .await;
@@ -118,8 +118,8 @@ async fn a_failing_method_is_called_elsewhere_and_the_others_are_not() {
     }
     let status = client.status();
     assert_eq!(status.endpoint, first.endpoint().to_string(), "for heads and blocks");
-    assert!(first.asked("eth_getCode") <= 2 * 8, "{}", first.asked("eth_getCode"));
-    assert!(second.asked("eth_getCode") >= 2 * 10);
+    assert!(first.request_count("eth_getCode") <= 2 * 8, "{}", first.request_count("eth_getCode"));
+    assert!(second.request_count("eth_getCode") >= 2 * 10);
 }
 
 #[tokio::test]

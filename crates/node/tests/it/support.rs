@@ -27,7 +27,7 @@ use tokio::task::JoinHandle;
 pub(crate) enum Reply {
     Result(Value),
     Error(i64, &'static str),
-    /// For the whole request.
+    /// For the request or batch.
     Status(u16),
     RetryAfter(u32),
     Raw(&'static str),
@@ -47,7 +47,7 @@ struct Behaviour {
     chain: Mutex<Chain>,
     script: Mutex<Box<Script>>,
     largest_batch: Mutex<usize>,
-    asked: Mutex<HashMap<String, usize>>,
+    request_counts: Mutex<HashMap<String, usize>>,
     requests: Mutex<Vec<usize>>,
 }
 
@@ -61,7 +61,7 @@ impl FakeNode {
             chain: Mutex::new(chain),
             script: Mutex::new(Box::new(|_, _| None)),
             largest_batch: Mutex::new(usize::MAX),
-            asked: Mutex::default(),
+            request_counts: Mutex::default(),
             requests: Mutex::default(),
         });
         let app = Router::new().route("/", post(answer)).with_state(Arc::clone(&behaviour));
@@ -84,8 +84,8 @@ impl FakeNode {
         *self.behaviour.chain.lock().unwrap() = chain;
     }
 
-    pub(crate) fn asked(&self, method: &str) -> usize {
-        self.behaviour.asked.lock().unwrap().get(method).copied().unwrap_or(0)
+    pub(crate) fn request_count(&self, method: &str) -> usize {
+        self.behaviour.request_counts.lock().unwrap().get(method).copied().unwrap_or(0)
     }
 
     /// Calls per request so far.
@@ -155,7 +155,7 @@ async fn answer(State(behaviour): State<Arc<Behaviour>>, body: Bytes) -> Respons
     let mut answers = Vec::new();
     for call in &calls {
         let (method, params) = (call["method"].as_str().unwrap(), &call["params"]);
-        *behaviour.asked.lock().unwrap().entry(method.to_owned()).or_default() += 1;
+        *behaviour.request_counts.lock().unwrap().entry(method.to_owned()).or_default() += 1;
         let scripted = (behaviour.script.lock().unwrap())(method, params);
         let reply = scripted.unwrap_or_else(|| behaviour.chain.lock().unwrap().answer(method, params));
         answers.push(match reply {
