@@ -129,7 +129,7 @@ impl Egress {
     ///
     /// # Errors
     /// If it is not an https URL, or has a port that is not allowed, or a host that does not resolve or has a non-public
-    /// address. The last two share one error, so that strangers cannot probe internal names.
+    /// address. The last two share one error, so that clients cannot probe internal names.
     pub async fn check(&self, url: &str) -> Result<(), UrlFault> {
         let target = self.target(url)?;
         let TargetHost::Name(name) = &target.host else { return Ok(()) };

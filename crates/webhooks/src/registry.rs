@@ -107,15 +107,15 @@ impl Registry {
 
     /// # Errors
     /// If the URL is refused, or if a limit on webhooks is reached.
-    pub async fn register(&self, wanted: Registration) -> Result<Registered, RegistryError> {
-        self.egress.check(&wanted.url).await?;
+    pub async fn register(&self, registration: Registration) -> Result<Registered, RegistryError> {
+        self.egress.check(&registration.url).await?;
         let secret = Secret::generate();
         let webhook = NewWebhook {
-            owner: wanted.owner,
-            url: wanted.url,
-            watched: wanted.watched,
-            events: wanted.events,
-            secret: self.vault.seal(&secret, &wanted.owner)?,
+            owner: registration.owner,
+            url: registration.url,
+            watched: registration.watched,
+            events: registration.events,
+            secret: self.vault.seal(&secret, &registration.owner)?,
             created_at: clock::now(),
         };
         let webhook = self.records.add_webhook(webhook).await?;

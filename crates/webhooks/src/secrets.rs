@@ -216,8 +216,8 @@ mod tests {
         damaged[20] ^= 1;
         assert!(vault.open(&SealedSecret::new(damaged), &owner).is_err());
         assert!(vault.open(&SealedSecret::new(vec![1, 2]), &owner).is_err());
-        let stranger = Vault::new(&"ab".repeat(32).parse().unwrap()).unwrap();
-        assert!(matches!(stranger.open(&sealed, &owner), Err(VaultError::OtherKey)));
+        let other_vault = Vault::new(&"ab".repeat(32).parse().unwrap()).unwrap();
+        assert!(matches!(other_vault.open(&sealed, &owner), Err(VaultError::OtherKey)));
     }
 
     #[test]

@@ -128,14 +128,14 @@ impl Endpoint {
         self.connections.pop()
     }
 
-    /// Keeps an idle connection unless the route has changed since it was opened. Returns whether it was kept.
+    /// Pools an idle connection for reuse, unless the route has changed since it was opened. Returns whether it was pooled.
     pub(super) fn keep_connection(&mut self, connection: Connection, made_for: &Arc<Route>) -> bool {
         let same = self.route.as_ref().is_ok_and(|route| Arc::ptr_eq(route, made_for));
-        let kept = same && self.connections.len() < MAX_IDLE_CONNECTIONS;
-        if kept {
+        let pooled = same && self.connections.len() < MAX_IDLE_CONNECTIONS;
+        if pooled {
             self.connections.push(connection);
         }
-        kept
+        pooled
     }
 
     pub(super) fn drop_idle_connections(&mut self) -> usize {
