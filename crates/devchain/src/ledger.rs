@@ -23,7 +23,7 @@ const FINALIZED_DISTANCE: u64 = 64;
 pub enum StateUnavailable {
     #[error("header not found")]
     UnknownBlock,
-    #[error("missing trie node: state of block {number} is pruned, the oldest kept is {oldest}")]
+    #[error("missing trie node: state of block {number} is pruned, the oldest available is {oldest}")]
     Pruned { number: u64, oldest: u64 },
 }
 

@@ -1,4 +1,4 @@
-//! Generated traffic: contracts, people who use them, and a history.
+//! Generated traffic: contracts, accounts that use them, and a history.
 //!
 //! The same chain and the same seed always give the same blocks.
 

@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    fn ask(body: &str) -> Option<Value> {
+    fn respond(body: &str) -> Option<Value> {
         let answer = answer(body.as_bytes(), |method, _| reply(method))?;
         Some(serde_json::from_slice(&answer).unwrap())
     }
@@ -126,14 +126,14 @@ mod tests {
     #[test]
     fn an_id_of_any_type_is_returned_unchanged() {
         for id in [json!(1), json!("a"), json!(null), json!(1.5)] {
-            let answer = ask(&json!({"id": id, "method": "m"}).to_string());
+            let answer = respond(&json!({"id": id, "method": "m"}).to_string());
             assert_eq!(answer, Some(json!({"jsonrpc": "2.0", "id": id, "result": "m"})));
         }
     }
 
     #[test]
     fn a_batch_is_answered_in_order_without_its_notifications() {
-        let answer = ask(r#"[{"id":1,"method":"a"},{"method":"b"},{"id":2,"method":"c"}]"#).unwrap();
+        let answer = respond(r#"[{"id":1,"method":"a"},{"method":"b"},{"id":2,"method":"c"}]"#).unwrap();
         assert_eq!(answer[0]["result"], "a");
         assert_eq!(answer[1]["result"], "c");
         assert_eq!(answer.as_array().unwrap().len(), 2);
@@ -141,13 +141,13 @@ mod tests {
 
     #[test]
     fn invalid_requests_get_the_right_error_code() {
-        assert_eq!(ask("{").unwrap()["error"]["code"], -32700);
-        assert_eq!(ask("\u{7f}").unwrap()["error"]["code"], -32700);
-        assert_eq!(ask("[]").unwrap()["error"]["code"], -32600);
-        assert_eq!(ask("7").unwrap()["error"]["code"], -32600);
-        assert_eq!(ask(r#"{"id":1}"#).unwrap()["error"]["code"], -32600);
-        assert_eq!(ask("[7]").unwrap()[0]["error"]["code"], -32600);
-        let answer = ask(r#"{"id":1,"method":"m","params":5}"#).unwrap();
+        assert_eq!(respond("{").unwrap()["error"]["code"], -32700);
+        assert_eq!(respond("\u{7f}").unwrap()["error"]["code"], -32700);
+        assert_eq!(respond("[]").unwrap()["error"]["code"], -32600);
+        assert_eq!(respond("7").unwrap()["error"]["code"], -32600);
+        assert_eq!(respond(r#"{"id":1}"#).unwrap()["error"]["code"], -32600);
+        assert_eq!(respond("[7]").unwrap()[0]["error"]["code"], -32600);
+        let answer = respond(r#"{"id":1,"method":"m","params":5}"#).unwrap();
         assert_eq!(answer["error"]["code"], -32602);
     }
 }

@@ -82,7 +82,7 @@ async fn the_state_root_matches_the_accounts() {
 async fn a_block_has_all_fields_of_prague() {
     let node = Node::start().await;
     node.chain.mine(None);
-    let block = node.ask("eth_getBlockByNumber", json!(["latest", false])).await;
+    let block = node.request("eth_getBlockByNumber", json!(["latest", false])).await;
     for field in [
         "withdrawalsRoot",
         "withdrawals",
@@ -111,7 +111,7 @@ async fn a_block_is_found_by_number_tag_and_hash() {
     }
     let number = |tag: Value| {
         let node = &node;
-        async move { node.ask("eth_getBlockByNumber", json!([tag, false])).await["number"].clone() }
+        async move { node.request("eth_getBlockByNumber", json!([tag, false])).await["number"].clone() }
     };
     assert_eq!(number(json!("latest")).await, "0x46");
     assert_eq!(number(json!("pending")).await, "0x46");
@@ -120,10 +120,10 @@ async fn a_block_is_found_by_number_tag_and_hash() {
     assert_eq!(number(json!("finalized")).await, "0x6");
     assert_eq!(number(json!("0x47")).await, Value::Null);
     let hash = node.chain.head().hash;
-    let by_hash = node.ask("eth_getBlockByHash", json!([hash, false])).await;
-    let by_number = node.ask("eth_getBlockByNumber", json!(["0x46", false])).await;
+    let by_hash = node.request("eth_getBlockByHash", json!([hash, false])).await;
+    let by_number = node.request("eth_getBlockByNumber", json!(["0x46", false])).await;
     assert_eq!(by_hash, by_number);
-    let unknown = node.ask("eth_getBlockByHash", json!([B256::repeat_byte(1), true])).await;
+    let unknown = node.request("eth_getBlockByHash", json!([B256::repeat_byte(1), true])).await;
     assert_eq!(unknown, Value::Null);
 }
 
@@ -132,22 +132,22 @@ async fn receipts_are_found_by_number_tag_and_hash() {
     let node = Node::start().await;
     node.pay(0, node.account(1), ether(1));
     let hash = node.chain.head().hash;
-    let by_number = node.ask("eth_getBlockReceipts", json!(["0x1"])).await;
+    let by_number = node.request("eth_getBlockReceipts", json!(["0x1"])).await;
     assert_eq!(by_number.as_array().unwrap().len(), 1);
     for id in [json!("latest"), json!(hash), json!({"blockHash": hash}), json!({"blockNumber": "0x1"})] {
-        assert_eq!(node.ask("eth_getBlockReceipts", json!([id])).await, by_number);
+        assert_eq!(node.request("eth_getBlockReceipts", json!([id])).await, by_number);
     }
-    assert_eq!(node.ask("eth_getBlockReceipts", json!(["0x9"])).await, Value::Null);
-    assert_eq!(node.ask("eth_getBlockReceipts", json!(["0x0"])).await, json!([]));
+    assert_eq!(node.request("eth_getBlockReceipts", json!(["0x9"])).await, Value::Null);
+    assert_eq!(node.request("eth_getBlockReceipts", json!(["0x0"])).await, json!([]));
 }
 
 #[tokio::test]
 async fn blocks_older_than_the_state_history_are_still_served() {
     let node = Node::with(devchain::DevChainConfig { history: 128, ..Default::default() }).await;
     node.pay(0, node.account(1), ether(1));
-    let before = node.ask("eth_getBlockByNumber", json!(["0x1", true])).await;
+    let before = node.request("eth_getBlockByNumber", json!(["0x1", true])).await;
     for _ in 0..200 {
         node.chain.mine(None);
     }
-    assert_eq!(node.ask("eth_getBlockByNumber", json!(["0x1", true])).await, before);
+    assert_eq!(node.request("eth_getBlockByNumber", json!(["0x1", true])).await, before);
 }

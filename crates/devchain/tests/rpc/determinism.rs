@@ -15,11 +15,11 @@ fn history(seed: u64, transactions: u64) -> (DevChain, Vec<B256>) {
     for index in 0..transactions {
         let from = usize::try_from(index * 7 % 40).unwrap();
         let draft = chain.draft(from).unwrap();
-        let stranger = Address::from_word(B256::from(U256::from(index % 500 + 1_000)));
+        let receiver = Address::from_word(B256::from(U256::from(index % 500 + 1_000)));
         match index % 4 {
             0 => draft.to(contract).data(word(index)),
-            1 => draft.to(stranger).value(ether(1) / U256::from(index + 1)),
-            2 => draft.to(stranger).value(U256::from(index)).form(TransactionForm::Legacy),
+            1 => draft.to(receiver).value(ether(1) / U256::from(index + 1)),
+            2 => draft.to(receiver).value(U256::from(index)).form(TransactionForm::Legacy),
             _ => draft.to(contract),
         }
         .submit()

@@ -27,15 +27,15 @@ async fn a_call_sees_the_requested_block() {
     }
     // NUMBER
     let call = json!({"data": returning(&[0x43])});
-    let at_two: U256 = node.ask_as("eth_call", json!([call, "0x2"])).await;
+    let at_two: U256 = node.request_as("eth_call", json!([call, "0x2"])).await;
     assert_eq!(at_two, U256::from(2));
     // BLOCKHASH of block 1
     let call = json!({"data": returning(&[0x60, 0x01, 0x40])});
-    let hash = node.ask("eth_call", json!([call, "latest"])).await;
+    let hash = node.request("eth_call", json!([call, "latest"])).await;
     assert_eq!(hash, json!(node.full_block(1).await.header.hash));
     // CHAINID
     let call = json!({"input": returning(&[0x46])});
-    let chain_id: U256 = node.ask_as("eth_call", json!([call])).await;
+    let chain_id: U256 = node.request_as("eth_call", json!([call])).await;
     assert_eq!(chain_id, U256::from(31_337));
 }
 
@@ -75,10 +75,10 @@ async fn a_call_cannot_spend_what_the_caller_does_not_have() {
 async fn an_estimate_is_the_smallest_sufficient_gas_limit() {
     let node = Node::start().await;
     let payment = json!({"from": node.account(0), "to": node.account(1), "value": "0x1"});
-    assert_eq!(node.ask("eth_estimateGas", json!([payment])).await, "0x5208");
+    assert_eq!(node.request("eth_estimateGas", json!([payment])).await, "0x5208");
     let contract = node.create_keeper(0);
     let call = json!({"from": node.account(0), "to": contract, "data": word(3)});
-    let estimate: alloy_primitives::U64 = node.ask_as("eth_estimateGas", json!([call])).await;
+    let estimate: alloy_primitives::U64 = node.request_as("eth_estimateGas", json!([call])).await;
     let estimate: u64 = estimate.to();
     for (gas, succeeds) in [(estimate, true), (estimate - 1, false)] {
         let draft = node.chain.draft(0).unwrap().to(contract).data(word(3));
@@ -97,7 +97,7 @@ async fn a_call_does_not_change_the_state() {
     let node = Node::start().await;
     let contract = node.create_keeper(0);
     let root = node.full_block(1).await.header.state_root;
-    node.ask("eth_call", json!([{"to": contract, "data": word(3)}, "latest"])).await;
+    node.request("eth_call", json!([{"to": contract, "data": word(3)}, "latest"])).await;
     assert_eq!(node.chain.storage(contract, U256::ZERO), U256::ZERO);
     node.chain.mine(None);
     assert_eq!(node.full_block(2).await.header.state_root, root);
@@ -109,5 +109,5 @@ async fn state_overrides_are_rejected_rather_than_ignored() {
     let overrides = json!({node.account(0).to_string(): {"balance": "0x0"}});
     let error = node.error("eth_call", json!([{"to": node.account(1)}, "latest", overrides])).await;
     assert_eq!(error["code"], -32602);
-    node.ask("eth_call", json!([{"to": node.account(1)}, "latest", {}])).await;
+    node.request("eth_call", json!([{"to": node.account(1)}, "latest", {}])).await;
 }

@@ -41,13 +41,13 @@ async fn the_fee_history_has_one_fee_more_than_blocks() {
     for _ in 0..5 {
         node.pay(0, node.account(1), ether(1));
     }
-    let history: FeeHistory = node.ask_as("eth_feeHistory", json!(["0x3", "latest", [0.0, 50.0, 100.0]])).await;
+    let history: FeeHistory = node.request_as("eth_feeHistory", json!(["0x3", "latest", [0.0, 50.0, 100.0]])).await;
     assert_eq!(history.oldest_block, 3);
     assert_eq!(history.gas_used_ratio.len(), 3);
     assert_eq!(history.base_fee_per_gas.len(), 4);
     assert_eq!(history.base_fee_per_gas[3], u128::from(node.chain.next_base_fee()));
     assert_eq!(history.reward.unwrap(), vec![vec![1_000_000_000; 3]; 3]);
-    let all: FeeHistory = node.ask_as("eth_feeHistory", json!([1000, "latest", null])).await;
+    let all: FeeHistory = node.request_as("eth_feeHistory", json!([1000, "latest", null])).await;
     assert_eq!(all.oldest_block, 0);
     let error = node.error("eth_feeHistory", json!(["0x1", "latest", [50.0, 10.0]])).await;
     assert_eq!(error["code"], -32602);
@@ -56,7 +56,7 @@ async fn the_fee_history_has_one_fee_more_than_blocks() {
 #[tokio::test]
 async fn the_suggested_price_covers_the_next_base_fee_and_a_tip() {
     let node = Node::start().await;
-    let price: U64 = node.ask_as("eth_gasPrice", json!([])).await;
-    let tip: U64 = node.ask_as("eth_maxPriorityFeePerGas", json!([])).await;
+    let price: U64 = node.request_as("eth_gasPrice", json!([])).await;
+    let tip: U64 = node.request_as("eth_maxPriorityFeePerGas", json!([])).await;
     assert_eq!(price.to::<u64>(), node.chain.next_base_fee() + tip.to::<u64>());
 }

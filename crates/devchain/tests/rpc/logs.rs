@@ -14,7 +14,7 @@ async fn logs_are_found_by_block_address_and_topic() {
     }
     node.pay(0, node.account(1), ether(1));
     let topic = B256::from(U256::from(42));
-    let found = async |filter| -> Vec<Log> { node.ask_as("eth_getLogs", json!([filter])).await };
+    let found = async |filter| -> Vec<Log> { node.request_as("eth_getLogs", json!([filter])).await };
     let all = json!({"fromBlock": "0x0", "toBlock": "latest"});
     assert_eq!(found(all).await.len(), 3);
     let of_one = found(json!({"fromBlock": "earliest", "address": one})).await;

@@ -76,14 +76,14 @@ impl Node {
         serde_json::from_str(&answer).unwrap()
     }
 
-    pub(crate) async fn ask(&self, method: &str, params: Value) -> Value {
+    pub(crate) async fn request(&self, method: &str, params: Value) -> Value {
         let mut answer = self.answer(method, params).await;
         assert!(answer.get("error").is_none(), "{method} failed: {answer}");
         answer["result"].take()
     }
 
-    pub(crate) async fn ask_as<T: DeserializeOwned>(&self, method: &str, params: Value) -> T {
-        serde_json::from_value(self.ask(method, params).await).unwrap()
+    pub(crate) async fn request_as<T: DeserializeOwned>(&self, method: &str, params: Value) -> T {
+        serde_json::from_value(self.request(method, params).await).unwrap()
     }
 
     pub(crate) async fn error(&self, method: &str, params: Value) -> Value {
@@ -93,14 +93,14 @@ impl Node {
     }
 
     pub(crate) async fn full_block(&self, number: u64) -> Block {
-        self.ask_as("eth_getBlockByNumber", json!([format!("{number:#x}"), true])).await
+        self.request_as("eth_getBlockByNumber", json!([format!("{number:#x}"), true])).await
     }
 
     pub(crate) async fn receipts(&self, number: u64) -> Vec<TransactionReceipt> {
-        self.ask_as("eth_getBlockReceipts", json!([format!("{number:#x}")])).await
+        self.request_as("eth_getBlockReceipts", json!([format!("{number:#x}")])).await
     }
 
     pub(crate) async fn balance(&self, address: Address) -> U256 {
-        self.ask_as("eth_getBalance", json!([address, "latest"])).await
+        self.request_as("eth_getBalance", json!([address, "latest"])).await
     }
 }

@@ -36,11 +36,11 @@ async fn rejection(node: &Node, transaction: TxEip1559) -> String {
 async fn a_raw_transaction_of_a_wallet_is_mined() {
     let node = Node::start().await;
     let raw = signed(&node.chain.accounts()[0], payment(0));
-    let hash = node.ask("eth_sendRawTransaction", json!([raw])).await;
-    let count = node.ask("eth_getTransactionCount", json!([node.account(0), "pending"])).await;
+    let hash = node.request("eth_sendRawTransaction", json!([raw])).await;
+    let count = node.request("eth_getTransactionCount", json!([node.account(0), "pending"])).await;
     assert_eq!(count, "0x1");
-    assert_eq!(node.ask("evm_mine", json!([])).await, "0x0");
-    let receipt = node.ask("eth_getTransactionReceipt", json!([hash])).await;
+    assert_eq!(node.request("evm_mine", json!([])).await, "0x0");
+    let receipt = node.request("eth_getTransactionReceipt", json!([hash])).await;
     assert_eq!(receipt["status"], "0x1");
 }
 
@@ -80,7 +80,7 @@ async fn the_balance_must_cover_all_pending_transactions() {
     let raw = |transaction| signed(&node.chain.accounts()[0], transaction);
     let mut most = payment(0);
     most.value = ether(9_999);
-    node.ask("eth_sendRawTransaction", json!([raw(most)])).await;
+    node.request("eth_sendRawTransaction", json!([raw(most)])).await;
     assert!(rejection(&node, payment(1)).await.contains("insufficient funds"));
 }
 
@@ -88,12 +88,12 @@ async fn the_balance_must_cover_all_pending_transactions() {
 async fn a_transaction_with_a_nonce_gap_waits() {
     let node = Node::start().await;
     let raw = |nonce| signed(&node.chain.accounts()[0], payment(nonce));
-    let ahead = node.ask("eth_sendRawTransaction", json!([raw(1)])).await;
+    let ahead = node.request("eth_sendRawTransaction", json!([raw(1)])).await;
     node.chain.mine(None);
-    assert_eq!(node.ask("eth_getTransactionReceipt", json!([ahead])).await, Value::Null);
-    node.ask("eth_sendRawTransaction", json!([raw(0)])).await;
+    assert_eq!(node.request("eth_getTransactionReceipt", json!([ahead])).await, Value::Null);
+    node.request("eth_sendRawTransaction", json!([raw(0)])).await;
     node.chain.mine(None);
-    let receipt = node.ask("eth_getTransactionReceipt", json!([ahead])).await;
+    let receipt = node.request("eth_getTransactionReceipt", json!([ahead])).await;
     assert_eq!(receipt["transactionIndex"], "0x1");
 }
 
@@ -101,17 +101,17 @@ async fn a_transaction_with_a_nonce_gap_waits() {
 async fn a_pending_transaction_is_replaced_only_by_one_that_pays_more() {
     let node = Node::start().await;
     let raw = |transaction| signed(&node.chain.accounts()[0], transaction);
-    let first = node.ask("eth_sendRawTransaction", json!([raw(payment(0))])).await;
+    let first = node.request("eth_sendRawTransaction", json!([raw(payment(0))])).await;
     assert!(rejection(&node, payment(0)).await.contains("already known"));
     let mut same_price = payment(0);
     same_price.value = ether(2);
     assert!(rejection(&node, same_price.clone()).await.contains("underpriced"));
     same_price.max_fee_per_gas *= 2;
     same_price.max_priority_fee_per_gas *= 2;
-    let second = node.ask("eth_sendRawTransaction", json!([raw(same_price)])).await;
+    let second = node.request("eth_sendRawTransaction", json!([raw(same_price)])).await;
     node.chain.mine(None);
-    assert_eq!(node.ask("eth_getTransactionReceipt", json!([first])).await, Value::Null);
-    assert_ne!(node.ask("eth_getTransactionReceipt", json!([second])).await, Value::Null);
+    assert_eq!(node.request("eth_getTransactionReceipt", json!([first])).await, Value::Null);
+    assert_ne!(node.request("eth_getTransactionReceipt", json!([second])).await, Value::Null);
 }
 
 #[tokio::test]
@@ -135,7 +135,7 @@ async fn a_transaction_below_the_base_fee_waits() {
     cheap.max_fee_per_gas = 100_000_000;
     cheap.max_priority_fee_per_gas = 0;
     let raw = signed(&node.chain.accounts()[0], cheap);
-    let hash = node.ask("eth_sendRawTransaction", json!([raw])).await;
+    let hash = node.request("eth_sendRawTransaction", json!([raw])).await;
     node.chain.mine(None);
     assert_eq!(node.chain.pool_size(), 1);
     // The base fee falls by an eighth with every empty block.
@@ -143,7 +143,7 @@ async fn a_transaction_below_the_base_fee_waits() {
         node.chain.mine(None);
     }
     assert_eq!(node.chain.pool_size(), 0);
-    let receipt = node.ask("eth_getTransactionReceipt", json!([hash])).await;
+    let receipt = node.request("eth_getTransactionReceipt", json!([hash])).await;
     assert_eq!(receipt["status"], "0x1");
     assert_eq!(node.balance(Address::repeat_byte(9)).await, ether(1));
 }

@@ -64,11 +64,11 @@ async fn a_notification_gets_no_response() {
 #[tokio::test]
 async fn the_node_reports_its_identity() {
     let node = Node::start().await;
-    assert_eq!(node.ask("eth_syncing", json!([])).await, false);
-    assert_eq!(node.ask("net_listening", json!([])).await, true);
-    let version = node.ask("web3_clientVersion", json!([])).await;
+    assert_eq!(node.request("eth_syncing", json!([])).await, false);
+    assert_eq!(node.request("net_listening", json!([])).await, true);
+    let version = node.request("web3_clientVersion", json!([])).await;
     assert!(version.as_str().unwrap().starts_with("devchain/"));
-    let accounts = node.ask("eth_accounts", json!([])).await;
+    let accounts = node.request("eth_accounts", json!([])).await;
     assert_eq!(accounts[0], json!(node.account(0)));
 }
 

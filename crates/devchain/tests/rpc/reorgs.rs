@@ -44,13 +44,13 @@ async fn a_reorg_with_replay_has_new_blocks_and_the_same_payments() {
         assert_eq!(before[..=fork], after[..=fork]);
         for number in fork + 1..=12 {
             assert_ne!(before[number], after[number]);
-            let old = node.ask("eth_getBlockByHash", json!([before[number], false])).await;
+            let old = node.request("eth_getBlockByHash", json!([before[number], false])).await;
             assert_eq!(old, Value::Null);
         }
         assert_linked(&node).await;
         assert_eq!(node.balance(PAYEE).await, ether(12));
         for payment in payments {
-            let receipt = node.ask("eth_getTransactionReceipt", json!([payment])).await;
+            let receipt = node.request("eth_getTransactionReceipt", json!([payment])).await;
             assert_eq!(receipt["status"], "0x1");
         }
     }
@@ -74,8 +74,8 @@ async fn dropped_transactions_have_no_effect() {
     node.chain.reorg(3, 4, Drop).unwrap();
     assert_eq!(node.chain.head().number, 13);
     assert_eq!(node.balance(PAYEE).await, ether(9));
-    assert_eq!(node.ask("eth_getTransactionByHash", json!([payments[10]])).await, Value::Null);
-    assert_eq!(node.ask("eth_getTransactionReceipt", json!([payments[10]])).await, Value::Null);
+    assert_eq!(node.request("eth_getTransactionByHash", json!([payments[10]])).await, Value::Null);
+    assert_eq!(node.request("eth_getTransactionReceipt", json!([payments[10]])).await, Value::Null);
     assert_linked(&node).await;
 }
 
@@ -84,10 +84,10 @@ async fn a_new_branch_can_be_shorter_or_empty() {
     let (node, _) = paid_node().await;
     let head = node.chain.reorg(5, 2, Replay).unwrap();
     assert_eq!(head.number, 9);
-    assert_eq!(node.ask("eth_blockNumber", json!([])).await, "0x9");
+    assert_eq!(node.request("eth_blockNumber", json!([])).await, "0x9");
     assert_eq!(node.balance(PAYEE).await, ether(12));
-    assert_eq!(node.ask("eth_getBlockByNumber", json!(["0xa", false])).await, Value::Null);
-    let hash = node.ask("dev_reorg", json!(["0x4", 0])).await;
+    assert_eq!(node.request("eth_getBlockByNumber", json!(["0xa", false])).await, Value::Null);
+    let hash = node.request("dev_reorg", json!(["0x4", 0])).await;
     assert_eq!(hash, json!(node.chain.head().hash));
     assert_eq!(node.chain.head().number, 5);
     assert_eq!(node.balance(PAYEE).await, ether(5));
@@ -101,9 +101,9 @@ async fn a_new_branch_can_be_shorter_or_empty() {
 async fn the_state_after_a_reorg_is_that_of_the_new_branch() {
     let (node, _) = paid_node().await;
     node.chain.reorg(4, 4, Drop).unwrap();
-    let at: U256 = node.ask_as("eth_getBalance", json!([PAYEE, "0xa"])).await;
+    let at: U256 = node.request_as("eth_getBalance", json!([PAYEE, "0xa"])).await;
     assert_eq!(at, ether(8));
-    let nonce = node.ask("eth_getTransactionCount", json!([node.account(0), "latest"])).await;
+    let nonce = node.request("eth_getTransactionCount", json!([node.account(0), "latest"])).await;
     assert_eq!(nonce, "0x2");
     node.pay(0, PAYEE, ether(1));
     assert_eq!(node.balance(PAYEE).await, ether(9));

@@ -12,7 +12,7 @@ async fn the_state_of_a_past_block_is_available() {
         node.pay(0, payee, ether(amount));
     }
     let balance_at =
-        async |block: serde_json::Value| -> U256 { node.ask_as("eth_getBalance", json!([payee, block])).await };
+        async |block: serde_json::Value| -> U256 { node.request_as("eth_getBalance", json!([payee, block])).await };
     assert_eq!(balance_at(json!("0x0")).await, U256::ZERO);
     assert_eq!(balance_at(json!("0x3")).await, ether(6));
     assert_eq!(balance_at(json!("latest")).await, ether(15));
@@ -20,7 +20,7 @@ async fn the_state_of_a_past_block_is_available() {
     assert_eq!(balance_at(json!({"blockHash": third})).await, ether(6));
     assert_eq!(balance_at(json!({"blockHash": third, "requireCanonical": true})).await, ether(6));
     assert_eq!(balance_at(json!({"blockNumber": "0x2"})).await, ether(3));
-    let count = node.ask("eth_getTransactionCount", json!([node.account(0), "0x2"])).await;
+    let count = node.request("eth_getTransactionCount", json!([node.account(0), "0x2"])).await;
     assert_eq!(count, "0x2");
 }
 
@@ -33,13 +33,13 @@ async fn storage_and_code_of_past_blocks_are_available() {
         node.chain.mine(None);
     }
     let slot_at =
-        async |block: &str| -> U256 { node.ask_as("eth_getStorageAt", json!([contract, "0x0", block])).await };
+        async |block: &str| -> U256 { node.request_as("eth_getStorageAt", json!([contract, "0x0", block])).await };
     assert_eq!(slot_at("0x1").await, U256::ZERO);
     assert_eq!(slot_at("0x2").await, U256::from(7));
     assert_eq!(slot_at("0x3").await, U256::ZERO);
     assert_eq!(slot_at("latest").await, U256::from(9));
-    assert_eq!(node.ask("eth_getCode", json!([contract, "0x0"])).await, "0x");
-    assert_ne!(node.ask("eth_getCode", json!([contract, "0x1"])).await, "0x");
+    assert_eq!(node.request("eth_getCode", json!([contract, "0x0"])).await, "0x");
+    assert_ne!(node.request("eth_getCode", json!([contract, "0x1"])).await, "0x");
 }
 
 #[tokio::test]
@@ -49,7 +49,7 @@ async fn state_is_kept_for_the_configured_number_of_blocks_and_then_pruned() {
         node.chain.mine(None);
     }
     let account = node.account(0);
-    node.ask("eth_getBalance", json!([account, format!("{:#x}", 200 - 128)])).await;
+    node.request("eth_getBalance", json!([account, format!("{:#x}", 200 - 128)])).await;
     let error = node.error("eth_getBalance", json!([account, "0x1"])).await;
     assert_eq!(error["code"], -32000);
     assert!(error["message"].as_str().unwrap().contains("pruned"));

@@ -16,7 +16,7 @@ impl Socket {
         Self(socket)
     }
 
-    async fn ask(&mut self, method: &str, params: Value) -> Value {
+    async fn request(&mut self, method: &str, params: Value) -> Value {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         self.0.send(Message::text(request.to_string())).await.unwrap();
         self.next().await
@@ -38,7 +38,7 @@ impl Socket {
 async fn a_subscriber_gets_every_head_until_it_unsubscribes() {
     let node = Node::start().await;
     let mut socket = Socket::open(&node).await;
-    let id = socket.ask("eth_subscribe", json!(["newHeads"])).await["result"].clone();
+    let id = socket.request("eth_subscribe", json!(["newHeads"])).await["result"].clone();
     for number in ["0x1", "0x2"] {
         let head = node.chain.mine(None);
         let notification = socket.next().await;
@@ -47,8 +47,8 @@ async fn a_subscriber_gets_every_head_until_it_unsubscribes() {
         assert_eq!(notification["params"]["result"]["number"], number);
         assert_eq!(notification["params"]["result"]["hash"], json!(head.hash));
     }
-    assert_eq!(socket.ask("eth_unsubscribe", json!([id])).await["result"], true);
-    assert_eq!(socket.ask("eth_unsubscribe", json!([id])).await["result"], false);
+    assert_eq!(socket.request("eth_unsubscribe", json!([id])).await["result"], true);
+    assert_eq!(socket.request("eth_unsubscribe", json!([id])).await["result"], false);
     node.chain.mine(None);
     socket.expect_silence().await;
 }
@@ -60,7 +60,7 @@ async fn a_subscriber_gets_the_heads_of_a_reorg() {
         node.chain.mine(None);
     }
     let mut socket = Socket::open(&node).await;
-    socket.ask("eth_subscribe", json!(["newHeads"])).await;
+    socket.request("eth_subscribe", json!(["newHeads"])).await;
     node.chain.reorg(2, 3, ReorgedTransactions::Drop).unwrap();
     for number in ["0x2", "0x3", "0x4"] {
         assert_eq!(socket.next().await["params"]["result"]["number"], number);
@@ -71,8 +71,8 @@ async fn a_subscriber_gets_the_heads_of_a_reorg() {
 async fn a_socket_supports_all_other_methods() {
     let node = Node::start().await;
     let mut socket = Socket::open(&node).await;
-    assert_eq!(socket.ask("eth_chainId", json!([])).await["result"], "0x7a69");
-    assert_eq!(socket.ask("eth_subscribe", json!(["logs"])).await["error"]["code"], -32602);
+    assert_eq!(socket.request("eth_chainId", json!([])).await["result"], "0x7a69");
+    assert_eq!(socket.request("eth_subscribe", json!(["logs"])).await["error"]["code"], -32602);
     socket.0.send(Message::text("{")).await.unwrap();
     assert_eq!(socket.next().await["error"]["code"], -32700);
 }
@@ -81,7 +81,7 @@ async fn a_socket_supports_all_other_methods() {
 async fn an_open_socket_does_not_block_the_shutdown() {
     let node = Node::start().await;
     let mut socket = Socket::open(&node).await;
-    socket.ask("eth_subscribe", json!(["newHeads"])).await;
+    socket.request("eth_subscribe", json!(["newHeads"])).await;
     let shutdown = tokio::time::timeout(Duration::from_secs(5), node.server.shutdown());
     shutdown.await.unwrap();
 }
