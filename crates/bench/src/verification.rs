@@ -72,7 +72,7 @@ pub(crate) async fn measure(chain: &RecordedChain, folder: Option<&Path>) -> any
             report(format!("verification: {}", subject.label));
             match measure_one(&explorer, chain, &packages, &subject).await {
                 Ok(row) => rows.push(row),
-                // The others are worth measuring all the same.
+                // The other contracts are still measured.
                 Err(error) => report(format!("verification: {} was not measured: {error:#}", subject.label)),
             }
         }

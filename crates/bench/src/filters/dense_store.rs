@@ -92,12 +92,12 @@ impl DenseStore {
     /// Half of them are sent by the hub, and half of those to the partner.
     fn transaction(&self, block: &Block, index: u32) -> Transaction {
         let sequence = block.number * u64::from(TRANSACTIONS_PER_BLOCK) + u64::from(index);
-        let stranger = address(100 + sequence % 50_000);
+        let other = address(100 + sequence % 50_000);
         let (from, to) = match sequence % 4 {
             0 => (self.hub, self.partner),
-            1 => (self.hub, stranger),
+            1 => (self.hub, other),
             2 => (self.partner, self.hub),
-            _ => (stranger, self.hub),
+            _ => (other, self.hub),
         };
         Transaction {
             hash: keccak256([block.hash.as_slice(), &index.to_be_bytes()].concat()),
