@@ -1,4 +1,4 @@
-//! `explorer check`: compares the index with the node and, if asked, reindexes blocks that differ.
+//! `explorer check`: compares the index with the node and, with `--mend`, reindexes blocks that differ.
 
 mod mend;
 mod options;
@@ -36,7 +36,7 @@ const CONCURRENCY: usize = 32;
 const PAGE: u32 = 1_000;
 const LOG_EVERY: Duration = Duration::from_secs(5);
 
-/// Exits with 0 if the index is correct or was mended, with 2 if it differs, and with an error if it cannot be compared.
+/// Exits with 0 if the index is correct or was repaired, with 2 if it differs, and with an error if it cannot be compared.
 pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
     logging::start(&LogConfig { filter: "warn,explorer=info".to_owned(), format: LogFormat::Text })?;
     let data = config::data_folder(options.data.clone())?;
@@ -75,7 +75,7 @@ pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
     check_links(reader.as_ref(), start.max(first.saturating_sub(1))..=tip.number, &mut report).await?;
     compare(&node, reader.as_ref(), (first..=tip.number).collect(), &mut report).await?;
     store.sync().await?;
-    Ok(conclude(&report, &format!("mended: blocks {first} to {} are what the node says", tip.number)))
+    Ok(conclude(&report, &format!("reindexed: blocks {first} to {} are what the node says", tip.number)))
 }
 
 fn conclude(report: &Report, success: &str) -> ExitCode {
@@ -116,9 +116,9 @@ fn client(options: &CheckOptions) -> anyhow::Result<NodeClient> {
 fn sampled(range: RangeInclusive<BlockNumber>, sample: Option<u64>) -> Vec<BlockNumber> {
     let (from, to) = (*range.start(), *range.end());
     match sample {
-        Some(wanted) if wanted <= to - from => {
-            let spread = |index: u64| u128::from(to - from) * u128::from(index) / u128::from((wanted - 1).max(1));
-            (0..wanted).map(|index| from + u64::try_from(spread(index)).unwrap_or_default()).collect()
+        Some(size) if size <= to - from => {
+            let spread = |index: u64| u128::from(to - from) * u128::from(index) / u128::from((size - 1).max(1));
+            (0..size).map(|index| from + u64::try_from(spread(index)).unwrap_or_default()).collect()
         }
         _ => range.collect(),
     }

@@ -133,7 +133,7 @@ async fn issue_demo_key(service: &Service, chain: &DevChain, per_minute: u32) ->
 fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedKey, options: &DemoOptions) -> String {
     let block_time = options.block_time;
     let base = format!("http://{address}");
-    let someone = format!("{:#x}", demo.key.owner);
+    let owner = format!("{:#x}", demo.key.owner);
     format!(
         "
   Explorer is running on a demo chain with a block every {block_time} s.
@@ -143,12 +143,12 @@ fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedK
 
   Try    curl {base}/api/v1/blocks
          curl '{base}/api/v1/transactions?limit=5'
-         curl '{base}/api/v1/transactions?address={someone}'
-         curl {base}/api/v1/addresses/{someone}
+         curl '{base}/api/v1/transactions?address={owner}'
+         curl {base}/api/v1/addresses/{owner}
 
   Key    {key}
          curl -H 'X-API-Key: {key}' {base}/api/v1/stats
-         {per_minute} requests per minute with the key, {anonymous} without. The key belongs to {someone}.
+         {per_minute} requests per minute with the key, {anonymous} without. The key belongs to {owner}.
          Owners' data is open to everyone here, as with --owner-access open.
 
   Hook   POST /api/v1/webhooks sends events to your URL. Loopback addresses and plain http are allowed here,
@@ -156,7 +156,7 @@ fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedK
 
   Chain  {rpc}   JSON-RPC for wallets and cast, chain id {chain_id}
 
-  Ctrl-C ends it; no data is kept.
+  Ctrl-C ends it and deletes its data.
 
 ",
         key = demo.text.reveal(),

@@ -39,13 +39,13 @@ pub(crate) fn raise_limit() -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let wanted = wanted(current, maximum);
-    if current.is_none_or(|current| current >= wanted) {
+    let target_limit = target_limit(current, maximum);
+    if current.is_none_or(|current| current >= target_limit) {
         return current.unwrap_or(u64::MAX);
     }
-    match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }) {
-        Ok(()) => wanted,
-        Err(_) => current.unwrap_or(wanted),
+    match setrlimit(Resource::Nofile, Rlimit { current: Some(target_limit), maximum }) {
+        Ok(()) => target_limit,
+        Err(_) => current.unwrap_or(target_limit),
     }
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn raise_limit() -> u64 {
 }
 
 #[cfg(unix)]
-fn wanted(current: Option<u64>, maximum: Option<u64>) -> u64 {
+fn target_limit(current: Option<u64>, maximum: Option<u64>) -> u64 {
     WANTED.max(current.unwrap_or(WANTED)).min(maximum.unwrap_or(u64::MAX))
 }
 
@@ -65,10 +65,10 @@ mod tests {
 
     #[test]
     fn the_limit_is_raised_up_to_the_maximum_and_never_lowered() {
-        assert_eq!(wanted(Some(1_024), Some(524_288)), 16_384);
-        assert_eq!(wanted(Some(1_024), Some(4_096)), 4_096);
-        assert_eq!(wanted(Some(20_000), Some(20_000)), 20_000);
-        assert_eq!(wanted(Some(1_024), None), 16_384);
+        assert_eq!(target_limit(Some(1_024), Some(524_288)), 16_384);
+        assert_eq!(target_limit(Some(1_024), Some(4_096)), 4_096);
+        assert_eq!(target_limit(Some(20_000), Some(20_000)), 20_000);
+        assert_eq!(target_limit(Some(1_024), None), 16_384);
         let raised = raise_limit();
         assert_eq!(raise_limit(), raised);
     }

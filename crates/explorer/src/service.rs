@@ -15,7 +15,7 @@ use web::{Names, WebParts};
 
 use crate::{background::Background, config::ServiceConfig, hooks::Hooks, site, stores, supervisor::Supervisor};
 
-/// For the parts to end at shutdown. The whole shutdown takes less than two seconds.
+/// Time for the parts to end at shutdown, which takes less than two seconds in total.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_400);
 /// Pause between attempts to read the node's chain identity.
 const NODE_RETRY: Duration = Duration::from_secs(1);
