@@ -1,8 +1,8 @@
-//! What the fuzzers of this repository run: one function for each target, from arbitrary bytes to a panic where a property
-//! does not hold. The properties stand beside the code that they are about, in the `fuzzing` module of its crate.
+//! The table of fuzz targets. A target is a function of arbitrary bytes that panics if a property does not hold. It is in
+//! the `fuzzing` module of the tested crate.
 //!
-//! The same functions run in two ways: under libFuzzer by `fuzz/run`, with feedback from coverage, and in the tests of this
-//! crate, over every file of `fuzz/corpus` and over mutations of them.
+//! Targets run in two ways: under libFuzzer with coverage feedback (`fuzz/run`), and in the tests of this crate, on every
+//! file in `fuzz/corpus` and on mutations of them.
 
 mod mutate;
 mod random;
@@ -23,7 +23,7 @@ pub struct Target {
     /// Also the name of its binary in `fuzz/fuzz_targets`, and of its folder in `fuzz/corpus`.
     pub name: &'static str,
     pub run: fn(&[u8]),
-    /// Mutations that a test tries: what takes a few seconds.
+    /// Mutations per test run, chosen to take a few seconds.
     pub iterations: u64,
 }
 

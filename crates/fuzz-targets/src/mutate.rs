@@ -1,14 +1,14 @@
-//! Inputs made of other inputs.
+//! Generates inputs by mutating the corpus.
 
 use crate::Random;
 
-/// The longest input that is made, unless one of the corpus is longer.
-const LONGEST: usize = 8 << 10;
-/// Changes to one input, at most.
-const MOST_CHANGES: usize = 5;
-/// Repetitions of a byte: deep nesting, long numbers.
-const LONGEST_RUN: usize = 2_000;
-/// Values at the ends of their ranges, of which the low bytes are taken.
+/// Maximum length of an input, unless one of the corpus is longer.
+const MAX_LENGTH: usize = 8 << 10;
+/// Maximum changes to one input.
+const MAX_CHANGES: usize = 5;
+/// Maximum repetitions of a byte, for deep nesting and long numbers.
+const MAX_REPETITIONS: usize = 2_000;
+/// Boundary values, of which the low bytes are used.
 const NUMBERS: [u64; 15] = [
     0,
     1,
@@ -26,7 +26,7 @@ const NUMBERS: [u64; 15] = [
     i64::MAX as u64,
     u64::MAX,
 ];
-/// What the formats under test are made of.
+/// Tokens of the tested formats.
 const TOKENS: [&str; 32] = [
     "null", "true", "{}", "[]", "\"\"", "\"", "\\u0000", "\\ud800", "0x", "0X", "-", "-0", "1e999", "1.0", "0", ",",
     ":", ";", "(", ")", "[", "[]", "]", "%", "%00", "%c3%28", "&", "=", "..", "@", "\u{fffd}", "\u{feff}",
@@ -35,8 +35,8 @@ const TOKENS: [&str; 32] = [
 /// An input of the corpus with a few random changes.
 pub fn mutate(random: &mut Random, corpus: &[Vec<u8>]) -> Vec<u8> {
     let mut input = random.pick(corpus).cloned().unwrap_or_default();
-    let longest = input.len().max(LONGEST);
-    for _ in 0..=random.below(MOST_CHANGES) {
+    let longest = input.len().max(MAX_LENGTH);
+    for _ in 0..=random.below(MAX_CHANGES) {
         change(random, &mut input, corpus);
         input.truncate(longest);
     }
@@ -91,7 +91,7 @@ fn change(random: &mut Random, input: &mut Vec<u8>, corpus: &[Vec<u8>]) {
             insert(input, at, token.as_bytes());
         }
         12 => {
-            // One character for another of its kind leaves most texts readable.
+            // Replacing a character by one of the same class leaves most texts valid.
             if let Some(byte) = input.get_mut(at) {
                 let other = random.number().to_le_bytes()[0];
                 *byte = match byte {
@@ -104,13 +104,13 @@ fn change(random: &mut Random, input: &mut Vec<u8>, corpus: &[Vec<u8>]) {
         }
         _ => {
             let byte = input.get(at).copied().unwrap_or(b'[');
-            let run = vec![byte; 1 + random.below(LONGEST_RUN)];
+            let run = vec![byte; 1 + random.below(MAX_REPETITIONS)];
             insert(input, at, &run);
         }
     }
 }
 
-/// A number at the end of a range, of one to eight bytes or a word, in either order of bytes.
+/// A boundary value of 1 to 8 or 32 bytes, in either byte order.
 fn number(random: &mut Random) -> Vec<u8> {
     let number = random.pick(&NUMBERS).copied().unwrap_or_default().wrapping_sub(random.number() % 2);
     let (width, mut bytes) = ([1, 2, 4, 8, 32][random.below(5)], number.to_le_bytes().to_vec());
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_gives_the_same_inputs_and_another_seed_others() {
+    fn the_same_seed_gives_the_same_inputs() {
         let corpus = [b"one input".to_vec(), b"and another".to_vec()];
         let inputs = |seed| {
             let mut random = Random::new(seed);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn no_input_and_an_empty_one_are_mutated_too() {
+    fn an_empty_corpus_and_an_empty_input_are_mutated() {
         let mut random = Random::new(1);
         for corpus in [&[][..], &[Vec::new()]] {
             assert!((0..1_000).map(|_| mutate(&mut random, corpus)).any(|input| !input.is_empty()));

@@ -1,4 +1,4 @@
-/// SplitMix64: the same numbers for a seed in every version, so that a failure can be repeated.
+/// SplitMix64. The numbers of a seed never change between versions, so that failures can be reproduced.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -15,7 +15,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below a limit, and 0 where there is none below it.
+    /// A number below the limit; 0 if the limit is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         let limit = limit.max(1) as u64;
         usize::try_from(self.number() % limit).unwrap_or_default()

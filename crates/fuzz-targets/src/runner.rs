@@ -1,4 +1,4 @@
-//! Runs a target over its corpus and over mutations of it.
+//! Runs a target on its corpus and on mutations of it.
 
 use std::{
     fmt, fs, io,
@@ -9,18 +9,17 @@ use std::{
 
 use crate::{Random, Target, mutate};
 
-/// For one input. All that is tested takes milliseconds at most: whoever takes this long goes through its input over and
-/// over.
-const LONGEST_RUN: Duration = Duration::from_secs(20);
+/// Time limit for one input. Inputs take milliseconds, so a longer time indicates superlinear complexity.
+const TIME_LIMIT: Duration = Duration::from_secs(20);
 
-/// How much is tried.
+/// What to run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub iterations: u64,
     pub seed: u64,
-    /// Where the input of a failure is written to.
+    /// The folder to which failing inputs are written.
     pub failures: PathBuf,
-    /// Writes every input before it is run: what ends the process (a stack overflow, a lack of memory) is found there.
+    /// Writes every input before it is run, so that it is available if the process ends (stack overflow, out of memory).
     pub keep_inputs: bool,
 }
 
@@ -28,7 +27,7 @@ pub struct Plan {
 #[derive(Debug)]
 pub struct Failure {
     target: &'static str,
-    /// What was run: a file of the corpus, or which mutation.
+    /// The file of the corpus, or the number of the mutation.
     origin: String,
     what: String,
     written_to: PathBuf,
@@ -38,19 +37,19 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { target, origin, what, written_to } = self;
         let path = written_to.display();
-        write!(f, "{target}: {what}\n{origin}; the input is in {path}: put it into fuzz/corpus/{target}")
+        write!(f, "{target}: {what}\n{origin}; the input is in {path}: add it to fuzz/corpus/{target}")
     }
 }
 
 /// # Errors
-/// With the first input that fails.
+/// The first failing input.
 ///
 /// # Panics
-/// Where the corpus cannot be read.
+/// If the corpus cannot be read.
 pub fn run(target: Target, corpus: &Path, plan: &Plan) -> Result<(), Failure> {
     let files = read(corpus).unwrap_or_else(|error| panic!("{}: {error}", corpus.display()));
     for (name, input) in &files {
-        try_input(target, input, plan, || format!("the file {name} of the corpus"))?;
+        try_input(target, input, plan, || format!("corpus file {name}"))?;
     }
     let corpus: Vec<Vec<u8>> = files.into_iter().map(|(_, input)| input).collect();
     let mut random = Random::new(plan.seed);
@@ -61,7 +60,7 @@ pub fn run(target: Target, corpus: &Path, plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The files in the order of their names: mutations are drawn from them.
+/// The files sorted by name, so that mutations are deterministic.
 fn read(corpus: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(corpus)? {
@@ -90,7 +89,7 @@ fn try_input(target: Target, input: &[u8], plan: &Plan, origin: impl Fn() -> Str
         return failed(text.unwrap_or("a panic").to_owned());
     }
     match begun.elapsed() {
-        taken if taken > LONGEST_RUN => failed(format!("{} bytes took {taken:?}", input.len())),
+        taken if taken > TIME_LIMIT => failed(format!("{} bytes took {taken:?}", input.len())),
         _ => Ok(()),
     }
 }
@@ -105,16 +104,16 @@ mod tests {
         let (corpus, failures) = (folder.join("corpus"), folder.join("failures"));
         fs::create_dir_all(&corpus).unwrap();
         fs::write(corpus.join("seed"), b"xx").unwrap();
-        let picky = |input: &[u8]| assert!(!input.contains(&b'y'), "a letter too far");
+        let picky = |input: &[u8]| assert!(!input.contains(&b'y'), "unexpected letter");
         let target = Target { name: "picky", run: picky, iterations: 0 };
         let plan = |iterations| Plan { iterations, seed: 7, failures: failures.clone(), keep_inputs: false };
         assert!(run(target, &corpus, &plan(0)).is_ok());
-        let told = run(target, &corpus, &plan(1_000_000)).unwrap_err().to_string();
-        assert!(told.starts_with("picky: a letter too far\n") && told.contains("FUZZ_SEED=7"), "{told}");
+        let message = run(target, &corpus, &plan(1_000_000)).unwrap_err().to_string();
+        assert!(message.starts_with("picky: unexpected letter\n") && message.contains("FUZZ_SEED=7"), "{message}");
         assert!(fs::read(failures.join("picky.input")).unwrap().contains(&b'y'));
         fs::write(corpus.join("worse"), b"y").unwrap();
-        let told = run(target, &corpus, &plan(0)).unwrap_err().to_string();
-        assert!(told.contains("the file worse of the corpus"), "{told}");
+        let message = run(target, &corpus, &plan(0)).unwrap_err().to_string();
+        assert!(message.contains("corpus file worse"), "{message}");
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -1,7 +1,7 @@
-//! Every target over its corpus and over mutations of it. A failure says how to repeat it.
+//! Runs every target on its corpus and on mutations of it. A failure message says how to reproduce it.
 //!
-//! `FUZZ_ITERATIONS` says how many mutations are tried, `FUZZ_SEED` which ones, and `FUZZ_KEEP_INPUT=1` leaves the input
-//! of a target that ends the whole process in the folder of failures.
+//! `FUZZ_ITERATIONS` sets the number of mutations and `FUZZ_SEED` their seed. `FUZZ_KEEP_INPUT=1` writes each input to the
+//! folder of failures before it is run, in case it ends the process.
 
 use std::{
     fs,
@@ -10,10 +10,10 @@ use std::{
 
 use fuzz_targets::{Plan, TARGETS, Target, run};
 
-/// What a corpus may take in the repository.
-const MOST_FILES: usize = 60;
-const MOST_BYTES: u64 = 300 << 10;
-const MOST_BYTES_IN_ALL: u64 = 1_500 << 10;
+/// Maximum size of a corpus in the repository.
+const MAX_FILES: usize = 60;
+const MAX_BYTES: u64 = 300 << 10;
+const MAX_TOTAL_BYTES: u64 = 1_500 << 10;
 
 fn fuzz() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
@@ -24,8 +24,8 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} must be a whole number, not {text}")))
 }
 
-fn try_target(name: &str) {
-    let target = TARGETS.iter().find(|target| target.name == name).expect("a target of this name");
+fn run_target(name: &str) {
+    let target = TARGETS.iter().find(|target| target.name == name).expect("the target exists");
     let plan = Plan {
         iterations: number("FUZZ_ITERATIONS").unwrap_or(target.iterations),
         seed: number("FUZZ_SEED").unwrap_or(1),
@@ -41,10 +41,10 @@ macro_rules! targets {
     ($($name:ident,)*) => {
         $(#[test]
         fn $name() {
-            try_target(stringify!($name));
+            run_target(stringify!($name));
         })*
 
-        const TRIED: &[&str] = &[$(stringify!($name)),*];
+        const TESTED: &[&str] = &[$(stringify!($name)),*];
     };
 }
 
@@ -69,9 +69,9 @@ targets! {
 }
 
 #[test]
-fn every_target_is_tried_here_and_has_a_binary_for_cargo_fuzz() {
+fn every_target_has_a_test_and_a_binary_for_cargo_fuzz() {
     let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-    assert_eq!(names, TRIED);
+    assert_eq!(names, TESTED);
     let manifest = fs::read_to_string(fuzz().join("Cargo.toml")).unwrap();
     for Target { name, .. } in TARGETS {
         let source = fs::read_to_string(fuzz().join(format!("fuzz_targets/{name}.rs"))).unwrap();
@@ -82,12 +82,12 @@ fn every_target_is_tried_here_and_has_a_binary_for_cargo_fuzz() {
 
 #[test]
 fn corpora_are_small() {
-    let mut in_all = 0;
+    let mut total = 0;
     for Target { name, .. } in TARGETS {
         let files: Vec<_> = fs::read_dir(fuzz().join("corpus").join(name)).unwrap().map(Result::unwrap).collect();
         let bytes: u64 = files.iter().map(|file| file.metadata().unwrap().len()).sum();
-        assert!((1..=MOST_FILES).contains(&files.len()) && bytes <= MOST_BYTES, "{name}: {} files", files.len());
-        in_all += bytes;
+        assert!((1..=MAX_FILES).contains(&files.len()) && bytes <= MAX_BYTES, "{name}: {} files", files.len());
+        total += bytes;
     }
-    assert!(in_all <= MOST_BYTES_IN_ALL, "{in_all} bytes");
+    assert!(total <= MAX_TOTAL_BYTES, "{total} bytes");
 }
