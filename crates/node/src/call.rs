@@ -45,8 +45,8 @@ pub(crate) async fn call(upstream: &Upstream, request: &CallRequest) -> Result<C
     }
 }
 
-pub(crate) fn timed_out(endpoint: &str, patience: Duration) -> NodeError {
-    NodeError::TimedOut { endpoint: endpoint.to_owned(), method: METHOD, timeout: patience }
+pub(crate) fn timed_out(endpoint: &str, timeout: Duration) -> NodeError {
+    NodeError::TimedOut { endpoint: endpoint.to_owned(), method: METHOD, timeout }
 }
 
 fn params(request: &CallRequest) -> String {

@@ -21,7 +21,7 @@ pub enum EndpointError {
 }
 
 /// Longer path segments, and all query values, are treated as API keys and hidden.
-const LONGEST_PLAIN_SEGMENT: usize = 15;
+const MAX_PLAIN_SEGMENT: usize = 15;
 
 impl Endpoint {
     /// Whether the address is loopback or a local socket.
@@ -88,7 +88,7 @@ impl fmt::Display for Endpoint {
             write!(f, ":{port}")?;
         }
         for segment in url.path_segments().into_iter().flatten().filter(|segment| !segment.is_empty()) {
-            let shown = if segment.len() > LONGEST_PLAIN_SEGMENT { "***" } else { segment };
+            let shown = if segment.len() > MAX_PLAIN_SEGMENT { "***" } else { segment };
             write!(f, "/{shown}")?;
         }
         if url.query().is_some() {

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Maximum length of a message about an unreadable response.
-const LONGEST_MESSAGE: usize = 4_096;
+const MAX_MESSAGE: usize = 4_096;
 
 /// A response with a small result, or one to a batch of up to four calls with ids from 7.
 pub fn rpc_answer(answer: &[u8]) {
@@ -91,7 +91,7 @@ fn batch(answer: &[u8], calls: usize, read: Option<&Value>) {
 
 fn bounded<T>(read: &Result<T, AnswerError>) {
     if let Err(AnswerError::Unreadable(message)) = read {
-        assert!(message.len() <= LONGEST_MESSAGE && !message.contains('\n'), "{message}");
+        assert!(message.len() <= MAX_MESSAGE && !message.contains('\n'), "{message}");
     }
 }
 

@@ -12,7 +12,7 @@ const FAILURE_THRESHOLD: u32 = 6;
 /// A timeout weighs more than an error response.
 const TIMEOUT_WEIGHT: u32 = 2;
 const FIRST_BACKOFF: Duration = Duration::from_secs(15);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(15 * 60);
+const MAX_BACKOFF: Duration = Duration::from_secs(15 * 60);
 /// Timeout before any response was measured, and the lower bound afterwards.
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(5);
 const SHORTEST_TIMEOUT: Duration = Duration::from_secs(3);
@@ -120,8 +120,8 @@ impl MethodBreaker {
         let opens = state.failures >= FAILURE_THRESHOLD;
         if opens {
             let backoff = match failure {
-                Failure::Missing => LONGEST_BACKOFF,
-                _ => state.backoff.map_or(FIRST_BACKOFF, |last| (last * 2).min(LONGEST_BACKOFF)),
+                Failure::Missing => MAX_BACKOFF,
+                _ => state.backoff.map_or(FIRST_BACKOFF, |last| (last * 2).min(MAX_BACKOFF)),
             };
             // Calls that were in flight when the backoff began carry no new information.
             if state.open_until.is_none() || state.probing {

@@ -76,17 +76,17 @@ pub(crate) struct Call {
     pub(crate) params: String,
     priority: Priority,
     /// Timeout once sent; None: the default.
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 impl Call {
     pub(crate) fn new(method: &'static str, params: impl Into<String>) -> Self {
-        Self { method, params: params.into(), priority: Priority::High, patience: None }
+        Self { method, params: params.into(), priority: Priority::High, timeout: None }
     }
 
     /// Sets a timeout. Missing it does not lower the concurrency limit while the node answers other calls.
-    pub(crate) fn within(self, patience: Duration) -> Self {
-        Self { patience: Some(patience), ..self }
+    pub(crate) fn within(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
     }
 
     pub(crate) fn with_priority(self, priority: Priority) -> Self {
@@ -186,7 +186,7 @@ impl Upstream {
         &self,
         call: &Call,
         max_bytes: usize,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Option<T>, NodeError>
     where
         T: DeserializeOwned + Send + 'static,
@@ -197,15 +197,15 @@ impl Upstream {
         Counters::count(&self.counters.requests);
         let transport = self.transports.separate.as_ref().unwrap_or(&self.transports.main);
         let answer = transport.send_within(id, call.request(id), max_bytes);
-        let patience = patience.min(self.timeout);
+        let timeout = timeout.min(self.timeout);
         let outcome = tokio::select! {
             biased;
-            outcome = tokio::time::timeout(patience, answer) => outcome,
+            outcome = tokio::time::timeout(timeout, answer) => outcome,
             () = alerts.found_silent() => return Err(self.silent(call.method, sent)),
         };
         let answer = match outcome {
             Ok(outcome) => outcome.map_err(|error| self.transport_error(call.method, error, sent))?,
-            Err(_) => return Err(self.timed_out(call.method, patience)),
+            Err(_) => return Err(self.timed_out(call.method, timeout)),
         };
         self.read(call, answer, sent).await
     }
@@ -294,8 +294,8 @@ impl Upstream {
         };
         let sent = slot.since();
         self.counters.record_request();
-        let patience = call.patience.map_or(self.timeout, |patience| patience.min(self.timeout));
-        let answer = tokio::time::timeout(patience, self.transports.main.send(id, request));
+        let timeout = call.timeout.map_or(self.timeout, |timeout| timeout.min(self.timeout));
+        let answer = tokio::time::timeout(timeout, self.transports.main.send(id, request));
         let outcome = tokio::select! {
             biased;
             outcome = answer => outcome,
@@ -327,10 +327,10 @@ impl Upstream {
             }
             Err(_) => {
                 self.counters.reachable.store(false, Ordering::Relaxed);
-                if call.patience.is_none() || !self.silence.responded_since(sent) {
+                if call.timeout.is_none() || !self.silence.responded_since(sent) {
                     slot.overloaded();
                 }
-                Err(self.timed_out(call.method, patience))
+                Err(self.timed_out(call.method, timeout))
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::{Endpoint, NodeConfig, error::BoxError};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// Shorter than the callers' retry pauses: a call outlasts several attempts.
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+const MAX_PAUSE: Duration = Duration::from_millis(500);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connection that is opened on first use and reopened when it was lost.
@@ -75,7 +75,7 @@ impl Socket {
                 Ok(link)
             }
             Err(error) => {
-                let pause = state.failure.as_ref().map_or(FIRST_PAUSE, |last| (last.pause * 2).min(LONGEST_PAUSE));
+                let pause = state.failure.as_ref().map_or(FIRST_PAUSE, |last| (last.pause * 2).min(MAX_PAUSE));
                 let reason = error.to_string();
                 state.failure = Some(Failure { reason, retry_at: Instant::now() + pause, pause });
                 Err(TransportError::Unreachable(error))
