@@ -11,7 +11,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// A task that ran for this long before it failed restarts with the shortest pause.
 const STABLE_AFTER: Duration = Duration::from_secs(300);
 
@@ -63,7 +63,7 @@ impl Supervisor {
                 if cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
                     return;
                 }
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                pause = (pause * 2).min(MAX_PAUSE);
                 set(&statuses, TaskStatus { name, state: TaskState::Running, restarts });
             }
         })

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// After this many consecutive failures the circuit opens: only occasional probes are sent.
 const FAILURES_TO_OPEN: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+const MAX_PAUSE: Duration = Duration::from_secs(300);
 
 /// Trust level of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,7 +64,7 @@ pub(crate) const MAX_STARTING: usize = 256;
 /// Backoff before the next probe after this many consecutive failures. `chance` is between 0 and 1.
 pub(crate) fn pause(failures: u32, chance: f64) -> Duration {
     let Some(beyond) = failures.checked_sub(FAILURES_TO_OPEN) else { return Duration::ZERO };
-    let pause = FIRST_PAUSE.saturating_mul(1 << beyond.min(10)).min(LONGEST_PAUSE);
+    let pause = FIRST_PAUSE.saturating_mul(1 << beyond.min(10)).min(MAX_PAUSE);
     pause.mul_f64(0.8 + 0.4 * chance)
 }
 

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_span_the_schedule_whatever_retry_after_says() {
+    fn attempts_span_the_schedule_with_any_retry_after() {
         for requested in [None, Some(0), Some(7), Some(60), Some(3_600), Some(1 << 30)] {
             for chance in [0.0, 0.3, 1.0] {
                 let (mut now, mut failed) = (0, 1);

@@ -22,7 +22,7 @@ async fn a_batch_gets_one_response() {
 }
 
 #[tokio::test]
-async fn a_bad_request_gets_a_json_rpc_error() {
+async fn an_invalid_request_gets_a_json_rpc_error() {
     let node = Node::start().await;
     for (body, code) in [
         ("", -32700),
