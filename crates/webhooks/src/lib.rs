@@ -25,6 +25,7 @@ pub use dispatch::{Dispatcher, MAX_PARKED};
 pub use egress::{Connecting, Egress, EgressConfig, EgressError, Insecure, Network, Stream, UrlFault};
 pub use follow::Matcher;
 pub use housekeeping::run_housekeeping;
+pub use payload::event_name;
 pub use registry::{ListedWebhook, Registered, Registration, Registry, RegistryError};
 pub use secrets::{EncryptionKey, EncryptionKeyError, Secret, Vault, VaultError};
 pub use wake::Wake;

@@ -49,6 +49,17 @@ struct PingData {
     webhook_id: WebhookId,
 }
 
+/// The name of an event kind in messages and their headers. The API uses the same names.
+#[must_use]
+pub fn event_name(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::Tx => "tx",
+        EventKind::TokenTransfer => "token_transfer",
+        EventKind::Removed => "removed",
+        EventKind::Ping => "ping",
+    }
+}
+
 pub(crate) fn tx(transaction: &Transaction, inclusion: Option<u32>) -> Bytes {
     let data = TxData {
         hash: format!("{:#x}", transaction.hash),
@@ -94,7 +105,7 @@ pub(crate) fn token_transfer(
 pub(crate) fn removed(delivery: &Delivery, retracted: &[u8]) -> Bytes {
     let retracted: Value = serde_json::from_slice(retracted).unwrap_or_default();
     let mut data = retracted["data"].clone();
-    data["removedEvent"] = delivery.kind.name().into();
+    data["removedEvent"] = event_name(delivery.kind).into();
     data["removedDelivery"] = delivery.id.to_string().into();
     let inclusion = retracted["inclusion"].as_u64().and_then(|inclusion| u32::try_from(inclusion).ok());
     serialize(EventKind::Removed, retracted["timestamp"].as_str().unwrap_or_default().to_owned(), inclusion, data)
@@ -106,7 +117,7 @@ pub(crate) fn ping(webhook: WebhookId, now: UnixMillis) -> Bytes {
 
 fn serialize(kind: EventKind, timestamp: String, inclusion: Option<u32>, data: impl Serialize) -> Bytes {
     // Strings and numbers only: serialization cannot fail.
-    serde_json::to_vec(&Message { event: kind.name(), timestamp, inclusion, data }).unwrap_or_default().into()
+    serde_json::to_vec(&Message { event: event_name(kind), timestamp, inclusion, data }).unwrap_or_default().into()
 }
 
 #[cfg(test)]
