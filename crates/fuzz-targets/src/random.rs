@@ -15,7 +15,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below a limit, and 0 where there is none below it.
+    /// A number below a limit; 0 if the limit is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         let limit = limit.max(1) as u64;
         usize::try_from(self.number() % limit).unwrap_or_default()

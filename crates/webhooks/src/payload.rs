@@ -146,6 +146,21 @@ mod tests {
         }
     }
 
+    fn delivered() -> Delivery {
+        Delivery {
+            webhook: 1,
+            number: 1,
+            id: DeliveryId::new([7; 16]),
+            kind: EventKind::Tx,
+            place: None,
+            created_at: 0,
+            status: DeliveryStatus::Delivered,
+            retracted: false,
+            attempt_count: 1,
+            attempts: Vec::new(),
+        }
+    }
+
     fn json_of(bytes: &[u8]) -> Value {
         serde_json::from_slice(bytes).unwrap()
     }
@@ -199,18 +214,7 @@ mod tests {
     #[test]
     fn a_removal_repeats_the_data_and_names_the_retracted_message() {
         let original = tx(&transaction(), None);
-        let delivery = Delivery {
-            webhook: 1,
-            number: 1,
-            id: DeliveryId::new([7; 16]),
-            kind: EventKind::Tx,
-            place: None,
-            created_at: 0,
-            status: DeliveryStatus::Delivered,
-            retracted: false,
-            attempt_count: 1,
-            attempts: Vec::new(),
-        };
+        let delivery = delivered();
         let message = json_of(&removed(&delivery, &original));
         assert_eq!((&message["event"], &message["timestamp"]), (&json!("removed"), &json!("2026-11-15T00:00:00.000Z")));
         assert_eq!(message["data"]["hash"], json_of(&original)["data"]["hash"]);
@@ -227,19 +231,7 @@ mod tests {
         let (message, first) = (json_of(&again), json_of(&tx(&transaction(), None)));
         assert_eq!((&message["inclusion"], &message["data"]), (&json!(2), &first["data"]));
         assert_eq!(first.get("inclusion"), None);
-        let delivery = Delivery {
-            webhook: 1,
-            number: 1,
-            id: DeliveryId::new([7; 16]),
-            kind: EventKind::Tx,
-            place: None,
-            created_at: 0,
-            status: DeliveryStatus::Delivered,
-            retracted: false,
-            attempt_count: 1,
-            attempts: Vec::new(),
-        };
-        assert_eq!(json_of(&removed(&delivery, &again))["inclusion"], 2);
+        assert_eq!(json_of(&removed(&delivered(), &again))["inclusion"], 2);
     }
 
     #[test]

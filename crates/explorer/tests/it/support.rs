@@ -11,6 +11,7 @@ pub(crate) mod explorer;
 pub(crate) mod faulty_node;
 pub(crate) mod fixture;
 pub(crate) mod key_request;
+pub(crate) mod node_process;
 pub(crate) mod npm_node;
 pub(crate) mod process;
 pub(crate) mod read_api;

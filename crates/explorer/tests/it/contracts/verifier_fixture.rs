@@ -29,6 +29,20 @@ pub(crate) struct Case {
     pub(crate) arguments: String,
 }
 
+impl Case {
+    /// [`COIN`] with the optimizer and the constructor argument 7.
+    pub(crate) fn coin(version: &'static str) -> Self {
+        Self {
+            version,
+            path: "contracts/Coin.sol",
+            source: COIN.to_owned(),
+            contract: "Coin",
+            settings: json!({ "optimizer": { "enabled": true, "runs": 200 } }),
+            arguments: word(7),
+        }
+    }
+}
+
 impl VerifierFixture {
     pub(crate) async fn start() -> Self {
         Self::launch(compilers(), &[]).await
