@@ -25,7 +25,7 @@ pub mod wire;
 
 pub use contracts::{CompilerConfig, CompilerSource, VerifierConfig};
 pub use keys::{IssuedKey, KeyText, KeyUses, OwnerAccess, issue_key};
-pub use limits::{BucketRate, Buckets, Client, LimitConfig, TrustedProxies};
+pub use limits::LimitConfig;
 pub use params::Paging;
 pub use router::router;
 pub use serve::{ConnectionLimits, serve};
