@@ -168,6 +168,7 @@ impl Verifier {
     ) -> Result<Verdict, VerifyError> {
         let _running = self.begin(client, request.address)?;
         let entry = self.queue.join(client)?;
+        tracing::debug!(address = %request.address, "verification queued");
         let on_chain = self.read_chain(request.address).await?;
         if let Some(target) = minimal_proxy_target(&on_chain.runtime) {
             return Ok(Verdict::Refused(Refusal::MinimalProxy { target }));

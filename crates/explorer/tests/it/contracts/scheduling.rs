@@ -35,7 +35,8 @@ async fn verifications_are_scheduled_fairly_among_clients() {
         join_all(jobs.map(|(site, address)| attack(site, address)).collect()).await
     };
     let others = async {
-        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        // The compiler was loaded by the first.
+        fixture.wait_for_queued(1 + 6).await;
         let fourth = fixture.post_from(&client_ip(0), "/api/v1/verify", &body(&addresses[3], "contract A {}")).await;
         assert_eq!((fourth.status, &fourth.json["code"]), (429, &json!("too_many_verifications")), "{}", fourth.json);
         assert!(fourth.header("retry-after").parse::<u32>().is_ok_and(|seconds| seconds > 0));
