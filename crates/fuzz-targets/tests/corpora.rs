@@ -3,6 +3,8 @@
 //! `FUZZ_ITERATIONS` says how many mutations are tried, `FUZZ_SEED` which ones, and `FUZZ_KEEP_INPUT=1` leaves the input
 //! of a target that ends the whole process in the folder of failures.
 
+#![allow(clippy::expect_used)]
+
 use std::{
     fs,
     path::{Path, PathBuf},

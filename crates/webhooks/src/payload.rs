@@ -5,7 +5,7 @@ use domain::{
     WebhookId,
 };
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 #[derive(Serialize)]
 struct Message<T> {
@@ -103,12 +103,16 @@ pub(crate) fn token_transfer(
 
 /// The retraction of a message: the same data with the id and event of the retracted message.
 pub(crate) fn removed(delivery: &Delivery, retracted: &[u8]) -> Bytes {
-    let retracted: Value = serde_json::from_slice(retracted).unwrap_or_default();
-    let mut data = retracted["data"].clone();
-    data["removedEvent"] = event_name(delivery.kind).into();
-    data["removedDelivery"] = delivery.id.to_string().into();
-    let inclusion = retracted["inclusion"].as_u64().and_then(|inclusion| u32::try_from(inclusion).ok());
-    serialize(EventKind::Removed, retracted["timestamp"].as_str().unwrap_or_default().to_owned(), inclusion, data)
+    let mut retracted: Map<String, Value> = serde_json::from_slice(retracted).unwrap_or_default();
+    let mut data = match retracted.remove("data") {
+        Some(Value::Object(data)) => data,
+        _ => Map::new(),
+    };
+    data.insert("removedEvent".to_owned(), event_name(delivery.kind).into());
+    data.insert("removedDelivery".to_owned(), delivery.id.to_string().into());
+    let inclusion = retracted.get("inclusion").and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok());
+    let timestamp = retracted.get("timestamp").and_then(Value::as_str).unwrap_or_default();
+    serialize(EventKind::Removed, timestamp.to_owned(), inclusion, data)
 }
 
 pub(crate) fn ping(webhook: WebhookId, now: UnixMillis) -> Bytes {

@@ -61,8 +61,8 @@ impl<K: Hash + Eq + Copy> Buckets<K> {
     }
 
     fn take_at(&self, key: K, tokens: u32, now: u64) -> Result<(), Duration> {
-        let index = usize::try_from(self.hasher.hash_one(key) >> 32).unwrap_or(0) % SHARDS;
-        let mut shard = self.lock(index);
+        let hash = usize::try_from(self.hasher.hash_one(key) >> 32).unwrap_or(0);
+        let mut shard = self.shard(hash);
         if !shard.full_at.contains_key(&key) && shard.full_at.len() >= KEYS_PER_SHARD {
             shard.full_at.retain(|_, full_at| *full_at > now);
         }
@@ -79,8 +79,9 @@ impl<K: Hash + Eq + Copy> Buckets<K> {
         Ok(())
     }
 
-    fn lock(&self, index: usize) -> MutexGuard<'_, Shard<K>> {
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    #[expect(clippy::indexing_slicing, reason = "the index is a remainder of the number of shards")]
+    fn shard(&self, hash: usize) -> MutexGuard<'_, Shard<K>> {
+        self.shards[hash % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -137,7 +138,7 @@ mod tests {
         for key in 0..400_000 {
             let _ = buckets.take_at(key, 1, 0);
         }
-        let stored: usize = (0..SHARDS).map(|index| buckets.lock(index).full_at.len()).sum();
+        let stored: usize = (0..SHARDS).map(|index| buckets.shard(index).full_at.len()).sum();
         assert!(stored <= SHARDS * KEYS_PER_SHARD, "{stored}");
         assert_eq!(buckets.take_at(1_000_000, 1, 600 * SECOND), Ok(()), "keys with a full bucket are dropped");
     }
