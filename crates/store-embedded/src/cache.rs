@@ -17,20 +17,24 @@ pub(crate) type FastMap<K, V> = HashMap<K, V, RandomState>;
 pub(crate) struct AgedCache<K, V>(Cache<K, V, UnitWeighter, RandomState>);
 
 impl<K: Eq + Hash, V> AgedCache<K, V> {
-    /// For entries that are looked up: keeps those used often.
+    /// For entries that are looked up. Most are used by a few blocks in a row and then no more, so the part of the cache
+    /// that keeps entries used often is small.
     pub(crate) fn new(capacity: usize) -> Self {
-        let capacity = capacity.max(1);
-        Self(Cache::with(capacity, capacity as u64, UnitWeighter, RandomState::default(), DefaultLifecycle::default()))
+        Self::with_hot_share(capacity, 0.2)
     }
 
     /// For entries that are taken for each use and inserted again: evicts those inserted first, which are the least
-    /// recently used.
+    /// recently used. Without a hot part, since a use that takes an entry does not count as one.
     pub(crate) fn of_taken(capacity: usize) -> Self {
+        Self::with_hot_share(capacity, 0.0)
+    }
+
+    fn with_hot_share(capacity: usize, share: f64) -> Self {
         let capacity = capacity.max(1);
         let mut options = OptionsBuilder::new();
         options.estimated_items_capacity(capacity).weight_capacity(capacity as u64);
-        // A taken entry leaves no trace, so no entry would ever leave the hot part of the cache.
-        options.hot_allocation(0.0).ghost_allocation(0.0);
+        // No memory for keys that were evicted.
+        options.hot_allocation(share).ghost_allocation(0.0);
         #[expect(clippy::expect_used, reason = "fails only without a capacity")]
         let options = options.build().expect("both capacities are set");
         Self(Cache::with_options(options, UnitWeighter, RandomState::default(), DefaultLifecycle::default()))
