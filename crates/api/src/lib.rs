@@ -9,6 +9,7 @@ mod document;
 mod error;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
 mod json_response;
 mod keys;
@@ -25,7 +26,7 @@ pub mod wire;
 
 pub use contracts::{CompilerConfig, CompilerSource, VerifierConfig};
 pub use keys::{IssuedKey, KeyText, KeyUses, OwnerAccess, issue_key};
-pub use limits::{BucketRate, Buckets, Client, LimitConfig, TrustedProxies};
+pub use limits::LimitConfig;
 pub use params::Paging;
 pub use router::router;
 pub use serve::{ConnectionLimits, serve};

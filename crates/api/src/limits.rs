@@ -3,8 +3,6 @@
 
 #[cfg(test)]
 mod brute_force;
-mod buckets;
-mod client;
 mod fair_slots;
 mod headers;
 mod request_log;
@@ -12,8 +10,7 @@ mod windows;
 
 use std::{num::NonZeroU32, time::Instant};
 
-pub use buckets::{BucketRate, Buckets};
-pub use client::{Client, TrustedProxies};
+use clients::Client;
 use domain::ApiKeyId;
 pub(crate) use fair_slots::{FairSlots, NoSlot, Slot, SlotBounds};
 pub(crate) use headers::{LIMIT, POLICY, RATE_LIMIT, REMAINING, RESET};

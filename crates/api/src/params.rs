@@ -6,6 +6,7 @@ mod body;
 mod body_error;
 mod fields;
 #[cfg(feature = "fuzzing")]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod hash;
 mod json;

@@ -1,5 +1,6 @@
 use std::{fmt, sync::Arc};
 
+use clients::TrustedProxies;
 use contracts::{KnownContracts, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
 use domain::{BlockNumber, SyncStatus, TaskStatus, TokenPrefix};
 use enrichment::{Accounts, Dexes, Labels};
@@ -9,7 +10,7 @@ use tokio::sync::watch;
 use webhooks::Registry;
 
 use crate::{
-    LimitConfig, OwnerAccess, TrustedProxies,
+    LimitConfig, OwnerAccess,
     json_response::Freshness,
     keys::{KeyIssuer, KeyRing, KeyUses},
     layers::Admission,

@@ -1,4 +1,6 @@
-use crate::limits::{Client, FairSlots, Slot, SlotBounds};
+use clients::Client;
+
+use crate::limits::{FairSlots, Slot, SlotBounds};
 
 /// The maximum number of open streams: each is a connection.
 const BOUNDS: SlotBounds = SlotBounds { total: 2_000, per_client: 32 };

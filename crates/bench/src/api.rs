@@ -95,7 +95,7 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, duration: Durati
     for scenario in scenarios::all(&explorer, chain).await? {
         report(format!("api, all requests different: {}", scenario.name));
         // The explorer right after the bare handler, so that noise affects both.
-        let body = load::response(&explorer.url, &scenario.same()[0]).await?;
+        let body = load::response(&explorer.url, &scenario.request()).await?;
         let bare = Loaded::of_bare(&body, &scenario.same(), duration).await?;
         let requests = scenario.different();
         let loaded = Loaded::of_explorer(&explorer, &requests, duration).await?;

@@ -27,16 +27,16 @@ pub(crate) async fn measure(chain: &RecordedChain) -> anyhow::Result<CheckFigure
     let mut fetched = [f64::MAX; LEVELS.len()];
     let mut indexed = [f64::MAX; LEVELS.len()];
     for round in 1..=ROUNDS {
-        for (level, (name, checks)) in LEVELS.into_iter().enumerate() {
+        for ((name, checks), (fetched, indexed)) in LEVELS.into_iter().zip(fetched.iter_mut().zip(&mut indexed)) {
             report(format!("checks: round {round} of {ROUNDS}, {name}"));
             let before = cpu_seconds(std::process::id())?;
             download::checked(&chain.url(), chain.head, checks).await?;
-            fetched[level] = fetched[level].min(cpu_seconds(std::process::id())? - before);
+            *fetched = fetched.min(cpu_seconds(std::process::id())? - before);
             let data = tempfile::tempdir()?;
             let options = ["--verify-blocks", name];
             let explorer = Explorer::start_with(&chain.url(), data.path(), &options).await?;
             explorer.wait_for_tip(chain.head).await?;
-            indexed[level] = indexed[level].min(explorer.cpu_seconds()?);
+            *indexed = indexed.min(explorer.cpu_seconds()?);
             explorer.stop().await?;
         }
     }
@@ -51,8 +51,7 @@ impl fmt::Display for CheckFigures {
             "| --verify-blocks | serving, fetching, decoding: CPU per tx | more than off | index: CPU per tx | relative to off |"
         )?;
         writeln!(f, "|---|---|---|---|---|")?;
-        for (level, (name, _)) in LEVELS.into_iter().enumerate() {
-            let (fetched, indexed) = (self.fetched[level], self.indexed[level]);
+        for ((name, _), (fetched, indexed)) in LEVELS.into_iter().zip(self.fetched.into_iter().zip(self.indexed)) {
             writeln!(
                 f,
                 "| {name} | {:.2} us | {:.2} us | {:.2} us | {:.2} |",

@@ -50,10 +50,9 @@ pub(crate) async fn measure(data: &Path, transfers: u64, requests: usize) -> any
         let total = query(&client, &url, &json!({ "entity": entity, "filter": filter })).await?;
         let first = started.elapsed();
         let mut sample = Vec::with_capacity(requests);
-        for request in 0..requests {
-            // The first page, the last one, and one in the middle, in both directions.
-            let offset = [0, total / 2, total.saturating_sub(25)][request % 3];
-            let order = ["desc", "asc"][request % 2];
+        // The first page, the last one, and one in the middle, in both directions.
+        let offsets = [0, total / 2, total.saturating_sub(25)].into_iter().cycle();
+        for (offset, order) in offsets.zip(["desc", "asc"].into_iter().cycle()).take(requests) {
             let body = json!({ "entity": entity, "filter": filter, "offset": offset, "orderBy": order });
             let started = Instant::now();
             query(&client, &url, &body).await?;

@@ -29,19 +29,35 @@ pub(crate) struct FileRange {
     lengths: [u32; 2],
 }
 
+/// One of the two results that are recorded for a block.
+#[derive(Debug, Clone, Copy)]
+enum Which {
+    Block,
+    Receipts,
+}
+
+impl Which {
+    fn of<T>(self, [block, receipts]: &[T; 2]) -> &T {
+        match self {
+            Self::Block => block,
+            Self::Receipts => receipts,
+        }
+    }
+}
+
 impl Recording {
     pub(crate) fn block(&self, number: u64) -> std::io::Result<Option<Bytes>> {
-        self.result(number, 0)
+        self.result(number, Which::Block)
     }
 
     pub(crate) fn receipts(&self, number: u64) -> std::io::Result<Option<Bytes>> {
-        self.result(number, 1)
+        self.result(number, Which::Receipts)
     }
 
-    fn result(&self, number: u64, which: usize) -> std::io::Result<Option<Bytes>> {
+    fn result(&self, number: u64, which: Which) -> std::io::Result<Option<Bytes>> {
         let Ok(number) = usize::try_from(number) else { return Ok(None) };
         match self {
-            Self::Memory { results } => Ok(results.get(number).map(|both| both[which].clone())),
+            Self::Memory { results } => Ok(results.get(number).map(|both| which.of(both).clone())),
             Self::File { file, ranges } => ranges.get(number).map(|range| range.read(file, which)).transpose(),
         }
     }
@@ -62,9 +78,13 @@ impl Recording {
 }
 
 impl FileRange {
-    fn read(self, file: &File, which: usize) -> std::io::Result<Bytes> {
-        let before = if which == 0 { 0 } else { u64::from(self.lengths[0]) };
-        let mut result = vec![0; self.lengths[which] as usize];
+    fn read(self, file: &File, which: Which) -> std::io::Result<Bytes> {
+        let [of_block, _] = self.lengths;
+        let before = match which {
+            Which::Block => 0,
+            Which::Receipts => u64::from(of_block),
+        };
+        let mut result = vec![0; *which.of(&self.lengths) as usize];
         file.read_exact_at(&mut result, self.start + before)?;
         Ok(result.into())
     }

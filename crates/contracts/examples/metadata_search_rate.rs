@@ -31,7 +31,7 @@ fn measure(mut search: MetadataSearch<'_>) -> u128 {
     let (started, mut tried) = (Instant::now(), 0);
     while started.elapsed() < DURATION {
         for runs in 0..100 {
-            let evm_version = Some(EvmVersion::ALL[usize::from(runs % 14_u8)]);
+            let evm_version = EvmVersion::ALL.get(usize::from(runs % 14_u8)).copied();
             let choice = SettingsChoice { optimizer: Optimizer::on(runs.into()), evm_version, via_ir: runs % 2 == 0 };
             let path = if runs % 3 == 0 { "contracts/Token.sol" } else { "src/Token.sol" };
             let hit = search.matches(&Filling { path: Some(path), choice, libraries: None });

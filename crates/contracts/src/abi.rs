@@ -2,6 +2,7 @@
 
 mod bounded;
 #[cfg(feature = "fuzzing")]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod json;
 

@@ -12,6 +12,7 @@ pub mod decode;
 mod deployment;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
 mod known;
 pub mod matching;

@@ -2,6 +2,7 @@
 
 mod build;
 #[cfg(feature = "fuzzing")]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod license;
 mod queue;
@@ -168,6 +169,7 @@ impl Verifier {
     ) -> Result<Verdict, VerifyError> {
         let _running = self.begin(client, request.address)?;
         let entry = self.queue.join(client)?;
+        tracing::debug!(address = %request.address, "verification queued");
         let on_chain = self.read_chain(request.address).await?;
         if let Some(target) = minimal_proxy_target(&on_chain.runtime) {
             return Ok(Verdict::Refused(Refusal::MinimalProxy { target }));

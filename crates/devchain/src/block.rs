@@ -77,6 +77,7 @@ impl MinedTransaction {
 }
 
 impl Inclusion {
+    #[expect(clippy::indexing_slicing, reason = "only the ledger makes one, for a transaction of the block")]
     pub fn transaction(&self) -> &MinedTransaction {
         &self.block.transactions[self.index]
     }
@@ -99,7 +100,19 @@ pub(crate) struct JsonCache {
 #[derive(Debug, Default)]
 struct Views {
     retired: bool,
-    cached: [Option<Arc<RawValue>>; 3],
+    full: Option<Arc<RawValue>>,
+    hashes: Option<Arc<RawValue>>,
+    receipts: Option<Arc<RawValue>>,
+}
+
+impl Views {
+    fn view(&mut self, view: BlockView) -> &mut Option<Arc<RawValue>> {
+        match view {
+            BlockView::Full => &mut self.full,
+            BlockView::Hashes => &mut self.hashes,
+            BlockView::Receipts => &mut self.receipts,
+        }
+    }
 }
 
 impl JsonCache {
@@ -109,12 +122,12 @@ impl JsonCache {
         render: impl FnOnce() -> Result<Arc<RawValue>, E>,
     ) -> Result<Arc<RawValue>, E> {
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(cached) = &views.cached[view as usize] {
+        if let Some(cached) = views.view(view) {
             return Ok(Arc::clone(cached));
         }
         let json = render()?;
         if !views.retired {
-            views.cached[view as usize] = Some(Arc::clone(&json));
+            *views.view(view) = Some(Arc::clone(&json));
         }
         Ok(json)
     }
@@ -122,6 +135,6 @@ impl JsonCache {
     /// Frees the memory and disables the cache, once the block is old.
     pub(crate) fn retire(&self) {
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        *views = Views { retired: true, cached: Default::default() };
+        *views = Views { retired: true, ..Views::default() };
     }
 }

@@ -337,6 +337,7 @@ impl DevChain {
         summary
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the index is a remainder of their number, which is not 0")]
     fn coinbase_of(&self, number: u64, branch: u64) -> Address {
         let coinbases = &self.shared.coinbases;
         let index = usize::try_from(number.wrapping_add(branch)).unwrap_or_default();

@@ -73,7 +73,9 @@ impl Ledger {
         // The state of the head, and one for each block that a reorg may revert.
         if self.states.len() > self.history + 1 {
             self.states.pop_front();
-            self.blocks[self.oldest_state() - 1].json.retire();
+            if let Some(retired) = self.blocks.iter().rev().nth(self.states.len()) {
+                retired.json.retire();
+            }
         }
         block
     }
@@ -96,7 +98,7 @@ impl Ledger {
     /// Keeps only headers below a block, but never prunes blocks that a reorg may revert.
     pub(crate) fn prune_transactions_below(&mut self, number: u64) {
         let end = usize::try_from(number).unwrap_or(usize::MAX).min(self.oldest_state()).max(self.pruned);
-        for block in &mut self.blocks[self.pruned..end] {
+        for block in self.blocks.iter_mut().take(end).skip(self.pruned) {
             for mined in &block.transactions {
                 self.inclusions.remove(&mined.hash());
             }
@@ -112,10 +114,12 @@ impl Ledger {
         self.states.len() - 1
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the genesis block is never removed")]
     pub(crate) fn head(&self) -> &Arc<MinedBlock> {
         &self.blocks[self.blocks.len() - 1]
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the state of the head is always there")]
     pub(crate) fn world(&self) -> &WorldState {
         &self.states[self.states.len() - 1]
     }
@@ -125,7 +129,7 @@ impl Ledger {
     }
 
     pub(crate) fn by_hash(&self, hash: &B256) -> Option<&Arc<MinedBlock>> {
-        self.numbers.get(hash).map(|&number| &self.blocks[number])
+        self.blocks.get(*self.numbers.get(hash)?)
     }
 
     pub(crate) fn by_tag(&self, tag: BlockNumberOrTag) -> Option<&Arc<MinedBlock>> {
@@ -148,7 +152,7 @@ impl Ledger {
 
     pub(crate) fn inclusion(&self, transaction: &B256) -> Option<Inclusion> {
         let &(number, index) = self.inclusions.get(transaction)?;
-        Some(Inclusion { block: Arc::clone(&self.blocks[number]), index })
+        Some(Inclusion { block: Arc::clone(self.blocks.get(number)?), index })
     }
 
     pub(crate) fn snapshot(&self, id: BlockId) -> Result<Snapshot, StateUnavailable> {

@@ -28,22 +28,6 @@ impl EventKind {
             Self::Ping => 8,
         }
     }
-
-    /// The name in messages and in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tx => "tx",
-            Self::TokenTransfer => "token_transfer",
-            Self::Removed => "removed",
-            Self::Ping => "ping",
-        }
-    }
-
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
 }
 
 /// The sequence number of a delivery of its webhook, from 1, without gaps.
@@ -304,13 +288,5 @@ mod tests {
         {
             assert_eq!(text.parse::<DeliveryId>(), Err(InvalidDeliveryId), "{text}");
         }
-    }
-
-    #[test]
-    fn kinds_round_trip_by_name() {
-        for kind in EventKind::ALL {
-            assert_eq!(EventKind::from_name(kind.name()), Some(kind));
-        }
-        assert_eq!(EventKind::from_name("TX"), None);
     }
 }

@@ -1,15 +1,12 @@
 use std::fmt;
 
-const SECONDS_PER_DAY: u64 = 86_400;
-/// From 1 March of the year 0 to 1 January 1970. In a year that starts in March the leap day is the last day.
-const DAYS_BEFORE_1970: u64 = 719_468;
-const DAYS_PER_400_YEARS: u64 = 146_097;
-const DAYS_PER_CENTURY: u64 = 36_524;
-const DAYS_PER_4_YEARS: u64 = 1_461;
-const DAYS_PER_YEAR: u64 = 365;
-const DAYS_OF_MONTHS_FROM_MARCH: [u64; 12] = [31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 31, 29];
+use jiff::{Timestamp, tz::Offset};
 
-/// A time in UTC, formatted as ISO 8601 with milliseconds. Years after 9999 have a sign and six digits.
+/// The Gregorian calendar repeats after 400 years.
+const MILLIS_PER_400_YEARS: u128 = 146_097 * 86_400 * 1_000;
+
+/// A time in UTC, formatted as ISO 8601 with milliseconds, or without them as `{:.0}`. Years after 9999 have a sign and at
+/// least six digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UtcTime(
     /// Milliseconds since 1970, for any u64 of seconds, since a chain may use any timestamp.
@@ -28,60 +25,31 @@ impl UtcTime {
     }
 }
 
+/// None for times after the last one that `jiff` supports, at the end of the year 9999.
+fn timestamp(millis: u128) -> Option<Timestamp> {
+    Timestamp::from_millisecond(i64::try_from(millis).ok()?).ok()
+}
+
 impl fmt::Display for UtcTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (seconds, millis) = (u64::try_from(self.0 / 1_000).unwrap_or(u64::MAX), self.0 % 1_000);
-        let (year, month, day) = civil_date(seconds / SECONDS_PER_DAY);
-        let second_of_day = seconds % SECONDS_PER_DAY;
-        let (hour, minute, second) = (second_of_day / 3600, second_of_day / 60 % 60, second_of_day % 60);
-        // A chain may use any timestamp, also far in the future.
+        let with_millis = f.precision() != Some(0);
+        if let Some(timestamp) = timestamp(self.0) {
+            return if with_millis { write!(f, "{timestamp:.3}") } else { write!(f, "{timestamp:.0}") };
+        }
+        // The same time of an earlier year with the same calendar.
+        let earlier = timestamp(self.0 % MILLIS_PER_400_YEARS).ok_or(fmt::Error)?;
+        let earlier = Offset::UTC.to_datetime(earlier);
+        let year = self.0 / MILLIS_PER_400_YEARS * 400 + u128::try_from(earlier.year()).map_err(|_| fmt::Error)?;
         if year > 9999 {
-            return write!(f, "+{year:06}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z");
+            write!(f, "+{year:06}")?;
+        } else {
+            write!(f, "{year}")?;
         }
-        // Formatted into one buffer for speed, since responses contain many times.
-        let mut text = *b"0000-00-00T00:00:00.000Z";
-        let millis = u64::try_from(millis).unwrap_or_default();
-        let fields = [(0..4, year), (5..7, month), (8..10, day), (11..13, hour), (14..16, minute), (17..19, second)];
-        for (range, number) in fields.into_iter().chain([(20..23, millis)]) {
-            write_digits(&mut text[range], number);
+        write!(f, "{}", earlier.strftime("-%m-%dT%H:%M:%S"))?;
+        if with_millis {
+            write!(f, ".{:03}", self.0 % 1_000)?;
         }
-        f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
-    }
-}
-
-/// Writes the last digits of a number, as many as fit.
-fn write_digits(target: &mut [u8], mut number: u64) {
-    for digit in target.iter_mut().rev() {
-        *digit = b'0' + u8::try_from(number % 10).unwrap_or_default();
-        number /= 10;
-    }
-}
-
-/// Year, month and day of the Gregorian calendar, for a count of days since 1 January 1970.
-fn civil_date(days_since_1970: u64) -> (u64, u64, u64) {
-    let days = days_since_1970 + DAYS_BEFORE_1970;
-    let mut rest = days % DAYS_PER_400_YEARS;
-    // The last century of four and the last year of four have an extra day, so the quotients are capped.
-    let centuries = (rest / DAYS_PER_CENTURY).min(3);
-    rest -= centuries * DAYS_PER_CENTURY;
-    let fours = rest / DAYS_PER_4_YEARS;
-    rest %= DAYS_PER_4_YEARS;
-    let years = (rest / DAYS_PER_YEAR).min(3);
-    rest -= years * DAYS_PER_YEAR;
-
-    let year_from_march = days / DAYS_PER_400_YEARS * 400 + centuries * 100 + fours * 4 + years;
-    let mut months_since_march = 0;
-    for length in DAYS_OF_MONTHS_FROM_MARCH {
-        if rest < length {
-            break;
-        }
-        rest -= length;
-        months_since_march += 1;
-    }
-    if months_since_march < 10 {
-        (year_from_march, months_since_march + 3, rest + 1)
-    } else {
-        (year_from_march + 1, months_since_march - 9, rest + 1)
+        f.write_str("Z")
     }
 }
 
@@ -102,9 +70,11 @@ mod tests {
     }
 
     #[test]
-    fn milliseconds_are_kept() {
+    fn milliseconds_are_formatted_unless_the_precision_is_zero() {
         assert_eq!(UtcTime::from_unix_millis(1_794_700_800_007).to_string(), "2026-11-15T00:00:00.007Z");
         assert_eq!(UtcTime::from_unix_millis(999).to_string(), "1970-01-01T00:00:00.999Z");
+        assert_eq!(format!("{:.0}", UtcTime::from_unix_millis(1_999)), "1970-01-01T00:00:01Z");
+        assert_eq!(format!("{:.0}", UtcTime::from_unix_millis(253_402_300_800_999)), "+010000-01-01T00:00:00Z");
     }
 
     #[test]
@@ -117,31 +87,14 @@ mod tests {
     }
 
     #[test]
-    fn the_far_future_is_formatted_without_a_panic() {
+    fn times_far_in_the_future_have_more_digits() {
+        let last_supported = u64::try_from(Timestamp::MAX.as_second()).unwrap();
+        assert_eq!(formatted(last_supported), "9999-12-30T22:00:00.000Z");
+        assert_eq!(formatted(last_supported + 1), "9999-12-30T22:00:01.000Z");
         assert_eq!(formatted(253_402_300_799), "9999-12-31T23:59:59.000Z");
         assert_eq!(formatted(253_402_300_800), "+010000-01-01T00:00:00.000Z");
-        assert!(formatted(u64::MAX).ends_with(".000Z"));
-    }
-
-    #[test]
-    fn dates_are_consecutive_over_eight_centuries() {
-        let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-        let (mut year, mut month, mut day) = (1970, 1, 1);
-        for count in 0..800 * 366 {
-            assert_eq!(civil_date(count), (year, month, day));
-            let length = match month {
-                2 if leap(year) => 29,
-                2 => 28,
-                4 | 6 | 9 | 11 => 30,
-                _ => 31,
-            };
-            day += 1;
-            if day > length {
-                (day, month) = (1, month + 1);
-            }
-            if month > 12 {
-                (month, year) = (1, year + 1);
-            }
-        }
+        assert_eq!(formatted(317_364_220_800 - 1), "+012026-11-14T23:59:59.000Z");
+        assert_eq!(formatted(u64::MAX), "+584554051223-11-09T07:00:15.000Z");
+        assert_eq!(UtcTime::from_unix_millis(u64::MAX).to_string(), "+584556019-04-03T14:25:51.615Z");
     }
 }

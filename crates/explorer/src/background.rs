@@ -24,6 +24,7 @@ impl Background {
         Ok(Self { runtime: Some(runtime) })
     }
 
+    #[expect(clippy::expect_used, reason = "taken only in drop")]
     pub(crate) fn handle(&self) -> &Handle {
         self.runtime.as_ref().map(Runtime::handle).expect("taken only in drop")
     }

@@ -8,7 +8,8 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use api::{CompilerConfig, CompilerSource, ConnectionLimits, LimitConfig, OwnerAccess, TrustedProxies, VerifierConfig};
+use api::{CompilerConfig, CompilerSource, ConnectionLimits, LimitConfig, OwnerAccess, VerifierConfig};
+use clients::TrustedProxies;
 use domain::{BlockNumber, TokenPrefix};
 use enrichment::{Dexes, Labels};
 use ingest::Traces;

@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::Context;
 use api::IssuedKey;
+use clients::TrustedProxies;
 use devchain::{
     DevChain, DevChainConfig, RpcServer,
     traffic::{DeployedContracts, HistoryPlan, Traffic},
@@ -58,8 +59,8 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         memory,
         access: api::OwnerAccess::Open,
         limits: config::limits(Some(options.anonymous_requests_per_minute), None),
-        proxies: api::TrustedProxies::default(),
-        connections: config::connections(None, None, &api::TrustedProxies::default()),
+        proxies: TrustedProxies::default(),
+        connections: config::connections(None, None, &TrustedProxies::default()),
         pages_per_minute: NonZeroU32::new(options.pages_per_minute),
         verifier: api::VerifierConfig::new(compilers),
         egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },

@@ -71,9 +71,10 @@ impl Supervisor {
 }
 
 fn set(statuses: &watch::Sender<Vec<TaskStatus>>, task: TaskStatus) {
-    statuses.send_modify(|tasks| match tasks.binary_search_by_key(&task.name, |known| known.name) {
-        Ok(index) => tasks[index] = task,
-        Err(index) => tasks.insert(index, task),
+    statuses.send_modify(|tasks| {
+        tasks.retain(|known| known.name != task.name);
+        let index = tasks.partition_point(|known| known.name < task.name);
+        tasks.insert(index, task);
     });
 }
 

@@ -65,12 +65,12 @@ fn change(random: &mut Random, input: &mut Vec<u8>, corpus: &[Vec<u8>]) {
             drop(input.drain(at..end));
         }
         7 => {
-            let piece = input[at..end].to_vec();
+            let piece = input.get(at..end).unwrap_or_default().to_vec();
             insert(input, at, &piece);
         }
         8 => {
             let end = at + random.below(input.len() - at + 1);
-            let piece = input[at..end].to_vec();
+            let piece = input.get(at..end).unwrap_or_default().to_vec();
             let place = random.below(input.len() + 1);
             insert(input, place, &piece);
         }
@@ -78,13 +78,13 @@ fn change(random: &mut Random, input: &mut Vec<u8>, corpus: &[Vec<u8>]) {
             let other = random.pick(corpus).cloned().unwrap_or_default();
             let from = random.below(other.len() + 1);
             input.truncate(at);
-            input.extend_from_slice(&other[from..]);
+            input.extend(other.into_iter().skip(from));
         }
         10 => {
             let other = random.pick(corpus).cloned().unwrap_or_default();
             let from = random.below(other.len() + 1);
             let to = from + random.below(other.len() - from + 1).min(64);
-            insert(input, at, &other[from..to]);
+            insert(input, at, other.get(from..to).unwrap_or_default());
         }
         11 => {
             let token = random.pick(&TOKENS).copied().unwrap_or_default();
@@ -113,7 +113,8 @@ fn change(random: &mut Random, input: &mut Vec<u8>, corpus: &[Vec<u8>]) {
 /// A boundary value of 1 to 8 or 32 bytes, in either byte order.
 fn number(random: &mut Random) -> Vec<u8> {
     let number = random.pick(&NUMBERS).copied().unwrap_or_default().wrapping_sub(random.number() % 2);
-    let (width, mut bytes) = ([1, 2, 4, 8, 32][random.below(5)], number.to_le_bytes().to_vec());
+    let width = random.pick(&[1, 2, 4, 8, 32]).copied().unwrap_or_default();
+    let mut bytes = number.to_le_bytes().to_vec();
     bytes.resize(width, 0);
     if random.below(2) == 0 {
         bytes.reverse();

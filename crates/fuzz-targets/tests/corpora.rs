@@ -3,6 +3,8 @@
 //! `FUZZ_ITERATIONS` sets the number of mutations and `FUZZ_SEED` their seed. `FUZZ_KEEP_INPUT=1` writes each input to the
 //! folder of failures before it is run, in case it ends the process.
 
+#![allow(clippy::expect_used)]
+
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -185,6 +185,13 @@ mod tests {
         TestNode::tracing(|_, _| CallReply::Revert, trace, Duration::ZERO).await
     }
 
+    /// Moves the clock forward.
+    async fn skip(time: Duration) {
+        tokio::time::pause();
+        tokio::time::advance(time).await;
+        tokio::time::resume();
+    }
+
     fn trace_of(hash: B256) -> Value {
         let [one, two] = [1, 2].map(|byte| Address::repeat_byte(byte).to_string());
         json!([{ "txHash": hash.to_string(), "result": {
@@ -223,20 +230,21 @@ mod tests {
     #[tokio::test]
     async fn tracing_pauses_after_a_failure_and_is_retried() {
         let node = node(Err(json!({ "code": -32603, "message": "the node is overloaded" }))).await;
-        let finder = finder(node.client(), Traces::Auto, SECOND, Duration::from_millis(50));
+        let finder = finder(node.client(), Traces::Auto, 60 * SECOND, 60 * SECOND);
         assert_eq!(finder.find(&block()).await, None);
         assert_eq!(finder.find(&block()).await, None);
         assert_eq!(node.traces(), 1);
-        tokio::time::sleep(Duration::from_millis(60)).await;
+        skip(61 * SECOND).await;
         assert_eq!(finder.find(&block()).await, None);
         assert_eq!(finder.find(&block()).await, None);
-        while node.traces() < 2 {
+        while finder.state().backoff == Some(60 * SECOND) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        // The second backoff is longer than the first.
-        tokio::time::sleep(Duration::from_millis(60)).await;
-        assert_eq!(finder.find(&block()).await, None);
         assert_eq!(node.traces(), 2);
+        // The second backoff is longer than the first.
+        skip(61 * SECOND).await;
+        assert_eq!(finder.find(&block()).await, None);
+        assert!(!finder.state().probing);
     }
 
     #[tokio::test]
@@ -245,10 +253,13 @@ mod tests {
         let node = TestNode::tracing(|_, _| CallReply::Revert, trace, SECOND).await;
         let finder = finder(node.client(), Traces::Auto, SECOND / 10, Duration::from_millis(1));
         assert_eq!(finder.find(&block()).await, None);
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        // While it is paused, the clock moves only if something waits for a timer.
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_millis(5)).await;
         let begun = Instant::now();
         assert_eq!(finder.find(&block()).await, None);
-        assert!(begun.elapsed() < SECOND / 20, "{:?}", begun.elapsed());
+        assert!(finder.state().probing);
+        assert_eq!(begun.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test]
@@ -256,6 +267,7 @@ mod tests {
         let trace = Ok(trace_of(block().transactions[0].hash));
         let node = TestNode::tracing(|_, _| CallReply::Revert, trace, SECOND).await;
         let finder = finder(node.client(), Traces::Auto, Duration::from_millis(100), 60 * SECOND);
+        tokio::time::pause();
         let (begun, block) = (Instant::now(), block());
         let found = futures::future::join_all((0..50).map(|_| finder.find(&block))).await;
         assert!(found.iter().all(Option::is_none));

@@ -53,7 +53,7 @@ impl Resolver {
         transfers: Transfers,
         block: BlockRef,
     ) -> Result<Vec<TransferEvent>, FollowError> {
-        let tokens = distinct(transfers.ambiguous.iter().map(|index| transfers.events[*index].token));
+        let tokens = distinct(transfers.ambiguous.iter().filter_map(|index| Some(transfers.events.get(*index)?.token)));
         let kinds = tokens.iter().map(|token| self.standards.find(*token, block, self.indexed_kind(*token)));
         let kinds = try_join_all(kinds).await?;
         Ok(apply_standards(transfers, &tokens.into_iter().zip(kinds).collect()))
@@ -77,7 +77,7 @@ impl Resolver {
 fn apply_standards(transfers: Transfers, kinds: &HashMap<Address, TokenKind>) -> Vec<TransferEvent> {
     let Transfers { mut events, ambiguous } = transfers;
     for index in ambiguous {
-        let event = &mut events[index];
+        let Some(event) = events.get_mut(index) else { continue };
         if kinds.get(&event.token) == Some(&TokenKind::Bep721) {
             event.kind = TokenKind::Bep721;
             event.token_id = Some(event.value);

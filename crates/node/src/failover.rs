@@ -48,8 +48,16 @@ impl Failover {
         Self { candidates, identity: Mutex::default(), probe_interval, surveyed_at: Mutex::default() }
     }
 
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "an index is always below the number of endpoints, which does not change"
+    )]
+    fn candidate(&self, index: usize) -> &Candidate {
+        &self.candidates[index]
+    }
+
     pub(crate) fn upstream(&self, index: usize) -> &Arc<Upstream> {
-        &self.candidates[index].upstream
+        &self.candidate(index).upstream
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -57,7 +65,7 @@ impl Failover {
     }
 
     pub(crate) fn health(&self, index: usize) -> MutexGuard<'_, EndpointHealth> {
-        self.candidates[index].health()
+        self.candidate(index).health()
     }
 
     /// The endpoint in use: the first healthy one in the list, else the one whose suspension ends first.
@@ -102,7 +110,7 @@ impl Failover {
     pub(crate) fn announcers(&self) -> Vec<usize> {
         let current = self.current();
         let mut found: Vec<usize> = (0..self.candidates.len())
-            .filter(|index| self.candidates[*index].upstream.announces_heads())
+            .filter(|index| self.upstream(*index).announces_heads())
             .filter(|index| *index == current || self.health(*index).is_up())
             .collect();
         found.sort_by_key(|index| *index != current);
@@ -111,7 +119,7 @@ impl Failover {
 
     /// Verifies that the endpoint serves the same chain as the others.
     pub(crate) async fn admit(&self, index: usize) -> Result<(), NodeError> {
-        let candidate = &self.candidates[index];
+        let candidate = self.candidate(index);
         if candidate.health().admitted {
             return Ok(());
         }
@@ -131,7 +139,7 @@ impl Failover {
 
     /// Requests an endpoint's chain identity again.
     pub(crate) async fn identity(&self, index: usize) -> Result<ChainIdentity, NodeError> {
-        self.request_identity(&self.candidates[index]).await
+        self.request_identity(self.candidate(index)).await
     }
 
     async fn request_identity(&self, candidate: &Candidate) -> Result<ChainIdentity, NodeError> {
@@ -206,7 +214,7 @@ impl Failover {
     }
 
     async fn probe(&self, index: usize) {
-        let candidate = &self.candidates[index];
+        let candidate = self.candidate(index);
         let was_down = candidate.health().down_until.is_some();
         let outcome = self.request_identity(candidate).await;
         let mut health = candidate.health();

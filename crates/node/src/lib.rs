@@ -22,6 +22,7 @@ mod error;
 mod failover;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
 mod heads;
 mod jitter;

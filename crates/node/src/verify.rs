@@ -166,7 +166,10 @@ impl Verifier {
         self.weigh(block, check_gas(block, receipts_in_root))?;
         if header != HeaderProof::Proven || served.is_some() {
             let mut with_beside = logs;
-            receipts[receipts_in_root.len()..].iter().for_each(|receipt| with_beside.accrue_bloom(&blooms.of(receipt)));
+            receipts
+                .iter()
+                .skip(receipts_in_root.len())
+                .for_each(|receipt| with_beside.accrue_bloom(&blooms.of(receipt)));
             self.weigh(block, self.check_bloom(served, &logs, &with_beside))?;
         }
         let encoded = self.check_transactions(checks, block, transactions)?;

@@ -32,6 +32,7 @@ impl Key {
     /// Sorts before every other key.
     pub(crate) const EMPTY: Self = Self { bytes: [0; LONGEST_KEY], len: 0 };
 
+    #[expect(clippy::indexing_slicing, reason = "no key is longer than LONGEST_KEY")]
     fn of(parts: &[&[u8]]) -> Self {
         let mut key = Self::EMPTY;
         for part in parts {
@@ -72,15 +73,15 @@ impl Key {
     }
 
     pub(crate) fn hash_prefix(hash: &B256) -> Self {
-        Self::of(&[&hash[..HASH_BYTES]])
+        Self::of(&[&hash.0[..HASH_BYTES]])
     }
 
     pub(crate) fn block_by_hash(hash: &B256, number: BlockNumber) -> Self {
-        Self::of(&[&hash[..HASH_BYTES], &number.to_be_bytes()])
+        Self::of(&[&hash.0[..HASH_BYTES], &number.to_be_bytes()])
     }
 
     pub(crate) fn transaction_by_hash(hash: &B256, id: TxId) -> Self {
-        Self::of(&[&hash[..HASH_BYTES], &id_bytes(id)])
+        Self::of(&[&hash.0[..HASH_BYTES], &id_bytes(id)])
     }
 
     pub(crate) fn digest_prefix(digest: &KeyDigest) -> Self {
@@ -124,7 +125,7 @@ impl Key {
     }
 
     pub(crate) fn orphaned_block(block: &BlockRef) -> Self {
-        Self::of(&[&block.number.to_be_bytes(), &block.hash[..HASH_BYTES]])
+        Self::of(&[&block.number.to_be_bytes(), &block.hash.0[..HASH_BYTES]])
     }
 
     pub(crate) fn list(list: ListKey) -> Self {
@@ -149,11 +150,13 @@ impl Key {
         Self::of(&[self.as_slice(), more])
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the length is at most that of the array")]
     pub(crate) fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
     /// The key as stored in the engine: the tag of the table, then the key.
+    #[expect(clippy::indexing_slicing, reason = "the array is one longer than that of any key")]
     pub(crate) fn in_table(&self, table: Table) -> EngineKey {
         let mut bytes = [0; LONGEST_KEY + 1];
         bytes[0] = table as u8;
@@ -170,6 +173,7 @@ pub(crate) struct EngineKey {
 
 impl EngineKey {
     /// The first key that sorts after every key with this prefix; None if there is none.
+    #[expect(clippy::indexing_slicing, reason = "the length is above 0 and at most that of the array")]
     pub(crate) fn prefix_end(mut self) -> Option<Self> {
         while self.len > 0 {
             if let Some(next) = self.bytes[self.len - 1].checked_add(1) {
@@ -183,6 +187,7 @@ impl EngineKey {
 }
 
 impl AsRef<[u8]> for EngineKey {
+    #[expect(clippy::indexing_slicing, reason = "the length is at most that of the array")]
     fn as_ref(&self) -> &[u8] {
         &self.bytes[..self.len]
     }

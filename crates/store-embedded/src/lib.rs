@@ -11,6 +11,7 @@ mod engine;
 mod fingerprint;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
 mod keys;
 mod lists;

@@ -122,8 +122,10 @@ impl RankMoves {
 
     fn count(&mut self, set: RankedSet, key: &SortKey, change: i64) {
         let mut prefix: &[u8] = &[];
-        while let Some(length) = set.next_counted(prefix).filter(|length| *length <= key.0.len()) {
-            prefix = &key.0[..length];
+        while let Some(length) = set.next_counted(prefix)
+            && let Some(next) = key.0.get(..length)
+        {
+            prefix = next;
             *self.counts.entry((set.tables().1, count_key(set, length, prefix))).or_default() += change;
         }
     }

@@ -5,6 +5,7 @@ mod access;
 mod change;
 mod deliveries;
 #[cfg(feature = "fuzzing")]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod load;
 mod matches;

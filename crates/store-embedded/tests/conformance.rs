@@ -1,6 +1,6 @@
 //! The conformance suite of the `store` crate on the embedded store.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use std::sync::Arc;
 

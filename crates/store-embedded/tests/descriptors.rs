@@ -3,7 +3,7 @@
 
 #![cfg(target_os = "linux")]
 // All of this is test code, also where clippy does not detect it.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use std::time::{Duration, Instant};
 

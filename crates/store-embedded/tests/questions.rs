@@ -1,6 +1,6 @@
 //! Which questions the store raises, and in which order.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! A revert undoes a commit byte for byte.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use domain::BlockChanges;
 use proptest::prelude::*;

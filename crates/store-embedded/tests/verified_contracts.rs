@@ -1,6 +1,6 @@
 //! Verified contracts: the conformance suite on the embedded store, and restarts.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use std::sync::Arc;
 

@@ -1,8 +1,11 @@
 //! Webhooks: the conformance suite on the embedded store, and restarts.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use domain::{
     Address, Attempt, AttemptEffect, AttemptOutcome, AttemptReport, Bytes, DeliveryId, EventKind, EventKinds,
@@ -136,25 +139,43 @@ async fn a_long_queue_does_not_slow_others_and_drains_evenly() {
     let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
     let records = store.webhook_records();
     let long = records.add_webhook(new_webhook(1)).await.unwrap().id;
-    let short = records.add_webhook(new_webhook(2)).await.unwrap().id;
-    let mut events: Vec<_> = (1..=LONG).map(|number| message(long, number)).collect();
-    events.push(message(short, 1));
+    let mut short = Vec::new();
+    for owner in 2..12 {
+        short.push(records.add_webhook(new_webhook(owner)).await.unwrap().id);
+    }
+    let (alone, beside) = short.split_at(5);
+    // The fastest of several claims, so that a busy machine does not matter.
+    let fastest_claim = async |webhooks: &[WebhookId]| {
+        let mut times = Vec::new();
+        for webhook in webhooks {
+            let started = Instant::now();
+            assert_eq!(records.claim(*webhook, 4, 2, 9).await.unwrap().len(), 1);
+            times.push(started.elapsed());
+        }
+        times.into_iter().min().unwrap()
+    };
+    let events = short.iter().map(|webhook| message(*webhook, 1)).collect();
     records.enqueue_matches(matches(&records, 1, events).await, 1).await.unwrap();
+    let without_long_queue = fastest_claim(alone).await;
+    let events = (1..=LONG).map(|number| message(long, number)).collect();
+    records.enqueue_matches(matches(&records, 2, events).await, 1).await.unwrap();
+    let with_long_queue = fastest_claim(beside).await;
+    assert!(
+        with_long_queue < 10 * without_long_queue.max(Duration::from_micros(200)),
+        "a claim took {without_long_queue:?} without and {with_long_queue:?} next to a long queue"
+    );
 
-    let started = Instant::now();
-    assert_eq!(records.claim(short, 4, 2, 9).await.unwrap().len(), 1);
-    let first = started.elapsed();
-    assert!(first.as_millis() < 250, "a claim next to a long queue took {first:?}");
-
-    let mut slowest = std::time::Duration::ZERO;
+    let mut claims = Vec::new();
     for start in (1..=LONG).step_by(500) {
         let started = Instant::now();
         let claimed = records.claim(long, 500, 2, 9).await.unwrap();
-        slowest = slowest.max(started.elapsed());
+        claims.push(started.elapsed());
         assert_eq!(claimed.first().map(|claimed| claimed.number), Some(start));
         let reports = claimed.iter().map(|claimed| done(long, claimed.number)).collect();
         records.record_attempts(reports).await.unwrap();
     }
     assert_eq!(records.find_due(long).await.unwrap(), None);
-    assert!(slowest.as_millis() < 1_000, "a claim of 500 took {slowest:?}");
+    let (first, last) = claims.split_at(claims.len() / 2);
+    let [first, last] = [first, last].map(|claims| *claims.iter().min().unwrap());
+    assert!(last < 5 * first && first < 5 * last, "a claim of 500 took {first:?} at first and {last:?} at last");
 }

@@ -3,6 +3,8 @@
 //! Pages need no key, so they are limited by client. The limit of pages is generous. The limit of node calls is not: all clients
 //! share the node, and a page without the node's data is still useful.
 
+mod buckets;
+
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     num::NonZeroU32,
@@ -10,13 +12,14 @@ use std::{
     time::Duration,
 };
 
-use api::{BucketRate, Buckets, Client, TrustedProxies};
 use axum::{
     extract::{ConnectInfo, Request, State},
     middleware::Next,
     response::Response,
 };
+use clients::{Client, TrustedProxies};
 
+use self::buckets::{BucketRate, Buckets};
 use crate::error::too_many_pages;
 
 /// Not limited: browsers cache them.

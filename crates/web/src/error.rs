@@ -18,12 +18,6 @@ pub(crate) enum PageError {
     Render(#[from] askama::Error),
 }
 
-#[derive(Template)]
-#[template(path = "internal_error.html")]
-struct InternalError {
-    style: &'static str,
-}
-
 impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         let error: &dyn std::error::Error = &self;
@@ -32,24 +26,29 @@ impl IntoResponse for PageError {
     }
 }
 
-/// The error page, which needs neither the store nor the node.
-pub(crate) fn internal_error() -> Response {
-    let body =
-        InternalError { style: &STYLE.path }.render().unwrap_or_else(|_| "The page cannot be shown now.".to_owned());
-    (StatusCode::INTERNAL_SERVER_ERROR, Html(body)).into_response()
+/// A page that needs neither the store nor the node.
+#[derive(Template)]
+#[template(path = "error_page.html")]
+struct ErrorPage {
+    style: &'static str,
+    title: &'static str,
+    /// For a client above its limit; None for an internal error.
+    wait_seconds: Option<u64>,
 }
 
-#[derive(Template)]
-#[template(path = "too_many_pages.html")]
-struct TooManyPages {
-    style: &'static str,
-    seconds: u64,
+impl ErrorPage {
+    fn html(title: &'static str, wait_seconds: Option<u64>) -> Html<String> {
+        Html(Self { style: &STYLE.path, title, wait_seconds }.render().unwrap_or_else(|_| title.to_owned()))
+    }
+}
+
+pub(crate) fn internal_error() -> Response {
+    (StatusCode::INTERNAL_SERVER_ERROR, ErrorPage::html("Something went wrong", None)).into_response()
 }
 
 /// The response to a client above the limit of pages.
 pub(crate) fn too_many_pages(wait: Duration) -> Response {
     let seconds = wait.as_secs() + 1;
-    let body = TooManyPages { style: &STYLE.path, seconds }.render();
-    let body = body.unwrap_or_else(|_| format!("Too many requests from your address: try again in {seconds} s."));
-    (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, seconds.to_string())], Html(body)).into_response()
+    let page = ErrorPage::html("Too many requests from your address", Some(seconds));
+    (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, seconds.to_string())], page).into_response()
 }

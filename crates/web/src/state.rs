@@ -1,6 +1,6 @@
 use std::{num::NonZeroU32, sync::Arc};
 
-use api::TrustedProxies;
+use clients::TrustedProxies;
 use contracts::{KnownContracts, calls::ContractCalls};
 use domain::SyncStatus;
 use enrichment::Accounts;

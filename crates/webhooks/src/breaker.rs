@@ -1,6 +1,9 @@
 //! Circuit breaker: how many slots an endpoint gets, based on its past responses.
 
-use std::time::Duration;
+use std::{
+    ops::{Index, IndexMut},
+    time::Duration,
+};
 
 /// After this many consecutive failures the circuit opens: only occasional probes are sent.
 const FAILURES_TO_OPEN: u32 = 5;
@@ -18,6 +21,45 @@ pub(crate) enum Trust {
     Shaken,
     /// Many attempts have failed in a row, or none has ever succeeded.
     Suspect,
+}
+
+/// A value for each trust level.
+#[derive(Debug, Default)]
+pub(crate) struct PerTrust<T> {
+    proven: T,
+    unknown: T,
+    shaken: T,
+    suspect: T,
+}
+
+impl<T> PerTrust<T> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        Trust::ALL.into_iter().map(|trust| &self[trust])
+    }
+}
+
+impl<T> Index<Trust> for PerTrust<T> {
+    type Output = T;
+
+    fn index(&self, trust: Trust) -> &T {
+        match trust {
+            Trust::Proven => &self.proven,
+            Trust::Unknown => &self.unknown,
+            Trust::Shaken => &self.shaken,
+            Trust::Suspect => &self.suspect,
+        }
+    }
+}
+
+impl<T> IndexMut<Trust> for PerTrust<T> {
+    fn index_mut(&mut self, trust: Trust) -> &mut T {
+        match trust {
+            Trust::Proven => &mut self.proven,
+            Trust::Unknown => &mut self.unknown,
+            Trust::Shaken => &mut self.shaken,
+            Trust::Suspect => &mut self.suspect,
+        }
+    }
 }
 
 impl Trust {

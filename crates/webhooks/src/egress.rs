@@ -6,6 +6,7 @@
 mod address;
 mod connection;
 #[cfg(feature = "fuzzing")]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod network;
 mod target;
@@ -296,9 +297,18 @@ mod tests {
     async fn all_addresses_of_a_name_are_checked_quickly_even_if_there_are_thousands() {
         let egress = egress(Insecure::Refused);
         let mut many: Vec<IpAddr> = (0..4_000_u32).map(|low| IpAddr::from((0x0808_0000 + low).to_be_bytes())).collect();
-        let started = std::time::Instant::now();
-        assert_eq!(egress.check_all(&many), Ok(()));
-        assert!(started.elapsed() < Duration::from_millis(50), "{:?}", started.elapsed());
+        // The fastest of several, so that a busy machine does not matter.
+        let fastest = |addresses: &[IpAddr]| {
+            let times = (0..20).map(|_| {
+                let started = std::time::Instant::now();
+                assert_eq!(egress.check_all(addresses), Ok(()));
+                started.elapsed()
+            });
+            times.min().unwrap()
+        };
+        let (few, all) = (fastest(&many[..400]), fastest(&many));
+        // Ten times as many take about ten times as long.
+        assert!(all < 30 * few.max(Duration::from_micros(10)), "{few:?} for 400, {all:?} for 4,000");
         many.push(IpAddr::from([127, 0, 0, 1]));
         assert!(egress.check_all(&many).is_err(), "one non-public address is enough");
     }

@@ -201,7 +201,7 @@ impl Matcher {
         });
         blocks.truncate(enough.unwrap_or(blocks.len()).max(1));
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(None) };
-        let linked = blocks.windows(2).all(|pair| pair[0].hash == pair[1].parent_hash);
+        let linked = blocks.iter().zip(blocks.iter().skip(1)).all(|(parent, child)| parent.hash == child.parent_hash);
         if !linked || cursor.is_some_and(|cursor| cursor.hash != first.parent_hash) {
             return Ok(None);
         }

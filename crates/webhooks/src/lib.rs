@@ -11,6 +11,7 @@ mod egress;
 mod follow;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
 mod housekeeping;
 mod matching;
@@ -25,6 +26,7 @@ pub use dispatch::{Dispatcher, MAX_PARKED};
 pub use egress::{Connecting, Egress, EgressConfig, EgressError, Insecure, Network, Stream, UrlFault};
 pub use follow::Matcher;
 pub use housekeeping::run_housekeeping;
+pub use payload::event_name;
 pub use registry::{ListedWebhook, Registered, Registration, Registry, RegistryError};
 pub use secrets::{EncryptionKey, EncryptionKeyError, Secret, Vault, VaultError};
 pub use wake::Wake;

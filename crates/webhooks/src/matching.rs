@@ -39,8 +39,8 @@ impl Watch {
 
     /// The newest webhook that watches this block; 0 if there is none.
     pub(crate) fn newest_interested(&self, block: BlockNumber) -> WebhookId {
-        let interested = self.watched_from.partition_point(|(from, _)| *from <= block);
-        interested.checked_sub(1).map_or(0, |last| self.watched_from[last].1)
+        let (interested, _) = self.watched_from.split_at(self.watched_from.partition_point(|(from, _)| *from <= block));
+        interested.last().map_or(0, |(_, webhook)| *webhook)
     }
 
     /// The webhooks that a transaction concerns, each once.

@@ -5,7 +5,7 @@ use domain::{
     WebhookId,
 };
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 #[derive(Serialize)]
 struct Message<T> {
@@ -47,6 +47,17 @@ struct TransferData<'a> {
 #[serde(rename_all = "camelCase")]
 struct PingData {
     webhook_id: WebhookId,
+}
+
+/// The name of an event kind in messages and their headers. The API uses the same names.
+#[must_use]
+pub fn event_name(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::Tx => "tx",
+        EventKind::TokenTransfer => "token_transfer",
+        EventKind::Removed => "removed",
+        EventKind::Ping => "ping",
+    }
 }
 
 pub(crate) fn tx(transaction: &Transaction, inclusion: Option<u32>) -> Bytes {
@@ -92,12 +103,16 @@ pub(crate) fn token_transfer(
 
 /// The retraction of a message: the same data with the id and event of the retracted message.
 pub(crate) fn removed(delivery: &Delivery, retracted: &[u8]) -> Bytes {
-    let retracted: Value = serde_json::from_slice(retracted).unwrap_or_default();
-    let mut data = retracted["data"].clone();
-    data["removedEvent"] = delivery.kind.name().into();
-    data["removedDelivery"] = delivery.id.to_string().into();
-    let inclusion = retracted["inclusion"].as_u64().and_then(|inclusion| u32::try_from(inclusion).ok());
-    serialize(EventKind::Removed, retracted["timestamp"].as_str().unwrap_or_default().to_owned(), inclusion, data)
+    let mut retracted: Map<String, Value> = serde_json::from_slice(retracted).unwrap_or_default();
+    let mut data = match retracted.remove("data") {
+        Some(Value::Object(data)) => data,
+        _ => Map::new(),
+    };
+    data.insert("removedEvent".to_owned(), event_name(delivery.kind).into());
+    data.insert("removedDelivery".to_owned(), delivery.id.to_string().into());
+    let inclusion = retracted.get("inclusion").and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok());
+    let timestamp = retracted.get("timestamp").and_then(Value::as_str).unwrap_or_default();
+    serialize(EventKind::Removed, timestamp.to_owned(), inclusion, data)
 }
 
 pub(crate) fn ping(webhook: WebhookId, now: UnixMillis) -> Bytes {
@@ -106,7 +121,7 @@ pub(crate) fn ping(webhook: WebhookId, now: UnixMillis) -> Bytes {
 
 fn serialize(kind: EventKind, timestamp: String, inclusion: Option<u32>, data: impl Serialize) -> Bytes {
     // Strings and numbers only: serialization cannot fail.
-    serde_json::to_vec(&Message { event: kind.name(), timestamp, inclusion, data }).unwrap_or_default().into()
+    serde_json::to_vec(&Message { event: event_name(kind), timestamp, inclusion, data }).unwrap_or_default().into()
 }
 
 #[cfg(test)]
@@ -132,6 +147,21 @@ mod tests {
             gas_price: 0,
             succeeded: true,
             method: None,
+        }
+    }
+
+    fn delivered() -> Delivery {
+        Delivery {
+            webhook: 1,
+            number: 1,
+            id: DeliveryId::new([7; 16]),
+            kind: EventKind::Tx,
+            place: None,
+            created_at: 0,
+            status: DeliveryStatus::Delivered,
+            retracted: false,
+            attempt_count: 1,
+            attempts: Vec::new(),
         }
     }
 
@@ -188,18 +218,7 @@ mod tests {
     #[test]
     fn a_removal_repeats_the_data_and_names_the_retracted_message() {
         let original = tx(&transaction(), None);
-        let delivery = Delivery {
-            webhook: 1,
-            number: 1,
-            id: DeliveryId::new([7; 16]),
-            kind: EventKind::Tx,
-            place: None,
-            created_at: 0,
-            status: DeliveryStatus::Delivered,
-            retracted: false,
-            attempt_count: 1,
-            attempts: Vec::new(),
-        };
+        let delivery = delivered();
         let message = json_of(&removed(&delivery, &original));
         assert_eq!((&message["event"], &message["timestamp"]), (&json!("removed"), &json!("2026-11-15T00:00:00.000Z")));
         assert_eq!(message["data"]["hash"], json_of(&original)["data"]["hash"]);
@@ -216,19 +235,7 @@ mod tests {
         let (message, first) = (json_of(&again), json_of(&tx(&transaction(), None)));
         assert_eq!((&message["inclusion"], &message["data"]), (&json!(2), &first["data"]));
         assert_eq!(first.get("inclusion"), None);
-        let delivery = Delivery {
-            webhook: 1,
-            number: 1,
-            id: DeliveryId::new([7; 16]),
-            kind: EventKind::Tx,
-            place: None,
-            created_at: 0,
-            status: DeliveryStatus::Delivered,
-            retracted: false,
-            attempt_count: 1,
-            attempts: Vec::new(),
-        };
-        assert_eq!(json_of(&removed(&delivery, &again))["inclusion"], 2);
+        assert_eq!(json_of(&removed(&delivered(), &again))["inclusion"], 2);
     }
 
     #[test]

@@ -34,11 +34,8 @@ pub(crate) fn next_attempt(
     chance: f64,
 ) -> Option<UnixMillis> {
     let index = usize::try_from(failed.checked_sub(1)?).ok()?;
-    let seconds = match SCHEDULE.get(index) {
-        Some(seconds) => *seconds,
-        None if age < MIN_SPAN => SCHEDULE[SCHEDULE.len() - 1],
-        None => return None,
-    };
+    let last = SCHEDULE.last().filter(|_| age < MIN_SPAN);
+    let seconds = *SCHEDULE.get(index).or(last)?;
     let planned = Duration::from_secs(seconds).mul_f64(1.0 + JITTER * (2.0 * chance - 1.0));
     let wait = requested.map_or(planned, |requested| planned.max(requested.min(MAX_RETRY_AFTER)));
     Some(now.saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))

@@ -8,7 +8,10 @@ use hyper::{
 };
 use ring::hmac;
 
-use crate::secrets::{Secret, Secrets};
+use crate::{
+    payload::event_name,
+    secrets::{Secret, Secrets},
+};
 
 const AGENT: HeaderValue = HeaderValue::from_static("Explorer-Webhook/1.0");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -35,7 +38,7 @@ pub(crate) fn headers(delivery: &ClaimedDelivery, secrets: &Secrets, now: UnixMi
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, JSON);
     headers.insert(USER_AGENT, AGENT);
-    headers.insert(EVENT, HeaderValue::from_static(delivery.kind.name()));
+    headers.insert(EVENT, HeaderValue::from_static(event_name(delivery.kind)));
     headers.insert(ATTEMPT, HeaderValue::from(delivery.attempt_count + 1));
     headers.insert(STANDARD_TIMESTAMP, HeaderValue::from(seconds));
     if delivery.dropped.unreported() > 0 {

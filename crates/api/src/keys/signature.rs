@@ -66,21 +66,22 @@ impl SignatureBytes {
 
     /// Parses r, s and v in all common encodings.
     fn parse_ecdsa(&self) -> Result<Signature, ProofError> {
-        let (r, s, odd) = match *self.0.as_slice() {
-            [ref scalars @ .., v] if scalars.len() == 64 => {
-                let odd = match v {
+        let number = |bytes: &[u8; 32]| U256::from_be_bytes(*bytes);
+        let (r, s, odd) = match self.0.as_slice().as_chunks::<32>() {
+            ([r, s], [v]) => {
+                let odd = match *v {
                     0 | 27 => false,
                     1 | 28 => true,
                     other => return Err(ProofError::RecoveryByte(other)),
                 };
-                (U256::from_be_slice(&scalars[..32]), U256::from_be_slice(&scalars[32..]), odd)
+                (number(r), number(s), odd)
             }
             // EIP-2098: the parity is the highest bit of s, which is unused by a low s.
-            ref scalars if scalars.len() == 64 => {
-                let s = U256::from_be_slice(&scalars[32..]);
-                (U256::from_be_slice(&scalars[..32]), s & (U256::MAX >> 1), s.bit(255))
+            ([r, s], []) => {
+                let s = number(s);
+                (number(r), s & (U256::MAX >> 1), s.bit(255))
             }
-            ref other => return Err(ProofError::Length { length: other.len() }),
+            _ => return Err(ProofError::Length { length: self.0.len() }),
         };
         let is_scalar = |number: U256| !number.is_zero() && number < ORDER;
         if !is_scalar(r) || !is_scalar(s) {

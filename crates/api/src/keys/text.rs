@@ -63,7 +63,9 @@ fn checksum(body: &str) -> String {
     let mut rest = crc32fast::hash(body.as_bytes());
     let mut digits = [b'0'; CHECKSUM_CHARACTERS];
     for digit in digits.iter_mut().rev() {
-        *digit = BASE62[(rest % 62) as usize];
+        #[expect(clippy::indexing_slicing, reason = "there are 62 digits")]
+        let last = BASE62[(rest % 62) as usize];
+        *digit = last;
         rest /= 62;
     }
     digits.map(char::from).iter().collect()

@@ -7,12 +7,13 @@ use axum::{
     extract::{ConnectInfo, Request},
     http::{HeaderMap, HeaderName},
 };
+use clients::{Client, TrustedProxies};
 
 use crate::{
     clock::unix_millis_now,
     error::ApiError,
     keys::{Caller, KeyRing, KeyText},
-    limits::{Client, LimitDecision, LimitedCaller, RateLimits, TrustedProxies},
+    limits::{LimitDecision, LimitedCaller, RateLimits},
 };
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");

@@ -6,13 +6,14 @@ use axum::{
     http::{HeaderMap, Request, StatusCode, header},
     routing::get,
 };
+use clients::TrustedProxies;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::{Admission, url_length::MAX_URL_BYTES};
 use crate::{
-    LimitConfig, TrustedProxies,
+    LimitConfig,
     json_response::{Freshness, JsonResponse},
     keys::{KeyRing, memory::MemoryRecords},
     limits::RateLimits,

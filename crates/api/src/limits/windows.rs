@@ -55,7 +55,7 @@ impl<K: Hash + Eq + Copy> Windows<K> {
     /// Calls `decide` with the log of a caller, under its lock.
     pub(crate) fn with<R>(&self, key: K, now: Moment, decide: impl FnOnce(&mut RequestLog) -> R) -> R {
         let hash = usize::try_from(self.hasher.hash_one(key) >> 1).unwrap_or(0);
-        let mut shard = lock(&self.shards[hash % SHARDS]);
+        let mut shard = self.shard(hash);
         if let Some(log) = shard.logs.get_mut(&key) {
             return decide(log);
         }
@@ -63,6 +63,10 @@ impl<K: Hash + Eq + Copy> Windows<K> {
         if shard.is_full() {
             shard.drop_expired(CHECKED_WHEN_FULL, now);
         }
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "there is at least one, and the index is a remainder of their number"
+        )]
         let mut shared = lock(&self.shared[hash / SHARDS % self.shared.len()]);
         shared.drop_expired(now);
         if shard.is_full() {
@@ -78,8 +82,13 @@ impl<K: Hash + Eq + Copy> Windows<K> {
     /// Reads the log of a caller without creating one.
     pub(crate) fn peek<R>(&self, key: K, read: impl FnOnce(&mut RequestLog) -> R) -> R {
         let hash = usize::try_from(self.hasher.hash_one(key) >> 1).unwrap_or(0);
-        let log = lock(&self.shards[hash % SHARDS]).logs.get(&key).cloned();
+        let log = self.shard(hash).logs.get(&key).cloned();
         read(&mut log.unwrap_or_default())
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "the index is a remainder of the number of shards")]
+    fn shard(&self, hash: usize) -> MutexGuard<'_, Shard<K>> {
+        lock(&self.shards[hash % SHARDS])
     }
 
     #[cfg(test)]

@@ -54,8 +54,8 @@ impl<'a> JsonObject<'a> {
     fn without_repetition(self) -> Result<Self, BodyError> {
         let mut names: Vec<&str> = self.fields.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
-        match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(BodyError::Repeated { field: self.path_of(pair[0]) }),
+        match names.iter().zip(names.iter().skip(1)).find(|(name, next)| name == next) {
+            Some((name, _)) => Err(BodyError::Repeated { field: self.path_of(name) }),
             None => Ok(self),
         }
     }

@@ -1,4 +1,5 @@
 use axum::extract::State;
+use clients::Client;
 use contracts::{Verdict, VerifyClient, VerifyError};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -9,7 +10,6 @@ use crate::{
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     keys::Caller,
-    limits::Client,
     params::ValidBody,
     wire,
 };

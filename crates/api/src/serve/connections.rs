@@ -1,8 +1,9 @@
 use std::{net::IpAddr, sync::LazyLock};
 
+use clients::{Client, TrustedProxies};
 use tokio::net::TcpStream;
 
-use crate::limits::{Client, FairSlots, NoSlot, Slot, SlotBounds, TrustedProxies};
+use crate::limits::{FairSlots, NoSlot, Slot, SlotBounds};
 
 /// The maximum number of open connections.
 #[derive(Debug, Clone)]

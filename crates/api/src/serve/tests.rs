@@ -1,14 +1,15 @@
 use std::{
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use axum::{Router, extract::ConnectInfo, routing::get};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+    sync::Notify,
     task::JoinHandle,
-    time::{sleep, timeout},
+    time::{Instant, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -20,13 +21,15 @@ use crate::{
 
 struct Server {
     address: std::net::SocketAddr,
+    slow: SlowHandler,
     cancel: CancellationToken,
     ended: JoinHandle<std::io::Result<()>>,
 }
 
 impl Server {
     async fn start() -> Self {
-        Self::start_with(trivial_router()).await
+        let slow = SlowHandler::default();
+        Self { slow: slow.clone(), ..Self::start_with(trivial_router(slow)).await }
     }
 
     async fn start_with(router: Router) -> Self {
@@ -38,7 +41,7 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let cancel = CancellationToken::new();
         let ended = tokio::spawn(serve(listener, router, limits, cancel.clone()));
-        Self { address, cancel, ended }
+        Self { address, slow: SlowHandler::default(), cancel, ended }
     }
 
     async fn send(&self, path: &str) -> TcpStream {
@@ -49,27 +52,39 @@ impl Server {
     }
 }
 
-fn trivial_router() -> Router {
+/// A handler that responds when the test says so.
+#[derive(Debug, Clone, Default)]
+struct SlowHandler {
+    called: Arc<Notify>,
+    finish: Arc<Notify>,
+}
+
+fn trivial_router(slow: SlowHandler) -> Router {
+    let wait = move || {
+        let slow = slow.clone();
+        async move {
+            slow.called.notify_one();
+            slow.finish.notified().await;
+        }
+    };
     Router::new()
         .route("/peer", get(async |ConnectInfo(peer): ConnectInfo<std::net::SocketAddr>| peer.ip().to_string()))
-        .route("/soon", get(async || sleep(GRACE / 4).await))
-        .route("/never", get(async || std::future::pending::<()>().await))
+        .route("/slow", get(wait))
 }
 
 async fn read_to_end(mut stream: TcpStream) -> String {
     let mut response = Vec::new();
     // A closed connection may end with a reset: only the data before it matters.
     let _ =
-        timeout(Duration::from_secs(5), stream.read_to_end(&mut response)).await.expect("the connection stays open");
+        timeout(Duration::from_secs(60), stream.read_to_end(&mut response)).await.expect("the connection stays open");
     String::from_utf8(response).unwrap()
 }
 
 #[tokio::test]
 async fn handlers_get_the_address_of_the_peer() {
     let server = Server::start().await;
-    let stream = server.send("/peer").await;
-    sleep(Duration::from_millis(100)).await;
-    server.cancel.cancel();
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(b"GET /peer HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
     let response = read_to_end(stream).await;
     assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     assert!(response.ends_with("127.0.0.1"), "{response}");
@@ -78,9 +93,13 @@ async fn handlers_get_the_address_of_the_peer() {
 #[tokio::test]
 async fn a_request_in_flight_is_answered_before_the_service_stops() {
     let server = Server::start().await;
-    let stream = server.send("/soon").await;
-    sleep(Duration::from_millis(50)).await;
+    let stream = server.send("/slow").await;
+    server.slow.called.notified().await;
+    // The clock stands still, so that a busy machine does not use up the grace period.
+    tokio::time::pause();
     server.cancel.cancel();
+    tokio::time::advance(GRACE / 4).await;
+    server.slow.finish.notify_one();
     assert!(read_to_end(stream).await.starts_with("HTTP/1.1 200"));
     server.ended.await.unwrap().unwrap();
 }
@@ -88,12 +107,15 @@ async fn a_request_in_flight_is_answered_before_the_service_stops() {
 #[tokio::test]
 async fn a_request_that_does_not_end_delays_the_shutdown_only_briefly() {
     let server = Server::start().await;
-    let stream = server.send("/never").await;
-    sleep(Duration::from_millis(50)).await;
+    let stream = server.send("/slow").await;
+    server.slow.called.notified().await;
+    // From here on nothing but timers is waited for, and the paused clock jumps to the next one.
+    tokio::time::pause();
     let started = Instant::now();
     server.cancel.cancel();
     server.ended.await.unwrap().unwrap();
-    assert!(started.elapsed() < 2 * GRACE);
+    let took = started.elapsed();
+    assert!((GRACE..2 * GRACE).contains(&took), "{took:?}");
     assert_eq!(read_to_end(stream).await, "");
 }
 
@@ -103,6 +125,7 @@ async fn idle_connections_do_not_delay_the_shutdown() {
     let mut stream = server.send("/peer").await;
     let mut byte = [0; 1];
     stream.read_exact(&mut byte).await.unwrap();
+    tokio::time::pause();
     let started = Instant::now();
     server.cancel.cancel();
     server.ended.await.unwrap().unwrap();

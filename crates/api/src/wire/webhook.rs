@@ -3,7 +3,7 @@ use std::fmt;
 use domain::{EventKinds, Page};
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
-use webhooks::{ListedWebhook, Registered, Registration, Secret};
+use webhooks::{ListedWebhook, Registered, Registration, Secret, event_name};
 
 use super::{Address, AnyCaseAddress, Hash, Timestamp};
 use crate::{
@@ -419,11 +419,14 @@ fn event_types(fields: &mut Fields<'_>) -> Result<Option<EventKinds>, ApiError> 
         rule: "must be a list of at least one of tx, token_transfer and removed",
     };
     let Some(names) = fields.find_texts(FIELD)? else { return Ok(None) };
-    let kinds: Option<EventKinds> = names
-        .iter()
-        .map(|name| domain::EventKind::from_name(name).filter(|kind| *kind != domain::EventKind::Ping))
-        .collect();
+    let kinds: Option<EventKinds> = names.iter().map(|name| wanted_event(name)).collect();
     kinds.filter(|kinds| !kinds.is_empty()).ok_or(error).map(Some)
+}
+
+/// The event kind that a webhook can subscribe to by this name.
+fn wanted_event(name: &str) -> Option<domain::EventKind> {
+    let mut wanted = domain::EventKind::ALL.into_iter().filter(|kind| *kind != domain::EventKind::Ping);
+    wanted.find(|kind| event_name(*kind) == name)
 }
 
 #[cfg(test)]
@@ -453,6 +456,15 @@ mod tests {
         for types in [json!([]), json!(["ping"]), json!(["TX"]), json!("tx"), json!([1]), json!({}), json!([["tx"]])] {
             let problem = new_webhook(&body(types.clone())).unwrap_err().problem();
             assert_eq!((problem.status, problem.field.as_deref()), (400, Some("eventTypes")), "{types}");
+        }
+    }
+
+    #[test]
+    fn events_have_the_same_names_in_responses_and_messages() {
+        for kind in domain::EventKind::ALL {
+            assert_eq!(json!(EventType::from(kind)), event_name(kind));
+            let wanted = (kind != domain::EventKind::Ping).then_some(kind);
+            assert_eq!(wanted_event(event_name(kind)), wanted);
         }
     }
 

@@ -167,7 +167,7 @@ impl Connection {
 /// The start and the length of the body, once the whole head is received.
 fn read_head(received: &[u8]) -> anyhow::Result<Option<(usize, usize)>> {
     let Some(end) = received.windows(HEAD_END.len()).position(|window| window == HEAD_END) else { return Ok(None) };
-    let head = std::str::from_utf8(&received[..end])?;
+    let head = std::str::from_utf8(received.get(..end).unwrap_or_default())?;
     if !head.starts_with("HTTP/1.1 200 ") {
         bail!("unexpected status: {}", head.lines().next().unwrap_or_default());
     }

@@ -72,7 +72,11 @@ impl Scenario {
 
     /// The same request, repeated.
     pub(super) fn same(&self) -> Requests {
-        Arc::new([self.request.encode()])
+        Arc::new([self.request()])
+    }
+
+    pub(super) fn request(&self) -> Vec<u8> {
+        self.request.encode()
     }
 
     /// Requests that are all different.

@@ -34,9 +34,13 @@ impl Growth {
                 }
             })
             .await?;
-        let ends = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| time_at(&seen, share * chain.transactions as f64));
         let quarter = chain.transactions as f64 / 4.0;
-        let rates = std::array::from_fn(|n| quarter / (ends[n + 1] - ends[n]).max(f64::EPSILON));
+        let mut start = time_at(&seen, 0.0);
+        let rates = [1.0, 2.0, 3.0, 4.0].map(|quarters| {
+            let end = time_at(&seen, quarters * quarter);
+            let took = end - std::mem::replace(&mut start, end);
+            quarter / took.max(f64::EPSILON)
+        });
         Ok(Self { rates, tips: seen.len() - 1 })
     }
 
@@ -52,9 +56,9 @@ impl Growth {
 
 /// The time in seconds at which a number of transactions was indexed, interpolated between commits.
 fn time_at(seen: &[(u64, Duration)], transactions: f64) -> f64 {
-    let after = seen.partition_point(|(count, _)| (*count as f64) < transactions).min(seen.len() - 1);
-    let (count, time) = seen[after];
-    let (count_before, time_before) = seen[after.saturating_sub(1)];
+    let (before, after) = seen.split_at(seen.partition_point(|(count, _)| (*count as f64) < transactions));
+    let (count, time) = after.first().or(before.last()).copied().unwrap_or_default();
+    let (count_before, time_before) = before.last().copied().unwrap_or((count, time));
     let share = (transactions - count_before as f64) / ((count - count_before) as f64).max(1.0);
     let (time, time_before) = (time.as_secs_f64(), time_before.as_secs_f64());
     time_before + (time - time_before) * share.clamp(0.0, 1.0)

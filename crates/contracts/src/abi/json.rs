@@ -34,7 +34,9 @@ impl AbiJson {
             DynSolValue::Bool(value) => Self::Bool(*value),
             DynSolValue::Int(number, _) => Self::Text(number.to_string()),
             DynSolValue::Uint(number, _) => Self::Text(number.to_string()),
-            DynSolValue::FixedBytes(word, length) => Self::Text(hex::encode_prefixed(&word[..*length])),
+            DynSolValue::FixedBytes(word, length) => {
+                Self::Text(hex::encode_prefixed(word.get(..*length).unwrap_or(word.as_slice())))
+            }
             DynSolValue::Address(address) => Self::Text(format!("{address:#x}")),
             DynSolValue::Function(function) => Self::Text(hex::encode_prefixed(function)),
             DynSolValue::Bytes(bytes) => Self::Text(hex::encode_prefixed(bytes)),

@@ -135,7 +135,7 @@ impl Routes {
         let (mut routes, mut left_out, mut room) = (Vec::new(), 0, MAX_SELECTORS);
         for facet in facets {
             let mut selectors = by_facet.remove(&facet).unwrap_or_default();
-            selectors.retain(|selector| owners[selector] == Some(facet));
+            selectors.retain(|selector| owners.get(selector) == Some(&Some(facet)));
             if selectors.is_empty() {
                 continue;
             }

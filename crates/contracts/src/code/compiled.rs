@@ -50,12 +50,12 @@ impl CompiledCode {
         let mut rest = text;
         while let Some(at) = rest.find('_') {
             let (before, from) = rest.split_at(at);
-            let placeholder = from.get(..PLACEHOLDER)?;
+            let (placeholder, after) = from.split_at_checked(PLACEHOLDER)?;
             plain.push_str(before);
             let start = plain.len() / 2;
             links.push(LibraryLink { library: placeholder.to_owned(), span: start..start + ADDRESS_BYTES });
             plain.push_str(&"0".repeat(PLACEHOLDER));
-            rest = &from[PLACEHOLDER..];
+            rest = after;
         }
         plain.push_str(rest);
         Some(Self { bytes: hex::decode(plain).ok()?, links })

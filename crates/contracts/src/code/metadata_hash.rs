@@ -140,11 +140,12 @@ const LEVELS: usize = 6;
 
 /// The roots of all-zero trees, by height.
 static ZEROS: LazyLock<[B256; LEVELS + 1]> = LazyLock::new(|| {
-    let mut roots = [keccak256([0; 2 * WORD]); LEVELS + 1];
-    for level in 0..LEVELS {
-        roots[level + 1] = keccak256([roots[level], roots[level]].concat());
-    }
-    roots
+    let mut next = keccak256([0; 2 * WORD]);
+    std::array::from_fn(|_| {
+        let root = next;
+        next = keccak256([root, root].concat());
+        root
+    })
 });
 
 /// The root of the tree over a chunk, padded with zeros.
@@ -158,30 +159,34 @@ struct PrefixTree([Vec<B256>; LEVELS + 1]);
 
 impl PrefixTree {
     fn new(prefix: &[u8]) -> Self {
-        let mut levels: [Vec<B256>; LEVELS + 1] = Default::default();
-        levels[0] = prefix.chunks_exact(2 * WORD).map(keccak256).collect();
-        for level in 0..LEVELS {
-            levels[level + 1] = levels[level].chunks_exact(2).map(|pair| keccak256(pair.concat())).collect();
-        }
-        Self(levels)
+        let mut next: Vec<B256> = prefix.chunks_exact(2 * WORD).map(keccak256).collect();
+        Self(std::array::from_fn(|_| {
+            let above = next.chunks_exact(2).map(|pair| keccak256(pair.concat())).collect();
+            std::mem::replace(&mut next, above)
+        }))
     }
 
     /// The root over a chunk with this prefix, padded with zeros.
     fn finish(&self, content: &[u8]) -> B256 {
-        let Self(prefix) = self;
-        let rest = content.get(prefix[0].len() * 2 * WORD..).unwrap_or_default();
-        let mut level = prefix[0].clone();
+        let Self([lowest, higher @ ..]) = self;
+        let rest = content.get(lowest.len() * 2 * WORD..).unwrap_or_default();
+        let mut level = lowest.clone();
         level.extend(rest.chunks(2 * WORD).map(|pair| {
             let mut filled = [0; 2 * WORD];
-            filled[..pair.len()].copy_from_slice(pair);
+            filled.iter_mut().zip(pair).for_each(|(filled, byte)| *filled = *byte);
             keccak256(filled)
         }));
-        for (zeros, above) in ZEROS.iter().zip(&prefix[1..]) {
+        let [zeros @ .., zero_root] = &*ZEROS;
+        for (zeros, above) in zeros.iter().zip(higher) {
             let rest = level.get(2 * above.len()..).unwrap_or_default();
-            let rest = rest.chunks(2).map(|pair| keccak256([pair[0], *pair.get(1).unwrap_or(zeros)].concat()));
+            let rest = rest.chunks(2).map(|pair| match pair {
+                [left, right, ..] => keccak256([*left, *right].concat()),
+                [left] => keccak256([*left, *zeros].concat()),
+                [] => *zeros,
+            });
             level = above.iter().copied().chain(rest).collect();
         }
-        level.first().copied().unwrap_or(ZEROS[LEVELS])
+        level.first().copied().unwrap_or(*zero_root)
     }
 }
 
@@ -235,7 +240,7 @@ impl PrefixHasher {
         if !one_level.contains(&text.len()) {
             return hash_metadata(self.kind, text);
         }
-        let rest = text[self.chunks.len() * SWARM_CHUNK..].chunks(SWARM_CHUNK);
+        let rest = text.get(self.chunks.len() * SWARM_CHUNK..)?.chunks(SWARM_CHUNK);
         let prefix = self.chunks.iter().copied();
         Some(match self.kind {
             HashKind::Ipfs => return None,

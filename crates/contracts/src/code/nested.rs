@@ -4,8 +4,8 @@ pub(crate) fn own_part(code: &[u8]) -> &[u8] {
     let begins_nested = |window: &[u8]| {
         matches!(window, [0x00 | 0xfe, 0x60, _, 0x60, 0x40, 0x52, ..] | [0x00 | 0xfe, 0x60, _, 0x80, 0x60, 0x40, 0x52])
     };
-    let end = code.windows(7).position(begins_nested).unwrap_or(code.len());
-    &code[..end]
+    let end = code.windows(7).position(begins_nested);
+    end.and_then(|end| code.get(..end)).unwrap_or(code)
 }
 
 #[cfg(test)]

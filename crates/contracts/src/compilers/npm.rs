@@ -126,7 +126,11 @@ impl Npm {
             Ok(Ok(output)) => {
                 let output = String::from_utf8_lossy(&output.stderr);
                 let last: Vec<&str> = output.lines().filter(|line| line.contains("error")).take(3).collect();
-                Err(CompilersError::FetchFailed(format!("npm {}: {}", arguments[0], last.join("; "))))
+                Err(CompilersError::FetchFailed(format!(
+                    "npm {}: {}",
+                    arguments.first().unwrap_or(&""),
+                    last.join("; ")
+                )))
             }
             Ok(Err(error)) => Err(CompilersError::Storage(error)),
             Err(_) => Err(CompilersError::FetchFailed(format!("npm took longer than {TIMEOUT:?}"))),

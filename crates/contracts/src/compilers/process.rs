@@ -139,7 +139,8 @@ pub(super) fn describe_exit(status: ExitStatus) -> String {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use tokio::io::AsyncWriteExt;
 

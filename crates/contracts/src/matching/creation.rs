@@ -93,7 +93,7 @@ pub(super) fn compare(
 fn own_region(compiled: &CompiledContract) -> Option<Auxdata> {
     let own = own_auxdata(compiled)?;
     let at_end = Auxdata::at_end_of(&compiled.creation.bytes)?;
-    let same = compiled.runtime.bytes[own.span] == compiled.creation.bytes[at_end.span.clone()];
+    let same = compiled.runtime.bytes.get(own.span)? == compiled.creation.bytes.get(at_end.span.clone())?;
     same.then_some(at_end)
 }
 

@@ -64,7 +64,7 @@ fn without_metadata(compiled: &CompiledContract, on_chain: &[u8]) -> Option<usiz
         return None;
     }
     let own = own_auxdata(compiled)?;
-    let code = &compiled.runtime.bytes[..own.span.start];
+    let code = compiled.runtime.bytes.get(..own.span.start)?;
     if code.len() == on_chain.len() {
         return Some(code.len());
     }

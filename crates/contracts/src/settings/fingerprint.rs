@@ -36,7 +36,7 @@ impl Fingerprint {
     pub fn of(code: &[u8]) -> Self {
         // Creation code is always optimized for size.
         let code = own_part(code);
-        let head = &code[..code.len().min(HEAD)];
+        let head = code.get(..HEAD).unwrap_or(code);
         let has = |wanted: &[u8]| contains(head, wanted);
         let mut old_dispatch = hex!("7c01").to_vec();
         old_dispatch.extend([0; 28]);

@@ -98,7 +98,9 @@ fn base58(bytes: &[u8]) -> String {
         }
     }
     let zeros = bytes.iter().take_while(|byte| **byte == 0).map(|_| '1');
-    zeros.chain(digits.iter().rev().map(|digit| char::from(ALPHABET[*digit as usize]))).collect()
+    #[expect(clippy::indexing_slicing, reason = "a digit is a remainder of 58")]
+    let digits = digits.iter().rev().map(|digit| char::from(ALPHABET[*digit as usize]));
+    zeros.chain(digits).collect()
 }
 
 #[cfg(test)]

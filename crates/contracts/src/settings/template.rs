@@ -57,7 +57,7 @@ impl MetadataTemplate {
         let ranges = [self.evm_version.as_ref(), self.libraries.as_ref(), Some(&self.optimizer)];
         let paths = self.paths.iter().map(|[target, _]| target);
         let first = ranges.into_iter().flatten().chain(paths).map(|range| range.start).min().unwrap_or(0);
-        &self.text.as_bytes()[..first]
+        self.text.as_bytes().get(..first).unwrap_or_default()
     }
 
     #[must_use]

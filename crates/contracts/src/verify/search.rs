@@ -98,7 +98,7 @@ struct Defined {
 
 impl Defined {
     fn likely(&self, most: usize) -> &[CompiledContract] {
-        &self.contracts[..self.likely.min(most)]
+        self.contracts.get(..self.likely.min(most)).unwrap_or(&self.contracts)
     }
 
     fn names(&self, most: usize) -> Vec<(String, String)> {
@@ -231,7 +231,7 @@ impl<'a> Search<'a> {
                 contracts.iter().position(|contract| contract.file == *file && contract.name == *name)
             });
             if let Some(target) = target {
-                contracts[..=target].rotate_right(1);
+                selectors::move_to_front(&mut contracts, target);
             }
             Defined { contracts, likely, possible, metadata }
         }))

@@ -33,6 +33,13 @@ fn constants(code: &[u8]) -> HashSet<Selector> {
     instructions(code).filter(|(_, pushed)| !pushed.is_empty()).filter_map(|(_, pushed)| as_selector(pushed)).collect()
 }
 
+/// Moves an item to the front, and those before it back by one.
+pub(super) fn move_to_front<T>(items: &mut [T], index: usize) {
+    if let Some(items) = items.get_mut(..=index) {
+        items.rotate_right(1);
+    }
+}
+
 /// The selectors that the dispatcher at the start of code compares with. Only unambiguous patterns are read, so some may be
 /// missing, mostly in code that was compiled via IR.
 fn dispatched(code: &[u8]) -> HashSet<Selector> {
@@ -46,9 +53,9 @@ fn dispatched(code: &[u8]) -> HashSet<Selector> {
     let mut found = HashSet::new();
     let code: Vec<(u8, &[u8])> = instructions(code).collect();
     let Some(load) = code.iter().position(|(operation, _)| *operation == CALLDATALOAD) else { return found };
-    let near = &code[load..code.len().min(load + MAX_DISTANCE)];
-    let Some(change) = near.iter().position(|(operation, _)| matches!(*operation, AND | SHR)) else { return found };
-    let dispatcher = &code[load + change + 1..];
+    let mut near = code.iter().enumerate().skip(load).take(MAX_DISTANCE);
+    let Some((change, _)) = near.find(|(_, (operation, _))| matches!(*operation, AND | SHR)) else { return found };
+    let (_, dispatcher) = code.split_at(change + 1);
     for (at, (operation, _)) in dispatcher.iter().enumerate() {
         // Pushes, copies, comparisons, jumps, and the revert if no selector matches.
         if !matches!(operation, 0x10 | 0x11 | &EQ | 0x56 | &JUMPI | 0x5b | 0x5f | 0x60..=0x63 | 0x80..=0x82 | 0xfd) {
@@ -205,7 +212,7 @@ pub(super) fn rank(contracts: &mut Vec<CompiledContract>, code: &[u8]) -> Rankin
     let possible = complete || dispatched.is_empty();
     let most = most.map(|(index, _)| index).filter(|index| !possible && *index >= likely);
     if let Some(most) = most {
-        ranked[..=most].rotate_right(1);
+        move_to_front(&mut ranked, most);
     }
     contracts.extend(ranked.into_iter().map(|(_, contract)| contract));
     let likely = likely + usize::from(most.is_some());

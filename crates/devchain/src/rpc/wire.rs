@@ -33,6 +33,7 @@ fn block_with(block: &MinedBlock, transactions: rpc::BlockTransactions<Transacti
     }
 }
 
+#[expect(clippy::indexing_slicing, reason = "callers pass the index of a transaction of the block")]
 pub(super) fn transaction(block: &MinedBlock, index: usize) -> Transaction {
     let mined = &block.transactions[index];
     rpc::Transaction {
@@ -60,6 +61,7 @@ pub(super) fn receipts(block: &MinedBlock) -> Vec<Receipt> {
     (0..block.transactions.len()).map(|index| receipt(block, index)).collect()
 }
 
+#[expect(clippy::indexing_slicing, reason = "callers pass the index of a transaction of the block")]
 pub(super) fn receipt(block: &MinedBlock, index: usize) -> Receipt {
     use alloy_consensus::Transaction as _;
 
@@ -87,6 +89,7 @@ pub(super) fn receipt(block: &MinedBlock, index: usize) -> Receipt {
 }
 
 /// A log of the transaction at `index`, with its block fields.
+#[expect(clippy::indexing_slicing, reason = "callers pass the index of a transaction of the block")]
 pub(super) fn log(block: &MinedBlock, index: usize, log_index: u64, inner: alloy_primitives::Log) -> rpc::Log {
     rpc::Log {
         inner,

@@ -3,6 +3,8 @@
 //! States of different blocks share nodes, and each branch caches its hash, so that a block costs
 //! only the paths that it changes.
 
+#![expect(clippy::indexing_slicing, reason = "a nibble is below 16, and no branch is deeper than a key is long")]
+
 use std::sync::{Arc, OnceLock};
 
 use alloy_primitives::B256;

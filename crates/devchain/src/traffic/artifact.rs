@@ -60,6 +60,7 @@ struct CreationCode {
 
 impl Contract {
     /// The creation code without constructor arguments.
+    #[expect(clippy::expect_used, reason = "the artifacts are part of the program")]
     pub fn creation_code(self) -> Bytes {
         serde_json::from_str::<CreationCode>(self.artifact())
             .expect("contracts/build writes the creation code of every artifact")

@@ -14,8 +14,8 @@ use super::{
 
 const NURSERY_GAS: u64 = 400_000;
 
-const FIRST_WORDS: &[&str] = &["Silver", "Quiet", "Northern", "Paper", "Amber", "Tidal", "Copper", "Green"];
-const SECOND_WORDS: &[&str] = &["Fox", "River", "Kite", "Anchor", "Meadow", "Comet", "Garden", "Whale"];
+const FIRST_WORDS: [&str; 8] = ["Silver", "Quiet", "Northern", "Paper", "Amber", "Tidal", "Copper", "Green"];
+const SECOND_WORDS: [&str; 8] = ["Fox", "River", "Kite", "Anchor", "Meadow", "Comet", "Garden", "Whale"];
 
 /// A contract created by a transaction.
 pub(super) fn create(context: &mut ActivityContext<'_>) -> Result<Vec<Intent>, TrafficError> {

@@ -121,9 +121,9 @@ impl Deployment<'_> {
             (Contract::SilentFeeToken.creation_code(), 18),
             (Contract::WrappedCoin.creation_code(), 18),
         ];
-        let decimals = tokens.each_ref().map(|(_, decimals)| *decimals);
+        let mut decimals = tokens.each_ref().map(|(_, decimals)| *decimals).into_iter();
         let addresses = self.create(tokens.map(|(code, _)| code))?;
-        Ok(std::array::from_fn(|index| Token { address: addresses[index], decimals: decimals[index] }))
+        Ok(addresses.map(|address| Token { address, decimals: decimals.next().unwrap_or_default() }))
     }
 
     /// Creates pairs and pools without liquidity, and mints tokens for the treasury.

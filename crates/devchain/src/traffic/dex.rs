@@ -60,7 +60,8 @@ pub(super) fn sell_for_coins(context: &mut ActivityContext<'_>) -> Result<Vec<In
 pub(super) fn buy_with_coins(context: &mut ActivityContext<'_>) -> Result<Vec<Intent>, TrafficError> {
     let from = context.actor();
     let route = coin_route(context);
-    let value = draw_swap(context, pair_of(context, route[0], route[1]), route[0])?;
+    let [token, next, ..] = route[..] else { return Ok(vec![]) };
+    let value = draw_swap(context, pair_of(context, token, next), token)?;
     if !context.reserve_coins(from, value) {
         return top_up(context, from);
     }
@@ -108,11 +109,12 @@ pub(super) fn add_liquidity(context: &mut ActivityContext<'_>) -> Result<Vec<Int
         }
         intents.extend(context.approval_for(token.address, from, router, *amount)?);
     }
+    let [amount0, amount1] = amounts;
     let add = V2Router::addLiquidityCall {
         tokenA: pair.token0.address,
         tokenB: pair.token1.address,
-        amountADesired: amounts[0],
-        amountBDesired: amounts[1],
+        amountADesired: amount0,
+        amountBDesired: amount1,
         amountAMin: U256::ZERO,
         amountBMin: U256::ZERO,
         to: context.people.address(from),
@@ -189,8 +191,8 @@ fn sell<C: alloy_sol_types::SolCall>(
     call: impl FnOnce(Sale) -> C,
 ) -> Result<Vec<Intent>, TrafficError> {
     let from = context.actor();
-    let token = route[0];
-    let amount = draw_swap(context, pair_of(context, token, route[1]), token)?;
+    let [token, next, ..] = *route else { return Ok(vec![]) };
+    let amount = draw_swap(context, pair_of(context, token, next), token)?;
     if !context.reserve_tokens(token.address, from, amount)? {
         return supply(context, token, from, amount);
     }

@@ -31,6 +31,7 @@ impl People {
         }
     }
 
+    #[expect(clippy::indexing_slicing, reason = "an actor is the index of an account")]
     pub(super) fn address(&self, actor: Actor) -> Address {
         self.actors[actor.0]
     }
@@ -66,6 +67,7 @@ impl People {
         }
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the distribution is over their number")]
     pub(super) fn regular(&self, rng: &mut StdRng) -> Address {
         self.regulars[self.receiving.sample(rng)]
     }

@@ -1,7 +1,7 @@
 //! Tests over real JSON-RPC, by HTTP and WebSocket.
 
 // Clippy does not recognise helpers as test code.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod blocks;
 mod determinism;

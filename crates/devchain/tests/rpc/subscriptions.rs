@@ -23,7 +23,7 @@ impl Socket {
     }
 
     async fn next(&mut self) -> Value {
-        let message = tokio::time::timeout(Duration::from_secs(5), self.0.next()).await;
+        let message = tokio::time::timeout(Duration::from_secs(60), self.0.next()).await;
         let message = message.unwrap().unwrap().unwrap();
         serde_json::from_str(message.to_text().unwrap()).unwrap()
     }
@@ -82,6 +82,6 @@ async fn an_open_socket_does_not_block_the_shutdown() {
     let node = Node::start().await;
     let mut socket = Socket::open(&node).await;
     socket.request("eth_subscribe", json!(["newHeads"])).await;
-    let shutdown = tokio::time::timeout(Duration::from_secs(5), node.server.shutdown());
+    let shutdown = tokio::time::timeout(Duration::from_secs(60), node.server.shutdown());
     shutdown.await.unwrap();
 }

@@ -1,8 +1,8 @@
-//! Compares the dependencies of the workspace crates with the table in ARCHITECTURE.md.
+//! Compares the workspace with ARCHITECTURE.md: dependencies of the crates, and which files name the engine and JSON fields.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use cargo_metadata::{MetadataCommand, Package};
@@ -62,19 +62,61 @@ fn the_dependencies_in_the_table_have_no_cycles_of_two() {
     }
 }
 
-#[test]
-fn one_file_names_the_storage_engine() {
-    let mut folders = vec![root().join("crates/explorer/src")];
-    let mut naming = Vec::new();
+/// The Rust files below a folder, with their text.
+fn sources(folder: &str) -> Vec<(PathBuf, String)> {
+    let mut folders = vec![root().join(folder)];
+    let mut sources = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if std::fs::read_to_string(&path).unwrap().contains("store_embedded") {
-                naming.push(path.file_name().unwrap().to_owned());
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                sources.push((path.strip_prefix(root()).unwrap().to_owned(), text));
             }
         }
     }
-    assert_eq!(naming, ["stores.rs"]);
+    assert!(!sources.is_empty(), "no sources in {folder:?}");
+    sources
+}
+
+#[test]
+fn one_file_names_the_storage_engine() {
+    let sources = sources("crates/explorer/src");
+    let naming = sources.iter().filter(|(_, text)| text.contains("store_embedded")).map(|(path, _)| path.as_path());
+    assert_eq!(naming.collect::<Vec<_>>(), [Path::new("crates/explorer/src/stores.rs")]);
+}
+
+/// Whether a type in this source is written as JSON, which gives its fields their names.
+fn is_serialized(text: &str) -> bool {
+    let is_derive = |line: &str| line.contains("derive(") && line.replace("Deserialize", "").contains("Serialize");
+    text.lines().any(|line| is_derive(line) || line.contains(" Serialize for "))
+}
+
+#[test]
+fn names_in_json_are_only_in_the_files_that_the_architecture_lists() {
+    let packages = packages();
+    let domain = packages.iter().find(|package| package.name.as_str() == "domain").unwrap();
+    assert!(domain.dependencies.iter().all(|dependency| !dependency.name.starts_with("serde")));
+
+    let allowed = [
+        "crates/api/src/wire",
+        "crates/api/src/error/problem_code.rs",
+        "crates/web/src/pages/search.rs",
+        "crates/webhooks/src/payload.rs",
+    ];
+    let mut found = BTreeSet::new();
+    for name in ["domain", "store", "store-embedded", "ingest", "enrichment", "webhooks", "api", "web"] {
+        for (path, text) in sources(&format!("crates/{name}/src")) {
+            // Tests are at the end of a file, in a file of their own, or in a fuzz target.
+            let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            let is_test = ["tests.rs", "test_node.rs", "fuzzing.rs"].iter().any(|name| path.ends_with(name));
+            if !is_test && is_serialized(text) {
+                let place = allowed.iter().find(|allowed| path.starts_with(allowed));
+                found.insert(*place.unwrap_or_else(|| panic!("{} names fields of JSON", path.display())));
+            }
+        }
+    }
+    assert_eq!(found, BTreeSet::from(allowed), "some of the listed files name no fields of JSON");
 }

@@ -67,11 +67,11 @@ async fn assert_agrees_through_reorgs_and_restarts(kind: NpmNodeKind) {
     assert_agree(&node, &explorer, "after the restart").await;
 
     // A new index, over websocket, with full block verification.
-    let anew = Launch::run(&node.ws_url()).argument("--verify-blocks", "full").start().await;
-    node.wait_for(&anew).await;
+    let second = Launch::run(&node.ws_url()).argument("--verify-blocks", "full").start().await;
+    node.wait_for(&second).await;
     node.send(json!({"from": accounts[8], "to": accounts[7], "value": "0x3"})).await;
-    assert_agree(&node, &anew, "over a socket").await;
-    assert!(!anew.log().contains("cannot fully verify"), "{}", anew.log());
+    assert_agree(&node, &second, "over a socket").await;
+    assert!(!second.log().contains("cannot fully verify"), "{}", second.log());
 }
 
 /// The index has the head of the node, no block was rejected, and the API agrees with the node.

@@ -1,7 +1,7 @@
 //! End-to-end tests: the real binary as a process, real nodes behind it, HTTP in front.
 
 // Everything here is test code, including helpers that clippy does not recognize as such.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout)]
 
 mod architecture;
 mod bad_bodies;

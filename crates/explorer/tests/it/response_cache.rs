@@ -12,7 +12,7 @@ use devchain::ReorgedTransactions::{Drop, Replay};
 use serde_json::{Value, json};
 
 use crate::{
-    contracts::verifier_fixture::{COIN, Case, VerifierFixture, word},
+    contracts::verifier_fixture::{COIN, Case, VerifierFixture},
     support::{
         DevNode, TestExplorer,
         client::{Answer, Client},
@@ -193,15 +193,7 @@ async fn a_stored_balance_is_not_served_once_the_node_is_back() {
 async fn a_verification_is_visible_at_once() {
     const VERSION: &str = "v0.8.20+commit.a1b79de6";
     let fixture = VerifierFixture::start().await;
-    let case = Case {
-        version: VERSION,
-        path: "contracts/Coin.sol",
-        source: COIN.to_owned(),
-        contract: "Coin",
-        settings: json!({ "optimizer": { "enabled": true, "runs": 200 } }),
-        arguments: word(7),
-    };
-    let address = fixture.compile_and_deploy(&case).await;
+    let address = fixture.compile_and_deploy(&Case::coin(VERSION)).await;
     let (detail, list) = (format!("/api/v1/addresses/{address}"), "/api/v1/contracts");
     for _ in 0..2 {
         assert_eq!(fixture.explorer.json(&detail).await["contract"]["verified"], false);

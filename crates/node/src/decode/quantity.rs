@@ -75,8 +75,8 @@ fn digits(text: &str) -> Result<&[u8], HexError> {
 /// Accepts leading zeros, which the standard forbids but nodes send, and a bare `0x` as zero.
 fn significant(text: &str) -> Result<&[u8], HexError> {
     let digits = digits(text)?;
-    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
-    Ok(&digits[zeros..])
+    let first = digits.iter().position(|digit| *digit != b'0');
+    Ok(first.and_then(|first| digits.get(first..)).unwrap_or_default())
 }
 
 fn nibble(digit: u8) -> Result<u8, HexError> {

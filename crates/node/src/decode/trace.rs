@@ -124,7 +124,8 @@ impl<'de> Deserialize<'de> for RawFlatCreations {
         // Everything inside a failed call is reverted, but only the failed call itself is marked.
         let failed: HashSet<&[u32]> =
             traces.iter().filter(|trace| trace.error.is_some()).map(|trace| &trace.trace_address[..]).collect();
-        let stands = |path: &[u32]| (0..=path.len()).all(|length| !failed.contains(&path[..length]));
+        let stands =
+            |path: &[u32]| (0..=path.len()).filter_map(|length| path.get(..length)).all(|call| !failed.contains(call));
         let mut made = Vec::new();
         for trace in &traces {
             let inside = trace.kind == "create" && !trace.trace_address.is_empty();

@@ -10,7 +10,7 @@ pub(super) fn list(out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
     let mut rest = &mut bytes[..];
     Header { list: true, payload_length: out.len() - start }.encode(&mut rest);
     let unused = rest.len();
-    out.splice(start..start, bytes[..bytes.len() - unused].iter().copied());
+    out.splice(start..start, bytes.into_iter().take(bytes.len() - unused));
 }
 
 #[cfg(test)]

@@ -174,7 +174,9 @@ async fn failing_block_receipts_are_replaced_by_single_ones() {
         let node = FakeNode::start(Chain::new(40)).await;
         let scripted = reply.clone();
         node.behave(move |method, _| (method == "eth_getBlockReceipts").then(|| scripted.clone()));
-        let client = node.client();
+        let mut config = crate::support::config([node.endpoint()]);
+        config.request_timeout = Duration::from_millis(500);
+        let client = node::NodeClient::new(config).unwrap();
         for number in 1..=40 {
             let fetched = client.find_block(number).await;
             assert_eq!(fetched.unwrap().unwrap().logs.len(), 6, "{reply:?}");
@@ -280,13 +282,15 @@ async fn server_errors_are_retried_and_client_errors_are_not() {
 #[tokio::test]
 async fn a_timed_out_request_is_retried() {
     let node = FakeNode::start(Chain::new(10)).await;
-    let client = node.client();
+    let mut config = crate::support::config([node.endpoint()]);
+    config.request_timeout = Duration::from_secs(2);
+    let client = node::NodeClient::new(config).unwrap();
     client.head().await.unwrap();
-    node.behave(at_first(1, "eth_getBlockByNumber", Reply::Late(Duration::from_secs(5), Value::Null)));
+    node.behave(at_first(1, "eth_getBlockByNumber", Reply::Late(Duration::from_secs(60), Value::Null)));
     assert!(client.find_block(7).await.unwrap().is_some());
     assert_eq!((client.status().retries, client.status().concurrency_limit), (1, 4));
 
-    node.behave(|_, _| Some(Reply::Late(Duration::from_secs(5), Value::Null)));
+    node.behave(|_, _| Some(Reply::Late(Duration::from_secs(60), Value::Null)));
     let mut config = crate::support::config([node.endpoint()]);
     config.request_timeout = Duration::from_millis(20);
     let error = node::NodeClient::new(config).unwrap().head().await.unwrap_err();

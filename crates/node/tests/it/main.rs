@@ -1,5 +1,5 @@
 //! Tests the client against misbehaving nodes on loopback. One binary, so that it links once.
-#![allow(clippy::unwrap_used, reason = "test nodes may panic")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test nodes may panic")]
 
 mod accounts;
 mod blocks;

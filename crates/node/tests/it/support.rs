@@ -109,10 +109,10 @@ impl FakeNode {
     }
 }
 
-/// Short timeouts, so that tests are fast.
+/// Short pauses, so that tests are fast. The timeout is long, so that no response is late on a busy machine.
 pub(crate) fn config(endpoints: impl IntoIterator<Item = Endpoint>) -> NodeConfig {
     let mut config = NodeConfig::new(endpoints.into_iter().collect());
-    config.request_timeout = Duration::from_millis(500);
+    config.request_timeout = Duration::from_secs(30);
     config.retry = RetryPolicy {
         tries: 6,
         first_pause: Duration::from_millis(2),
@@ -136,13 +136,14 @@ pub(crate) async fn dead_endpoint() -> Endpoint {
 
 /// Waits for a condition, for a bounded time.
 pub(crate) async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> bool) {
-    for _ in 0..500 {
-        if condition().await {
-            return;
+    let polling = async {
+        while !condition().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("timed out waiting until {what}");
+    };
+    tokio::time::timeout(Duration::from_secs(60), polling)
+        .await
+        .unwrap_or_else(|_| panic!("timed out waiting until {what}"));
 }
 
 async fn answer(State(behaviour): State<Arc<Behaviour>>, body: Bytes) -> Response {

@@ -5,7 +5,7 @@
 //! Needs strace, hence ignored: `cargo test --release -p simulation --test power_loss -- --ignored --nocapture`.
 //! `POWER_LOSS_IMAGES=10000` tests more images, `POWER_LOSS_SEED=7` other ones.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout)]
 #![cfg(target_os = "linux")]
 
 mod image;

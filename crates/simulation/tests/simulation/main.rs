@@ -2,7 +2,7 @@
 //!
 //! `SIMULATION_SEEDS=from..to` runs other seeds than the default ones.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout)]
 
 mod chance;
 mod compare;

@@ -97,7 +97,13 @@ impl Opened {
     }
 
     pub(super) fn keyspace(&self, group: Group) -> &Keyspace {
-        &self.groups[group as usize]
+        let [dense, lookup, lists, state] = &self.groups;
+        match group {
+            Group::Dense => dense,
+            Group::Lookup => lookup,
+            Group::Lists => lists,
+            Group::State => state,
+        }
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {

@@ -235,6 +235,7 @@ impl Chunk {
             while let Some(steps) = row.eight_short_varints() {
                 let room = ids.get_mut(kept..).and_then(<[u64]>::first_chunk_mut::<8>).ok_or(OVERFULL)?;
                 let mut taken = 0;
+                #[expect(clippy::indexing_slicing, reason = "the index is below eight")]
                 for step in steps {
                     // At most eight ids, and each is written before it is counted.
                     taken += take(u64::from(step), &mut room[taken & 7]);

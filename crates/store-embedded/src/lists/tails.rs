@@ -21,7 +21,7 @@ pub(crate) struct Tails {
 
 impl Tails {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { committed: AgedCache::new(capacity), changed: FastMap::default() }
+        Self { committed: AgedCache::of_taken(capacity), changed: FastMap::default() }
     }
 
     pub(crate) fn append(

@@ -66,7 +66,7 @@ impl WalkProgress {
         }
         let kept = self.checkpoints.partition_point(|checkpoint| checkpoint.id <= self.settled);
         Arc::new(Self {
-            checkpoints: self.checkpoints[..kept].to_vec(),
+            checkpoints: self.checkpoints.get(..kept).unwrap_or_default().to_vec(),
             walked_to: self.walked_to.min(self.settled),
             settled: self.settled,
             epoch,

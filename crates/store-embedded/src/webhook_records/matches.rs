@@ -86,6 +86,7 @@ impl Change<'_> {
         self.make_room(&counts)?;
         let mut numbers = EventNumbers::default();
         for ((index, recipient), _) in new.into_iter().zip(rejected).filter(|(_, rejected)| !rejected) {
+            #[expect(clippy::indexing_slicing, reason = "the indexes are those of the same events")]
             let event = &events[index];
             let row = numbers.number(index, || self.add_event(rows::write_event(event.place, &event.body)))?;
             let delivery = self.push(row, event.kind, recipient, now)?;

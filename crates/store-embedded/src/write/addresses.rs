@@ -54,9 +54,10 @@ impl AddressIds {
 
     /// The address of an id, including ids of the current batch.
     pub(crate) fn find(&self, view: &View, id: AddressId) -> Result<Address, StoreError> {
-        match self.new_in_order.binary_search_by_key(&id, |(id, _)| *id) {
-            Ok(position) => Ok(self.new_in_order[position].1),
-            Err(_) => super::tokens::stored_address(view, id),
+        let position = self.new_in_order.binary_search_by_key(&id, |(id, _)| *id).ok();
+        match position.and_then(|position| self.new_in_order.get(position)) {
+            Some((_, address)) => Ok(*address),
+            None => super::tokens::stored_address(view, id),
         }
     }
 

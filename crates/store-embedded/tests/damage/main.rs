@@ -2,7 +2,7 @@
 //! was written or fail: never something else.
 
 // All of this is test code, also where clippy does not detect it.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout)]
 
 mod corrupt;
 mod image;

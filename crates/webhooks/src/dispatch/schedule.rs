@@ -7,15 +7,15 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use domain::{UnixMillis, WebhookId};
 
-use crate::breaker::Trust;
+use crate::breaker::{PerTrust, Trust};
 
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     positions: HashMap<WebhookId, Position>,
     /// Endpoints with their tickets.
-    lanes: [VecDeque<(WebhookId, u64)>; Trust::ALL.len()],
+    lanes: PerTrust<VecDeque<(WebhookId, u64)>>,
     timers: BTreeSet<(UnixMillis, WebhookId)>,
-    /// Counter for the round-robin over lanes.
+    /// The index of the lane that is served next.
     next_lane: usize,
     last_ticket: u64,
 }
@@ -40,7 +40,7 @@ impl Schedule {
         }
         let position = if at <= now {
             self.last_ticket += 1;
-            self.lanes[trust as usize].push_back((id, self.last_ticket));
+            self.lanes[trust].push_back((id, self.last_ticket));
             Position::Lane(trust, self.last_ticket)
         } else {
             self.timers.insert((at, id));
@@ -78,11 +78,11 @@ impl Schedule {
 
     /// Removes and returns the next ready endpoint whose lane has a free slot.
     pub(super) fn next(&mut self, is_free: impl Fn(Trust) -> bool) -> Option<(Trust, WebhookId)> {
-        for _ in 0..Trust::ALL.len() {
-            let trust = Trust::ALL[self.next_lane % Trust::ALL.len()];
-            self.next_lane += 1;
+        let lanes = Trust::ALL.len();
+        for trust in Trust::ALL.into_iter().cycle().skip(self.next_lane).take(lanes) {
+            self.next_lane = (self.next_lane + 1) % lanes;
             while is_free(trust)
-                && let Some((id, ticket)) = self.lanes[trust as usize].pop_front()
+                && let Some((id, ticket)) = self.lanes[trust].pop_front()
             {
                 if self.positions.get(&id) == Some(&Position::Lane(trust, ticket)) {
                     self.positions.remove(&id);

@@ -11,7 +11,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::breaker::{MAX_STARTING, Trust};
+use crate::breaker::{MAX_STARTING, PerTrust, Trust};
 
 /// Upper bound for parked messages; the limit on open files may lower it.
 pub const MAX_PARKED: usize = 4_096;
@@ -26,9 +26,9 @@ pub(super) struct Slots {
     last_id: u64,
     occupied: HashMap<SlotId, (Trust, SlotState)>,
     /// In start order; may still contain slots that were released.
-    started: [VecDeque<(Instant, SlotId)>; Trust::ALL.len()],
-    starting: [usize; Trust::ALL.len()],
-    parked: [usize; Trust::ALL.len()],
+    started: PerTrust<VecDeque<(Instant, SlotId)>>,
+    starting: PerTrust<usize>,
+    parked: PerTrust<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,30 +43,30 @@ impl Slots {
             max_parked,
             last_id: 0,
             occupied: HashMap::new(),
-            started: Default::default(),
-            starting: Default::default(),
-            parked: Default::default(),
+            started: PerTrust::default(),
+            starting: PerTrust::default(),
+            parked: PerTrust::default(),
         }
     }
 
     /// Whether a message to an endpoint of this trust may begin.
     pub(super) fn is_free(&self, trust: Trust) -> bool {
-        self.starting.iter().sum::<usize>() < MAX_STARTING && self.starting[trust as usize] < trust.max_starting()
+        self.starting.iter().sum::<usize>() < MAX_STARTING && self.starting[trust] < trust.max_starting()
     }
 
     pub(super) fn acquire(&mut self, trust: Trust, now: Instant) -> SlotId {
         self.last_id += 1;
         let id = SlotId(self.last_id);
         self.occupied.insert(id, (trust, SlotState::Starting));
-        self.started[trust as usize].push_back((now, id));
-        self.starting[trust as usize] += 1;
+        self.started[trust].push_back((now, id));
+        self.starting[trust] += 1;
         id
     }
 
     pub(super) fn release(&mut self, id: SlotId) {
         match self.occupied.remove(&id) {
-            Some((trust, SlotState::Starting)) => self.starting[trust as usize] -= 1,
-            Some((trust, SlotState::Parked)) => self.parked[trust as usize] -= 1,
+            Some((trust, SlotState::Starting)) => self.starting[trust] -= 1,
+            Some((trust, SlotState::Parked)) => self.parked[trust] -= 1,
             None => {}
         }
     }
@@ -78,7 +78,7 @@ impl Slots {
     }
 
     fn park_slow_of(&mut self, trust: Trust, now: Instant) -> Option<Duration> {
-        while let Some(&(started_at, id)) = self.started[trust as usize].front() {
+        while let Some(&(started_at, id)) = self.started[trust].front() {
             if let Some(occupied) = self.occupied.get(&id).copied() {
                 let age = now.saturating_duration_since(started_at);
                 if age < trust.park_after() {
@@ -89,10 +89,10 @@ impl Slots {
                 }
                 debug_assert_eq!(occupied, (trust, SlotState::Starting));
                 self.occupied.insert(id, (trust, SlotState::Parked));
-                self.starting[trust as usize] -= 1;
-                self.parked[trust as usize] += 1;
+                self.starting[trust] -= 1;
+                self.parked[trust] += 1;
             }
-            self.started[trust as usize].pop_front();
+            self.started[trust].pop_front();
         }
         None
     }

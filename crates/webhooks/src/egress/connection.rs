@@ -91,7 +91,7 @@ async fn read(response: Response<Incoming>) -> Result<(ReceiverResponse, bool), 
         let frame = frame.map_err(SendFault::Http)?;
         let Some(bytes) = frame.data_ref() else { continue };
         length += bytes.len();
-        start.extend_from_slice(&bytes[..bytes.len().min(STORED_BODY - start.len())]);
+        start.extend(bytes.iter().take(STORED_BODY - start.len()));
         if length > MAX_BODY {
             complete = false;
             break;

@@ -96,7 +96,8 @@ impl Matcher {
         let events = std::mem::take(&mut batch.events);
         batch.messages = 0;
         let end = batch.blocks.partition_point(|block| block.number <= upto);
-        self.enqueue(batch.watch, batch.cursor, &batch.blocks[..end], events, Part::More).await
+        let (done, _) = batch.blocks.split_at(end);
+        self.enqueue(batch.watch, batch.cursor, done, events, Part::More).await
     }
 
     /// Removes webhooks created after the block was first matched. Returns the inclusion count if it is above 1.

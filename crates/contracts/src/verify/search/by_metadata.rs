@@ -162,7 +162,7 @@ impl Search<'_> {
         let (libraries, candidates) = (libraries.to_vec(), candidates.clone());
         let work = tokio::task::spawn_blocking(move || {
             let Some(template) = MetadataTemplate::new(&metadata) else { return Searched::default() };
-            let first = |most: usize| paths[..paths.len().min(most)].to_vec();
+            let first = |most: usize| paths.iter().take(most).cloned().collect::<Vec<_>>();
             let steps: Vec<(Vec<String>, Vec<SettingsChoice>)> = match candidates {
                 CandidateSet::Common => {
                     let all = all_choices(&template, &compiler);

@@ -61,14 +61,7 @@ async fn code_without_metadata_is_verified_from_input_that_requests_a_hash() {
 #[tokio::test]
 async fn a_byte_order_mark_before_a_source_does_not_matter() {
     let fixture = VerifierFixture::start().await;
-    let case = Case {
-        version: "0.8.20",
-        path: "contracts/Coin.sol",
-        source: COIN.to_owned(),
-        contract: "Coin",
-        settings: json!({}),
-        arguments: word(3),
-    };
+    let case = Case { settings: json!({}), arguments: word(3), ..Case::coin("0.8.20") };
     let marked = format!("\u{feff}{COIN}");
     for form in [marked.clone(), json!({ "contracts/Coin.sol": { "content": marked } }).to_string()] {
         let address = fixture.compile_and_deploy(&case).await;

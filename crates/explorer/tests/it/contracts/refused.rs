@@ -7,21 +7,10 @@ use crate::support::{Anvil, Launch};
 
 const VERSION: &str = "v0.8.20+commit.a1b79de6";
 
-fn coin() -> Case {
-    Case {
-        version: VERSION,
-        path: "contracts/Coin.sol",
-        source: COIN.to_owned(),
-        contract: "Coin",
-        settings: json!({ "optimizer": { "enabled": true, "runs": 200 } }),
-        arguments: word(7),
-    }
-}
-
 #[tokio::test]
 async fn different_code_is_rejected_and_a_partial_match_does_not_replace_an_exact_one() {
     let fixture = VerifierFixture::start().await;
-    let address = fixture.compile_and_deploy(&coin()).await;
+    let address = fixture.compile_and_deploy(&Case::coin(VERSION)).await;
 
     let changed = COIN.replace("amounts[i] > best", "amounts[i] < best");
     let answer = fixture.verify(&address, VERSION, &changed).await;
@@ -56,7 +45,7 @@ async fn different_code_is_rejected_and_a_partial_match_does_not_replace_an_exac
 #[tokio::test]
 async fn requests_that_cannot_be_verified_are_rejected_before_compiling() {
     let fixture = VerifierFixture::start().await;
-    let address = fixture.compile_and_deploy(&coin()).await;
+    let address = fixture.compile_and_deploy(&Case::coin(VERSION)).await;
 
     let answer = fixture.verify(&address, "0.8.37", COIN).await;
     assert_eq!(answer["message"], "The code on the chain was made by compiler 0.8.20, not by 0.8.37.");

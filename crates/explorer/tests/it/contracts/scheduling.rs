@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     hostile::{ONE_BYTE_CODE, client_ip, endless, join_all},
-    verifier_fixture::{COIN, Case, VerifierFixture, word},
+    verifier_fixture::{COIN, Case, VerifierFixture},
 };
 
 const VERSION: &str = "0.8.20";
@@ -18,15 +18,7 @@ async fn verifications_are_scheduled_fairly_among_clients() {
     for _ in 0..4 {
         addresses.push(fixture.deploy(ONE_BYTE_CODE).await);
     }
-    let coin = Case {
-        version: VERSION,
-        path: "contracts/Coin.sol",
-        source: COIN.to_owned(),
-        contract: "Coin",
-        settings: json!({ "optimizer": { "enabled": true, "runs": 200 } }),
-        arguments: word(7),
-    };
-    let honest = fixture.compile_and_deploy(&coin).await;
+    let honest = fixture.compile_and_deploy(&Case::coin(VERSION)).await;
     let body =
         |address: &str, source: &str| json!({ "address": address, "sourceCode": source, "compilerVersion": VERSION });
     // Load the compiler first, as on a running server.
@@ -43,7 +35,8 @@ async fn verifications_are_scheduled_fairly_among_clients() {
         join_all(jobs.map(|(site, address)| attack(site, address)).collect()).await
     };
     let others = async {
-        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        // The compiler was loaded by the first.
+        fixture.wait_for_queued(1 + 6).await;
         let fourth = fixture.post_from(&client_ip(0), "/api/v1/verify", &body(&addresses[3], "contract A {}")).await;
         assert_eq!((fourth.status, &fourth.json["code"]), (429, &json!("too_many_verifications")), "{}", fourth.json);
         assert!(fourth.header("retry-after").parse::<u32>().is_ok_and(|seconds| seconds > 0));

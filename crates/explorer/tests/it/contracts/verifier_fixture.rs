@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{Anvil, Launch, TestExplorer, client::Answer};
+use crate::support::{Anvil, Launch, TestExplorer, client::Answer, eventually};
 
 /// An anvil, and an explorer with compilers.
 #[derive(Debug)]
@@ -27,6 +27,20 @@ pub(crate) struct Case {
     pub(crate) settings: Value,
     /// Constructor arguments, in hexadecimal digits.
     pub(crate) arguments: String,
+}
+
+impl Case {
+    /// [`COIN`] with the optimizer and the constructor argument 7.
+    pub(crate) fn coin(version: &'static str) -> Self {
+        Self {
+            version,
+            path: "contracts/Coin.sol",
+            source: COIN.to_owned(),
+            contract: "Coin",
+            settings: json!({ "optimizer": { "enabled": true, "runs": 200 } }),
+            arguments: word(7),
+        }
+    }
 }
 
 impl VerifierFixture {
@@ -49,10 +63,19 @@ impl VerifierFixture {
         let anvil = Anvil::with(&[&["--gas-limit", "100000000"], arguments].concat()).await;
         let launch = Launch::run(anvil.url())
             .argument("--compiler-source", compilers.display())
-            .argument("--trusted-proxy", "127.0.0.1");
+            .argument("--trusted-proxy", "127.0.0.1")
+            .argument("--log", "info,contracts::verify=debug");
         let explorer = launch.start().await;
         let from = anvil.accounts().await.remove(0);
         Self { anvil, explorer, from }
+    }
+
+    /// Waits until this many verifications were accepted since the start.
+    pub(crate) async fn wait_for_queued(&self, verifications: usize) {
+        eventually(&format!("{verifications} verifications"), async || {
+            (self.explorer.log().matches("verification queued").count() >= verifications).then_some(())
+        })
+        .await;
     }
 
     /// Deploys code, waits until it is indexed, and returns its address.

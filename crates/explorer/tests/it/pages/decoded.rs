@@ -69,11 +69,15 @@ async fn calls_and_logs_are_decoded_for_a_contract_its_twin_and_its_proxy() {
     let list = fixture.page("/transactions").await;
     assert_eq!(list.matches("<span class=\"method\" title=\"note\">note</span>").count(), 2);
 
+    let started = Instant::now();
+    fixture.page("/transactions").await;
+    let usual = started.elapsed();
     let deep = calldata("deep(uint256[][][])", &bomb());
     let hostile = fixture.send(&ledger, &deep).await;
     let started = Instant::now();
     let page = fixture.page(&format!("/tx/{hostile}")).await;
-    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    let took = started.elapsed();
+    assert!(took < Duration::from_secs(2) + 10 * usual, "{took:?}, and {usual:?} for a list");
     assert!(page.contains(&deep[..500]) && page.contains(&format!("/tx/{hostile}/input")), "the raw input is there");
     assert_eq!(fixture.page(&format!("/tx/{hostile}/input")).await, deep, "and all of it");
 }

@@ -1,14 +1,19 @@
-use std::{path::PathBuf, process::Command};
+use std::{ops::Deref, path::PathBuf, process::Command};
 
 use serde_json::{Value, json};
 
-use super::{Rpc, TestExplorer, eventually, process::Process, rpc::quantity};
+use super::{node_process::NodeProcess, process::Process, rpc::quantity};
 
 /// A real anvil, with its ten unlocked accounts.
 #[derive(Debug)]
-pub(crate) struct Anvil {
-    pub(crate) rpc: Rpc,
-    _process: Process,
+pub(crate) struct Anvil(NodeProcess);
+
+impl Deref for Anvil {
+    type Target = NodeProcess;
+
+    fn deref(&self) -> &NodeProcess {
+        &self.0
+    }
 }
 
 impl Anvil {
@@ -21,35 +26,13 @@ impl Anvil {
         command.args(["--port", "0", "--order", "fifo"]).args(arguments);
         let mut process = Process::spawn(&mut command);
         let host = process.printed("Listening on ").await;
-        Self { rpc: Rpc::new(format!("http://{host}")), _process: process }
-    }
-
-    pub(crate) fn url(&self) -> &str {
-        self.rpc.url()
-    }
-
-    pub(crate) fn ws_url(&self) -> String {
-        self.url().replacen("http", "ws", 1)
-    }
-
-    pub(crate) async fn accounts(&self) -> Vec<String> {
-        let accounts = self.rpc.call("eth_accounts", json!([])).await;
-        accounts.as_array().unwrap().iter().map(|account| account.as_str().unwrap().to_lowercase()).collect()
+        Self(NodeProcess::new(format!("http://{host}"), process))
     }
 
     /// Sends from an unlocked account, waits for the block and returns the receipt.
     pub(crate) async fn send(&self, transaction: Value) -> Value {
         let hash = self.submit(transaction).await;
         self.receipt(&hash).await
-    }
-
-    /// Waits until this transaction is in a block.
-    pub(crate) async fn receipt(&self, hash: &str) -> Value {
-        eventually("the receipt", async || {
-            let receipt = self.rpc.call("eth_getTransactionReceipt", json!([hash])).await;
-            (!receipt.is_null()).then_some(receipt)
-        })
-        .await
     }
 
     /// Submits a transaction of an unlocked account to the pool and returns its hash.
@@ -59,12 +42,6 @@ impl Anvil {
 
     pub(crate) async fn mine(&self, blocks: u64) {
         self.rpc.call("anvil_mine", json!([format!("{blocks:#x}")])).await;
-    }
-
-    /// Waits until the explorer has the head of the node.
-    pub(crate) async fn wait_for(&self, explorer: &TestExplorer) {
-        let (number, hash) = self.rpc.head().await;
-        explorer.wait_for_tip(number, &hash).await;
     }
 
     /// Runs `cast` against this node and returns its output.

@@ -279,27 +279,6 @@ fn decimal(value: &Value) -> String {
 
 /// Unix seconds as `2026-11-15T00:00:00.000Z`.
 pub(crate) fn iso(seconds: u64) -> String {
-    const DAY: u64 = 86_400;
-    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let (mut days, rest) = (seconds / DAY, seconds % DAY);
-    let mut year = 1970;
-    while days >= 365 + u64::from(leap(year)) {
-        days -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let lengths = [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let mut month = 0;
-    while days >= lengths[month] {
-        days -= lengths[month];
-        month += 1;
-    }
-    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}.000Z", month + 1, days + 1)
-}
-
-#[test]
-fn iso_formats_leap_years() {
-    assert_eq!(iso(0), "1970-01-01T00:00:00.000Z");
-    assert_eq!(iso(1_709_164_800 + 86_399), "2024-02-29T23:59:59.000Z");
-    assert_eq!(iso(1_794_700_800), "2026-11-15T00:00:00.000Z");
+    let time = jiff::Timestamp::from_second(i64::try_from(seconds).unwrap()).unwrap();
+    format!("{time:.3}")
 }

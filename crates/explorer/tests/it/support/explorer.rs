@@ -2,12 +2,14 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, ExitStatus},
     sync::Arc,
+    time::Duration,
 };
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
+    DevNode,
     client::{Answer, Client},
     eventually,
     process::{Ended, Process, Signal},
@@ -136,6 +138,18 @@ impl TestExplorer {
     pub(crate) async fn stop(mut self) -> (Ended, DataFolder) {
         let ended = self.process.stop(Signal::Terminate).await;
         (ended, self.data.clone())
+    }
+}
+
+/// Checks that a stop took at most two seconds. On a busy machine it may take longer, but not much longer than the stop of
+/// an idle explorer does.
+pub(crate) async fn assert_prompt_stop(ended: &Ended) {
+    const LIMIT: Duration = Duration::from_secs(2);
+    assert!(ended.status.success(), "{ended:?}");
+    if ended.took >= LIMIT {
+        let node = DevNode::start().await;
+        let (idle, _) = TestExplorer::start(&node.url()).await.stop().await;
+        assert!(ended.took < LIMIT + 4 * idle.took, "{ended:?}, but an idle one stops in {:?}", idle.took);
     }
 }
 

@@ -1,4 +1,5 @@
 use std::{
+    ops::Deref,
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
@@ -6,14 +7,21 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Rpc, TestExplorer, eventually, process::Process, wallet_clients::installed_clients};
+use super::{node_process::NodeProcess, process::Process, wallet_clients::installed_clients};
 
 /// A real Hardhat or ganache node as installed by ./test, with its unlocked accounts.
 #[derive(Debug)]
 pub(crate) struct NpmNode {
     pub(crate) kind: NpmNodeKind,
-    pub(crate) rpc: Rpc,
-    _process: Process,
+    node: NodeProcess,
+}
+
+impl Deref for NpmNode {
+    type Target = NodeProcess;
+
+    fn deref(&self) -> &NodeProcess {
+        &self.node
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,30 +58,13 @@ impl NpmNode {
         let mut process = Process::spawn(&mut command);
         process.keep(Arc::new(home));
         let url = process.printed(mark).await;
-        Self { kind, rpc: Rpc::new(url.trim_end_matches('/')), _process: process }
-    }
-
-    pub(crate) fn url(&self) -> &str {
-        self.rpc.url()
-    }
-
-    pub(crate) fn ws_url(&self) -> String {
-        self.url().replacen("http", "ws", 1)
-    }
-
-    pub(crate) async fn accounts(&self) -> Vec<String> {
-        let accounts = self.rpc.call("eth_accounts", json!([])).await;
-        accounts.as_array().unwrap().iter().map(|account| account.as_str().unwrap().to_lowercase()).collect()
+        Self { kind, node: NodeProcess::new(url.trim_end_matches('/'), process) }
     }
 
     /// Sends from an unlocked account, waits for the block and returns the receipt.
     pub(crate) async fn send(&self, transaction: Value) -> Value {
         let hash = self.submit(transaction).await;
-        eventually("the receipt", async || {
-            let receipt = self.rpc.call("eth_getTransactionReceipt", json!([hash])).await;
-            (!receipt.is_null()).then_some(receipt)
-        })
-        .await
+        self.receipt(&hash).await
     }
 
     /// Submits a transaction of an unlocked account to the pool and returns its hash.
@@ -117,12 +108,6 @@ impl NpmNode {
                 self.rpc.call("personal_unlockAccount", json!([address, "password", "0x0"])).await;
             }
         }
-    }
-
-    /// Waits until the explorer has the head of the node.
-    pub(crate) async fn wait_for(&self, explorer: &TestExplorer) {
-        let (number, hash) = self.rpc.head().await;
-        explorer.wait_for_tip(number, &hash).await;
     }
 }
 

@@ -12,15 +12,14 @@ const KEYS_PER_SHARD: usize = 2_048;
 
 /// Refill rate and capacity of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BucketRate {
-    pub per_minute: NonZeroU32,
-    pub burst: NonZeroU32,
+pub(super) struct BucketRate {
+    pub(super) per_minute: NonZeroU32,
+    pub(super) burst: NonZeroU32,
 }
 
 impl BucketRate {
     /// A rate per minute, with a burst of half of it.
-    #[must_use]
-    pub fn per_minute(per_minute: NonZeroU32) -> Self {
+    pub(super) fn per_minute(per_minute: NonZeroU32) -> Self {
         Self { per_minute, burst: NonZeroU32::new(per_minute.get() / 2).unwrap_or(NonZeroU32::MIN) }
     }
 
@@ -31,7 +30,7 @@ impl BucketRate {
 
 /// A token bucket per key, in bounded memory. Stored as the time at which the bucket is full again (GCRA): one number per
 /// key, and keys with a full bucket need not be stored.
-pub struct Buckets<K> {
+pub(super) struct Buckets<K> {
     rate: BucketRate,
     started: Instant,
     shards: Box<[Mutex<Shard<K>>]>,
@@ -45,8 +44,7 @@ struct Shard<K> {
 }
 
 impl<K: Hash + Eq + Copy> Buckets<K> {
-    #[must_use]
-    pub fn new(rate: BucketRate) -> Self {
+    pub(super) fn new(rate: BucketRate) -> Self {
         let shard = || Mutex::new(Shard { full_at: HashMap::new(), shared: 0 });
         Self {
             rate,
@@ -57,14 +55,14 @@ impl<K: Hash + Eq + Copy> Buckets<K> {
     }
 
     /// Takes tokens from a key's bucket. If there are too few, takes nothing and returns how long to wait.
-    pub fn take(&self, key: K, tokens: u32) -> Result<(), Duration> {
+    pub(super) fn take(&self, key: K, tokens: u32) -> Result<(), Duration> {
         let now = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.take_at(key, tokens, now)
     }
 
     fn take_at(&self, key: K, tokens: u32, now: u64) -> Result<(), Duration> {
-        let index = usize::try_from(self.hasher.hash_one(key) >> 32).unwrap_or(0) % SHARDS;
-        let mut shard = self.lock(index);
+        let hash = usize::try_from(self.hasher.hash_one(key) >> 32).unwrap_or(0);
+        let mut shard = self.shard(hash);
         if !shard.full_at.contains_key(&key) && shard.full_at.len() >= KEYS_PER_SHARD {
             shard.full_at.retain(|_, full_at| *full_at > now);
         }
@@ -81,8 +79,9 @@ impl<K: Hash + Eq + Copy> Buckets<K> {
         Ok(())
     }
 
-    fn lock(&self, index: usize) -> MutexGuard<'_, Shard<K>> {
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    #[expect(clippy::indexing_slicing, reason = "the index is a remainder of the number of shards")]
+    fn shard(&self, hash: usize) -> MutexGuard<'_, Shard<K>> {
+        self.shards[hash % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -139,7 +138,7 @@ mod tests {
         for key in 0..400_000 {
             let _ = buckets.take_at(key, 1, 0);
         }
-        let stored: usize = (0..SHARDS).map(|index| buckets.lock(index).full_at.len()).sum();
+        let stored: usize = (0..SHARDS).map(|index| buckets.shard(index).full_at.len()).sum();
         assert!(stored <= SHARDS * KEYS_PER_SHARD, "{stored}");
         assert_eq!(buckets.take_at(1_000_000, 1, 600 * SECOND), Ok(()), "keys with a full bucket are dropped");
     }

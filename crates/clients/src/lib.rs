@@ -1,3 +1,5 @@
+//! The clients of the API and the pages: their addresses behind trusted proxies, which limits per client count by.
+
 use std::{
     convert::Infallible,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -18,7 +20,8 @@ const SITE_BITS: u32 = 64;
 pub struct Client(IpAddr);
 
 impl Client {
-    pub(crate) fn of(address: IpAddr) -> Self {
+    #[must_use]
+    pub fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V4(address) => Self(address.into()),
             IpAddr::V6(address) => Self(Ipv6Addr::from(u128::from(address) >> SITE_BITS << SITE_BITS).into()),
@@ -26,12 +29,13 @@ impl Client {
     }
 
     /// The IPv4 address, or the first address of the /64.
-    pub(crate) fn address(self) -> IpAddr {
+    #[must_use]
+    pub fn address(self) -> IpAddr {
         self.0
     }
 }
 
-/// Set by admission.
+/// From the extensions of the request, where admission sets it.
 impl<S: Sync> FromRequestParts<S> for Client {
     type Rejection = Infallible;
 
@@ -50,7 +54,8 @@ impl TrustedProxies {
         Self(networks)
     }
 
-    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
+    #[must_use]
+    pub fn trusts(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
