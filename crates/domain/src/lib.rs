@@ -32,7 +32,7 @@ pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
 pub use delivery::{
     Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus,
-    DropCount, EventIdentity, EventKind, EventPlace, InvalidDeliveryId, NewDelivery, NextStep,
+    DropCount, EventIdentity, EventKind, EventLocation, InvalidDeliveryId, NewDelivery, NextStep,
 };
 pub use filter::{BlockRange, TransactionFilter};
 pub use log::{FetchedBlock, Log};

@@ -241,13 +241,13 @@ pub(crate) fn check_deliveries(world: &World, expected: &[Delivery]) -> usize {
         for delivery in expected.iter().filter(|delivery| delivery.webhook == promise.webhook) {
             let key = (promise.receiver, delivery.id.to_string());
             stands.insert(key.clone());
-            let place = delivery.place.unwrap();
-            if after.is_some_and(|after| place.block.number <= after) {
+            let location = delivery.location.unwrap();
+            if after.is_some_and(|after| location.block.number <= after) {
                 continue;
             }
             let word = words.get(&key).copied().unwrap_or_default();
-            assert!(word.told > 0, "never told: {key:?} at {place:?}, {promise:?}");
-            assert!(word.told > word.removed, "said to be removed though it stands: {key:?} {word:?} at {place:?}");
+            assert!(word.told > 0, "never told: {key:?} at {location:?}, {promise:?}");
+            assert!(word.told > word.removed, "said to be removed though it stands: {key:?} {word:?} at {location:?}");
             checked += 1;
         }
     }
