@@ -6,7 +6,7 @@ use domain::{
     Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
     TransactionFilter, Transfer, TransferFilter,
 };
-use store::{ChainReader, KeptAccounts, StateVersion, StoreError};
+use store::{CachedAccounts, ChainReader, StateVersion, StoreError};
 
 use crate::{
     blocking::{ReadSlots, run_blocking},
@@ -177,7 +177,7 @@ impl ChainReader for EmbeddedReader {
 }
 
 #[async_trait]
-impl KeptAccounts for EmbeddedReader {
+impl CachedAccounts for EmbeddedReader {
     async fn find_account(&self, address: Address) -> Result<Option<Account>, StoreError> {
         self.read(move |index| {
             let row = index.view().get(Table::Account, &Key::address(&address))?;

@@ -3,7 +3,7 @@ use std::{path::Path, sync::Arc};
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
 use store::{
-    ChainReader, ChainWriter, KeptAccounts, Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits,
+    CachedAccounts, ChainReader, ChainWriter, Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits,
     WebhookRecords,
 };
 
@@ -194,7 +194,7 @@ impl Store for EmbeddedStore {
         Arc::new(Self::reader(self))
     }
 
-    fn accounts(&self) -> Arc<dyn KeptAccounts> {
+    fn accounts(&self) -> Arc<dyn CachedAccounts> {
         Arc::new(Self::reader(self))
     }
 

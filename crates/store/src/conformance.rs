@@ -20,14 +20,14 @@ pub use user_records::run_user_records;
 pub use verified_contracts::{VerifiedSubject, run_verified_contracts};
 pub use webhook_records::{run_webhook_limits, run_webhook_records};
 
-use crate::{ChainReader, ChainWriter, KeptAccounts, StoreError, Undo};
+use crate::{CachedAccounts, ChainReader, ChainWriter, StoreError, Undo};
 
 /// An empty store to test.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
 pub struct Subject {
     pub writer: Box<dyn ChainWriter>,
     pub reader: Arc<dyn ChainReader>,
-    pub accounts: Arc<dyn KeptAccounts>,
+    pub accounts: Arc<dyn CachedAccounts>,
 }
 
 /// The parameters of a run.
@@ -90,7 +90,7 @@ pub async fn run(mut subject: Subject, plan: Plan) {
         }
     }
     checks::all(&subject, &model, &chain, &mut rng).await;
-    checks::kept_accounts(&subject, Address::repeat_byte(0x77)).await;
+    checks::cached_accounts(&subject, Address::repeat_byte(0x77)).await;
 }
 
 /// Answers some of the open token questions, as a node would.

@@ -13,7 +13,7 @@ mod webhook_records;
 
 pub use error::{BoxError, StoreError};
 pub use lifecycle::Store;
-pub use traits::{ChainReader, ChainWriter, KeptAccounts, StateVersion, Undo};
+pub use traits::{CachedAccounts, ChainReader, ChainWriter, StateVersion, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 pub use verified_contracts::{Kept, VerifiedContracts};
 pub use webhook_records::{

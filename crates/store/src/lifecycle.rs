@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
 
 use crate::{
-    ChainReader, ChainWriter, KeptAccounts, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
+    CachedAccounts, ChainReader, ChainWriter, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 /// An open store: access to its parts, and operations on all of them.
@@ -26,7 +26,7 @@ pub trait Store: Send + Sync {
 
     fn reader(&self) -> Arc<dyn ChainReader>;
 
-    fn accounts(&self) -> Arc<dyn KeptAccounts>;
+    fn accounts(&self) -> Arc<dyn CachedAccounts>;
 
     fn user_records(&self) -> Arc<dyn UserRecords>;
 

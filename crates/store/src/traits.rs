@@ -150,7 +150,7 @@ pub trait ChainReader: Send + Sync {
 
 /// Accounts as the node last returned them, stored for when the node is unavailable.
 #[async_trait]
-pub trait KeptAccounts: Send + Sync {
+pub trait CachedAccounts: Send + Sync {
     async fn find_account(&self, address: Address) -> Result<Option<Account>, StoreError>;
 
     async fn keep_account(&self, address: Address, account: Account) -> Result<(), StoreError>;
