@@ -41,8 +41,8 @@ pub use stats::{BlockGasPrice, Stats};
 pub use sync::{SyncPhase, SyncStatus};
 pub use task::{TaskState, TaskStatus};
 pub use token::{
-    AuditResult, AuditSample, Balance, BalanceQuestion, BalanceSource, Holder, Token, TokenBalance, TokenFacts,
-    TokenKind, TokenQuestion,
+    AuditResult, AuditSample, Balance, BalanceKey, BalanceSource, Holder, PendingToken, Token, TokenBalance,
+    TokenFacts, TokenKind,
 };
 pub use token_prefix::{TokenPrefix, UnknownTokenPrefix};
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};

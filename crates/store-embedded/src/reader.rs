@@ -26,8 +26,8 @@ pub struct EmbeddedReader {
 }
 
 impl EmbeddedReader {
-    pub(crate) fn new(engine: Engine, read_slots: Arc<ReadSlots>) -> Self {
-        Self { engine, caches: Arc::default(), read_slots }
+    pub(crate) fn new(engine: Engine, caches: Arc<ReadCaches>, read_slots: Arc<ReadSlots>) -> Self {
+        Self { engine, caches, read_slots }
     }
 
     pub(crate) fn engine(&self) -> &Engine {

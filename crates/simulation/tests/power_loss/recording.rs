@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::scene::Acknowledged;
+use store::conformance::DurableData;
 
 /// A file or a folder, whatever its name.
 pub(crate) type Inode = usize;
@@ -67,8 +67,8 @@ impl Recording {
     }
 
     /// What the process had been told when it came to an operation.
-    pub(crate) fn acknowledged(&self, cut: usize) -> Acknowledged {
-        let mut all = Acknowledged::default();
+    pub(crate) fn acknowledged(&self, cut: usize) -> DurableData {
+        let mut all = DurableData::default();
         for operation in &self.operations[..cut] {
             if let Operation::Acknowledge { what } = operation {
                 match what.split_once(' ') {
