@@ -30,7 +30,7 @@ pub use contract::{
     ContractList, ContractProxy, ContractSource, ContractSummary, MatchKind, ProxyKind, VerifiedContract,
 };
 pub use contract_call::{CallAnswer, CallRequest};
-pub use health::{BackgroundTask, BlockTip, Health, HealthStatus, Phase, RefusedBlock, TaskState, WebhookFigures};
+pub use health::{BackgroundTask, BlockTip, Health, HealthStatus, Phase, RejectedBlock, TaskState, WebhookFigures};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
 pub use problem::Problem;
 pub use query::{QueryAnswer, QueryEntity, QueryRecord};

@@ -76,7 +76,7 @@ async fn fill(data: &Path, webhook: WebhookId) -> anyhow::Result<()> {
     for first in (0..MESSAGES).step_by(usize::try_from(MESSAGES_PER_WRITE)?) {
         let events = (first..first + MESSAGES_PER_WRITE).map(|number| {
             let recipients = vec![Recipient { webhook, id: DeliveryId::new(u128::from(number).to_be_bytes()) }];
-            NewEvent { kind: EventKind::Tx, place: None, body: message(number).into_bytes().into(), recipients }
+            NewEvent { kind: EventKind::Tx, location: None, body: message(number).into_bytes().into(), recipients }
         });
         let cursor = records.find_cursor().await?;
         let matches = Matches {

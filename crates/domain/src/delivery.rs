@@ -125,14 +125,14 @@ pub struct NewDelivery {
     pub id: DeliveryId,
     pub kind: EventKind,
     /// The transaction; None for events without one.
-    pub place: Option<EventPlace>,
+    pub location: Option<EventLocation>,
     /// The message body, the same on each attempt.
     pub body: Bytes,
 }
 
 /// The transaction that an event belongs to, and its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventPlace {
+pub struct EventLocation {
     pub block: BlockRef,
     pub tx_hash: B256,
 }
@@ -144,7 +144,7 @@ pub struct Delivery {
     pub number: DeliveryNumber,
     pub id: DeliveryId,
     pub kind: EventKind,
-    pub place: Option<EventPlace>,
+    pub location: Option<EventLocation>,
     pub created_at: UnixMillis,
     pub status: DeliveryStatus,
     /// Whether a `removed` event for it was queued or sent.

@@ -32,7 +32,7 @@ pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
 pub use delivery::{
     Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus,
-    DropCount, EventIdentity, EventKind, EventPlace, InvalidDeliveryId, NewDelivery, NextStep,
+    DropCount, EventIdentity, EventKind, EventLocation, InvalidDeliveryId, NewDelivery, NextStep,
 };
 pub use filter::{BlockRange, TransactionFilter};
 pub use log::{FetchedBlock, Log};
@@ -41,8 +41,8 @@ pub use stats::{BlockGasPrice, Stats};
 pub use sync::{SyncPhase, SyncStatus};
 pub use task::{TaskState, TaskStatus};
 pub use token::{
-    AuditResult, AuditSample, Balance, BalanceQuestion, BalanceSource, Holder, Token, TokenBalance, TokenFacts,
-    TokenKind, TokenQuestion,
+    AuditResult, AuditSample, Balance, BalanceKey, BalanceSource, Holder, PendingToken, Token, TokenBalance,
+    TokenFacts, TokenKind,
 };
 pub use token_prefix::{TokenPrefix, UnknownTokenPrefix};
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};

@@ -53,7 +53,7 @@ pub enum BalanceSource {
 
 /// A token whose metadata has to be read from the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TokenQuestion {
+pub struct PendingToken {
     pub token: Address,
     pub kind: TokenKind,
 }
@@ -72,9 +72,9 @@ pub struct TokenBalance {
     pub balance: Balance,
 }
 
-/// A balance that has to be read from the contract.
+/// Identifies a balance: of a token, and of one holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct BalanceQuestion {
+pub struct BalanceKey {
     pub token: Address,
     pub holder: Address,
 }

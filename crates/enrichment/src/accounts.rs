@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use domain::{Account, Address, B256, BlockRef};
 use node::{NodeClient, NodeError};
 use quick_cache::sync::Cache;
-use store::{KeptAccounts, StoreError};
+use store::{CachedAccounts, StoreError};
 use tokio::time::timeout;
 
 /// A few megabytes. Accounts of older tips are evicted over time.
@@ -52,7 +52,7 @@ pub enum AccountSource {
 /// node is unavailable.
 pub struct Accounts {
     node: NodeClient,
-    store: Arc<dyn KeptAccounts>,
+    store: Arc<dyn CachedAccounts>,
     /// The key includes the tip, so that no entry has to be invalidated.
     cache: Cache<(Address, B256), Account>,
 }
@@ -65,7 +65,7 @@ impl std::fmt::Debug for Accounts {
 
 impl Accounts {
     #[must_use]
-    pub fn new(node: NodeClient, store: Arc<dyn KeptAccounts>) -> Self {
+    pub fn new(node: NodeClient, store: Arc<dyn CachedAccounts>) -> Self {
         Self { node, store, cache: Cache::new(CACHED_ACCOUNTS) }
     }
 

@@ -17,7 +17,7 @@ use futures::StreamExt;
 use indicatif::{ProgressBar, ProgressStyle};
 use ingest::{Difference, compare_block};
 use node::{BlockChecks, NodeClient, NodeConfig};
-use store::{ChainReader, Store};
+use store::ChainReader;
 
 pub(crate) use self::options::CheckOptions;
 use self::report::Report;
@@ -42,7 +42,7 @@ pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
     let data = config::data_folder(options.data.clone())?;
     let store = stores::open_existing(&data)?;
     let reader = store.reader();
-    let Some((start, tip)) = extent(reader.as_ref(), store.as_ref()).await? else {
+    let Some((start, tip)) = extent(reader.as_ref()).await? else {
         logging::print("The index is empty.\n");
         return Ok(ExitCode::SUCCESS);
     };
@@ -96,8 +96,8 @@ fn block_count(blocks: usize) -> String {
 }
 
 /// The first and the newest block of the index; None if it is empty.
-async fn extent(reader: &dyn ChainReader, store: &dyn Store) -> anyhow::Result<Option<(BlockNumber, BlockRef)>> {
-    let Some(tip) = store.writer().tip().await? else { return Ok(None) };
+async fn extent(reader: &dyn ChainReader) -> anyhow::Result<Option<(BlockNumber, BlockRef)>> {
+    let Some(tip) = reader.find_tip().await? else { return Ok(None) };
     let oldest = PageRequest { offset: 0, limit: 1, order: Order::OldestFirst };
     let first = reader.list_blocks(BlockRange::ALL, oldest).await?.items.into_iter().next();
     Ok(first.map(|first| (first.number, tip)))

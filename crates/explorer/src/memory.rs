@@ -22,8 +22,10 @@ pub(crate) struct MemoryBudget {
 /// The store's part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StoreMemory {
-    /// Read cache.
+    /// The engine's cache.
     pub(crate) cache_bytes: u64,
+    /// Decoded rows and checkpoints, shared by all readers.
+    pub(crate) row_cache_bytes: u64,
     /// Size of each of the four write buffers.
     pub(crate) write_buffer_bytes: u64,
     pub(crate) writer_cache_entries: usize,
@@ -67,11 +69,12 @@ impl MemoryBudget {
         self.response_cache
     }
 
-    /// About three fifths. A fifth is for four write buffers: larger ones would flush less often, but leave more to replay
+    /// About two thirds. A fifth is for four write buffers: larger ones would flush less often, but leave more to replay
     /// after a crash.
     pub(crate) fn store(self) -> StoreMemory {
         StoreMemory {
             cache_bytes: self.bytes / 4,
+            row_cache_bytes: self.bytes / 32,
             write_buffer_bytes: self.bytes / 20,
             writer_cache_entries: usize::try_from(self.bytes / 6 / BYTES_PER_ENTRY).unwrap_or(usize::MAX),
         }
@@ -98,7 +101,7 @@ mod tests {
             let budget = MemoryBudget::new(Some(megabytes), None).unwrap();
             let store = budget.store();
             let entries = store.writer_cache_entries as u64 * BYTES_PER_ENTRY;
-            let store = store.cache_bytes + 4 * store.write_buffer_bytes + entries;
+            let store = store.cache_bytes + store.row_cache_bytes + 4 * store.write_buffer_bytes + entries;
             let given = store + budget.waiting_blocks() as u64 + budget.response_cache() + budget.idle_compilers();
             assert!(given <= megabytes * MEGABYTE, "{given} of {megabytes} MB");
         }

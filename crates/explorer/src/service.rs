@@ -6,7 +6,7 @@ use anyhow::Context;
 use api::{ApiParts, ApiState, KeyUses};
 use domain::{BlockNumber, SyncStatus};
 use enrichment::Accounts;
-use ingest::{Follower, IngestConfig, Progress, Traces};
+use ingest::{Follower, IngestConfig, IngestError, Progress, Traces};
 use node::NodeClient;
 use store::Store;
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
@@ -194,9 +194,12 @@ impl Following {
         };
         let (writer, reader) = (self.store.writer(), self.store.reader());
         let follower = Follower::new(self.node, writer, reader, config, self.status, self.progress);
-        // The error was logged and is shown in the status; the API keeps serving.
-        let _ = follower.run(cancel).await;
-        Ok(())
+        match follower.run(cancel).await {
+            // The process ends, since the other writer's process serves too. Whoever supervises it starts it again.
+            Err(error @ IngestError::WriterReplaced) => Err(error.into()),
+            // The error was logged and is shown in the status; the API keeps serving.
+            Ok(()) | Err(IngestError::Store(_)) => Ok(()),
+        }
     }
 
     /// Waits until the node reports its chain, and binds the data folder to that chain.
@@ -216,5 +219,42 @@ impl Following {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use devchain::{DevChain, DevChainConfig};
+    use domain::SyncPhase;
+
+    use super::*;
+    use crate::{cli::RunOptions, config};
+
+    const TIMEOUT: Duration = Duration::from_secs(60);
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn a_process_whose_writer_was_replaced_ends_with_an_error() {
+        let chain = DevChain::new(DevChainConfig::default());
+        let rpc = chain.serve(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let options = RunOptions {
+            rpc: vec![rpc.url().parse().unwrap()],
+            data: Some(folder.path().to_owned()),
+            listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
+            ..RunOptions::default()
+        };
+        let config = config::service_config(options).unwrap();
+        let service = Service::start(config, CancellationToken::new()).await.unwrap();
+        let mut sync = service.sync();
+        let followed = sync.wait_for(|status| status.phase == SyncPhase::Following);
+        drop(tokio::time::timeout(TIMEOUT, followed).await.unwrap().unwrap());
+
+        let writer = service.store.writer();
+        let ended = tokio::time::timeout(TIMEOUT, service.finish()).await.unwrap().unwrap_err();
+        assert!(matches!(ended.downcast_ref(), Some(IngestError::WriterReplaced)), "{ended:?}");
+        let SyncPhase::Halted { reason } = sync.borrow().phase.clone() else { panic!("{:?}", sync.borrow()) };
+        assert_eq!(reason, "another writer has taken over the index");
+        assert!(writer.tip().await.unwrap().is_some(), "the new writer can continue");
+        rpc.shutdown().await;
     }
 }

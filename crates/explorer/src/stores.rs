@@ -14,9 +14,10 @@ use crate::{
 
 /// Opens a data folder, or creates one.
 pub(crate) fn open(data: &Path, memory: MemoryBudget) -> anyhow::Result<Arc<dyn Store>> {
-    let StoreMemory { cache_bytes, write_buffer_bytes, writer_cache_entries } = memory.store();
+    let StoreMemory { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries } = memory.store();
     let descriptors = open_files::store_share();
-    open_with(data, StoreOptions { cache_bytes, write_buffer_bytes, writer_cache_entries, descriptors })
+    let options = StoreOptions { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries, descriptors };
+    open_with(data, options)
 }
 
 /// Opens an existing data folder for a maintenance command.

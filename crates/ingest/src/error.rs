@@ -1,8 +1,33 @@
-use store::StoreError;
+use store::{Failure, StoreError};
 
-/// A fatal error of the follower.
+/// Why following ended.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
+    /// Another writer continues the index, so this process must not: it ends, and is restarted as one that waits for its
+    /// turn or reads only.
+    #[error("another writer has taken over the index")]
+    WriterReplaced,
+    /// The index can be read, but not continued.
     #[error("cannot write the index")]
-    Store(#[from] StoreError),
+    Store(#[source] StoreError),
+}
+
+impl From<StoreError> for IngestError {
+    fn from(error: StoreError) -> Self {
+        match error.failure() {
+            Failure::WriterReplaced => Self::WriterReplaced,
+            Failure::Transient | Failure::Fatal => Self::Store(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replaced_writer_is_told_apart_from_a_damaged_store() {
+        assert!(matches!(StoreError::WriterReplaced.into(), IngestError::WriterReplaced));
+        assert!(matches!(StoreError::Corrupt("a row").into(), IngestError::Store(StoreError::Corrupt(_))));
+    }
 }

@@ -4,7 +4,7 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use domain::{BlockId, BlockNumber, BlockRef, SyncPhase, SyncStatus};
 use node::{Heads, NodeClient};
-use store::{ChainReader, ChainWriter, StoreError, Undo};
+use store::{ChainReader, IndexWriter, StoreError, Undo};
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -40,7 +40,7 @@ const HALTED_PAUSE: Duration = Duration::from_secs(10);
 #[expect(missing_debug_implementations, reason = "holds a trait object")]
 pub struct Follower {
     node: NodeClient,
-    writer: Box<dyn ChainWriter>,
+    writer: Box<dyn IndexWriter>,
     reader: Arc<dyn ChainReader>,
     config: IngestConfig,
     status: watch::Sender<SyncStatus>,
@@ -68,7 +68,7 @@ impl Follower {
     #[must_use]
     pub fn new(
         node: NodeClient,
-        writer: Box<dyn ChainWriter>,
+        writer: Box<dyn IndexWriter>,
         reader: Arc<dyn ChainReader>,
         config: IngestConfig,
         status: watch::Sender<SyncStatus>,
@@ -99,7 +99,8 @@ impl Follower {
     /// Follows the chain until cancelled.
     ///
     /// # Errors
-    /// If the store is damaged. Failures of the node and a full disk are retried.
+    /// If the store is damaged, or another writer has taken over. Failures of the node and a store that is unavailable
+    /// are retried.
     pub async fn run(mut self, cancel: CancellationToken) -> Result<(), IngestError> {
         let watchdog = watch_silence(self.node.clone(), self.status.clone());
         let Err(failure) = tokio::select! {
@@ -108,10 +109,19 @@ impl Follower {
             ended = self.follow() => ended,
             never = watchdog => match never {},
         };
-        error!(error = %failure, "cannot write the index, indexing stops");
-        let reason = format!("cannot write the index: {failure}");
+        let failure = IngestError::from(failure);
+        let reason = match &failure {
+            IngestError::WriterReplaced => {
+                error!("another writer has taken over the index, indexing stops here");
+                failure.to_string()
+            }
+            IngestError::Store(cause) => {
+                error!(error = %cause, "cannot write the index, indexing stops");
+                format!("cannot write the index: {cause}")
+            }
+        };
         self.status.send_modify(|status| status.phase = SyncPhase::Halted { reason });
-        Err(failure.into())
+        Err(failure)
     }
 
     async fn follow(&mut self) -> Result<Infallible, StoreError> {
@@ -181,7 +191,7 @@ impl Follower {
                 biased;
                 _ = heads.next() => return Ok(()),
                 () = tokio::time::sleep_until(until) => return Ok(()),
-                () = self.settler.answers() => self.settler.step(self.writer.as_mut(), Pace::Brisk).await?,
+                () = self.settler.results() => self.settler.step(self.writer.as_mut(), Pace::Brisk).await?,
             }
         }
     }

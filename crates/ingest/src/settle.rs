@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use balances::{audit, audit_calls, balance_call, read_balance};
 use domain::{
-    Address, AuditResult, AuditSample, BalanceQuestion, BlockNumber, BlockRef, Bytes, TokenFacts, TokenQuestion, U256,
+    Address, AuditResult, AuditSample, BalanceKey, BlockNumber, BlockRef, Bytes, PendingToken, TokenFacts, U256,
 };
 use facts::{GETTERS, metadata_calls, read_facts};
 use node::{CallBlock, NodeClient, NodeError};
-use store::{ChainWriter, StoreError};
+use store::{ContractDataWriter, IndexWriter, StoreError};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{debug, info, warn};
@@ -37,16 +37,16 @@ pub(crate) enum Pace {
     Brisk,
 }
 
-/// Queries requested by the store.
+/// Contract data that the store still needs.
 #[derive(Debug, Default)]
-struct Questions {
-    tokens: Vec<TokenQuestion>,
+struct Pending {
+    tokens: Vec<PendingToken>,
     audits: Vec<AuditSample>,
-    balances: Vec<BalanceQuestion>,
+    balances: Vec<BalanceKey>,
     codes: Vec<Address>,
 }
 
-impl Questions {
+impl Pending {
     fn is_empty(&self) -> bool {
         self.tokens.is_empty() && self.audits.is_empty() && self.balances.is_empty() && self.codes.is_empty()
     }
@@ -54,10 +54,10 @@ impl Questions {
 
 /// Results with the block at which they hold.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Answers {
+struct Fetched {
     facts: Vec<(Address, TokenFacts)>,
     audits: Vec<(Address, AuditResult)>,
-    balances: Vec<(BalanceQuestion, U256)>,
+    balances: Vec<(BalanceKey, U256)>,
     at: BlockNumber,
     codes: Vec<(Address, Bytes)>,
     codes_at: BlockNumber,
@@ -67,8 +67,8 @@ struct Answers {
 /// for a token's name.
 pub(crate) struct Settler {
     node: NodeClient,
-    in_flight: Option<AbortOnDropHandle<Result<Answers, NodeError>>>,
-    answered: Option<Result<Answers, NodeError>>,
+    in_flight: Option<AbortOnDropHandle<Result<Fetched, NodeError>>>,
+    finished: Option<Result<Fetched, NodeError>>,
     last_round: Option<Instant>,
     backoff_until: Option<Instant>,
     gentle_interval: Duration,
@@ -78,36 +78,36 @@ pub(crate) struct Settler {
 impl Settler {
     /// `backoff` is the pause after the node failed.
     pub(crate) fn new(node: NodeClient, gentle_interval: Duration, backoff: Duration) -> Self {
-        Self { node, in_flight: None, answered: None, last_round: None, backoff_until: None, gentle_interval, backoff }
+        Self { node, in_flight: None, finished: None, last_round: None, backoff_until: None, gentle_interval, backoff }
     }
 
     /// Stores available results, starts a new round if due, and ranks holders. Does not wait for the node.
-    pub(crate) async fn step(&mut self, writer: &mut dyn ChainWriter, pace: Pace) -> Result<(), StoreError> {
-        if let Some(answers) = self.take_answers().await {
-            keep(writer, answers).await?;
+    pub(crate) async fn step(&mut self, writer: &mut dyn IndexWriter, pace: Pace) -> Result<(), StoreError> {
+        if let Some(fetched) = self.take_results().await {
+            keep(writer, fetched).await?;
         }
         if self.is_time(pace, Instant::now())
             && let Some(tip) = writer.tip().await?
         {
-            let questions = Questions {
-                tokens: writer.list_token_questions(TOKENS_AT_ONCE).await?,
+            let pending = Pending {
+                tokens: writer.list_pending_tokens(TOKENS_AT_ONCE).await?,
                 audits: writer.list_audits(AUDITS_AT_ONCE).await?,
-                balances: writer.list_balance_questions(BALANCES_AT_ONCE).await?,
-                codes: writer.list_code_questions(CODES_AT_ONCE).await?,
+                balances: writer.list_pending_balances(BALANCES_AT_ONCE).await?,
+                codes: writer.list_pending_codes(CODES_AT_ONCE).await?,
             };
-            self.ask(questions, tip, Instant::now());
+            self.fetch(pending, tip, Instant::now());
             rank(writer, pace).await?;
         }
         Ok(())
     }
 
     /// Waits for the results in flight; forever if there are none. Cancel safe.
-    pub(crate) async fn answers(&mut self) {
+    pub(crate) async fn results(&mut self) {
         let Some(in_flight) = &mut self.in_flight else { return std::future::pending().await };
         let outcome = in_flight.await;
         self.in_flight = None;
         match outcome {
-            Ok(outcome) => self.answered = Some(outcome),
+            Ok(outcome) => self.finished = Some(outcome),
             Err(stopped) if stopped.is_panic() => std::panic::resume_unwind(stopped.into_panic()),
             // The runtime is shutting down.
             Err(_) => {}
@@ -117,24 +117,24 @@ impl Settler {
     /// Drops results of an abandoned branch.
     pub(crate) fn forget(&mut self) {
         self.in_flight = None;
-        self.answered = None;
+        self.finished = None;
     }
 
     /// None: no results yet, or the node failed and is retried later.
-    async fn take_answers(&mut self) -> Option<Answers> {
+    async fn take_results(&mut self) -> Option<Fetched> {
         if self.in_flight.as_ref().is_some_and(AbortOnDropHandle::is_finished) {
-            self.answers().await;
+            self.results().await;
         }
-        match self.answered.take()? {
-            Ok(answers) => {
+        match self.finished.take()? {
+            Ok(fetched) => {
                 debug!(
-                    tokens = answers.facts.len(),
-                    audits = answers.audits.len(),
-                    balances = answers.balances.len(),
-                    codes = answers.codes.len(),
+                    tokens = fetched.facts.len(),
+                    audits = fetched.audits.len(),
+                    balances = fetched.balances.len(),
+                    codes = fetched.codes.len(),
                     "received contract data"
                 );
-                Some(answers)
+                Some(fetched)
             }
             Err(error) => {
                 warn!(%error, "querying contracts failed, retrying later");
@@ -153,17 +153,17 @@ impl Settler {
         self.in_flight.is_none() && backoff_over && due
     }
 
-    fn ask(&mut self, questions: Questions, tip: BlockRef, now: Instant) {
+    fn fetch(&mut self, pending: Pending, tip: BlockRef, now: Instant) {
         self.last_round = Some(now);
-        if !questions.is_empty() {
-            let asking = ask_node(self.node.clone(), questions, tip);
-            self.in_flight = Some(AbortOnDropHandle::new(tokio::spawn(asking)));
+        if !pending.is_empty() {
+            let fetching = fetch_from_node(self.node.clone(), pending, tip);
+            self.in_flight = Some(AbortOnDropHandle::new(tokio::spawn(fetching)));
         }
     }
 }
 
-async fn keep(writer: &mut dyn ChainWriter, answers: Answers) -> Result<(), StoreError> {
-    let Answers { facts, audits, balances, at, codes, codes_at } = answers;
+async fn keep(writer: &mut dyn ContractDataWriter, fetched: Fetched) -> Result<(), StoreError> {
+    let Fetched { facts, audits, balances, at, codes, codes_at } = fetched;
     for (token, _) in audits.iter().filter(|(_, result)| *result == AuditResult::DoesNotAddUp) {
         info!(%token, block = at, "the events of a token do not match its balances: reading balances from its contract from now on");
     }
@@ -174,17 +174,17 @@ async fn keep(writer: &mut dyn ChainWriter, answers: Answers) -> Result<(), Stor
 }
 
 /// Ranks holders, either one batch or for up to [`RANKING_TIME`].
-async fn rank(writer: &mut dyn ChainWriter, pace: Pace) -> Result<(), StoreError> {
+async fn rank(writer: &mut dyn ContractDataWriter, pace: Pace) -> Result<(), StoreError> {
     let begun = Instant::now();
     while writer.rank_holders(RANKS_AT_ONCE).await? > 0 && pace == Pace::Brisk && begun.elapsed() < RANKING_TIME {}
     Ok(())
 }
 
-async fn ask_node(node: NodeClient, questions: Questions, tip: BlockRef) -> Result<Answers, NodeError> {
-    let Questions { tokens, audits, balances, codes } = questions;
-    let facts = tokens.iter().flat_map(|question| metadata_calls(question.token));
+async fn fetch_from_node(node: NodeClient, pending: Pending, tip: BlockRef) -> Result<Fetched, NodeError> {
+    let Pending { tokens, audits, balances, codes } = pending;
+    let facts = tokens.iter().flat_map(|pending| metadata_calls(pending.token));
     let samples = audits.iter().flat_map(audit_calls);
-    let holders = balances.iter().map(|question| balance_call(question.token, question.holder));
+    let holders = balances.iter().map(|key| balance_call(key.token, key.holder));
     let calls = node.calls(facts.chain(samples).chain(holders).collect(), CallBlock::At(tip));
     let (answered, coded) = tokio::try_join!(calls, node.codes(codes.clone(), tip))?;
     let at = answered.block.unwrap_or(tip.number);
@@ -196,19 +196,19 @@ async fn ask_node(node: NodeClient, questions: Questions, tip: BlockRef) -> Resu
         taken
     };
     let (answers, _) = take(tokens.len() * GETTERS.len()).as_chunks::<{ GETTERS.len() }>();
-    let facts = tokens.into_iter().zip(answers).map(|(question, answers)| {
-        (question.token, TokenFacts { asked_at: Some(at), ..read_facts(question.kind, answers) })
+    let facts = tokens.into_iter().zip(answers).map(|(pending, answers)| {
+        (pending.token, TokenFacts { asked_at: Some(at), ..read_facts(pending.kind, answers) })
     });
     let facts = facts.collect();
     let audits = audits.iter().map(|sample| (sample.token, audit(sample, take(sample.holders.len()))));
     let audits: Vec<_> = audits.collect();
     let answers = take(balances.len());
-    let balances = balances.into_iter().zip(answers).map(|(question, answer)| read_balance(question, answer));
+    let balances = balances.into_iter().zip(answers).map(|(key, answer)| read_balance(key, answer));
     let balances = balances.collect();
     // An audit is valid only at the block whose balances were sampled.
     let audits = if at == tip.number { audits } else { Vec::new() };
     let codes = codes.into_iter().zip(coded.codes).collect();
-    Ok(Answers { facts, audits, balances, at, codes, codes_at: coded.block })
+    Ok(Fetched { facts, audits, balances, at, codes, codes_at: coded.block })
 }
 
 #[cfg(test)]
@@ -223,13 +223,13 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn questions() -> Questions {
-        let tokens = [TOKEN, Address::ZERO].map(|token| TokenQuestion { token, kind: TokenKind::Bep20 });
+    fn pending() -> Pending {
+        let tokens = [TOKEN, Address::ZERO].map(|token| PendingToken { token, kind: TokenKind::Bep20 });
         let holders = vec![Holder { address: SENDER, balance: Balance::from(9) }];
-        Questions {
+        Pending {
             tokens: tokens.into(),
             audits: vec![AuditSample { token: TOKEN, holders }],
-            balances: vec![BalanceQuestion { token: TOKEN, holder: SENDER }],
+            balances: vec![BalanceKey { token: TOKEN, holder: SENDER }],
             codes: vec![TOKEN],
         }
     }
@@ -250,10 +250,10 @@ mod tests {
     async fn one_round_returns_all_results_with_their_block() {
         let node = TestNode::start(one_token).await;
         let mut settler = Settler::new(node.client(), SECOND, SECOND);
-        settler.ask(questions(), node.head(), Instant::now());
+        settler.fetch(pending(), node.head(), Instant::now());
         assert!(!settler.is_time(Pace::Brisk, Instant::now()), "one round at a time");
-        settler.answers().await;
-        let answers = settler.take_answers().await.unwrap();
+        settler.results().await;
+        let fetched = settler.take_results().await.unwrap();
         let known = TokenFacts {
             name: "abc".to_owned(),
             symbol: "abc".to_owned(),
@@ -262,25 +262,25 @@ mod tests {
             asked_at: Some(node.head().number),
         };
         let unknown = TokenFacts { asked_at: Some(node.head().number), ..TokenFacts::default() };
-        let expected = Answers {
+        let expected = Fetched {
             facts: vec![(TOKEN, known), (Address::ZERO, unknown)],
             audits: vec![(TOKEN, AuditResult::DoesNotAddUp)],
-            balances: vec![(BalanceQuestion { token: TOKEN, holder: SENDER }, U256::from(8))],
+            balances: vec![(BalanceKey { token: TOKEN, holder: SENDER }, U256::from(8))],
             at: node.head().number,
             codes: vec![(TOKEN, Bytes::from_static(&[0x60, 0x01]))],
             codes_at: node.head().number,
         };
-        assert_eq!(answers, expected);
-        assert!(settler.take_answers().await.is_none(), "each result is returned once");
+        assert_eq!(fetched, expected);
+        assert!(settler.take_results().await.is_none(), "each result is returned once");
     }
 
     #[tokio::test]
     async fn a_failing_node_is_retried_after_a_backoff() {
         let node = TestNode::start(|_, _| CallReply::Fail).await;
         let mut settler = Settler::new(node.client(), SECOND, SECOND);
-        settler.ask(questions(), node.head(), Instant::now());
-        settler.answers().await;
-        assert!(settler.take_answers().await.is_none());
+        settler.fetch(pending(), node.head(), Instant::now());
+        settler.results().await;
+        assert!(settler.take_results().await.is_none());
         assert!(!settler.is_time(Pace::Brisk, Instant::now()));
         assert!(settler.is_time(Pace::Brisk, Instant::now() + SECOND));
     }
@@ -289,10 +289,10 @@ mod tests {
     async fn results_of_an_abandoned_branch_are_dropped() {
         let node = TestNode::start(one_token).await;
         let mut settler = Settler::new(node.client(), SECOND, SECOND);
-        settler.ask(questions(), node.head(), Instant::now());
-        settler.answers().await;
+        settler.fetch(pending(), node.head(), Instant::now());
+        settler.results().await;
         settler.forget();
-        assert!(settler.take_answers().await.is_none());
+        assert!(settler.take_results().await.is_none());
         assert!(settler.is_time(Pace::Brisk, Instant::now()));
     }
 
@@ -301,7 +301,7 @@ mod tests {
         let node = TestNode::start(one_token).await;
         let mut settler = Settler::new(node.client(), SECOND, SECOND);
         let now = Instant::now();
-        settler.ask(Questions::default(), node.head(), now);
+        settler.fetch(Pending::default(), node.head(), now);
         assert!(!settler.is_time(Pace::Gentle, now) && settler.is_time(Pace::Brisk, now));
         assert!(settler.is_time(Pace::Gentle, now + SECOND));
     }

@@ -56,11 +56,11 @@ impl Standards {
 }
 
 async fn ask(node: &NodeClient, token: Address, seen_in: BlockRef) -> Result<TokenKind, NodeError> {
-    let question = |interface: Selector| ContractCall {
+    let call = |interface: Selector| ContractCall {
         to: token,
         data: call_data(SUPPORTS_INTERFACE, &[left_aligned(interface)]),
     };
-    let answered = node.calls(NFT_INTERFACES.map(question).into(), CallBlock::At(seen_in)).await?;
+    let answered = node.calls(NFT_INTERFACES.map(call).into(), CallBlock::At(seen_in)).await?;
     Ok(if answered.answers.iter().any(is_true) { TokenKind::Bep721 } else { TokenKind::Bep20 })
 }
 

@@ -14,7 +14,7 @@ use crate::{
     method_breaker::{Choice, Failure},
     retry::retry_call,
     upstream::{Call, Upstream},
-    verify::{Contradiction, RefusedBlock},
+    verify::{Contradiction, RejectedBlock},
 };
 
 const BLOCK: &str = "eth_getBlockByNumber";
@@ -156,7 +156,7 @@ async fn join(
     let (verified, block, receipts) = verify(upstream, block, receipts).await?;
     let evidence = upstream.verifier().evidence();
     if let Err(Contradiction { check, what }) = verified {
-        evidence.refuse(RefusedBlock { number, check });
+        evidence.reject(RejectedBlock { number, check });
         return Err(NodeError::InvalidBlock { host: upstream.verifier().host().to_owned(), number, check, what });
     }
     let joined = join_receipts(block, receipts).map_err(blame)?;

@@ -296,7 +296,7 @@ impl NodeClient {
             requests: self.counters.requests.load(Ordering::Relaxed),
             retries: self.counters.retries.load(Ordering::Relaxed),
             rejected_responses: self.counters.rejected_responses.load(Ordering::Relaxed),
-            refused_block: self.evidence.refused_block(),
+            rejected_block: self.evidence.rejected_block(),
             unproven_blocks: self.evidence.unproven_blocks(),
         }
     }

@@ -53,5 +53,5 @@ pub use heads::Heads;
 pub use status::NodeStatus;
 pub use survey::HeadSurvey;
 pub use transport::{Exchange, TransportError};
-pub use verify::{BlockCheck, BlockChecks, BlockChecksError, RefusedBlock};
+pub use verify::{BlockCheck, BlockChecks, BlockChecksError, RejectedBlock};
 pub use view::ViewOutcome;

@@ -8,7 +8,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::RefusedBlock;
+use crate::RejectedBlock;
 
 /// Status and counters of the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct NodeStatus {
     /// Responses that failed the checks.
     pub rejected_responses: u64,
     /// The last block that was rejected, until a node returns a valid one.
-    pub refused_block: Option<RefusedBlock>,
+    pub rejected_block: Option<RejectedBlock>,
     /// Blocks that were accepted although a part of them could not be proven.
     pub unproven_blocks: u64,
 }

@@ -22,7 +22,7 @@ use alloy_primitives::{B256, Bloom};
 use alloy_trie::{EMPTY_ROOT_HASH, root::ordered_trie_root_encoded};
 use domain::BlockNumber;
 pub(crate) use evidence::Evidence;
-pub use evidence::RefusedBlock;
+pub use evidence::RejectedBlock;
 use header::HeaderProof;
 use rand::Rng;
 use receipt::{Blooms, FailedStatus};

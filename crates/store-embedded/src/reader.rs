@@ -6,7 +6,7 @@ use domain::{
     Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
     TransactionFilter, Transfer, TransferFilter,
 };
-use store::{ChainReader, KeptAccounts, StateVersion, StoreError};
+use store::{CachedAccounts, ChainReader, StateVersion, StoreError};
 
 use crate::{
     blocking::{ReadSlots, run_blocking},
@@ -26,8 +26,8 @@ pub struct EmbeddedReader {
 }
 
 impl EmbeddedReader {
-    pub(crate) fn new(engine: Engine, read_slots: Arc<ReadSlots>) -> Self {
-        Self { engine, caches: Arc::default(), read_slots }
+    pub(crate) fn new(engine: Engine, caches: Arc<ReadCaches>, read_slots: Arc<ReadSlots>) -> Self {
+        Self { engine, caches, read_slots }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -177,7 +177,7 @@ impl ChainReader for EmbeddedReader {
 }
 
 #[async_trait]
-impl KeptAccounts for EmbeddedReader {
+impl CachedAccounts for EmbeddedReader {
     async fn find_account(&self, address: Address) -> Result<Option<Account>, StoreError> {
         self.read(move |index| {
             let row = index.view().get(Table::Account, &Key::address(&address))?;

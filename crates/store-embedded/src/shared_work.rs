@@ -172,7 +172,7 @@ mod tests {
         let fails = |_: &Cancelled| Err(StoreError::Corrupt("a row is missing"));
         let (one, other) = futures::join!(works.run(&1, fails), works.run(&1, fails));
         for outcome in [one, other] {
-            assert!(outcome.unwrap_err().to_string().contains("store unavailable"));
+            assert!(outcome.unwrap_err().to_string().contains("store failure"));
         }
     }
 }

@@ -9,9 +9,9 @@ fn a_version_is_valid_until_a_change_is_visible_and_new_when_it_is_done() {
     let first = states.now(visible);
     assert!(first.is_some());
     states.change(visible, || {
-        assert_eq!(states.now(visible), first, "nothing is visible yet");
+        assert_eq!(states.now(visible), first, "before it is visible");
         engine.store(8, SeqCst);
-        assert_eq!(states.now(visible), None, "visible, but not done");
+        assert_eq!(states.now(visible), None, "visible, before its end");
     });
     assert!(states.now(visible).is_some_and(|second| Some(second) != first));
 }

@@ -3,7 +3,7 @@ use std::{path::Path, sync::Arc};
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
 use store::{
-    ChainReader, ChainWriter, KeptAccounts, Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits,
+    CachedAccounts, ChainReader, IndexWriter, Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits,
     WebhookRecords,
 };
 
@@ -12,22 +12,26 @@ use crate::{
     engine::{self, Engine, EngineOptions, Repair},
     meta::{self, Binding, SCHEMA},
     private_files,
+    read::ReadCaches,
     reader::EmbeddedReader,
     user_records::EmbeddedUserRecords,
     verified_contracts::EmbeddedVerifiedContracts,
     webhook_records::EmbeddedWebhookRecords,
-    writer::EmbeddedWriter,
+    writer::{EmbeddedWriter, Writers},
 };
 
 /// Resource limits of the store.
 #[derive(Debug, Clone, Copy)]
 pub struct StoreOptions {
-    /// Bytes of the read cache.
+    /// Bytes of the engine's cache of table blocks.
     pub cache_bytes: u64,
+    /// Bytes of the decoded rows and of the checkpoints that all readers share.
+    pub row_cache_bytes: u64,
     /// Bytes of the write buffer of each of four groups of tables, before it is flushed. A data folder keeps the size
     /// that it was created with.
     pub write_buffer_bytes: u64,
-    /// Number of list tails, and of address ids, that the writer caches.
+    /// Number of list tails, and of address ids, that the writer caches. They are its working state: it changes them in
+    /// memory, without a lock.
     pub writer_cache_entries: usize,
     /// Maximum open file descriptors of the store.
     pub descriptors: usize,
@@ -45,7 +49,13 @@ impl StoreOptions {
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { cache_bytes: 128 << 20, write_buffer_bytes: 64 << 20, writer_cache_entries: 400_000, descriptors: 1_024 }
+        Self {
+            cache_bytes: 128 << 20,
+            row_cache_bytes: 24 << 20,
+            write_buffer_bytes: 64 << 20,
+            writer_cache_entries: 400_000,
+            descriptors: 1_024,
+        }
     }
 }
 
@@ -54,7 +64,9 @@ impl Default for StoreOptions {
 pub struct EmbeddedStore {
     engine: Engine,
     options: StoreOptions,
-    /// Shared by all readers.
+    writers: Arc<Writers>,
+    /// Shared by all readers, like the slots.
+    read_caches: Arc<ReadCaches>,
     read_slots: Arc<ReadSlots>,
     user_records: EmbeddedUserRecords,
     verified_contracts: EmbeddedVerifiedContracts,
@@ -85,7 +97,16 @@ impl EmbeddedStore {
         let read_slots = Arc::<ReadSlots>::default();
         let verified_contracts = EmbeddedVerifiedContracts::new(engine.clone(), Arc::clone(&read_slots));
         let webhook_records = EmbeddedWebhookRecords::new(engine.clone())?;
-        Ok(Self { engine, options, read_slots, user_records, verified_contracts, webhook_records })
+        Ok(Self {
+            engine,
+            options,
+            writers: Arc::default(),
+            read_caches: Arc::new(ReadCaches::new(options.row_cache_bytes)),
+            read_slots,
+            user_records,
+            verified_contracts,
+            webhook_records,
+        })
     }
 
     /// Restores a damaged data folder to its last complete commit; None if nothing is damaged.
@@ -128,15 +149,16 @@ impl EmbeddedStore {
         }
     }
 
-    /// The writer. Only one may be in use.
+    /// Becomes the writer. The one before is replaced, and can no longer write.
     #[must_use]
     pub fn writer(&self) -> EmbeddedWriter {
-        EmbeddedWriter::new(self.engine.clone(), self.options.writer_cache_entries, self.verified_contracts.listing())
+        let (entries, listing) = (self.options.writer_cache_entries, self.verified_contracts.listing());
+        EmbeddedWriter::new(self.engine.clone(), Arc::clone(&self.writers), entries, listing)
     }
 
     #[must_use]
     pub fn reader(&self) -> EmbeddedReader {
-        EmbeddedReader::new(self.engine.clone(), Arc::clone(&self.read_slots))
+        EmbeddedReader::new(self.engine.clone(), Arc::clone(&self.read_caches), Arc::clone(&self.read_slots))
     }
 
     #[must_use]
@@ -186,7 +208,7 @@ impl Store for EmbeddedStore {
         Self::sync(self)
     }
 
-    fn writer(&self) -> Box<dyn ChainWriter> {
+    fn writer(&self) -> Box<dyn IndexWriter> {
         Box::new(Self::writer(self))
     }
 
@@ -194,7 +216,7 @@ impl Store for EmbeddedStore {
         Arc::new(Self::reader(self))
     }
 
-    fn accounts(&self) -> Arc<dyn KeptAccounts> {
+    fn accounts(&self) -> Arc<dyn CachedAccounts> {
         Arc::new(Self::reader(self))
     }
 

@@ -1,8 +1,8 @@
 //! The status of a token: the source of its balances, and the number of its holders. Transfers, audits and balances
 //! fetched from the contract each contribute to it.
 
-use domain::{AuditResult, Balance, BalanceSource};
-use store::StoreError;
+use domain::{Balance, BalanceSource};
+use store::{StoreError, fetch_policy};
 
 use crate::{
     keys::{AddressId, Key, Pair, Table},
@@ -28,8 +28,7 @@ pub(crate) fn find_token_status(rows: &mut dyn RowSource, token: AddressId) -> R
     let Some(row) = rows.row(Table::Token, &key)? else { return Ok(None) };
     let row = TokenRow::from_row(&row)?;
     let audit = rows.row(Table::Audit, &key)?.map(|row| AuditRow::from_row(&row)).transpose()?;
-    let fails = audit.is_some_and(|audit| audit.verdict == AuditResult::DoesNotAddUp);
-    let balance_source = if fails { BalanceSource::Calls } else { row.balance_source };
+    let balance_source = fetch_policy::balance_source(row.balance_source, audit.map(|audit| audit.verdict));
     // Until balances are fetched from the contract, the count derived from events is the best available.
     let fetched = match balance_source {
         BalanceSource::Events => None,

@@ -28,7 +28,7 @@ use store::{
 };
 
 pub use self::access::EmbeddedWebhookRecords;
-use self::access::{Outlast, as_it_is};
+use self::access::Survives;
 use crate::{
     keys::{Key, Table, number_in_key},
     meta,
@@ -38,41 +38,37 @@ use crate::{
 impl WebhookRecords for EmbeddedWebhookRecords {
     async fn add_webhook(&self, new: NewWebhook) -> Result<Webhook, AddWebhookError> {
         let limits = self.limits();
-        self.change(
-            Outlast::Power,
-            move |changing| {
-                let owned = changing.view.prefix(Table::WebhookByOwner, &Key::address(&new.owner));
-                if owned.take(WEBHOOKS_PER_OWNER).count() == WEBHOOKS_PER_OWNER {
-                    return Err(AddWebhookError::QuotaReached);
-                }
-                let watching = changing.view.prefix(Table::WebhookByAddress, &Key::address(&new.watched));
-                if watching.take(limits.per_address).count() == limits.per_address {
-                    return Err(AddWebhookError::AddressFull);
-                }
-                if changing.queues.loads.totals().webhooks >= limits.webhooks as u64 {
-                    return Err(AddWebhookError::Full);
-                }
-                let webhook = Webhook {
-                    id: read::last_id(changing.view)? + 1,
-                    owner: new.owner,
-                    url: new.url,
-                    watched: new.watched,
-                    events: new.events,
-                    active: true,
-                    created_at: new.created_at,
-                    after: meta::find_tip(changing.view)?.map(|tip| tip.block),
-                    secret: new.secret,
-                    retired_secrets: Vec::new(),
-                    last_triggered_at: None,
-                    fail_count: 0,
-                    failing_since: None,
-                    proven: false,
-                };
-                changing.add_webhook(&webhook)?;
-                Ok(webhook)
-            },
-            as_it_is,
-        )
+        self.change(Survives::PowerLoss, move |changing| {
+            let owned = changing.view.prefix(Table::WebhookByOwner, &Key::address(&new.owner));
+            if owned.take(WEBHOOKS_PER_OWNER).count() == WEBHOOKS_PER_OWNER {
+                return Err(AddWebhookError::QuotaReached);
+            }
+            let watching = changing.view.prefix(Table::WebhookByAddress, &Key::address(&new.watched));
+            if watching.take(limits.per_address).count() == limits.per_address {
+                return Err(AddWebhookError::AddressFull);
+            }
+            if changing.queues.loads.totals().webhooks >= limits.webhooks as u64 {
+                return Err(AddWebhookError::Full);
+            }
+            let webhook = Webhook {
+                id: read::last_id(changing.view)? + 1,
+                owner: new.owner,
+                url: new.url,
+                watched: new.watched,
+                events: new.events,
+                active: true,
+                created_at: new.created_at,
+                after: meta::find_tip(changing.view)?.map(|tip| tip.block),
+                secret: new.secret,
+                retired_secrets: Vec::new(),
+                last_triggered_at: None,
+                fail_count: 0,
+                failing_since: None,
+                proven: false,
+            };
+            changing.add_webhook(&webhook)?;
+            Ok(webhook)
+        })
         .await
     }
 
@@ -106,15 +102,11 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     }
 
     async fn delete_webhook(&self, id: WebhookId) -> Result<bool, StoreError> {
-        self.change(
-            Outlast::Power,
-            move |changing| {
-                let Some(webhook) = read::find_webhook(changing.view, id)? else { return Ok(false) };
-                changing.delete_webhook(&webhook)?;
-                Ok(true)
-            },
-            as_it_is,
-        )
+        self.change(Survives::PowerLoss, move |changing| {
+            let Some(webhook) = read::find_webhook(changing.view, id)? else { return Ok(false) };
+            changing.delete_webhook(&webhook)?;
+            Ok(true)
+        })
         .await
     }
 
@@ -151,23 +143,19 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     async fn enqueue_matches(&self, matches: Matches, now: UnixMillis) -> Result<(), EnqueueError> {
         // A lost cursor is recovered by matching the same blocks again; queued events must be durable, since they may
         // be sent.
-        let outlast = if matches.events.is_empty() { Outlast::Process } else { Outlast::Power };
-        self.change(
-            outlast,
-            move |changing| {
-                let current = (read::version(changing.view)?, read::find_cursor(changing.view)?);
-                if current != (matches.version, matches.from) {
-                    return Err(EnqueueError::Stale);
-                }
-                Ok(changing.enqueue_matches(matches, now)?)
-            },
-            as_it_is,
-        )
+        let survives = if matches.events.is_empty() { Survives::Crash } else { Survives::PowerLoss };
+        self.change(survives, move |changing| {
+            let current = (read::version(changing.view)?, read::find_cursor(changing.view)?);
+            if current != (matches.version, matches.from) {
+                return Err(EnqueueError::Stale);
+            }
+            Ok(changing.enqueue_matches(matches, now)?)
+        })
         .await
     }
 
     async fn begin_retraction(&self, retraction: Retraction) -> Result<(), StoreError> {
-        self.change(Outlast::Power, move |changing| changing.begin_retraction(retraction), as_it_is).await
+        self.change(Survives::PowerLoss, move |changing| changing.begin_retraction(retraction)).await
     }
 
     async fn list_retracted(&self, limit: usize) -> Result<RetractedBatch, StoreError> {
@@ -175,33 +163,25 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     }
 
     async fn retract(&self, removals: Vec<Removal>, upto: RetractionCursor, now: UnixMillis) -> Result<(), StoreError> {
-        self.change(Outlast::Power, move |changing| changing.retract(removals, upto, now), as_it_is).await
+        self.change(Survives::PowerLoss, move |changing| changing.retract(removals, upto, now)).await
     }
 
     async fn end_retraction(&self) -> Result<(), StoreError> {
-        self.change(
-            Outlast::Process,
-            |changing| {
-                changing.batch.delete(Table::WebhookMeta, &Key::name(read::RETRACTING));
-                Ok(())
-            },
-            as_it_is,
-        )
+        self.change(Survives::Crash, |changing| {
+            changing.batch.delete(Table::WebhookMeta, &Key::name(read::RETRACTING));
+            Ok(())
+        })
         .await
     }
 
     async fn enqueue(&self, new: NewDelivery, now: UnixMillis) -> Result<Option<Delivery>, StoreError> {
-        self.change(
-            Outlast::Power,
-            move |changing| {
-                if changing.webhook(new.webhook)?.is_none() {
-                    return Ok(None);
-                }
-                changing.make_room(&BTreeMap::from([(new.webhook, 1)]))?;
-                changing.push_single(new, now).map(Some)
-            },
-            as_it_is,
-        )
+        self.change(Survives::PowerLoss, move |changing| {
+            if changing.webhook(new.webhook)?.is_none() {
+                return Ok(None);
+            }
+            changing.make_room(&BTreeMap::from([(new.webhook, 1)]))?;
+            changing.push_single(new, now).map(Some)
+        })
         .await
     }
 
@@ -211,24 +191,20 @@ impl WebhookRecords for EmbeddedWebhookRecords {
         id: DeliveryId,
         now: UnixMillis,
     ) -> Result<Option<Delivery>, StoreError> {
-        self.change(
-            Outlast::Power,
-            move |changing| {
-                if changing.webhook(webhook)?.is_none() {
-                    return Ok(None);
-                }
-                let Some(mut row) = read::find_row_by_id(changing.view, webhook, &id)? else { return Ok(None) };
-                // A message in flight, or queued for the first time, is not queued again.
-                let under_way = changing.queues.leased(webhook, row.delivery.number, now).is_some();
-                if !under_way && row.delivery.status != (DeliveryStatus::Pending { due: None }) {
-                    changing.unqueue(&row.delivery)?;
-                    changing.queue_at(&mut row.delivery, now)?;
-                    changing.put(&row);
-                }
-                read::with_position(changing.view, row).map(Some)
-            },
-            as_it_is,
-        )
+        self.change(Survives::PowerLoss, move |changing| {
+            if changing.webhook(webhook)?.is_none() {
+                return Ok(None);
+            }
+            let Some(mut row) = read::find_row_by_id(changing.view, webhook, &id)? else { return Ok(None) };
+            // A message in flight, or queued for the first time, is not queued again.
+            let under_way = changing.queues.leased(webhook, row.delivery.number, now).is_some();
+            if !under_way && row.delivery.status != (DeliveryStatus::Pending { due: None }) {
+                changing.unqueue(&row.delivery)?;
+                changing.queue_at(&mut row.delivery, now)?;
+                changing.put(&row);
+            }
+            read::with_position(changing.view, row).map(Some)
+        })
         .await
     }
 
@@ -241,7 +217,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     }
 
     async fn list_queues(&self) -> Result<Vec<QueueHead>, StoreError> {
-        self.alone(|view, queues| {
+        self.with_queues(|view, queues| {
             let mut heads = Vec::new();
             for webhook in read::list_active(view)? {
                 if let Some(due) = queues.find_due(view, webhook.id, 0)? {
@@ -254,7 +230,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     }
 
     async fn find_due(&self, webhook: WebhookId) -> Result<Option<UnixMillis>, StoreError> {
-        self.alone(move |view, queues| match read::find_webhook(view, webhook)? {
+        self.with_queues(move |view, queues| match read::find_webhook(view, webhook)? {
             Some(found) if found.active => queues.find_due(view, webhook, 0),
             _ => Ok(None),
         })
@@ -268,7 +244,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
         now: UnixMillis,
         lease_until: UnixMillis,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
-        self.alone(move |view, queues| {
+        self.with_queues(move |view, queues| {
             if !read::find_webhook(view, webhook)?.is_some_and(|webhook| webhook.active) {
                 return Ok(Vec::new());
             }
@@ -295,7 +271,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     }
 
     async fn release(&self, claims: Vec<(WebhookId, DeliveryNumber)>) -> Result<(), StoreError> {
-        self.alone(move |_, queues| {
+        self.with_queues(move |_, queues| {
             claims.into_iter().for_each(|(webhook, number)| queues.release(webhook, number));
             Ok(())
         })
@@ -303,7 +279,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     }
 
     async fn end_leases(&self) -> Result<(), StoreError> {
-        self.alone(|_, queues| {
+        self.with_queues(|_, queues| {
             queues.end_leases();
             Ok(())
         })
@@ -311,9 +287,9 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     }
 
     async fn record_attempts(&self, reports: Vec<AttemptReport>) -> Result<Vec<QueueState>, StoreError> {
-        self.change(
+        self.change_and_read(
             // If the record is lost in a loss of power, the attempt is repeated: the receiver deduplicates by id.
-            Outlast::Process,
+            Survives::Crash,
             move |changing| {
                 let mut webhooks: Vec<WebhookId> = reports.iter().map(|report| report.webhook).collect();
                 webhooks.sort_unstable();
@@ -361,19 +337,15 @@ impl WebhookRecords for EmbeddedWebhookRecords {
     }
 
     async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        self.change(
-            Outlast::Process,
-            move |changing| {
-                let mut forgotten = 0;
-                for webhook in changing.webhooks_with_log()? {
-                    if forgotten < limit {
-                        forgotten += changing.forget(webhook, before, limit - forgotten)?;
-                    }
+        self.change(Survives::Crash, move |changing| {
+            let mut forgotten = 0;
+            for webhook in changing.webhooks_with_log()? {
+                if forgotten < limit {
+                    forgotten += changing.forget(webhook, before, limit - forgotten)?;
                 }
-                Ok(forgotten)
-            },
-            as_it_is,
-        )
+            }
+            Ok(forgotten)
+        })
         .await
     }
 }

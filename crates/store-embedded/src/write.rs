@@ -22,7 +22,7 @@ use crate::{cache::AgedCache, keys::AddressId, lists::Tails, verified_contracts:
 pub(crate) struct WriteState {
     tails: Tails,
     addresses: AddressIds,
-    /// Addresses whose code is known, or whose code question is raised.
+    /// Addresses whose code is known or pending.
     known_codes: AgedCache<AddressId, ()>,
     /// The last token listed for a refresh: the next round continues after it.
     last_refreshed: Option<AddressId>,

@@ -1,11 +1,14 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use async_trait::async_trait;
 use domain::{
-    Address, AuditResult, AuditSample, B256, BalanceQuestion, BlockChanges, BlockNumber, BlockRef, Bytes, TokenFacts,
-    TokenQuestion, U256,
+    Address, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes, PendingToken,
+    TokenFacts, U256,
 };
-use store::{ChainWriter, StoreError, Undo};
+use store::{ChainWriter, ContractDataWriter, StoreError, Undo};
 
 use crate::{
     blocking::run_blocking,
@@ -18,26 +21,44 @@ use crate::{
     write::WriteState,
 };
 
-/// The only writer of an embedded store.
+/// The writers that were taken from a store. Only the newest may write.
+#[derive(Debug, Default)]
+pub(crate) struct Writers {
+    newest: AtomicU64,
+    /// Locked while a writer works, so that its successor sees what it wrote.
+    working: Mutex<()>,
+}
+
+/// The writer of an embedded store, until another one is taken.
 #[derive(Debug)]
 pub struct EmbeddedWriter {
     engine: Engine,
     /// Locked only by this writer's own blocking work, so there is never contention.
     state: Arc<Mutex<WriteState>>,
+    writers: Arc<Writers>,
+    number: u64,
 }
 
 impl EmbeddedWriter {
-    pub(crate) fn new(engine: Engine, cache_entries: usize, listing: Arc<Listing>) -> Self {
-        Self { engine, state: Arc::new(Mutex::new(WriteState::new(cache_entries, listing))) }
+    /// Replaces the writer before.
+    pub(crate) fn new(engine: Engine, writers: Arc<Writers>, cache_entries: usize, listing: Arc<Listing>) -> Self {
+        let number = writers.newest.fetch_add(1, Ordering::AcqRel) + 1;
+        Self { engine, state: Arc::new(Mutex::new(WriteState::new(cache_entries, listing))), writers, number }
     }
 
-    /// Commits are slow and write to the disk, so they run on the blocking pool.
+    /// Commits are slow and write to the disk, so they run on the blocking pool. Reads too: they wait until the writer
+    /// before has ended its work.
     async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Engine, &mut WriteState) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (engine, state) = (self.engine.clone(), Arc::clone(&self.state));
+        let (writers, number) = (Arc::clone(&self.writers), self.number);
         run_blocking(move || {
+            let _working = writers.working.lock().unwrap_or_else(PoisonError::into_inner);
+            if writers.newest.load(Ordering::Acquire) != number {
+                return Err(StoreError::WriterReplaced);
+            }
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             work(&engine, &mut state)
         })
@@ -48,19 +69,25 @@ impl EmbeddedWriter {
 #[async_trait]
 impl ChainWriter for EmbeddedWriter {
     async fn tip(&self) -> Result<Option<BlockRef>, StoreError> {
-        Ok(meta::find_tip(&self.engine.view())?.map(|tip| tip.block))
+        self.work(|engine, _| Ok(meta::find_tip(&engine.view())?.map(|tip| tip.block))).await
     }
 
     async fn find_block_hash(&self, number: BlockNumber) -> Result<Option<B256>, StoreError> {
-        let row = self.engine.view().get(Table::Block, &Key::block(number))?;
-        row.map(|row| BlockRow::from_row(&row).map(|row| row.hash)).transpose()
+        self.work(move |engine, _| {
+            let row = engine.view().get(Table::Block, &Key::block(number))?;
+            row.map(|row| BlockRow::from_row(&row).map(|row| row.hash)).transpose()
+        })
+        .await
     }
 
     async fn oldest_revertible(&self) -> Result<Option<BlockNumber>, StoreError> {
-        let view = self.engine.view();
-        let Some(tip) = meta::find_tip(&view)? else { return Ok(None) };
-        let oldest = undo::oldest_undo(&view, 0)?.map_or(tip.block.number, |oldest| oldest.saturating_sub(1));
-        Ok(Some(oldest.max(tip.start_block)))
+        self.work(|engine, _| {
+            let view = engine.view();
+            let Some(tip) = meta::find_tip(&view)? else { return Ok(None) };
+            let oldest = undo::oldest_undo(&view, 0)?.map_or(tip.block.number, |oldest| oldest.saturating_sub(1));
+            Ok(Some(oldest.max(tip.start_block)))
+        })
+        .await
     }
 
     async fn commit(&mut self, blocks: Vec<BlockChanges>, undo: Undo) -> Result<(), StoreError> {
@@ -70,9 +97,12 @@ impl ChainWriter for EmbeddedWriter {
     async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError> {
         self.work(move |engine, state| state.revert_to(engine, number)).await
     }
+}
 
-    async fn list_token_questions(&self, limit: usize) -> Result<Vec<TokenQuestion>, StoreError> {
-        self.work(move |engine, state| state.list_token_questions(engine, limit)).await
+#[async_trait]
+impl ContractDataWriter for EmbeddedWriter {
+    async fn list_pending_tokens(&self, limit: usize) -> Result<Vec<PendingToken>, StoreError> {
+        self.work(move |engine, state| state.list_pending_tokens(engine, limit)).await
     }
 
     async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError> {
@@ -87,20 +117,16 @@ impl ChainWriter for EmbeddedWriter {
         self.work(move |engine, _| WriteState::keep_audits(engine, &verdicts, at)).await
     }
 
-    async fn list_balance_questions(&mut self, limit: usize) -> Result<Vec<BalanceQuestion>, StoreError> {
-        self.work(move |engine, _| WriteState::list_balance_questions(engine, limit)).await
+    async fn list_pending_balances(&mut self, limit: usize) -> Result<Vec<BalanceKey>, StoreError> {
+        self.work(move |engine, _| WriteState::list_pending_balances(engine, limit)).await
     }
 
-    async fn keep_balances(
-        &mut self,
-        balances: Vec<(BalanceQuestion, U256)>,
-        at: BlockNumber,
-    ) -> Result<(), StoreError> {
+    async fn keep_balances(&mut self, balances: Vec<(BalanceKey, U256)>, at: BlockNumber) -> Result<(), StoreError> {
         self.work(move |engine, _| WriteState::keep_balances(engine, &balances, at)).await
     }
 
-    async fn list_code_questions(&self, limit: usize) -> Result<Vec<Address>, StoreError> {
-        self.work(move |engine, _| WriteState::list_code_questions(engine, limit)).await
+    async fn list_pending_codes(&self, limit: usize) -> Result<Vec<Address>, StoreError> {
+        self.work(move |engine, _| WriteState::list_pending_codes(engine, limit)).await
     }
 
     async fn keep_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError> {

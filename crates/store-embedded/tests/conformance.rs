@@ -2,16 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
-use std::sync::Arc;
-
-use store::conformance::{Plan, Subject, run};
+use store::conformance::{Plan, Subject, run, run_contract_data, run_writers};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 async fn run_on_a_new_store(plan: Plan, options: StoreOptions) {
     let folder = tempfile::tempdir().unwrap();
     let store = EmbeddedStore::open(folder.path(), options).unwrap();
-    let reader = Arc::new(store.reader());
-    run(Subject { writer: Box::new(store.writer()), reader: reader.clone(), accounts: reader }, plan).await;
+    run(Subject::of(&store), plan).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -32,4 +29,24 @@ async fn many_short_chains_match_the_model() {
 async fn a_writer_with_a_tiny_cache_matches_the_model() {
     let plan = Plan { seed: 99, blocks: 800, steps_between_checks: 60 };
     run_on_a_new_store(plan, StoreOptions { writer_cache_entries: 4, ..StoreOptions::default() }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_data_is_fetched_when_the_rules_say() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut stores = 0;
+    run_contract_data(|| {
+        stores += 1;
+        let folder = parent.path().join(stores.to_string());
+        Subject::of(&EmbeddedStore::open(&folder, StoreOptions::default()).unwrap())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_writer_replaces_the_one_before() {
+    for _ in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        run_writers(&EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap()).await;
+    }
 }

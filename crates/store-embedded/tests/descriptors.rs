@@ -58,7 +58,7 @@ fn new_webhook() -> NewWebhook {
 
 fn message(webhook: WebhookId, number: u8) -> NewDelivery {
     let (id, body) = (DeliveryId::new([number; 16]), Bytes::from(vec![number]));
-    NewDelivery { webhook, id, kind: EventKind::Ping, place: None, body }
+    NewDelivery { webhook, id, kind: EventKind::Ping, location: None, body }
 }
 
 fn done(webhook: WebhookId, number: DeliveryNumber) -> AttemptReport {

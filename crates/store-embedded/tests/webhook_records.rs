@@ -39,7 +39,7 @@ fn event(number: u64, webhooks: &[WebhookId]) -> NewEvent {
     let recipients = webhooks.iter().map(|webhook| Recipient { webhook: *webhook, id }).collect();
     // About as long as a message about a transaction, and as hard to compress.
     let body = format!(r#"{{"number":{number},"data":"{}"}}"#, format!("{:064x}", number * 0x9e37_79b9_7f4a).repeat(5));
-    NewEvent { kind: EventKind::Ping, place: None, body: Bytes::from(body.into_bytes()), recipients }
+    NewEvent { kind: EventKind::Ping, location: None, body: Bytes::from(body.into_bytes()), recipients }
 }
 
 async fn matches(records: &dyn WebhookRecords, number: u64, events: Vec<NewEvent>) -> Matches {

@@ -5,29 +5,42 @@
 
 mod chain;
 mod checks;
+mod contract_data;
 mod model;
 mod user_records;
 mod verified_contracts;
 mod webhook_records;
+mod writers;
+mod written_data;
 
 use std::sync::Arc;
 
 pub use chain::RandomChain;
-use domain::{Address, AuditResult, BlockChanges, BlockNumber, Bytes, TokenFacts, U256};
+pub use contract_data::run_contract_data;
+use domain::{Address, AuditResult, BlockChanges, BlockNumber, Bytes, PendingToken, TokenFacts, U256};
 pub use model::Model;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 pub use user_records::run_user_records;
 pub use verified_contracts::{VerifiedSubject, run_verified_contracts};
 pub use webhook_records::{run_webhook_limits, run_webhook_records};
+pub use writers::run_writers;
+pub use written_data::{Durable, DurableData, Fingerprint, WrittenData};
 
-use crate::{ChainReader, ChainWriter, KeptAccounts, StoreError, Undo};
+use crate::{CachedAccounts, ChainReader, IndexWriter, Store, StoreError, Undo};
 
 /// An empty store to test.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
 pub struct Subject {
-    pub writer: Box<dyn ChainWriter>,
+    pub writer: Box<dyn IndexWriter>,
     pub reader: Arc<dyn ChainReader>,
-    pub accounts: Arc<dyn KeptAccounts>,
+    pub accounts: Arc<dyn CachedAccounts>,
+}
+
+impl Subject {
+    #[must_use]
+    pub fn of(store: &dyn Store) -> Self {
+        Self { writer: store.writer(), reader: store.reader(), accounts: store.accounts() }
+    }
 }
 
 /// The parameters of a run.
@@ -60,19 +73,19 @@ pub async fn run(mut subject: Subject, plan: Plan) {
             committed += commit(&mut subject, &mut model, &mut chain, &mut rng).await;
         }
         if rng.random_ratio(1, 5) {
-            answer_token_questions(&mut subject, &mut model, &mut rng).await;
+            fetch_pending_tokens(&mut subject, &mut model, &mut rng).await;
         }
         if rng.random_ratio(1, 5) {
             audit_some(&mut subject, &mut model, &mut rng).await;
         }
         if rng.random_ratio(1, 3) {
             let limit = rng.random_range(1..30);
-            answer_balance_questions(&mut subject, &mut model, &mut rng, limit).await;
+            fetch_pending_balances(&mut subject, &mut model, &mut rng, limit).await;
             subject.writer.rank_holders(limit).await.expect("rank");
         }
         if rng.random_ratio(1, 4) {
             let limit = rng.random_range(1..30);
-            answer_code_questions(&mut subject, &mut model, &mut rng, limit).await;
+            fetch_pending_codes(&mut subject, &mut model, &mut rng, limit).await;
         }
         assert_eq!(
             subject.writer.tip().await.expect("tip"),
@@ -90,19 +103,18 @@ pub async fn run(mut subject: Subject, plan: Plan) {
         }
     }
     checks::all(&subject, &model, &chain, &mut rng).await;
-    checks::kept_accounts(&subject, Address::repeat_byte(0x77)).await;
+    checks::cached_accounts(&subject, Address::repeat_byte(0x77)).await;
 }
 
-/// Answers some of the open token questions, as a node would.
-async fn answer_token_questions(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
+/// Stores metadata of some pending tokens, as fetched from a node.
+async fn fetch_pending_tokens(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
     let Some(tip) = model.tip() else { return };
     let tokens = model.tokens();
-    let questions = subject.writer.list_token_questions(rng.random_range(1..20)).await.expect("questions");
-    let mut answers = Vec::new();
-    for question in questions {
-        let token =
-            tokens.iter().find(|token| token.address == question.token).expect("a question about a known token");
-        assert_eq!(question.kind, token.kind);
+    let pending = subject.writer.list_pending_tokens(rng.random_range(1..20)).await.expect("pending");
+    let mut fetched = Vec::new();
+    for PendingToken { token: address, kind } in pending {
+        let token = tokens.iter().find(|token| token.address == address).expect("a known token");
+        assert_eq!(kind, token.kind);
         let facts = TokenFacts {
             name: format!("Token {}", rng.random::<u16>()),
             symbol: "TKN".to_owned(),
@@ -110,13 +122,13 @@ async fn answer_token_questions(subject: &mut Subject, model: &mut Model, rng: &
             total_supply: U256::from_limbs(rng.random()),
             asked_at: Some(tip.number),
         };
-        model.keep_token_facts(question.token, facts.clone());
-        answers.push((question.token, facts));
+        model.keep_token_facts(address, facts.clone());
+        fetched.push((address, facts));
     }
-    let answered: Vec<Address> = answers.iter().map(|(token, _)| *token).collect();
-    subject.writer.keep_token_facts(answers).await.expect("facts");
-    let open = subject.writer.list_token_questions(usize::MAX).await.expect("questions");
-    assert!(open.iter().all(|question| !answered.contains(&question.token)), "an answered question stays open");
+    let done: Vec<Address> = fetched.iter().map(|(token, _)| *token).collect();
+    subject.writer.keep_token_facts(fetched).await.expect("facts");
+    let left = subject.writer.list_pending_tokens(usize::MAX).await.expect("pending");
+    assert!(left.iter().all(|pending| !done.contains(&pending.token)), "a fetched token is still pending");
 }
 
 /// Keeps random audit verdicts, and checks the sampled balances.
@@ -137,26 +149,25 @@ async fn audit_some(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) 
     subject.writer.keep_audits(verdicts, tip.number).await.expect("verdicts");
 }
 
-/// Answers some balance questions; returns how many.
-async fn answer_balance_questions(subject: &mut Subject, model: &mut Model, rng: &mut StdRng, limit: usize) -> usize {
-    let questions = subject.writer.list_balance_questions(limit).await.expect("questions");
-    let answers: Vec<_> =
-        questions.into_iter().map(|question| (question, U256::from(rng.random_range(0..4_u8)))).collect();
-    for (question, balance) in &answers {
-        assert_ne!(question.holder, Address::ZERO);
-        model.keep_balance(*question, *balance);
+/// Stores random balances for some pending ones; returns how many.
+async fn fetch_pending_balances(subject: &mut Subject, model: &mut Model, rng: &mut StdRng, limit: usize) -> usize {
+    let pending = subject.writer.list_pending_balances(limit).await.expect("pending");
+    let fetched: Vec<_> = pending.into_iter().map(|key| (key, U256::from(rng.random_range(0..4_u8)))).collect();
+    for (key, balance) in &fetched {
+        assert_ne!(key.holder, Address::ZERO);
+        model.keep_balance(*key, *balance);
     }
-    let count = answers.len();
+    let count = fetched.len();
     if let Some(tip) = model.tip() {
-        subject.writer.keep_balances(answers, tip.number).await.expect("balances");
+        subject.writer.keep_balances(fetched, tip.number).await.expect("balances");
     }
     count
 }
 
-/// Answers some code questions with one of a few codes, empty code or a delegation; returns how many.
-async fn answer_code_questions(subject: &mut Subject, model: &mut Model, rng: &mut StdRng, limit: usize) -> usize {
-    let questions = subject.writer.list_code_questions(limit).await.expect("questions");
-    let answers: Vec<(Address, Bytes)> = questions
+/// Stores one of a few codes, empty code or a delegation for some pending addresses; returns how many.
+async fn fetch_pending_codes(subject: &mut Subject, model: &mut Model, rng: &mut StdRng, limit: usize) -> usize {
+    let pending = subject.writer.list_pending_codes(limit).await.expect("pending");
+    let fetched: Vec<(Address, Bytes)> = pending
         .into_iter()
         .map(|address| {
             let code = match rng.random_range(0..6_u8) {
@@ -167,24 +178,24 @@ async fn answer_code_questions(subject: &mut Subject, model: &mut Model, rng: &m
             (address, code.into())
         })
         .collect();
-    for (address, code) in &answers {
+    for (address, code) in &fetched {
         model.keep_code(*address, code.clone());
     }
-    let count = answers.len();
+    let count = fetched.len();
     if let Some(tip) = model.tip() {
-        subject.writer.keep_codes(answers, tip.number).await.expect("codes");
+        subject.writer.keep_codes(fetched, tip.number).await.expect("codes");
     }
     count
 }
 
 /// Completes all background work, so that nothing lags behind the tip.
 async fn settle(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
-    while answer_balance_questions(subject, model, rng, 50).await + subject.writer.rank_holders(50).await.expect("rank")
+    while fetch_pending_balances(subject, model, rng, 50).await + subject.writer.rank_holders(50).await.expect("rank")
         > 0
     {}
-    assert_eq!(model.unfetched_balances(), [], "balances without a question");
-    while answer_code_questions(subject, model, rng, 50).await > 0 {}
-    assert_eq!(model.unfetched_codes(), [] as [Address; 0], "code without a question");
+    assert_eq!(model.unfetched_balances(), [], "balances that are not pending");
+    while fetch_pending_codes(subject, model, rng, 50).await > 0 {}
+    assert_eq!(model.unfetched_codes(), [] as [Address; 0], "code that is not pending");
 }
 
 async fn commit(subject: &mut Subject, model: &mut Model, chain: &mut RandomChain, rng: &mut StdRng) -> u64 {

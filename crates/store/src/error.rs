@@ -31,22 +31,69 @@ pub enum StoreError {
     /// The bytes read differ from the bytes written.
     #[error("damaged data: {found}")]
     Damaged { found: String },
-    /// The disk or the operating system reports an error that may be transient.
-    #[error("the disk is unavailable: {reason}")]
+    /// The store reports a failure that may be transient: a full disk, for example, or a lost connection.
+    #[error("the store is unavailable: {reason}")]
     Unavailable { reason: String },
-    #[error("store unavailable")]
+    #[error("another writer has taken over the index")]
+    WriterReplaced,
+    #[error("store failure")]
     Backend(#[source] BoxError),
 }
 
+/// What a caller can do about a [`StoreError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// Wait and retry: a retry may succeed without a change to the data. The disk is full, for example, or another
+    /// process has the data open.
+    Transient,
+    /// Stop writing: another writer continues from here. The data is intact.
+    WriterReplaced,
+    /// Give up: the data is damaged, or the operation is not possible with it.
+    Fatal,
+}
+
 impl StoreError {
-    /// Whether a retry may succeed without a change to the data: the disk is full, for example, or another process has
-    /// the data open.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        match self {
+            Self::Unavailable { .. } | Self::InUse => Failure::Transient,
+            Self::WriterReplaced => Failure::WriterReplaced,
+            Self::NotNextBlock { .. }
+            | Self::NotChildOfTip { .. }
+            | Self::UnknownPool { .. }
+            | Self::BeyondUndo { .. }
+            | Self::OtherChain { .. }
+            | Self::OtherStart { .. }
+            | Self::NewerSchema { .. }
+            | Self::OlderSchema { .. }
+            | Self::Corrupt(_)
+            | Self::Damaged { .. }
+            | Self::Backend(_) => Failure::Fatal,
+        }
+    }
+
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Unavailable { .. } | Self::InUse)
+        self.failure() == Failure::Transient
     }
 }
 
 fn describe_tip(tip: Option<BlockNumber>) -> String {
     tip.map_or_else(|| "an empty index".to_owned(), |tip| format!("tip {tip}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_damage_and_impossible_operations_are_fatal() {
+        let unavailable = StoreError::Unavailable { reason: "no space left on device".to_owned() };
+        assert_eq!(unavailable.failure(), Failure::Transient);
+        assert_eq!(StoreError::InUse.failure(), Failure::Transient);
+        assert_eq!(StoreError::WriterReplaced.failure(), Failure::WriterReplaced);
+        assert_eq!(StoreError::Corrupt("a row").failure(), Failure::Fatal);
+        assert_eq!(StoreError::NotChildOfTip { number: 5 }.failure(), Failure::Fatal);
+        assert!(!StoreError::WriterReplaced.is_transient(), "a retry would fail again");
+    }
 }

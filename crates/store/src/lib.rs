@@ -1,20 +1,23 @@
-//! The storage traits, and the conformance suite that every implementation must pass.
+//! The storage traits, the rules that all stores share, and the conformance suite that every implementation must pass.
 //!
 //! The traits use domain types only, so that the API and the ingest do not depend on a particular store.
 
 #[cfg(feature = "conformance")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a check that does not hold panics")]
 pub mod conformance;
+mod contract_data;
 mod error;
+pub mod fetch_policy;
 mod lifecycle;
 mod traits;
 mod user_records;
 mod verified_contracts;
 mod webhook_records;
 
-pub use error::{BoxError, StoreError};
+pub use contract_data::ContractDataWriter;
+pub use error::{BoxError, Failure, StoreError};
 pub use lifecycle::Store;
-pub use traits::{ChainReader, ChainWriter, KeptAccounts, StateVersion, Undo};
+pub use traits::{CachedAccounts, ChainReader, ChainWriter, IndexWriter, StateVersion, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 pub use verified_contracts::{Kept, VerifiedContracts};
 pub use webhook_records::{

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
 
 use crate::{
-    ChainReader, ChainWriter, KeptAccounts, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
+    CachedAccounts, ChainReader, IndexWriter, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 /// An open store: access to its parts, and operations on all of them.
@@ -21,12 +21,13 @@ pub trait Store: Send + Sync {
     /// Returns when everything committed so far is durable, also after a loss of power.
     async fn sync(&self) -> Result<(), StoreError>;
 
-    /// The writer of the index. Only one may be in use.
-    fn writer(&self) -> Box<dyn ChainWriter>;
+    /// Becomes the writer of the index. Whoever was the writer before is replaced: what it has committed stays, a write in
+    /// progress completes first or fails, and later ones fail with [`StoreError::WriterReplaced`].
+    fn writer(&self) -> Box<dyn IndexWriter>;
 
     fn reader(&self) -> Arc<dyn ChainReader>;
 
-    fn accounts(&self) -> Arc<dyn KeptAccounts>;
+    fn accounts(&self) -> Arc<dyn CachedAccounts>;
 
     fn user_records(&self) -> Arc<dyn UserRecords>;
 

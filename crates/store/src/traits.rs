@@ -1,12 +1,11 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, AddressOverview, AuditResult, AuditSample, B256, BalanceQuestion, Block,
-    BlockChanges, BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool,
-    Stats, Token, TokenBalance, TokenFacts, TokenQuestion, Trade, TradeFilter, Transaction, TransactionEvents,
-    TransactionFilter, Transfer, TransferFilter, U256,
+    Account, Address, AddressFacts, AddressOverview, B256, Block, BlockChanges, BlockGasPrice, BlockId, BlockNumber,
+    BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter,
+    Transaction, TransactionEvents, TransactionFilter, Transfer, TransferFilter,
 };
 
-use crate::StoreError;
+use crate::{ContractDataWriter, StoreError};
 
 /// Whether the blocks of a commit may be reverted later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,14 +16,13 @@ pub enum Undo {
     Discard,
 }
 
-/// The only writer of the index.
+/// Writes blocks.
 ///
 /// Commits and reverts are atomic, and a reader sees either the state before or the state after. `revert_to(n)`
 /// restores exactly the state in which `n` was the tip.
 ///
-/// A *question* is something the index needs to know that only a node can answer: the metadata of a token, a balance
-/// that events do not give, the code at an address. The `list_*_questions` methods return the open questions; the
-/// matching `keep_*` method stores the answers and closes them.
+/// After a failure that may be transient, a caller reads the tip again: a commit may have succeeded before its result was
+/// lost.
 #[async_trait]
 pub trait ChainWriter: Send + Sync {
     /// The newest indexed block.
@@ -41,44 +39,15 @@ pub trait ChainWriter: Send + Sync {
 
     /// Reverts every block above `number`, atomically.
     async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError>;
-
-    /// Tokens whose metadata has to be fetched: new tokens, tokens whose supply may have changed, and active tokens
-    /// whose metadata is old. None of the three groups starves the others.
-    async fn list_token_questions(&self, limit: usize) -> Result<Vec<TokenQuestion>, StoreError>;
-
-    /// Stores token metadata, and closes the questions about these tokens.
-    async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError>;
-
-    /// Tokens whose derived balances are due for a comparison with the contract, each with a sample of holders (the
-    /// most recently and the first touched by transfers) and their balances at the tip.
-    async fn list_audits(&self, limit: usize) -> Result<Vec<AuditSample>, StoreError>;
-
-    /// Stores the results of comparisons made at block `at`, the tip at that time. From then on, balances of a token
-    /// whose events do not add up are read from its contract.
-    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError>;
-
-    /// Balances to read from contracts, for tokens whose events do not give them.
-    async fn list_balance_questions(&mut self, limit: usize) -> Result<Vec<BalanceQuestion>, StoreError>;
-
-    /// Stores balances that contracts returned at block `at`, and closes their questions, except those that a later
-    /// block raised again.
-    async fn keep_balances(
-        &mut self,
-        balances: Vec<(BalanceQuestion, U256)>,
-        at: BlockNumber,
-    ) -> Result<(), StoreError>;
-
-    /// Addresses that were seen to have code, or whose code may have changed, and whose code has not been fetched.
-    async fn list_code_questions(&self, limit: usize) -> Result<Vec<Address>, StoreError>;
-
-    /// Stores the code of addresses at block `at` (empty code and delegations are not stored), and closes their
-    /// questions, except those that a later block raised again. Identical code is stored once.
-    async fn keep_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError>;
-
-    /// Updates the ranking of up to `limit` holders to their current balances, and returns how many it processed. When
-    /// it returns 0, every list of holders is that of the tip.
-    async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError>;
 }
+
+/// The writer of the index: of its blocks, and of the data fetched from contracts for them.
+///
+/// A store has one writer. Taking another one replaces it ([`Store::writer`](crate::Store::writer)): from then on, every
+/// method of the replaced writer fails with [`StoreError::WriterReplaced`], and it changes nothing.
+pub trait IndexWriter: ChainWriter + ContractDataWriter {}
+
+impl<Writer: ChainWriter + ContractDataWriter> IndexWriter for Writer {}
 
 /// A version of the data that a store serves. Every change makes a new version; a version is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -150,7 +119,7 @@ pub trait ChainReader: Send + Sync {
 
 /// Accounts as the node last returned them, stored for when the node is unavailable.
 #[async_trait]
-pub trait KeptAccounts: Send + Sync {
+pub trait CachedAccounts: Send + Sync {
     async fn find_account(&self, address: Address) -> Result<Option<Account>, StoreError>;
 
     async fn keep_account(&self, address: Address, account: Account) -> Result<(), StoreError>;

@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use domain::{
     Address, AttemptReport, BlockNumber, BlockRef, Bytes, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber,
-    EventKind, EventKinds, EventPlace, NewDelivery, NewWebhook, Page, PageRequest, SealedSecret, UnixMillis, Webhook,
-    WebhookChange, WebhookId,
+    EventKind, EventKinds, EventLocation, NewDelivery, NewWebhook, Page, PageRequest, SealedSecret, UnixMillis,
+    Webhook, WebhookChange, WebhookId,
 };
 
 use crate::StoreError;
@@ -236,7 +236,7 @@ pub struct Orphaning {
 pub struct NewEvent {
     pub kind: EventKind,
     /// The event's position in the chain; None for events that belong to no block.
-    pub place: Option<EventPlace>,
+    pub location: Option<EventLocation>,
     /// The message body, shared by all recipients.
     pub body: Bytes,
     pub recipients: Vec<Recipient>,

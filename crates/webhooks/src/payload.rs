@@ -156,7 +156,7 @@ mod tests {
             number: 1,
             id: DeliveryId::new([7; 16]),
             kind: EventKind::Tx,
-            place: None,
+            location: None,
             created_at: 0,
             status: DeliveryStatus::Delivered,
             retracted: false,

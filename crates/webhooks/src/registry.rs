@@ -194,7 +194,7 @@ impl Registry {
             webhook: id,
             id: DeliveryId::new(rand::rng().random()),
             kind: EventKind::Ping,
-            place: None,
+            location: None,
             body: payload::ping(id, now),
         };
         let delivery = self.records.enqueue(message, now).await?.ok_or(RegistryError::NoSuchWebhook)?;

@@ -56,7 +56,7 @@ fn health_of(app: &App) -> Health {
     Health::new(&app.sync.borrow(), Instant::now(), unix_now())
         .with_tasks(&app.tasks.borrow())
         .with_webhooks(app.webhooks.totals())
-        .with_refused_block(app.node.status().refused_block)
+        .with_rejected_block(app.node.status().rejected_block)
 }
 
 fn response(health: Health) -> JsonResponse<Health> {

@@ -45,13 +45,13 @@ pub struct Health {
     pub webhooks: WebhookFigures,
     /// The block that failed a check and is not indexed until a node returns a valid one; or null.
     #[schema(required = true)]
-    pub refused_block: Option<RefusedBlock>,
+    pub rejected_block: Option<RejectedBlock>,
 }
 
 /// A block from the node that is inconsistent and therefore not indexed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RefusedBlock {
+pub struct RejectedBlock {
     #[schema(example = 21_000_001)]
     pub number: u64,
     /// The check that failed.
@@ -176,7 +176,7 @@ impl Health {
             node_reachable: sync.node_reachable,
             tasks: Vec::new(),
             webhooks: WebhookTotals::default().into(),
-            refused_block: None,
+            rejected_block: None,
         }
     }
 }
@@ -195,11 +195,11 @@ impl Health {
     }
 
     #[must_use]
-    pub fn with_refused_block(mut self, refused: Option<node::RefusedBlock>) -> Self {
-        self.refused_block =
-            refused.map(|refused| RefusedBlock { number: refused.number, check: refused.check.to_string() });
-        let none_refused = self.refused_block.is_none();
-        self.degraded_unless(none_refused)
+    pub fn with_rejected_block(mut self, rejected: Option<node::RejectedBlock>) -> Self {
+        self.rejected_block =
+            rejected.map(|rejected| RejectedBlock { number: rejected.number, check: rejected.check.to_string() });
+        let none_rejected = self.rejected_block.is_none();
+        self.degraded_unless(none_rejected)
     }
 
     fn degraded_unless(mut self, is_ok: bool) -> Self {
@@ -302,13 +302,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_block_is_degraded_and_shown() {
-        let refused = node::RefusedBlock { number: 101, check: node::BlockCheck::TransactionsRoot };
-        let degraded = health(&following(100, 101)).with_refused_block(Some(refused));
+    fn a_rejected_block_is_degraded_and_shown() {
+        let rejected = node::RejectedBlock { number: 101, check: node::BlockCheck::TransactionsRoot };
+        let degraded = health(&following(100, 101)).with_rejected_block(Some(rejected));
         assert_eq!(degraded.status, HealthStatus::Degraded);
-        let expected = RefusedBlock { number: 101, check: "transactions root".to_owned() };
-        assert_eq!(degraded.refused_block, Some(expected));
-        assert_eq!(health(&following(100, 101)).with_refused_block(None).status, HealthStatus::Ok);
+        let expected = RejectedBlock { number: 101, check: "transactions root".to_owned() };
+        assert_eq!(degraded.rejected_block, Some(expected));
+        assert_eq!(health(&following(100, 101)).with_rejected_block(None).status, HealthStatus::Ok);
     }
 
     #[test]

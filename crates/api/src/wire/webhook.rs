@@ -282,8 +282,8 @@ impl From<domain::Delivery> for Delivery {
             status,
             created_at: Timestamp::from_unix_millis(delivery.created_at),
             next_attempt_at: due.map(Timestamp::from_unix_millis),
-            block_number: delivery.place.map(|place| place.block.number),
-            tx_hash: delivery.place.map(|place| place.tx_hash.into()),
+            block_number: delivery.location.map(|location| location.block.number),
+            tx_hash: delivery.location.map(|location| location.tx_hash.into()),
             attempt_count: delivery.attempt_count,
             attempts: delivery.attempts.into_iter().rev().map(DeliveryAttempt::from).collect(),
         }

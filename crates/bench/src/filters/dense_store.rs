@@ -9,7 +9,7 @@ use domain::{
     Block, BlockChanges, ChainIdentity, Pool, PoolStyle, TokenKind, TradeDirection, TradeEvent, Transaction,
     TransferEvent,
 };
-use store::{ChainWriter, Undo};
+use store::{ChainWriter, ContractDataWriter, Undo};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use super::FilterTargets;

@@ -10,7 +10,7 @@ use alloy_primitives::{Address, B256, Bytes, U256, hex, keccak256};
 use domain::{Block, BlockChanges, CreationId, Involvement, MatchKind, Order, PageRequest, Transaction};
 use proptest::prelude::*;
 use serde_json::Map;
-use store::{ChainReader, ChainWriter, Undo, VerifiedContracts};
+use store::{ChainReader, IndexWriter, Undo, VerifiedContracts};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use super::{OnChain, Sources, VerifyRequest, record, request::OptimizerChoice, search::Match};
@@ -131,7 +131,7 @@ struct DeployedContract {
 /// A chain, the store of the service, and everything that was ever proven.
 struct World {
     store: EmbeddedStore,
-    writer: Box<dyn ChainWriter>,
+    writer: Box<dyn IndexWriter>,
     records: std::sync::Arc<dyn VerifiedContracts>,
     /// Each block with the contracts that exist after it.
     blocks: Vec<(Block, BTreeMap<Address, DeployedContract>)>,
@@ -219,7 +219,7 @@ impl World {
     /// Stores the codes that the index requests, as the indexer does.
     async fn settle(&mut self) {
         let (deployed, tip) = (self.deployed(), self.blocks[self.blocks.len() - 1].0.number);
-        let addresses = self.writer.list_code_questions(100).await.unwrap();
+        let addresses = self.writer.list_pending_codes(100).await.unwrap();
         let code =
             |address: &Address| deployed.get(address).map(|deployed| deployed.runtime.clone()).unwrap_or_default();
         let codes = addresses.iter().map(|address| (*address, code(address))).collect();

@@ -55,8 +55,8 @@ pub(super) async fn reindex(
             (SyncPhase::Following, Some(tip)) if lag == Some(0) => break tip,
             (_, tip) if waited.is_err() => {
                 tracing::info!(block = tip.map(|tip| tip.number), of = before.number, "reindexing");
-                if let Some(refused) = node.status().refused_block {
-                    bail!("block {} of the node fails a check: {}", refused.number, refused.check);
+                if let Some(rejected) = node.status().rejected_block {
+                    bail!("block {} of the node fails a check: {}", rejected.number, rejected.check);
                 }
             }
             _ => {}

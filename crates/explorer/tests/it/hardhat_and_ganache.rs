@@ -78,7 +78,7 @@ async fn assert_agrees_through_reorgs_and_restarts(kind: NpmNodeKind) {
 async fn assert_agree(node: &NpmNode, explorer: &TestExplorer, when: &str) {
     node.wait_for(explorer).await;
     let health = explorer.json("/health").await;
-    assert_eq!((&health["status"], &health["refusedBlock"]), (&json!("ok"), &json!(null)), "{when}: {health}");
+    assert_eq!((&health["status"], &health["rejectedBlock"]), (&json!("ok"), &json!(null)), "{when}: {health}");
     let expected = expected_state(&node.rpc, 0, [UNUSED_ADDRESS]).await;
     let what = format!("{:?} {when}", node.kind);
     read_api(explorer, expected.address_names()).await.assert_equals(&expected, &what);

@@ -1,6 +1,6 @@
 //! Balances read from the contract, to audit or replace those derived from events.
 
-use domain::{Address, AuditResult, AuditSample, Balance, BalanceQuestion, Selector, U256};
+use domain::{Address, AuditResult, AuditSample, Balance, BalanceKey, Selector, U256};
 use node::{ContractAnswer, ContractCall};
 
 use super::facts::read_number;
@@ -28,8 +28,8 @@ pub(super) fn audit(sample: &AuditSample, answers: &[ContractAnswer]) -> AuditRe
 }
 
 /// A failed call counts as zero.
-pub(super) fn read_balance(question: BalanceQuestion, answer: &ContractAnswer) -> (BalanceQuestion, U256) {
-    (question, read_number(answer).unwrap_or_default())
+pub(super) fn read_balance(key: BalanceKey, answer: &ContractAnswer) -> (BalanceKey, U256) {
+    (key, read_number(answer).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::{BlockCheck, transaction::Kind};
 
 /// A block that failed a check and has not been returned correctly by any node since.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefusedBlock {
+pub struct RejectedBlock {
     pub number: BlockNumber,
     pub check: BlockCheck,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Evidence {
     /// Blocks that could not be fully proven.
     unproven: AtomicU64,
     said: Mutex<HashSet<String>>,
-    refused: Mutex<Option<RefusedBlock>>,
+    rejected: Mutex<Option<RejectedBlock>>,
 }
 
 impl Evidence {
@@ -89,20 +89,20 @@ impl Evidence {
         }
     }
 
-    pub(crate) fn refuse(&self, refused: RefusedBlock) {
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(refused);
+    pub(crate) fn reject(&self, rejected: RejectedBlock) {
+        *self.rejected.lock().unwrap_or_else(PoisonError::into_inner) = Some(rejected);
     }
 
     pub(crate) fn accept(&self, number: BlockNumber) {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.as_ref().is_some_and(|refused| refused.number == number) {
+        let mut rejected = self.rejected.lock().unwrap_or_else(PoisonError::into_inner);
+        if rejected.as_ref().is_some_and(|rejected| rejected.number == number) {
             tracing::info!(block = number, "received a valid version of a rejected block");
-            *refused = None;
+            *rejected = None;
         }
     }
 
-    pub(crate) fn refused_block(&self) -> Option<RefusedBlock> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn rejected_block(&self) -> Option<RejectedBlock> {
+        self.rejected.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn unproven_blocks(&self) -> u64 {

@@ -10,26 +10,28 @@
 
 mod image;
 mod recording;
-mod workload;
 
 use std::{
     collections::BTreeMap,
+    fs::OpenOptions,
+    io::Write,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     process::Command,
 };
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use store::StoreError;
-use store_embedded::EmbeddedStore;
-
-use crate::{
-    image::write_image,
-    recording::Recording,
-    workload::{Workload, options},
+use store::{
+    StoreError,
+    conformance::{Durable, WrittenData},
 };
+use store_embedded::{EmbeddedStore, StoreOptions};
+
+use crate::{image::write_image, recording::Recording};
 
 const IMAGES: u64 = 200;
+/// Commits between two syncs of the index.
+const SYNC_EVERY: u8 = 10;
 const DATA: &str = "POWER_LOSS_DATA";
 const CALLS: &str = "trace=openat,creat,write,pwrite64,writev,lseek,fsync,fdatasync,ftruncate,fallocate,rename,renameat,\
                      renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,close,copy_file_range,sync_file_range,mmap";
@@ -38,13 +40,32 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
-/// Runs as the process under strace.
+/// Small buffers, so that tables are written and merged.
+fn options() -> StoreOptions {
+    StoreOptions { write_buffer_bytes: 100 << 10, cache_bytes: 4 << 20, ..StoreOptions::default() }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+/// What the process under strace does: it writes a data folder, and to a file what has become durable.
 #[test]
 #[ignore = "run by the test below"]
-fn write_workload() {
+fn writes_a_folder() {
     let Some(data) = std::env::var_os(DATA) else { return };
     let data = Path::new(&data);
-    workload::runtime().block_on(Workload::run(&data.join("data"), Some(&data.join("acknowledged"))));
+    let mut log = OpenOptions::new().create(true).append(true).open(data.join("acknowledged")).unwrap();
+    let store = EmbeddedStore::open(&data.join("data"), options()).unwrap();
+    let acknowledge = |durable| {
+        let line = match durable {
+            Durable::Key => "key\n".to_owned(),
+            Durable::Webhook => "webhook\n".to_owned(),
+            Durable::Tip(tip) => format!("tip {tip}\n"),
+        };
+        log.write_all(line.as_bytes()).unwrap();
+    };
+    block_on(WrittenData::write(&store, None, Some(SYNC_EVERY), acknowledge)).unwrap();
 }
 
 fn record(folder: &Path) -> Recording {
@@ -53,7 +74,7 @@ fn record(folder: &Path) -> Recording {
         .args(["-f", "-y", "-xx", "-s", "100000000", "-e", CALLS, "-o"])
         .arg(&trace)
         .arg(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "write_workload", "--test-threads=1"])
+        .args(["--ignored", "--exact", "writes_a_folder", "--test-threads=1"])
         .env(DATA, folder)
         .output()
         .expect("strace is needed: install it");
@@ -70,7 +91,11 @@ fn acknowledged_data_survives_a_power_loss_and_no_row_is_wrong() {
     let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     let folder = tempfile::tempdir_in(parent).unwrap();
     let recording = record(folder.path());
-    let expected = workload::runtime().block_on(Workload::run(&folder.path().join("expected"), None));
+    let expected = {
+        let store = EmbeddedStore::open(&folder.path().join("expected"), options()).unwrap();
+        let fingerprint = || store.reader().fingerprint();
+        block_on(WrittenData::write(&store, Some(&fingerprint), Some(SYNC_EVERY), |_| {})).unwrap()
+    };
     println!("{}", recording.describe());
     let (images, seed) = (number("POWER_LOSS_IMAGES", IMAGES), number("POWER_LOSS_SEED", 0));
     let (mut opened, mut refused, mut failed) = (0_u64, BTreeMap::<String, Vec<u64>>::new(), Vec::new());
@@ -82,7 +107,7 @@ fn acknowledged_data_survives_a_power_loss_and_no_row_is_wrong() {
         let acknowledged = recording.acknowledged(cut);
         let outcome = catch_unwind(AssertUnwindSafe(|| match EmbeddedStore::open(&data, options()) {
             Ok(store) => {
-                expected.check(&store, &acknowledged);
+                block_on(expected.check(&store, &|| store.reader().fingerprint(), &acknowledged)).unwrap();
                 None
             }
             Err(StoreError::Damaged { found }) => Some(found),

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::workload::Acknowledged;
+use store::conformance::DurableData;
 
 /// Identifies a file independently of its name.
 pub(crate) type Inode = usize;
@@ -67,8 +67,8 @@ impl Recording {
     }
 
     /// What was acknowledged to the process before operation `cut`.
-    pub(crate) fn acknowledged(&self, cut: usize) -> Acknowledged {
-        let mut all = Acknowledged::default();
+    pub(crate) fn acknowledged(&self, cut: usize) -> DurableData {
+        let mut all = DurableData::default();
         for operation in &self.operations[..cut] {
             if let Operation::Acknowledge { what } = operation {
                 match what.split_once(' ') {

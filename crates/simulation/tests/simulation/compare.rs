@@ -242,13 +242,13 @@ pub(crate) fn check_deliveries(world: &World, expected: &[Delivery]) -> usize {
         for delivery in expected.iter().filter(|delivery| delivery.webhook == registered.webhook) {
             let key = (registered.receiver, delivery.id.to_string());
             canonical.insert(key.clone());
-            let place = delivery.place.unwrap();
-            if after.is_some_and(|after| place.block.number <= after) {
+            let location = delivery.location.unwrap();
+            if after.is_some_and(|after| location.block.number <= after) {
                 continue;
             }
             let latest = latest.get(&key).copied().unwrap_or_default();
-            assert!(latest.sent > 0, "never delivered: {key:?} at {place:?}, {registered:?}");
-            assert!(latest.sent > latest.removed, "removed although canonical: {key:?} {latest:?} at {place:?}");
+            assert!(latest.sent > 0, "never delivered: {key:?} at {location:?}, {registered:?}");
+            assert!(latest.sent > latest.removed, "removed although canonical: {key:?} {latest:?} at {location:?}");
             checked += 1;
         }
     }

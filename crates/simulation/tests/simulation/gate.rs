@@ -7,13 +7,14 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{
-    Address, AttemptReport, AuditResult, AuditSample, B256, BalanceQuestion, BlockChanges, BlockNumber, BlockRef,
-    Bytes, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, NewDelivery, NewWebhook, Page, PageRequest,
-    SealedSecret, TokenFacts, TokenQuestion, U256, UnixMillis, Webhook, WebhookChange, WebhookId,
+    Address, AttemptReport, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes,
+    ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, NewDelivery, NewWebhook, Page, PageRequest, PendingToken,
+    SealedSecret, TokenFacts, U256, UnixMillis, Webhook, WebhookChange, WebhookId,
 };
 use store::{
-    AddWebhookError, ChainWriter, EnqueueError, Matches, Orphaning, Progress, QueueCounts, QueueHead, QueueState,
-    Removal, RetractedBatch, Retraction, RetractionCursor, StoreError, Undo, WatchList, WebhookRecords, WebhookTotals,
+    AddWebhookError, ChainWriter, ContractDataWriter, EnqueueError, Matches, Orphaning, Progress, QueueCounts,
+    QueueHead, QueueState, Removal, RetractedBatch, Retraction, RetractionCursor, StoreError, Undo, WatchList,
+    WebhookRecords, WebhookTotals,
 };
 use store_embedded::{EmbeddedWebhookRecords, EmbeddedWriter};
 use tokio::sync::Notify;
@@ -113,8 +114,12 @@ impl ChainWriter for GatedWriter {
     async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError> {
         self.1.pass("revert", Survives::ProcessCrash, self.0.revert_to(number)).await
     }
-    async fn list_token_questions(&self, limit: usize) -> Result<Vec<TokenQuestion>, StoreError> {
-        self.0.list_token_questions(limit).await
+}
+
+#[async_trait]
+impl ContractDataWriter for GatedWriter {
+    async fn list_pending_tokens(&self, limit: usize) -> Result<Vec<PendingToken>, StoreError> {
+        self.0.list_pending_tokens(limit).await
     }
     async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError> {
         self.1.pass("facts", Survives::ProcessCrash, self.0.keep_token_facts(facts)).await
@@ -125,18 +130,14 @@ impl ChainWriter for GatedWriter {
     async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError> {
         self.1.pass("audits", Survives::ProcessCrash, self.0.keep_audits(verdicts, at)).await
     }
-    async fn list_balance_questions(&mut self, limit: usize) -> Result<Vec<BalanceQuestion>, StoreError> {
-        self.0.list_balance_questions(limit).await
+    async fn list_pending_balances(&mut self, limit: usize) -> Result<Vec<BalanceKey>, StoreError> {
+        self.0.list_pending_balances(limit).await
     }
-    async fn keep_balances(
-        &mut self,
-        balances: Vec<(BalanceQuestion, U256)>,
-        at: BlockNumber,
-    ) -> Result<(), StoreError> {
+    async fn keep_balances(&mut self, balances: Vec<(BalanceKey, U256)>, at: BlockNumber) -> Result<(), StoreError> {
         self.1.pass("balances", Survives::ProcessCrash, self.0.keep_balances(balances, at)).await
     }
-    async fn list_code_questions(&self, limit: usize) -> Result<Vec<Address>, StoreError> {
-        self.0.list_code_questions(limit).await
+    async fn list_pending_codes(&self, limit: usize) -> Result<Vec<Address>, StoreError> {
+        self.0.list_pending_codes(limit).await
     }
     async fn keep_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError> {
         self.1.pass("codes", Survives::ProcessCrash, self.0.keep_codes(codes, at)).await

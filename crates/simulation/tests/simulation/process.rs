@@ -57,7 +57,13 @@ pub(crate) fn runtime() -> Runtime {
 }
 
 pub(crate) fn store_options(write_buffer_bytes: u64) -> StoreOptions {
-    StoreOptions { write_buffer_bytes, cache_bytes: 8 << 20, writer_cache_entries: 10_000, descriptors: 256 }
+    StoreOptions {
+        write_buffer_bytes,
+        cache_bytes: 8 << 20,
+        row_cache_bytes: 1 << 20,
+        writer_cache_entries: 10_000,
+        descriptors: 256,
+    }
 }
 
 /// Runs a process on a data folder. If it crashes, `image` is the data folder after the crash.

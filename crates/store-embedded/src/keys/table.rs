@@ -75,7 +75,7 @@ tables! {
     /// address id -> token metadata fetched from the contract.
     TokenFacts = 0x44, State, Other;
     /// address id -> the block since which the token's metadata has to be fetched again.
-    TokenQuestion = 0x45, State, Other;
+    PendingToken = 0x45, State, Other;
     /// token, holder -> balance.
     Balance = 0x46, State, Chain;
     /// ranked set, sort key -> nothing.
@@ -87,7 +87,7 @@ tables! {
     /// token, holder -> the balance by which the holder is ranked.
     RankedBalance = 0x61, State, Other;
     /// token, holder -> the block since which the balance has to be fetched from the contract.
-    BalanceQuestion = 0x62, State, Other;
+    PendingBalance = 0x62, State, Other;
     /// token, holder -> the balance fetched from the contract.
     CallBalance = 0x63, State, Other;
     /// token -> number of fetched balances, and how many of them are above zero.
@@ -105,7 +105,7 @@ tables! {
     /// hash -> code.
     Code = 0x6a, State, Other;
     /// address id -> the block since which the code has to be fetched.
-    CodeQuestion = 0x6b, State, Other;
+    PendingCode = 0x6b, State, Other;
     /// address id -> the block of a new token whose metadata was never fetched.
     NewToken = 0x6c, State, Other;
     /// name or symbol, address id -> nothing.

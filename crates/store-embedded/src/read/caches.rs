@@ -1,4 +1,4 @@
-//! Caches shared by queries: rows that do not change until a block is reverted.
+//! Caches shared by all readers of a store: rows that do not change until a block is reverted, and checkpoints.
 
 use std::sync::Arc;
 
@@ -13,12 +13,11 @@ use crate::{
     shared_work::SharedWork,
 };
 
-/// About 100 bytes each.
-const ADDRESSES: usize = 1 << 16;
-/// About 300 bytes each.
-const BLOCKS: usize = 1 << 14;
+/// Bytes per cached row, with its key and the entry of the cache.
+const ADDRESS_BYTES: u64 = 100;
+const BLOCK_BYTES: u64 = 300;
 
-/// Shared by all queries. Keys contain the epoch, so that a revert needs no invalidation.
+/// Keys contain the epoch, so that a revert needs no invalidation.
 #[derive(Debug)]
 pub(crate) struct ReadCaches {
     pub(super) checkpoints: CheckpointCache,
@@ -27,13 +26,15 @@ pub(crate) struct ReadCaches {
     pub(super) blocks: Cache<(Epoch, BlockNumber), Arc<BlockRow>>,
 }
 
-impl Default for ReadCaches {
-    fn default() -> Self {
+impl ReadCaches {
+    /// Half of the bytes are for checkpoints, and a quarter each for rows of addresses and of blocks.
+    pub(crate) fn new(bytes: u64) -> Self {
+        let entries = |entry_bytes: u64| usize::try_from(bytes / 4 / entry_bytes).unwrap_or(usize::MAX);
         Self {
-            checkpoints: CheckpointCache::default(),
+            checkpoints: CheckpointCache::new(bytes / 2),
             walks: SharedWork::default(),
-            addresses: Cache::new(ADDRESSES),
-            blocks: Cache::new(BLOCKS),
+            addresses: Cache::new(entries(ADDRESS_BYTES)),
+            blocks: Cache::new(entries(BLOCK_BYTES)),
         }
     }
 }

@@ -8,14 +8,14 @@
 use std::{
     ops::Range,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread::available_parallelism,
 };
 
 use domain::{BlockNumber, Page, PageRequest};
-use quick_cache::{Weighter, sync::Cache};
+use quick_cache::{Weighter, unsync::Cache};
 use store::StoreError;
 
 use super::{
@@ -28,13 +28,17 @@ use crate::{
     shared_work::Cancelled,
 };
 
-/// Entries between two checkpoints.
-const STRIDE: u64 = 2 * 1024;
-/// Checkpoints cached for all lists together, 16 bytes each.
-const CAPACITY: u64 = 1 << 20;
+/// Entries between two checkpoints. Tests use short lists.
+const STRIDE: u64 = if cfg!(test) { 128 } else { 2 * 1024 };
+const CHECKPOINT_BYTES: u64 = size_of::<Checkpoint>() as u64;
+/// Checkpoints that are cached in any case.
+const MIN_CAPACITY: u64 = 32;
+/// The cached combinations of lists, as an estimate.
 const COMBINATIONS: usize = 4096;
+/// The share of the cache that one combination of lists may take.
+const COMBINATION_SHARE: u64 = 4;
 /// A walk over at least this many entries does not run within the query: it takes milliseconds, and is worth several
-/// threads. Tests use short lists.
+/// threads.
 const LONG: u64 = if cfg!(test) { 512 } else { 64 * 1024 };
 /// Entries of the shortest list after which a long walk stores its checkpoints and checks for cancellation.
 const PIECE: u64 = if cfg!(test) { 2_000 } else { 1 << 20 };
@@ -77,17 +81,26 @@ impl WalkProgress {
 /// The checkpoints of recently queried combinations of lists.
 #[derive(Debug)]
 pub(crate) struct CheckpointCache {
-    by_conditions: Cache<Vec<Condition>, Arc<WalkProgress>, Length>,
+    /// Not sharded: a shard rejects what takes more than its own part of the capacity, and a query whose checkpoints are
+    /// rejected would be retried forever.
+    by_conditions: Mutex<Cache<Vec<Condition>, Arc<WalkProgress>, Length>>,
+    /// Maximum checkpoints of one combination.
+    limit: usize,
     settled_floor: AtomicU64,
 }
 
-impl Default for CheckpointCache {
-    fn default() -> Self {
-        Self { by_conditions: Cache::with_weighter(COMBINATIONS, CAPACITY, Length), settled_floor: AtomicU64::new(0) }
-    }
-}
-
 impl CheckpointCache {
+    pub(super) fn new(bytes: u64) -> Self {
+        let capacity = (bytes / CHECKPOINT_BYTES).max(MIN_CAPACITY);
+        let by_conditions = Mutex::new(Cache::with_weighter(COMBINATIONS, capacity, Length));
+        let limit = usize::try_from(capacity / COMBINATION_SHARE).unwrap_or(usize::MAX);
+        Self { by_conditions, limit, settled_floor: AtomicU64::new(0) }
+    }
+
+    fn by_conditions(&self) -> MutexGuard<'_, Cache<Vec<Condition>, Arc<WalkProgress>, Length>> {
+        self.by_conditions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// No block below this one can be reverted any more.
     pub(super) fn settled_floor(&self) -> BlockNumber {
         self.settled_floor.load(Ordering::Acquire)
@@ -118,7 +131,8 @@ impl CheckpointCache {
         lists: &[(List<'_>, Role)],
         validity: Validity,
     ) -> (Arc<WalkProgress>, u64) {
-        let known = self.by_conditions.get(conditions).unwrap_or_default().in_epoch(validity.epoch);
+        let known = self.by_conditions().get(conditions).cloned().unwrap_or_default();
+        let known = known.in_epoch(validity.epoch);
         // The intersection ends with the list that ends first.
         let last = lists.iter().map(|(list, _)| list.last()).min().flatten();
         let end = if validity.epoch.is_some() { last.map_or(0, |last| last + 1) } else { validity.settled };
@@ -134,18 +148,32 @@ impl CheckpointCache {
         end: u64,
     ) -> Result<Arc<WalkProgress>, StoreError> {
         let further = checkpoints_between(lists, known.checkpoints.last().copied().unwrap_or_default(), end)?;
+        let mut checkpoints = [known.checkpoints.as_slice(), &further].concat();
+        thin_out(&mut checkpoints, self.limit);
         let progress = Arc::new(WalkProgress {
-            checkpoints: [known.checkpoints.as_slice(), &further].concat(),
+            checkpoints,
             walked_to: end,
             settled: known.settled.max(validity.settled),
             epoch: validity.epoch,
         });
-        self.by_conditions.insert(conditions.to_vec(), Arc::clone(&progress));
+        self.by_conditions().insert(conditions.to_vec(), Arc::clone(&progress));
         Ok(progress)
     }
 
     pub(super) fn raise_settled_floor(&self, floor: BlockNumber) {
         self.settled_floor.fetch_max(floor, Ordering::AcqRel);
+    }
+}
+
+/// Drops every second checkpoint until there are few enough; a query then walks further from the last one before it.
+fn thin_out(checkpoints: &mut Vec<Checkpoint>, limit: usize) {
+    while checkpoints.len() > limit.max(1) {
+        // The last one stays: the next walk continues there.
+        let (len, mut index) = (checkpoints.len(), 0);
+        checkpoints.retain(|_| {
+            index += 1;
+            (len - index) % 2 == 0
+        });
     }
 }
 
@@ -315,5 +343,21 @@ fn walk(
         let Some(chunk) = walk.next()?.filter(|chunk| chunk.begin < end) else { return Ok(count) };
         pass(Checkpoint { id: chunk.begin, below: count }, work);
         count += chunk.ids.partition_point(|id| *id < end) as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checkpoints_are_thinned_out_evenly_and_the_last_one_stays() {
+        let mut checkpoints: Vec<Checkpoint> = (1..=20).map(|id| Checkpoint { id, below: id }).collect();
+        thin_out(&mut checkpoints, 20);
+        assert_eq!(checkpoints.len(), 20);
+        thin_out(&mut checkpoints, 5);
+        assert_eq!(checkpoints.iter().map(|checkpoint| checkpoint.id).collect::<Vec<_>>(), [4, 8, 12, 16, 20]);
+        thin_out(&mut checkpoints, 0);
+        assert_eq!(checkpoints, [Checkpoint { id: 20, below: 20 }]);
     }
 }

@@ -1,4 +1,4 @@
-//! How the rows of webhooks are read and changed: one change at a time.
+//! Access to the rows of webhooks: reads run concurrently, changes one at a time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,24 +11,23 @@ use crate::{
     engine::{Engine, View},
 };
 
-/// The webhooks of an embedded store. Clones share one lock; the chain's writer has no part in it.
+/// The webhooks of an embedded store. Clones share one lock, which the writer of the index never takes.
 #[derive(Debug, Clone)]
 pub struct EmbeddedWebhookRecords {
     engine: Engine,
-    /// Held by whoever changes something.
+    /// Locked during every change.
     queues: Arc<Mutex<Queues>>,
-    /// As of the last change. Held for a moment only: whoever asks must not wait for the disk.
+    /// As of the last change. Never locked during disk access, so that reading the totals does not wait for the disk.
     totals: Arc<Mutex<WebhookTotals>>,
     limits: WebhookLimits,
 }
 
-/// What a change must outlast.
+/// What a committed change survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outlast {
-    /// The end of the process.
-    Process,
-    /// A loss of power.
-    Power,
+pub(super) enum Survives {
+    /// A crash of the process.
+    Crash,
+    PowerLoss,
 }
 
 impl EmbeddedWebhookRecords {
@@ -38,7 +37,7 @@ impl EmbeddedWebhookRecords {
         Ok(Self { engine, queues: Arc::new(Mutex::new(queues)), totals, limits: WebhookLimits::default() })
     }
 
-    /// The same, with other bounds.
+    /// The same records with other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: WebhookLimits) -> Self {
         self.limits = limits;
@@ -55,32 +54,45 @@ impl EmbeddedWebhookRecords {
 
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&View) -> Result<T, StoreError> + Send + 'static,
+        query: impl FnOnce(&View) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let engine = self.engine.clone();
-        run_blocking(move || question(&engine.view())).await
+        run_blocking(move || query(&engine.view())).await
     }
 
-    /// Runs something alone that changes nothing on disk.
-    pub(super) async fn alone<T: Send + 'static>(
+    /// Runs `work` with exclusive access to the queues in memory. It writes nothing to disk.
+    pub(super) async fn with_queues<T: Send + 'static>(
         &self,
         work: impl FnOnce(&View, &mut Queues) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let Self { engine, queues, .. } = self.clone();
         run_blocking(move || {
             let mut queues = queues.lock().unwrap_or_else(PoisonError::into_inner);
-            // Opened under the lock: what somebody else has just written must show.
+            // The snapshot is taken under the lock, so that it contains the latest change.
             work(&engine.view(), &mut queues)
         })
         .await
     }
 
-    /// Runs one change alone. What is to be told of the state after it is read by `after`, before anybody else's turn.
-    pub(super) async fn change<T, U, E>(
+    /// Commits one change, exclusively.
+    pub(super) async fn change<T, E>(
         &self,
-        outlast: Outlast,
+        survives: Survives,
         change: impl FnOnce(&mut Change<'_>) -> Result<T, E> + Send + 'static,
-        after: impl FnOnce(T, &View, &mut Queues) -> Result<U, StoreError> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.change_and_read(survives, change, |outcome, _, _| Ok(outcome)).await
+    }
+
+    /// Commits one change, and then runs `read` on the result before any other change.
+    pub(super) async fn change_and_read<T, U, E>(
+        &self,
+        survives: Survives,
+        change: impl FnOnce(&mut Change<'_>) -> Result<T, E> + Send + 'static,
+        read: impl FnOnce(T, &View, &mut Queues) -> Result<U, StoreError> + Send + 'static,
     ) -> Result<U, E>
     where
         U: Send + 'static,
@@ -93,14 +105,14 @@ impl EmbeddedWebhookRecords {
             let mut changing = Change::new(&view, &mut batch, &queues, &limits);
             let outcome = change(&mut changing)?;
             let effects = changing.finish();
-            match outlast {
-                Outlast::Process => batch.commit()?,
-                Outlast::Power => batch.commit_durably()?,
+            match survives {
+                Survives::Crash => batch.commit()?,
+                Survives::PowerLoss => batch.commit_durably()?,
             }
-            // Not before: a commit that failed leaves the queues as they are on the disk.
+            // Applied after the commit: if it fails, the queues still match the disk.
             queues.apply(effects);
             *totals.lock().unwrap_or_else(PoisonError::into_inner) = queues.loads.totals();
-            Ok(after(outcome, &engine.view(), &mut queues)?)
+            Ok(read(outcome, &engine.view(), &mut queues)?)
         })
         .await
     }
@@ -110,21 +122,13 @@ impl EmbeddedWebhookRecords {
         id: WebhookId,
         change: impl FnOnce(&mut Webhook) + Send + 'static,
     ) -> Result<Option<Webhook>, StoreError> {
-        self.change(
-            Outlast::Power,
-            move |changing| {
-                let Some(webhook) = changing.webhook(id)? else { return Ok(None) };
-                change(webhook);
-                let webhook = webhook.clone();
-                changing.touch_watch_list()?;
-                Ok(Some(webhook))
-            },
-            as_it_is,
-        )
+        self.change(Survives::PowerLoss, move |changing| {
+            let Some(webhook) = changing.webhook(id)? else { return Ok(None) };
+            change(webhook);
+            let webhook = webhook.clone();
+            changing.touch_watch_list()?;
+            Ok(Some(webhook))
+        })
         .await
     }
-}
-
-pub(super) fn as_it_is<T>(outcome: T, _: &View, _: &mut Queues) -> Result<T, StoreError> {
-    Ok(outcome)
 }

@@ -33,7 +33,7 @@ impl Change<'_> {
             number,
             id: to.id,
             kind,
-            place: None,
+            location: None,
             created_at: now,
             status: DeliveryStatus::Pending { due: None },
             retracted: false,
@@ -49,9 +49,9 @@ impl Change<'_> {
 
     /// Queues one message with its own body.
     pub(super) fn push_single(&mut self, new: NewDelivery, now: UnixMillis) -> Result<Delivery, StoreError> {
-        let event = self.add_event(rows::write_event(new.place, &new.body))?;
+        let event = self.add_event(rows::write_event(new.location, &new.body))?;
         let to = Recipient { webhook: new.webhook, id: new.id };
-        Ok(Delivery { place: new.place, ..self.push(event, new.kind, to, now)? })
+        Ok(Delivery { location: new.location, ..self.push(event, new.kind, to, now)? })
     }
 
     /// Releases an id for another delivery, if one has it.
@@ -166,7 +166,7 @@ impl Change<'_> {
                 break;
             }
             if let DeliveryStatus::Pending { due } = row.delivery.status {
-                let place = read::event(self.view, row.event)?.place;
+                let location = read::event(self.view, row.event)?.location;
                 self.use_event(row.event)?;
                 self.erase(&row)?;
                 let log = self.log(webhook)?;
@@ -175,8 +175,8 @@ impl Change<'_> {
                 self.queue_at(&mut row.delivery, due.unwrap_or(now))?;
                 self.put(&row);
                 self.put_id(&row.delivery);
-                if let Some(place) = place.filter(|_| depends_on_block(row.delivery.kind)) {
-                    self.note_block(place.block.number, webhook, row.delivery.number);
+                if let Some(location) = location.filter(|_| depends_on_block(row.delivery.kind)) {
+                    self.note_block(location.block.number, webhook, row.delivery.number);
                 }
             } else {
                 self.erase(&row)?;

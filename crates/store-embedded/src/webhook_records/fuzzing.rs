@@ -14,5 +14,5 @@ pub(crate) fn delivery(row: &[u8]) {
 }
 
 pub(crate) fn event(row: &[u8]) {
-    reads_what_it_writes(row, rows::read_event, |event| rows::write_event(event.place, &event.body));
+    reads_what_it_writes(row, rows::read_event, |event| rows::write_event(event.location, &event.body));
 }

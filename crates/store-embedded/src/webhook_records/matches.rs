@@ -61,7 +61,7 @@ impl Change<'_> {
     ) -> Result<(), StoreError> {
         let mut new: Vec<(usize, Recipient)> = Vec::new();
         for (index, event) in events.iter().enumerate() {
-            let block = event.place.map(|place| place.block);
+            let block = event.location.map(|location| location.block);
             for recipient in &event.recipients {
                 let matched_again = block.filter(|block| seen.contains(&block.hash));
                 if let Some(block) = matched_again
@@ -88,10 +88,10 @@ impl Change<'_> {
         for ((index, recipient), _) in new.into_iter().zip(rejected).filter(|(_, rejected)| !rejected) {
             #[expect(clippy::indexing_slicing, reason = "the indexes are those of the same events")]
             let event = &events[index];
-            let row = numbers.number(index, || self.add_event(rows::write_event(event.place, &event.body)))?;
+            let row = numbers.number(index, || self.add_event(rows::write_event(event.location, &event.body)))?;
             let delivery = self.push(row, event.kind, recipient, now)?;
-            if let Some(place) = event.place.filter(|_| depends_on_block(event.kind)) {
-                self.note_block(place.block.number, recipient.webhook, delivery.number);
+            if let Some(location) = event.location.filter(|_| depends_on_block(event.kind)) {
+                self.note_block(location.block.number, recipient.webhook, delivery.number);
             }
         }
         counts.into_keys().try_for_each(|webhook| self.truncate_log(webhook, now))
@@ -275,7 +275,7 @@ pub(super) fn list_retracted(view: &View, limit: usize) -> Result<RetractedBatch
             }
             if let Some(row) = read::find_row(view, run.webhook, number)? {
                 let event = read::event(view, row.event)?;
-                let delivery = domain::Delivery { place: event.place, ..row.delivery };
+                let delivery = domain::Delivery { location: event.location, ..row.delivery };
                 batch.deliveries.push((delivery, event.body));
             }
             batch.upto = Some(run.position(number));

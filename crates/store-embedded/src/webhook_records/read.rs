@@ -94,8 +94,8 @@ pub(super) fn event(view: &View, number: EventNumber) -> Result<EventRow, StoreE
 
 /// A delivery with its position in the chain.
 pub(super) fn with_position(view: &View, row: DeliveryRow) -> Result<Delivery, StoreError> {
-    let place = event(view, row.event)?.place;
-    Ok(Delivery { place, ..row.delivery })
+    let location = event(view, row.event)?.location;
+    Ok(Delivery { location, ..row.delivery })
 }
 
 pub(super) fn version(view: &View) -> Result<u64, StoreError> {

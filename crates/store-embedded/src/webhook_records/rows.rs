@@ -1,6 +1,6 @@
 use domain::{
     Attempt, AttemptOutcome, BlockRef, Bytes, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus, EventKind,
-    EventKinds, EventPlace, RetiredSecret, SealedSecret, Webhook, WebhookId,
+    EventKinds, EventLocation, RetiredSecret, SealedSecret, Webhook, WebhookId,
 };
 use store::StoreError;
 
@@ -125,24 +125,24 @@ pub(super) fn read_delivery(webhook: WebhookId, number: DeliveryNumber, row: &[u
     let attempt_count = row.varint()?;
     let kept: usize = row.varint()?;
     let attempts = (0..kept).map(|_| read_attempt(&mut row)).collect::<Result<_, _>>()?;
-    let (superseded, retracted, place) = (state & SUPERSEDED != 0, state & RETRACTED != 0, None);
+    let (superseded, retracted, location) = (state & SUPERSEDED != 0, state & RETRACTED != 0, None);
     let delivery =
-        Delivery { webhook, number, id, kind, place, created_at, status, retracted, attempt_count, attempts };
+        Delivery { webhook, number, id, kind, location, created_at, status, retracted, attempt_count, attempts };
     Ok(DeliveryRow { event, superseded, delivery })
 }
 
 /// The body of an event, and its position in the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EventRow {
-    pub(super) place: Option<EventPlace>,
+    pub(super) location: Option<EventLocation>,
     pub(super) body: Bytes,
 }
 
-pub(super) fn write_event(place: Option<EventPlace>, body: &[u8]) -> Vec<u8> {
+pub(super) fn write_event(location: Option<EventLocation>, body: &[u8]) -> Vec<u8> {
     let mut row = RowWriter::with_capacity(body.len() + 80);
-    option(&mut row, place, |row, place| {
-        write_block(row, &place.block);
-        row.bytes(place.tx_hash.as_slice());
+    option(&mut row, location, |row, location| {
+        write_block(row, &location.block);
+        row.bytes(location.tx_hash.as_slice());
     });
     row.bytes(body);
     row.finish()
@@ -150,8 +150,8 @@ pub(super) fn write_event(place: Option<EventPlace>, body: &[u8]) -> Vec<u8> {
 
 pub(super) fn read_event(row: &[u8]) -> Result<EventRow, StoreError> {
     let mut row = RowReader::new(row);
-    let place = read_option(&mut row, |row| Ok(EventPlace { block: read_block(row)?, tx_hash: row.hash()? }))?;
-    Ok(EventRow { place, body: Bytes::copy_from_slice(row.rest()) })
+    let location = read_option(&mut row, |row| Ok(EventLocation { block: read_block(row)?, tx_hash: row.hash()? }))?;
+    Ok(EventRow { location, body: Bytes::copy_from_slice(row.rest()) })
 }
 
 fn write_attempt(row: &mut RowWriter, attempt: &Attempt) {
@@ -244,7 +244,7 @@ mod tests {
                 number: 9,
                 id: DeliveryId::new([7; 16]),
                 kind: EventKind::Removed,
-                place: None,
+                location: None,
                 created_at: 1_800_000_000_000,
                 status,
                 retracted: status == DeliveryStatus::Delivered,
@@ -265,9 +265,9 @@ mod tests {
     #[test]
     fn an_event_survives_a_round_trip() {
         let block = BlockRef { number: 12, hash: B256::repeat_byte(4) };
-        for place in [None, Some(EventPlace { block, tx_hash: B256::repeat_byte(5) })] {
-            let event = EventRow { place, body: Bytes::from_static(b"{}") };
-            assert_eq!(read_event(&write_event(place, b"{}")).unwrap(), event);
+        for location in [None, Some(EventLocation { block, tx_hash: B256::repeat_byte(5) })] {
+            let event = EventRow { location, body: Bytes::from_static(b"{}") };
+            assert_eq!(read_event(&write_event(location, b"{}")).unwrap(), event);
         }
     }
 

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use domain::{Address, BlockNumber, Bytes, Code};
-use store::StoreError;
+use store::{
+    StoreError,
+    fetch_policy::{CodeEvent, KnownCode, is_code_pending, is_up_to_date},
+};
 
 use super::{WriteState, commit::Step, tokens::stored_address};
 use crate::{
-    engine::{Batch, Engine},
+    engine::{Batch, Engine, View},
     keys::{AddressId, Key, Table, number_in_key},
     meta,
     ranked::RankMoves,
@@ -15,54 +18,44 @@ use crate::{
 };
 
 impl Step<'_, '_> {
-    /// Code ran at an address: it emitted a log, created a contract, or was created.
-    pub(super) fn note_contract(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
-        self.note_code(id, block, |known| !known.is_empty())
-    }
-
-    /// An address was called as if it had code. If it is known to have none, it is not fetched again.
-    pub(super) fn note_called(&mut self, id: AddressId, block: BlockNumber) -> Result<(), StoreError> {
-        self.note_code(id, block, |_| true)
-    }
-
-    fn note_code(
-        &mut self,
-        id: AddressId,
-        block: BlockNumber,
-        is_sufficient: impl FnOnce(&[u8]) -> bool,
-    ) -> Result<(), StoreError> {
-        if self.state.known_codes.get(&id).is_some() {
-            return Ok(());
+    /// Notes that a block concerns the code at an address.
+    pub(super) fn note_code(&mut self, id: AddressId, event: CodeEvent, block: BlockNumber) -> Result<(), StoreError> {
+        let known = match event {
+            // Whatever was known is replaced.
+            CodeEvent::Created => KnownCode::NotFetched,
+            _ if self.state.known_codes.get(&id).is_some() => return Ok(()),
+            _ => known_code(self.view, id)?,
+        };
+        let is_pending = is_code_pending(event, known);
+        if is_pending {
+            mark_code_pending(&mut self.batch, id, block);
         }
-        match self.view.get(Table::CodeHash, &Key::id(id))? {
-            // Not cached without a hash: the address may become a contract later.
-            Some(known) if is_sufficient(&known) => {
-                if !known.is_empty() {
-                    self.state.known_codes.insert(id, ());
-                }
-            }
-            _ => self.note_new_code(id, block),
+        // Not cached without code: the address may become a contract later.
+        if is_pending || known == KnownCode::Contract {
+            self.state.known_codes.insert(id, ());
         }
         Ok(())
     }
-
-    /// The code at an address may be new since a block.
-    pub(super) fn note_new_code(&mut self, id: AddressId, block: BlockNumber) {
-        raise_code_question(&mut self.batch, id, block);
-        self.state.known_codes.insert(id, ());
-    }
 }
 
-/// Raises a question about the code at an address, at a block or later.
-pub(super) fn raise_code_question(batch: &mut Batch, id: AddressId, since: BlockNumber) {
-    batch.put(Table::CodeQuestion, &Key::id(id), Key::block(since).as_slice());
+pub(super) fn known_code(view: &View, id: AddressId) -> Result<KnownCode, StoreError> {
+    Ok(match view.get(Table::CodeHash, &Key::id(id))? {
+        None => KnownCode::NotFetched,
+        Some(hash) if hash.is_empty() => KnownCode::Empty,
+        Some(_) => KnownCode::Contract,
+    })
+}
+
+/// The code at an address has to be fetched, at a block or later.
+pub(super) fn mark_code_pending(batch: &mut Batch, id: AddressId, since: BlockNumber) {
+    batch.put(Table::PendingCode, &Key::id(id), Key::block(since).as_slice());
 }
 
 impl WriteState {
-    pub(crate) fn list_code_questions(engine: &Engine, limit: usize) -> Result<Vec<Address>, StoreError> {
+    pub(crate) fn list_pending_codes(engine: &Engine, limit: usize) -> Result<Vec<Address>, StoreError> {
         let view = engine.view();
-        let open = view.prefix(Table::CodeQuestion, &Key::EMPTY).take(limit);
-        open.map(|row| stored_address(&view, number_in_key(&row?.0, 0))).collect()
+        let pending = view.prefix(Table::PendingCode, &Key::EMPTY).take(limit);
+        pending.map(|row| stored_address(&view, number_in_key(&row?.0, 0))).collect()
     }
 
     pub(crate) fn keep_codes(
@@ -82,9 +75,9 @@ impl WriteState {
                 continue;
             };
             let key = Key::id(id);
-            let Some(raised) = view.get(Table::CodeQuestion, &key)? else { continue };
-            if at >= number_in_key(&raised, 0).min(tip.block.number) {
-                batch.delete(Table::CodeQuestion, &key);
+            let Some(since) = view.get(Table::PendingCode, &key)? else { continue };
+            if is_up_to_date(at, number_in_key(&since, 0), tip.block.number) {
+                batch.delete(Table::PendingCode, &key);
             }
             let known = Code::from_bytes(code);
             relist(&view, &mut batch, &mut listed, *address, code_hash_at(&view, id)?, known.hash())?;

@@ -1,7 +1,10 @@
 use std::collections::BTreeSet;
 
 use domain::{Address, BalanceSource, BlockChanges, BlockNumber};
-use store::{StoreError, Undo};
+use store::{
+    StoreError, Undo,
+    fetch_policy::{self, CodeEvent},
+};
 
 use super::{WriteState, facts, holders, overwrite::Overwrites, ranks::rerank_tokens};
 use crate::{
@@ -58,12 +61,12 @@ impl WriteState {
             if find_token_status(&mut overwrites, pair.token)?
                 .is_some_and(|status| status.balance_source == BalanceSource::Calls)
             {
-                holders::raise_balance_question(&mut batch, &key, last.block.number);
+                holders::mark_balance_pending(&mut batch, &key, last.block.number);
                 drifting.insert(pair.token);
             }
         }
         for token in drifting {
-            holders::raise_drifting_balances(&mut overwrites, &view, &mut batch, token, last.block.number)?;
+            holders::mark_drifting_balances(&mut overwrites, &view, &mut batch, token, last.block.number)?;
         }
         for token in &moved_tokens {
             facts::refresh_if_old(&view, &mut batch, *token, last.block.number)?;
@@ -127,9 +130,7 @@ pub(super) fn sweep_where_source_changed(overwrites: &Overwrites<'_>, batch: &mu
         let source = |row: &Option<Vec<u8>>| -> Result<Option<BalanceSource>, StoreError> {
             row.as_ref().map(|row| TokenRow::from_row(row).map(|row| row.balance_source)).transpose()
         };
-        // A new token has no holders to sweep, except those that other events touched before.
-        let before = source(&change.before)?.unwrap_or(BalanceSource::Events);
-        if source(&change.now)?.is_some_and(|now| now != before) {
+        if fetch_policy::needs_sweep(source(&change.before)?, source(&change.now)?) {
             holders::begin_sweep(batch, number_in_key(key.as_slice(), 0));
         }
     }
@@ -175,7 +176,7 @@ impl Step<'_, '_> {
             let maker = self.add_transaction(id, tx)?;
             while let Some(involvement) = involved.next_if(|involvement| involvement.tx_index == tx.index) {
                 let owner = self.address_id(involvement.address, block.number)?;
-                self.note_contract(owner, block.number)?;
+                self.note_code(owner, CodeEvent::Ran, block.number)?;
                 self.append(ListKind::Involved.of(owner), Entry { id, roles: Roles::NONE })?;
             }
             while let Some(creation) = creations.next_if(|creation| creation.tx_index == tx.index) {
@@ -213,7 +214,7 @@ impl Step<'_, '_> {
             self.add_creation(created, CreationRow { tx: id, creator: None }, tx.block_number)?;
         }
         if let Some(to) = to.filter(|_| tx.method.is_some()) {
-            self.note_called(to, tx.block_number)?;
+            self.note_code(to, CodeEvent::Called, tx.block_number)?;
         }
         let roles = Roles { from: true, to: to == Some(from) };
         self.append(ListKind::Transactions.of(from), Entry { id, roles })?;
@@ -229,7 +230,7 @@ impl Step<'_, '_> {
     /// Contracts can be destroyed and created again at one address: the newest counts.
     fn add_creation(&mut self, created: Address, row: CreationRow, block: BlockNumber) -> Result<(), StoreError> {
         let created = self.address_id(created, block)?;
-        self.note_new_code(created, block);
+        self.note_code(created, CodeEvent::Created, block)?;
         self.overwrites.put(Table::Creation, &Key::id(created), Some(row.to_row()))
     }
 

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use domain::{Address, BlockNumber, TokenFacts, TokenQuestion};
-use store::StoreError;
+use domain::{Address, BlockNumber, PendingToken, TokenFacts};
+use store::{
+    StoreError,
+    fetch_policy::{self, TokenRound},
+};
 
 use super::{
     WriteState,
-    tokens::{raise_token_question, stored_address},
+    tokens::{mark_token_pending, stored_address},
 };
 use crate::{
     engine::{Batch, Engine, View},
@@ -17,41 +20,31 @@ use crate::{
     token_names,
 };
 
-/// An active token is fetched again when its metadata is this many blocks old: some hours on most chains.
-const FACTS_AGE: u64 = 10_000;
-
-/// At least one in this many questions of a round is a refresh, however many new tokens there are.
-const REFRESH_SHARE: usize = 4;
-
 impl WriteState {
-    pub(crate) fn list_token_questions(
+    pub(crate) fn list_pending_tokens(
         &mut self,
         engine: &Engine,
         limit: usize,
-    ) -> Result<Vec<TokenQuestion>, StoreError> {
+    ) -> Result<Vec<PendingToken>, StoreError> {
         let view = engine.view();
         let new = view.prefix(Table::NewToken, &Key::EMPTY).take(limit);
-        let mut new: Vec<AddressId> =
-            new.map(|row| Ok(number_in_key(&row?.0, 0))).collect::<Result<_, StoreError>>()?;
-        let mut refreshes = self.next_refreshes(&view, limit)?;
-        refreshes.retain(|id| new.binary_search(id).is_err());
-        refreshes.truncate((limit / REFRESH_SHARE).max(limit.saturating_sub(new.len())));
-        new.truncate(limit - refreshes.len());
+        let new = new.map(|row| Ok(number_in_key(&row?.0, 0))).collect::<Result<Vec<AddressId>, StoreError>>()?;
+        let TokenRound { new, refreshes } = fetch_policy::share_round(new, self.next_refreshes(&view, limit)?, limit);
         self.last_refreshed = refreshes.last().copied().or(self.last_refreshed);
-        let question = |id: AddressId| {
+        let pending = |id: AddressId| {
             let token = view.get(Table::Token, &Key::id(id))?;
-            let token = token.ok_or(StoreError::Corrupt("a question about a missing token"))?;
-            Ok(TokenQuestion { token: stored_address(&view, id)?, kind: TokenRow::from_row(&token)?.kind })
+            let token = token.ok_or(StoreError::Corrupt("a pending token is missing"))?;
+            Ok(PendingToken { token: stored_address(&view, id)?, kind: TokenRow::from_row(&token)?.kind })
         };
-        new.into_iter().chain(refreshes).map(question).collect()
+        new.into_iter().chain(refreshes).map(pending).collect()
     }
 
     /// Continues after the last one listed, and wraps around, so that tokens that change constantly do not starve
     /// others.
     fn next_refreshes(&self, view: &View, limit: usize) -> Result<Vec<AddressId>, StoreError> {
         let first = self.last_refreshed.map_or(0, |last| last + 1);
-        let behind = view.range_from(Table::TokenQuestion, &Key::id(first), &Key::EMPTY);
-        let before = view.range(Table::TokenQuestion, &Key::id(0), &Key::id(first));
+        let behind = view.range_from(Table::PendingToken, &Key::id(first), &Key::EMPTY);
+        let before = view.range(Table::PendingToken, &Key::id(0), &Key::id(first));
         behind.chain(before).take(limit).map(|row| Ok(number_in_key(&row?.0, 0))).collect()
     }
 
@@ -65,19 +58,20 @@ impl WriteState {
                 continue;
             };
             let key = Key::id(id);
-            let mut raised = BTreeSet::new();
-            for table in [Table::NewToken, Table::TokenQuestion] {
-                raised.extend(view.get(table, &key)?.map(|row| number_in_key(&row, 0)));
-                batch.delete(table, &key);
+            let mut since = BTreeSet::new();
+            for table in [Table::NewToken, Table::PendingToken] {
+                since.extend(view.get(table, &key)?.map(|row| number_in_key(&row, 0)));
             }
-            let Some(newest) = raised.last() else { continue };
+            let Some(newest) = since.last() else { continue };
+            batch.delete(Table::NewToken, &key);
             rename(&view, &mut batch, id, facts)?;
             batch.put(Table::TokenFacts, &key, facts_to_row(facts));
-            // If the chain changed after the fetch, another one is needed. The block that raised the question may have
-            // been reverted; then the tip is the newest possible block.
-            let settled_at = (*newest).min(tip.block.number);
-            if facts.asked_at.is_none_or(|asked_at| asked_at < settled_at) {
-                raise_token_question(&mut batch, id, *newest);
+            let is_up_to_date = |at| fetch_policy::is_up_to_date(at, *newest, tip.block.number);
+            // A batch must not contain two changes of one key.
+            if facts.asked_at.is_some_and(is_up_to_date) {
+                batch.delete(Table::PendingToken, &key);
+            } else {
+                mark_token_pending(&mut batch, id, *newest);
             }
         }
         batch.commit()
@@ -107,8 +101,8 @@ pub(super) fn remove_names(view: &View, batch: &mut Batch, token: AddressId) -> 
     Ok(())
 }
 
-/// Raises a question about a token with new transfers if its metadata is old. A token that was never fetched has a
-/// question already.
+/// Marks a token with new transfers as pending if its metadata is old. A token that was never fetched is pending
+/// already.
 pub(super) fn refresh_if_old(
     view: &View,
     batch: &mut Batch,
@@ -116,8 +110,8 @@ pub(super) fn refresh_if_old(
     tip: BlockNumber,
 ) -> Result<(), StoreError> {
     let Some(row) = view.get(Table::TokenFacts, &Key::id(token))? else { return Ok(()) };
-    if facts_from_row(&row)?.asked_at.is_none_or(|asked_at| asked_at.saturating_add(FACTS_AGE) <= tip) {
-        raise_token_question(batch, token, tip);
+    if fetch_policy::is_metadata_old(facts_from_row(&row)?.asked_at, tip) {
+        mark_token_pending(batch, token, tip);
     }
     Ok(())
 }

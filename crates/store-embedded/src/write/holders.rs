@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use domain::{
-    Address, AuditResult, AuditSample, Balance, BalanceQuestion, BalanceSource, BlockNumber, Holder, TokenKind, U256,
+use domain::{Address, AuditResult, AuditSample, Balance, BalanceKey, BalanceSource, BlockNumber, Holder, U256};
+use store::{
+    StoreError,
+    fetch_policy::{self, AuditCandidate, Refetch},
 };
-use store::StoreError;
 
 use super::{WriteState, overwrite::Overwrites, ranks::rerank_tokens, tokens::stored_address};
 use crate::{
@@ -17,20 +18,6 @@ use crate::{
     rows::{AuditRow, CallHolders, TransferRow, balance_from_row, balance_to_row},
     token_status::find_token_status,
 };
-
-/// An audit compares the parties of this many of the newest transfers ...
-const NEWEST_TRANSFERS: u64 = 4;
-/// ... and of this many of the oldest.
-const OLDEST_TRANSFERS: u64 = 2;
-/// A token with up to this many transfers is audited at every block that moves it. Beyond, each time they have doubled
-/// ...
-const FIRST_TRANSFERS: u64 = 16;
-/// ... and at one in this many of the blocks that move it.
-const SPOT_CHECK: u64 = 64;
-/// If events do not show whose balance changes, any may have. Up to this many holders, all balances are fetched
-/// whenever the token moves; beyond, those of the largest holders.
-const ALL_HOLDERS: u64 = 64;
-const LARGEST_HOLDERS: usize = 10;
 
 impl WriteState {
     pub(crate) fn list_audits(engine: &Engine, limit: usize) -> Result<Vec<AuditSample>, StoreError> {
@@ -56,13 +43,12 @@ impl WriteState {
             let Some(token) = find_id(&view, address)? else { continue };
             let Some(status) = find_token_status(&mut &view, token)? else { continue };
             let transfers = List::open(&view, ListKind::TokenTransfers.of(token))?.total(Role::Any);
-            // A failed audit is permanent: a later sample may match by chance.
-            let known = status.audit.map(|audit| audit.verdict);
-            let verdict = if known == Some(AuditResult::DoesNotAddUp) { AuditResult::DoesNotAddUp } else { *verdict };
+            let verdict = fetch_policy::merge_audits(status.audit.map(|audit| audit.verdict), *verdict);
             let audit = AuditRow { verdict, block: at, transfers };
             overwrites.put(Table::Audit, &Key::id(token), Some(audit.to_row()))?;
             batch.delete(Table::Unaudited, &Key::id(token));
-            if verdict == AuditResult::DoesNotAddUp && status.balance_source == BalanceSource::Events {
+            let source = fetch_policy::balance_source(status.row.balance_source, Some(verdict));
+            if fetch_policy::needs_sweep(Some(status.balance_source), Some(source)) {
                 begin_sweep(&mut batch, token);
                 changed.insert(token);
             }
@@ -72,48 +58,47 @@ impl WriteState {
         batch.commit()
     }
 
-    pub(crate) fn list_balance_questions(engine: &Engine, limit: usize) -> Result<Vec<BalanceQuestion>, StoreError> {
+    pub(crate) fn list_pending_balances(engine: &Engine, limit: usize) -> Result<Vec<BalanceKey>, StoreError> {
         advance_sweep(engine, limit)?;
         let view = engine.view();
-        let (mut batch, mut questions) = (engine.batch(), Vec::new());
-        let mut open = view.prefix(Table::BalanceQuestion, &Key::EMPTY);
-        while questions.len() < limit
-            && let Some(row) = open.next()
+        let (mut batch, mut pending) = (engine.batch(), Vec::new());
+        let mut rows = view.prefix(Table::PendingBalance, &Key::EMPTY);
+        while pending.len() < limit
+            && let Some(row) = rows.next()
         {
             let (key, _) = row?;
             let pair = Pair::from_key(&key);
             match find_token_status(&mut &view, pair.token)? {
-                Some(status) if status.balance_source == BalanceSource::Calls => questions.push(BalanceQuestion {
+                Some(status) if status.balance_source == BalanceSource::Calls => pending.push(BalanceKey {
                     token: stored_address(&view, pair.token)?,
                     holder: stored_address(&view, pair.holder)?,
                 }),
                 // Its events give its balances after all: the block that showed otherwise was reverted.
-                _ => batch.delete(Table::BalanceQuestion, &Key::balance(pair)),
+                _ => batch.delete(Table::PendingBalance, &Key::balance(pair)),
             }
         }
         batch.commit()?;
-        Ok(questions)
+        Ok(pending)
     }
 
     pub(crate) fn keep_balances(
         engine: &Engine,
-        balances: &[(BalanceQuestion, U256)],
+        balances: &[(BalanceKey, U256)],
         at: BlockNumber,
     ) -> Result<(), StoreError> {
         let view = engine.view();
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
         let (mut batch, mut overwrites, mut changed) =
             (engine.batch(), Overwrites::without_undo(&view), BTreeSet::new());
-        for (question, balance) in balances {
-            let (Some(token), Some(holder)) = (find_id(&view, &question.token)?, find_id(&view, &question.holder)?)
-            else {
+        for (key, balance) in balances {
+            let (Some(token), Some(holder)) = (find_id(&view, &key.token)?, find_id(&view, &key.holder)?) else {
                 continue;
             };
             let pair = Pair { token, holder };
-            // An answer to a question that was reverted is obsolete.
-            let Some(raised) = view.get(Table::BalanceQuestion, &Key::balance(pair))? else { continue };
-            if at >= number_in_key(&raised, 0).min(tip.block.number) {
-                batch.delete(Table::BalanceQuestion, &Key::balance(pair));
+            // No longer pending: the block that made it pending was reverted.
+            let Some(since) = view.get(Table::PendingBalance, &Key::balance(pair))? else { continue };
+            if fetch_policy::is_up_to_date(at, number_in_key(&since, 0), tip.block.number) {
+                batch.delete(Table::PendingBalance, &Key::balance(pair));
             }
             batch.put(Table::Unranked, &Key::balance(pair), []);
             change_call_balance(&mut overwrites, pair, Some(Balance::from(*balance)))?;
@@ -143,9 +128,7 @@ pub(super) fn change_call_balance(
 /// The parties of the newest and the oldest transfers, with their derived balances.
 fn sample_holders(view: &View, token: AddressId) -> Result<Vec<Holder>, StoreError> {
     let list = List::open(view, ListKind::TokenTransfers.of(token))?;
-    let total = list.total(Role::Any);
-    let newest = total.saturating_sub(NEWEST_TRANSFERS)..total;
-    let ranks: BTreeSet<u64> = (0..OLDEST_TRANSFERS.min(total)).chain(newest).collect();
+    let ranks = fetch_policy::audit_sample(list.total(Role::Any));
     let mut parties = BTreeSet::new();
     for id in list.at_ranks(Role::Any, ranks.into_iter())? {
         let row = view.get(Table::Transfer, &Key::id(id))?.ok_or(StoreError::Corrupt("a transfer is missing"))?;
@@ -164,42 +147,46 @@ fn sample_holders(view: &View, token: AddressId) -> Result<Vec<Holder>, StoreErr
     Ok(holders)
 }
 
-/// Schedules an audit of a token that moved: at first always, then each time its transfers have doubled, and at random
-/// blocks.
+/// Schedules an audit of a token that moved, if it is due.
 pub(super) fn schedule_audit(
     overwrites: &mut Overwrites<'_>,
     batch: &mut Batch,
     token: AddressId,
     transfers: u64,
-    block: u64,
+    block: BlockNumber,
 ) -> Result<(), StoreError> {
     let Some(status) = find_token_status(overwrites, token)? else { return Ok(()) };
-    // A contract cannot return a balance over many ids.
-    let comparable = status.row.kind != TokenKind::Bep1155 && status.balance_source == BalanceSource::Events;
-    let is_new = transfers <= FIRST_TRANSFERS;
-    let doubled = status.audit.is_none_or(|audit| transfers >= audit.transfers.saturating_mul(2));
-    let spot_check = (token ^ block).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (SPOT_CHECK - 1) == 0;
-    if comparable && (is_new || doubled || spot_check) {
+    let candidate = AuditCandidate {
+        token,
+        kind: status.row.kind,
+        balance_source: status.balance_source,
+        transfers,
+        audited_transfers: status.audit.map(|audit| audit.transfers),
+    };
+    if fetch_policy::is_audit_due(&candidate, block) {
         batch.put(Table::Unaudited, &Key::id(token), []);
     }
     Ok(())
 }
 
-/// Raises questions about balances that may have changed without an event: those of a token that moved and whose events
-/// do not give its balances.
-pub(super) fn raise_drifting_balances(
+/// Marks balances as pending that may have changed without an event: those of a token that moved and whose events do not
+/// give its balances.
+pub(super) fn mark_drifting_balances(
     overwrites: &mut Overwrites<'_>,
     view: &View,
     batch: &mut Batch,
     token: AddressId,
     since: BlockNumber,
 ) -> Result<(), StoreError> {
-    let fetched = overwrites.get(Table::CallHolders, &Key::id(token))?.map(CallHolders::from_row).transpose()?;
-    if fetched.is_none_or(|holders| holders.fetched <= ALL_HOLDERS) {
-        begin_sweep(batch, token);
-        return Ok(());
-    }
-    for sort_key in members_from(view, RankedSet::Holders { token }, 0, LARGEST_HOLDERS)? {
+    let holders = overwrites.get(Table::CallHolders, &Key::id(token))?.map(CallHolders::from_row).transpose()?;
+    let largest = match fetch_policy::refetch_after_move(holders.map_or(0, |holders| holders.fetched)) {
+        Refetch::AllHolders => {
+            begin_sweep(batch, token);
+            return Ok(());
+        }
+        Refetch::Largest(largest) => largest,
+    };
+    for sort_key in members_from(view, RankedSet::Holders { token }, 0, largest)? {
         let (_, holder) =
             SortKey::parts(&sort_key).ok_or(StoreError::Corrupt("a ranked set with an invalid sort key"))?;
         let key = Key::balance(Pair { token, holder: number_in_key(holder, 0) });
@@ -208,14 +195,14 @@ pub(super) fn raise_drifting_balances(
             continue;
         }
         batch.put(Table::Unranked, &key, []);
-        raise_balance_question(batch, &key, since);
+        mark_balance_pending(batch, &key, since);
     }
     Ok(())
 }
 
-/// Raises a question about a balance, at a block or later.
-pub(super) fn raise_balance_question(batch: &mut Batch, pair: &Key, since: BlockNumber) {
-    batch.put(Table::BalanceQuestion, pair, Key::block(since).as_slice());
+/// A balance has to be fetched, at a block or later.
+pub(super) fn mark_balance_pending(batch: &mut Batch, pair: &Key, since: BlockNumber) {
+    batch.put(Table::PendingBalance, pair, Key::block(since).as_slice());
 }
 
 /// Starts a sweep over all known holders of a token, after its balance source changed.
@@ -257,7 +244,7 @@ fn sweep_some(
     for holder in &step {
         let key = Key::balance(Pair { token, holder: *holder });
         batch.put(Table::Unranked, &key, []);
-        raise_balance_question(&mut batch, &key, tip.block.number);
+        mark_balance_pending(&mut batch, &key, tip.block.number);
     }
     match step.last() {
         Some(last) if step.len() >= limit => batch.put(Table::Sweep, &token_key, id_bytes(last + 1).as_slice()),

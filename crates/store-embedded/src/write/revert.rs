@@ -1,13 +1,16 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use domain::{Address, Balance, BalanceSource, BlockNumber, BlockRef};
-use store::StoreError;
+use store::{
+    StoreError,
+    fetch_policy::{CodeEvent, is_code_pending},
+};
 
 use super::{
     WriteState, codes,
     commit::sweep_where_source_changed,
     facts,
-    holders::{change_call_balance, raise_balance_question, raise_drifting_balances},
+    holders::{change_call_balance, mark_balance_pending, mark_drifting_balances},
     overwrite::Overwrites,
     ranks::{rerank_holder, rerank_tokens},
     tokens,
@@ -72,27 +75,27 @@ impl WriteState {
                 || overwrites.get(Table::TouchedHolder, &key)?.is_some();
             if token_stays && was_touched_before {
                 batch.put(Table::Unranked, &key, []);
-                raise_balance_question(&mut batch, &key, number);
+                mark_balance_pending(&mut batch, &key, number);
             } else {
                 // The holder has no relation to the token any more: its derived data is deleted.
                 rerank_holder(&view, &mut batch, &mut moves, *pair, Balance::ZERO)?;
                 change_call_balance(&mut overwrites, *pair, None)?;
                 batch.delete(Table::Unranked, &key);
-                batch.delete(Table::BalanceQuestion, &key);
+                batch.delete(Table::PendingBalance, &key);
             }
         }
         moves.write(&view, &mut batch)?;
-        raise_token_questions(&view, &mut overwrites, &mut batch, &touched, number)?;
+        mark_tokens_pending(&view, &mut overwrites, &mut batch, &touched, number)?;
         for token in &touched {
             let status = find_token_status(&mut overwrites, *token)?;
             if status.is_some_and(|status| status.balance_source == BalanceSource::Calls) {
-                raise_drifting_balances(&mut overwrites, &view, &mut batch, *token, number)?;
+                mark_drifting_balances(&mut overwrites, &view, &mut batch, *token, number)?;
             }
         }
         sweep_where_source_changed(&overwrites, &mut batch)?;
         rerank_tokens(&touched, &mut overwrites, &view, &mut batch, |id| tokens::stored_address(&view, id))?;
         overwrites.write(&mut batch);
-        raise_code_questions(&view, &mut batch, &grown, &kept, number)?;
+        mark_codes_pending(&view, &mut batch, &grown, &kept, number)?;
         for list in grown {
             let cut = match list.kind {
                 ListKind::Transactions | ListKind::Involved => kept.transactions,
@@ -159,7 +162,7 @@ fn complete_moved(view: &View, overwrites: &mut Overwrites<'_>, moved: &mut BTre
 }
 
 /// Metadata of a touched token may have changed; for an address that is no longer a token, everything is deleted.
-fn raise_token_questions(
+fn mark_tokens_pending(
     view: &View,
     overwrites: &mut Overwrites<'_>,
     batch: &mut Batch,
@@ -169,11 +172,11 @@ fn raise_token_questions(
     for token in touched {
         let key = Key::id(*token);
         if overwrites.get(Table::Token, &key)?.is_some() {
-            tokens::raise_token_question(batch, *token, tip);
+            tokens::mark_token_pending(batch, *token, tip);
             continue;
         }
         facts::remove_names(view, batch, *token)?;
-        for table in [Table::NewToken, Table::TokenQuestion, Table::TokenFacts, Table::Unaudited, Table::Sweep] {
+        for table in [Table::NewToken, Table::PendingToken, Table::TokenFacts, Table::Unaudited, Table::Sweep] {
             batch.delete(table, &key);
         }
         overwrites.put(Table::Audit, &key, None)?;
@@ -183,7 +186,7 @@ fn raise_token_questions(
 }
 
 /// Where a reverted block ran or called code, the code may be another now.
-fn raise_code_questions(
+fn mark_codes_pending(
     view: &View,
     batch: &mut Batch,
     grown: &BTreeSet<ListKey>,
@@ -192,8 +195,8 @@ fn raise_code_questions(
 ) -> Result<(), StoreError> {
     let ran = grown.iter().filter(|list| matches!(list.kind, ListKind::Transactions | ListKind::Involved));
     for list in ran.filter(|list| list.owner < kept.addresses) {
-        if view.get(Table::CodeHash, &Key::id(list.owner))?.is_some() {
-            codes::raise_code_question(batch, list.owner, tip);
+        if is_code_pending(CodeEvent::Reverted, codes::known_code(view, list.owner)?) {
+            codes::mark_code_pending(batch, list.owner, tip);
         }
     }
     Ok(())
@@ -233,7 +236,7 @@ fn drop_addresses(view: &View, batch: &mut Batch, kept: &Totals, all: &Totals) -
         batch.delete(Table::Address, &Key::id(id));
         batch.delete(Table::AddressId, &Key::address(&row.address));
         batch.delete(Table::CodeHash, &Key::id(id));
-        batch.delete(Table::CodeQuestion, &Key::id(id));
+        batch.delete(Table::PendingCode, &Key::id(id));
     }
     listed.write(view, batch)
 }

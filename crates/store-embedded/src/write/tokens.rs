@@ -1,7 +1,7 @@
 //! The effect of transfers on tokens: balances, and the number of holders.
 
-use domain::{Address, Balance, BalanceSource, BlockNumber, TokenKind, TransferEvent};
-use store::StoreError;
+use domain::{Address, Balance, BlockNumber, TransferEvent};
+use store::{StoreError, fetch_policy};
 
 use super::commit::Step;
 use crate::{
@@ -49,8 +49,8 @@ impl Step<'_, '_> {
                 TokenRow::new(event.kind)
             }
         };
-        if event.from == Address::ZERO || event.to == Address::ZERO {
-            raise_token_question(&mut self.batch, parties.token, block);
+        if fetch_policy::changes_supply(event) {
+            mark_token_pending(&mut self.batch, parties.token, block);
         }
         self.moved_tokens.insert(parties.token);
         let value = Balance::from(event.value);
@@ -63,10 +63,8 @@ impl Step<'_, '_> {
             } else {
                 let (old, new) = self.change_balance(pair, |old| old.checked_sub(value))?;
                 token.holder_count -= u64::from(!old.is_zero() && new.is_none_or(|new| new.is_zero()));
-                if new.is_none() && token.kind != TokenKind::Bep1155 {
-                    // More was sent than ever received according to events, so they do not give this token's balances.
-                    // A contract cannot return a balance over many ids, so there events are the best available.
-                    token.balance_source = BalanceSource::Calls;
+                if new.is_none() {
+                    token.balance_source = fetch_policy::source_after_overdraft(token.kind, token.balance_source);
                 }
             }
         }
@@ -109,15 +107,15 @@ impl Step<'_, '_> {
         self.moved_pairs.insert(pair);
         if self.overwrites.get(Table::Token, &Key::id(token))?.is_some() {
             // A deposit to or withdrawal from a wrapper changes its supply like a mint or a burn.
-            raise_token_question(&mut self.batch, token, block);
+            mark_token_pending(&mut self.batch, token, block);
         }
         self.overwrites.put(Table::TouchedHolder, &Key::balance(pair), Some(Key::block(block).as_slice().to_vec()))
     }
 }
 
-/// Raises a question about the token's metadata, at a block or later.
-pub(super) fn raise_token_question(batch: &mut Batch, token: AddressId, since: BlockNumber) {
-    batch.put(Table::TokenQuestion, &Key::id(token), Key::block(since).as_slice());
+/// The token's metadata has to be fetched, at a block or later.
+pub(super) fn mark_token_pending(batch: &mut Batch, token: AddressId, since: BlockNumber) {
+    batch.put(Table::PendingToken, &Key::id(token), Key::block(since).as_slice());
 }
 
 pub(super) fn stored_address(view: &View, id: AddressId) -> Result<Address, StoreError> {

@@ -7,7 +7,7 @@
 mod corrupt;
 mod image;
 mod repair;
-mod scene;
+mod written;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -15,13 +15,13 @@ use std::{
 };
 
 use rand::{SeedableRng, rngs::StdRng};
-use store::StoreError;
+use store::{ChainReader, StoreError, conformance::WrittenData};
 use store_embedded::EmbeddedStore;
 
 use crate::{
     corrupt::damage_one,
     image::Image,
-    scene::{Scene, options},
+    written::{block_on, check, options, write_folder},
 };
 
 /// More in the environment: `EXPLORER_DAMAGE_SEEDS=1000`.
@@ -38,7 +38,7 @@ enum Outcome {
     Reported,
 }
 
-fn try_damaged(scene: &Scene, image: &Image, seed: u64) -> (Outcome, String) {
+fn try_damaged(written: &WrittenData, image: &Image, seed: u64) -> (Outcome, String) {
     let folder = tempfile::tempdir().unwrap();
     image.write_to(folder.path());
     let mut rng = StdRng::seed_from_u64(seed);
@@ -49,7 +49,7 @@ fn try_damaged(scene: &Scene, image: &Image, seed: u64) -> (Outcome, String) {
         Err(StoreError::Damaged { .. }) => return (Outcome::RejectedAtOpen, what),
         Err(other) => panic!("{what}: {other:?}"),
     };
-    match scene.check(&store, &what) {
+    match check(written, &store, &written.all_records()) {
         Ok(()) => (Outcome::Correct, what),
         Err(_) => (Outcome::Reported, what),
     }
@@ -57,7 +57,7 @@ fn try_damaged(scene: &Scene, image: &Image, seed: u64) -> (Outcome, String) {
 
 #[test]
 fn a_damaged_folder_gives_correct_data_or_an_error() {
-    let (scene, image) = Scene::play();
+    let (written, image) = write_folder();
     let seeds = std::env::var("EXPLORER_DAMAGE_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
     let counts = [const { AtomicU64::new(0) }; 3];
     let (next, wrong) = (AtomicU64::new(0), std::sync::Mutex::new(Vec::new()));
@@ -69,7 +69,7 @@ fn a_damaged_folder_gives_correct_data_or_an_error() {
                     if seed >= seeds {
                         return;
                     }
-                    match catch_unwind(AssertUnwindSafe(|| try_damaged(&scene, &image, seed))) {
+                    match catch_unwind(AssertUnwindSafe(|| try_damaged(&written, &image, seed))) {
                         Ok((outcome, _)) => _ = counts[outcome as usize].fetch_add(1, Ordering::Relaxed),
                         Err(_) => wrong.lock().unwrap().push(seed),
                     }
@@ -86,10 +86,11 @@ fn a_damaged_folder_gives_correct_data_or_an_error() {
 
 #[test]
 fn an_undamaged_folder_that_was_not_closed_is_complete() {
-    let (scene, image) = Scene::play();
+    let (written, image) = write_folder();
     let folder = tempfile::tempdir().unwrap();
     image.write_to(folder.path());
     let store = EmbeddedStore::open(folder.path(), options()).unwrap();
-    assert_eq!(scene.tip_of(&store), scene.last_tip());
-    scene.check(&store, "nothing").unwrap();
+    let tip = block_on(store.reader().find_tip()).unwrap().map(|tip| tip.number);
+    assert_eq!(tip, written.last_tip());
+    check(&written, &store, &written.all_records()).unwrap();
 }

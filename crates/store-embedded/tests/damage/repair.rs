@@ -7,7 +7,7 @@ use store_embedded::EmbeddedStore;
 
 use crate::{
     image::Image,
-    scene::{Scene, options},
+    written::{block_on, check, options, write_folder, write_folder_without_tables},
 };
 
 fn journal(image: &Image) -> (PathBuf, usize) {
@@ -18,7 +18,7 @@ fn journal(image: &Image) -> (PathBuf, usize) {
 
 #[test]
 fn a_folder_with_a_damaged_journal_is_restored_to_its_last_complete_commit() {
-    let (scene, image) = Scene::play_without_tables();
+    let (written, image) = write_folder_without_tables();
     let folder = tempfile::tempdir().unwrap();
     image.write_to(folder.path());
     let (journal, used) = journal(&image);
@@ -38,17 +38,17 @@ fn a_folder_with_a_damaged_journal_is_restored_to_its_last_complete_commit() {
     );
 
     let store = EmbeddedStore::open(folder.path(), options()).unwrap();
-    let lost: Vec<u64> = scene.missing_keys(&store);
+    let lost: Vec<u64> = block_on(written.missing_keys(&store)).unwrap();
     assert!(!lost.is_empty(), "the second half contained keys");
     assert!(lost.iter().all(|id| repair.lost.api_keys.contains(id)), "{lost:?} of {repair:?}");
-    scene.check_chain_continues(&store).unwrap();
+    check(&written, &store, &written.some_blocks()).unwrap();
     drop(store);
     assert!(EmbeddedStore::repair(folder.path(), options()).unwrap().is_none(), "nothing is left to repair");
 }
 
 #[test]
 fn a_truncated_journal_is_repaired() {
-    let (scene, image) = Scene::play_without_tables();
+    let (written, image) = write_folder_without_tables();
     let folder = tempfile::tempdir().unwrap();
     image.write_to(folder.path());
     let (journal, used) = journal(&image);
@@ -59,12 +59,12 @@ fn a_truncated_journal_is_repaired() {
     let repair = EmbeddedStore::repair(folder.path(), options()).unwrap().unwrap();
     assert!(repair.last_commit < repair.newest_known, "{repair:?}");
     let store = EmbeddedStore::open(folder.path(), options()).unwrap();
-    scene.check_chain_continues(&store).unwrap();
+    check(&written, &store, &written.some_blocks()).unwrap();
 }
 
 #[test]
 fn a_folder_without_a_complete_commit_is_not_changed() {
-    let (_, image) = Scene::play();
+    let (_, image) = write_folder();
     let folder = tempfile::tempdir().unwrap();
     image.write_to(folder.path());
     let manifest = image.files.iter().find(|file| file.path.ends_with("keyspaces/4/current")).unwrap();

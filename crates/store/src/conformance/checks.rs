@@ -350,7 +350,7 @@ pub(super) async fn rejections(subject: &mut Subject, model: &Model, chain: &mut
     assert_eq!(subject.reader.stats().await.expect("stats"), model.stats());
 }
 
-pub(super) async fn kept_accounts(subject: &Subject, address: Address) {
+pub(super) async fn cached_accounts(subject: &Subject, address: Address) {
     assert_eq!(subject.accounts.find_account(address).await.expect("account"), None);
     let codes = [
         Code::None,

@@ -3,9 +3,9 @@ mod tokens;
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
-    Address, AddressFacts, AuditResult, B256, BalanceQuestion, BalanceSource, Block, BlockChanges, BlockGasPrice,
-    BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Order, Page, PageRequest, Stats, TokenFacts,
-    TradeFilter, Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
+    Address, AddressFacts, AuditResult, B256, BalanceKey, BalanceSource, Block, BlockChanges, BlockGasPrice, BlockId,
+    BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Order, Page, PageRequest, Stats, TokenFacts, TradeFilter,
+    Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
 };
 
 use crate::Undo;
@@ -18,7 +18,7 @@ pub struct Model {
     facts: BTreeMap<Address, TokenFacts>,
     audits: BTreeMap<Address, (AuditResult, BlockNumber)>,
     /// Balances that contracts returned, and at which block; None if a later change to the balance was reverted since.
-    fetched_balances: BTreeMap<BalanceQuestion, (U256, Option<BlockNumber>)>,
+    fetched_balances: BTreeMap<BalanceKey, (U256, Option<BlockNumber>)>,
     /// Code as the node last returned it, by address.
     codes: BTreeMap<Address, Bytes>,
 }
@@ -41,9 +41,9 @@ impl Model {
         let last_touched = self.last_touched();
         self.blocks.retain(|changes| changes.block.number <= number);
         self.undo.retain(|above| *above <= number);
-        for (question, (_, fetched_at)) in &mut self.fetched_balances {
+        for (key, (_, fetched_at)) in &mut self.fetched_balances {
             // A balance that no reverted block touched is still valid.
-            let touched_above = last_touched.get(question).is_some_and(|block| *block > number);
+            let touched_above = last_touched.get(key).is_some_and(|block| *block > number);
             *fetched_at = fetched_at.filter(|_| !touched_above).map(|block| block.min(number));
         }
         let left: BTreeSet<Address> = self.tokens().into_iter().map(|token| token.address).collect();
@@ -51,7 +51,7 @@ impl Model {
         self.audits.retain(|token, _| left.contains(token));
         let mut fetched_balances = std::mem::take(&mut self.fetched_balances);
         let touched = self.last_touched();
-        fetched_balances.retain(|question, _| left.contains(&question.token) && touched.contains_key(question));
+        fetched_balances.retain(|key, _| left.contains(&key.token) && touched.contains_key(key));
         self.fetched_balances = fetched_balances;
         let mut codes = std::mem::take(&mut self.codes);
         let seen = self.seen();
@@ -112,14 +112,14 @@ impl Model {
         self.audits.insert(token, (verdict, tip.number));
     }
 
-    pub fn keep_balance(&mut self, question: BalanceQuestion, balance: U256) {
+    pub fn keep_balance(&mut self, key: BalanceKey, balance: U256) {
         let fetched_at = self.tip().map(|tip| tip.number);
-        self.fetched_balances.insert(question, (balance, fetched_at));
+        self.fetched_balances.insert(key, (balance, fetched_at));
     }
 
     /// Balances that have not been fetched since they last changed.
     #[must_use]
-    pub fn unfetched_balances(&self) -> Vec<BalanceQuestion> {
+    pub fn unfetched_balances(&self) -> Vec<BalanceKey> {
         let by_calls: BTreeSet<Address> = self
             .tokens()
             .into_iter()
@@ -127,29 +127,29 @@ impl Model {
             .collect();
         self.last_touched()
             .into_iter()
-            .filter(|(question, _)| by_calls.contains(&question.token))
-            .filter(|(question, block)| {
+            .filter(|(key, _)| by_calls.contains(&key.token))
+            .filter(|(key, block)| {
                 !self
                     .fetched_balances
-                    .get(question)
+                    .get(key)
                     .is_some_and(|(_, fetched_at)| fetched_at.is_some_and(|fetched_at| fetched_at >= *block))
             })
-            .map(|(question, _)| question)
+            .map(|(key, _)| key)
             .collect()
     }
 
     /// The newest block that touched each balance.
-    fn last_touched(&self) -> BTreeMap<BalanceQuestion, BlockNumber> {
-        let mut touched: BTreeMap<BalanceQuestion, BlockNumber> = BTreeMap::new();
+    fn last_touched(&self) -> BTreeMap<BalanceKey, BlockNumber> {
+        let mut touched: BTreeMap<BalanceKey, BlockNumber> = BTreeMap::new();
         for changes in &self.blocks {
             let transfers = changes
                 .transfers
                 .iter()
-                .flat_map(|event| [event.from, event.to].map(|holder| BalanceQuestion { token: event.token, holder }));
+                .flat_map(|event| [event.from, event.to].map(|holder| BalanceKey { token: event.token, holder }));
             let others = changes.touched_holders.iter();
-            let others = others.map(|touched| BalanceQuestion { token: touched.token, holder: touched.holder });
-            for question in transfers.chain(others).filter(|question| question.holder != Address::ZERO) {
-                touched.insert(question, changes.block.number);
+            let others = others.map(|touched| BalanceKey { token: touched.token, holder: touched.holder });
+            for key in transfers.chain(others).filter(|key| key.holder != Address::ZERO) {
+                touched.insert(key, changes.block.number);
             }
         }
         touched

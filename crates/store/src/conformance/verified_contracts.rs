@@ -9,12 +9,12 @@ use domain::{
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 
 use super::RandomChain;
-use crate::{ChainReader, ChainWriter, Kept, Undo, VerifiedContracts};
+use crate::{ChainReader, IndexWriter, Kept, Undo, VerifiedContracts};
 
 /// An empty store, with the parts that verification uses.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
 pub struct VerifiedSubject {
-    pub writer: Box<dyn ChainWriter>,
+    pub writer: Box<dyn IndexWriter>,
     pub reader: Arc<dyn ChainReader>,
     pub records: Arc<dyn VerifiedContracts>,
 }
@@ -208,12 +208,12 @@ async fn the_list_and_deployments_follow_the_chain(subject: &mut VerifiedSubject
                 subject.writer.revert_to(blocks[target].number).await.expect("revert");
             }
             4..7 => {
-                let questions = subject.writer.list_code_questions(rng.random_range(1..20)).await.expect("questions");
+                let pending = subject.writer.list_pending_codes(rng.random_range(1..20)).await.expect("pending");
                 let answer = |address| {
                     let code = if rng.random_ratio(1, 5) { vec![] } else { vec![0x60, rng.random_range(0..3)] };
                     (address, Bytes::from(code))
                 };
-                let codes = questions.into_iter().map(answer).collect();
+                let codes = pending.into_iter().map(answer).collect();
                 let Some(tip) = blocks.last() else { continue };
                 subject.writer.keep_codes(codes, tip.number).await.expect("codes");
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use domain::{
     Address, Attempt, AttemptEffect, AttemptOutcome, AttemptReport, B256, BlockRef, Bytes, ClaimedDelivery, Delivery,
-    DeliveryId, DeliveryStatus, EventKind, EventKinds, EventPlace, NewDelivery, NewWebhook, NextStep, Order,
+    DeliveryId, DeliveryStatus, EventKind, EventKinds, EventLocation, NewDelivery, NewWebhook, NextStep, Order,
     PageRequest, SealedSecret, Webhook, WebhookChange, WebhookId,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
@@ -67,7 +67,7 @@ fn message(webhook: WebhookId, number: u64, block: Option<BlockRef>) -> NewDeliv
         webhook,
         id: DeliveryId::new(id),
         kind: if block.is_some() { EventKind::Tx } else { EventKind::Ping },
-        place: block.map(|block| EventPlace { block, tx_hash: B256::with_last_byte(7) }),
+        location: block.map(|block| EventLocation { block, tx_hash: B256::with_last_byte(7) }),
         body: Bytes::from(format!("message {number} to {webhook}").into_bytes()),
     }
 }
@@ -80,7 +80,7 @@ fn block(number: u64, branch: u8) -> BlockRef {
 
 fn event(new: NewDelivery) -> NewEvent {
     let recipients = vec![Recipient { webhook: new.webhook, id: new.id }];
-    NewEvent { kind: new.kind, place: new.place, body: new.body, recipients }
+    NewEvent { kind: new.kind, location: new.location, body: new.body, recipients }
 }
 
 async fn matches(records: &dyn WebhookRecords, blocks: Vec<BlockRef>, deliveries: Vec<NewDelivery>) -> Matches {
@@ -218,7 +218,7 @@ async fn matches_and_cursor_move_together(records: &dyn WebhookRecords) {
     let logged = log(records, hook.id).await;
     assert_eq!(logged.iter().map(|delivery| delivery.number).collect::<Vec<_>>(), [1, 2]);
     assert!(logged.iter().all(|delivery| delivery.status == DeliveryStatus::Pending { due: None }));
-    assert_eq!(logged[1].place.map(|place| place.block), Some(two));
+    assert_eq!(logged[1].location.map(|location| location.block), Some(two));
     assert_eq!(logged[1].created_at, NOW);
 }
 
@@ -402,8 +402,8 @@ async fn queues_are_independent(records: &dyn WebhookRecords) {
     let mut now = NOW;
     for _ in 0..400 {
         now += rng.random_range(0..3_000);
-        let place = rng.random_range(0..hooks.len());
-        let (hook, last, waiting) = &mut hooks[place];
+        let index = rng.random_range(0..hooks.len());
+        let (hook, last, waiting) = &mut hooks[index];
         if rng.random_ratio(1, 2) {
             *last += 1;
             records.enqueue(message(*hook, *last, None), now).await.expect("enqueue");

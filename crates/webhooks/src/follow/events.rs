@@ -6,7 +6,7 @@ use std::{
 };
 
 use domain::{
-    Address, Block, BlockNumber, BlockRef, EventIdentity, EventKind, EventPlace, TokenFacts, Transfer, WebhookId,
+    Address, Block, BlockNumber, BlockRef, EventIdentity, EventKind, EventLocation, TokenFacts, Transfer, WebhookId,
 };
 use store::{NewEvent, Orphaning, Part, Recipient, StoreError};
 use tokio::time::Instant;
@@ -56,12 +56,12 @@ impl Matcher {
         let mut batch = Batch { watch, cursor, blocks: &content.blocks, events: Vec::new(), messages: 0 };
         for transaction in &content.transactions {
             let Some(&block) = hashes.get(&transaction.block_number) else { continue };
-            let place = EventPlace { block, tx_hash: transaction.hash };
+            let location = EventLocation { block, tx_hash: transaction.hash };
             let mut webhooks = watch.of_transaction(transaction);
             let inclusion = self.retain_interested(&mut webhooks, block, &mut orphanings).await?;
             if !webhooks.is_empty() {
                 let body = payload::tx(transaction, inclusion);
-                let event = Event { kind: EventKind::Tx, place, log_index: None, batch_index: 0, body };
+                let event = Event { kind: EventKind::Tx, location, log_index: None, batch_index: 0, body };
                 batch.add(event.into_new(webhooks));
             }
             let its_transfers = content.transfers.get(&(transaction.block_number, transaction.index));
@@ -74,7 +74,7 @@ impl Matcher {
                 let transfer = self.with_metadata(transfer, &mut tokens).await?;
                 let event = Event {
                     kind: EventKind::TokenTransfer,
-                    place,
+                    location,
                     log_index: Some(transfer.event.log_index),
                     batch_index: transfer.event.batch_index,
                     body: payload::token_transfer(&transfer, &block, self.token_prefix, inclusion),
@@ -159,7 +159,7 @@ impl Batch<'_> {
 /// An event without its recipients.
 struct Event {
     kind: EventKind,
-    place: EventPlace,
+    location: EventLocation,
     log_index: Option<u32>,
     batch_index: u32,
     body: domain::Bytes,
@@ -171,13 +171,13 @@ impl Event {
             let identity = EventIdentity {
                 webhook,
                 kind: self.kind,
-                block_hash: self.place.block.hash,
-                tx_hash: self.place.tx_hash,
+                block_hash: self.location.block.hash,
+                tx_hash: self.location.tx_hash,
                 log_index: self.log_index,
                 batch_index: self.batch_index,
             };
             Recipient { webhook, id: identity.id() }
         });
-        NewEvent { kind: self.kind, place: Some(self.place), recipients: recipients.collect(), body: self.body }
+        NewEvent { kind: self.kind, location: Some(self.location), recipients: recipients.collect(), body: self.body }
     }
 }

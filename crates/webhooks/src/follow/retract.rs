@@ -101,7 +101,7 @@ fn removal_of(delivery: &Delivery, body: &Bytes) -> Removal {
             webhook: delivery.webhook,
             id: delivery.id.of_removal(),
             kind: EventKind::Removed,
-            place: delivery.place,
+            location: delivery.location,
             body: payload::removed(delivery, body),
         },
     }

@@ -46,11 +46,11 @@ fn change_amounts(number: u64, answer: &mut BlockPart<'_>) {
     }
 }
 
-async fn wait_for_refusal(explorer: &TestExplorer, check: &str) -> u64 {
-    eventually(&format!("a block refused for its {check}"), async || {
+async fn wait_for_rejection(explorer: &TestExplorer, check: &str) -> u64 {
+    eventually(&format!("a block rejected for its {check}"), async || {
         let health = explorer.json("/health").await;
-        let refused = &health["refusedBlock"];
-        (refused["check"] == check && health["status"] != "ok").then(|| refused["number"].as_u64().unwrap())
+        let rejected = &health["rejectedBlock"];
+        (rejected["check"] == check && health["status"] != "ok").then(|| rejected["number"].as_u64().unwrap())
     })
     .await
 }
@@ -59,7 +59,7 @@ async fn assert_equals_node(explorer: &TestExplorer, node: &DevNode) {
     node.wait_for(explorer).await;
     let expected = expected_state(&node.rpc, 0, []).await;
     read_api(explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
-    assert_eq!(explorer.json("/health").await["refusedBlock"], Value::Null);
+    assert_eq!(explorer.json("/health").await["rejectedBlock"], Value::Null);
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn blocks_served_without_transactions_are_not_indexed_until_the_node_is_ho
     let (node, _) = DevNode::with_traffic(200).await;
     let proxy = TamperingProxy::in_front_of(&node.url(), remove_transactions(6..=9)).await;
     let explorer = TestExplorer::start(&proxy.url()).await;
-    let refused = wait_for_refusal(&explorer, "transactions root").await;
+    let refused = wait_for_rejection(&explorer, "transactions root").await;
     assert!((6..=9).contains(&refused), "{refused}");
     let log = explorer.log();
     let host = proxy.host();
@@ -87,7 +87,7 @@ async fn changed_logs_are_not_indexed() {
         let launch = Launch::run(&proxy.url());
         let launch = options.chunks(2).fold(launch, |launch, option| launch.argument(option[0], option[1]));
         let explorer = launch.start().await;
-        wait_for_refusal(&explorer, "receipts root").await;
+        wait_for_rejection(&explorer, "receipts root").await;
         proxy.stop_tampering();
         assert_equals_node(&explorer, &node).await;
     }
@@ -119,7 +119,7 @@ async fn blocks_of_a_second_node_are_fully_verified_by_default() {
             break;
         }
     }
-    wait_for_refusal(&explorer, "receipts root").await;
+    wait_for_rejection(&explorer, "receipts root").await;
     node.resume_serving().await;
     assert_equals_node(&explorer, &node).await;
 }

@@ -29,7 +29,7 @@ async fn health_reports_the_tip_of_the_index_and_of_the_node() {
             "nodeHead": 1,
             "lag": 0,
             "nodeReachable": true,
-            "refusedBlock": null,
+            "rejectedBlock": null,
             "waitingFor": null,
             "tasks": tasks,
             "webhooks": {"count": 0, "pending": 0, "dropped": 0},

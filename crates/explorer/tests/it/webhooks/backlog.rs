@@ -32,7 +32,7 @@ async fn fill(data: &std::path::Path, webhook: u64) {
             id[8..].copy_from_slice(&number.to_be_bytes());
             let body = Bytes::from(format!(r#"{{"event":"tx","number":{number}}}"#).into_bytes());
             let recipients = vec![Recipient { webhook, id: DeliveryId::new(id) }];
-            NewEvent { kind: EventKind::Tx, place: None, body, recipients }
+            NewEvent { kind: EventKind::Tx, location: None, body, recipients }
         });
         let cursor = records.find_cursor().await.unwrap();
         let matches = Matches {

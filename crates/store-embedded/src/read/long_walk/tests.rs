@@ -1,5 +1,7 @@
 //! Queries on lists long enough for long walks, in any order, before and after reverts.
 
+use std::time::Duration;
+
 use domain::{
     Address, BlockChanges, BlockNumber, BlockRange, Order, Page, PageRequest, TransactionFilter, TransferEvent,
     TransferFilter,
@@ -89,8 +91,19 @@ async fn compare(chain: &Chain, reader: &EmbeddedReader, rng: &mut StdRng) {
 
 #[tokio::test]
 async fn intersections_of_long_lists_are_exact_after_commits_and_reverts() {
+    compare_after_commits_and_reverts(StoreOptions::default()).await;
+}
+
+#[tokio::test]
+async fn lists_with_more_checkpoints_than_the_cache_can_hold_are_counted() {
+    // A query whose checkpoints are not cached would be retried forever.
+    let options = StoreOptions { row_cache_bytes: 0, ..StoreOptions::default() };
+    tokio::time::timeout(Duration::from_secs(300), compare_after_commits_and_reverts(options)).await.unwrap();
+}
+
+async fn compare_after_commits_and_reverts(options: StoreOptions) {
     let folder = tempfile::tempdir().unwrap();
-    let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
+    let store = EmbeddedStore::open(folder.path(), options).unwrap();
     let (mut writer, reader) = (store.writer(), store.reader());
     let mut chain = Chain { source: RandomChain::new(11), blocks: Vec::new() };
     let mut rng = StdRng::seed_from_u64(12);

@@ -83,8 +83,8 @@ impl Model {
         let fetched: BTreeMap<Address, Balance> = self
             .fetched_balances
             .iter()
-            .filter(|(question, _)| question.token == token.address)
-            .map(|(question, (balance, _))| (question.holder, Balance::from(*balance)))
+            .filter(|(key, _)| key.token == token.address)
+            .map(|(key, (balance, _))| (key.holder, Balance::from(*balance)))
             .collect();
         if token.balance_source == BalanceSource::Calls && !fetched.is_empty() {
             counted = &fetched;

@@ -166,7 +166,7 @@ async fn a_long_log_is_truncated_without_losing_pending_messages(records: &dyn W
     let found = records.find_delivery(hook, message(hook, 1, None).id).await.expect("find");
     assert!(found.is_some_and(|found| found.attempt_count >= 1), "the pending one is kept");
     let sent_again = records.find_delivery(hook, message(hook, 1, None).id).await.expect("find").expect("delivery");
-    assert_eq!(sent_again.place.map(|place| place.block), Some(first));
+    assert_eq!(sent_again.location.map(|location| location.block), Some(first));
     assert_eq!(counts(records, hook).await.1, 0);
     // Its block is orphaned: it is still found by its block.
     let retraction = Retraction { to: None, rebased: Vec::new(), rebase_to: None };

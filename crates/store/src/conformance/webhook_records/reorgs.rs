@@ -58,7 +58,7 @@ async fn messages_of_orphaned_blocks_are_cancelled_or_retracted(records: &dyn We
     let to_retract = records.list_retracted(100).await.expect("list").deliveries;
     assert_eq!(to_retract.iter().map(|(delivery, _)| delivery.number).collect::<Vec<_>>(), [2, 3, 4, 5, 6]);
     assert_eq!(to_retract[0].1, message(hook.id, 2, None).body);
-    assert_eq!(to_retract[0].0.place.map(|place| place.block), Some(left));
+    assert_eq!(to_retract[0].0.location.map(|location| location.block), Some(left));
     assert_eq!(records.list_retracted(2).await.expect("list").deliveries, to_retract[..2]);
     // In parts, as if a crash came between them.
     finish_retraction(records, (2..=6).map(removal).collect(), NOW + 2, 2).await;

@@ -1,0 +1,42 @@
+//! A data folder with known content.
+
+use store::{
+    StoreError,
+    conformance::{DurableData, WrittenData},
+};
+use store_embedded::{EmbeddedStore, StoreOptions};
+
+use crate::image::Image;
+
+/// Small buffers, so that tables are flushed.
+pub(crate) fn options() -> StoreOptions {
+    StoreOptions { write_buffer_bytes: 100 << 10, cache_bytes: 4 << 20, ..StoreOptions::default() }
+}
+
+/// Writes a folder and returns its files while the store is still open.
+pub(crate) fn write_folder() -> (WrittenData, Image) {
+    write_with(options())
+}
+
+/// The same, with everything in the journal only.
+pub(crate) fn write_folder_without_tables() -> (WrittenData, Image) {
+    write_with(StoreOptions::default())
+}
+
+fn write_with(options: StoreOptions) -> (WrittenData, Image) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(folder.path(), options).unwrap();
+    let fingerprint = || store.reader().fingerprint();
+    let written = block_on(WrittenData::write(&store, Some(&fingerprint), None, |_| {})).unwrap();
+    let image = Image::of(folder.path());
+    (written, image)
+}
+
+/// Panics on wrong data; returns an error that the store reported.
+pub(crate) fn check(written: &WrittenData, store: &EmbeddedStore, durable: &DurableData) -> Result<(), StoreError> {
+    block_on(written.check(store, &|| store.reader().fingerprint(), durable))
+}
+
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
