@@ -54,3 +54,33 @@ async fn an_openzeppelin_token_is_verified() {
     assert_eq!((&domain["name"], &domain["verifyingContract"]), (&json!("Share"), &json!(token)));
     assert_eq!(domain["extensions"], json!([]));
 }
+
+/// 800 runs, and no hash of the metadata to find them by: only the length of the code guides the search.
+#[tokio::test]
+async fn a_contract_with_uniswap_v3_settings_is_verified() {
+    let fixture = VerifierFixture::start().await;
+    let libraries = ["SwapMath", "TickMath", "TickBitmap"];
+    let paths = libraries.map(|name| format!("@uniswap/v3-core/contracts/libraries/{name}.sol"));
+    let base = flatten("=0.7.6", &paths.each_ref().map(String::as_str)).await;
+    let source = format!(
+        "{base}
+contract Steps {{
+  using TickBitmap for mapping(int16 => uint256);
+  mapping(int16 => uint256) public bitmap;
+  function flip(int24 tick) external {{ bitmap.flipTick(tick, 1); }}
+  function step(uint160 from, uint160 to, uint128 liquidity, int256 left, uint24 fee)
+    external pure returns (uint160 next, uint256 given, uint256 got, uint256 paid)
+  {{ return SwapMath.computeSwapStep(from, to, liquidity, left, fee); }}
+  function tickAt(uint160 price) external pure returns (int24) {{ return TickMath.getTickAtSqrtRatio(price); }}
+}}
+"
+    );
+    let settings = json!({ "optimizer": { "enabled": true, "runs": 800 }, "metadata": { "bytecodeHash": "none" } });
+    let path = "contracts/Steps.sol";
+    let output = compile("0.7.6", vec![input(path, &source, &settings)]).await.remove(0);
+    let steps = fixture.deploy(&code_of(&output, path, "Steps")).await;
+    let answer = fixture.verify(&steps, "0.7.6", &source).await;
+    assert_eq!((&answer["match"], &answer["contractName"]), (&json!("partial"), &json!("Steps")), "{answer}");
+    let one = (1_u128 << 96).to_string();
+    assert_eq!(fixture.result(&steps, "tickAt", json!([one])).await, "0");
+}
