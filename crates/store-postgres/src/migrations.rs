@@ -1,0 +1,74 @@
+//! The schema, as numbered migrations that only go forward.
+
+use deadpool_postgres::{GenericClient, Object};
+use store::{BoxError, StoreError};
+
+use crate::{
+    database::{find, query},
+    error::store_error,
+    locks,
+    rows::RowExt,
+};
+
+/// The SQL of each migration, in order: the first one is number 1.
+const MIGRATIONS: [&str; 4] = [
+    include_str!("../migrations/0001_chain.sql"),
+    include_str!("../migrations/0002_lists.sql"),
+    include_str!("../migrations/0003_records.sql"),
+    include_str!("../migrations/0004_views.sql"),
+];
+
+const OLDEST_SERVER: i32 = 140_000;
+
+/// Checks the version of the server, and applies the migrations that are missing. Processes that start together wait for
+/// each other.
+pub(crate) async fn migrate(client: &mut Object, schema: &str) -> Result<(), StoreError> {
+    check_server(client).await?;
+    let known = u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX);
+    while applied(client, schema).await?.unwrap_or_default() < known {
+        let tx = client.transaction().await.map_err(store_error)?;
+        query(&tx, "select pg_advisory_xact_lock($1)", &[&locks::MIGRATION]).await?;
+        let before = applied(&tx, schema).await?.unwrap_or_default();
+        let Some(migration) = usize::try_from(before).ok().and_then(|before| MIGRATIONS.get(before)) else { continue };
+        tracing::info!(number = before + 1, "migrating the database");
+        if before == 0 {
+            let begin = format!(
+                "create schema if not exists {schema}; create table schema_migration (number int4 primary key, \
+                 applied_at timestamptz not null default now())"
+            );
+            tx.batch_execute(&begin).await.map_err(store_error)?;
+        }
+        tx.batch_execute(migration).await.map_err(store_error)?;
+        let number = i32::try_from(before + 1).unwrap_or(i32::MAX);
+        tx.execute("insert into schema_migration (number) values ($1)", &[&number]).await.map_err(store_error)?;
+        tx.commit().await.map_err(store_error)?;
+    }
+    match applied(client, schema).await? {
+        Some(stored) if stored > known => Err(StoreError::NewerSchema { stored, known }),
+        _ => Ok(()),
+    }
+}
+
+async fn check_server(client: &impl GenericClient) -> Result<(), StoreError> {
+    let row = client.query_one("select current_setting('server_version_num')::int4, version()", &[]).await;
+    let row = row.map_err(store_error)?;
+    if row.value::<i32>(0)? < OLDEST_SERVER {
+        let version: String = row.value(1)?;
+        return Err(StoreError::Backend(BoxError::from(format!(
+            "PostgreSQL {} or later is required, but the server is {version}",
+            OLDEST_SERVER / 10_000
+        ))));
+    }
+    Ok(())
+}
+
+/// The number of the newest migration in the database; None if it has none.
+async fn applied(client: &impl GenericClient, schema: &str) -> Result<Option<u32>, StoreError> {
+    let table = format!("{schema}.schema_migration");
+    if find(client, "select 1 where to_regclass($1) is not null", &[&table]).await?.is_none() {
+        return Ok(None);
+    }
+    // Not cached: the table did not exist when the connection was opened.
+    let row = client.query_one("select coalesce(max(number), 0) from schema_migration", &[]).await;
+    Ok(Some(row.map_err(store_error)?.u32(0)?))
+}

@@ -1,0 +1,148 @@
+//! A PostgreSQL server in a temporary folder, with databases for tests.
+
+use std::{
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use store_postgres::{PostgresOptions, PostgresStore};
+use tempfile::TempDir;
+use tokio_postgres::{Client, NoTls};
+
+/// The server does not run as root: then it runs as this user.
+const UNPRIVILEGED: &str = "nobody";
+
+/// Stops when it is dropped, also by a panic.
+pub(crate) struct Server {
+    folder: TempDir,
+    programs: PathBuf,
+    databases: AtomicU32,
+}
+
+/// The server that tests share while any of them runs.
+static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
+
+impl Server {
+    /// For tests that leave the server running.
+    pub(crate) fn shared() -> Arc<Self> {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        let server = shared.upgrade().unwrap_or_else(|| Arc::new(Self::start()));
+        *shared = Arc::downgrade(&server);
+        server
+    }
+
+    /// Starts a server that listens on a socket in its folder.
+    pub(crate) fn start() -> Self {
+        let folder = tempfile::Builder::new().prefix("postgres").tempdir_in("/tmp").unwrap();
+        let server = Self { folder, programs: programs(), databases: AtomicU32::new(0) };
+        let data = server.data();
+        std::fs::create_dir(&data).unwrap();
+        if rustix::process::geteuid().is_root() {
+            std::fs::set_permissions(server.folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+            let owned = Command::new("chown").arg(UNPRIVILEGED).args([server.folder.path(), &data]).status().unwrap();
+            assert!(owned.success());
+        }
+        std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o700)).unwrap();
+        server.run("initdb", &["--auth=trust", "--username=explorer", "--encoding=UTF8", "--no-locale", "--no-sync"]);
+        server.run_up();
+        server
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let output = self.command(program).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let program = self.programs.join(program);
+        let mut command = if rustix::process::geteuid().is_root() {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid", UNPRIVILEGED, "--regid", "nogroup", "--clear-groups", "--"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        command.current_dir(self.folder.path()).env("PGDATA", self.data()).stdin(Stdio::null());
+        command
+    }
+
+    /// Starts the server again after [`Self::kill`].
+    pub(crate) fn run_up(&self) {
+        let folder = self.folder.path().display();
+        let options = format!(
+            "-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off -c max_connections=300 \
+             -c shared_buffers=32MB -c autovacuum_naptime=10s -c log_min_messages=fatal"
+        );
+        let log = self.folder.path().join("log");
+        let mut command = self.command("pg_ctl");
+        command.args(["start", "--wait", "--silent", "--timeout=60", "--log"]).arg(&log).args(["--options", &options]);
+        // The server inherits the output.
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+        assert!(status.success(), "{}", std::fs::read_to_string(log).unwrap_or_default());
+    }
+
+    /// Ends all processes of the server at once, as a crash does.
+    pub(crate) fn kill(&self) {
+        self.run("pg_ctl", &["stop", "--mode=immediate", "--silent", "--timeout=30"]);
+    }
+
+    /// A connection that is not one of a store.
+    pub(crate) async fn connect(&self, url: &str) -> Client {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client
+    }
+
+    /// A new database.
+    pub(crate) async fn database(&self) -> String {
+        let name = format!("test{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        let client = self.connect(&self.url("postgres")).await;
+        client.batch_execute(&format!("create database {name}")).await.unwrap();
+        self.url(&name)
+    }
+
+    /// An empty store in a new database.
+    pub(crate) async fn store(&self) -> PostgresStore {
+        open(&self.database().await).await
+    }
+
+    pub(crate) fn url(&self, database: &str) -> String {
+        format!("host={} user=explorer dbname={database}", self.folder.path().display())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let mut stop = self.command("pg_ctl");
+        let _ = stop.args(["stop", "--mode=immediate", "--silent", "--timeout=30"]).output();
+    }
+}
+
+pub(crate) async fn open(url: &str) -> PostgresStore {
+    PostgresStore::open(url, PostgresOptions { connections: 8, ..PostgresOptions::default() }).await.unwrap()
+}
+
+/// The folder of the newest installed version.
+fn programs() -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    let mut folders: Vec<(u32, PathBuf)> = versions
+        .filter_map(|version| {
+            let version = version.ok()?;
+            Some((version.file_name().to_str()?.parse().ok()?, version.path().join("bin")))
+        })
+        .collect();
+    folders.sort_unstable();
+    let installed = folders.pop().map(|(_, folder)| folder);
+    let folder = installed.unwrap_or_else(|| Path::new("/usr/local/bin").to_owned());
+    assert!(folder.join("initdb").exists(), "PostgreSQL is not installed");
+    folder
+}
