@@ -6,10 +6,10 @@ use deadpool_postgres::{GenericClient, Manager, ManagerConfig, Object, Pool, Rec
 use store::StoreError;
 use tokio_postgres::{Config, IsolationLevel, NoTls, Row, types::ToSql};
 
-use crate::error::{pool_error, store_error};
-
-/// How long a query waits for a free connection, and for a new one.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+use crate::{
+    PostgresOptions,
+    error::{pool_error, store_error},
+};
 
 pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
@@ -18,6 +18,7 @@ pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(crate) struct Database {
     config: Config,
     pool: Pool,
+    timeout: Duration,
 }
 
 impl std::fmt::Debug for Database {
@@ -28,21 +29,22 @@ impl std::fmt::Debug for Database {
 }
 
 impl Database {
-    pub(crate) fn new(url: &str, schema: &str, connections: usize) -> Result<Self, StoreError> {
+    pub(crate) fn new(url: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
+        let PostgresOptions { schema, connections, timeout, .. } = options;
         let mut config: Config = url.parse().map_err(store_error)?;
         let given = config.get_options().unwrap_or_default();
         // Compiling a query takes longer than running it.
         let options = format!("{given} -c search_path={schema} -c jit=off -c client_min_messages=warning");
         config.options(options.trim());
-        config.application_name("explorer").connect_timeout(CONNECT_TIMEOUT);
+        config.application_name("explorer").connect_timeout(*timeout);
         // A machine that lost its power does not close its connections.
         config
             .keepalives_idle(Duration::from_secs(5))
             .keepalives_interval(Duration::from_secs(1))
             .keepalives_retries(3);
         config.tcp_user_timeout(Duration::from_secs(8));
-        let pool = new_pool(&config, connections)?;
-        Ok(Self { config, pool })
+        let pool = new_pool(&config, *connections, *timeout)?;
+        Ok(Self { config, pool, timeout: *timeout })
     }
 
     pub(crate) fn config(&self) -> &Config {
@@ -51,7 +53,7 @@ impl Database {
 
     /// Connections that are not shared with queries.
     pub(crate) fn separate_pool(&self, connections: usize) -> Result<Pool, StoreError> {
-        new_pool(&self.config, connections)
+        new_pool(&self.config, connections, self.timeout)
     }
 
     pub(crate) async fn connection(&self) -> Result<Object, StoreError> {
@@ -59,14 +61,14 @@ impl Database {
     }
 }
 
-fn new_pool(config: &Config, connections: usize) -> Result<Pool, StoreError> {
+fn new_pool(config: &Config, connections: usize, timeout: Duration) -> Result<Pool, StoreError> {
     let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(config.clone(), NoTls, manager_config);
     let pool = Pool::builder(manager)
         .max_size(connections.max(1))
         .runtime(Runtime::Tokio1)
-        .wait_timeout(Some(CONNECT_TIMEOUT))
-        .create_timeout(Some(CONNECT_TIMEOUT));
+        .wait_timeout(Some(timeout))
+        .create_timeout(Some(timeout));
     pool.build().map_err(|error| StoreError::Backend(error.into()))
 }
 

@@ -25,13 +25,26 @@ const OLDEST_SERVER: i32 = 140_000;
 pub(crate) async fn migrate(client: &mut Object, schema: &str) -> Result<(), StoreError> {
     check_server(client).await?;
     let known = u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX);
-    while applied(client, schema).await?.unwrap_or_default() < known {
+    if applied(client, schema).await?.unwrap_or_default() < known {
+        // Locked outside of a transaction: one that has begun before does not see a table that was created meanwhile.
+        query(client, "select pg_advisory_lock($1)", &[&locks::MIGRATION]).await?;
+        let result = apply_missing(client, schema).await;
+        query(client, "select pg_advisory_unlock($1)", &[&locks::MIGRATION]).await?;
+        result?;
+    }
+    match applied(client, schema).await? {
+        Some(stored) if stored > known => Err(StoreError::NewerSchema { stored, known }),
+        _ => Ok(()),
+    }
+}
+
+/// Applies each migration in its own transaction.
+async fn apply_missing(client: &mut Object, schema: &str) -> Result<(), StoreError> {
+    let before = applied(client, schema).await?.unwrap_or_default();
+    for (number, migration) in (1..).zip(MIGRATIONS).filter(|(number, _)| *number > before) {
+        tracing::info!(number, "migrating the database");
         let tx = client.transaction().await.map_err(store_error)?;
-        query(&tx, "select pg_advisory_xact_lock($1)", &[&locks::MIGRATION]).await?;
-        let before = applied(&tx, schema).await?.unwrap_or_default();
-        let Some(migration) = usize::try_from(before).ok().and_then(|before| MIGRATIONS.get(before)) else { continue };
-        tracing::info!(number = before + 1, "migrating the database");
-        if before == 0 {
+        if number == 1 {
             let begin = format!(
                 "create schema if not exists {schema}; create table schema_migration (number int4 primary key, \
                  applied_at timestamptz not null default now())"
@@ -39,14 +52,11 @@ pub(crate) async fn migrate(client: &mut Object, schema: &str) -> Result<(), Sto
             tx.batch_execute(&begin).await.map_err(store_error)?;
         }
         tx.batch_execute(migration).await.map_err(store_error)?;
-        let number = i32::try_from(before + 1).unwrap_or(i32::MAX);
+        let number = i32::try_from(number).unwrap_or(i32::MAX);
         tx.execute("insert into schema_migration (number) values ($1)", &[&number]).await.map_err(store_error)?;
         tx.commit().await.map_err(store_error)?;
     }
-    match applied(client, schema).await? {
-        Some(stored) if stored > known => Err(StoreError::NewerSchema { stored, known }),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 async fn check_server(client: &impl GenericClient) -> Result<(), StoreError> {

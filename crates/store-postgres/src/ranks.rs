@@ -6,6 +6,10 @@ use store::StoreError;
 
 use crate::{database::query, lists::AddressId, numeric::Numeric, rows::int8};
 
+/// The kinds of sets that belong to an address.
+pub(crate) const HOLDERS: i16 = 1;
+pub(crate) const HELD_TOKENS: i16 = 2;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RankedSet {
     /// Tokens by number of holders, descending; ties by address.
@@ -22,8 +26,8 @@ impl RankedSet {
     pub(crate) fn kind(self) -> i16 {
         match self {
             Self::Tokens => 0,
-            Self::Holders { .. } => 1,
-            Self::HeldTokens { .. } => 2,
+            Self::Holders { .. } => HOLDERS,
+            Self::HeldTokens { .. } => HELD_TOKENS,
             Self::VerifiedContracts => 3,
         }
     }

@@ -14,6 +14,6 @@ pub(crate) use self::{
     blocks::{find_block, list_blocks, list_gas_prices, stats},
     tokens::{find_token, list_address_tokens, list_holders, list_tokens, search_tokens},
     trades::{find_pool, list_trades},
-    transactions::{find_transaction, find_transaction_events, list_transactions},
-    transfers::list_transfers,
+    transactions::{combines_transaction_lists, find_transaction, find_transaction_events, list_transactions},
+    transfers::{combines_transfer_lists, list_transfers},
 };

@@ -84,7 +84,10 @@ impl ChainReader for PostgresReader {
         filter: &TransactionFilter,
         page: PageRequest,
     ) -> Result<Page<Transaction>, StoreError> {
-        read_snapshot!(self, |client| read::list_transactions(&client, filter, page))
+        if read::combines_transaction_lists(filter) {
+            return read_snapshot!(self, |client| read::list_transactions(&client, filter, page));
+        }
+        read!(self, |client| read::list_transactions(&client, filter, page))
     }
 
     async fn find_transaction_events(&self, hash: B256, limit: u32) -> Result<Option<TransactionEvents>, StoreError> {
@@ -131,11 +134,17 @@ impl ChainReader for PostgresReader {
     }
 
     async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError> {
-        read_snapshot!(self, |client| read::list_transfers(&client, filter, page))
+        if read::combines_transfer_lists(filter) {
+            return read_snapshot!(self, |client| read::list_transfers(&client, filter, page));
+        }
+        read!(self, |client| read::list_transfers(&client, filter, page))
     }
 
     async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
-        read_snapshot!(self, |client| read::list_trades(&client, filter, page))
+        if filter.exchanges.is_some() {
+            return read_snapshot!(self, |client| read::list_trades(&client, filter, page));
+        }
+        read!(self, |client| read::list_trades(&client, filter, page))
     }
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {
@@ -143,11 +152,11 @@ impl ChainReader for PostgresReader {
     }
 
     async fn list_holders(&self, token: Address, page: PageRequest) -> Result<Option<Page<Holder>>, StoreError> {
-        read_snapshot!(self, |client| read::list_holders(&client, token, page))
+        read!(self, |client| read::list_holders(&client, token, page))
     }
 
     async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError> {
-        read_snapshot!(self, |client| read::list_address_tokens(&client, address, page))
+        read!(self, |client| read::list_address_tokens(&client, address, page))
     }
 }
 

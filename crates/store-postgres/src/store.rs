@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
@@ -28,13 +28,20 @@ pub struct PostgresOptions {
     pub schema: String,
     /// Connections for queries. The writer and the notifications have one more each.
     pub connections: usize,
+    /// How long an operation waits for a free connection, and for a new one.
+    pub timeout: Duration,
     /// Number of list tails, and of address ids, that the writer caches.
     pub writer_cache_entries: usize,
 }
 
 impl Default for PostgresOptions {
     fn default() -> Self {
-        Self { schema: "explorer".to_owned(), connections: 16, writer_cache_entries: 400_000 }
+        Self {
+            schema: "explorer".to_owned(),
+            connections: 16,
+            timeout: Duration::from_secs(5),
+            writer_cache_entries: 400_000,
+        }
     }
 }
 
@@ -54,7 +61,7 @@ impl PostgresStore {
     /// # Errors
     /// If the server is not reachable or too old, or if the tables have a newer schema.
     pub async fn open(url: &str, options: PostgresOptions) -> Result<Self, StoreError> {
-        let database = Database::new(url, &options.schema, options.connections)?;
+        let database = Database::new(url, &options)?;
         migrations::migrate(&mut database.connection().await?, &options.schema).await?;
         let versions = Arc::<Versions>::default();
         let listener = Listener::start(database.config().clone(), Arc::clone(&versions)).await?;

@@ -3,12 +3,13 @@ use std::cmp::Reverse;
 use deadpool_postgres::GenericClient;
 use domain::{Address, Holder, Order, Page, PageRequest, Token, TokenBalance};
 use store::StoreError;
+use tokio_postgres::Row;
 
 use super::pages::page_of;
 use crate::{
     database::{find, query},
     numeric::Numeric,
-    ranks::RankedSet,
+    ranks::{HELD_TOKENS, HOLDERS, RankedSet},
     rows::{RowExt, clamped},
     tokens::{TOKEN, token_from_row},
     write::folded,
@@ -23,63 +24,61 @@ pub(crate) async fn find_token(client: &impl GenericClient, address: Address) ->
     row.map(|row| token_from_row(&row, 0)).transpose()
 }
 
+/// Sets are stored in their default order.
 pub(crate) async fn list_tokens(client: &impl GenericClient, page: PageRequest) -> Result<Page<Token>, StoreError> {
     let sql = format!(
         "select rank_total($1, $2), r.n, {TOKEN} from (select 1) one
         left join lateral rank_page($1, $2, $3, $4, $5) r on true
         left join address a on a.address = r.tie left join token t on t.id = a.id order by r.n"
     );
-    let rows = ranked_page(client, &sql, RankedSet::Tokens, page).await?;
+    let (kind, owner, from_end) =
+        (RankedSet::Tokens.kind(), RankedSet::Tokens.owner(), page.order == Order::OldestFirst);
+    let (offset, limit) = (clamped(page.offset), i64::from(page.limit));
+    let rows = query(client, &sql, &[&kind, &owner, &offset, &limit, &from_end]).await?;
     page_of(&rows, |row| token_from_row(row, 2))
 }
 
-/// The rows of a page of a set. Its default order is its stored order.
-async fn ranked_page(
-    client: &impl GenericClient,
-    sql: &str,
-    set: RankedSet,
-    page: PageRequest,
-) -> Result<Vec<tokio_postgres::Row>, StoreError> {
-    let from_end = page.order == Order::OldestFirst;
-    let (kind, owner) = (set.kind(), set.owner());
-    query(client, sql, &[&kind, &owner, &clamped(page.offset), &i64::from(page.limit), &from_end]).await
-}
-
-/// Needs a snapshot.
 pub(crate) async fn list_holders(
     client: &impl GenericClient,
     token: Address,
     page: PageRequest,
 ) -> Result<Option<Page<Holder>>, StoreError> {
-    let sql = "select t.id from address a join token t on t.id = a.id where a.address = $1";
-    let Some(row) = find(client, sql, &[&token.as_slice()]).await? else { return Ok(None) };
-    let set = RankedSet::Holders { token: row.u64(0)? };
-    let sql = "select rank_total($1, $2), r.n, a.address, -r.sort from (select 1) one
-        left join lateral rank_page($1, $2, $3, $4, $5) r on true
-        left join address a on a.id = ('x' || encode(r.tie, 'hex'))::bit(64)::int8 order by r.n";
-    let rows = ranked_page(client, sql, set, page).await?;
-    let holder =
-        |row: &tokio_postgres::Row| Ok(Holder { address: row.address(2)?, balance: row.value::<Numeric>(3)?.0 });
-    page_of(&rows, holder).map(Some)
+    let sql = "select rank_total($1, k.id), r.n, h.address, -r.sort
+        from (select t.id from address a join token t on t.id = a.id where a.address = $2) k
+        left join lateral rank_page($1, k.id, $3, $4, $5) r on true
+        left join address h on h.id = ('x' || encode(r.tie, 'hex'))::bit(64)::int8 order by r.n";
+    let rows = page_of_address(client, sql, HOLDERS, token, page).await?;
+    let holder = |row: &Row| Ok(Holder { address: row.address(2)?, balance: row.value::<Numeric>(3)?.0 });
+    // Without a token there is no row.
+    if rows.is_empty() { Ok(None) } else { page_of(&rows, holder).map(Some) }
 }
 
-/// Needs a snapshot.
 pub(crate) async fn list_address_tokens(
     client: &impl GenericClient,
     address: Address,
     page: PageRequest,
 ) -> Result<Page<TokenBalance>, StoreError> {
-    let row = find(client, "select id from address where address = $1", &[&address.as_slice()]).await?;
-    let Some(row) = row else { return Ok(Page::empty(0)) };
-    let set = RankedSet::HeldTokens { holder: row.u64(0)? };
     let sql = format!(
-        "select rank_total($1, $2), r.n, b.ranked, {TOKEN} from (select 1) one
-        left join lateral rank_page($1, $2, $3, $4, $5) r on true
+        "select rank_total($1, k.id), r.n, b.ranked, {TOKEN}
+        from (select id from address where address = $2) k
+        left join lateral rank_page($1, k.id, $3, $4, $5) r on true
         left join token t on t.id = ('x' || encode(r.tie, 'hex'))::bit(64)::int8
-        left join address a on a.id = t.id left join balance b on b.token = t.id and b.holder = $2 order by r.n"
+        left join address a on a.id = t.id left join balance b on b.token = t.id and b.holder = k.id order by r.n"
     );
-    let rows = ranked_page(client, &sql, set, page).await?;
+    let rows = page_of_address(client, &sql, HELD_TOKENS, address, page).await?;
     page_of(&rows, |row| Ok(TokenBalance { token: token_from_row(row, 3)?, balance: row.value::<Numeric>(2)?.0 }))
+}
+
+/// The rows of a page of the set of an address.
+async fn page_of_address(
+    client: &impl GenericClient,
+    sql: &str,
+    kind: i16,
+    address: Address,
+    page: PageRequest,
+) -> Result<Vec<Row>, StoreError> {
+    let (offset, limit, from_end) = (clamped(page.offset), i64::from(page.limit), page.order == Order::OldestFirst);
+    query(client, sql, &[&kind, &address.as_slice(), &offset, &limit, &from_end]).await
 }
 
 pub(crate) async fn search_tokens(

@@ -70,7 +70,7 @@ pub(super) fn trade_from_row(row: &Row) -> Result<Trade, StoreError> {
     })
 }
 
-/// Needs a snapshot.
+/// Needs a snapshot if the filter has exchanges.
 pub(crate) async fn list_trades(
     client: &impl GenericClient,
     filter: &TradeFilter,

@@ -55,7 +55,12 @@ pub(crate) async fn find_transaction(
     Ok(page_of(&rows, transaction_from_row)?.items.into_iter().next())
 }
 
-/// Needs a snapshot.
+/// Whether a filter combines lists, which takes several statements.
+pub(crate) fn combines_transaction_lists(filter: &TransactionFilter) -> bool {
+    matches!(Parties::of(filter.address, filter.from, filter.to), Parties::Pair { .. })
+}
+
+/// Needs a snapshot if the filter combines lists.
 pub(crate) async fn list_transactions(
     client: &impl GenericClient,
     filter: &TransactionFilter,

@@ -47,7 +47,13 @@ pub(super) fn transfer_from_row(row: &Row) -> Result<Transfer, StoreError> {
     })
 }
 
-/// Needs a snapshot.
+/// Whether a filter combines lists, which takes several statements.
+pub(crate) fn combines_transfer_lists(filter: &TransferFilter) -> bool {
+    let parties = Parties::of(filter.address, filter.from, filter.to);
+    matches!(parties, Parties::Pair { .. }) || filter.token.is_some() && parties != Parties::Any
+}
+
+/// Needs a snapshot if the filter combines lists.
 pub(crate) async fn list_transfers(
     client: &impl GenericClient,
     filter: &TransferFilter,

@@ -12,7 +12,7 @@ use store::{
 };
 use store_postgres::{PostgresOptions, PostgresStore};
 
-use crate::server::{Server, open};
+use crate::server::{Server, open, options};
 
 async fn run_on_a_new_store(server: &Server, plan: Plan, options: PostgresOptions) {
     let store = PostgresStore::open(&server.database().await, options).await.unwrap();
@@ -23,7 +23,7 @@ async fn run_on_a_new_store(server: &Server, plan: Plan, options: PostgresOption
 async fn hundreds_of_random_blocks_with_reorgs_match_the_model() {
     let server = Server::shared();
     let plan = Plan { seed: 1, blocks: 800, steps_between_checks: 100 };
-    run_on_a_new_store(&server, plan, PostgresOptions::default()).await;
+    run_on_a_new_store(&server, plan, options()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -31,7 +31,7 @@ async fn many_short_chains_match_the_model() {
     let server = Server::shared();
     for seed in 2..10 {
         let plan = Plan { seed, blocks: 120, steps_between_checks: 10 };
-        run_on_a_new_store(&server, plan, PostgresOptions::default()).await;
+        run_on_a_new_store(&server, plan, options()).await;
     }
 }
 
@@ -39,7 +39,7 @@ async fn many_short_chains_match_the_model() {
 async fn a_writer_with_a_tiny_cache_matches_the_model() {
     let server = Server::shared();
     let plan = Plan { seed: 99, blocks: 300, steps_between_checks: 60 };
-    run_on_a_new_store(&server, plan, PostgresOptions { writer_cache_entries: 4, ..PostgresOptions::default() }).await;
+    run_on_a_new_store(&server, plan, PostgresOptions { writer_cache_entries: 4, ..options() }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

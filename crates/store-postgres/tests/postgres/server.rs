@@ -8,6 +8,7 @@ use std::{
         Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use store_postgres::{PostgresOptions, PostgresStore};
@@ -127,8 +128,13 @@ impl Drop for Server {
     }
 }
 
+/// A busy machine answers late.
+pub(crate) fn options() -> PostgresOptions {
+    PostgresOptions { connections: 8, timeout: Duration::from_secs(120), ..PostgresOptions::default() }
+}
+
 pub(crate) async fn open(url: &str) -> PostgresStore {
-    PostgresStore::open(url, PostgresOptions { connections: 8, ..PostgresOptions::default() }).await.unwrap()
+    PostgresStore::open(url, options()).await.unwrap()
 }
 
 /// The folder of the newest installed version.
