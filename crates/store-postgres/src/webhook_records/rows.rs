@@ -169,7 +169,8 @@ fn attempts_from(row: &Row, first: usize) -> Result<Vec<Attempt>, StoreError> {
     let times = row.value::<Vec<i64>>(first)?.into_iter().zip(row.value::<Vec<i64>>(first + 1)?);
     let outcomes = row.value::<Vec<Option<i32>>>(first + 2)?.into_iter().zip(row.value::<Vec<bool>>(first + 3)?);
     let texts = row.value::<Vec<&[u8]>>(first + 4)?;
-    let attempt = |((at, millis), ((status, sent), text)): ((i64, i64), ((Option<i32>, bool), &[u8]))| {
+    let mut attempts = Vec::with_capacity(texts.len());
+    for (((at, millis), (status, sent)), text) in times.zip(outcomes).zip(texts) {
         let text = to_text(text)?;
         let outcome = match status {
             Some(status) => AttemptOutcome::Answered {
@@ -179,9 +180,9 @@ fn attempts_from(row: &Row, first: usize) -> Result<Vec<Attempt>, StoreError> {
             None => AttemptOutcome::Unanswered { reason: text, sent },
         };
         let millis = u32::try_from(millis).map_err(|_| StoreError::Corrupt("the time of an attempt"))?;
-        Ok(Attempt { at: at.cast_unsigned(), millis, outcome })
-    };
-    times.zip(outcomes.zip(texts)).map(attempt).collect()
+        attempts.push(Attempt { at: at.cast_unsigned(), millis, outcome });
+    }
+    Ok(attempts)
 }
 
 /// The newest delivery with this id.

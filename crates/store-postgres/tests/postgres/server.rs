@@ -2,7 +2,7 @@
 
 use std::{
     os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Stdio},
     sync::{
         Arc, Mutex, PoisonError, Weak,
@@ -137,7 +137,7 @@ pub(crate) async fn open(url: &str) -> PostgresStore {
     PostgresStore::open(url, options()).await.unwrap()
 }
 
-/// The folder of the newest installed version.
+/// The folder of the newest installed version, or of the one on the path.
 fn programs() -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let mut folders: Vec<(u32, PathBuf)> = versions
@@ -147,8 +147,7 @@ fn programs() -> PathBuf {
         })
         .collect();
     folders.sort_unstable();
-    let installed = folders.pop().map(|(_, folder)| folder);
-    let folder = installed.unwrap_or_else(|| Path::new("/usr/local/bin").to_owned());
-    assert!(folder.join("initdb").exists(), "PostgreSQL is not installed");
-    folder
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = folders.into_iter().rev().map(|(_, folder)| folder).chain(std::env::split_paths(&path));
+    folders.find(|folder| folder.join("initdb").exists()).expect("PostgreSQL is installed")
 }
