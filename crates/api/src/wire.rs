@@ -29,11 +29,11 @@ pub use compiler::{Compiler, CompilerList};
 pub use contract::{
     ContractList, ContractProxy, ContractSource, ContractSummary, MatchKind, ProxyKind, VerifiedContract,
 };
-pub use contract_call::{CallAnswer, CallRequest};
+pub use contract_call::{CallResponse, CallRequest};
 pub use health::{BackgroundTask, BlockTip, Health, HealthStatus, Phase, RejectedBlock, TaskState, WebhookFigures};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
 pub use problem::Problem;
-pub use query::{QueryAnswer, QueryEntity, QueryRecord};
+pub use query::{QueryResponse, QueryEntity, QueryRecord};
 pub use scalar::{Address, AnyCaseAddress, Decimal, Hash, Receiver, Selector};
 pub use stats::Stats;
 pub use time::Timestamp;
@@ -41,7 +41,7 @@ pub use token::{BalanceSource, Token, TokenList, TokenType};
 pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
 pub use transfer::TokenTransfer;
-pub use verify::{VerifyAnswer, VerifyRequest};
+pub use verify::{VerifyResponse, VerifyRequest};
 pub use webhook::{
     CreatedWebhook, DeletedWebhook, Delivery, DeliveryAttempt, DeliveryList, DeliveryStatus, EventType,
     NewWebhookRequest, QueuedDelivery, ReceiverUrl, RevealedSecret, RotatedSecret, WantedEvent, Webhook,

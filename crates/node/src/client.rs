@@ -12,7 +12,7 @@ use domain::{
 };
 
 use crate::{
-    BlockChecks, CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Endpoint, HeadSurvey,
+    BlockChecks, CallBlock, CallOutcome, CallRequest, Codes, CallResults, ContractCall, Endpoint, HeadSurvey,
     Heads, NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy, ViewOutcome,
     account::fetch_account,
     blocks::fetch_block,
@@ -130,8 +130,8 @@ impl NodeClient {
 
     /// How long requests have gone without a response from any endpoint; None if the last one was answered.
     #[must_use]
-    pub fn unanswered_for(&self) -> Option<Duration> {
-        self.counters.unanswered_for()
+    pub fn silent_for(&self) -> Option<Duration> {
+        self.counters.silent_for()
     }
 
     /// The newest finalized block; None if the node has no notion of finality.
@@ -162,7 +162,7 @@ impl NodeClient {
         let request = |_, upstream: Arc<Upstream>| async move {
             let found = upstream.header(&format!("{number:#x}")).await?;
             match found {
-                Some(block) if block.number != number => Err(NodeError::bad_answer(
+                Some(block) if block.number != number => Err(NodeError::invalid_response(
                     "eth_getBlockByNumber",
                     format_args!("requested block {number}, got block {}", block.number),
                 )),
@@ -204,8 +204,8 @@ impl NodeClient {
     }
 
     /// Calls many contracts at one block. Falls back to the node's head if the state is unavailable and the head is not
-    /// older; [`ContractAnswers::block`] is the block that was used.
-    pub async fn calls(&self, calls: Vec<ContractCall>, at: CallBlock) -> Result<ContractAnswers, NodeError> {
+    /// older; [`CallResults::block`] is the block that was used.
+    pub async fn calls(&self, calls: Vec<ContractCall>, at: CallBlock) -> Result<CallResults, NodeError> {
         let calls = &calls;
         self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
             call_contracts(&upstream, calls, at).await
@@ -227,9 +227,9 @@ impl NodeClient {
         let outcome = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
             call::call(&upstream, request).await
         });
-        tokio::time::timeout(request.patience, outcome).await.unwrap_or_else(|_| {
+        tokio::time::timeout(request.timeout, outcome).await.unwrap_or_else(|_| {
             let endpoint = self.failover.upstream(self.failover.current()).name();
-            Err(call::timed_out(endpoint, request.patience))
+            Err(call::timed_out(endpoint, request.timeout))
         })
     }
 
@@ -272,9 +272,9 @@ impl NodeClient {
         let outcome = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
             view::call(&upstream, request, at).await
         });
-        tokio::time::timeout(request.patience, outcome).await.unwrap_or_else(|_| {
+        tokio::time::timeout(request.timeout, outcome).await.unwrap_or_else(|_| {
             let endpoint = self.failover.upstream(self.failover.current()).name();
-            Err(call::timed_out(endpoint, request.patience))
+            Err(call::timed_out(endpoint, request.timeout))
         })
     }
 
@@ -322,14 +322,14 @@ impl NodeClient {
                 Err(error) => Err(error),
             };
             let error = match outcome {
-                Ok(answer) => {
+                Ok(response) => {
                     self.failover.succeeded(index, operation);
-                    return Ok(answer);
+                    return Ok(response);
                 }
                 Err(error) => error,
             };
             self.failover.failed(index, operation, &error);
-            if matches!(error, NodeError::BadAnswer { .. } | NodeError::InvalidBlock { .. }) {
+            if matches!(error, NodeError::InvalidResponse { .. } | NodeError::InvalidBlock { .. }) {
                 Counters::count(&self.counters.rejected_responses);
                 tracing::warn!(endpoint = self.failover.upstream(index).name(), %error, "rejected an invalid response");
             }

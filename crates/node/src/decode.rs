@@ -9,7 +9,7 @@ mod tests;
 mod trace;
 
 pub(crate) use block::{RawAccess, RawAuthorization, RawBlock, RawGenesis, RawHeader, RawTransaction};
-pub(crate) use envelope::{AnswerError, ErrorObject, decode, readable, split_batch};
+pub(crate) use envelope::{ResponseError, ErrorObject, decode, readable, split_batch};
 pub(crate) use quantity::{Account20, CappedBytes, Hash, HexBytes, LooseBytes, Quantity, Wide};
 pub(crate) use receipt::{RawLog, RawReceipt};
 pub(crate) use trace::{Made, RawBlockTrace, RawCallCreations, RawFlatCreations};

@@ -9,13 +9,13 @@ const PART_PAUSE: Duration = Duration::from_millis(50);
 
 /// Retries one of several calls that make up a result, so that the others need not be repeated. A retry skips the queue,
 /// since later blocks wait for this one.
-pub(crate) async fn retry_call<T, Answer>(
+pub(crate) async fn retry_call<T, Response>(
     upstream: &Upstream,
     first_priority: Priority,
-    request: impl Fn(Priority) -> Answer,
+    request: impl Fn(Priority) -> Response,
 ) -> Result<T, NodeError>
 where
-    Answer: Future<Output = Result<T, NodeError>>,
+    Response: Future<Output = Result<T, NodeError>>,
 {
     let mut priority = first_priority;
     for _ in 1..PART_TRIES {
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn pauses_grow_to_a_bound_with_jitter() {
         let (policy, jitter) = (RetryPolicy::default(), Jitter::new(None));
-        let error = NodeError::bad_answer("eth_chainId", "");
+        let error = NodeError::invalid_response("eth_chainId", "");
         for tried in 1..40 {
             let bound = policy.first_pause.saturating_mul(1 << (tried - 1).min(16)).min(policy.longest_pause);
             assert!((0..50).all(|_| policy.pause_after(tried, &error, &jitter) <= bound), "try {tried}");

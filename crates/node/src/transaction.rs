@@ -33,11 +33,11 @@ pub(crate) async fn fetch_transaction(upstream: &Upstream, hash: B256) -> Result
         // The transaction moved to another block between the two responses; a repeated call is consistent.
         return Ok(None);
     }
-    let tx_index = u32::try_from(receipt.transaction_index.0).map_err(|error| NodeError::bad_answer(RECEIPT, error))?;
+    let tx_index = u32::try_from(receipt.transaction_index.0).map_err(|error| NodeError::invalid_response(RECEIPT, error))?;
     let logs = receipt.logs.into_iter().map(|log| {
         Ok(Log {
             tx_index,
-            log_index: u32::try_from(log.log_index.0).map_err(|error| NodeError::bad_answer(RECEIPT, error))?,
+            log_index: u32::try_from(log.log_index.0).map_err(|error| NodeError::invalid_response(RECEIPT, error))?,
             address: log.address.0,
             topics: log.topics.into_iter().map(|topic| topic.0).collect(),
             data: log.data.0,

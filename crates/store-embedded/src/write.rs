@@ -3,7 +3,7 @@
 mod addresses;
 mod codes;
 mod commit;
-mod facts;
+mod metadata;
 mod holders;
 mod overwrite;
 mod ranks;

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, AddressOverview, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Bytes,
+    Account, Address, AddressSummary, AddressOverview, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Bytes,
     Code, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
     TransactionEvents, TransactionFilter, Transfer, TransferFilter,
 };
@@ -94,7 +94,7 @@ impl ChainReader for PostgresReader {
         read_snapshot!(self, |client| read::find_transaction_events(&client, hash, limit))
     }
 
-    async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError> {
+    async fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {
         read!(self, |client| read::find_address(&client, address))
     }
 
@@ -105,12 +105,12 @@ impl ChainReader for PostgresReader {
     ) -> Result<Option<AddressOverview>, StoreError> {
         let mut connection = self.database.connection().await?;
         let client = snapshot(&mut connection).await?;
-        let (tip, facts) = (Chain::read(&client).await?.tip, read::find_address(&client, address).await?);
-        let (Some(tip), Some(facts)) = (tip, facts) else { return Ok(None) };
+        let (tip, metadata) = (Chain::read(&client).await?.tip, read::find_address(&client, address).await?);
+        let (Some(tip), Some(metadata)) = (tip, metadata) else { return Ok(None) };
         let touching = TransactionFilter::touching(address);
         let recent = read::list_transactions(&client, &touching, PageRequest::newest(recent)).await?.items;
         let token = read::find_token(&client, address).await?;
-        Ok(Some(AddressOverview { tip, facts, recent, token }))
+        Ok(Some(AddressOverview { tip, metadata, recent, token }))
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
@@ -179,7 +179,7 @@ impl CachedAccounts for PostgresReader {
         Ok(Some(Account { balance: row.amount(0)?, nonce: row.u64(1)?, code, block: row.u64(4)? }))
     }
 
-    async fn keep_account(&self, address: Address, account: Account) -> Result<(), StoreError> {
+    async fn save_account(&self, address: Address, account: Account) -> Result<(), StoreError> {
         let client = self.database.connection().await?;
         let (kind, reference) = match &account.code {
             Code::None => (NO_CODE, None),

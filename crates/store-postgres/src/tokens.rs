@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deadpool_postgres::GenericClient;
-use domain::{Address, AuditResult, BalanceSource, BlockNumber, Token, TokenFacts, TokenKind};
+use domain::{Address, AuditResult, BalanceSource, BlockNumber, Token, TokenMetadata, TokenKind};
 use store::{StoreError, fetch_policy};
 use tokio_postgres::Row;
 
@@ -32,7 +32,7 @@ pub(crate) struct TokenRow {
     pub(crate) holders: u64,
     pub(crate) overdrafts: u64,
     pub(crate) is_fetched: bool,
-    pub(crate) asked_at: Option<BlockNumber>,
+    pub(crate) requested_at: Option<BlockNumber>,
     pub(crate) new_since: Option<BlockNumber>,
     pub(crate) pending_since: Option<BlockNumber>,
     pub(crate) audit: Option<Audit>,
@@ -43,11 +43,11 @@ pub(crate) struct TokenRow {
 }
 
 /// The columns of [`TokenRow`], of a token `t` with the address `a`.
-pub(crate) const COLUMNS: &str = "t.id, a.address, t.kind, t.transfers, t.holders, t.overdrafts, t.is_fetched, t.asked_at,
+pub(crate) const COLUMNS: &str = "t.id, a.address, t.kind, t.transfers, t.holders, t.overdrafts, t.is_fetched, t.requested_at,
     t.new_since, t.pending_since, t.audit, t.audit_block, t.audit_transfers, t.is_audit_due, t.call_fetched, t.call_holding,
     t.sweep_from";
 /// The columns of [`Token`]: those of [`TokenRow`] and the metadata.
-pub(crate) const TOKEN: &str = "t.id, a.address, t.kind, t.transfers, t.holders, t.overdrafts, t.is_fetched, t.asked_at,
+pub(crate) const TOKEN: &str = "t.id, a.address, t.kind, t.transfers, t.holders, t.overdrafts, t.is_fetched, t.requested_at,
     t.new_since, t.pending_since, t.audit, t.audit_block, t.audit_transfers, t.is_audit_due, t.call_fetched, t.call_holding,
     t.sweep_from, t.name, t.symbol, t.decimals, t.total_supply";
 
@@ -61,7 +61,7 @@ impl TokenRow {
             holders: 0,
             overdrafts: 0,
             is_fetched: false,
-            asked_at: None,
+            requested_at: None,
             new_since: None,
             pending_since: None,
             audit: None,
@@ -89,7 +89,7 @@ impl TokenRow {
             holders: row.u64(first + 4)?,
             overdrafts: row.u64(first + 5)?,
             is_fetched: row.value(first + 6)?,
-            asked_at: row.option_u64(first + 7)?,
+            requested_at: row.option_u64(first + 7)?,
             new_since: row.option_u64(first + 8)?,
             pending_since: row.option_u64(first + 9)?,
             audit,
@@ -134,17 +134,17 @@ impl TokenRow {
 
 pub(crate) fn token_from_row(row: &Row, first: usize) -> Result<Token, StoreError> {
     let token = TokenRow::from_row(row, first)?;
-    let facts = TokenFacts {
+    let metadata = TokenMetadata {
         name: row.text(first + 17)?,
         symbol: row.text(first + 18)?,
         decimals: decimals_from(row.value(first + 19)?)?,
         total_supply: row.amount(first + 20)?,
-        asked_at: token.asked_at,
+        requested_at: token.requested_at,
     };
     Ok(Token {
         address: token.address,
         kind: token.kind,
-        facts,
+        metadata,
         holder_count: token.holder_count(),
         transfer_count: token.transfers,
         balance_source: token.balance_source(),

@@ -82,8 +82,8 @@ impl Record {
         let parameters = [address.as_slice(), code_hash.as_slice(), self.build.as_slice()];
         let row = find(client, sql, &[&parameters[0], &parameters[1], &parameters[2]]).await?;
         let Some(deployment) = row.map(|row| deployment_from_row(&row)).transpose()? else { return Ok(None) };
-        let facts = read::find_address(client, address).await?;
-        let creation = facts.and_then(|facts| facts.creation).map(|creation| creation.id());
+        let metadata = read::find_address(client, address).await?;
+        let creation = metadata.and_then(|metadata| metadata.creation).map(|creation| creation.id());
         Ok((creation == Some(deployment.creation)).then_some(deployment))
     }
 
@@ -395,7 +395,7 @@ impl VerifiedContracts for PostgresVerifiedContracts {
         get(&client, "select coalesce(max(number), 0) from verified_contract", &[]).await?.u64(0)
     }
 
-    async fn keep_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError> {
+    async fn save_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError> {
         let mut client = self.database.connection().await?;
         let tx = client.transaction().await.map_err(store_error)?;
         let (kept, is_written) = keep(&tx, &contract).await?;
@@ -405,7 +405,7 @@ impl VerifiedContracts for PostgresVerifiedContracts {
         Ok(kept)
     }
 
-    async fn keep_deployment(
+    async fn save_deployment(
         &self,
         address: Address,
         code_hash: B256,

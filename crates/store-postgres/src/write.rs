@@ -3,7 +3,7 @@
 mod codes;
 mod commit;
 mod copy;
-mod facts;
+mod metadata;
 mod holders;
 mod prefetch;
 mod ranks;
@@ -20,8 +20,8 @@ use quick_cache::{
 
 pub(crate) use self::{
     codes::list_pending_codes,
-    facts::{folded, keep_token_facts},
-    holders::{keep_audits, keep_balances, list_audits, list_pending_balances},
+    metadata::{folded, save_token_metadata},
+    holders::{save_audits, save_balances, list_audits, list_pending_balances},
     prefetch::style_from,
     ranks::rank_holders,
 };

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use deadpool_postgres::{Object, Pool, Transaction};
 use domain::{
     Address, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes, PendingToken,
-    TokenFacts, U256,
+    TokenMetadata, U256,
 };
 use store::{BoxError, ChainWriter, ContractDataWriter, StoreError, Undo};
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -237,32 +237,32 @@ impl ContractDataWriter for PostgresWriter {
         work!(self, |tx, state| state.list_pending_tokens(&tx, limit).await?)
     }
 
-    async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError> {
-        change!(self, |tx, _state| (write::keep_token_facts(&tx, &facts).await?, !facts.is_empty()))
+    async fn save_token_metadata(&mut self, metadata: Vec<(Address, TokenMetadata)>) -> Result<(), StoreError> {
+        change!(self, |tx, _state| (write::save_token_metadata(&tx, &metadata).await?, !metadata.is_empty()))
     }
 
     async fn list_audits(&self, limit: usize) -> Result<Vec<AuditSample>, StoreError> {
         work!(self, |tx, _state| write::list_audits(&tx, limit).await?)
     }
 
-    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError> {
-        change!(self, |tx, _state| (write::keep_audits(&tx, &verdicts, at).await?, !verdicts.is_empty()))
+    async fn save_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError> {
+        change!(self, |tx, _state| (write::save_audits(&tx, &verdicts, at).await?, !verdicts.is_empty()))
     }
 
     async fn list_pending_balances(&mut self, limit: usize) -> Result<Vec<BalanceKey>, StoreError> {
         work!(self, |tx, _state| write::list_pending_balances(&tx, limit).await?)
     }
 
-    async fn keep_balances(&mut self, balances: Vec<(BalanceKey, U256)>, at: BlockNumber) -> Result<(), StoreError> {
-        change!(self, |tx, _state| (write::keep_balances(&tx, &balances, at).await?, !balances.is_empty()))
+    async fn save_balances(&mut self, balances: Vec<(BalanceKey, U256)>, at: BlockNumber) -> Result<(), StoreError> {
+        change!(self, |tx, _state| (write::save_balances(&tx, &balances, at).await?, !balances.is_empty()))
     }
 
     async fn list_pending_codes(&self, limit: usize) -> Result<Vec<Address>, StoreError> {
         work!(self, |tx, _state| write::list_pending_codes(&tx, limit).await?)
     }
 
-    async fn keep_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError> {
-        change!(self, |tx, state| (state.keep_codes(&tx, &codes, at).await?, !codes.is_empty()))
+    async fn save_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError> {
+        change!(self, |tx, state| (state.save_codes(&tx, &codes, at).await?, !codes.is_empty()))
     }
 
     async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError> {

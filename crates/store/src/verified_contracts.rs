@@ -47,10 +47,10 @@ pub trait VerifiedContracts: Send + Sync {
     /// Stores a verification of the code at its address. Sources that prove more of the runtime code replace the stored
     /// ones at every address. Sources that prove as much and also the constructor of this deployment, which the stored
     /// ones do not, are stored for this address only.
-    async fn keep_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError>;
+    async fn save_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError>;
 
     /// Stores what was derived about the deployment of verified code at an address.
-    async fn keep_deployment(
+    async fn save_deployment(
         &self,
         address: Address,
         code_hash: B256,

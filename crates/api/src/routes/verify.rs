@@ -29,7 +29,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     tag = "contracts",
     request_body = wire::VerifyRequest,
     responses(
-        (status = 200, description = "Whether the source compiles to the code", body = wire::VerifyAnswer),
+        (status = 200, description = "Whether the source compiles to the code", body = wire::VerifyResponse),
         BadSource,
         NoCode,
         InProgress,
@@ -42,14 +42,14 @@ async fn verify_contract(
     client: Client,
     caller: Caller,
     ValidBody(request): ValidBody<wire::VerifyRequest>,
-) -> Result<JsonResponse<wire::VerifyAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::VerifyResponse>, ApiError> {
     let address = request.address;
     let client = VerifyClient { site: client.address(), owner: caller.owner() };
     let verdict = app.verifier.verify(client, request.into(), unix_millis_now()).await?;
     if let Verdict::Verified { contract, kept, .. } = &verdict {
         tracing::info!(%address, name = contract.code.name, ?kept, "contract verified");
     }
-    Ok(JsonResponse::new(wire::VerifyAnswer::new(address, &verdict), Freshness::Momentary))
+    Ok(JsonResponse::new(wire::VerifyResponse::new(address, &verdict), Freshness::Momentary))
 }
 
 /// Compilers available for verification, newest first

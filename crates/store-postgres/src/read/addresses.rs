@@ -1,5 +1,5 @@
 use deadpool_postgres::GenericClient;
-use domain::{Address, AddressFacts, B256, Bytes, Creation};
+use domain::{Address, AddressSummary, B256, Bytes, Creation};
 use store::StoreError;
 
 use crate::{database::find, rows::RowExt};
@@ -7,7 +7,7 @@ use crate::{database::find, rows::RowExt};
 pub(crate) async fn find_address(
     client: &impl GenericClient,
     address: Address,
-) -> Result<Option<AddressFacts>, StoreError> {
+) -> Result<Option<AddressSummary>, StoreError> {
     let sql = "select coalesce(t.total, 0), fb.timestamp, lb.timestamp, cr.address, ct.hash, cb.hash
         from address a
         join block fb on fb.number = a.first_seen
@@ -30,7 +30,7 @@ pub(crate) async fn find_address(
         (Some(creator), Some(tx_hash), Some(block_hash)) => Some(Creation { creator, tx_hash, block_hash }),
         _ => None,
     };
-    Ok(Some(AddressFacts { address, tx_count: row.u64(0)?, first_seen: row.u64(1)?, last_seen: row.u64(2)?, creation }))
+    Ok(Some(AddressSummary { address, tx_count: row.u64(0)?, first_seen: row.u64(1)?, last_seen: row.u64(2)?, creation }))
 }
 
 pub(crate) async fn find_code_hash(client: &impl GenericClient, address: Address) -> Result<Option<B256>, StoreError> {

@@ -103,7 +103,7 @@ pub(crate) async fn search_tokens(
     let mut tokens = rows.iter().map(|row| token_from_row(row, 0)).collect::<Result<Vec<Token>, _>>()?;
     let is_exact_match = |text: &str| folded(text) == beginning;
     tokens.sort_by_key(|token| {
-        let exact = is_exact_match(&token.facts.symbol) || is_exact_match(&token.facts.name);
+        let exact = is_exact_match(&token.metadata.symbol) || is_exact_match(&token.metadata.name);
         (!exact, Reverse(token.holder_count), token.address)
     });
     tokens.truncate(limit);

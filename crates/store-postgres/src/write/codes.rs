@@ -58,7 +58,7 @@ pub(crate) async fn list_pending_codes(tx: &Transaction<'_>, count: usize) -> Re
 }
 
 impl WriteState {
-    pub(crate) async fn keep_codes(
+    pub(crate) async fn save_codes(
         &mut self,
         tx: &Transaction<'_>,
         codes: &[(Address, Bytes)],

@@ -71,7 +71,7 @@ impl WriteState {
         }
         for id in &moved.tokens {
             let token = known.tokens.get_mut(id).ok_or(StoreError::Corrupt("a token that was just moved"))?;
-            if token.is_fetched && fetch_policy::is_metadata_old(token.asked_at, number) {
+            if token.is_fetched && fetch_policy::is_metadata_old(token.requested_at, number) {
                 token.mark_pending(number);
             }
             let candidate = AuditCandidate {

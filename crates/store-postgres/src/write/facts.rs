@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deadpool_postgres::Transaction;
-use domain::{Address, PendingToken, TokenFacts};
+use domain::{Address, PendingToken, TokenMetadata};
 use store::{
     StoreError,
     fetch_policy::{self, TokenRound},
@@ -64,43 +64,43 @@ async fn list_ids(
     rows.iter().map(|row| row.u64(0)).collect()
 }
 
-pub(crate) async fn keep_token_facts(tx: &Transaction<'_>, facts: &[(Address, TokenFacts)]) -> Result<(), StoreError> {
+pub(crate) async fn save_token_metadata(tx: &Transaction<'_>, metadata: &[(Address, TokenMetadata)]) -> Result<(), StoreError> {
     let Some(tip) = Chain::read(tx).await?.tip else { return Ok(()) };
-    let ids = find_ids(tx, facts.iter().map(|(token, _)| *token)).await?;
+    let ids = find_ids(tx, metadata.iter().map(|(token, _)| *token)).await?;
     let mut tokens = tokens::load(tx, ids.values().copied()).await?;
-    let mut stored: BTreeMap<AddressId, &TokenFacts> = BTreeMap::new();
-    for (address, facts) in facts {
+    let mut stored: BTreeMap<AddressId, &TokenMetadata> = BTreeMap::new();
+    for (address, metadata) in metadata {
         // The token may be gone: its block was reverted while it was being fetched.
         let Some(token) = ids.get(address).and_then(|id| tokens.get_mut(id)) else { continue };
         let Some(newest) = token.new_since.max(token.pending_since) else { continue };
         token.new_since = None;
         let is_up_to_date = |at| fetch_policy::is_up_to_date(at, newest, tip.number);
-        token.pending_since = if facts.asked_at.is_some_and(is_up_to_date) { None } else { Some(newest) };
-        stored.insert(token.id, facts);
+        token.pending_since = if metadata.requested_at.is_some_and(is_up_to_date) { None } else { Some(newest) };
+        stored.insert(token.id, metadata);
     }
     tokens.retain(|id, _| stored.contains_key(id));
     tokens::save(tx, tokens.values().collect::<Vec<_>>()).await?;
     write_facts(tx, &stored).await
 }
 
-async fn write_facts(tx: &Transaction<'_>, facts: &BTreeMap<AddressId, &TokenFacts>) -> Result<(), StoreError> {
-    let ids: Vec<i64> = facts.keys().map(|id| int8(*id)).collect();
-    let names: Vec<&[u8]> = facts.values().map(|facts| facts.name.as_bytes()).collect();
-    let symbols: Vec<&[u8]> = facts.values().map(|facts| facts.symbol.as_bytes()).collect();
-    let decimals: Vec<i16> = facts.values().map(|facts| i16::from(facts.decimals)).collect();
-    let supplies: Vec<Numeric> = facts.values().map(|facts| facts.total_supply.into()).collect();
-    let asked_at: Vec<Option<i64>> = facts.values().map(|facts| facts.asked_at.map(int8)).collect();
+async fn write_facts(tx: &Transaction<'_>, metadata: &BTreeMap<AddressId, &TokenMetadata>) -> Result<(), StoreError> {
+    let ids: Vec<i64> = metadata.keys().map(|id| int8(*id)).collect();
+    let names: Vec<&[u8]> = metadata.values().map(|metadata| metadata.name.as_bytes()).collect();
+    let symbols: Vec<&[u8]> = metadata.values().map(|metadata| metadata.symbol.as_bytes()).collect();
+    let decimals: Vec<i16> = metadata.values().map(|metadata| i16::from(metadata.decimals)).collect();
+    let supplies: Vec<Numeric> = metadata.values().map(|metadata| metadata.total_supply.into()).collect();
+    let requested_at: Vec<Option<i64>> = metadata.values().map(|metadata| metadata.requested_at.map(int8)).collect();
     let sql = "update token t set is_fetched = true, name = f.name, symbol = f.symbol, decimals = f.decimals,
-            total_supply = f.total_supply, asked_at = f.asked_at
+            total_supply = f.total_supply, requested_at = f.requested_at
         from unnest($1::int8[], $2::bytea[], $3::bytea[], $4::int2[], $5::numeric[], $6::int8[])
-            as f(id, name, symbol, decimals, total_supply, asked_at)
+            as f(id, name, symbol, decimals, total_supply, requested_at)
         where t.id = f.id";
-    execute(tx, sql, &[&ids, &names, &symbols, &decimals, &supplies, &asked_at]).await?;
+    execute(tx, sql, &[&ids, &names, &symbols, &decimals, &supplies, &requested_at]).await?;
     // The search index has the current names.
     execute(tx, "delete from token_name where token = any($1)", &[&ids]).await?;
     let (mut names, mut tokens) = (Vec::new(), Vec::new());
-    for (id, facts) in facts {
-        for name in [&facts.name, &facts.symbol].map(|name| folded(name)) {
+    for (id, metadata) in metadata {
+        for name in [&metadata.name, &metadata.symbol].map(|name| folded(name)) {
             if !name.is_empty() {
                 names.push(name);
                 tokens.push(int8(*id));

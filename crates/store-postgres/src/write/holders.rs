@@ -108,7 +108,7 @@ async fn sample_holders(tx: &Transaction<'_>, token: AddressId, ranks: &[i64]) -
     rows.iter().map(|row| Ok(Holder { address: row.address(0)?, balance: row.value::<Numeric>(1)?.0 })).collect()
 }
 
-pub(crate) async fn keep_audits(
+pub(crate) async fn save_audits(
     tx: &Transaction<'_>,
     verdicts: &[(Address, AuditResult)],
     at: BlockNumber,
@@ -173,7 +173,7 @@ async fn delete_pending(tx: &Transaction<'_>, pairs: &[Pair]) -> Result<(), Stor
     Ok(())
 }
 
-pub(crate) async fn keep_balances(
+pub(crate) async fn save_balances(
     tx: &Transaction<'_>,
     balances: &[(BalanceKey, U256)],
     at: BlockNumber,
