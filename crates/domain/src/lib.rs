@@ -47,7 +47,7 @@ pub use token::{
 pub use token_prefix::{TokenPrefix, UnknownTokenPrefix};
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
 pub use transaction::{Selector, Transaction};
-pub use transaction_detail::{TransactionDetail, TransactionEvents};
+pub use transaction_detail::{BlobFields, TransactionDetail, TransactionEvents};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
 pub use utc::UtcTime;
 pub use verified_contract::{
