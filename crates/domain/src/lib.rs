@@ -21,6 +21,7 @@ mod transaction;
 mod transaction_detail;
 mod transfer;
 mod utc;
+mod verification_job;
 mod verified_contract;
 mod webhook;
 
@@ -50,6 +51,9 @@ pub use transaction::{Selector, Transaction};
 pub use transaction_detail::{BlobFields, TransactionDetail, TransactionEvents};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
 pub use utc::UtcTime;
+pub use verification_job::{
+    CreationCheck, InvalidJobId, JobFailure, JobId, JobRefusal, JobResult, JobVerdict, VerificationJob,
+};
 pub use verified_contract::{
     Artifacts, CreationId, CreationProof, CreationTemplate, Deployment, LibraryOffset, MatchKind, SourceFile,
     VerifiedCode, VerifiedContract, VerifiedSummary,
