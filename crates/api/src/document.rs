@@ -7,9 +7,9 @@ mod tests;
 use axum::body::Bytes;
 pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallFailed, CompilersUnavailable, InProgress,
-    KeyConflict, NeedsKey, NoArtifact, NoCode, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey,
-    NoSuchToken, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotOwner, NotVerified,
-    TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict, WebhookQuota,
+    KeyConflict, NeedsKey, NoArtifact, NoCode, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchJob,
+    NoSuchKey, NoSuchToken, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotOwner,
+    NotVerified, TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict, WebhookQuota,
 };
 use utoipa::{
     IntoResponses, PartialSchema,

@@ -8,6 +8,7 @@ mod fields;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod hash;
+mod job_id;
 mod json;
 mod key_id;
 mod paging;
