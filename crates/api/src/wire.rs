@@ -17,8 +17,10 @@ mod time;
 mod token;
 mod trade;
 mod transaction;
+mod transaction_detail;
 mod transfer;
 mod verify;
+mod verify_job;
 mod webhook;
 
 pub use address::{AddressDetail, Contract, KnownSource};
@@ -40,8 +42,10 @@ pub use time::Timestamp;
 pub use token::{BalanceSource, Token, TokenList, TokenType};
 pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
+pub use transaction_detail::{TransactionDetail, TransactionLog};
 pub use transfer::TokenTransfer;
 pub use verify::{VerifyAnswer, VerifyRequest};
+pub use verify_job::{VerifyJob, VerifyJobFailure, VerifyJobStatus};
 pub use webhook::{
     CreatedWebhook, DeletedWebhook, Delivery, DeliveryAttempt, DeliveryList, DeliveryStatus, EventType,
     NewWebhookRequest, QueuedDelivery, ReceiverUrl, RevealedSecret, RotatedSecret, WantedEvent, Webhook,

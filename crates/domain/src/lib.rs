@@ -21,6 +21,7 @@ mod transaction;
 mod transaction_detail;
 mod transfer;
 mod utc;
+mod verification_job;
 mod verified_contract;
 mod webhook;
 
@@ -47,9 +48,12 @@ pub use token::{
 pub use token_prefix::{TokenPrefix, UnknownTokenPrefix};
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
 pub use transaction::{Selector, Transaction};
-pub use transaction_detail::{TransactionDetail, TransactionEvents};
+pub use transaction_detail::{BlobFields, TransactionDetail, TransactionEvents};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
 pub use utc::UtcTime;
+pub use verification_job::{
+    CreationCheck, InvalidJobId, JobFailure, JobId, JobRefusal, JobResult, JobVerdict, VerificationJob,
+};
 pub use verified_contract::{
     Artifacts, CreationId, CreationProof, CreationTemplate, Deployment, LibraryOffset, MatchKind, SourceFile,
     VerifiedCode, VerifiedContract, VerifiedSummary,

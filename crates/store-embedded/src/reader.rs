@@ -103,6 +103,15 @@ impl ChainReader for EmbeddedReader {
         self.read(move |index| index.list_blocks(range, page)).await
     }
 
+    async fn list_mined_blocks(
+        &self,
+        miner: Address,
+        range: BlockRange,
+        page: PageRequest,
+    ) -> Result<Page<Block>, StoreError> {
+        self.read(move |index| index.list_mined_blocks(miner, range, page)).await
+    }
+
     async fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError> {
         self.read(move |index| index.find_transaction(hash)).await
     }

@@ -71,6 +71,14 @@ pub trait ChainReader: Send + Sync {
 
     async fn list_blocks(&self, range: BlockRange, page: PageRequest) -> Result<Page<Block>, StoreError>;
 
+    /// Blocks that an address produced.
+    async fn list_mined_blocks(
+        &self,
+        miner: Address,
+        range: BlockRange,
+        page: PageRequest,
+    ) -> Result<Page<Block>, StoreError>;
+
     async fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError>;
 
     async fn list_transactions(

@@ -138,6 +138,22 @@ if (box) {
   box.addEventListener("blur", closeList);
 }
 
+// Tools link to /address/0x...#code, which is a tab here.
+const code = document.querySelector("a#code:not([aria-current])");
+if (code && location.hash === "#code") location.replace(`${code.href}#code`);
+
+// A verification in progress: the page is loaded again when what it waits for changes.
+const job = document.querySelector("[data-job]");
+if (job) {
+  let before;
+  setInterval(async () => {
+    const { status, waitsFor } = await (await fetch(`/api/v1/verify/jobs/${job.dataset.job}`)).json();
+    const now = `${status} ${waitsFor}`;
+    if (before !== undefined && before !== now || status !== "pending") location.reload();
+    before = now;
+  }, 1000);
+}
+
 // Live lists: on a new block, the page is fetched again and its live parts are replaced. Not on later pages, and not while
 // the user has selected text or focused an element in the part.
 const live = document.querySelectorAll("[data-live]");

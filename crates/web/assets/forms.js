@@ -4,8 +4,9 @@
 const API = "/api/v1";
 
 /// Sends JSON to the API and returns the text of the response. An error response is thrown as an Error with the API's message.
-async function send(method, path, { json, key } = {}) {
+async function send(method, path, { json, key, prefer } = {}) {
   const headers = {};
+  if (prefer) headers.prefer = prefer;
   if (json !== undefined) headers["content-type"] = "application/json";
   if (key) headers["x-api-key"] = key;
   const response = await fetch(API + path, { method, headers, body: json });
@@ -15,8 +16,8 @@ async function send(method, path, { json, key } = {}) {
 }
 
 /// The same with values instead of text.
-async function request(method, path, { body, key } = {}) {
-  return parseJson(await send(method, path, { json: body === undefined ? undefined : JSON.stringify(body), key }));
+async function request(method, path, { body, key, prefer } = {}) {
+  return parseJson(await send(method, path, { json: body === undefined ? undefined : JSON.stringify(body), key, prefer }));
 }
 
 function parseJson(text) {
@@ -241,9 +242,18 @@ function verification() {
       if (data.get(name)?.trim()) body[name] = data.get(name).trim();
     }
     const started = Date.now();
-    const timer = setInterval(() => showNote(note, `Verifying … ${Math.floor((Date.now() - started) / 1000)} s`), 500);
+    let waitsFor = "";
+    const progress = () => `Verifying … ${Math.floor((Date.now() - started) / 1000)} s${waitsFor}`;
+    const timer = setInterval(() => showNote(note, progress()), 500);
     try {
-      const outcome = await request("POST", "/verify", { body });
+      let job = await request("POST", "/verify", { body, prefer: "respond-async" });
+      while (job.status === "pending") {
+        waitsFor = job.waitsFor ? `, waiting for ${job.waitsFor}` : "";
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        job = await request("GET", `/verify/jobs/${job.id}`);
+      }
+      if (job.failure) throw new Error(job.failure.detail);
+      const outcome = job.answer;
       showNote(note, outcome.message, outcome.success ? "good" : "bad");
       if (outcome.success) note.append(" ", element("a", { href: `/address/${outcome.address}?tab=contract` }, "See the contract"));
     } finally {

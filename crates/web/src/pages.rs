@@ -7,6 +7,7 @@ mod contract_tab;
 mod contracts;
 mod developers;
 mod home;
+mod job;
 mod search;
 mod token;
 mod tokens;
@@ -53,7 +54,14 @@ pub(crate) fn router() -> Router<App> {
         .route("/webhooks", get(developers::show_webhooks))
         .route("/search", get(search::show))
         .route("/search/suggest", get(search::suggest))
+        .route("/verify-ui/jobs/{id}", get(job::show))
         // URLs of other explorers, and of the API without its prefix.
+        .route(
+            "/repo-ui/{chain}/{address}",
+            get(async |Path((_, address)): Path<(String, String)>| {
+                Redirect::temporary(&format!("/address/{}?tab=contract#code", alphanumeric(&address)))
+            }),
+        )
         .route("/txs", get(async || Redirect::permanent("/transactions")))
         .route(
             "/blocks/{id}",

@@ -57,6 +57,7 @@ fn the_document_has_all_routes() {
         "/api/v1/transactions/{hash}",
         "/api/v1/verify",
         "/api/v1/verify/compilers",
+        "/api/v1/verify/jobs/{id}",
         "/api/v1/webhooks",
         "/api/v1/webhooks/{id}",
         "/api/v1/webhooks/{id}/deliveries",

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Bytes, hex};
-use contracts::{CompilerVersion, OptimizerChoice, Refusal, Sources, Verdict, VerifyError, settings::EvmVersion};
+use contracts::{CompilerVersion, OptimizerChoice, Sources, VerifyError, settings::EvmVersion};
+use domain::{JobResult, JobVerdict};
 use serde::Serialize;
 use serde_json::Value;
-use store::Kept;
 use utoipa::ToSchema;
 
 use super::{Address, AnyCaseAddress, MatchKind};
@@ -180,50 +180,24 @@ pub struct VerifyAnswer {
 }
 
 impl VerifyAnswer {
+    /// The answer of a job with a verdict.
     #[must_use]
-    pub fn new(address: domain::Address, verdict: &Verdict) -> Self {
-        let address = address.into();
-        match verdict {
-            Verdict::Refused(refusal) => Self {
-                success: false,
-                message: refusal.to_string(),
-                address,
-                kind: None,
-                contract_name: None,
-                runtime_match: None,
-                creation_match: match refusal {
-                    Refusal::CreationOnly { kind, .. } => Some((*kind).into()),
-                    _ => None,
-                },
-            },
-            Verdict::Verified { contract, kept, note } => {
-                let code = &contract.code;
-                let (shown, file) = (contracts::shortened(&code.name), contracts::shortened(&code.file));
-                let mut message = match code.runtime_match {
-                    domain::MatchKind::Exact => {
-                        format!("Exact match: {shown} of {file} compiles to the code, including the metadata hash.")
-                    }
-                    domain::MatchKind::Partial => format!(
-                        "Partial match: {shown} compiles to the code, but the metadata hash differs or is missing: comments and names in the source are unproven."
-                    ),
-                };
-                if let Some(note) = note {
-                    message.push(' ');
-                    message.push_str(note);
-                }
-                if *kept == Kept::Unchanged {
-                    message.push_str(" It was already verified and is unchanged.");
-                }
-                Self {
-                    success: true,
-                    message,
-                    address,
-                    kind: Some(code.runtime_match.into()),
-                    contract_name: Some(code.name.clone()),
-                    runtime_match: Some(code.runtime_match.into()),
-                    creation_match: contract.creation_match().map(MatchKind::from),
-                }
+    pub fn new(address: domain::Address, result: &JobResult) -> Self {
+        let (contract_name, runtime_match, creation_match) = match &result.verdict {
+            JobVerdict::Verified { name, runtime_match, creation } => {
+                (Some(name.clone()), Some(*runtime_match), creation.kind())
             }
+            JobVerdict::Refused { creation_match, .. } => (None, None, *creation_match),
+            JobVerdict::Failed(_) => (None, None, None),
+        };
+        Self {
+            success: runtime_match.is_some(),
+            message: result.message.clone(),
+            address: address.into(),
+            kind: runtime_match.map(MatchKind::from),
+            contract_name,
+            runtime_match: runtime_match.map(MatchKind::from),
+            creation_match: creation_match.map(MatchKind::from),
         }
     }
 }

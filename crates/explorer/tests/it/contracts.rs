@@ -8,7 +8,7 @@ mod deployments;
 mod diamonds;
 mod false_matches;
 mod found;
-mod hostile;
+pub(crate) mod hostile;
 mod hostile_diamonds;
 mod messages;
 mod metadata_json;

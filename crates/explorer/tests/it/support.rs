@@ -29,5 +29,5 @@ pub(crate) use explorer::{Launch, TestExplorer, assert_prompt_stop};
 pub(crate) use faulty_node::{ANY, Fault, FaultyNode, HEADER, Script};
 pub(crate) use fixture::Fixture;
 pub(crate) use npm_node::NpmNode;
-pub(crate) use read_api::{read_api, read_list};
+pub(crate) use read_api::{as_listed, read_api, read_list};
 pub(crate) use rpc::Rpc;

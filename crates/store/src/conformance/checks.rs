@@ -208,6 +208,9 @@ async fn blocks(subject: &Subject, model: &Model, rng: &mut StdRng) {
         let (range, page) = (range(rng, height), page(rng, height + 1));
         let found = subject.reader.list_blocks(range, page).await.expect("blocks");
         assert_eq!(found, model.list_blocks(range, page), "blocks {range:?} {page:?}");
+        let miner = model.find_block(BlockId::Number(number)).map_or(Address::repeat_byte(0xfe), |block| block.miner);
+        let found = subject.reader.list_mined_blocks(miner, range, page).await.expect("mined blocks");
+        assert_eq!(found, model.list_mined_blocks(miner, range, page), "blocks of {miner} {range:?} {page:?}");
     }
     assert_eq!(subject.reader.find_block(BlockId::Hash(B256::repeat_byte(1))).await.expect("block"), None);
 }

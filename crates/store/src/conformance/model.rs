@@ -217,6 +217,12 @@ impl Model {
     }
 
     #[must_use]
+    pub fn list_mined_blocks(&self, miner: Address, range: BlockRange, page: PageRequest) -> Page<Block> {
+        let all = self.blocks.iter().map(|changes| changes.block.clone());
+        paginate(all.filter(|block| block.miner == miner && range.contains(block.number)).collect(), page)
+    }
+
+    #[must_use]
     pub fn find_transaction(&self, hash: B256) -> Option<Transaction> {
         self.transactions().find(|tx| tx.hash == hash).cloned()
     }

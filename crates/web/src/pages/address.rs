@@ -1,6 +1,7 @@
 use askama::Template;
 use axum::{
     extract::{Path, Query, State},
+    http::{HeaderMap, HeaderName, header::HOST},
     response::Response,
 };
 use domain::{Account, Address, AddressFacts, Code, Page, TradeFilter, TransactionFilter, TransferFilter};
@@ -85,6 +86,7 @@ pub(super) async fn show(
     State(app): State<App>,
     Path(address): Path<String>,
     Query(params): Query<Params>,
+    headers: HeaderMap,
 ) -> Result<Response, PageError> {
     let Ok(address) = address.parse::<Address>() else {
         return app.not_found("No such address", "An address must be 0x and 40 hexadecimal digits.");
@@ -94,7 +96,7 @@ pub(super) async fn show(
     };
     let account = app.account(address).await;
     let full = address.to_checksum(None);
-    let (tab, pager) = app.tab(address, &full, &params).await?;
+    let (tab, pager) = app.tab(address, &full, &params, &server_address(&headers)).await?;
     let token = app.chain.find_token(address).await?;
     let is_contract = is_contract(account.as_ref(), &facts);
     let verified = match account.as_ref().and_then(|account| account.code.hash()) {
@@ -122,6 +124,15 @@ pub(super) async fn show(
     })
 }
 
+/// The address of this server as the browser knows it, for commands that are shown to the same user.
+fn server_address(headers: &HeaderMap) -> String {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte);
+    let host = Some(text(HOST)).filter(|host| !host.is_empty() && host.len() <= 255 && host.bytes().all(is_host));
+    let is_secure = text(HeaderName::from_static("x-forwarded-proto")).eq_ignore_ascii_case("https");
+    format!("{}://{}", if is_secure { "https" } else { "http" }, host.unwrap_or("127.0.0.1:3000"))
+}
+
 /// Node calls to fetch an account: balance, nonce and code.
 const ACCOUNT_CALLS: u32 = 3;
 
@@ -133,7 +144,13 @@ impl WebState {
         account.inspect_err(|error| tracing::debug!(%error, "account unavailable")).ok()
     }
 
-    async fn tab(&self, address: Address, full: &str, params: &Params) -> Result<(Tab, Option<Pager>), PageError> {
+    async fn tab(
+        &self,
+        address: Address,
+        full: &str,
+        params: &Params,
+        server: &str,
+    ) -> Result<(Tab, Option<Pager>), PageError> {
         let request = params.paging.request();
         let name = params.tab.as_deref().unwrap_or_default();
         let path = format!("/address/{full}");
@@ -160,7 +177,7 @@ impl WebState {
                 let Page { items, total } = self.chain.list_trades(&filter, request).await?;
                 (Tab::Trades(items.iter().map(|trade| TradeRow::new(trade, names)).collect()), pager(total))
             }
-            "contract" => (Tab::Contract(Box::new(Box::pin(self.contract(address)).await?)), None),
+            "contract" => (Tab::Contract(Box::new(Box::pin(self.contract(address, server)).await?)), None),
             _ => {
                 let Page { items, total } =
                     self.chain.list_transactions(&TransactionFilter::touching(address), request).await?;
