@@ -238,7 +238,7 @@ async fn check_finds_and_repairs_false_blocks_in_the_index() {
 
     let (code, printed) = check(&data, &["--node", "--rpc", &url, "--mend"]).await;
     assert_eq!(code, 0, "{printed}");
-    assert!(printed.contains("Indexing again from block 5 on.") && printed.contains("Mended"), "{printed}");
+    assert!(printed.contains("Indexing again from block 5 on.") && printed.contains("Reindexed"), "{printed}");
     let explorer = TestExplorer::start_on(&url, &data).await;
     assert_equals_node(&explorer, &node).await;
 }
