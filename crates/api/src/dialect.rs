@@ -8,6 +8,7 @@ use axum::{
     http::{HeaderMap, Method, header::RETRY_AFTER},
     response::Response,
 };
+use clients::Client;
 use contracts::{KnownContracts, VerificationJobs, VerifyClient, calls::ContractCalls};
 use domain::Address;
 use enrichment::Accounts;
@@ -15,7 +16,6 @@ use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
 
 use crate::{
-    Client,
     clock::{unix_millis_now, unix_now},
     error::ApiError,
     layers::Admission,

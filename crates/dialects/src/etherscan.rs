@@ -21,7 +21,6 @@ mod transfers;
 use std::sync::Arc;
 
 use api::{
-    Client,
     dialect::{Dialect, DialectAdmission, DialectRules},
     wire::{Problem, ProblemCode},
 };
@@ -31,6 +30,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
+use clients::Client;
 use domain::Address;
 
 use self::{

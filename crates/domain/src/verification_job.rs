@@ -49,7 +49,7 @@ impl FromStr for JobId {
     fn from_str(text: &str) -> Result<Self, InvalidJobId> {
         let digits: String = match text.len() {
             32 => text.to_owned(),
-            36 if [8, 13, 18, 23].iter().all(|dash| text.as_bytes()[*dash] == b'-') => text.replace('-', ""),
+            36 if [8, 13, 18, 23].iter().all(|dash| text.as_bytes().get(*dash) == Some(&b'-')) => text.replace('-', ""),
             _ => return Err(InvalidJobId),
         };
         if digits.len() != 32 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {

@@ -54,8 +54,7 @@ impl Topics {
                 given.push((position, topic));
             }
         }
-        let operator = |pair: &[(usize, B256)]| {
-            let (one, other) = (pair[0].0, pair[1].0);
+        let operator = |((one, _), (other, _)): (&(usize, B256), &(usize, B256))| {
             let name = format!("topic{one}_{other}_opr");
             match params.find(&name).unwrap_or("and").to_ascii_lowercase().as_str() {
                 "and" => Ok(Operator::And),
@@ -63,19 +62,16 @@ impl Topics {
                 _ => Err(Failure::invalid(&name, "must be and or or")),
             }
         };
-        let operators = given.windows(2).map(operator).collect::<Result<_, _>>()?;
+        let operators = given.iter().zip(given.iter().skip(1)).map(operator).collect::<Result<_, _>>()?;
         Ok(Self { given, operators })
     }
 
     /// The topics that every log must have, for the node.
     fn required(&self) -> [Option<B256>; 4] {
-        let mut required = [None; 4];
-        if !self.operators.contains(&Operator::Or) {
-            for (position, topic) in &self.given {
-                required[*position] = Some(*topic);
-            }
+        if self.operators.contains(&Operator::Or) {
+            return [None; 4];
         }
-        required
+        std::array::from_fn(|wanted| self.given.iter().find(|(position, _)| *position == wanted).map(|(_, topic)| *topic))
     }
 
     fn matches(&self, log: &FoundLog) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use alloy_primitives::{Address, B256, Bytes, hex};
-use api::{Client, dialect::Gate};
+use api::dialect::Gate;
 use axum::{
     body::Body,
     http::{
@@ -12,6 +12,7 @@ use axum::{
         request::Parts,
     },
 };
+use clients::Client;
 use domain::{BlockRange, Order};
 use url::form_urlencoded;
 

@@ -97,7 +97,7 @@ pub(super) async fn get_contract(
     RawQuery(query): RawQuery,
 ) -> Result<Response, SourcifyError> {
     let fields = Fields::read(query.as_deref())?;
-    fields.check(&[&FIELDS[..], &ALWAYS].concat())?;
+    fields.check(&[FIELDS.as_slice(), &ALWAYS].concat())?;
     let Some(contract) = app.find_contract(address).await? else {
         let unverified = Match::none(address).to_json(chain_id);
         return Ok((StatusCode::NOT_FOUND, Json(unverified)).into_response());
@@ -161,10 +161,11 @@ pub(super) fn input(contract: &VerifiedContract) -> StandardJsonInput {
 
 fn signatures(interface: &Interface) -> Value {
     let entry = |signature: String, hash: B256| {
+        let [a, b, c, d, ..] = hash.0;
         json!({
             "signature": signature,
             "signatureHash32": format!("{hash:#x}"),
-            "signatureHash4": hex::encode_prefixed(&hash[..4]),
+            "signatureHash4": hex::encode_prefixed([a, b, c, d]),
         })
     };
     let of = |signature: String| {

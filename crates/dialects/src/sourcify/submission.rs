@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use api::{
-    Caller, Client,
+    Caller,
     dialect::{now, read_body, verify_client},
 };
 use axum::{
@@ -13,6 +13,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use clients::Client;
 use contracts::{CompilerVersion, OptimizerChoice, Sources, VerifyRequest};
 use domain::{Address, MatchKind};
 use serde_json::{Map, Value, json};

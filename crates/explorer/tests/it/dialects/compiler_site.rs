@@ -91,7 +91,7 @@ fn answer(path: &str) -> Vec<u8> {
             "build": "commit.a1b79de6",
             "longVersion": BUILD,
             "keccak256": format!("0x{}", "00".repeat(32)),
-            "sha256": format!("0x{}", hex::encode(Sha256::digest(&script))),
+            "sha256": alloy_primitives::hex::encode_prefixed(Sha256::digest(&script)),
             "urls": [],
         });
         return json!({ "builds": [build], "releases": { "0.8.20": name }, "latestRelease": "0.8.20" })
