@@ -23,7 +23,8 @@ const GROUP: usize = 25;
 const CONCURRENT_REQUESTS: usize = 2;
 /// How often a call with an unclassified error is repeated next to a control call.
 const CONTROL_RETRIES: u32 = 3;
-const CONTROL_PAUSE: Duration = Duration::from_millis(200);
+/// The first pause before that; it doubles each time.
+const CONTROL_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContractCall {
@@ -148,8 +149,8 @@ async fn retry_with_control(
     mut error: NodeError,
 ) -> Result<ContractAnswer, NodeError> {
     let control = request(&ContractCall { to: Address::ZERO, data: Bytes::new() }, block);
-    for _ in 0..CONTROL_RETRIES {
-        tokio::time::sleep(CONTROL_PAUSE).await;
+    for attempt in 0..CONTROL_RETRIES {
+        tokio::time::sleep(CONTROL_PAUSE * (1 << attempt)).await;
         let mut answers = upstream.call_many::<CappedBytes>(&[suspect.clone(), control.clone()]).await?.into_iter();
         let (answer, control) = (answers.next().map(read), answers.next().map(read));
         control.transpose()?;

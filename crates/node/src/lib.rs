@@ -6,6 +6,7 @@
 
 mod account;
 mod basics;
+mod batch_size;
 mod blocks;
 mod call;
 mod calls;

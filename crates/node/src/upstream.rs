@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -16,11 +16,13 @@ use tokio::{sync::watch, time::Instant};
 
 use crate::{
     Endpoint, NodeConfig, NodeError,
+    batch_size::BatchSize,
     decode::{AnswerError, ErrorObject, Quantity, decode, split_batch},
     jitter::Jitter,
     limiter::{Limiter, Priority, Slot},
     method_breaker::MethodBreaker,
     rate::RateGate,
+    retry::{RequestError, retry_request},
     rpc_error::{RpcErrorKind, kind_of},
     silence::{PROBE_TIMEOUT, Silence},
     status::Counters,
@@ -28,8 +30,6 @@ use crate::{
     verify::Verifier,
 };
 
-/// Initial calls per batch; halved whenever the node rejects a batch as too large.
-const FIRST_BATCH: usize = 50;
 /// Longer responses are decoded on the blocking pool.
 const LONG_ANSWER: usize = 1 << 20;
 
@@ -65,8 +65,7 @@ pub(crate) struct Capabilities {
     pub(crate) block_receipts: MethodBreaker,
     pub(crate) lacks_state_by_hash: AtomicBool,
     pub(crate) lacks_traces: AtomicBool,
-    /// 1: no batches.
-    batch: AtomicUsize,
+    batch: BatchSize,
 }
 
 /// A method and its parameters as JSON text.
@@ -98,10 +97,24 @@ impl Call {
     }
 }
 
-enum BatchFault {
-    /// The node wants smaller batches or none.
-    TooBig,
+#[derive(Debug, thiserror::Error)]
+enum BatchError {
+    #[error("the node rejects batches of this size")]
+    TooLarge,
+    /// One error for the whole batch, which may be too large or not: nodes have no common error for that.
+    #[error("the node rejected a batch: {0}")]
+    Rejected(NodeError),
+    #[error(transparent)]
     Failed(NodeError),
+}
+
+impl RequestError for BatchError {
+    fn is_request_failure(&self) -> bool {
+        match self {
+            Self::TooLarge => false,
+            Self::Rejected(error) | Self::Failed(error) => error.is_request_failure(),
+        }
+    }
 }
 
 impl Upstream {
@@ -124,7 +137,7 @@ impl Upstream {
                 block_receipts: MethodBreaker::default(),
                 lacks_state_by_hash: AtomicBool::new(false),
                 lacks_traces: AtomicBool::new(false),
-                batch: AtomicUsize::new(FIRST_BATCH),
+                batch: BatchSize::default(),
             },
             next_id: AtomicU64::new(1),
             counters,
@@ -232,17 +245,24 @@ impl Upstream {
         T: DeserializeOwned + Send + 'static,
     {
         loop {
-            let size = self.capabilities.batch.load(Ordering::Relaxed);
+            let size = self.capabilities.batch.get();
             if size <= 1 || calls.len() <= 1 || !self.transports.main.takes_batches() {
-                return Ok(join_all(calls.iter().map(|call| self.call(call))).await);
+                if calls.len() > 1 {
+                    self.capabilities.batch.accepted(1);
+                }
+                let single = async |call: &Call| retry_request(self, call.priority, |_| self.call(call)).await;
+                return Ok(join_all(calls.iter().map(single)).await);
             }
-            match try_join_all(calls.chunks(size).map(|chunk| self.call_batch(chunk))).await {
-                Ok(chunks) => return Ok(chunks.into_iter().flatten().collect()),
-                Err(BatchFault::Failed(error)) => return Err(error),
-                Err(BatchFault::TooBig) => {
-                    let smaller = size.min(calls.len()) / 2;
-                    self.capabilities.batch.fetch_min(smaller.max(1), Ordering::Relaxed);
-                    tracing::info!(endpoint = %self.name, calls = smaller.max(1), "the node rejected a batch, using smaller ones");
+            let batch = async |chunk| retry_request(self, Priority::High, |_| self.call_batch(chunk)).await;
+            match try_join_all(calls.chunks(size).map(batch)).await {
+                Ok(chunks) => {
+                    self.capabilities.batch.accepted(size.min(calls.len()));
+                    return Ok(chunks.into_iter().flatten().collect());
+                }
+                Err(BatchError::Failed(error)) => return Err(error),
+                Err(BatchError::TooLarge | BatchError::Rejected(_)) => {
+                    let smaller = self.capabilities.batch.rejected(size.min(calls.len()));
+                    tracing::info!(endpoint = %self.name, calls = smaller, "the node rejected a batch, using smaller ones");
                 }
             }
         }
@@ -251,27 +271,28 @@ impl Upstream {
     async fn call_batch<T: DeserializeOwned>(
         &self,
         calls: &[Call],
-    ) -> Result<Vec<Result<Option<T>, NodeError>>, BatchFault> {
+    ) -> Result<Vec<Result<Option<T>, NodeError>>, BatchError> {
         let Some(first) = calls.first() else { return Ok(Vec::new()) };
         let method = first.method;
         let first_id = self.next_id.fetch_add(calls.len() as u64, Ordering::Relaxed);
         let requests: Vec<String> = (first_id..).zip(calls).map(|(id, call)| call.request(id)).collect();
         let (answer, sent) = match self.send(first_id, first, format!("[{}]", requests.join(","))).await {
             Ok(answered) => answered,
-            Err(error) if refuses_batch(&error) => return Err(BatchFault::TooBig),
-            Err(error) => return Err(BatchFault::Failed(error)),
+            Err(error) if refuses_batch(&error) => return Err(BatchError::Rejected(error)),
+            Err(error) => return Err(BatchError::Failed(error)),
         };
         let items = match split_batch(&answer, first_id, calls.len()) {
             Ok(items) => items,
             Err(AnswerError::Rpc(error)) if kind_of(&error) == RpcErrorKind::Limited => {
-                return Err(BatchFault::Failed(self.answer_error(method, AnswerError::Rpc(error), sent)));
+                return Err(BatchError::Failed(self.answer_error(method, AnswerError::Rpc(error), sent)));
             }
-            // An error for the whole batch means that the batch was too large, whatever its message.
-            Err(AnswerError::Rpc(_)) => return Err(BatchFault::TooBig),
-            Err(error) => return Err(BatchFault::Failed(self.answer_error(method, error, sent))),
+            Err(error @ AnswerError::Rpc(_)) => {
+                return Err(BatchError::Rejected(self.answer_error(method, error, sent)));
+            }
+            Err(error) => return Err(BatchError::Failed(self.answer_error(method, error, sent))),
         };
         if items.iter().any(|item| item.as_ref().is_err_and(|e| kind_of(e) == RpcErrorKind::BatchRefused)) {
-            return Err(BatchFault::TooBig);
+            return Err(BatchError::TooLarge);
         }
         self.rate.answered();
         let outcomes = calls.iter().zip(items).map(|(call, item)| {
