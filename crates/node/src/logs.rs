@@ -51,8 +51,10 @@ impl LogFilter {
     fn params(&self) -> String {
         let address = self.address.map(|address| format!(r#","address":"{address:#x}""#)).unwrap_or_default();
         let given = self.topics.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-        let topics: Vec<String> = self.topics[..given]
+        let topics: Vec<String> = self
+            .topics
             .iter()
+            .take(given)
             .map(|topic| topic.map_or_else(|| "null".to_owned(), |topic| format!(r#""{topic:#x}""#)))
             .collect();
         let topics = if topics.is_empty() { String::new() } else { format!(r#","topics":[{}]"#, topics.join(",")) };

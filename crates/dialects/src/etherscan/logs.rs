@@ -71,7 +71,9 @@ impl Topics {
         if self.operators.contains(&Operator::Or) {
             return [None; 4];
         }
-        std::array::from_fn(|wanted| self.given.iter().find(|(position, _)| *position == wanted).map(|(_, topic)| *topic))
+        std::array::from_fn(|wanted| {
+            self.given.iter().find(|(position, _)| *position == wanted).map(|(_, topic)| *topic)
+        })
     }
 
     fn matches(&self, log: &FoundLog) -> bool {

@@ -20,10 +20,10 @@ pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result
     match app.services.node.pass(method, &Value::from(arguments).to_string()).await {
         Ok(result) => Ok(Answer::Body(format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#))),
         Err(NodeError::Rpc { code, message, data, .. }) => {
-            let mut error = json!({ "code": code, "message": message });
-            if let Some(data) = data {
-                error["data"] = data.to_string().into();
-            }
+            let error = match data {
+                Some(data) => json!({ "code": code, "message": message, "data": data.to_string() }),
+                None => json!({ "code": code, "message": message }),
+            };
             Ok(Answer::Body(json!({ "jsonrpc": "2.0", "id": 1, "error": error }).to_string()))
         }
         Err(error) => Err(DialectError::from(error).into()),

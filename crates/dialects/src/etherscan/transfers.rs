@@ -138,20 +138,14 @@ impl TransferRows {
             "functionName": function,
             "confirmations": self.tip.saturating_sub(transfer.block_number).to_string(),
         });
-        let token_id = event.token_id.unwrap_or_default().to_string();
-        match self.kind {
-            TokenKind::Bep20 => {
-                row["value"] = event.value.to_string().into();
-                row["tokenDecimal"] = transfer.token_decimals.to_string().into();
-            }
-            TokenKind::Bep721 => {
-                row["tokenID"] = token_id.into();
-                row["tokenDecimal"] = "0".into();
-            }
-            TokenKind::Bep1155 => {
-                row["tokenID"] = token_id.into();
-                row["tokenValue"] = event.value.to_string().into();
-            }
+        let (token_id, value) = (event.token_id.unwrap_or_default().to_string(), event.value.to_string());
+        let amount = match self.kind {
+            TokenKind::Bep20 => json!({ "value": value, "tokenDecimal": transfer.token_decimals.to_string() }),
+            TokenKind::Bep721 => json!({ "tokenID": token_id, "tokenDecimal": "0" }),
+            TokenKind::Bep1155 => json!({ "tokenID": token_id, "tokenValue": value }),
+        };
+        if let (Value::Object(row), Value::Object(amount)) = (&mut row, amount) {
+            row.extend(amount);
         }
         Ok(row)
     }

@@ -85,7 +85,8 @@ fn match_text(kind: Option<MatchKind>) -> Value {
 /// A number that identifies the verified code at an address, as text.
 pub(super) fn match_id(address: Address, code_hash: B256) -> String {
     let digest = keccak256([address.as_slice(), code_hash.as_slice()].concat());
-    let number = u64::from_be_bytes([0, digest[0], digest[1], digest[2], digest[3], digest[4], digest[5], digest[6]]);
+    let [a, b, c, d, e, f, g, ..] = digest.0;
+    let number = u64::from_be_bytes([0, a, b, c, d, e, f, g]);
     // Below 2^53, so that clients may read it as a number.
     (number >> 3).to_string()
 }

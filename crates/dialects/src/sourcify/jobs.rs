@@ -8,7 +8,8 @@ use axum::{
 };
 use contracts::JobStatus;
 use domain::{JobFailure, JobId, JobRefusal, JobVerdict, UtcTime};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::{
     contract::Match,
@@ -20,7 +21,10 @@ use crate::app::App;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// `GET v2/verify/{verificationId}`.
-pub(super) async fn get_job(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Json<Value>, SourcifyError> {
+pub(super) async fn get_job(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+) -> Result<Json<JobBody>, SourcifyError> {
     let status = find(&app, &id, PATIENCE).await?;
     let chain_id = app.chain_id().await?;
     describe(&app, chain_id, status).await.map(Json)
@@ -38,7 +42,23 @@ async fn find(app: &App, id: &str, patience: Duration) -> Result<JobStatus, Sour
     app.services.jobs.find(id, patience).await?.ok_or_else(unknown)
 }
 
-async fn describe(app: &App, chain_id: u64, status: JobStatus) -> Result<Value, SourcifyError> {
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct JobBody {
+    is_job_completed: bool,
+    verification_id: String,
+    job_start_time: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job_finish_time: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compilation_time: Option<String>,
+    contract: Map<String, Value>,
+    /// Absent unless the job failed: clients take null for a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorBody>,
+}
+
+async fn describe(app: &App, chain_id: u64, status: JobStatus) -> Result<JobBody, SourcifyError> {
     let is_interrupted = status.is_interrupted();
     let job = status.job;
     let mut shown = Match::none(job.address);
@@ -49,19 +69,17 @@ async fn describe(app: &App, chain_id: u64, status: JobStatus) -> Result<Value, 
         shown.verified =
             app.find_contract(job.address).await?.map(|contract| (contract.code.verified_at, contract.code.code_hash));
     }
-    let mut body = json!({
-        "isJobCompleted": job.result.is_some() || is_interrupted,
-        "verificationId": job.id.to_string(),
-        "jobStartTime": UtcTime::from_unix_millis(job.submitted_at).to_string(),
-        "contract": shown.to_json(chain_id),
-    });
-    if let Some(result) = &job.result {
-        body["jobFinishTime"] = UtcTime::from_unix_millis(result.finished_at).to_string().into();
-        if let Some(millis) = result.compilation_millis {
-            body["compilationTime"] = millis.to_string().into();
-        }
-    }
-    // Absent unless the job failed: clients take null for a failure.
+    let time = |millis| UtcTime::from_unix_millis(millis).to_string();
+    let result = job.result.as_ref();
+    let body = JobBody {
+        is_job_completed: result.is_some() || is_interrupted,
+        verification_id: job.id.to_string(),
+        job_start_time: time(job.submitted_at),
+        job_finish_time: result.map(|result| time(result.finished_at)),
+        compilation_time: result.and_then(|result| result.compilation_millis).map(|millis| millis.to_string()),
+        contract: shown.to_json(chain_id),
+        error: None,
+    };
     let error = match job.result {
         None if is_interrupted => Some(ErrorBody::new(
             "internal_error",
@@ -70,10 +88,7 @@ async fn describe(app: &App, chain_id: u64, status: JobStatus) -> Result<Value, 
         None => None,
         Some(result) => error_code(&result.verdict).map(|code| ErrorBody::new(code, result.message)),
     };
-    if let Some(error) = error {
-        body["error"] = serde_json::to_value(error).unwrap_or_default();
-    }
-    Ok(body)
+    Ok(JobBody { error, ..body })
 }
 
 fn error_code(verdict: &JobVerdict) -> Option<&'static str> {

@@ -123,7 +123,7 @@ pub(super) async fn verify_metadata(
         Some(object) => object.clone(),
         None => Value::Null,
     };
-    let Some(compiler) = metadata["compiler"]["version"].as_str().map(str::to_owned) else {
+    let Some(compiler) = metadata.pointer("/compiler/version").and_then(Value::as_str).map(str::to_owned) else {
         return Err(SourcifyError::invalid("metadata is missing, or is not that of a compiler"));
     };
     let Some(Value::Object(sources)) = submission.body.get("sources") else {

@@ -49,8 +49,9 @@ fn describe(contract: VerifiedContract) -> Result<Map<String, Value>, Failure> {
     let arguments = contract.constructor_arguments().map(alloy_primitives::hex::encode).unwrap_or_default();
     let VerifiedContract { twin_of, code, .. } = contract;
     let settings: Value = serde_json::from_str(&code.artifacts.input_settings).unwrap_or_default();
-    let optimizer = &settings["optimizer"];
-    let is_optimized = optimizer["enabled"].as_bool().unwrap_or(false);
+    let is_optimized = settings.pointer("/optimizer/enabled").and_then(Value::as_bool).unwrap_or(false);
+    let runs = settings.pointer("/optimizer/runs").and_then(Value::as_u64).unwrap_or(200);
+    let evm_version = settings.get("evmVersion").and_then(Value::as_str).unwrap_or("Default");
     let library = |(name, address): &(String, domain::Address)| {
         format!("{}:{address:#x}", name.rsplit(':').next().unwrap_or_default())
     };
@@ -61,9 +62,9 @@ fn describe(contract: VerifiedContract) -> Result<Map<String, Value>, Failure> {
         ("ContractName", code.name.clone()),
         ("CompilerVersion", format!("v{}", code.compiler)),
         ("OptimizationUsed", u8::from(is_optimized).to_string()),
-        ("Runs", optimizer["runs"].as_u64().unwrap_or(200).to_string()),
+        ("Runs", runs.to_string()),
         ("ConstructorArguments", arguments),
-        ("EVMVersion", settings["evmVersion"].as_str().unwrap_or("Default").to_owned()),
+        ("EVMVersion", evm_version.to_owned()),
         ("Library", libraries.join(";")),
         ("LicenseType", license),
         ("SwarmSource", String::new()),
