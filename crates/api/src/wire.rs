@@ -29,7 +29,7 @@ pub use artifacts::{CompilerJson, StandardJsonInput, StandardJsonSource};
 pub use block::{Block, BlockList};
 pub use compiler::{Compiler, CompilerList};
 pub use contract::{
-    ContractList, ContractProxy, ContractSource, ContractSummary, MatchKind, ProxyKind, VerifiedContract,
+    ContractList, ContractProxy, ContractSource, ContractSummary, Language, MatchKind, ProxyKind, VerifiedContract,
 };
 pub use contract_call::{CallAnswer, CallRequest};
 pub use health::{BackgroundTask, BlockTip, Health, HealthStatus, Phase, RejectedBlock, TaskState, WebhookFigures};

@@ -21,7 +21,7 @@ pub mod settings;
 mod shortened;
 mod verify;
 
-pub use code::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink, MetadataHash, Span};
+pub use code::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink, MetadataHash, OutputArtifacts, Span};
 pub use compilers::{
     AvailableCompiler, CompileError, CompilerConfig, CompilerSource, CompilerVersion, Compilers, CompilersError,
     IdleLimits, VersionError,

@@ -14,6 +14,7 @@ mod selectors;
 #[cfg(test)]
 mod soundness;
 mod sources;
+mod vyper;
 
 use std::{
     collections::HashSet,
@@ -24,7 +25,7 @@ use std::{
 };
 
 use alloy_primitives::{Address, B256, Bytes};
-use domain::{Code, MatchKind, UnixMillis, VerifiedContract};
+use domain::{Code, Language, MatchKind, UnixMillis, VerifiedContract};
 use node::{CallBlock, NodeClient, NodeError};
 pub use queue::{Allowance, QueueConfig, VerifyClient};
 pub use refusal::{Refusal, Stopped, Tried};
@@ -36,10 +37,11 @@ use store::{ChainReader, Kept, StoreError, VerifiedContracts};
 use self::{
     queue::{Queue, QueueEntry},
     search::{Match, Search, SearchResult},
+    vyper::VyperSearch,
 };
 use crate::{
-    Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError,
-    code::{OutputArtifacts, minimal_proxy_target},
+    Auxdata, CompileError, CompilerConfig, CompilerVersion, Compilers, CompilersError, VersionError,
+    code::{OutputArtifacts, minimal_proxy_target, vyper_version_at_end_of},
     compilers::{CpuBudget, Session},
     deployment::KnownCreation,
     matching::Deployed,
@@ -143,6 +145,9 @@ impl Verdict {
         let mut message = match contract.code.runtime_match {
             MatchKind::Exact => {
                 format!("Exact match: {name} of {file} compiles to the code, including the metadata hash.")
+            }
+            MatchKind::Partial if contract.code.language() == Language::Vyper => {
+                vyper::describe_match(&name, contract.creation_match())
             }
             MatchKind::Partial => format!(
                 "Partial match: {name} compiles to the code, but the metadata hash differs or is missing: comments and names in the source are unproven."
@@ -259,8 +264,11 @@ impl Verifier {
             runtime: &on_chain.runtime,
             creation: on_chain.creation.as_ref().map(|creation| creation.code.as_ref()),
         };
-        let search = Search::new(&session, request, chain, &self.config);
-        let found = match search.run().await? {
+        let searched = match request.compiler.language() {
+            Language::Solidity => Search::new(&session, request, chain, &self.config).run().await?,
+            Language::Vyper => VyperSearch::new(&session, request, chain, &self.config).run().await?,
+        };
+        let found = match searched {
             SearchResult::Match(found) => found,
             SearchResult::NoMatch(refusal) => return Ok(Verdict::Refused(refusal)),
         };
@@ -336,6 +344,9 @@ impl Drop for RunningGuard {
 
 /// The other outputs for the matching contract. The match is valid without them.
 async fn artifacts(session: &Session, found: &Match) -> OutputArtifacts {
+    if let Some(artifacts) = &found.compiled.artifacts {
+        return artifacts.clone();
+    }
     let (file, name) = (&found.compiled.file, &found.compiled.name);
     let input = build::input(&found.files, &found.settings, build::Outputs::Artifacts { file, name });
     match session.compile(input).await {
@@ -350,16 +361,27 @@ async fn artifacts(session: &Session, found: &Match) -> OutputArtifacts {
 fn refuse_compiler(request: &VerifyRequest, runtime: &[u8]) -> Option<Refusal> {
     /// The first compiler that writes its version into the auxdata, and uses bzzr1.
     const WRITES_VERSION: (u16, u16, u16) = (0, 5, 9);
-    let tail = Auxdata::at_end_of(runtime)?;
-    let on_chain = match tail.compiler() {
-        Some(name) if request.compiler.is_named(&name) => return None,
-        Some(name) => name,
-        None => match tail.hash()? {
-            crate::MetadataHash::Bzzr0(_) if request.compiler.release() >= WRITES_VERSION => {
-                "one before 0.5.9".to_owned()
-            }
-            _ => return None,
-        },
+    let is_vyper = request.compiler.language() == Language::Vyper;
+    let on_chain = if let Some(version) = vyper_version_at_end_of(runtime) {
+        let named = CompilerVersion::parse(&version, Language::Vyper);
+        if is_vyper && named.is_ok_and(|named| named.release() == request.compiler.release()) {
+            return None;
+        }
+        format!("{}{version}", Language::VYPER_PREFIX)
+    } else {
+        let tail = Auxdata::at_end_of(runtime)?;
+        match tail.compiler() {
+            Some(name) if is_vyper => format!("solc {name}"),
+            Some(name) if request.compiler.is_named(&name) => return None,
+            Some(name) => name,
+            None => match tail.hash()? {
+                _ if is_vyper => "solc".to_owned(),
+                crate::MetadataHash::Bzzr0(_) if request.compiler.release() >= WRITES_VERSION => {
+                    "one before 0.5.9".to_owned()
+                }
+                _ => return None,
+            },
+        }
     };
     Some(Refusal::OtherCompiler { requested: request.compiler.short(), on_chain })
 }

@@ -55,7 +55,7 @@ pub use verification_job::{
     CreationCheck, InvalidJobId, JobFailure, JobId, JobRefusal, JobResult, JobVerdict, VerificationJob,
 };
 pub use verified_contract::{
-    Artifacts, CreationId, CreationProof, CreationTemplate, Deployment, LibraryOffset, MatchKind, SourceFile,
+    Artifacts, CreationId, CreationProof, CreationTemplate, Deployment, Language, LibraryOffset, MatchKind, SourceFile,
     VerifiedCode, VerifiedContract, VerifiedSummary,
 };
 pub use webhook::{

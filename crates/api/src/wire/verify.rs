@@ -26,14 +26,15 @@ pub struct VerifyRequest {
     /// The address of the contract, in any letter case.
     #[schema(value_type = AnyCaseAddress)]
     pub(crate) address: domain::Address,
-    /// One of: a single Solidity file; several files as `{"A.sol":{"content":"..."}}`; standard JSON input, optionally in a
+    /// One of: a single Solidity or Vyper file; several files as `{"A.sol":{"content":"..."}}`; standard JSON input, optionally in a
     /// second pair of braces; the compiler's metadata.json with the content of its sources; or metadata.json and sources as
     /// `{"metadata.json":{...},"A.sol":{"content":"..."}}`.
     #[schema(value_type = String, pattern = r"\S", example = "contract A { uint256 public x; }")]
     pub(crate) source_code: Sources,
+    /// Of a Vyper compiler, with the prefix `vyper:` or with standard JSON input of that language.
     #[schema(
         value_type = String,
-        pattern = r"^\s*v?[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[0-9A-Za-z.]{1,40})?(\+commit\.[0-9a-fA-F]{8,}([.+_-].*)?)?\s*$",
+        pattern = r"^\s*(vyper[:-])?v?[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-?[0-9A-Za-z.]{1,40})?(\+commit\.[0-9a-fA-F]{7,}([.+_-].*)?)?\s*$",
         example = "v0.8.20+commit.a1b79de6"
     )]
     pub(crate) compiler_version: CompilerVersion,
@@ -73,10 +74,11 @@ impl FromBody for VerifyRequest {
             let runs = fields.find_whole_number("runs")?;
             let evm_version = fields.find_text("evmVersion")?;
             let arguments = fields.find_text("constructorArguments")?;
+            let sources = Sources::read(&source).map_err(|error| invalid("sourceCode", error.to_string()))?;
             let request = Self {
                 address,
-                source_code: Sources::read(&source).map_err(|error| invalid("sourceCode", error.to_string()))?,
-                compiler_version: compiler.parse().map_err(VerifyError::Version)?,
+                compiler_version: sources.compiler(&compiler).map_err(VerifyError::Version)?,
+                source_code: sources,
                 license: fields.find_text("license")?.map(license).transpose()?,
                 contract_name: fields.find_text("contractName")?,
                 optimizer: fields.find_bool("optimizer")?,
@@ -229,6 +231,19 @@ mod tests {
         assert_eq!((request.runs, request.evm_version), (Some(u32::MAX), Some(EvmVersion::Paris)));
         assert_eq!(request.constructor_arguments, Some(Bytes::from_static(&[0, 0xff])));
         assert_eq!(request.libraries["L"], domain::Address::repeat_byte(0x22));
+    }
+
+    #[test]
+    fn the_language_of_the_source_decides_what_the_version_means() {
+        let read = |version: &str| {
+            let source = r#"{"language":"Vyper","sources":{"a.vy":{"content":"x: uint256"}}}"#;
+            let address = "0x".to_owned() + &"11".repeat(20);
+            let body = serde_json::json!({ "address": address, "sourceCode": source, "compilerVersion": version });
+            VerifyRequest::from_json(body.to_string().as_bytes()).map(|request| request.compiler_version.to_string())
+        };
+        assert_eq!(read("v0.3.10+commit.91361694").unwrap(), "vyper:0.3.10+commit.91361694");
+        assert_eq!(read("vyper:0.3.10").unwrap(), "vyper:0.3.10");
+        assert_eq!(read("latest").unwrap_err().problem().field.as_deref(), Some("compilerVersion"));
     }
 
     #[test]

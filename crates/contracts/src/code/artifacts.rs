@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// Compiler outputs about a contract other than its code, each as JSON.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct OutputArtifacts {
-    pub(crate) storage_layout: Option<String>,
-    pub(crate) userdoc: Option<String>,
-    pub(crate) devdoc: Option<String>,
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OutputArtifacts {
+    pub storage_layout: Option<String>,
+    pub userdoc: Option<String>,
+    pub devdoc: Option<String>,
 }
 
 #[derive(Deserialize)]

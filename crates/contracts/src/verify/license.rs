@@ -14,7 +14,7 @@ pub(super) fn spdx_identifier(source: &str) -> Option<String> {
 
 fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
-    ["//", "/*", "*"].iter().any(|start| line.starts_with(start))
+    ["//", "/*", "*", "#"].iter().any(|start| line.starts_with(start))
 }
 
 #[cfg(test)]
@@ -27,6 +27,7 @@ mod tests {
         assert_eq!(read("// SPDX-License-Identifier: MIT\ncontract A {}").as_deref(), Some("MIT"));
         assert_eq!(read("\n  /* SPDX-License-Identifier: (MIT OR GPL-2.0+) */").as_deref(), Some("(MIT OR GPL-2.0+)"));
         assert_eq!(read("/**\n * SPDX-License-Identifier:GPL-3.0\r\n */").as_deref(), Some("GPL-3.0"));
+        assert_eq!(read("# pragma version 0.4.3\n# SPDX-License-Identifier: MIT\n").as_deref(), Some("MIT"));
         assert_eq!(read("string a = \"SPDX-License-Identifier: MIT\";"), None);
         assert_eq!(read("// SPDX-License-Identifier: <b>"), None);
         assert_eq!(read(&format!("// SPDX-License-Identifier: {}", "x".repeat(65))), None);

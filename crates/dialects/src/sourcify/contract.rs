@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use contracts::Interface;
-use domain::{B256, MatchKind, UtcTime, VerifiedContract};
+use domain::{B256, Language, MatchKind, UtcTime, VerifiedContract};
 use serde_json::{Map, Value, json};
 
 use super::{error::SourcifyError, fields::Fields, paths::ContractPath};
@@ -128,9 +128,12 @@ async fn field_of(app: &App, chain_id: u64, contract: &VerifiedContract, field: 
             code.sources.iter().map(source).collect::<Map<_, _>>().into()
         }
         "compilation" => json!({
-            "language": "Solidity",
-            "compiler": "solc",
-            "compilerVersion": code.compiler,
+            "language": code.language().name(),
+            "compiler": match code.language() {
+                Language::Solidity => "solc",
+                Language::Vyper => "vyper",
+            },
+            "compilerVersion": Language::of_compiler(&code.compiler).1,
             "compilerSettings": input(contract).settings,
             "name": code.name,
             "fullyQualifiedName": format!("{}:{}", code.file, code.name),

@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use clients::Client;
-use contracts::{CompilerVersion, OptimizerChoice, Sources, VerifyRequest};
+use contracts::{OptimizerChoice, Sources, VerifyRequest};
 use domain::{Address, MatchKind};
 use serde_json::{Map, Value, json};
 
@@ -68,8 +68,8 @@ impl Submission {
                 format!("The contract {} is already verified with an exact match", address.to_checksum(None)),
             ));
         }
-        let compiler: CompilerVersion =
-            compiler.parse().map_err(|error| SourcifyError::invalid(format!("compilerVersion {error}")))?;
+        let compiler =
+            sources.compiler(compiler).map_err(|error| SourcifyError::invalid(format!("compilerVersion {error}")))?;
         let request = VerifyRequest {
             address,
             sources,

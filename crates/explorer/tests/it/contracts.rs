@@ -21,3 +21,4 @@ mod refused;
 mod scheduling;
 mod source_formats;
 pub(crate) mod verifier_fixture;
+pub(crate) mod vyper;

@@ -9,6 +9,7 @@ mod jobs;
 mod pages;
 mod sourcify;
 mod tools;
+mod vyper;
 
 use std::time::{Duration, Instant};
 

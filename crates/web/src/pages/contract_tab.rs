@@ -7,7 +7,7 @@ use alloy_primitives::hex;
 use contracts::{Interface, calls::Facet, decode::Decoder};
 use domain::{Address, Artifacts, B256, VerifiedContract};
 
-use super::contracts::match_name;
+use super::contracts::{compiler_name, match_name};
 use crate::{
     error::PageError,
     state::WebState,
@@ -168,12 +168,13 @@ impl VerifiedView {
         let arguments = contract.constructor_arguments().cloned();
         let constructor_unproven = contract.creation_match().is_none();
         let VerifiedContract { address, twin_of, code, .. } = contract;
+        let language = code.language();
         let decoder = Decoder::new(Interface::read(&code.abi));
         let constructed_with = arguments.as_ref().and_then(|arguments| decoder.creation(arguments)).unwrap_or_default();
         Self {
             constructed_with: constructed_with.iter().map(|field| FieldRow::new(field, &app.names)).collect(),
             name: sanitize_name(&code.name),
-            compiler: sanitize_name(&code.compiler),
+            compiler: compiler_name(&code.compiler),
             kind: match_name(code.runtime_match),
             constructor_unproven,
             license: code.license.as_deref().map(sanitize_name).unwrap_or_default(),
@@ -186,7 +187,10 @@ impl VerifiedView {
             sources: code
                 .sources
                 .into_iter()
-                .map(|source| SourceView { path: sanitize_name(&source.path), lines: source_lines(&source.content) })
+                .map(|source| SourceView {
+                    path: sanitize_name(&source.path),
+                    lines: source_lines(&source.content, language),
+                })
                 .collect(),
         }
     }

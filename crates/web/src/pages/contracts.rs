@@ -5,7 +5,7 @@ use axum::{
     extract::{Query, State},
     response::Response,
 };
-use domain::{MatchKind, VerifiedSummary};
+use domain::{Language, MatchKind, VerifiedSummary};
 use serde::Deserialize;
 
 use super::App;
@@ -38,7 +38,7 @@ impl ContractRow {
         Self {
             name: sanitize_name(&summary.name),
             address: names.address(summary.address),
-            compiler: sanitize_name(&summary.compiler),
+            compiler: compiler_name(&summary.compiler),
             kind: match_name(summary.runtime_match),
             license: summary.license.as_deref().map(sanitize_name).unwrap_or_default(),
             time: Moment::of(summary.verified_at / 1000),
@@ -76,6 +76,12 @@ pub(super) async fn show_form(
         frame: app.frame("Verify a contract", Section::Contracts),
         address: super::alphanumeric(&params.address),
     })
+}
+
+/// The language and the version of a compiler.
+pub(super) fn compiler_name(compiler: &str) -> String {
+    let (language, version) = Language::of_compiler(compiler);
+    format!("{} {}", language.name(), sanitize_name(version))
 }
 
 pub(super) fn match_name(kind: MatchKind) -> &'static str {

@@ -1,5 +1,5 @@
 use api::wire::StandardJsonInput;
-use domain::VerifiedContract;
+use domain::{Language, VerifiedContract};
 use serde_json::{Map, Value, json};
 
 use super::NOT_VERIFIED;
@@ -45,11 +45,23 @@ fn unverified() -> Map<String, Value> {
     texts.into_iter().map(|(name, text)| (name.to_owned(), text.into())).collect()
 }
 
+/// `v0.8.20+commit.a1b79de6`, or `vyper:0.3.10+commit.91361694`.
+fn compiler_version(compiler: &str) -> String {
+    match Language::of_compiler(compiler).0 {
+        Language::Solidity => format!("v{compiler}"),
+        Language::Vyper => compiler.to_owned(),
+    }
+}
+
 fn describe(contract: VerifiedContract) -> Result<Map<String, Value>, Failure> {
     let arguments = contract.constructor_arguments().map(alloy_primitives::hex::encode).unwrap_or_default();
     let VerifiedContract { twin_of, code, .. } = contract;
     let settings: Value = serde_json::from_str(&code.artifacts.input_settings).unwrap_or_default();
-    let is_optimized = settings.pointer("/optimizer/enabled").and_then(Value::as_bool).unwrap_or(false);
+    // Vyper optimizes unless it is told not to.
+    let is_optimized = match code.language() {
+        Language::Solidity => settings.pointer("/optimizer/enabled").and_then(Value::as_bool).unwrap_or(false),
+        Language::Vyper => settings.get("optimize").is_none_or(|level| *level != "none" && *level != false),
+    };
     let runs = settings.pointer("/optimizer/runs").and_then(Value::as_u64).unwrap_or(200);
     let evm_version = settings.get("evmVersion").and_then(Value::as_str).unwrap_or("Default");
     let library = |(name, address): &(String, domain::Address)| {
@@ -60,7 +72,7 @@ fn describe(contract: VerifiedContract) -> Result<Map<String, Value>, Failure> {
     let fields = [
         ("ABI", code.abi.clone()),
         ("ContractName", code.name.clone()),
-        ("CompilerVersion", format!("v{}", code.compiler)),
+        ("CompilerVersion", compiler_version(&code.compiler)),
         ("OptimizationUsed", u8::from(is_optimized).to_string()),
         ("Runs", runs.to_string()),
         ("ConstructorArguments", arguments),

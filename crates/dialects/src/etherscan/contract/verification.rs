@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use api::dialect::{now, verify_client};
-use contracts::{JobStatus, OptimizerChoice, Sources, VerifyError, VerifyRequest, settings::EvmVersion};
+use contracts::{
+    CompilerVersion, JobStatus, OptimizerChoice, Sources, VerifyError, VerifyRequest, settings::EvmVersion,
+};
 use domain::{Address, CreationCheck, JobVerdict};
 use node::CallBlock;
 
@@ -62,9 +64,6 @@ fn read_request(params: &Params) -> Result<VerifyRequest, Failure> {
     let address = params.address("contractaddress")?;
     let format = params.find("codeformat").unwrap_or("solidity-single-file").to_ascii_lowercase();
     let version = params.get("compilerversion")?;
-    if format.contains("vyper") || version.starts_with("vyper") {
-        return Err(Failure::text("Error! Vyper contracts cannot be verified here: there is no Vyper compiler"));
-    }
     let source = params.find_verbatim("sourcecode").ok_or_else(|| Failure::text("Error! Missing sourceCode"))?;
     let sources = Sources::read(source).map_err(|error| Failure::text(format!("Error! sourceCode {error}")))?;
     // In standard JSON input, the settings are those of the input.
@@ -74,8 +73,8 @@ fn read_request(params: &Params) -> Result<VerifyRequest, Failure> {
     let arguments = spelled.iter().find_map(|name| params.find_bytes(name).transpose()).transpose()?;
     Ok(VerifyRequest {
         address,
+        compiler: compiler(&sources, &format, version)?,
         sources,
-        compiler: version.parse().map_err(|error| Failure::text(format!("Error! compilerversion {error}")))?,
         license: params.find("licensetype").and_then(license),
         contract_name: params.find("contractname").map(str::to_owned),
         optimizer: OptimizerChoice {
@@ -105,6 +104,16 @@ fn read_request(params: &Params) -> Result<VerifyRequest, Failure> {
         libraries: libraries(params)?,
         constructor_arguments: arguments,
     })
+}
+
+/// `v0.8.20+commit.a1b79de6`, `vyper:0.3.10`, or a version without that prefix and `vyper` in the format of the code.
+fn compiler(sources: &Sources, format: &str, version: &str) -> Result<CompilerVersion, Failure> {
+    let named = if format.contains("vyper") && !version.starts_with("vyper") {
+        sources.compiler(&format!("vyper:{version}"))
+    } else {
+        sources.compiler(version)
+    };
+    named.map_err(|error| Failure::text(format!("Error! compilerversion {error}")))
 }
 
 fn license(text: &str) -> Option<String> {
@@ -155,6 +164,23 @@ fn describe(status: &JobStatus) -> Result<Answer, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_format_or_the_version_says_that_the_source_is_vyper() {
+        let vyper = r#"{"language":"Vyper","sources":{"a.vy":{"content":"x: uint256"}}}"#;
+        let read = |source: &str, format, version| {
+            let compiler = compiler(&Sources::read(source).unwrap(), format, version);
+            compiler.map(|compiler| compiler.to_string()).ok()
+        };
+        assert_eq!(read(vyper, "vyper-json", "vyper:0.3.10").as_deref(), Some("vyper:0.3.10"));
+        assert_eq!(
+            read(vyper, "vyper-json", "v0.3.10+commit.91361694").as_deref(),
+            Some("vyper:0.3.10+commit.91361694")
+        );
+        assert_eq!(read("x: uint256", "vyper-single-file", "0.4.3").as_deref(), Some("vyper:0.4.3"));
+        assert_eq!(read("contract A {}", "solidity-single-file", "v0.8.20").as_deref(), Some("0.8.20"));
+        assert_eq!(read(r#"{"language":"Solidity","sources":{"a.sol":{"content":""}}}"#, "vyper-json", "0.4.3"), None);
+    }
 
     #[test]
     fn licenses_are_numbers_or_names() {

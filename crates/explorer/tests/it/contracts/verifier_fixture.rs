@@ -59,7 +59,7 @@ impl VerifierFixture {
     }
 
     /// Clients set their IP address with `X-Forwarded-For`, as behind a proxy.
-    async fn launch(compilers: PathBuf, arguments: &[&str]) -> Self {
+    pub(crate) async fn launch(compilers: PathBuf, arguments: &[&str]) -> Self {
         let anvil = Anvil::with(&[&["--gas-limit", "100000000"], arguments].concat()).await;
         let launch = Launch::run(anvil.url())
             .argument("--compiler-source", compilers.display())

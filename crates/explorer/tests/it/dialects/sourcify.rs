@@ -8,13 +8,13 @@ use crate::{
     support::{Fixture, client::Answer},
 };
 
-async fn post(fixture: &VerifierFixture, path: &str, body: &Value) -> Answer {
+pub(super) async fn post(fixture: &VerifierFixture, path: &str, body: &Value) -> Answer {
     let client = fixture.explorer.client();
     let request = client.request("POST", path).header("Content-Type", "application/json");
     client.send(request.body(body.to_string())).await
 }
 
-async fn end_of_job(fixture: &VerifierFixture, submitted: &Answer) -> Value {
+pub(super) async fn end_of_job(fixture: &VerifierFixture, submitted: &Answer) -> Value {
     assert_eq!(submitted.status, 202, "{}", submitted.text);
     let id = submitted.json["verificationId"].as_str().unwrap();
     patiently("end of the job", async || {
