@@ -13,7 +13,7 @@ pub enum MatchKind {
     Exact,
 }
 
-/// The language of a source. In the order in which lists end: the newest Solidity compiler comes first.
+/// The language of a source. Ordered so that a list of compilers, newest first, starts with Solidity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
     Vyper,

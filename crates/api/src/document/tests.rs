@@ -157,6 +157,8 @@ fn fields_that_are_always_present_are_required_even_if_nullable() {
                 "runs",
                 "viaIR",
             ],
+            // Of Vyper.
+            "StandardJsonInput" => &["interfaces", "storage_layout_overrides"],
             "NewWebhook" => &["eventTypes", "watchAddress"],
             "WebhookChange" => &["active", "eventTypes", "url"],
             _ => &[],

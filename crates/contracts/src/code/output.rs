@@ -299,7 +299,7 @@ mod tests {
             CompilerOutput::read(&json, Language::Vyper).map(|mut output| output.contracts.remove(0))
         };
         // [2, [], 64, {"vyper": [0, 3, 10]}]
-        let contract = output("0x600084028018 40a16576797065728300030a0013".replace(' ', "").as_str(), "").unwrap();
+        let contract = output("0x600084028018 40a16576797065728300030a0012".replace(' ', "").as_str(), "").unwrap();
         assert_eq!((contract.language, &contract.runtime.bytes[..]), (Language::Vyper, &[0x60, 1][..]));
         assert_eq!(contract.immutables, [("immutables".to_owned(), std::iter::once(2..66).collect())]);
         assert_eq!(contract.artifacts.unwrap().devdoc.as_deref(), Some(r#"{"license":"MIT"}"#));

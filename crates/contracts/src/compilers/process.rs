@@ -201,8 +201,10 @@ mod tests {
         process.kill().await;
         wait_until_gone(child).await;
 
-        let (mut process, _stdin, mut stdout) = start("sh -c 'echo $$; while :; do :; done' & exit 5").await;
+        let script = "sh -c 'echo $$; while :; do :; done' & read line; exit 5";
+        let (mut process, mut stdin, mut stdout) = start(script).await;
         let child = read_id(&mut stdout).await.unwrap();
+        stdin.write_all(b"go\n").await.unwrap();
         assert_eq!(process.wait().await.unwrap().code(), Some(5));
         wait_until_gone(child).await;
     }
