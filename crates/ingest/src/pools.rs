@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use alloy_primitives::Bytes;
 use domain::{Address, BlockRef, Pool, PoolStyle, Selector};
-use node::{CallBlock, ContractAnswer, ContractCall, NodeClient, NodeError};
+use node::{CallBlock, CallResult, ContractCall, NodeClient, NodeError};
 use store::ChainReader;
 
 use crate::{
@@ -84,8 +84,8 @@ async fn call<const N: usize>(
     let calls = calls.into_iter().map(|(to, data)| ContractCall { to, data }).collect();
     let answered = node.calls(calls, CallBlock::At(at)).await?;
     let mut found = [None; N];
-    for (found, answer) in found.iter_mut().zip(answered.answers) {
-        if let ContractAnswer::Returned(bytes) = answer {
+    for (found, answer) in found.iter_mut().zip(answered.results) {
+        if let CallResult::Returned(bytes) = answer {
             *found = words(&bytes).map(|[word]| word);
         }
     }
