@@ -31,11 +31,11 @@ pub use compiler::{Compiler, CompilerList};
 pub use contract::{
     ContractList, ContractProxy, ContractSource, ContractSummary, MatchKind, ProxyKind, VerifiedContract,
 };
-pub use contract_call::{CallAnswer, CallRequest};
+pub use contract_call::{CallRequest, CallResponse};
 pub use health::{BackgroundTask, BlockTip, Health, HealthStatus, Phase, RejectedBlock, TaskState, WebhookFigures};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
 pub use problem::Problem;
-pub use query::{QueryAnswer, QueryEntity, QueryRecord};
+pub use query::{QueryEntity, QueryRecord, QueryResponse};
 pub use scalar::{Address, AnyCaseAddress, Decimal, Hash, Receiver, Selector};
 pub use stats::Stats;
 pub use time::Timestamp;
@@ -44,7 +44,7 @@ pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
 pub use transaction_detail::{TransactionDetail, TransactionLog};
 pub use transfer::TokenTransfer;
-pub use verify::{VerifyAnswer, VerifyRequest};
+pub use verify::{VerifyRequest, VerifyResponse};
 pub use verify_job::{VerifyJob, VerifyJobFailure, VerifyJobStatus};
 pub use webhook::{
     CreatedWebhook, DeletedWebhook, Delivery, DeliveryAttempt, DeliveryList, DeliveryStatus, EventType,

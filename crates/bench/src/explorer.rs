@@ -61,7 +61,7 @@ impl Explorer {
 
     /// Starts it without a response cache.
     pub(crate) async fn start_without_cache(rpc: &str, data: &Path) -> anyhow::Result<Self> {
-        Self::start_with(rpc, data, &["--answers", "0"]).await
+        Self::start_with(rpc, data, &["--response-cache", "0"]).await
     }
 
     /// Starts it with a limit of requests per minute for clients without a key.

@@ -30,7 +30,7 @@ pub(crate) struct Options {
 
     /// Maximum response size of the remote node in bytes
     #[arg(long)]
-    largest_answer: Option<usize>,
+    largest_response: Option<usize>,
 
     /// Requests per second of a node with a rate limit
     #[arg(long, default_value_t = 20)]
@@ -117,7 +117,7 @@ impl Options {
             round_trip: Duration::from_millis(self.round_trip),
             errors: self.errors / 100.0,
             largest_batch: self.largest_batch,
-            largest_answer: self.largest_answer,
+            largest_response: self.largest_response,
             per_second: None,
         }
     }

@@ -193,7 +193,7 @@ impl Node {
                 response.push(Bytes::from_static(b"]"));
             }
         }
-        if self.conditions.largest_answer.is_some_and(|most| response.len() > most) {
+        if self.conditions.largest_response.is_some_and(|most| response.len() > most) {
             return Ok(error_response(-32008, "response too large"));
         }
         Ok(response)

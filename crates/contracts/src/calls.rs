@@ -92,7 +92,7 @@ impl ContractCalls {
         let values = argument::read_all(&function.inputs, &call.arguments)?;
         let data = function.abi_encode_input(&values).map_err(|error| CallError::Interface(error.to_string()))?;
         let request =
-            CallRequest { from: call.from, to: Some(call.address), data: data.into(), gas: GAS, patience: TIMEOUT };
+            CallRequest { from: call.from, to: Some(call.address), data: data.into(), gas: GAS, timeout: TIMEOUT };
         match self.node.view(&request, call.at).await? {
             ViewOutcome::Returned(output) => decode(function, &output),
             ViewOutcome::Reverted { data, message } => {

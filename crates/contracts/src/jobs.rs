@@ -178,15 +178,15 @@ impl VerificationJobs {
         Ok(Submitted::Started(job, admitted))
     }
 
-    /// A job of the last week; waits for its end, but not longer than `patience`.
-    pub async fn find(&self, id: JobId, patience: Duration) -> Result<Option<JobStatus>, StoreError> {
+    /// A job of the last week; waits for its end, but not longer than `max_wait`.
+    pub async fn find(&self, id: JobId, max_wait: Duration) -> Result<Option<JobStatus>, StoreError> {
         let active = self.shared.active().by_id.get(&id).map(Arc::clone);
         let Some(job) = active.map(JobHandle) else {
             // A job is stored before it leaves memory.
             let job = self.shared.records.find_job(id).await?;
             return Ok(job.map(|job| JobStatus { job, stage: None }));
         };
-        let _ = timeout(patience, job.wait()).await;
+        let _ = timeout(max_wait, job.wait()).await;
         Ok(Some(job.status()))
     }
 }
@@ -203,7 +203,7 @@ impl Shared {
 
     async fn run(self: Arc<Self>, job: Arc<Job>, admitted: Admitted, request: VerifyRequest, request_hash: B256) {
         let started = Instant::now();
-        let (outcome, compiling) = match self.records.keep_job(job.record()).await {
+        let (outcome, compiling) = match self.records.save_job(job.record()).await {
             Err(error) => (Err(error.into()), None),
             Ok(()) => {
                 job.progress.send_modify(|progress| progress.stored = true);
@@ -219,7 +219,7 @@ impl Shared {
             message,
         };
         let ended = VerificationJob { result: Some(result.clone()), ..job.record() };
-        let stored = self.records.keep_job(ended).await;
+        let stored = self.records.save_job(ended).await;
         if let Err(error) = &stored {
             tracing::warn!(%error, job = %job.id, "cannot store the result of a verification");
         }

@@ -72,7 +72,7 @@ impl KnownContracts {
             let deployment = prove_deployment(&contract.code, &creation);
             // Stored for the lists. Contracts with the same code are not listed, and there may be very many.
             if contract.twin_of.is_none() {
-                self.records.keep_deployment(address, code_hash, deployment.clone()).await?;
+                self.records.save_deployment(address, code_hash, deployment.clone()).await?;
             }
             contract.deployment = Some(deployment);
         }
@@ -81,8 +81,10 @@ impl KnownContracts {
 
     /// The creation in the index, with its code from the node; None if the node has none.
     async fn find_creation(&self, address: Address) -> Result<Option<KnownCreation>, StoreError> {
-        let facts = self.chain.find_address(address).await?;
-        let Some(id) = facts.and_then(|facts| facts.creation).map(|creation| creation.id()) else { return Ok(None) };
+        let metadata = self.chain.find_address(address).await?;
+        let Some(id) = metadata.and_then(|metadata| metadata.creation).map(|creation| creation.id()) else {
+            return Ok(None);
+        };
         let key = (address, id);
         match self.cache.get(&key) {
             Some(CachedCreation { code: Some(code), .. }) => return Ok(Some(KnownCreation { id, code })),

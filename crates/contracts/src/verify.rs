@@ -305,8 +305,8 @@ impl Verifier {
             return Err(VerifyError::NoCode);
         }
         // A contract that was created by another one and never called may be missing in the index.
-        let facts = self.chain.find_address(address).await?;
-        let Some(creation) = facts.and_then(|facts| facts.creation) else {
+        let metadata = self.chain.find_address(address).await?;
+        let Some(creation) = metadata.and_then(|metadata| metadata.creation) else {
             return Ok(OnChain { runtime, creation: None });
         };
         let id = creation.id();

@@ -4,7 +4,7 @@ use crate::{BlockRef, CreationId, Token, Transaction};
 
 /// What the index has about an address. Balance, nonce and code come from the node: see [`crate::Account`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AddressFacts {
+pub struct AddressSummary {
     pub address: Address,
     /// Transactions from or to the address.
     pub tx_count: u64,
@@ -38,7 +38,7 @@ impl Creation {
 pub struct AddressOverview {
     /// The latest indexed block.
     pub tip: BlockRef,
-    pub facts: AddressFacts,
+    pub summary: AddressSummary,
     /// The latest transactions from or to the address, newest first.
     pub recent: Vec<Transaction>,
     /// Set if the address is a token.

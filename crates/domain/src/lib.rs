@@ -26,7 +26,7 @@ mod verified_contract;
 mod webhook;
 
 pub use account::{Account, Code};
-pub use address::{AddressFacts, AddressOverview, Creation};
+pub use address::{AddressOverview, AddressSummary, Creation};
 pub use alloy_primitives::{Address, B256, Bytes, U256};
 pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
@@ -42,8 +42,8 @@ pub use stats::{BlockGasPrice, Stats};
 pub use sync::{SyncPhase, SyncStatus};
 pub use task::{TaskState, TaskStatus};
 pub use token::{
-    AuditResult, AuditSample, Balance, BalanceKey, BalanceSource, Holder, PendingToken, Token, TokenBalance,
-    TokenFacts, TokenKind,
+    AuditResult, AuditSample, Balance, BalanceKey, BalanceSource, Holder, PendingToken, Token, TokenBalance, TokenKind,
+    TokenMetadata,
 };
 pub use token_prefix::{TokenPrefix, UnknownTokenPrefix};
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};

@@ -21,7 +21,7 @@ pub type Balance = Uint<320, 5>;
 pub struct Token {
     pub address: Address,
     pub kind: TokenKind,
-    pub facts: TokenFacts,
+    pub metadata: TokenMetadata,
     /// Addresses with a balance above zero, except the zero address.
     pub holder_count: u64,
     /// Number of transfers.
@@ -33,13 +33,13 @@ pub struct Token {
 
 /// Metadata from the token's contract; empty or zero if missing or invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TokenFacts {
+pub struct TokenMetadata {
     pub name: String,
     pub symbol: String,
     pub decimals: u8,
     pub total_supply: U256,
     /// The block at which it was read; None if it was not read yet.
-    pub asked_at: Option<BlockNumber>,
+    pub requested_at: Option<BlockNumber>,
 }
 
 /// Where a token's balances come from.

@@ -107,7 +107,7 @@ impl Accounts {
         if let Some(account) = self.cache.get(&key) {
             return Ok(account);
         }
-        if self.node.unanswered_for().is_some_and(|waited| waited >= UNRESPONSIVE_AFTER) {
+        if self.node.silent_for().is_some_and(|waited| waited >= UNRESPONSIVE_AFTER) {
             return Err(AccountUnavailable::Unresponsive);
         }
         let account = self.cache.get_or_insert_async(&key, self.fetch(tip, address));
@@ -125,7 +125,7 @@ impl Accounts {
         let stored = match self.store.find_account(address).await {
             // A lagging node returns the account of an older block.
             Ok(Some(before)) if before == account || before.block > account.block => return,
-            Ok(_) => self.store.keep_account(address, account).await,
+            Ok(_) => self.store.save_account(address, account).await,
             Err(error) => Err(error),
         };
         if let Err(error) = stored {

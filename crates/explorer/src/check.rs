@@ -1,7 +1,7 @@
-//! `explorer check`: compares the index with the node and, with `--mend`, reindexes blocks that differ.
+//! `explorer check`: compares the index with the node and, with `--repair`, reindexes blocks that differ.
 
-mod mend;
 mod options;
+mod repair;
 mod report;
 
 use std::{
@@ -62,15 +62,15 @@ pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
     let numbers = sampled(from..=to, options.sample);
     compare(&node, reader.as_ref(), numbers.clone(), &mut report).await?;
     let equal = format!("{} of blocks {from} to {to} are what the node says", block_count(numbers.len()));
-    let Some(first) = report.first_bad().filter(|_| options.mend) else { return Ok(conclude(&report, &equal)) };
+    let Some(first) = report.first_bad().filter(|_| options.repair) else { return Ok(conclude(&report, &equal)) };
 
     logging::print(&report.to_string());
-    if let Some(obstacle) = mend::obstacle(store.writer().as_ref(), first, start).await? {
+    if let Some(obstacle) = repair::obstacle(store.writer().as_ref(), first, start).await? {
         logging::print(&format!("{obstacle}\n"));
         return Ok(ExitCode::from(DIFFERS));
     }
     logging::print(&format!("Indexing again from block {first} on.\n"));
-    let tip = mend::reindex(&node, store.as_ref(), first, start).await?;
+    let tip = repair::reindex(&node, store.as_ref(), first, start).await?;
     let mut report = Report::default();
     check_links(reader.as_ref(), start.max(first.saturating_sub(1))..=tip.number, &mut report).await?;
     compare(&node, reader.as_ref(), (first..=tip.number).collect(), &mut report).await?;

@@ -199,8 +199,8 @@ pub(crate) struct RunOptions {
     pub(crate) memory: Option<u64>,
 
     /// Megabytes of that memory for the response cache [default: a part of it]
-    #[arg(long, env = "EXPLORER_ANSWERS", value_name = "MB")]
-    pub(crate) answers: Option<u64>,
+    #[arg(long, env = "EXPLORER_RESPONSE_CACHE", value_name = "MB")]
+    pub(crate) response_cache: Option<u64>,
 
     /// What to log, such as `info` or `ingest=debug,warn` [default: info]
     #[arg(long, env = "EXPLORER_LOG", value_name = "FILTER")]
@@ -260,7 +260,7 @@ impl RunOptions {
             rpc_timeout: self.rpc_timeout.or(other.rpc_timeout),
             verify_blocks: self.verify_blocks.or(other.verify_blocks),
             memory: self.memory.or(other.memory),
-            answers: self.answers.or(other.answers),
+            response_cache: self.response_cache.or(other.response_cache),
             log: self.log.or(other.log),
             log_format: self.log_format.or(other.log_format),
             config: self.config.or(other.config),

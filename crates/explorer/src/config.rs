@@ -107,8 +107,8 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     if node.max_concurrency == 0 || node.request_timeout.is_zero() {
         bail!("--rpc-concurrency and --rpc-timeout must be at least 1");
     }
-    let memory = MemoryBudget::new(options.memory, options.answers)?;
-    node.max_answer_bytes = memory.node_response();
+    let memory = MemoryBudget::new(options.memory, options.response_cache)?;
+    node.max_response_bytes = memory.node_response();
     let webhook_limits = webhook_limits(&options)?;
     let labels = match &options.labels {
         Some(path) => {

@@ -20,7 +20,7 @@ pub struct Plan {
     /// The folder to which failing inputs are written.
     pub failures: PathBuf,
     /// Writes every input before it is run, so that it is available if the process ends (stack overflow, out of memory).
-    pub keep_inputs: bool,
+    pub save_inputs: bool,
 }
 
 /// An input for which a property does not hold.
@@ -78,7 +78,7 @@ fn try_input(target: Target, input: &[u8], plan: &Plan, origin: impl Fn() -> Str
         let what = keep().map_or_else(|error| format!("{what} ({error})"), |()| what.clone());
         Err(Failure { target: target.name, origin: origin(), what, written_to: path.clone() })
     };
-    if plan.keep_inputs
+    if plan.save_inputs
         && let Err(error) = keep()
     {
         return failed(error.to_string());
@@ -106,7 +106,7 @@ mod tests {
         fs::write(corpus.join("seed"), b"xx").unwrap();
         let picky = |input: &[u8]| assert!(!input.contains(&b'y'), "unexpected letter");
         let target = Target { name: "picky", run: picky, iterations: 0 };
-        let plan = |iterations| Plan { iterations, seed: 7, failures: failures.clone(), keep_inputs: false };
+        let plan = |iterations| Plan { iterations, seed: 7, failures: failures.clone(), save_inputs: false };
         assert!(run(target, &corpus, &plan(0)).is_ok());
         let message = run(target, &corpus, &plan(1_000_000)).unwrap_err().to_string();
         assert!(message.starts_with("picky: unexpected letter\n") && message.contains("FUZZ_SEED=7"), "{message}");

@@ -32,7 +32,7 @@ fn run_target(name: &str) {
         iterations: number("FUZZ_ITERATIONS").unwrap_or(target.iterations),
         seed: number("FUZZ_SEED").unwrap_or(1),
         failures: Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz-failures"),
-        keep_inputs: number("FUZZ_KEEP_INPUT").is_some_and(|keep| keep != 0),
+        save_inputs: number("FUZZ_KEEP_INPUT").is_some_and(|keep| keep != 0),
     };
     if let Err(failure) = run(*target, &fuzz().join("corpus").join(name), &plan) {
         panic!("{failure}");

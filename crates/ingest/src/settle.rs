@@ -2,16 +2,16 @@
 //! fail, ranking of holders, and contract code.
 
 mod balances;
-mod facts;
+mod metadata;
 mod text;
 
 use std::time::Duration;
 
 use balances::{audit, audit_calls, balance_call, read_balance};
 use domain::{
-    Address, AuditResult, AuditSample, BalanceKey, BlockNumber, BlockRef, Bytes, PendingToken, TokenFacts, U256,
+    Address, AuditResult, AuditSample, BalanceKey, BlockNumber, BlockRef, Bytes, PendingToken, TokenMetadata, U256,
 };
-use facts::{GETTERS, metadata_calls, read_facts};
+use metadata::{GETTERS, metadata_calls, read_metadata};
 use node::{CallBlock, NodeClient, NodeError};
 use store::{ContractDataWriter, IndexWriter, StoreError};
 use tokio::time::Instant;
@@ -55,7 +55,7 @@ impl Pending {
 /// Results with the block at which they hold.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Fetched {
-    facts: Vec<(Address, TokenFacts)>,
+    metadata: Vec<(Address, TokenMetadata)>,
     audits: Vec<(Address, AuditResult)>,
     balances: Vec<(BalanceKey, U256)>,
     at: BlockNumber,
@@ -128,7 +128,7 @@ impl Settler {
         match self.finished.take()? {
             Ok(fetched) => {
                 debug!(
-                    tokens = fetched.facts.len(),
+                    tokens = fetched.metadata.len(),
                     audits = fetched.audits.len(),
                     balances = fetched.balances.len(),
                     codes = fetched.codes.len(),
@@ -163,14 +163,14 @@ impl Settler {
 }
 
 async fn keep(writer: &mut dyn ContractDataWriter, fetched: Fetched) -> Result<(), StoreError> {
-    let Fetched { facts, audits, balances, at, codes, codes_at } = fetched;
+    let Fetched { metadata, audits, balances, at, codes, codes_at } = fetched;
     for (token, _) in audits.iter().filter(|(_, result)| *result == AuditResult::DoesNotAddUp) {
         info!(%token, block = at, "the events of a token do not match its balances: reading balances from its contract from now on");
     }
-    writer.keep_token_facts(facts).await?;
-    writer.keep_audits(audits, at).await?;
-    writer.keep_balances(balances, at).await?;
-    writer.keep_codes(codes, codes_at).await
+    writer.save_token_metadata(metadata).await?;
+    writer.save_audits(audits, at).await?;
+    writer.save_balances(balances, at).await?;
+    writer.save_codes(codes, codes_at).await
 }
 
 /// Ranks holders, either one batch or for up to [`RANKING_TIME`].
@@ -182,33 +182,33 @@ async fn rank(writer: &mut dyn ContractDataWriter, pace: Pace) -> Result<(), Sto
 
 async fn fetch_from_node(node: NodeClient, pending: Pending, tip: BlockRef) -> Result<Fetched, NodeError> {
     let Pending { tokens, audits, balances, codes } = pending;
-    let facts = tokens.iter().flat_map(|pending| metadata_calls(pending.token));
+    let metadata = tokens.iter().flat_map(|pending| metadata_calls(pending.token));
     let samples = audits.iter().flat_map(audit_calls);
     let holders = balances.iter().map(|key| balance_call(key.token, key.holder));
-    let calls = node.calls(facts.chain(samples).chain(holders).collect(), CallBlock::At(tip));
-    let (answered, coded) = tokio::try_join!(calls, node.codes(codes.clone(), tip))?;
-    let at = answered.block.unwrap_or(tip.number);
+    let calls = node.calls(metadata.chain(samples).chain(holders).collect(), CallBlock::At(tip));
+    let (called, coded) = tokio::try_join!(calls, node.codes(codes.clone(), tip))?;
+    let at = called.block.unwrap_or(tip.number);
 
-    let mut rest = answered.answers.as_slice();
+    let mut rest = called.results.as_slice();
     let mut take = |count: usize| {
         let (taken, left) = rest.split_at(count.min(rest.len()));
         rest = left;
         taken
     };
-    let (answers, _) = take(tokens.len() * GETTERS.len()).as_chunks::<{ GETTERS.len() }>();
-    let facts = tokens.into_iter().zip(answers).map(|(pending, answers)| {
-        (pending.token, TokenFacts { asked_at: Some(at), ..read_facts(pending.kind, answers) })
+    let (results, _) = take(tokens.len() * GETTERS.len()).as_chunks::<{ GETTERS.len() }>();
+    let metadata = tokens.into_iter().zip(results).map(|(pending, results)| {
+        (pending.token, TokenMetadata { requested_at: Some(at), ..read_metadata(pending.kind, results) })
     });
-    let facts = facts.collect();
+    let metadata = metadata.collect();
     let audits = audits.iter().map(|sample| (sample.token, audit(sample, take(sample.holders.len()))));
     let audits: Vec<_> = audits.collect();
-    let answers = take(balances.len());
-    let balances = balances.into_iter().zip(answers).map(|(key, answer)| read_balance(key, answer));
+    let results = take(balances.len());
+    let balances = balances.into_iter().zip(results).map(|(key, answer)| read_balance(key, answer));
     let balances = balances.collect();
     // An audit is valid only at the block whose balances were sampled.
     let audits = if at == tip.number { audits } else { Vec::new() };
     let codes = codes.into_iter().zip(coded.codes).collect();
-    Ok(Fetched { facts, audits, balances, at, codes, codes_at: coded.block })
+    Ok(Fetched { metadata, audits, balances, at, codes, codes_at: coded.block })
 }
 
 #[cfg(test)]
@@ -254,16 +254,16 @@ mod tests {
         assert!(!settler.is_time(Pace::Brisk, Instant::now()), "one round at a time");
         settler.results().await;
         let fetched = settler.take_results().await.unwrap();
-        let known = TokenFacts {
+        let known = TokenMetadata {
             name: "abc".to_owned(),
             symbol: "abc".to_owned(),
             decimals: 18,
             total_supply: U256::from(1_000),
-            asked_at: Some(node.head().number),
+            requested_at: Some(node.head().number),
         };
-        let unknown = TokenFacts { asked_at: Some(node.head().number), ..TokenFacts::default() };
+        let unknown = TokenMetadata { requested_at: Some(node.head().number), ..TokenMetadata::default() };
         let expected = Fetched {
-            facts: vec![(TOKEN, known), (Address::ZERO, unknown)],
+            metadata: vec![(TOKEN, known), (Address::ZERO, unknown)],
             audits: vec![(TOKEN, AuditResult::DoesNotAddUp)],
             balances: vec![(BalanceKey { token: TOKEN, holder: SENDER }, U256::from(8))],
             at: node.head().number,

@@ -1,7 +1,7 @@
 //! Determines the standard of a token if its events are ambiguous.
 
 use domain::{Address, BlockRef, Selector, TokenKind};
-use node::{CallBlock, ContractAnswer, ContractCall, NodeClient, NodeError};
+use node::{CallBlock, CallResult, ContractCall, NodeClient, NodeError};
 use store::StoreError;
 
 use crate::{
@@ -60,8 +60,8 @@ async fn ask(node: &NodeClient, token: Address, seen_in: BlockRef) -> Result<Tok
         to: token,
         data: call_data(SUPPORTS_INTERFACE, &[left_aligned(interface)]),
     };
-    let answered = node.calls(NFT_INTERFACES.map(call).into(), CallBlock::At(seen_in)).await?;
-    Ok(if answered.answers.iter().any(is_true) { TokenKind::Bep721 } else { TokenKind::Bep20 })
+    let called = node.calls(NFT_INTERFACES.map(call).into(), CallBlock::At(seen_in)).await?;
+    Ok(if called.results.iter().any(is_true) { TokenKind::Bep721 } else { TokenKind::Bep20 })
 }
 
 fn left_aligned(interface: Selector) -> Word {
@@ -70,10 +70,10 @@ fn left_aligned(interface: Selector) -> Word {
     word
 }
 
-fn is_true(answer: &ContractAnswer) -> bool {
-    match answer {
-        ContractAnswer::Returned(bytes) => <&Word>::try_from(bytes.as_ref()).is_ok_and(|word| number(word) == 1),
-        ContractAnswer::Reverted => false,
+fn is_true(result: &CallResult) -> bool {
+    match result {
+        CallResult::Returned(bytes) => <&Word>::try_from(bytes.as_ref()).is_ok_and(|word| number(word) == 1),
+        CallResult::Reverted => false,
     }
 }
 
@@ -136,11 +136,11 @@ mod tests {
 
     #[test]
     fn only_the_word_one_means_true() {
-        assert!(is_true(&ContractAnswer::Returned(uint(1).into())));
+        assert!(is_true(&CallResult::Returned(uint(1).into())));
         for no in [vec![], uint(0).into(), uint(2).into(), vec![1], vec![0xff; 32], [uint(1), uint(1)].concat()] {
-            assert!(!is_true(&ContractAnswer::Returned(no.into())));
+            assert!(!is_true(&CallResult::Returned(no.into())));
         }
-        assert!(!is_true(&ContractAnswer::Reverted));
+        assert!(!is_true(&CallResult::Reverted));
     }
 
     #[test]

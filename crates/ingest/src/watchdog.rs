@@ -16,7 +16,7 @@ pub(crate) async fn watch_silence(node: NodeClient, status: watch::Sender<SyncSt
     let mut was_silent = false;
     loop {
         tokio::time::sleep(INTERVAL).await;
-        let is_silent = node.unanswered_for().is_some_and(|waited| waited >= SILENCE_LIMIT);
+        let is_silent = node.silent_for().is_some_and(|waited| waited >= SILENCE_LIMIT);
         if is_silent == was_silent {
             continue;
         }

@@ -39,11 +39,11 @@ async fn request_account(
     block: &BlockParam,
 ) -> Result<Account, NodeError> {
     let calls = METHODS.map(|method| Call::new(method, format!(r#"["{address:#x}",{block}]"#)));
-    let mut answers = upstream.call_many::<String>(&calls).await?.into_iter().zip(METHODS);
+    let mut responses = upstream.call_many::<String>(&calls).await?.into_iter().zip(METHODS);
     let mut next = || {
-        let missing = |method| NodeError::bad_answer(method, "no result");
-        let (answer, method) = answers.next().ok_or_else(|| missing(METHODS[0]))?;
-        Ok::<_, NodeError>((answer?.ok_or_else(|| missing(method))?, method))
+        let missing = |method| NodeError::invalid_response(method, "no result");
+        let (response, method) = responses.next().ok_or_else(|| missing(METHODS[0]))?;
+        Ok::<_, NodeError>((response?.ok_or_else(|| missing(method))?, method))
     };
     let balance: Wide = read(next()?)?;
     let nonce: Quantity = read(next()?)?;
@@ -51,7 +51,7 @@ async fn request_account(
     Ok(Account { balance: balance.0, nonce: nonce.0, code: Code::from_bytes(&code.0), block: at.number })
 }
 
-fn read<T: serde::de::DeserializeOwned>((answer, method): (String, &'static str)) -> Result<T, NodeError> {
-    let text = serde::de::value::StringDeserializer::<serde::de::value::Error>::new(answer);
-    T::deserialize(text).map_err(|error| NodeError::bad_answer(method, error))
+fn read<T: serde::de::DeserializeOwned>((response, method): (String, &'static str)) -> Result<T, NodeError> {
+    let text = serde::de::value::StringDeserializer::<serde::de::value::Error>::new(response);
+    T::deserialize(text).map_err(|error| NodeError::invalid_response(method, error))
 }

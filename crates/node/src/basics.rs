@@ -25,10 +25,10 @@ impl Upstream {
             retry_request(self, Priority::High, |_| self.call::<Quantity>(&chain_id)),
             retry_request(self, Priority::High, |_| self.call::<RawGenesis>(&genesis))
         );
-        let chain_id = chain_id?.ok_or_else(|| NodeError::bad_answer("eth_chainId", "null"))?.0;
-        let genesis = genesis?.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no block 0"))?;
+        let chain_id = chain_id?.ok_or_else(|| NodeError::invalid_response("eth_chainId", "null"))?.0;
+        let genesis = genesis?.ok_or_else(|| NodeError::invalid_response("eth_getBlockByNumber", "no block 0"))?;
         if genesis.header.number.0 != 0 {
-            return Err(NodeError::bad_answer("eth_getBlockByNumber", "requested block 0, got another block"));
+            return Err(NodeError::invalid_response("eth_getBlockByNumber", "requested block 0, got another block"));
         }
         if let Some(block) = &genesis.block {
             self.verifier().see_genesis(block);
@@ -50,7 +50,7 @@ impl Upstream {
 
     pub(crate) async fn head(&self) -> Result<BlockRef, NodeError> {
         let head = self.header("latest").await?;
-        let head = head.ok_or_else(|| NodeError::bad_answer("eth_getBlockByNumber", "no latest block"))?;
+        let head = head.ok_or_else(|| NodeError::invalid_response("eth_getBlockByNumber", "no latest block"))?;
         self.verifier().evidence().see_head(head.number);
         Ok(head)
     }

@@ -99,7 +99,7 @@ async fn probe_block_receipts(upstream: Arc<Upstream>, number: BlockNumber) {
 async fn block(upstream: &Upstream, number: BlockNumber, priority: Priority) -> Result<Option<RawBlock>, NodeError> {
     let call = Call::new(BLOCK, format!(r#"["{number:#x}",true]"#)).with_priority(priority);
     let Some(block) = upstream.call::<RawBlock>(&call).await? else { return Ok(None) };
-    check_block(number, &block).map_err(|error| NodeError::bad_answer(BLOCK, error))?;
+    check_block(number, &block).map_err(|error| NodeError::invalid_response(BLOCK, error))?;
     Ok(Some(block))
 }
 
@@ -125,7 +125,7 @@ async fn with_receipts_by_hash(upstream: &Upstream, block: RawBlock) -> Result<F
     let hash = block.hash.0;
     match block_receipts(upstream, format!(r#"["{hash}"]"#), Priority::High).await? {
         Some(receipts) => join(upstream, block, receipts, BLOCK_RECEIPTS).await,
-        None => Err(NodeError::bad_answer(BLOCK_RECEIPTS, format_args!("no receipts for block {hash}"))),
+        None => Err(NodeError::invalid_response(BLOCK_RECEIPTS, format_args!("no receipts for block {hash}"))),
     }
 }
 
@@ -134,7 +134,7 @@ async fn with_single_receipts(upstream: &Upstream, block: RawBlock) -> Result<Fe
     let calls: Vec<Call> = block.transactions.iter().map(|tx| call(tx.hash.0)).collect();
     let mut receipts = Vec::with_capacity(calls.len());
     for (receipt, tx) in upstream.call_many::<RawReceipt>(&calls).await?.into_iter().zip(&block.transactions) {
-        let missing = || NodeError::bad_answer(RECEIPT, format_args!("no receipt for transaction {}", tx.hash.0));
+        let missing = || NodeError::invalid_response(RECEIPT, format_args!("no receipt for transaction {}", tx.hash.0));
         receipts.push(receipt?.ok_or_else(missing)?);
     }
     join(upstream, block, receipts, RECEIPT).await
@@ -148,8 +148,8 @@ async fn join(
     method: &'static str,
 ) -> Result<FetchedBlock, NodeError> {
     let blame = |error| match error {
-        CheckError::NoMiner => NodeError::bad_answer(BLOCK, error),
-        error => NodeError::bad_answer(method, error),
+        CheckError::NoMiner => NodeError::invalid_response(BLOCK, error),
+        error => NodeError::invalid_response(method, error),
     };
     arrange_receipts(&block, &mut receipts).map_err(blame)?;
     let number = block.number.0;
@@ -175,5 +175,5 @@ async fn verify(
     if !is_large {
         return Ok(verify());
     }
-    tokio::task::spawn_blocking(verify).await.map_err(|error| NodeError::bad_answer(BLOCK, error))
+    tokio::task::spawn_blocking(verify).await.map_err(|error| NodeError::invalid_response(BLOCK, error))
 }

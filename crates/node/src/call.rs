@@ -25,7 +25,7 @@ pub struct CallRequest {
     /// Gas limit of the execution.
     pub gas: u64,
     /// Total time limit, retries included.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// How an execution ended.
@@ -39,7 +39,7 @@ pub enum CallOutcome {
 pub(crate) async fn call(upstream: &Upstream, request: &CallRequest) -> Result<CallOutcome, NodeError> {
     match upstream.call::<HexBytes>(&Call::new(METHOD, params(request))).await {
         Ok(Some(output)) => Ok(CallOutcome::Returned(output.0)),
-        Ok(None) => Err(NodeError::bad_answer(METHOD, "null")),
+        Ok(None) => Err(NodeError::invalid_response(METHOD, "null")),
         Err(error) if is_execution_failure(&error) => Ok(CallOutcome::Failed(error.to_string())),
         Err(error) => Err(error),
     }
@@ -74,7 +74,7 @@ mod tests {
             to,
             data: Bytes::from_static(&[0xab, 0x01]),
             gas: 100,
-            patience: Duration::from_secs(1),
+            timeout: Duration::from_secs(1),
         }
     }
 

@@ -42,7 +42,7 @@ pub enum CallBlock {
 
 /// How one call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ContractAnswer {
+pub enum CallResult {
     /// Empty where there is no code.
     Returned(Bytes),
     /// Reverted, out of gas, invalid opcode, or a response of more than 64 KiB.
@@ -51,8 +51,8 @@ pub enum ContractAnswer {
 
 /// Results in the order of the calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ContractAnswers {
-    pub answers: Vec<ContractAnswer>,
+pub struct CallResults {
+    pub results: Vec<CallResult>,
     /// The block at which the calls were executed; None for [`CallBlock::Latest`], where it is unknown.
     pub block: Option<BlockNumber>,
 }
@@ -61,16 +61,16 @@ pub(crate) async fn call_contracts(
     upstream: &Upstream,
     calls: &[ContractCall],
     at: CallBlock,
-) -> Result<ContractAnswers, NodeError> {
+) -> Result<CallResults, NodeError> {
     let at = match at {
         CallBlock::Latest => {
-            let answers = call_all(upstream, calls, r#""latest""#).await?;
-            return Ok(ContractAnswers { answers, block: None });
+            let results = call_all(upstream, calls, r#""latest""#).await?;
+            return Ok(CallResults { results, block: None });
         }
         CallBlock::At(block) => block,
     };
     match call_at(upstream, calls, at).await {
-        Ok(answers) => Ok(ContractAnswers { answers, block: Some(at.number) }),
+        Ok(results) => Ok(CallResults { results, block: Some(at.number) }),
         // The node has pruned this state.
         Err(error) if error.rpc_kind() == Some(RpcErrorKind::StateGone) => {
             let head = upstream.head().await?;
@@ -78,14 +78,14 @@ pub(crate) async fn call_contracts(
                 // A node behind the index may not have the contracts yet.
                 return Err(error);
             }
-            let answers = call_at(upstream, calls, head).await?;
-            Ok(ContractAnswers { answers, block: Some(head.number) })
+            let results = call_at(upstream, calls, head).await?;
+            Ok(CallResults { results, block: Some(head.number) })
         }
         Err(error) => Err(error),
     }
 }
 
-async fn call_at(upstream: &Upstream, calls: &[ContractCall], at: BlockRef) -> Result<Vec<ContractAnswer>, NodeError> {
+async fn call_at(upstream: &Upstream, calls: &[ContractCall], at: BlockRef) -> Result<Vec<CallResult>, NodeError> {
     let state = BlockParam::of(upstream, at);
     let outcome = call_all(upstream, calls, &state.to_string()).await;
     match outcome.as_ref().err().and_then(|error| state.fallback(upstream, error)) {
@@ -94,25 +94,25 @@ async fn call_at(upstream: &Upstream, calls: &[ContractCall], at: BlockRef) -> R
     }
 }
 
-async fn call_all(upstream: &Upstream, calls: &[ContractCall], block: &str) -> Result<Vec<ContractAnswer>, NodeError> {
+async fn call_all(upstream: &Upstream, calls: &[ContractCall], block: &str) -> Result<Vec<CallResult>, NodeError> {
     let requests: Vec<Call> = calls.iter().map(|call| request(call, block)).collect();
-    let mut answers = Vec::with_capacity(requests.len());
+    let mut results = Vec::with_capacity(requests.len());
     for together in requests.chunks(GROUP * CONCURRENT_REQUESTS) {
         let groups = together.chunks(GROUP).map(|group| call_group(upstream, group, block));
-        answers.extend(try_join_all(groups).await?.into_iter().flatten());
+        results.extend(try_join_all(groups).await?.into_iter().flatten());
     }
-    Ok(answers)
+    Ok(results)
 }
 
-async fn call_group(upstream: &Upstream, group: &[Call], block: &str) -> Result<Vec<ContractAnswer>, NodeError> {
-    let mut answers = Vec::with_capacity(group.len());
-    for (answer, request) in upstream.call_many::<CappedBytes>(group).await?.into_iter().zip(group) {
-        answers.push(match read(answer) {
+async fn call_group(upstream: &Upstream, group: &[Call], block: &str) -> Result<Vec<CallResult>, NodeError> {
+    let mut results = Vec::with_capacity(group.len());
+    for (response, request) in upstream.call_many::<CappedBytes>(group).await?.into_iter().zip(group) {
+        results.push(match read(response) {
             Err(error) if is_unclassified(&error) => retry_with_control(upstream, request, block, error).await?,
-            answer => answer?,
+            response => response?,
         });
     }
-    Ok(answers)
+    Ok(results)
 }
 
 fn request(call: &ContractCall, block: &str) -> Call {
@@ -120,12 +120,12 @@ fn request(call: &ContractCall, block: &str) -> Call {
     Call::new(METHOD, format!(r#"[{{"to":"{to:#x}","data":"{data}","gas":"{GAS:#x}"}},{block}]"#))
 }
 
-fn read(answer: Result<Option<CappedBytes>, NodeError>) -> Result<ContractAnswer, NodeError> {
-    match answer {
-        Ok(Some(CappedBytes::Bytes(bytes))) => Ok(ContractAnswer::Returned(bytes)),
-        Ok(Some(CappedBytes::TooMany)) => Ok(ContractAnswer::Reverted),
-        Ok(None) => Err(NodeError::bad_answer(METHOD, "null")),
-        Err(error) if error.rpc_kind() == Some(RpcErrorKind::Execution) => Ok(ContractAnswer::Reverted),
+fn read(response: Result<Option<CappedBytes>, NodeError>) -> Result<CallResult, NodeError> {
+    match response {
+        Ok(Some(CappedBytes::Bytes(bytes))) => Ok(CallResult::Returned(bytes)),
+        Ok(Some(CappedBytes::TooMany)) => Ok(CallResult::Reverted),
+        Ok(None) => Err(NodeError::invalid_response(METHOD, "null")),
+        Err(error) if error.rpc_kind() == Some(RpcErrorKind::Execution) => Ok(CallResult::Reverted),
         Err(error) => Err(error),
     }
 }
@@ -147,19 +147,19 @@ async fn retry_with_control(
     suspect: &Call,
     block: &str,
     mut error: NodeError,
-) -> Result<ContractAnswer, NodeError> {
+) -> Result<CallResult, NodeError> {
     let control = request(&ContractCall { to: Address::ZERO, data: Bytes::new() }, block);
     for attempt in 0..CONTROL_RETRIES {
         tokio::time::sleep(CONTROL_PAUSE * (1 << attempt)).await;
-        let mut answers = upstream.call_many::<CappedBytes>(&[suspect.clone(), control.clone()]).await?.into_iter();
-        let (answer, control) = (answers.next().map(read), answers.next().map(read));
+        let mut responses = upstream.call_many::<CappedBytes>(&[suspect.clone(), control.clone()]).await?.into_iter();
+        let (response, control) = (responses.next().map(read), responses.next().map(read));
         control.transpose()?;
-        match answer {
+        match response {
             Some(Err(again)) if is_unclassified(&again) => error = again,
-            Some(answer) => return answer,
+            Some(response) => return response,
             None => return Err(error),
         }
     }
     tracing::debug!(%error, "call failed while the control call succeeded, treating it as reverted");
-    Ok(ContractAnswer::Reverted)
+    Ok(CallResult::Reverted)
 }

@@ -12,9 +12,8 @@ use domain::{
 };
 
 use crate::{
-    BlockChecks, CallBlock, CallOutcome, CallRequest, Codes, ContractAnswers, ContractCall, Endpoint, FoundLog,
-    HeadSurvey, Heads, InternalCall, LogFilter, NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy,
-    ViewOutcome,
+    BlockChecks, CallBlock, CallOutcome, CallRequest, CallResults, Codes, ContractCall, Endpoint, FoundLog, HeadSurvey,
+    Heads, InternalCall, LogFilter, NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy, ViewOutcome,
     account::fetch_account,
     blocks::fetch_block,
     call,
@@ -134,8 +133,8 @@ impl NodeClient {
 
     /// How long requests have gone without a response from any endpoint; None if the last one was answered.
     #[must_use]
-    pub fn unanswered_for(&self) -> Option<Duration> {
-        self.counters.unanswered_for()
+    pub fn silent_for(&self) -> Option<Duration> {
+        self.counters.silent_for()
     }
 
     /// The newest finalized block; None if the node has no notion of finality.
@@ -191,7 +190,7 @@ impl NodeClient {
     }
 
     /// Sends a call with parameters as JSON text, once, and returns the result as JSON text, unchecked: for clients that ask
-    /// for the node's own answer. Only methods that read, or that send a signed transaction.
+    /// for the node's own response. Only methods that read, or that send a signed transaction.
     pub async fn pass(&self, method: &'static str, params: &str) -> Result<String, NodeError> {
         let ask = |_, upstream: Arc<Upstream>| async move { raw::pass(&upstream, method, params).await };
         self.with_retries(Operation::Passed, 1, ask).await
@@ -202,7 +201,7 @@ impl NodeClient {
         let request = |_, upstream: Arc<Upstream>| async move {
             let found = upstream.header(&format!("{number:#x}")).await?;
             match found {
-                Some(block) if block.number != number => Err(NodeError::bad_answer(
+                Some(block) if block.number != number => Err(NodeError::invalid_response(
                     "eth_getBlockByNumber",
                     format_args!("requested block {number}, got block {}", block.number),
                 )),
@@ -244,8 +243,8 @@ impl NodeClient {
     }
 
     /// Calls many contracts at one block. Falls back to the node's head if the state is unavailable and the head is not
-    /// older; [`ContractAnswers::block`] is the block that was used.
-    pub async fn calls(&self, calls: Vec<ContractCall>, at: CallBlock) -> Result<ContractAnswers, NodeError> {
+    /// older; [`CallResults::block`] is the block that was used.
+    pub async fn calls(&self, calls: Vec<ContractCall>, at: CallBlock) -> Result<CallResults, NodeError> {
         let calls = &calls;
         self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
             call_contracts(&upstream, calls, at).await
@@ -267,9 +266,9 @@ impl NodeClient {
         let outcome = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
             call::call(&upstream, request).await
         });
-        tokio::time::timeout(request.patience, outcome).await.unwrap_or_else(|_| {
+        tokio::time::timeout(request.timeout, outcome).await.unwrap_or_else(|_| {
             let endpoint = self.failover.upstream(self.failover.current()).name();
-            Err(call::timed_out(endpoint, request.patience))
+            Err(call::timed_out(endpoint, request.timeout))
         })
     }
 
@@ -312,9 +311,9 @@ impl NodeClient {
         let outcome = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
             view::call(&upstream, request, at).await
         });
-        tokio::time::timeout(request.patience, outcome).await.unwrap_or_else(|_| {
+        tokio::time::timeout(request.timeout, outcome).await.unwrap_or_else(|_| {
             let endpoint = self.failover.upstream(self.failover.current()).name();
-            Err(call::timed_out(endpoint, request.patience))
+            Err(call::timed_out(endpoint, request.timeout))
         })
     }
 
@@ -362,14 +361,14 @@ impl NodeClient {
                 Err(error) => Err(error),
             };
             let error = match outcome {
-                Ok(answer) => {
+                Ok(response) => {
                     self.failover.succeeded(index, operation);
-                    return Ok(answer);
+                    return Ok(response);
                 }
                 Err(error) => error,
             };
             self.failover.failed(index, operation, &error);
-            if matches!(error, NodeError::BadAnswer { .. } | NodeError::InvalidBlock { .. }) {
+            if matches!(error, NodeError::InvalidResponse { .. } | NodeError::InvalidBlock { .. }) {
                 Counters::count(&self.counters.rejected_responses);
                 tracing::warn!(endpoint = self.failover.upstream(index).name(), %error, "rejected an invalid response");
             }

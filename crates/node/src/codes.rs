@@ -55,8 +55,8 @@ async fn request_codes(
     for group in addresses.chunks(GROUP) {
         let calls: Vec<Call> =
             group.iter().map(|address| Call::new(METHOD, format!(r#"["{address:#x}",{state}]"#))).collect();
-        for answer in upstream.call_many::<HexBytes>(&calls).await? {
-            codes.push(answer?.ok_or_else(|| NodeError::bad_answer(METHOD, "no result"))?.0);
+        for response in upstream.call_many::<HexBytes>(&calls).await? {
+            codes.push(response?.ok_or_else(|| NodeError::invalid_response(METHOD, "no result"))?.0);
         }
     }
     Ok(codes)

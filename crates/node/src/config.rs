@@ -12,7 +12,7 @@ pub struct NodeConfig {
     /// Upper bound for concurrent requests per endpoint.
     pub max_concurrency: usize,
     /// Longer responses are rejected.
-    pub max_answer_bytes: usize,
+    pub max_response_bytes: usize,
     pub retry: RetryPolicy,
     /// How often the head is polled if the node does not push new heads.
     pub poll: PollBounds,
@@ -32,7 +32,7 @@ impl NodeConfig {
             endpoints,
             request_timeout: Duration::from_secs(20),
             max_concurrency: 128,
-            max_answer_bytes: 512 << 20,
+            max_response_bytes: 512 << 20,
             retry: RetryPolicy::default(),
             poll: PollBounds::default(),
             probe_interval: Duration::from_secs(5),

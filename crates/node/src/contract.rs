@@ -45,8 +45,8 @@ async fn codes_at(upstream: &Upstream, addresses: &[Address], at: CallBlock) -> 
     for group in addresses.chunks(CODES_AT_ONCE) {
         let call = |address: &Address| Call::new(CODE, format!(r#"["{address:#x}",{block}]"#));
         let calls: Vec<Call> = group.iter().map(call).collect();
-        for answer in upstream.call_many::<HexBytes>(&calls).await? {
-            codes.push(answer?.ok_or_else(|| NodeError::bad_answer(CODE, "null"))?.0);
+        for response in upstream.call_many::<HexBytes>(&calls).await? {
+            codes.push(response?.ok_or_else(|| NodeError::invalid_response(CODE, "null"))?.0);
         }
     }
     Ok(codes)
@@ -55,7 +55,7 @@ async fn codes_at(upstream: &Upstream, addresses: &[Address], at: CallBlock) -> 
 async fn code_at(upstream: &Upstream, address: Address, at: CallBlock) -> Result<Bytes, NodeError> {
     let block = block_text(at);
     let code = upstream.call::<HexBytes>(&Call::new(CODE, format!(r#"["{address:#x}",{block}]"#))).await?;
-    Ok(code.ok_or_else(|| NodeError::bad_answer(CODE, "null"))?.0)
+    Ok(code.ok_or_else(|| NodeError::invalid_response(CODE, "null"))?.0)
 }
 
 pub(crate) async fn fetch_storage(
@@ -67,15 +67,15 @@ pub(crate) async fn fetch_storage(
     let block = block_text(at);
     let call = |slot: &B256| Call::new(STORAGE, format!(r#"["{address:#x}","{slot}",{block}]"#));
     let calls: Vec<Call> = slots.iter().map(call).collect();
-    let answers = upstream.call_many::<HexBytes>(&calls).await?;
-    let read = |answer: Result<Option<HexBytes>, NodeError>| {
-        let word = answer?.ok_or_else(|| NodeError::bad_answer(STORAGE, "null"))?.0;
+    let responses = upstream.call_many::<HexBytes>(&calls).await?;
+    let read = |response: Result<Option<HexBytes>, NodeError>| {
+        let word = response?.ok_or_else(|| NodeError::invalid_response(STORAGE, "null"))?.0;
         if word.len() > B256::len_bytes() {
-            return Err(NodeError::bad_answer(STORAGE, "more than 32 bytes"));
+            return Err(NodeError::invalid_response(STORAGE, "more than 32 bytes"));
         }
         Ok(B256::left_padding_from(&word))
     };
-    answers.into_iter().map(read).collect()
+    responses.into_iter().map(read).collect()
 }
 
 /// The block parameter by number, which every node accepts.

@@ -50,7 +50,7 @@ pub(crate) async fn find_creation_code(
         tokio::join!(upstream.call::<RawCreatingTransaction>(&call), find_outcome(upstream, creation));
     let (Some(transaction), Some(outcome)) = (transaction?, outcome?) else { return Ok(None) };
     if transaction.hash.0 != creation.tx_hash {
-        return Err(NodeError::bad_answer(TRANSACTION, "another transaction"));
+        return Err(NodeError::invalid_response(TRANSACTION, "another transaction"));
     }
     if transaction.block_hash.map(|hash| hash.0) != Some(creation.block_hash) {
         return Ok(None);
@@ -80,7 +80,7 @@ async fn find_outcome(upstream: &Upstream, creation: CreationId) -> Result<Optio
     let call = Call::new(RECEIPT, format!(r#"["{}"]"#, creation.tx_hash));
     let Some(outcome) = upstream.call::<RawOutcome>(&call).await? else { return Ok(None) };
     if outcome.transaction_hash.0 != creation.tx_hash {
-        return Err(NodeError::bad_answer(RECEIPT, "another transaction"));
+        return Err(NodeError::invalid_response(RECEIPT, "another transaction"));
     }
     Ok((outcome.block_hash.0 == creation.block_hash).then_some(outcome))
 }
@@ -105,7 +105,7 @@ async fn trace<T: DeserializeOwned + Send + 'static>(upstream: &Upstream, call: 
         // The init code is optional, so tracing errors are not fatal.
         Err(
             error @ (NodeError::Rpc { .. }
-            | NodeError::BadAnswer { .. }
+            | NodeError::InvalidResponse { .. }
             | NodeError::TimedOut { .. }
             | NodeError::HttpStatus { .. }),
         ) => {

@@ -10,7 +10,7 @@ mod tests;
 mod trace;
 
 pub(crate) use block::{RawAccess, RawAuthorization, RawBlock, RawGenesis, RawHeader, RawTransaction};
-pub(crate) use envelope::{AnswerError, ErrorObject, decode, readable, split_batch};
+pub(crate) use envelope::{ErrorObject, ResponseError, decode, readable, split_batch};
 pub(crate) use internal::{RawBlockCalls, RawCalls};
 pub(crate) use quantity::{Account20, CappedBytes, Hash, HexBytes, LooseBytes, Present, Price, Quantity, Wide};
 pub(crate) use receipt::{RawLog, RawReceipt};

@@ -25,7 +25,7 @@ pub enum NodeError {
     Dropped { endpoint: String, method: &'static str, source: BoxError },
     #[error("{endpoint} has not answered any request for {waited:?}, last {method}")]
     Silent { endpoint: String, method: &'static str, waited: Duration },
-    #[error("{endpoint} did not answer {method} within {timeout:?}")]
+    #[error("{endpoint} did not response {method} within {timeout:?}")]
     TimedOut { endpoint: String, method: &'static str, timeout: Duration },
     #[error("{endpoint} answered {method} with HTTP status {status}")]
     HttpStatus { endpoint: String, method: &'static str, status: u16 },
@@ -40,7 +40,7 @@ pub enum NodeError {
         data: Option<Bytes>,
     },
     #[error("the node returned an invalid response to {method}: {what}")]
-    BadAnswer { method: &'static str, what: String },
+    InvalidResponse { method: &'static str, what: String },
     #[error("block {number} of {host} is invalid: {check}: {what} (--verify-blocks off indexes it unchecked)")]
     InvalidBlock {
         /// Without path and credentials.
@@ -79,7 +79,7 @@ impl NodeError {
             | Self::Silent { .. }
             | Self::TimedOut { .. }
             | Self::Limited { .. }
-            | Self::BadAnswer { .. }
+            | Self::InvalidResponse { .. }
             | Self::InvalidBlock { .. } => Recovery::Retry,
             Self::HttpStatus { status, .. } if *status >= 500 || *status == 408 => Recovery::Retry,
             Self::HttpStatus { .. } | Self::WrongChain { .. } => Recovery::TryElsewhere,
@@ -110,7 +110,7 @@ impl NodeError {
         }
     }
 
-    pub(crate) fn bad_answer(method: &'static str, what: impl ToString) -> Self {
-        Self::BadAnswer { method, what: what.to_string() }
+    pub(crate) fn invalid_response(method: &'static str, what: impl ToString) -> Self {
+        Self::InvalidResponse { method, what: what.to_string() }
     }
 }

@@ -13,8 +13,8 @@ use serde_json::Value;
 use crate::{
     check::{arrange_receipts, check_block, join_receipts},
     decode::{
-        AnswerError, CappedBytes, Hash, HexBytes, Quantity, RawBlock, RawBlockTrace, RawCallCreations,
-        RawFlatCreations, RawGenesis, RawReceipt, Wide, decode, split_batch,
+        CappedBytes, Hash, HexBytes, Quantity, RawBlock, RawBlockTrace, RawCallCreations, RawFlatCreations, RawGenesis,
+        RawReceipt, ResponseError, Wide, decode, split_batch,
     },
     verify::{BlockChecks, Evidence, Verifier},
 };
@@ -23,62 +23,62 @@ use crate::{
 const MAX_MESSAGE: usize = 4_096;
 
 /// A response with a small result, or one to a batch of up to four calls with ids from 7.
-pub fn rpc_answer(answer: &[u8]) {
-    let read: Option<Value> = serde_json::from_slice(answer).ok();
-    let ignored = decode::<IgnoredAny>(answer);
+pub fn rpc_answer(response: &[u8]) {
+    let read: Option<Value> = serde_json::from_slice(response).ok();
+    let ignored = decode::<IgnoredAny>(response);
     bounded(&ignored);
     if let Some(value) = &read {
         agrees(&ignored.map(|result| result.map(drop)), value);
     }
     let result = read.as_ref().and_then(|value| value.get("result")?.as_str());
-    let quantity = decode::<Quantity>(answer);
+    let quantity = decode::<Quantity>(response);
     if let (Ok(Some(Quantity(number))), Some(text)) = (&quantity, result) {
         assert_eq!(unsigned(text), Some(U256::from(*number)), "{text}");
     }
-    if let (Ok(Some(Wide(number))), Some(text)) = (decode::<Wide>(answer), result) {
+    if let (Ok(Some(Wide(number))), Some(text)) = (decode::<Wide>(response), result) {
         assert_eq!(unsigned(text), Some(number), "{text}");
     }
-    if let (Ok(Some(HexBytes(bytes))), Some(text)) = (decode::<HexBytes>(answer), result) {
+    if let (Ok(Some(HexBytes(bytes))), Some(text)) = (decode::<HexBytes>(response), result) {
         assert_eq!(strict_hex(text).as_deref(), Some(&bytes[..]), "{text}");
     }
-    if let (Ok(Some(CappedBytes::Bytes(bytes))), Some(text)) = (decode::<CappedBytes>(answer), result) {
+    if let (Ok(Some(CappedBytes::Bytes(bytes))), Some(text)) = (decode::<CappedBytes>(response), result) {
         assert!(bytes.len() <= CappedBytes::MAX);
         assert_eq!(strict_hex(text).as_deref(), Some(&bytes[..]), "{text}");
     }
-    if let (Ok(Some(Hash(hash))), Some(text)) = (decode::<Hash>(answer), result) {
+    if let (Ok(Some(Hash(hash))), Some(text)) = (decode::<Hash>(response), result) {
         assert_eq!(strict_hex(text).as_deref(), Some(hash.as_slice()), "{text}");
     }
     for calls in 1..=4 {
-        batch(answer, calls, read.as_ref());
+        batch(response, calls, read.as_ref());
     }
 }
 
 /// Asserts that serde_json reads the same response.
-fn agrees(answer: &Result<Option<()>, AnswerError>, value: &Value) {
+fn agrees(response: &Result<Option<()>, ResponseError>, value: &Value) {
     let result = value.get("result");
-    match answer {
+    match response {
         Ok(None) => assert!(result.is_some_and(Value::is_null), "{value}"),
         Ok(Some(())) => assert!(result.is_some_and(|result| !result.is_null()), "{value}"),
-        Err(AnswerError::Rpc(error)) => {
+        Err(ResponseError::Rpc(error)) => {
             let expected = &value["error"];
             assert!(expected.is_object(), "{value}");
             assert_eq!(error.code, expected["code"].as_i64().unwrap_or_default(), "{value}");
             assert_eq!(error.message, expected["message"].as_str().unwrap_or_default(), "{value}");
         }
-        Err(AnswerError::Unreadable(_)) => {}
+        Err(ResponseError::Unreadable(_)) => {}
     }
 }
 
-fn batch(answer: &[u8], calls: usize, read: Option<&Value>) {
+fn batch(response: &[u8], calls: usize, read: Option<&Value>) {
     const FIRST_ID: u64 = 7;
-    let items = split_batch(answer, FIRST_ID, calls);
+    let items = split_batch(response, FIRST_ID, calls);
     bounded(&items);
     let Ok(items) = items else { return };
     assert_eq!(items.len(), calls);
-    let Some(answers) = read.and_then(Value::as_array) else { return };
+    let Some(responses) = read.and_then(Value::as_array) else { return };
     for (id, item) in (FIRST_ID..).zip(items) {
         // Of two responses with the same id, the last counts.
-        let Some(own) = answers.iter().rfind(|answer| answer["id"] == id) else { panic!("an answer for {id}") };
+        let Some(own) = responses.iter().rfind(|response| response["id"] == id) else { panic!("a response for {id}") };
         match item {
             Ok(json) => {
                 let json: Value = serde_json::from_str(&json).expect("a result is JSON");
@@ -89,8 +89,8 @@ fn batch(answer: &[u8], calls: usize, read: Option<&Value>) {
     }
 }
 
-fn bounded<T>(read: &Result<T, AnswerError>) {
-    if let Err(AnswerError::Unreadable(message)) = read {
+fn bounded<T>(read: &Result<T, ResponseError>) {
+    if let Err(ResponseError::Unreadable(message)) = read {
         assert!(message.len() <= MAX_MESSAGE && !message.contains('\n'), "{message}");
     }
 }
@@ -115,29 +115,29 @@ fn strict_hex(text: &str) -> Option<Vec<u8>> {
 }
 
 /// A response with a trace, in each of the known formats.
-pub fn rpc_trace(answer: &[u8]) {
-    reads_alike::<RawBlockTrace>(answer);
-    reads_alike::<RawCallCreations>(answer);
-    reads_alike::<RawFlatCreations>(answer);
-    if let Ok(Some(RawBlockTrace(traces))) = decode::<RawBlockTrace>(answer) {
+pub fn rpc_trace(response: &[u8]) {
+    reads_alike::<RawBlockTrace>(response);
+    reads_alike::<RawCallCreations>(response);
+    reads_alike::<RawFlatCreations>(response);
+    if let Ok(Some(RawBlockTrace(traces))) = decode::<RawBlockTrace>(response) {
         let made: usize = traces.iter().filter_map(|trace| trace.made.as_ref()).map(Vec::len).sum();
-        assert!(traces.len() + made <= answer.len(), "more is read than was written");
+        assert!(traces.len() + made <= response.len(), "more is read than was written");
     }
 }
 
 /// Asserts that decoding is deterministic and its error message bounded.
-fn reads_alike<'a, T: Deserialize<'a> + PartialEq + Debug>(answer: &'a [u8]) {
-    let read = decode::<T>(answer);
+fn reads_alike<'a, T: Deserialize<'a> + PartialEq + Debug>(response: &'a [u8]) {
+    let read = decode::<T>(response);
     bounded(&read);
-    assert_eq!(decode::<T>(answer), read);
+    assert_eq!(decode::<T>(response), read);
 }
 
 /// The ASCII record separator, which does not occur in JSON.
 const BETWEEN: u8 = 0x1e;
 
 /// A response with a block and, after a record separator, one with its receipts.
-pub fn rpc_block(answers: &[u8]) {
-    let mut parts = answers.splitn(2, |byte| *byte == BETWEEN);
+pub fn rpc_block(responses: &[u8]) {
+    let mut parts = responses.splitn(2, |byte| *byte == BETWEEN);
     let (block, receipts) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     reads_alike::<RawBlock>(block);
     let _ = decode::<RawGenesis>(block);
@@ -180,8 +180,8 @@ fn committed(fetched: &FetchedBlock) -> Committed {
 
 /// A block of anvil with every type of transaction and correct hashes.
 static KNOWN: LazyLock<Option<FetchedBlock>> = LazyLock::new(|| {
-    let answers = include_bytes!("../../../fuzz/corpus/rpc_block/proven");
-    let mut parts = answers.splitn(2, |byte| *byte == BETWEEN);
+    let responses = include_bytes!("../../../fuzz/corpus/rpc_block/proven");
+    let mut parts = responses.splitn(2, |byte| *byte == BETWEEN);
     let known = fetch(parts.next()?, parts.next()?);
     assert!(known.as_ref().is_some_and(|(_, proven)| *proven), "the known block is proven");
     known.map(|(fetched, _)| fetched)

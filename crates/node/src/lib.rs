@@ -47,7 +47,7 @@ mod verify;
 mod view;
 
 pub use call::{CallOutcome, CallRequest};
-pub use calls::{CallBlock, ContractAnswer, ContractAnswers, ContractCall};
+pub use calls::{CallBlock, CallResult, CallResults, ContractCall};
 pub use client::NodeClient;
 pub use codes::Codes;
 pub use config::{NodeConfig, PollBounds, RetryPolicy};

@@ -57,7 +57,7 @@ struct State {
 
 #[derive(Debug, Default)]
 struct Window {
-    answers: usize,
+    responses: usize,
     seconds: f64,
     /// Whether all slots were in use at some time: an unused limit need not grow.
     full: bool,
@@ -122,15 +122,15 @@ impl Limiter {
 
     fn answered(&self, took: Duration, was_full: bool) {
         let mut state = self.state();
-        state.window.answers += 1;
+        state.window.responses += 1;
         state.window.seconds += took.as_secs_f64();
         state.window.full |= was_full;
-        if state.window.answers < state.limit {
+        if state.window.responses < state.limit {
             return;
         }
         let window = std::mem::take(&mut state.window);
-        #[allow(clippy::cast_precision_loss, reason = "a window has at most some hundred answers")]
-        let mean = window.seconds / window.answers as f64;
+        #[allow(clippy::cast_precision_loss, reason = "a window has at most some hundred responses")]
+        let mean = window.seconds / window.responses as f64;
         let usual = state.usual.unwrap_or(mean);
         state.usual = Some(if mean < usual { mean } else { usual + (mean - usual) * ADAPTATION });
         let slow = mean > QUICK.as_secs_f64();
@@ -185,7 +185,7 @@ impl Slot<'_> {
         self.limiter.answered(self.since.elapsed(), self.was_full);
     }
 
-    /// The node is overloaded or did not answer in time.
+    /// The node is overloaded or did not respond in time.
     pub(crate) fn overloaded(self) {
         self.limiter.overloaded(self.since);
     }

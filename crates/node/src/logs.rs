@@ -74,9 +74,9 @@ impl LogFilter {
 /// In chain order.
 pub(crate) async fn fetch_logs(upstream: &Upstream, filter: &LogFilter) -> Result<Vec<FoundLog>, NodeError> {
     let logs = upstream.call::<Vec<RawFoundLog>>(&Call::new(METHOD, filter.params())).await?;
-    let logs = logs.ok_or_else(|| NodeError::bad_answer(METHOD, "null"))?;
+    let logs = logs.ok_or_else(|| NodeError::invalid_response(METHOD, "null"))?;
     if !logs.iter().all(|log| filter.matches(log)) {
-        return Err(NodeError::bad_answer(METHOD, "a log that was not requested"));
+        return Err(NodeError::invalid_response(METHOD, "a log that was not requested"));
     }
     let mut logs: Vec<FoundLog> = logs
         .into_iter()

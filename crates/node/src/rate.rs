@@ -53,7 +53,7 @@ struct State {
     next: Option<Instant>,
     /// `Retry-After` of the endpoint.
     paused_until: Option<Instant>,
-    answers: VecDeque<Instant>,
+    responses: VecDeque<Instant>,
     last_cut: Option<Instant>,
     /// Until then, the first estimate grows with responses to requests that were in flight when it was made.
     estimating_until: Option<Instant>,
@@ -129,7 +129,7 @@ impl State {
     }
 
     fn answered(&mut self, now: Instant) {
-        self.answers.push_back(now);
+        self.responses.push_back(now);
         self.drop_old_responses(now);
         if let (Some(rate), Some(until)) = (self.rate, self.estimating_until)
             && now < until
@@ -140,14 +140,14 @@ impl State {
     }
 
     fn answered_in_window(&self) -> f64 {
-        #[allow(clippy::cast_precision_loss, reason = "the answers of one second")]
-        let answers = self.answers.len() as f64;
-        answers.max(1.0)
+        #[allow(clippy::cast_precision_loss, reason = "the responses of one second")]
+        let responses = self.responses.len() as f64;
+        responses.max(1.0)
     }
 
     fn drop_old_responses(&mut self, now: Instant) {
-        while self.answers.front().is_some_and(|then| now.duration_since(*then) >= WINDOW) {
-            self.answers.pop_front();
+        while self.responses.front().is_some_and(|then| now.duration_since(*then) >= WINDOW) {
+            self.responses.pop_front();
         }
     }
 
@@ -176,7 +176,7 @@ impl State {
             if first {
                 // The burst has used up the second in which it was sent. A rate-limit error arrives sooner than the responses
                 // to the requests sent with it.
-                self.pause_until(self.answers.front().map_or(now, |oldest| *oldest) + WINDOW);
+                self.pause_until(self.responses.front().map_or(now, |oldest| *oldest) + WINDOW);
                 self.estimating_until = Some(now + WINDOW);
             }
         }
@@ -234,8 +234,8 @@ mod tests {
     fn responses_after_the_first_rejection_count_as_well() {
         let (mut state, now) = (State::default(), Instant::now());
         state.refused(now, None, now);
-        for answer in 1..=20 {
-            state.answered(now + Duration::from_millis(answer * 10));
+        for response in 1..=20 {
+            state.answered(now + Duration::from_millis(response * 10));
         }
         assert!(state.rate.is_some_and(|rate| rate > 18.9), "{:?}", state.rate);
         // Nothing is sent until the second used up by the burst is over.

@@ -10,7 +10,7 @@ use crate::{
     upstream::{Call, Upstream},
 };
 
-/// A client waits for the answer.
+/// A client waits for the response.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The JSON text of a result.

@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn pauses_grow_to_a_bound_with_jitter() {
         let (policy, jitter) = (RetryPolicy::default(), Jitter::new(None));
-        let error = NodeError::bad_answer("eth_chainId", "");
+        let error = NodeError::invalid_response("eth_chainId", "");
         for tried in 1..40 {
             let bound = policy.first_pause.saturating_mul(1 << (tried - 1).min(16)).min(policy.longest_pause);
             assert!((0..50).all(|_| policy.pause_after(tried, &error, &jitter) <= bound), "try {tried}");

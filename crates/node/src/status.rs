@@ -40,7 +40,7 @@ pub(crate) struct Counters {
     pub(crate) retries: AtomicU64,
     pub(crate) rejected_responses: AtomicU64,
     /// When the oldest request since the last response of any endpoint was sent.
-    unanswered_since: Mutex<Option<Instant>>,
+    silent_since: Mutex<Option<Instant>>,
 }
 
 impl Counters {
@@ -50,15 +50,15 @@ impl Counters {
 
     pub(crate) fn record_request(&self) {
         Self::count(&self.requests);
-        self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+        self.silent_since.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
     }
 
     pub(crate) fn record_response(&self) {
         self.reachable.store(true, Ordering::Relaxed);
-        *self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.silent_since.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    pub(crate) fn unanswered_for(&self) -> Option<Duration> {
-        self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner).map(|since| since.elapsed())
+    pub(crate) fn silent_for(&self) -> Option<Duration> {
+        self.silent_since.lock().unwrap_or_else(PoisonError::into_inner).map(|since| since.elapsed())
     }
 }

@@ -23,7 +23,7 @@ pub(crate) async fn trace_block(
     let call = Call::new(METHOD, format!(r#"["{:#x}",{{"tracer":"callTracer"}}]"#, block.block.number));
     match upstream.call_unlimited::<RawBlockTrace>(&call).await {
         Ok(Some(trace)) => read(block, trace).map(Some),
-        Ok(None) => Err(NodeError::bad_answer(METHOD, "null")),
+        Ok(None) => Err(NodeError::invalid_response(METHOD, "null")),
         Err(error) if lacks_traces(&error) => {
             upstream.capabilities().lacks_traces.store(true, Ordering::Relaxed);
             tracing::info!(endpoint = upstream.name(), %error, "the node does not support tracing: creators of contracts created inside calls stay unknown");
@@ -37,14 +37,14 @@ pub(crate) async fn trace_block(
 fn read(block: &FetchedBlock, trace: RawBlockTrace) -> Result<Vec<InnerCreation>, NodeError> {
     if trace.0.len() != block.transactions.len() {
         let what = format_args!("{} traces for {} transactions", trace.0.len(), block.transactions.len());
-        return Err(NodeError::bad_answer(METHOD, what));
+        return Err(NodeError::invalid_response(METHOD, what));
     }
     let mut creations = Vec::new();
     for (trace, tx) in trace.0.into_iter().zip(&block.transactions) {
         if trace.tx_hash.is_some_and(|hash| hash != tx.hash) {
-            return Err(NodeError::bad_answer(METHOD, format_args!("no trace for transaction {}", tx.hash)));
+            return Err(NodeError::invalid_response(METHOD, format_args!("no trace for transaction {}", tx.hash)));
         }
-        let untraced = || NodeError::bad_answer(METHOD, format_args!("transaction {} was not traced", tx.hash));
+        let untraced = || NodeError::invalid_response(METHOD, format_args!("transaction {} was not traced", tx.hash));
         let made = trace.made.ok_or_else(untraced)?;
         if tx.succeeded {
             let creation = |made: crate::decode::Made| InnerCreation {

@@ -58,8 +58,8 @@ pub(crate) async fn fetch_transactions(
     let (transactions, receipts): (Vec<Call>, Vec<Call>) = (calls(TRANSACTION).collect(), calls(RECEIPT).collect());
     let (transactions, receipts) =
         tokio::join!(upstream.call_many::<RawDetail>(&transactions), upstream.call_many::<RawDetailReceipt>(&receipts));
-    let answers = transactions?.into_iter().zip(receipts?);
-    hashes.iter().zip(answers).map(|(hash, (transaction, receipt))| join(*hash, transaction?, receipt?)).collect()
+    let responses = transactions?.into_iter().zip(receipts?);
+    hashes.iter().zip(responses).map(|(hash, (transaction, receipt))| join(*hash, transaction?, receipt?)).collect()
 }
 
 fn join(
@@ -72,11 +72,12 @@ fn join(
         // The transaction moved to another block between the two responses; a repeated call is consistent.
         return Ok(None);
     }
-    let tx_index = u32::try_from(receipt.transaction_index.0).map_err(|error| NodeError::bad_answer(RECEIPT, error))?;
+    let tx_index =
+        u32::try_from(receipt.transaction_index.0).map_err(|error| NodeError::invalid_response(RECEIPT, error))?;
     let logs = receipt.logs.into_iter().map(|log| {
         Ok(Log {
             tx_index,
-            log_index: u32::try_from(log.log_index.0).map_err(|error| NodeError::bad_answer(RECEIPT, error))?,
+            log_index: u32::try_from(log.log_index.0).map_err(|error| NodeError::invalid_response(RECEIPT, error))?,
             address: log.address.0,
             topics: log.topics.into_iter().map(|topic| topic.0).collect(),
             data: log.data.0,

@@ -94,6 +94,6 @@ impl Transport {
     }
 }
 
-fn within(answer: Bytes, max_bytes: usize) -> Result<Bytes, TransportError> {
-    if answer.len() > max_bytes { Err(TransportError::TooLong) } else { Ok(answer) }
+fn within(response: Bytes, max_bytes: usize) -> Result<Bytes, TransportError> {
+    if response.len() > max_bytes { Err(TransportError::TooLong) } else { Ok(response) }
 }

@@ -17,7 +17,7 @@ use tokio::{sync::watch, time::Instant};
 use crate::{
     Endpoint, NodeConfig, NodeError,
     batch_size::BatchSize,
-    decode::{AnswerError, ErrorObject, Quantity, decode, split_batch},
+    decode::{ErrorObject, Quantity, ResponseError, decode, split_batch},
     jitter::Jitter,
     limiter::{Limiter, Priority, Slot},
     method_breaker::MethodBreaker,
@@ -83,7 +83,7 @@ impl Call {
         Self { method, params: params.into(), priority: Priority::High, timeout: None }
     }
 
-    /// Sets a timeout. Missing it does not lower the concurrency limit while the node answers other calls.
+    /// Sets a timeout. Missing it does not lower the concurrency limit while the node responses other calls.
     pub(crate) fn within(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
@@ -182,8 +182,8 @@ impl Upstream {
         T: DeserializeOwned + Send + 'static,
     {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let (answer, sent) = self.send(id, call, call.request(id)).await?;
-        self.read(call, answer, sent).await
+        let (response, sent) = self.send(id, call, call.request(id)).await?;
+        self.read(call, response, sent).await
     }
 
     /// One slow call outside the concurrency limit; the caller bounds how many are in flight. None if the result is null.
@@ -209,34 +209,34 @@ impl Upstream {
         let (id, sent) = (self.next_id.fetch_add(1, Ordering::Relaxed), Instant::now());
         Counters::count(&self.counters.requests);
         let transport = self.transports.separate.as_ref().unwrap_or(&self.transports.main);
-        let answer = transport.send_within(id, call.request(id), max_bytes);
+        let response = transport.send_within(id, call.request(id), max_bytes);
         let timeout = timeout.min(self.timeout);
         let outcome = tokio::select! {
             biased;
-            outcome = tokio::time::timeout(timeout, answer) => outcome,
+            outcome = tokio::time::timeout(timeout, response) => outcome,
             () = alerts.found_silent() => return Err(self.silent(call.method, sent)),
         };
-        let answer = match outcome {
+        let response = match outcome {
             Ok(outcome) => outcome.map_err(|error| self.transport_error(call.method, error, sent))?,
             Err(_) => return Err(self.timed_out(call.method, timeout)),
         };
-        self.read(call, answer, sent).await
+        self.read(call, response, sent).await
     }
 
-    async fn read<T>(&self, call: &Call, answer: Bytes, sent: Instant) -> Result<Option<T>, NodeError>
+    async fn read<T>(&self, call: &Call, response: Bytes, sent: Instant) -> Result<Option<T>, NodeError>
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let result = if answer.len() > LONG_ANSWER {
-            let decoded = tokio::task::spawn_blocking(move || decode(&answer)).await;
-            decoded.unwrap_or_else(|error| Err(AnswerError::Unreadable(error.to_string())))
+        let result = if response.len() > LONG_ANSWER {
+            let decoded = tokio::task::spawn_blocking(move || decode(&response)).await;
+            decoded.unwrap_or_else(|error| Err(ResponseError::Unreadable(error.to_string())))
         } else {
-            decode(&answer)
+            decode(&response)
         };
         if result.is_ok() {
             self.rate.answered();
         }
-        result.map_err(|error| self.answer_error(call.method, error, sent))
+        result.map_err(|error| self.response_error(call.method, error, sent))
     }
 
     /// Many calls in as few round trips as the node allows, each with its own result.
@@ -276,30 +276,31 @@ impl Upstream {
         let method = first.method;
         let first_id = self.next_id.fetch_add(calls.len() as u64, Ordering::Relaxed);
         let requests: Vec<String> = (first_id..).zip(calls).map(|(id, call)| call.request(id)).collect();
-        let (answer, sent) = match self.send(first_id, first, format!("[{}]", requests.join(","))).await {
+        let (response, sent) = match self.send(first_id, first, format!("[{}]", requests.join(","))).await {
             Ok(answered) => answered,
             Err(error) if refuses_batch(&error) => return Err(BatchError::Rejected(error)),
             Err(error) => return Err(BatchError::Failed(error)),
         };
-        let items = match split_batch(&answer, first_id, calls.len()) {
+        let items = match split_batch(&response, first_id, calls.len()) {
             Ok(items) => items,
-            Err(AnswerError::Rpc(error)) if kind_of(&error) == RpcErrorKind::Limited => {
-                return Err(BatchError::Failed(self.answer_error(method, AnswerError::Rpc(error), sent)));
+            Err(ResponseError::Rpc(error)) if kind_of(&error) == RpcErrorKind::Limited => {
+                return Err(BatchError::Failed(self.response_error(method, ResponseError::Rpc(error), sent)));
             }
-            Err(error @ AnswerError::Rpc(_)) => {
-                return Err(BatchError::Rejected(self.answer_error(method, error, sent)));
+            Err(error @ ResponseError::Rpc(_)) => {
+                return Err(BatchError::Rejected(self.response_error(method, error, sent)));
             }
-            Err(error) => return Err(BatchError::Failed(self.answer_error(method, error, sent))),
+            Err(error) => return Err(BatchError::Failed(self.response_error(method, error, sent))),
         };
         if items.iter().any(|item| item.as_ref().is_err_and(|e| kind_of(e) == RpcErrorKind::BatchRefused)) {
             return Err(BatchError::TooLarge);
         }
         self.rate.answered();
         let outcomes = calls.iter().zip(items).map(|(call, item)| {
-            let result = item.map_err(AnswerError::Rpc).and_then(|result| {
-                sonic_rs::from_str(&result).map_err(|_| AnswerError::Unreadable("unexpected type of result".to_owned()))
+            let result = item.map_err(ResponseError::Rpc).and_then(|result| {
+                sonic_rs::from_str(&result)
+                    .map_err(|_| ResponseError::Unreadable("unexpected type of result".to_owned()))
             });
-            result.map_err(|error| self.answer_error(call.method, error, sent))
+            result.map_err(|error| self.response_error(call.method, error, sent))
         });
         Ok(outcomes.collect())
     }
@@ -316,10 +317,10 @@ impl Upstream {
         let sent = slot.since();
         self.counters.record_request();
         let timeout = call.timeout.map_or(self.timeout, |timeout| timeout.min(self.timeout));
-        let answer = tokio::time::timeout(timeout, self.transports.main.send(id, request));
+        let response = tokio::time::timeout(timeout, self.transports.main.send(id, request));
         let outcome = tokio::select! {
             biased;
-            outcome = answer => outcome,
+            outcome = response => outcome,
             () = self.silence.confirmed(sent, || self.answers_probe()) => {
                 slot.overloaded();
                 self.transports.main.reset().await;
@@ -328,11 +329,11 @@ impl Upstream {
             () = alerts.found_silent() => return Err(self.silent(call.method, sent)),
         };
         match outcome {
-            Ok(Ok(answer)) => {
+            Ok(Ok(response)) => {
                 self.silence.record_response();
                 self.counters.record_response();
                 slot.answered();
-                Ok((answer, sent))
+                Ok((response, sent))
             }
             Ok(Err(error)) => {
                 match &error {
@@ -375,12 +376,12 @@ impl Upstream {
         }
     }
 
-    /// Whether the endpoint answers a cheap call.
+    /// Whether the endpoint responses a cheap call.
     async fn answers_probe(&self) -> bool {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let request = Call::new("eth_chainId", "[]").request(id);
-        let answer = tokio::time::timeout(PROBE_TIMEOUT, self.transports.main.send(id, request)).await;
-        matches!(answer, Ok(Ok(_) | Err(TransportError::Status { .. })))
+        let response = tokio::time::timeout(PROBE_TIMEOUT, self.transports.main.send(id, request)).await;
+        matches!(response, Ok(Ok(_) | Err(TransportError::Status { .. })))
     }
 
     fn silent(&self, method: &'static str, since: Instant) -> NodeError {
@@ -397,7 +398,7 @@ impl Upstream {
         match error {
             TransportError::Unreachable(source) => NodeError::Unreachable { endpoint, source },
             TransportError::Dropped(source) => NodeError::Dropped { endpoint, method, source },
-            TransportError::TooLong => NodeError::bad_answer(method, "the response is longer than allowed"),
+            TransportError::TooLong => NodeError::invalid_response(method, "the response is longer than allowed"),
             TransportError::Status { status: 429, retry_after, .. } => {
                 self.counters.record_response();
                 self.rate.refused(sent, retry_after);
@@ -405,16 +406,16 @@ impl Upstream {
             }
             // Some nodes and providers send a JSON-RPC error with an HTTP error status.
             TransportError::Status { status, retry_after, body } => match decode::<Quantity>(&body) {
-                Err(AnswerError::Rpc(error)) => self.rpc_error(method, error, retry_after, sent),
+                Err(ResponseError::Rpc(error)) => self.rpc_error(method, error, retry_after, sent),
                 _ => NodeError::HttpStatus { endpoint, method, status },
             },
         }
     }
 
-    fn answer_error(&self, method: &'static str, error: AnswerError, sent: Instant) -> NodeError {
+    fn response_error(&self, method: &'static str, error: ResponseError, sent: Instant) -> NodeError {
         match error {
-            AnswerError::Unreadable(what) => NodeError::BadAnswer { method, what },
-            AnswerError::Rpc(error) => self.rpc_error(method, error, None, sent),
+            ResponseError::Unreadable(what) => NodeError::InvalidResponse { method, what },
+            ResponseError::Rpc(error) => self.rpc_error(method, error, None, sent),
         }
     }
 

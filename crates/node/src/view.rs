@@ -38,7 +38,7 @@ pub(crate) async fn call(upstream: &Upstream, request: &CallRequest, at: CallBlo
     );
     match upstream.call::<HexBytes>(&Call::new(METHOD, params)).await {
         Ok(Some(output)) => Ok(ViewOutcome::Returned(output.0)),
-        Ok(None) => Err(NodeError::bad_answer(METHOD, "null")),
+        Ok(None) => Err(NodeError::invalid_response(METHOD, "null")),
         Err(NodeError::Rpc { data: Some(data), message, .. }) => {
             Ok(ViewOutcome::Reverted { data: Some(data), message })
         }

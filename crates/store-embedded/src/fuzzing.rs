@@ -17,7 +17,7 @@ const CODECS: [Codec; 19] = [
     |row| reads_what_it_writes(row, rows::CreationRow::from_row, |value| value.to_row()),
     |row| reads_what_it_writes(row, rows::PoolRow::from_row, |value| value.to_row()),
     |row| reads_what_it_writes(row, rows::TokenRow::from_row, |value| value.to_row()),
-    |row| reads_what_it_writes(row, rows::facts_from_row, rows::facts_to_row),
+    |row| reads_what_it_writes(row, rows::metadata_from_row, rows::metadata_to_row),
     |row| reads_what_it_writes(row, rows::AuditRow::from_row, |value| value.to_row()),
     |row| reads_what_it_writes(row, rows::balance_from_row, rows::balance_to_row),
     |row| reads_what_it_writes(row, rows::TradeRow::from_row, rows::TradeRow::to_row),

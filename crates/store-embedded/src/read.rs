@@ -17,7 +17,7 @@ mod transfers;
 
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
-use domain::{Address, BlockNumber, BlockRange, TokenFacts};
+use domain::{Address, BlockNumber, BlockRange, TokenMetadata};
 use store::StoreError;
 
 pub(crate) use self::{
@@ -41,7 +41,7 @@ pub(crate) struct ReadSnapshot {
     epoch: Option<Epoch>,
     caches: Arc<ReadCaches>,
     /// Tokens read so far, since a page repeats them. Not shared, since token metadata may change with any block.
-    token_facts: RefCell<HashMap<AddressId, TokenFacts>>,
+    token_metadata: RefCell<HashMap<AddressId, TokenMetadata>>,
     /// No block below this one can be reverted.
     settled_floor: BlockNumber,
 }
@@ -52,7 +52,7 @@ impl ReadSnapshot {
         let settled_floor = caches.checkpoints.settled_floor();
         let (view, epoch) = engine.view_of_epoch();
         let tip = meta::find_tip(&view)?;
-        Ok(Self { view, tip, epoch, caches, token_facts: RefCell::default(), settled_floor })
+        Ok(Self { view, tip, epoch, caches, token_metadata: RefCell::default(), settled_floor })
     }
 
     pub(crate) fn view(&self) -> &View {

@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, AddressOverview, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Bytes,
-    Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
-    TransactionFilter, Transfer, TransferFilter,
+    Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
+    Bytes, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
+    TransactionEvents, TransactionFilter, Transfer, TransferFilter,
 };
 use store::{CachedAccounts, ChainReader, StateVersion, StoreError};
 
@@ -129,7 +129,7 @@ impl ChainReader for EmbeddedReader {
         self.read(move |index| index.find_transaction_events(hash, limit)).await
     }
 
-    async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError> {
+    async fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {
         self.read(move |index| index.find_address(address)).await
     }
 
@@ -195,7 +195,7 @@ impl CachedAccounts for EmbeddedReader {
         .await
     }
 
-    async fn keep_account(&self, address: Address, account: Account) -> Result<(), StoreError> {
+    async fn save_account(&self, address: Address, account: Account) -> Result<(), StoreError> {
         let mut batch = self.engine.batch();
         batch.put(Table::Account, &Key::address(&address), account_to_row(&account));
         run_blocking(move || batch.commit()).await

@@ -16,7 +16,7 @@ pub(crate) use block::{BlockRow, Totals};
 pub(crate) use creation::CreationRow;
 pub(crate) use pool::{PoolRow, exchange_list};
 pub(crate) use token::{
-    AuditRow, CallHolders, TokenRow, balance_from_row, balance_to_row, facts_from_row, facts_to_row,
+    AuditRow, CallHolders, TokenRow, balance_from_row, balance_to_row, metadata_from_row, metadata_to_row,
 };
 pub(crate) use trade::TradeRow;
 pub(crate) use transaction::TransactionRow;

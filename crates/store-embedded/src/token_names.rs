@@ -1,6 +1,6 @@
 //! The search index of tokens by prefix of their name or symbol.
 
-use domain::TokenFacts;
+use domain::TokenMetadata;
 
 use crate::keys::{AddressId, Key, id_bytes};
 
@@ -14,9 +14,9 @@ pub(crate) fn folded(text: &str) -> Vec<u8> {
     folded
 }
 
-/// Every key under which a token with these facts is indexed.
-pub(crate) fn keys(token: AddressId, facts: &TokenFacts) -> Vec<Key> {
-    let names = [&facts.name, &facts.symbol].map(|text| folded(text));
+/// Every key under which a token with this metadata is indexed.
+pub(crate) fn keys(token: AddressId, metadata: &TokenMetadata) -> Vec<Key> {
+    let names = [&metadata.name, &metadata.symbol].map(|text| folded(text));
     let key = |name: Vec<u8>| Key::from_slice(&name).map(|key| key.then(&id_bytes(token)));
     let mut keys: Vec<Key> = names.into_iter().filter(|name| !name.is_empty()).filter_map(key).collect();
     keys.dedup();
@@ -27,23 +27,23 @@ pub(crate) fn keys(token: AddressId, facts: &TokenFacts) -> Vec<Key> {
 mod tests {
     use super::*;
 
-    fn facts(name: &str, symbol: &str) -> TokenFacts {
-        TokenFacts { name: name.to_owned(), symbol: symbol.to_owned(), ..TokenFacts::default() }
+    fn metadata(name: &str, symbol: &str) -> TokenMetadata {
+        TokenMetadata { name: name.to_owned(), symbol: symbol.to_owned(), ..TokenMetadata::default() }
     }
 
     #[test]
     fn a_token_is_found_by_name_and_by_symbol_ignoring_case() {
-        let keys = keys(7, &facts("Wrapped BNB", "WBNB"));
+        let keys = keys(7, &metadata("Wrapped BNB", "WBNB"));
         assert!(keys[0].as_slice().starts_with(b"wrapped bnb") && keys[1].as_slice().starts_with(b"wbnb"));
     }
 
     #[test]
     fn a_token_without_a_name_is_not_indexed() {
-        assert!(keys(7, &facts("", " ")).is_empty());
+        assert!(keys(7, &metadata("", " ")).is_empty());
     }
 
     #[test]
     fn a_long_name_is_truncated() {
-        assert_eq!(keys(7, &facts(&"x".repeat(5_000), "")).len(), 1);
+        assert_eq!(keys(7, &metadata(&"x".repeat(5_000), "")).len(), 1);
     }
 }

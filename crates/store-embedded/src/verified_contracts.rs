@@ -166,11 +166,11 @@ impl VerifiedContracts for EmbeddedVerifiedContracts {
         self.read(move |this| last_number(&this.engine.view())).await
     }
 
-    async fn keep_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError> {
+    async fn save_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError> {
         self.work(move |this| this.keep(&contract)).await
     }
 
-    async fn keep_deployment(
+    async fn save_deployment(
         &self,
         address: Address,
         code_hash: B256,
@@ -185,7 +185,7 @@ impl VerifiedContracts for EmbeddedVerifiedContracts {
         .await
     }
 
-    async fn keep_job(&self, job: VerificationJob) -> Result<(), StoreError> {
+    async fn save_job(&self, job: VerificationJob) -> Result<(), StoreError> {
         self.work(move |this| {
             let _guard = this.listing.lock();
             let (view, mut batch) = (this.engine.view(), this.engine.batch());

@@ -6,7 +6,7 @@ use std::sync::{
 use async_trait::async_trait;
 use domain::{
     Address, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes, PendingToken,
-    TokenFacts, U256,
+    TokenMetadata, U256,
 };
 use store::{ChainWriter, ContractDataWriter, StoreError, Undo};
 
@@ -105,32 +105,32 @@ impl ContractDataWriter for EmbeddedWriter {
         self.work(move |engine, state| state.list_pending_tokens(engine, limit)).await
     }
 
-    async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError> {
-        self.work(move |engine, _| WriteState::keep_token_facts(engine, &facts)).await
+    async fn save_token_metadata(&mut self, metadata: Vec<(Address, TokenMetadata)>) -> Result<(), StoreError> {
+        self.work(move |engine, _| WriteState::save_token_metadata(engine, &metadata)).await
     }
 
     async fn list_audits(&self, limit: usize) -> Result<Vec<AuditSample>, StoreError> {
         self.work(move |engine, _| WriteState::list_audits(engine, limit)).await
     }
 
-    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError> {
-        self.work(move |engine, _| WriteState::keep_audits(engine, &verdicts, at)).await
+    async fn save_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError> {
+        self.work(move |engine, _| WriteState::save_audits(engine, &verdicts, at)).await
     }
 
     async fn list_pending_balances(&mut self, limit: usize) -> Result<Vec<BalanceKey>, StoreError> {
         self.work(move |engine, _| WriteState::list_pending_balances(engine, limit)).await
     }
 
-    async fn keep_balances(&mut self, balances: Vec<(BalanceKey, U256)>, at: BlockNumber) -> Result<(), StoreError> {
-        self.work(move |engine, _| WriteState::keep_balances(engine, &balances, at)).await
+    async fn save_balances(&mut self, balances: Vec<(BalanceKey, U256)>, at: BlockNumber) -> Result<(), StoreError> {
+        self.work(move |engine, _| WriteState::save_balances(engine, &balances, at)).await
     }
 
     async fn list_pending_codes(&self, limit: usize) -> Result<Vec<Address>, StoreError> {
         self.work(move |engine, _| WriteState::list_pending_codes(engine, limit)).await
     }
 
-    async fn keep_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError> {
-        self.work(move |engine, state| state.keep_codes(engine, &codes, at)).await
+    async fn save_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError> {
+        self.work(move |engine, state| state.save_codes(engine, &codes, at)).await
     }
 
     async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError> {

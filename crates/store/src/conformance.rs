@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub use chain::RandomChain;
 pub use contract_data::run_contract_data;
-use domain::{Address, AuditResult, BlockChanges, BlockNumber, Bytes, PendingToken, TokenFacts, U256};
+use domain::{Address, AuditResult, BlockChanges, BlockNumber, Bytes, PendingToken, TokenMetadata, U256};
 pub use model::Model;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 pub use user_records::run_user_records;
@@ -115,18 +115,18 @@ async fn fetch_pending_tokens(subject: &mut Subject, model: &mut Model, rng: &mu
     for PendingToken { token: address, kind } in pending {
         let token = tokens.iter().find(|token| token.address == address).expect("a known token");
         assert_eq!(kind, token.kind);
-        let facts = TokenFacts {
+        let metadata = TokenMetadata {
             name: format!("Token {}", rng.random::<u16>()),
             symbol: "TKN".to_owned(),
             decimals: rng.random(),
             total_supply: U256::from_limbs(rng.random()),
-            asked_at: Some(tip.number),
+            requested_at: Some(tip.number),
         };
-        model.keep_token_facts(address, facts.clone());
-        fetched.push((address, facts));
+        model.save_token_metadata(address, metadata.clone());
+        fetched.push((address, metadata));
     }
     let done: Vec<Address> = fetched.iter().map(|(token, _)| *token).collect();
-    subject.writer.keep_token_facts(fetched).await.expect("facts");
+    subject.writer.save_token_metadata(fetched).await.expect("metadata");
     let left = subject.writer.list_pending_tokens(usize::MAX).await.expect("pending");
     assert!(left.iter().all(|pending| !done.contains(&pending.token)), "a fetched token is still pending");
 }
@@ -142,11 +142,11 @@ async fn audit_some(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) 
             assert_eq!(derived.get(&holder.address).copied().unwrap_or_default(), holder.balance, "a sampled balance");
         }
         let verdict = if rng.random_ratio(1, 8) { AuditResult::DoesNotAddUp } else { AuditResult::AddsUp };
-        model.keep_audit(sample.token, verdict);
+        model.save_audit(sample.token, verdict);
         verdicts.push((sample.token, verdict));
     }
     let Some(tip) = model.tip() else { return };
-    subject.writer.keep_audits(verdicts, tip.number).await.expect("verdicts");
+    subject.writer.save_audits(verdicts, tip.number).await.expect("verdicts");
 }
 
 /// Stores random balances for some pending ones; returns how many.
@@ -155,11 +155,11 @@ async fn fetch_pending_balances(subject: &mut Subject, model: &mut Model, rng: &
     let fetched: Vec<_> = pending.into_iter().map(|key| (key, U256::from(rng.random_range(0..4_u8)))).collect();
     for (key, balance) in &fetched {
         assert_ne!(key.holder, Address::ZERO);
-        model.keep_balance(*key, *balance);
+        model.save_balance(*key, *balance);
     }
     let count = fetched.len();
     if let Some(tip) = model.tip() {
-        subject.writer.keep_balances(fetched, tip.number).await.expect("balances");
+        subject.writer.save_balances(fetched, tip.number).await.expect("balances");
     }
     count
 }
@@ -179,11 +179,11 @@ async fn fetch_pending_codes(subject: &mut Subject, model: &mut Model, rng: &mut
         })
         .collect();
     for (address, code) in &fetched {
-        model.keep_code(*address, code.clone());
+        model.save_code(*address, code.clone());
     }
     let count = fetched.len();
     if let Some(tip) = model.tip() {
-        subject.writer.keep_codes(fetched, tip.number).await.expect("codes");
+        subject.writer.save_codes(fetched, tip.number).await.expect("codes");
     }
     count
 }

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, AddressOverview, B256, Block, BlockChanges, BlockGasPrice, BlockId, BlockNumber,
+    Account, Address, AddressOverview, AddressSummary, B256, Block, BlockChanges, BlockGasPrice, BlockId, BlockNumber,
     BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter,
     Transaction, TransactionEvents, TransactionFilter, Transfer, TransferFilter,
 };
@@ -90,7 +90,7 @@ pub trait ChainReader: Send + Sync {
     /// Transfers and trades of a transaction in log order; None if the transaction is unknown.
     async fn find_transaction_events(&self, hash: B256, limit: u32) -> Result<Option<TransactionEvents>, StoreError>;
 
-    async fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError>;
+    async fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError>;
 
     /// The address with up to `recent` of its newest transactions, all from one snapshot.
     async fn find_address_overview(&self, address: Address, recent: u32)
@@ -130,5 +130,5 @@ pub trait ChainReader: Send + Sync {
 pub trait CachedAccounts: Send + Sync {
     async fn find_account(&self, address: Address) -> Result<Option<Account>, StoreError>;
 
-    async fn keep_account(&self, address: Address, account: Account) -> Result<(), StoreError>;
+    async fn save_account(&self, address: Address, account: Account) -> Result<(), StoreError>;
 }

@@ -54,10 +54,10 @@ pub trait VerifiedContracts: Send + Sync {
     /// Stores a verification of the code at its address. Sources that prove more of the runtime code replace the stored
     /// ones at every address. Sources that prove as much and also the constructor of this deployment, which the stored
     /// ones do not, are stored for this address only.
-    async fn keep_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError>;
+    async fn save_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError>;
 
     /// Stores what was derived about the deployment of verified code at an address.
-    async fn keep_deployment(
+    async fn save_deployment(
         &self,
         address: Address,
         code_hash: B256,
@@ -66,7 +66,7 @@ pub trait VerifiedContracts: Send + Sync {
 
     /// Stores a job, or replaces the one with its id. Deletes jobs that were submitted [`JOB_RETENTION`] before this one, and
     /// the oldest beyond [`KEPT_JOBS`].
-    async fn keep_job(&self, job: VerificationJob) -> Result<(), StoreError>;
+    async fn save_job(&self, job: VerificationJob) -> Result<(), StoreError>;
 
     async fn find_job(&self, id: JobId) -> Result<Option<VerificationJob>, StoreError>;
 }

@@ -34,7 +34,7 @@ pub(super) async fn check(
         to: None,
         data: call_data(wallet, digest, signature).into(),
         gas: GAS,
-        patience: TIMEOUT,
+        timeout: TIMEOUT,
     };
     match node.call(&request).await? {
         CallOutcome::Returned(output) => Ok(parse_response(&output)),

@@ -38,7 +38,7 @@ async fn get_address(
     ValidPath(address): ValidPath<Address>,
 ) -> Result<JsonResponse<wire::AddressDetail>, ApiError> {
     let overview = app.chain.find_address_overview(address, RECENT_TRANSACTIONS).await?;
-    let AddressOverview { tip, facts, recent, token } = overview.ok_or(ApiError::AddressNotFound)?;
+    let AddressOverview { tip, summary, recent, token } = overview.ok_or(ApiError::AddressNotFound)?;
     let (account, is_current) = match app.accounts.get_with_source(tip, address).await {
         Ok(SourcedAccount { account, source }) => (Some(account), source == AccountSource::Node),
         // The index has everything except the balance and the nonce.
@@ -56,7 +56,7 @@ async fn get_address(
     let label = app.labels.find(&address);
     let token = token.map(|token| wire::Token::new(token, app.token_prefix));
     let source = find_source(&*app.verified, address, code).await?;
-    let detail = wire::AddressDetail::new(&facts, account.as_ref(), code, label, recent, token).with_source(source);
+    let detail = wire::AddressDetail::new(&summary, account.as_ref(), code, label, recent, token).with_source(source);
     let response = JsonResponse::new(detail, Freshness::UntilNextBlock);
     // An account at the tip is valid until the tip changes; an older one only until the node responds again.
     Ok(if is_current { response.cacheable() } else { response })

@@ -85,7 +85,7 @@ pub(super) async fn code_hash(app: &ApiState, address: Address) -> Result<B256, 
     params(AddressInPath),
     request_body = wire::CallRequest,
     responses(
-        (status = 200, description = "The return value", body = wire::CallAnswer),
+        (status = 200, description = "The return value", body = wire::CallResponse),
         BadCall,
         NotVerified,
         CallFailed,
@@ -96,7 +96,7 @@ async fn call_contract(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
     ValidBody(request): ValidBody<wire::CallRequest>,
-) -> Result<JsonResponse<wire::CallAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::CallResponse>, ApiError> {
     call(&app, address, request).await
 }
 
@@ -110,7 +110,7 @@ async fn call_contract(
         wire::CallRequest
     ),
     responses(
-        (status = 200, description = "The return value", body = wire::CallAnswer),
+        (status = 200, description = "The return value", body = wire::CallResponse),
         BadCall,
         NotVerified,
         CallFailed,
@@ -121,7 +121,7 @@ async fn call_contract_by_query(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
     ValidQuery(request): ValidQuery<wire::CallRequest>,
-) -> Result<JsonResponse<wire::CallAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::CallResponse>, ApiError> {
     call(&app, address, request).await
 }
 
@@ -129,7 +129,7 @@ async fn call(
     app: &ApiState,
     address: Address,
     request: wire::CallRequest,
-) -> Result<JsonResponse<wire::CallAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::CallResponse>, ApiError> {
     let at = match request.block_number {
         None => CallBlock::Latest,
         Some(number) => {
@@ -140,5 +140,5 @@ async fn call(
     let arguments = request.args.iter().map(AsRef::as_ref).collect();
     let call = ReadCall { address, function: &request.function_name, arguments, from: request.from, at };
     let result = app.calls.call(&call).await?;
-    Ok(JsonResponse::new(wire::CallAnswer { result }, Freshness::Momentary))
+    Ok(JsonResponse::new(wire::CallResponse { result }, Freshness::Momentary))
 }

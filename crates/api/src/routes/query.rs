@@ -52,7 +52,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
         )
     ),
     responses(
-        (status = 200, description = "The matching records", body = wire::QueryAnswer),
+        (status = 200, description = "The matching records", body = wire::QueryResponse),
         BadQuery,
         Unavailable
     )
@@ -60,10 +60,10 @@ pub(super) fn router() -> OpenApiRouter<App> {
 async fn run_query(
     State(app): State<App>,
     ValidBody(QueryBody { selection, window }): ValidBody<QueryBody>,
-) -> Result<JsonResponse<wire::QueryAnswer>, ApiError> {
+) -> Result<JsonResponse<wire::QueryResponse>, ApiError> {
     let entity = selection.entity().name();
     let found = select(&app, selection, window).await?;
-    Ok(JsonResponse::new(wire::QueryAnswer::new(entity, found, window), Freshness::Momentary).cacheable())
+    Ok(JsonResponse::new(wire::QueryResponse::new(entity, found, window), Freshness::Momentary).cacheable())
 }
 
 async fn select(app: &App, selection: Selection, window: PageRequest) -> Result<Page<QueryRecord>, ApiError> {

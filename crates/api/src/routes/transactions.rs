@@ -107,7 +107,7 @@ async fn get_transaction(
 
 /// What the node has about a transaction; None if it is unavailable or has the transaction in another block.
 async fn find_detail(app: &ApiState, transaction: &Transaction) -> Option<TransactionDetail> {
-    if app.node.unanswered_for().is_some_and(|waited| waited >= UNRESPONSIVE_AFTER) {
+    if app.node.silent_for().is_some_and(|waited| waited >= UNRESPONSIVE_AFTER) {
         return None;
     }
     let found = timeout(NODE_TIMEOUT, app.node.find_transaction(transaction.hash)).await.ok()?;

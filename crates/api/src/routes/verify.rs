@@ -54,7 +54,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     params(("Prefer" = Option<String>, Header, description = "`respond-async`: respond at once with a job", example = "respond-async")),
     request_body = wire::VerifyRequest,
     responses(
-        (status = 200, description = "Whether the source compiles to the code", body = wire::VerifyAnswer),
+        (status = 200, description = "Whether the source compiles to the code", body = wire::VerifyResponse),
         (
             status = 202,
             description = "The job of the verification, with `Prefer: respond-async`",
@@ -97,7 +97,7 @@ async fn verify_contract(
     if let Some(error) = &end.error {
         return Err(ApiError::Verify(Arc::clone(error)));
     }
-    Ok(JsonResponse::new(wire::VerifyAnswer::new(address, &end.result), Freshness::Momentary).into_response())
+    Ok(JsonResponse::new(wire::VerifyResponse::new(address, &end.result), Freshness::Momentary).into_response())
 }
 
 /// Whether the client prefers a job to waiting (RFC 7240).

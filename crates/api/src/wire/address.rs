@@ -1,4 +1,4 @@
-use domain::{Account, AddressFacts, Code};
+use domain::{Account, AddressSummary, Code};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -64,7 +64,7 @@ impl AddressDetail {
     /// `account` is None if the node is unavailable and none is stored; `code` is from the account or the index.
     #[must_use]
     pub fn new(
-        facts: &AddressFacts,
+        summary: &AddressSummary,
         account: Option<&Account>,
         code: Code,
         label: Option<&str>,
@@ -73,17 +73,17 @@ impl AddressDetail {
     ) -> Self {
         let token_name = token.as_ref().map(|token| token.name.as_str()).filter(|name| !name.is_empty());
         Self {
-            address: facts.address.into(),
+            address: summary.address.into(),
             balance: account.map(|account| account.balance).unwrap_or_default().into(),
-            tx_count: facts.tx_count,
-            is_contract: code.is_contract() || (account.is_none() && facts.creation.is_some()),
+            tx_count: summary.tx_count,
+            is_contract: code.is_contract() || (account.is_none() && summary.creation.is_some()),
             label: label.or(token_name).map(str::to_owned),
-            first_seen: Timestamp::from_unix_seconds(facts.first_seen),
-            last_seen: Timestamp::from_unix_seconds(facts.last_seen),
+            first_seen: Timestamp::from_unix_seconds(summary.first_seen),
+            last_seen: Timestamp::from_unix_seconds(summary.last_seen),
             recent_txs: recent.into_iter().map(Transaction::from).collect(),
             nonce: account.map(|account| account.nonce),
             balance_block: account.map(|account| account.block),
-            contract: Contract::of(facts, code),
+            contract: Contract::of(summary, code),
             token,
         }
     }
@@ -114,11 +114,11 @@ impl AddressDetail {
 }
 
 impl Contract {
-    fn of(facts: &AddressFacts, code: Code) -> Option<Self> {
+    fn of(summary: &AddressSummary, code: Code) -> Option<Self> {
         match code {
             Code::Contract { hash } if code.is_contract() => Some(Self {
-                creator: facts.creation.map(|creation| creation.creator.into()),
-                creation_tx_hash: facts.creation.map(|creation| creation.tx_hash.into()),
+                creator: summary.creation.map(|creation| creation.creator.into()),
+                creation_tx_hash: summary.creation.map(|creation| creation.tx_hash.into()),
                 verified: false,
                 name: None,
                 twin_of: None,
@@ -138,8 +138,8 @@ mod tests {
         *,
     };
 
-    fn facts() -> AddressFacts {
-        AddressFacts {
+    fn summary() -> AddressSummary {
+        AddressSummary {
             address: Address::repeat_byte(0xdd),
             tx_count: 1,
             first_seen: 1_794_700_800,
@@ -159,10 +159,10 @@ mod tests {
             tx_hash: B256::repeat_byte(2),
             block_hash: B256::repeat_byte(4),
         };
-        let facts = AddressFacts { creation: Some(creation), ..facts() };
+        let summary = AddressSummary { creation: Some(creation), ..summary() };
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
         insta::assert_json_snapshot!(AddressDetail::new(
-            &facts,
+            &summary,
             Some(&account),
             account.code,
             Some("Treasury"),
@@ -175,7 +175,7 @@ mod tests {
     fn an_account_that_delegates_has_no_contract() {
         let target = Address::repeat_byte(9);
         let account = account(Code::Delegation { target });
-        let detail = AddressDetail::new(&facts(), Some(&account), account.code, None, vec![], None);
+        let detail = AddressDetail::new(&summary(), Some(&account), account.code, None, vec![], None);
         insta::assert_json_snapshot!(detail);
     }
 
@@ -183,10 +183,10 @@ mod tests {
     fn the_label_of_a_token_is_its_name_unless_the_operator_sets_one() {
         let detail = |label, name: &str| {
             let mut token = coin();
-            token.facts.name = name.to_owned();
+            token.metadata.name = name.to_owned();
             let account = account(Code::Contract { hash: B256::repeat_byte(3) });
             AddressDetail::new(
-                &facts(),
+                &summary(),
                 Some(&account),
                 account.code,
                 label,
@@ -205,7 +205,7 @@ mod tests {
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
         let detail = |label, twin_of| {
             let source = KnownSource { name: "Vault".to_owned(), twin_of };
-            AddressDetail::new(&facts(), Some(&account), account.code, label, vec![], None).with_source(Some(source))
+            AddressDetail::new(&summary(), Some(&account), account.code, label, vec![], None).with_source(Some(source))
         };
         let verified = detail(None, None);
         let contract = verified.contract.unwrap();
@@ -220,21 +220,22 @@ mod tests {
 
     #[test]
     fn without_an_account_the_balance_block_is_null() {
-        let detail = AddressDetail::new(&facts(), None, Code::None, None, vec![call()], None);
+        let detail = AddressDetail::new(&summary(), None, Code::None, None, vec![call()], None);
         assert_eq!((detail.nonce, detail.balance_block, detail.is_contract), (None, None, false));
         let creation = Creation {
             creator: Address::repeat_byte(1),
             tx_hash: B256::repeat_byte(2),
             block_hash: B256::repeat_byte(3),
         };
-        let created = AddressFacts { creation: Some(creation), ..facts() };
+        let created = AddressSummary { creation: Some(creation), ..summary() };
         assert!(AddressDetail::new(&created, None, Code::None, None, vec![], None).is_contract);
     }
 
     #[test]
     fn a_contract_of_unknown_origin_has_no_creator() {
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
-        let contract = AddressDetail::new(&facts(), Some(&account), account.code, None, vec![], None).contract.unwrap();
+        let contract =
+            AddressDetail::new(&summary(), Some(&account), account.code, None, vec![], None).contract.unwrap();
         assert_eq!((contract.creator, contract.creation_tx_hash), (None, None));
     }
 }

@@ -78,7 +78,7 @@ fn arguments(text: &str) -> Result<Vec<Box<RawValue>>, ApiError> {
 
 /// The result of a call.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct CallAnswer {
+pub struct CallResponse {
     /// The value of a single output. Several outputs are an object in the order of their declaration, by name or, without a
     /// name, by index; so are structs. Integers are decimal strings.
     #[schema(required = true, value_type = Value, example = "1000000000000000000")]

@@ -18,7 +18,7 @@ pub enum QueryEntity {
 /// The result of a query.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct QueryAnswer {
+pub struct QueryResponse {
     /// The requested entity.
     #[schema(value_type = QueryEntity, example = "transactions")]
     pub entity: &'static str,
@@ -48,7 +48,7 @@ pub enum QueryRecord {
     DexTrade(DexTrade),
 }
 
-impl QueryAnswer {
+impl QueryResponse {
     #[must_use]
     pub fn new(entity: &'static str, found: Page<QueryRecord>, window: PageRequest) -> Self {
         Self {
@@ -79,13 +79,13 @@ mod tests {
     fn a_result_has_the_count_and_the_total() {
         let found = Page { items: vec![transfer()], total: 9 };
         let window = PageRequest { offset: 8, ..PageRequest::newest(100) };
-        insta::assert_json_snapshot!(QueryAnswer::new("token_transfers", found, window));
+        insta::assert_json_snapshot!(QueryResponse::new("token_transfers", found, window));
     }
 
     #[test]
     fn no_match_is_an_empty_list() {
         let window = PageRequest { offset: 5, ..PageRequest::newest(25) };
-        insta::assert_json_snapshot!(QueryAnswer::new("tokens", Page::empty(1), window), @r#"
+        insta::assert_json_snapshot!(QueryResponse::new("tokens", Page::empty(1), window), @r#"
         {
           "entity": "tokens",
           "count": 0,

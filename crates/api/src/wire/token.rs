@@ -69,11 +69,11 @@ impl Token {
     pub fn new(token: domain::Token, prefix: TokenPrefix) -> Self {
         Self {
             address: token.address.into(),
-            name: token.facts.name,
-            symbol: token.facts.symbol,
-            decimals: token.facts.decimals,
+            name: token.metadata.name,
+            symbol: token.metadata.symbol,
+            decimals: token.metadata.decimals,
             kind: TokenType::new(token.kind, prefix),
-            total_supply: token.facts.total_supply.into(),
+            total_supply: token.metadata.total_supply.into(),
             holder_count: token.holder_count,
             transfer_count: token.transfer_count,
             balance_source: token.balance_source.into(),
@@ -112,7 +112,7 @@ impl TokenList {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use domain::{Address, TokenFacts, U256};
+    use domain::{Address, TokenMetadata, U256};
 
     use super::*;
 
@@ -120,12 +120,12 @@ pub(super) mod tests {
         domain::Token {
             address: Address::repeat_byte(0xdd),
             kind: TokenKind::Bep20,
-            facts: TokenFacts {
+            metadata: TokenMetadata {
                 name: "Coin of \"Alice\"".to_owned(),
                 symbol: "COIN".to_owned(),
                 decimals: 255,
                 total_supply: U256::MAX,
-                asked_at: Some(17),
+                requested_at: Some(17),
             },
             holder_count: 3,
             transfer_count: 9,
@@ -138,7 +138,7 @@ pub(super) mod tests {
     fn a_page_of_tokens_has_the_documented_names_and_types() {
         let unnamed = domain::Token {
             kind: TokenKind::Bep721,
-            facts: TokenFacts::default(),
+            metadata: TokenMetadata::default(),
             balance_source: domain::BalanceSource::Calls,
             audited_block: None,
             ..coin()

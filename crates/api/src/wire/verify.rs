@@ -156,7 +156,7 @@ impl From<VerifyRequest> for contracts::VerifyRequest {
 /// The result of a verification.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct VerifyAnswer {
+pub struct VerifyResponse {
     /// Whether the source compiles to the code at the address.
     pub success: bool,
     /// The match, or what differs.
@@ -179,7 +179,7 @@ pub struct VerifyAnswer {
     pub creation_match: Option<MatchKind>,
 }
 
-impl VerifyAnswer {
+impl VerifyResponse {
     /// The answer of a job with a verdict.
     #[must_use]
     pub fn new(address: domain::Address, result: &JobResult) -> Self {

@@ -3,7 +3,7 @@ use domain::{JobFailure, JobVerdict};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, ProblemCode, Timestamp, VerifyAnswer};
+use super::{Address, ProblemCode, Timestamp, VerifyResponse};
 
 /// A verification job.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -21,7 +21,7 @@ pub struct VerifyJob {
     pub finished_at: Option<Timestamp>,
     /// The verdict, if the job has finished.
     #[schema(required = true)]
-    pub answer: Option<VerifyAnswer>,
+    pub answer: Option<VerifyResponse>,
     /// Why there is no verdict, if the job has failed.
     #[schema(required = true)]
     pub failure: Option<VerifyJobFailure>,
@@ -59,7 +59,7 @@ impl From<JobStatus> for VerifyJob {
             Some((result, JobVerdict::Failed(failure))) => {
                 (None, Some(VerifyJobFailure { code: code(*failure), detail: result.message.clone() }))
             }
-            Some((result, _)) => (Some(VerifyAnswer::new(job.address, result)), None),
+            Some((result, _)) => (Some(VerifyResponse::new(job.address, result)), None),
         };
         Self {
             id: job.id.to_string(),

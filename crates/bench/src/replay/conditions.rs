@@ -11,7 +11,7 @@ pub(crate) struct Conditions {
     /// Maximum calls per batch.
     pub(crate) largest_batch: Option<usize>,
     /// Maximum bytes per response.
-    pub(crate) largest_answer: Option<usize>,
+    pub(crate) largest_response: Option<usize>,
     /// Maximum requests per second; more are rejected.
     pub(crate) per_second: Option<usize>,
 }

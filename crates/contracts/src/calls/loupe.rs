@@ -11,7 +11,7 @@ use std::{
 use alloy_dyn_abi::DynSolValue;
 use alloy_primitives::{Address, Bytes};
 use alloy_sol_types::{SolCall, sol};
-use node::{CallBlock, CallRequest, ContractAnswer, ContractCall, NodeClient, NodeError, ViewOutcome};
+use node::{CallBlock, CallRequest, CallResult, ContractCall, NodeClient, NodeError, ViewOutcome};
 
 use crate::abi::decode_all;
 
@@ -80,10 +80,10 @@ async fn list_one_by_one(
         to: diamond,
         data: DiamondLoupe::facetFunctionSelectorsCall { facet: *facet }.abi_encode().into(),
     };
-    let answers = node.calls(facets.iter().map(request).collect(), at).await?.answers;
-    let read = |(facet, answer): (Address, ContractAnswer)| match answer {
-        ContractAnswer::Returned(data) => Some((facet, decode_selectors(&data)?)),
-        ContractAnswer::Reverted => None,
+    let answers = node.calls(facets.iter().map(request).collect(), at).await?.results;
+    let read = |(facet, answer): (Address, CallResult)| match answer {
+        CallResult::Returned(data) => Some((facet, decode_selectors(&data)?)),
+        CallResult::Reverted => None,
     };
     Ok((facets.into_iter().zip(answers).filter_map(read).collect(), omitted))
 }
@@ -102,9 +102,9 @@ pub(super) async fn confirm(
         to: diamond,
         data: DiamondLoupe::facetAddressCall { selector: (*selector).into() }.abi_encode().into(),
     };
-    let answers = node.calls(claims.iter().map(request).collect(), at).await?.answers;
-    let agrees = |((selector, facet), answer): (&(Selector, Address), ContractAnswer)| match answer {
-        ContractAnswer::Returned(word) if word[..] == facet.into_word()[..] => Some(*selector),
+    let answers = node.calls(claims.iter().map(request).collect(), at).await?.results;
+    let agrees = |((selector, facet), answer): (&(Selector, Address), CallResult)| match answer {
+        CallResult::Returned(word) if word[..] == facet.into_word()[..] => Some(*selector),
         _ => None,
     };
     Ok(claims.iter().zip(answers).filter_map(agrees).collect())
@@ -157,7 +157,7 @@ async fn call(
     at: CallBlock,
 ) -> Result<Option<Bytes>, NodeError> {
     let data = function.abi_encode().into();
-    let request = CallRequest { from: None, to: Some(contract), data, gas: GAS, patience: TIMEOUT };
+    let request = CallRequest { from: None, to: Some(contract), data, gas: GAS, timeout: TIMEOUT };
     Ok(match node.view(&request, at).await? {
         ViewOutcome::Returned(output) => Some(output).filter(|output| output.len() <= MAX_OUTPUT),
         ViewOutcome::Reverted { .. } | ViewOutcome::StateGone => None,

@@ -135,7 +135,7 @@ async fn call_for_address(
     at: CallBlock,
 ) -> Result<Option<Address>, NodeError> {
     let data = function.abi_encode().into();
-    let request = CallRequest { from: None, to: Some(contract), data, gas: GAS, patience: TIMEOUT };
+    let request = CallRequest { from: None, to: Some(contract), data, gas: GAS, timeout: TIMEOUT };
     Ok(match node.view(&request, at).await? {
         ViewOutcome::Returned(output) => B256::try_from(output.as_ref()).ok().and_then(as_address),
         _ => None,

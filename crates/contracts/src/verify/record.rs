@@ -85,9 +85,9 @@ pub(super) async fn store(
 ) -> Result<Kept, StoreError> {
     let (address, code_hash) = (contract.address, contract.code.code_hash);
     if let (Some(known), Some(creation)) = (records.find_verified(address, code_hash).await?, creation) {
-        records.keep_deployment(address, code_hash, prove_deployment(&known.code, creation)).await?;
+        records.save_deployment(address, code_hash, prove_deployment(&known.code, creation)).await?;
     }
-    records.keep_verified(contract).await
+    records.save_verified(contract).await
 }
 
 /// What the match does not prove.

@@ -223,7 +223,7 @@ impl World {
         let code =
             |address: &Address| deployed.get(address).map(|deployed| deployed.runtime.clone()).unwrap_or_default();
         let codes = addresses.iter().map(|address| (*address, code(address))).collect();
-        self.writer.keep_codes(codes, tip).await.unwrap();
+        self.writer.save_codes(codes, tip).await.unwrap();
     }
 
     async fn apply(&mut self, step: Step) {

@@ -77,7 +77,7 @@ async fn token_balance(app: &App, params: &Params) -> Result<Answer, Failure> {
 
 /// The number that a contract returns at the latest block; None if it returns none.
 pub(super) async fn call_number(app: &App, contract: Address, data: Bytes) -> Result<Option<U256>, Failure> {
-    let request = CallRequest { from: None, to: Some(contract), data, gas: CALL_GAS, patience: CALL_TIMEOUT };
+    let request = CallRequest { from: None, to: Some(contract), data, gas: CALL_GAS, timeout: CALL_TIMEOUT };
     Ok(match app.services.node.call(&request).await? {
         CallOutcome::Returned(output) => output.get(..32).map(U256::from_be_slice),
         CallOutcome::Failed(_) => None,

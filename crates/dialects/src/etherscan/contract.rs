@@ -50,7 +50,9 @@ async fn get_contract_creation(app: &App, params: &Params) -> Result<Answer, Fai
 
 async fn find_creation(app: &App, address: domain::Address) -> Result<Option<Value>, Failure> {
     let chain = &app.services.chain;
-    let Some(creation) = chain.find_address(address).await?.and_then(|facts| facts.creation) else { return Ok(None) };
+    let Some(creation) = chain.find_address(address).await?.and_then(|summary| summary.creation) else {
+        return Ok(None);
+    };
     let Some(transaction) = chain.find_transaction(creation.tx_hash).await? else { return Ok(None) };
     let factory = (creation.creator != transaction.from).then_some(creation.creator);
     Ok(Some(json!({

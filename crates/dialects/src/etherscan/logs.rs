@@ -108,7 +108,7 @@ async fn list_logs(app: &Arc<App>, params: &Params) -> Result<Answer, Failure> {
         let logs = match app.services.node.logs(&filter).await {
             Ok(logs) => logs,
             // Nodes limit the number of blocks or of logs.
-            Err(NodeError::Rpc { .. } | NodeError::Limited { .. } | NodeError::BadAnswer { .. }) if step > 1 => {
+            Err(NodeError::Rpc { .. } | NodeError::Limited { .. } | NodeError::InvalidResponse { .. }) if step > 1 => {
                 step = (step / 4).max(1);
                 continue;
             }

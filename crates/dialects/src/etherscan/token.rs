@@ -28,15 +28,15 @@ async fn get_token(app: &App, params: &Params) -> Result<Answer, Failure> {
     let token = app.services.chain.find_token(address).await?.ok_or_else(|| Failure::nothing("No data found"))?;
     Ok(Answer::Result(json!([{
         "contractAddress": format!("{address:#x}"),
-        "tokenName": token.facts.name,
-        "symbol": token.facts.symbol,
-        "divisor": token.facts.decimals.to_string(),
+        "tokenName": token.metadata.name,
+        "symbol": token.metadata.symbol,
+        "divisor": token.metadata.decimals.to_string(),
         "tokenType": match token.kind {
             TokenKind::Bep20 => "ERC20",
             TokenKind::Bep721 => "ERC721",
             TokenKind::Bep1155 => "ERC1155",
         },
-        "totalSupply": token.facts.total_supply.to_string(),
+        "totalSupply": token.metadata.total_supply.to_string(),
     }])))
 }
 

@@ -182,7 +182,7 @@ fn signatures(interface: &Interface) -> Value {
 
 async fn deployment(app: &App, chain_id: u64, address: Address) -> Result<Value, SourcifyError> {
     let chain = &app.services.chain;
-    let creation = chain.find_address(address).await?.and_then(|facts| facts.creation);
+    let creation = chain.find_address(address).await?.and_then(|summary| summary.creation);
     let transaction = match creation {
         Some(creation) => chain.find_transaction(creation.tx_hash).await?,
         None => None,

@@ -18,14 +18,14 @@ use super::{
 use crate::app::App;
 
 /// A poll waits this long for the end of its job.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// `GET v2/verify/{verificationId}`.
 pub(super) async fn get_job(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
 ) -> Result<Json<JobBody>, SourcifyError> {
-    let status = find(&app, &id, PATIENCE).await?;
+    let status = find(&app, &id, MAX_WAIT).await?;
     let chain_id = app.chain_id().await?;
     describe(&app, chain_id, status).await.map(Json)
 }
@@ -36,10 +36,10 @@ pub(super) async fn show_job(State(app): State<Arc<App>>, Path(id): Path<String>
     Ok(Redirect::to(&format!("/verify-ui/jobs/{}", status.job.id)))
 }
 
-async fn find(app: &App, id: &str, patience: Duration) -> Result<JobStatus, SourcifyError> {
+async fn find(app: &App, id: &str, max_wait: Duration) -> Result<JobStatus, SourcifyError> {
     let unknown = || SourcifyError::new(StatusCode::NOT_FOUND, "job_not_found", "No verification job with this id");
     let id: JobId = id.parse().map_err(|_| unknown())?;
-    app.services.jobs.find(id, patience).await?.ok_or_else(unknown)
+    app.services.jobs.find(id, max_wait).await?.ok_or_else(unknown)
 }
 
 #[derive(Debug, Serialize)]

@@ -31,5 +31,5 @@ pub(crate) struct CheckOptions {
 
     /// Revert all blocks from the first difference on and index them again
     #[arg(long, requires = "node")]
-    pub(crate) mend: bool,
+    pub(crate) repair: bool,
 }

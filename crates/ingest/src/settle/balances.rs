@@ -1,9 +1,9 @@
 //! Balances read from the contract, to audit or replace those derived from events.
 
 use domain::{Address, AuditResult, AuditSample, Balance, BalanceKey, Selector, U256};
-use node::{ContractAnswer, ContractCall};
+use node::{CallResult, ContractCall};
 
-use super::facts::read_number;
+use super::metadata::read_number;
 use crate::abi::{address_word, call_data};
 
 /// `balanceOf(address)`
@@ -19,17 +19,17 @@ pub(super) fn audit_calls(sample: &AuditSample) -> impl Iterator<Item = Contract
 }
 
 /// Whether a contract's balances match its events. Failed calls are ignored.
-pub(super) fn audit(sample: &AuditSample, answers: &[ContractAnswer]) -> AuditResult {
+pub(super) fn audit(sample: &AuditSample, results: &[CallResult]) -> AuditResult {
     let contradicts =
-        sample.holders.iter().zip(answers).any(|(holder, answer)| {
-            read_number(answer).is_some_and(|balance| Balance::from(balance) != holder.balance)
+        sample.holders.iter().zip(results).any(|(holder, result)| {
+            read_number(result).is_some_and(|balance| Balance::from(balance) != holder.balance)
         });
     if contradicts { AuditResult::DoesNotAddUp } else { AuditResult::AddsUp }
 }
 
 /// A failed call counts as zero.
-pub(super) fn read_balance(key: BalanceKey, answer: &ContractAnswer) -> (BalanceKey, U256) {
-    (key, read_number(answer).unwrap_or_default())
+pub(super) fn read_balance(key: BalanceKey, result: &CallResult) -> (BalanceKey, U256) {
+    (key, read_number(result).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -44,8 +44,8 @@ mod tests {
         AuditSample { token: TOKEN, holders: holders.collect() }
     }
 
-    fn returned(number: u64) -> ContractAnswer {
-        ContractAnswer::Returned(uint(number).to_vec().into())
+    fn returned(number: u64) -> CallResult {
+        CallResult::Returned(uint(number).to_vec().into())
     }
 
     #[test]
@@ -56,8 +56,8 @@ mod tests {
 
     #[test]
     fn failed_calls_do_not_fail_the_audit() {
-        assert_eq!(audit(&sample(&[5]), &[ContractAnswer::Reverted]), AuditResult::AddsUp);
-        assert_eq!(audit(&sample(&[5]), &[ContractAnswer::Returned(Default::default())]), AuditResult::AddsUp);
+        assert_eq!(audit(&sample(&[5]), &[CallResult::Reverted]), AuditResult::AddsUp);
+        assert_eq!(audit(&sample(&[5]), &[CallResult::Returned(Default::default())]), AuditResult::AddsUp);
     }
 
     #[test]

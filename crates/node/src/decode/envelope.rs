@@ -34,7 +34,7 @@ pub(crate) struct ErrorObject {
 
 /// Why a response has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum AnswerError {
+pub(crate) enum ResponseError {
     /// The node returned an error.
     Rpc(ErrorObject),
     /// The response cannot be decoded.
@@ -48,11 +48,11 @@ fn null_as_some<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 impl<T> Envelope<T> {
-    fn into_result(self) -> Result<Option<T>, AnswerError> {
+    fn into_result(self) -> Result<Option<T>, ResponseError> {
         match (self.error, self.result) {
-            (Some(error), _) => Err(AnswerError::Rpc(error)),
+            (Some(error), _) => Err(ResponseError::Rpc(error)),
             (None, Some(result)) => Ok(result),
-            (None, None) => Err(AnswerError::Unreadable("neither a result nor an error".to_owned())),
+            (None, None) => Err(ResponseError::Unreadable("neither a result nor an error".to_owned())),
         }
     }
 }
@@ -66,11 +66,11 @@ fn revert_data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Byte
 }
 
 /// Decodes a response; None if the result is null.
-pub(crate) fn decode<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<Option<T>, AnswerError> {
-    if !is_object(answer) {
-        return Err(AnswerError::Unreadable("not an object".to_owned()));
+pub(crate) fn decode<'a, T: Deserialize<'a>>(response: &'a [u8]) -> Result<Option<T>, ResponseError> {
+    if !is_object(response) {
+        return Err(ResponseError::Unreadable("not an object".to_owned()));
     }
-    let envelope: Envelope<T> = sonic_rs::from_str(readable(answer)?).map_err(unreadable)?;
+    let envelope: Envelope<T> = sonic_rs::from_str(readable(response)?).map_err(unreadable)?;
     envelope.into_result()
 }
 
@@ -80,10 +80,10 @@ fn is_object(json: &[u8]) -> bool {
 }
 
 /// Validates UTF-8 and nesting before parsing: the parser does not check the values that it skips.
-pub(crate) fn readable(message: &[u8]) -> Result<&str, AnswerError> {
-    let text = std::str::from_utf8(message).map_err(|_| AnswerError::Unreadable("not UTF-8".to_owned()))?;
+pub(crate) fn readable(message: &[u8]) -> Result<&str, ResponseError> {
+    let text = std::str::from_utf8(message).map_err(|_| ResponseError::Unreadable("not UTF-8".to_owned()))?;
     match is_too_deep(message) {
-        true => Err(AnswerError::Unreadable(format!("nested deeper than {MAX_DEPTH} levels"))),
+        true => Err(ResponseError::Unreadable(format!("nested deeper than {MAX_DEPTH} levels"))),
         false => Ok(text),
     }
 }
@@ -126,7 +126,7 @@ fn after_string(mut rest: &[u8]) -> &[u8] {
 pub(crate) type BatchItem = Result<String, ErrorObject>;
 
 #[derive(Deserialize)]
-struct BatchAnswer<'a> {
+struct BatchResponse<'a> {
     id: Option<u64>,
     #[serde(borrow)]
     result: Option<LazyValue<'a>>,
@@ -134,33 +134,35 @@ struct BatchAnswer<'a> {
 }
 
 /// Sorts the responses of a batch into the order of its calls, whose ids start at `first_id`. Results stay JSON text.
-pub(crate) fn split_batch(answer: &[u8], first_id: u64, calls: usize) -> Result<Vec<BatchItem>, AnswerError> {
-    if is_object(answer) {
-        let single = decode::<serde::de::IgnoredAny>(answer);
-        return Err(single.err().unwrap_or_else(|| AnswerError::Unreadable("a single response to a batch".to_owned())));
+pub(crate) fn split_batch(response: &[u8], first_id: u64, calls: usize) -> Result<Vec<BatchItem>, ResponseError> {
+    if is_object(response) {
+        let single = decode::<serde::de::IgnoredAny>(response);
+        return Err(single
+            .err()
+            .unwrap_or_else(|| ResponseError::Unreadable("a single response to a batch".to_owned())));
     }
-    let answers: Vec<BatchAnswer<'_>> = sonic_rs::from_str(readable(answer)?).map_err(unreadable)?;
+    let responses: Vec<BatchResponse<'_>> = sonic_rs::from_str(readable(response)?).map_err(unreadable)?;
     let mut items: Vec<Option<BatchItem>> = vec![None; calls];
-    for answer in answers {
-        let item = match answer.error {
+    for response in responses {
+        let item = match response.error {
             Some(error) => Err(error),
-            None => Ok(answer.result.map_or_else(|| "null".to_owned(), |result| result.as_raw_str().to_owned())),
+            None => Ok(response.result.map_or_else(|| "null".to_owned(), |result| result.as_raw_str().to_owned())),
         };
-        let place = answer.id.and_then(|id| id.checked_sub(first_id)).and_then(|place| usize::try_from(place).ok());
+        let place = response.id.and_then(|id| id.checked_sub(first_id)).and_then(|place| usize::try_from(place).ok());
         match (place.and_then(|place| items.get_mut(place)), &item) {
             (Some(slot), _) => *slot = Some(item),
             // Some nodes reject a batch with a single error without an id.
-            (None, Err(error)) => return Err(AnswerError::Rpc(error.clone())),
-            (None, Ok(_)) => return Err(AnswerError::Unreadable("unexpected response id".to_owned())),
+            (None, Err(error)) => return Err(ResponseError::Rpc(error.clone())),
+            (None, Ok(_)) => return Err(ResponseError::Unreadable("unexpected response id".to_owned())),
         }
     }
     let items: Option<Vec<BatchItem>> = items.into_iter().collect();
-    items.ok_or_else(|| AnswerError::Unreadable("a response is missing from the batch".to_owned()))
+    items.ok_or_else(|| ResponseError::Unreadable("a response is missing from the batch".to_owned()))
 }
 
 /// Keeps the first line: the parser's message quotes the response at length.
-fn unreadable(error: sonic_rs::Error) -> AnswerError {
-    AnswerError::Unreadable(error.to_string().lines().next().unwrap_or_default().to_owned())
+fn unreadable(error: sonic_rs::Error) -> ResponseError {
+    ResponseError::Unreadable(error.to_string().lines().next().unwrap_or_default().to_owned())
 }
 
 #[cfg(test)]
@@ -176,23 +178,23 @@ mod tests {
     fn a_null_result_is_valid_and_a_missing_one_is_not() {
         assert_eq!(decode::<Quantity>(br#"{"jsonrpc":"2.0","id":1,"result":null}"#), Ok(None));
         assert_eq!(decode(br#"{"id":1,"result":"0x2a"}"#), Ok(Some(Quantity(42))));
-        assert!(matches!(decode::<Quantity>(br#"{"id":1}"#), Err(AnswerError::Unreadable(_))));
-        assert!(matches!(decode::<Quantity>(b"<html>"), Err(AnswerError::Unreadable(_))));
-        assert!(matches!(decode::<Quantity>(br#"[null,"0x1"]"#), Err(AnswerError::Unreadable(_))));
+        assert!(matches!(decode::<Quantity>(br#"{"id":1}"#), Err(ResponseError::Unreadable(_))));
+        assert!(matches!(decode::<Quantity>(b"<html>"), Err(ResponseError::Unreadable(_))));
+        assert!(matches!(decode::<Quantity>(br#"[null,"0x1"]"#), Err(ResponseError::Unreadable(_))));
     }
 
     #[test]
     fn a_response_that_is_nested_too_deep_is_unreadable() {
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-        for answer in [
+        for response in [
             format!(r#"{{"id":1,"result":{}}}"#, deep(200_000)),
             format!(r#"{{"id":1,"result":"0x1","other":{}}}"#, deep(200_000)),
             format!(r#"{{"id":1,"error":{{"code":3,"message":"no","data":{}}}}}"#, deep(200_000)),
             format!(r#"{{"id":1,"result":{}"#, r#"{"a":"#.repeat(200_000)),
         ] {
-            assert!(matches!(decode::<Quantity>(answer.as_bytes()), Err(AnswerError::Unreadable(_))));
-            let batch = format!("[{answer}]");
-            assert!(matches!(split_batch(batch.as_bytes(), 1, 1), Err(AnswerError::Unreadable(_))));
+            assert!(matches!(decode::<Quantity>(response.as_bytes()), Err(ResponseError::Unreadable(_))));
+            let batch = format!("[{response}]");
+            assert!(matches!(split_batch(batch.as_bytes(), 1, 1), Err(ResponseError::Unreadable(_))));
         }
         let most = format!(r#"{{"id":1,"result":"0x1","other":{}}}"#, deep(MAX_DEPTH - 1));
         assert_eq!(decode(most.as_bytes()), Ok(Some(Quantity(1))));
@@ -202,60 +204,64 @@ mod tests {
 
     #[test]
     fn invalid_utf8_is_unreadable_even_in_parts_that_are_decoded_later() {
-        for answer in [
+        for response in [
             &b"{\"id\":1,\"result\":[{\"error\":\"\xff\"},{\"result\":null}]}"[..],
             b"{\"id\":1,\"other\":\"\xff\",\"result\":[]}",
         ] {
-            let refused = AnswerError::Unreadable("not UTF-8".to_owned());
-            assert_eq!(decode::<crate::decode::RawBlockTrace>(answer), Err(refused.clone()));
-            assert_eq!(split_batch(&[b"[", answer, b"]"].concat(), 1, 1), Err(refused));
+            let refused = ResponseError::Unreadable("not UTF-8".to_owned());
+            assert_eq!(decode::<crate::decode::RawBlockTrace>(response), Err(refused.clone()));
+            assert_eq!(split_batch(&[b"[", response, b"]"].concat(), 1, 1), Err(refused));
         }
     }
 
     #[test]
     fn an_error_takes_precedence_over_a_null_result() {
-        let answer = br#"{"id":1,"result":null,"error":{"code":-32000,"message":"no","data":{"x":1}}}"#;
-        assert_eq!(decode::<Quantity>(answer), Err(AnswerError::Rpc(error(-32000, "no"))));
+        let response = br#"{"id":1,"result":null,"error":{"code":-32000,"message":"no","data":{"x":1}}}"#;
+        assert_eq!(decode::<Quantity>(response), Err(ResponseError::Rpc(error(-32000, "no"))));
         assert_eq!(decode(br#"{"id":1,"error":null,"result":"0x1"}"#), Ok(Some(Quantity(1))));
     }
 
     #[test]
     fn revert_data_is_found_in_every_known_format() {
         for data in [r#""0x08c379a0""#, r#""Reverted 0x08c379a0""#, r#"{"message":"no","data":"0x08c379a0"}"#] {
-            let answer = format!(r#"{{"id":1,"error":{{"code":3,"message":"execution reverted","data":{data}}}}}"#);
-            let Err(AnswerError::Rpc(error)) = decode::<Quantity>(answer.as_bytes()) else { panic!("{answer}") };
-            assert_eq!(error.data, Some(Bytes::from_static(&[0x08, 0xc3, 0x79, 0xa0])), "{answer}");
+            let response = format!(r#"{{"id":1,"error":{{"code":3,"message":"execution reverted","data":{data}}}}}"#);
+            let Err(ResponseError::Rpc(error)) = decode::<Quantity>(response.as_bytes()) else { panic!("{response}") };
+            assert_eq!(error.data, Some(Bytes::from_static(&[0x08, 0xc3, 0x79, 0xa0])), "{response}");
         }
         for data in [r#""words""#, "5", "null", r#"{"data":[1]}"#, r#""0xzz""#] {
-            let answer = format!(r#"{{"id":1,"error":{{"code":3,"message":"no","data":{data}}}}}"#);
-            assert_eq!(decode::<Quantity>(answer.as_bytes()), Err(AnswerError::Rpc(error(3, "no"))), "{answer}");
+            let response = format!(r#"{{"id":1,"error":{{"code":3,"message":"no","data":{data}}}}}"#);
+            assert_eq!(decode::<Quantity>(response.as_bytes()), Err(ResponseError::Rpc(error(3, "no"))), "{response}");
         }
     }
 
     #[test]
     fn a_batch_is_sorted_by_id() {
-        let answer =
+        let response =
             br#"[{"id":8,"error":{"code":1,"message":"no"}},{"id":7,"result":{"a":[1]}},{"id":9,"result":null}]"#;
-        let items = split_batch(answer, 7, 3).unwrap();
+        let items = split_batch(response, 7, 3).unwrap();
         assert_eq!(items, [Ok(r#"{"a":[1]}"#.to_owned()), Err(error(1, "no")), Ok("null".to_owned())]);
     }
 
     #[test]
     fn a_batch_with_a_missing_or_unexpected_id_is_unreadable() {
-        for answer in
+        for response in
             [r#"[{"id":7,"result":1}]"#, r#"[{"id":7,"result":1},{"id":3,"result":1}]"#, "7", r#"{"id":7,"result":1}"#]
         {
-            assert!(matches!(split_batch(answer.as_bytes(), 7, 2), Err(AnswerError::Unreadable(_))), "{answer}");
+            assert!(matches!(split_batch(response.as_bytes(), 7, 2), Err(ResponseError::Unreadable(_))), "{response}");
         }
     }
 
     #[test]
     fn an_error_for_the_whole_batch_is_recognised() {
-        for answer in [
+        for response in [
             r#"{"id":null,"error":{"code":-32600,"message":"no"}}"#,
             r#"[{"id":null,"error":{"code":-32600,"message":"no"}}]"#,
         ] {
-            assert_eq!(split_batch(answer.as_bytes(), 7, 2), Err(AnswerError::Rpc(error(-32600, "no"))), "{answer}");
+            assert_eq!(
+                split_batch(response.as_bytes(), 7, 2),
+                Err(ResponseError::Rpc(error(-32600, "no"))),
+                "{response}"
+            );
         }
     }
 }

@@ -177,7 +177,7 @@ from_hex!(Wide, "a big quantity", parse_u256, U256::from);
 from_hex!(Hash, "a hash", |text| parse_fixed(text).map(B256::new));
 from_hex!(Account20, "an address", |text| parse_fixed(text).map(Address::new));
 from_hex!(HexBytes, "bytes", parse_bytes);
-from_hex!(CappedBytes as std::convert::identity, "a contract's answer", parse_capped);
+from_hex!(CappedBytes as std::convert::identity, "a contract's response", parse_capped);
 from_hex!(LooseBytes, "bytes", parse_loosely, |_| None);
 
 impl<'de> Deserialize<'de> for Present {

@@ -11,13 +11,13 @@ use super::*;
 use crate::check::{arrange_receipts, check_block, join_receipts};
 
 /// Reads a response with both parsers.
-fn read<T: DeserializeOwned + PartialEq + std::fmt::Debug>(answer: &str) -> T {
+fn read<T: DeserializeOwned + PartialEq + std::fmt::Debug>(response: &str) -> T {
     #[derive(Deserialize)]
     struct Reference<T> {
         result: T,
     }
-    let lean: T = decode(answer.as_bytes()).unwrap().unwrap();
-    let oracle: Reference<T> = serde_json::from_str(answer).unwrap();
+    let lean: T = decode(response.as_bytes()).unwrap().unwrap();
+    let oracle: Reference<T> = serde_json::from_str(response).unwrap();
     assert_eq!(lean, oracle.result);
     lean
 }
@@ -139,7 +139,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// The two responses of a node for a block with these transactions.
-fn answers(transactions: &[AnyTransaction], extra: &str) -> (String, String) {
+fn responses(transactions: &[AnyTransaction], extra: &str) -> (String, String) {
     let hash = hex(&[0xb1; 32]);
     let (mut block, mut receipts, mut log_index) = (String::new(), String::new(), 0);
     for (index, tx) in transactions.iter().enumerate() {
@@ -191,7 +191,7 @@ proptest! {
         transactions in prop::collection::vec(any_transaction(), 0..12),
         extra in prop::sample::select(vec!["", r#""logsBloom":"0x00","#, r#""accessLists":[{"address":"0x","storageKeys":["\"{"]}],"#, r#""accessList":[{"address":"0x0000000000000000000000000000000000000007","storageKeys":[]}],"#, r#""éxtra\n":1.5e3,"#]),
     ) {
-        let (block, receipts) = answers(&transactions, extra);
+        let (block, receipts) = responses(&transactions, extra);
         let fetched = join(&block, &receipts);
         prop_assert_eq!(fetched.transactions.len(), transactions.len());
         for (found, made) in fetched.transactions.iter().zip(&transactions) {
@@ -230,7 +230,7 @@ fn a_block_with_five_thousand_logs_is_decoded() {
         price: Some(1),
         logs: vec![log; 25],
     };
-    let (block, receipts) = answers(&vec![tx; 200], "");
+    let (block, receipts) = responses(&vec![tx; 200], "");
     let fetched = join(&block, &receipts);
     assert_eq!((fetched.transactions.len(), fetched.logs.len()), (200, 5_000));
     assert_eq!((fetched.logs[4_999].tx_index, fetched.logs[4_999].log_index), (199, 4_999));

@@ -305,8 +305,8 @@ mod tests {
     #[test]
     fn an_invalid_trace_is_an_error() {
         for wrong in [r#"{}"#, r#"[1]"#, r#"[{"result":[]}]"#, r#"[{"txHash":7}]"#, r#"[{"result":{"from":"0x"}}]"#] {
-            let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{wrong}}}"#);
-            assert!(decode::<RawBlockTrace>(answer.as_bytes()).is_err(), "{wrong}");
+            let response = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{wrong}}}"#);
+            assert!(decode::<RawBlockTrace>(response.as_bytes()).is_err(), "{wrong}");
         }
     }
 }

@@ -82,9 +82,9 @@ mod tests {
         let bodies = Arc::new(Bodies::default());
         let mut body = bodies.take(100);
         body.extend(b"{\"result\":1}");
-        let answer = Bytes::from(body);
-        let part = answer.slice(2..8);
-        drop(answer);
+        let response = Bytes::from(body);
+        let part = response.slice(2..8);
+        drop(response);
         assert_eq!((part.as_ref(), pooled(&bodies)), (b"result".as_slice(), vec![]));
         drop(part);
         assert_eq!(pooled(&bodies), [100]);

@@ -18,7 +18,7 @@ const BELIEVED_LENGTH: usize = 8 << 20;
 pub(crate) struct Http {
     client: Client,
     url: Url,
-    max_answer_bytes: usize,
+    max_response_bytes: usize,
     bodies: Arc<Bodies>,
 }
 
@@ -37,7 +37,7 @@ impl Http {
         let client = builder
             .build()
             .map_err(|error| NodeError::Setup { endpoint: endpoint.to_string(), source: error.without_url().into() })?;
-        Ok(Self { client, url, max_answer_bytes: config.max_answer_bytes, bodies: Arc::default() })
+        Ok(Self { client, url, max_response_bytes: config.max_response_bytes, bodies: Arc::default() })
     }
 
     pub(super) async fn send(&self, request: String, max_bytes: usize) -> Result<Bytes, TransportError> {
@@ -51,7 +51,7 @@ impl Http {
             .map_err(connection_error)?;
         let status = response.status();
         let retry_after = retry_after(response.headers());
-        let body = self.read(response, max_bytes.min(self.max_answer_bytes)).await?;
+        let body = self.read(response, max_bytes.min(self.max_response_bytes)).await?;
         if status.is_success() {
             Ok(body)
         } else {

@@ -19,9 +19,9 @@ const READ: usize = 64 << 10;
 #[error("the response is longer than {0} bytes")]
 struct TooLong(usize);
 
-pub(super) async fn open(path: &Path, max_answer_bytes: usize) -> Result<Link, BoxError> {
+pub(super) async fn open(path: &Path, max_response_bytes: usize) -> Result<Link, BoxError> {
     let (read, write) = UnixStream::connect(path).await?.into_split();
-    let reader = Reader { read, buffer: BytesMut::new(), frames: Frames::default(), max_answer_bytes };
+    let reader = Reader { read, buffer: BytesMut::new(), frames: Frames::default(), max_response_bytes };
     Ok(Link::over(Box::pin(messages(reader)), Box::pin(requests(write))))
 }
 
@@ -41,7 +41,7 @@ struct Reader {
     read: OwnedReadHalf,
     buffer: BytesMut,
     frames: Frames,
-    max_answer_bytes: usize,
+    max_response_bytes: usize,
 }
 
 impl Reader {
@@ -50,8 +50,8 @@ impl Reader {
             if let Some(length) = self.frames.end_of_value(&self.buffer) {
                 return Ok(Some(self.buffer.split_to(length).freeze()));
             }
-            if self.buffer.len() > self.max_answer_bytes {
-                return Err(TooLong(self.max_answer_bytes).into());
+            if self.buffer.len() > self.max_response_bytes {
+                return Err(TooLong(self.max_response_bytes).into());
             }
             self.buffer.reserve(READ);
             if self.read.read_buf(&mut self.buffer).await? == 0 {

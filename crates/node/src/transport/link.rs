@@ -106,13 +106,13 @@ impl Link {
     }
 
     pub(super) async fn send(&self, id: u64, request: String) -> Result<Bytes, TransportError> {
-        let (answer, answered) = oneshot::channel();
-        self.waiting.lock().insert(id, answer);
+        let (response, answered) = oneshot::channel();
+        self.waiting.lock().insert(id, response);
         // Also when this future is dropped, so that the entry does not leak.
         let _forget = Forget { waiting: &self.waiting, id };
         self.outgoing.send(request).await.map_err(|_| closed())?;
         tokio::select! {
-            answer = answered => answer.map_err(|_| closed()),
+            response = answered => response.map_err(|_| closed()),
             () = self.closed.cancelled() => Err(closed()),
         }
     }
@@ -123,8 +123,8 @@ impl Link {
             .get_or_try_init(|| async {
                 let request =
                     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"eth_subscribe","params":["newHeads"]}}"#);
-                let answer = self.send(id, request).await?;
-                match decode::<serde::de::IgnoredAny>(&answer) {
+                let response = self.send(id, request).await?;
+                match decode::<serde::de::IgnoredAny>(&response) {
                     Ok(Some(_)) => Ok(()),
                     _ => Err(TransportError::Unreachable(NoSubscription.into())),
                 }

@@ -19,7 +19,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Socket {
     endpoint: Endpoint,
-    max_answer_bytes: usize,
+    max_response_bytes: usize,
     state: Mutex<State>,
 }
 
@@ -43,7 +43,7 @@ struct ConnectTimeout;
 
 impl Socket {
     pub(super) fn new(endpoint: Endpoint, config: &NodeConfig) -> Self {
-        Self { endpoint, max_answer_bytes: config.max_answer_bytes, state: Mutex::default() }
+        Self { endpoint, max_response_bytes: config.max_response_bytes, state: Mutex::default() }
     }
 
     pub(super) async fn send(&self, id: u64, request: String) -> Result<Bytes, TransportError> {
@@ -86,8 +86,8 @@ impl Socket {
     async fn open(&self) -> Result<Link, BoxError> {
         let open = async {
             match &self.endpoint {
-                Endpoint::Http(url) | Endpoint::WebSocket(url) => ws::open(url, self.max_answer_bytes).await,
-                Endpoint::Ipc(path) => ipc::open(path, self.max_answer_bytes).await,
+                Endpoint::Http(url) | Endpoint::WebSocket(url) => ws::open(url, self.max_response_bytes).await,
+                Endpoint::Ipc(path) => ipc::open(path, self.max_response_bytes).await,
             }
         };
         tokio::time::timeout(CONNECT_TIMEOUT, open).await.map_err(|_| ConnectTimeout)?

@@ -17,16 +17,16 @@ use url::Url;
 use super::link::Link;
 use crate::error::BoxError;
 
-/// A node that pushes heads is never silent this long; if it does not answer a ping either, the connection is dead.
+/// A node that pushes heads is never silent this long; if it does not response a ping either, the connection is dead.
 const PING_AFTER: Duration = Duration::from_secs(15);
 
 #[derive(Debug, thiserror::Error)]
 #[error("the node stopped responding")]
 struct Silent;
 
-pub(super) async fn open(url: &Url, max_answer_bytes: usize) -> Result<Link, BoxError> {
+pub(super) async fn open(url: &Url, max_response_bytes: usize) -> Result<Link, BoxError> {
     let config =
-        WebSocketConfig::default().max_message_size(Some(max_answer_bytes)).max_frame_size(Some(max_answer_bytes));
+        WebSocketConfig::default().max_message_size(Some(max_response_bytes)).max_frame_size(Some(max_response_bytes));
     let (socket, _) = connect_async_with_config(request(url)?, Some(config), true).await?;
     let (write, read) = socket.split();
     let (pings, pinged) = tokio::sync::mpsc::channel::<()>(1);

@@ -307,8 +307,8 @@ fn the_genesis_block_shows_how_a_chain_hashes_headers() {
         "transactions": [],
     });
     let shown = |genesis: &Value| {
-        let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": genesis }).to_string();
-        let read: RawGenesis = decode(answer.as_bytes()).unwrap().unwrap();
+        let response = json!({ "jsonrpc": "2.0", "id": 1, "result": genesis }).to_string();
+        let read: RawGenesis = decode(response.as_bytes()).unwrap().unwrap();
         let verifier = Verifier::new(BlockChecks::Cheap, Arc::default(), String::new());
         read.block.iter().for_each(|block| verifier.see_genesis(block));
         verifier.evidence().headers_are_hashed_as_ethereums()

@@ -125,7 +125,7 @@ async fn invalid_blocks_are_never_returned() {
         node.behave(on_block_7);
         let error = client.find_block(7).await.unwrap_err();
         assert!(
-            matches!(&error, NodeError::BadAnswer { method: blamed, .. } if *blamed == method),
+            matches!(&error, NodeError::InvalidResponse { method: blamed, .. } if *blamed == method),
             "{reply:?}: {error}"
         );
         assert_eq!(client.status().rejected_responses, 6, "{reply:?}");
@@ -301,11 +301,11 @@ async fn a_timed_out_request_is_retried() {
 async fn a_response_longer_than_allowed_is_rejected() {
     let node = FakeNode::start(Chain::new(10)).await;
     let mut config = crate::support::config([node.endpoint()]);
-    config.max_answer_bytes = 1_500;
+    config.max_response_bytes = 1_500;
     config.retry.tries = 1;
     let client = node::NodeClient::new(config).unwrap();
     assert!(client.head().await.is_ok());
-    assert!(matches!(client.find_block(7).await, Err(NodeError::BadAnswer { .. })));
+    assert!(matches!(client.find_block(7).await, Err(NodeError::InvalidResponse { .. })));
 }
 
 #[tokio::test]

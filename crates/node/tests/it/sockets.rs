@@ -122,8 +122,8 @@ impl WebSocketNode {
                     if let Ok(Some(Ok(Message::Text(next)))) = timeout(Duration::from_millis(5), socket.next()).await {
                         held.push(shared.answer(&next));
                     }
-                    while let Some(answer) = held.pop() {
-                        socket.send(Message::text(answer)).await.unwrap();
+                    while let Some(response) = held.pop() {
+                        socket.send(Message::text(response)).await.unwrap();
                     }
                 }
             }
@@ -158,7 +158,7 @@ impl IpcNode {
         let mut mined = shared.mined.subscribe();
         let mut hang_up = shared.hang_up.subscribe();
         loop {
-            let answer = tokio::select! {
+            let response = tokio::select! {
                 biased;
                 _ = hang_up.changed() => return,
                 chain = mined.recv() => announcement(&chain.unwrap()),
@@ -168,7 +168,7 @@ impl IpcNode {
                 },
             };
             // In pieces, without a final line break.
-            for piece in answer.as_bytes().chunks(4_096) {
+            for piece in response.as_bytes().chunks(4_096) {
                 write.write_all(piece).await.unwrap();
             }
         }

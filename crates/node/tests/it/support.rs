@@ -153,13 +153,13 @@ async fn answer(State(behaviour): State<Arc<Behaviour>>, body: Bytes) -> Respons
     if request.is_array() && calls.len() > *behaviour.largest_batch.lock().unwrap() {
         return json_body(&json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32600, "message": "no" } }));
     }
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for call in &calls {
         let (method, params) = (call["method"].as_str().unwrap(), &call["params"]);
         *behaviour.request_counts.lock().unwrap().entry(method.to_owned()).or_default() += 1;
         let scripted = (behaviour.script.lock().unwrap())(method, params);
         let reply = scripted.unwrap_or_else(|| behaviour.chain.lock().unwrap().answer(method, params));
-        answers.push(match reply {
+        responses.push(match reply {
             Reply::Result(result) => json!({ "jsonrpc": "2.0", "id": call["id"], "result": result }),
             Reply::Error(code, message) => {
                 json!({ "jsonrpc": "2.0", "id": call["id"], "error": { "code": code, "message": message } })
@@ -175,9 +175,9 @@ async fn answer(State(behaviour): State<Arc<Behaviour>>, body: Bytes) -> Respons
             }
         });
     }
-    // A node may answer the calls of a batch in any order.
-    answers.reverse();
-    if request.is_array() { json_body(&Value::Array(answers)) } else { json_body(&answers[0]) }
+    // A node may response the calls of a batch in any order.
+    responses.reverse();
+    if request.is_array() { json_body(&Value::Array(responses)) } else { json_body(&responses[0]) }
 }
 
 fn json_body(value: &Value) -> Response {

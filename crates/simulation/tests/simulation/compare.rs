@@ -64,7 +64,7 @@ impl QueryResults {
 
 /// Removes the blocks at which contracts were read, which do not depend on the chain alone.
 fn without_times(mut token: Token) -> Token {
-    token.facts.asked_at = None;
+    token.metadata.requested_at = None;
     token.audited_block = None;
     token
 }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use domain::{
     Address, AttemptReport, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes,
     ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, NewDelivery, NewWebhook, Page, PageRequest, PendingToken,
-    SealedSecret, TokenFacts, U256, UnixMillis, Webhook, WebhookChange, WebhookId,
+    SealedSecret, TokenMetadata, U256, UnixMillis, Webhook, WebhookChange, WebhookId,
 };
 use store::{
     AddWebhookError, ChainWriter, ContractDataWriter, EnqueueError, Matches, Orphaning, Progress, QueueCounts,
@@ -121,26 +121,26 @@ impl ContractDataWriter for GatedWriter {
     async fn list_pending_tokens(&self, limit: usize) -> Result<Vec<PendingToken>, StoreError> {
         self.0.list_pending_tokens(limit).await
     }
-    async fn keep_token_facts(&mut self, facts: Vec<(Address, TokenFacts)>) -> Result<(), StoreError> {
-        self.1.pass("facts", Survives::ProcessCrash, self.0.keep_token_facts(facts)).await
+    async fn save_token_metadata(&mut self, metadata: Vec<(Address, TokenMetadata)>) -> Result<(), StoreError> {
+        self.1.pass("metadata", Survives::ProcessCrash, self.0.save_token_metadata(metadata)).await
     }
     async fn list_audits(&self, limit: usize) -> Result<Vec<AuditSample>, StoreError> {
         self.0.list_audits(limit).await
     }
-    async fn keep_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError> {
-        self.1.pass("audits", Survives::ProcessCrash, self.0.keep_audits(verdicts, at)).await
+    async fn save_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError> {
+        self.1.pass("audits", Survives::ProcessCrash, self.0.save_audits(verdicts, at)).await
     }
     async fn list_pending_balances(&mut self, limit: usize) -> Result<Vec<BalanceKey>, StoreError> {
         self.0.list_pending_balances(limit).await
     }
-    async fn keep_balances(&mut self, balances: Vec<(BalanceKey, U256)>, at: BlockNumber) -> Result<(), StoreError> {
-        self.1.pass("balances", Survives::ProcessCrash, self.0.keep_balances(balances, at)).await
+    async fn save_balances(&mut self, balances: Vec<(BalanceKey, U256)>, at: BlockNumber) -> Result<(), StoreError> {
+        self.1.pass("balances", Survives::ProcessCrash, self.0.save_balances(balances, at)).await
     }
     async fn list_pending_codes(&self, limit: usize) -> Result<Vec<Address>, StoreError> {
         self.0.list_pending_codes(limit).await
     }
-    async fn keep_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError> {
-        self.1.pass("codes", Survives::ProcessCrash, self.0.keep_codes(codes, at)).await
+    async fn save_codes(&mut self, codes: Vec<(Address, Bytes)>, at: BlockNumber) -> Result<(), StoreError> {
+        self.1.pass("codes", Survives::ProcessCrash, self.0.save_codes(codes, at)).await
     }
     async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError> {
         self.0.rank_holders(limit).await

@@ -73,7 +73,7 @@ tables! {
     /// address id -> the token, derived from its transfers.
     Token = 0x43, State, Chain;
     /// address id -> token metadata fetched from the contract.
-    TokenFacts = 0x44, State, Other;
+    TokenMetadata = 0x44, State, Other;
     /// address id -> the block since which the token's metadata has to be fetched again.
     PendingToken = 0x45, State, Other;
     /// token, holder -> balance.

@@ -66,7 +66,7 @@ impl<'a> Cursor<'a> {
 
     /// Keeps those of the given ascending ids that are in the list, and moves past the last of them.
     #[expect(clippy::indexing_slicing, reason = "no more ids are kept than were checked")]
-    pub(crate) fn keep_common(&mut self, ids: &mut Vec<u64>) -> Result<(), StoreError> {
+    pub(crate) fn save_common(&mut self, ids: &mut Vec<u64>) -> Result<(), StoreError> {
         let (mut checked, mut kept) = (0, 0);
         while let Some(&next) = ids.get(checked) {
             self.seek(next)?;

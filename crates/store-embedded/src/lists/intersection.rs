@@ -39,7 +39,7 @@ impl<'a> Intersection<'a> {
         let Some(begin) = self.leader.current() else { return Ok(None) };
         self.leader.take_chunk(&mut self.ids);
         for follower in &mut self.followers {
-            follower.keep_common(&mut self.ids)?;
+            follower.save_common(&mut self.ids)?;
         }
         // Once a list has ended, the intersection has ended.
         match self.followers.iter().map(Cursor::current).min() {

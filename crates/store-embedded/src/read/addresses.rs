@@ -1,4 +1,4 @@
-use domain::{Address, AddressFacts, AddressOverview, Creation, PageRequest, TransactionFilter};
+use domain::{Address, AddressOverview, AddressSummary, Creation, PageRequest, TransactionFilter};
 use store::StoreError;
 
 use super::{ReadSnapshot, long_walk::ReadError};
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl ReadSnapshot {
-    pub(crate) fn find_address(&self, address: Address) -> Result<Option<AddressFacts>, StoreError> {
+    pub(crate) fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {
         let Some(id) = self.address_id(&address)? else { return Ok(None) };
         let transactions = List::open(&self.view, ListKind::Transactions.of(id))?;
         let involved = List::open(&self.view, ListKind::Involved.of(id))?;
@@ -22,7 +22,7 @@ impl ReadSnapshot {
         let last_tx_block = last_tx.map(|tx| self.transaction_row(tx).map(|row| row.block_number)).transpose()?;
         let last_seen = last_tx_block.max(mined.last()).unwrap_or(first_seen);
 
-        Ok(Some(AddressFacts {
+        Ok(Some(AddressSummary {
             address,
             tx_count: transactions.total(Role::Any),
             first_seen: self.block_row(first_seen)?.timestamp,
@@ -36,11 +36,11 @@ impl ReadSnapshot {
         address: Address,
         recent: u32,
     ) -> Result<Option<AddressOverview>, ReadError> {
-        let (Some(tip), Some(facts)) = (self.tip(), self.find_address(address)?) else { return Ok(None) };
+        let (Some(tip), Some(summary)) = (self.tip(), self.find_address(address)?) else { return Ok(None) };
         let touching = TransactionFilter::touching(address);
         Ok(Some(AddressOverview {
             tip: tip.block,
-            facts,
+            summary,
             recent: self.list_transactions(&touching, PageRequest::newest(recent))?.items,
             token: self.find_token(address)?,
         }))

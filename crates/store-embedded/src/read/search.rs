@@ -29,11 +29,11 @@ impl ReadSnapshot {
         }
         // An index written by an older version may still have names under ids that a reorg assigned to other tokens.
         tokens.retain(|token: &Token| {
-            [&token.facts.name, &token.facts.symbol].iter().any(|name| folded(name).starts_with(&beginning))
+            [&token.metadata.name, &token.metadata.symbol].iter().any(|name| folded(name).starts_with(&beginning))
         });
         let is_exact_match = |text: &str| folded(text) == beginning;
         tokens.sort_by_key(|token| {
-            let exact = is_exact_match(&token.facts.symbol) || is_exact_match(&token.facts.name);
+            let exact = is_exact_match(&token.metadata.symbol) || is_exact_match(&token.metadata.name);
             (!exact, Reverse(token.holder_count), token.address)
         });
         tokens.truncate(limit);

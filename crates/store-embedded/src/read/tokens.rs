@@ -1,4 +1,4 @@
-use domain::{Address, Holder, Order, Page, PageRequest, Token, TokenBalance, TokenFacts};
+use domain::{Address, Holder, Order, Page, PageRequest, Token, TokenBalance, TokenMetadata};
 use store::StoreError;
 
 use super::ReadSnapshot;
@@ -6,7 +6,7 @@ use crate::{
     keys::{AddressId, Key, ListKind, Pair, Table, number_in_key},
     lists::{List, Role},
     ranked::{RankedSet, SortKey, member_count, members_from},
-    rows::{balance_from_row, facts_from_row},
+    rows::{balance_from_row, metadata_from_row},
     token_status::find_token_status,
 };
 
@@ -23,7 +23,7 @@ impl ReadSnapshot {
         Ok(Some(Token {
             address,
             kind: status.row.kind,
-            facts: self.token_facts(id)?,
+            metadata: self.token_metadata(id)?,
             holder_count: status.holder_count,
             transfer_count: List::open(&self.view, ListKind::TokenTransfers.of(id))?.total(Role::Any),
             balance_source: status.balance_source,
@@ -91,16 +91,16 @@ impl ReadSnapshot {
     }
 
     /// The token's metadata; empty if it was not fetched yet.
-    pub(super) fn token_facts(&self, id: AddressId) -> Result<TokenFacts, StoreError> {
-        if let Some(facts) = self.token_facts.borrow().get(&id) {
-            return Ok(facts.clone());
+    pub(super) fn token_metadata(&self, id: AddressId) -> Result<TokenMetadata, StoreError> {
+        if let Some(metadata) = self.token_metadata.borrow().get(&id) {
+            return Ok(metadata.clone());
         }
-        let facts = match self.view.get(Table::TokenFacts, &Key::id(id))? {
-            Some(row) => facts_from_row(&row)?,
-            None => TokenFacts::default(),
+        let metadata = match self.view.get(Table::TokenMetadata, &Key::id(id))? {
+            Some(row) => metadata_from_row(&row)?,
+            None => TokenMetadata::default(),
         };
-        self.token_facts.borrow_mut().insert(id, facts.clone());
-        Ok(facts)
+        self.token_metadata.borrow_mut().insert(id, metadata.clone());
+        Ok(metadata)
     }
 }
 

@@ -164,7 +164,7 @@ impl ReadSnapshot {
     }
 
     fn traded_token(&self, id: AddressId) -> Result<TradedToken, StoreError> {
-        let facts = self.token_facts(id)?;
-        Ok(TradedToken { address: self.address(id)?, symbol: facts.symbol, decimals: facts.decimals })
+        let metadata = self.token_metadata(id)?;
+        Ok(TradedToken { address: self.address(id)?, symbol: metadata.symbol, decimals: metadata.decimals })
     }
 }

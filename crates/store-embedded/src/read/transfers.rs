@@ -34,7 +34,7 @@ impl ReadSnapshot {
 
     pub(super) fn hydrate_transfer(&self, row: TransferRow) -> Result<Transfer, StoreError> {
         let position = self.transaction_position(row.tx)?;
-        let facts = self.token_facts(row.token)?;
+        let metadata = self.token_metadata(row.token)?;
         Ok(Transfer {
             event: TransferEvent {
                 tx_index: position.tx_index,
@@ -50,9 +50,9 @@ impl ReadSnapshot {
             tx_hash: position.tx_hash,
             block_number: position.block_number,
             timestamp: position.timestamp,
-            token_name: facts.name,
-            token_symbol: facts.symbol,
-            token_decimals: facts.decimals,
+            token_name: metadata.name,
+            token_symbol: metadata.symbol,
+            token_decimals: metadata.decimals,
         })
     }
 }

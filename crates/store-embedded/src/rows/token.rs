@@ -1,4 +1,4 @@
-use domain::{AuditResult, Balance, BalanceSource, BlockNumber, TokenFacts, TokenKind};
+use domain::{AuditResult, Balance, BalanceSource, BlockNumber, TokenKind, TokenMetadata};
 use store::StoreError;
 
 use crate::codec::{RowReader, RowWriter};
@@ -48,25 +48,25 @@ pub(super) fn kind_from_byte(byte: u8) -> Result<TokenKind, StoreError> {
     }
 }
 
-pub(crate) fn facts_to_row(facts: &TokenFacts) -> Vec<u8> {
+pub(crate) fn metadata_to_row(metadata: &TokenMetadata) -> Vec<u8> {
     let mut row = RowWriter::with_capacity(64);
-    row.text(&facts.name);
-    row.text(&facts.symbol);
-    row.byte(facts.decimals);
-    row.amount(&facts.total_supply);
+    row.text(&metadata.name);
+    row.text(&metadata.symbol);
+    row.byte(metadata.decimals);
+    row.amount(&metadata.total_supply);
     // 0 if never fetched, else the block plus one.
-    row.varint(facts.asked_at.map_or(0, |block| block.saturating_add(1)));
+    row.varint(metadata.requested_at.map_or(0, |block| block.saturating_add(1)));
     row.finish()
 }
 
-pub(crate) fn facts_from_row(row: &[u8]) -> Result<TokenFacts, StoreError> {
+pub(crate) fn metadata_from_row(row: &[u8]) -> Result<TokenMetadata, StoreError> {
     let mut row = RowReader::new(row);
-    Ok(TokenFacts {
+    Ok(TokenMetadata {
         name: row.text()?,
         symbol: row.text()?,
         decimals: row.byte()?,
         total_supply: row.amount()?,
-        asked_at: row.varint::<u64>()?.checked_sub(1),
+        requested_at: row.varint::<u64>()?.checked_sub(1),
     })
 }
 

@@ -110,7 +110,7 @@ impl Change<'_> {
             log.dropped.reported = log.dropped.reported.max(dropped);
         }
         let Some(mut row) = read::find_row(self.view, webhook, number)? else { return Ok(()) };
-        keep_attempt(&mut row.delivery, attempt);
+        save_attempt(&mut row.delivery, attempt);
         let was_pending = matches!(row.delivery.status, DeliveryStatus::Pending { .. });
         self.unqueue(&row.delivery)?;
         match next {
@@ -233,7 +233,7 @@ pub(super) fn depends_on_block(kind: EventKind) -> bool {
     matches!(kind, EventKind::Tx | EventKind::TokenTransfer)
 }
 
-fn keep_attempt(delivery: &mut Delivery, attempt: Attempt) {
+fn save_attempt(delivery: &mut Delivery, attempt: Attempt) {
     delivery.attempt_count += 1;
     delivery.attempts.push(attempt);
     let beyond = delivery.attempts.len().saturating_sub(KEPT_ATTEMPTS);

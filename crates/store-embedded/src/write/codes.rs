@@ -58,7 +58,7 @@ impl WriteState {
         pending.map(|row| stored_address(&view, number_in_key(&row?.0, 0))).collect()
     }
 
-    pub(crate) fn keep_codes(
+    pub(crate) fn save_codes(
         &mut self,
         engine: &Engine,
         codes: &[(Address, Bytes)],

@@ -6,7 +6,7 @@ use store::{
     fetch_policy::{self, CodeEvent},
 };
 
-use super::{WriteState, facts, holders, overwrite::Overwrites, ranks::rerank_tokens};
+use super::{WriteState, holders, metadata, overwrite::Overwrites, ranks::rerank_tokens};
 use crate::{
     engine::{Batch, Engine, View},
     keys::{AddressId, Key, ListKey, ListKind, Pair, Table, TxId, number_in_key},
@@ -69,7 +69,7 @@ impl WriteState {
             holders::mark_drifting_balances(&mut overwrites, &view, &mut batch, token, last.block.number)?;
         }
         for token in &moved_tokens {
-            facts::refresh_if_old(&view, &mut batch, *token, last.block.number)?;
+            metadata::refresh_if_old(&view, &mut batch, *token, last.block.number)?;
             let transfers = self.tails.total(&view, ListKind::TokenTransfers.of(*token))?;
             holders::schedule_audit(&mut overwrites, &mut batch, *token, transfers, last.block.number)?;
         }

@@ -31,7 +31,7 @@ impl WriteState {
             .collect()
     }
 
-    pub(crate) fn keep_audits(
+    pub(crate) fn save_audits(
         engine: &Engine,
         verdicts: &[(Address, AuditResult)],
         at: BlockNumber,
@@ -81,7 +81,7 @@ impl WriteState {
         Ok(pending)
     }
 
-    pub(crate) fn keep_balances(
+    pub(crate) fn save_balances(
         engine: &Engine,
         balances: &[(BalanceKey, U256)],
         at: BlockNumber,

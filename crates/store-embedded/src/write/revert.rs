@@ -9,8 +9,8 @@ use store::{
 use super::{
     WriteState, codes,
     commit::sweep_where_source_changed,
-    facts,
     holders::{change_call_balance, mark_balance_pending, mark_drifting_balances},
+    metadata,
     overwrite::Overwrites,
     ranks::{rerank_holder, rerank_tokens},
     tokens,
@@ -175,8 +175,8 @@ fn mark_tokens_pending(
             tokens::mark_token_pending(batch, *token, tip);
             continue;
         }
-        facts::remove_names(view, batch, *token)?;
-        for table in [Table::NewToken, Table::PendingToken, Table::TokenFacts, Table::Unaudited, Table::Sweep] {
+        metadata::remove_names(view, batch, *token)?;
+        for table in [Table::NewToken, Table::PendingToken, Table::TokenMetadata, Table::Unaudited, Table::Sweep] {
             batch.delete(table, &key);
         }
         overwrites.put(Table::Audit, &key, None)?;

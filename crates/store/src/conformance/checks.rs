@@ -57,13 +57,14 @@ async fn token_search(subject: &Subject, model: &Model, rng: &mut StdRng) {
     let known = model.tokens();
     let mut queries = vec![String::new(), "no such token".to_owned(), "tkn".to_owned(), "T".to_owned()];
     for token in known.iter().take(6) {
-        let name = &token.facts.name;
+        let name = &token.metadata.name;
         queries.push(name.to_uppercase());
         queries.push(name.chars().take(rng.random_range(0..=name.len())).collect());
     }
     for query in queries {
         let folded = query.trim().to_lowercase();
-        let names = |token: &Token| [&token.facts.name, &token.facts.symbol].map(|name| name.trim().to_lowercase());
+        let names =
+            |token: &Token| [&token.metadata.name, &token.metadata.symbol].map(|name| name.trim().to_lowercase());
         let matches = |token: &&Token| !folded.is_empty() && names(token).iter().any(|name| name.starts_with(&folded));
         let mut expected: Vec<Token> = known.iter().filter(matches).cloned().collect();
         // The model's tokens are sorted by number of holders.
@@ -284,7 +285,7 @@ async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
         let found = subject.reader.find_address(*address).await.expect("address");
         assert_eq!(found, model.find_address(*address));
         let overview = subject.reader.find_address_overview(*address, 5).await.expect("overview");
-        assert_eq!(overview.as_ref().map(|overview| &overview.facts), found.as_ref());
+        assert_eq!(overview.as_ref().map(|overview| &overview.summary), found.as_ref());
         let Some(overview) = overview else { continue };
         let touching = TransactionFilter::touching(*address);
         let newest = subject.reader.list_transactions(&touching, PageRequest::newest(5)).await.expect("transactions");
@@ -362,7 +363,7 @@ pub(super) async fn cached_accounts(subject: &Subject, address: Address) {
     ];
     for (nonce, code) in (0..).zip(codes) {
         let account = Account { balance: U256::MAX - U256::from(nonce), nonce, code, block: 7 + nonce };
-        subject.accounts.keep_account(address, account).await.expect("keep");
+        subject.accounts.save_account(address, account).await.expect("keep");
         assert_eq!(subject.accounts.find_account(address).await.expect("account"), Some(account));
     }
 }

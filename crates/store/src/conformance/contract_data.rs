@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use domain::{
     Address, AuditResult, B256, BalanceKey, Block, BlockChanges, BlockNumber, Bytes, Involvement, PendingToken,
-    TokenFacts, TokenKind, TouchedHolder, Transaction, TransferEvent, U256,
+    TokenKind, TokenMetadata, TouchedHolder, Transaction, TransferEvent, U256,
 };
 
 use super::Subject;
@@ -105,13 +105,13 @@ impl Chain {
     }
 
     /// Stores metadata as of the tip.
-    async fn keep_facts(&mut self, tokens: &[Address]) {
-        self.keep_facts_at(tokens, Some(self.next - 1)).await;
+    async fn save_metadata(&mut self, tokens: &[Address]) {
+        self.save_metadata_at(tokens, Some(self.next - 1)).await;
     }
 
-    async fn keep_facts_at(&mut self, tokens: &[Address], asked_at: Option<BlockNumber>) {
-        let facts = |token: &Address| (*token, TokenFacts { asked_at, ..TokenFacts::default() });
-        self.subject.writer.keep_token_facts(tokens.iter().map(facts).collect()).await.expect("write");
+    async fn save_metadata_at(&mut self, tokens: &[Address], requested_at: Option<BlockNumber>) {
+        let metadata = |token: &Address| (*token, TokenMetadata { requested_at, ..TokenMetadata::default() });
+        self.subject.writer.save_token_metadata(tokens.iter().map(metadata).collect()).await.expect("write");
     }
 
     async fn pending_holders(&mut self) -> BTreeSet<Address> {
@@ -120,22 +120,22 @@ impl Chain {
     }
 
     /// Stores the same balance for every pending holder of the coin, as of the tip, and returns the holders.
-    async fn keep_pending_balances(&mut self) -> BTreeSet<Address> {
+    async fn save_pending_balances(&mut self) -> BTreeSet<Address> {
         let holders = self.pending_holders().await;
         let balances = holders.iter().map(|holder| (BalanceKey { token: COIN, holder: *holder }, U256::from(7)));
-        self.subject.writer.keep_balances(balances.collect(), self.next - 1).await.expect("balances");
+        self.subject.writer.save_balances(balances.collect(), self.next - 1).await.expect("balances");
         holders
     }
 
-    async fn keep_audit(&mut self, result: AuditResult) {
-        self.subject.writer.keep_audits(vec![(COIN, result)], self.next - 1).await.expect("audits");
+    async fn save_audit(&mut self, result: AuditResult) {
+        self.subject.writer.save_audits(vec![(COIN, result)], self.next - 1).await.expect("audits");
     }
 
     /// Stores this code for every pending address, as of the tip, and returns the addresses.
-    async fn keep_pending_codes(&mut self, code: &[u8]) -> Vec<Address> {
+    async fn save_pending_codes(&mut self, code: &[u8]) -> Vec<Address> {
         let addresses = self.subject.writer.list_pending_codes(100).await.expect("pending codes");
         let codes = addresses.iter().map(|address| (*address, Bytes::copy_from_slice(code)));
-        self.subject.writer.keep_codes(codes.collect(), self.next - 1).await.expect("codes");
+        self.subject.writer.save_codes(codes.collect(), self.next - 1).await.expect("codes");
         addresses
     }
 
@@ -158,7 +158,7 @@ async fn busy_tokens_do_not_delay_new_tokens(mut chain: Chain) {
     chain.transfer(&busy.iter().map(mint).collect::<Vec<_>>()).await;
     let all = chain.pending_tokens(100).await;
     assert_eq!(all.len(), busy.len(), "each once, also if it is both new and minted");
-    chain.keep_facts(&all).await;
+    chain.save_metadata(&all).await;
     assert_eq!(chain.pending_tokens(100).await, [] as [Address; 0]);
 
     let mut listed = BTreeSet::new();
@@ -170,7 +170,7 @@ async fn busy_tokens_do_not_delay_new_tokens(mut chain: Chain) {
         let round = chain.pending_tokens(4).await;
         assert_eq!(round.len(), 4);
         assert!(round.contains(&new_token), "a new token comes first");
-        chain.keep_facts(&round).await;
+        chain.save_metadata(&round).await;
         listed.extend(round);
     }
     assert!(busy.iter().all(|token| listed.contains(token)), "every busy token is listed in some round");
@@ -178,7 +178,7 @@ async fn busy_tokens_do_not_delay_new_tokens(mut chain: Chain) {
 
 async fn new_tokens_do_not_delay_supply_updates(mut chain: Chain) {
     chain.transfer(&[(COIN, Address::ZERO, ALICE, 5)]).await;
-    chain.keep_facts(&[COIN]).await;
+    chain.save_metadata(&[COIN]).await;
     let mut transfers: Vec<_> = (1..=40).map(|number| (token(number), BOB, ALICE, 1)).collect();
     transfers.push((COIN, ALICE, Address::ZERO, 5));
     chain.transfer(&transfers).await;
@@ -187,7 +187,7 @@ async fn new_tokens_do_not_delay_supply_updates(mut chain: Chain) {
 
 async fn the_supply_of_a_wrapper_is_fetched_again_after_deposits(mut chain: Chain) {
     chain.transfer(&[(COIN, BOB, ALICE, 5)]).await;
-    chain.keep_facts(&[COIN]).await;
+    chain.save_metadata(&[COIN]).await;
     chain.transfer(&[(COIN, BOB, ALICE, 5)]).await;
     assert_eq!(chain.pending_tokens(10).await, [] as [Address; 0], "a transfer does not change the supply");
     let mut deposit = chain.block(&[]);
@@ -201,13 +201,13 @@ async fn the_supply_of_a_wrapper_is_fetched_again_after_deposits(mut chain: Chai
 async fn an_active_token_is_fetched_again_after_a_long_time(mut chain: Chain) {
     let idle = token(9);
     chain.transfer(&[(COIN, BOB, ALICE, 5), (idle, BOB, ALICE, 5)]).await;
-    chain.keep_facts(&[COIN, idle]).await;
+    chain.save_metadata(&[COIN, idle]).await;
     let quiet: Vec<BlockChanges> = (0..10_000).map(|_| chain.block(&[])).collect();
     chain.subject.writer.commit(quiet, Undo::Discard).await.expect("write");
     assert_eq!(chain.pending_tokens(10).await, [] as [Address; 0]);
     chain.transfer(&[(COIN, BOB, ALICE, 5)]).await;
     assert_eq!(chain.pending_tokens(10).await, [COIN], "the one that moved");
-    chain.keep_facts(&[COIN]).await;
+    chain.save_metadata(&[COIN]).await;
     chain.transfer(&[(COIN, BOB, ALICE, 5)]).await;
     assert_eq!(chain.pending_tokens(10).await, [] as [Address; 0]);
 }
@@ -217,25 +217,25 @@ async fn metadata_of_an_older_block_stays_pending(mut chain: Chain) {
     assert_eq!(chain.pending_tokens(10).await, [COIN]);
     // A mint while the metadata is being fetched.
     chain.transfer(&[(COIN, Address::ZERO, ALICE, 5)]).await;
-    chain.keep_facts_at(&[COIN], Some(0)).await;
+    chain.save_metadata_at(&[COIN], Some(0)).await;
     assert_eq!(chain.pending_tokens(10).await, [COIN], "fetched before the second mint");
     chain.subject.writer.revert_to(0).await.expect("revert");
     chain.next = 1;
-    chain.keep_facts_at(&[COIN], Some(0)).await;
+    chain.save_metadata_at(&[COIN], Some(0)).await;
     assert_eq!(chain.pending_tokens(10).await, [] as [Address; 0], "the second mint was reverted");
 }
 
 async fn all_of_few_holders_are_fetched_at_every_move_and_revert(mut chain: Chain) {
     chain.transfer(&[(COIN, Address::ZERO, CAROL, 50), (COIN, Address::ZERO, ALICE, 50)]).await;
-    chain.keep_audit(AuditResult::DoesNotAddUp).await;
-    assert_eq!(chain.keep_pending_balances().await, BTreeSet::from([ALICE, CAROL]));
+    chain.save_audit(AuditResult::DoesNotAddUp).await;
+    assert_eq!(chain.save_pending_balances().await, BTreeSet::from([ALICE, CAROL]));
     // Carol's balance may change without an event.
     chain.transfer(&[(COIN, ALICE, BOB, 10)]).await;
-    assert_eq!(chain.keep_pending_balances().await, BTreeSet::from([ALICE, BOB, CAROL]));
-    assert_eq!(chain.keep_pending_balances().await, BTreeSet::new());
+    assert_eq!(chain.save_pending_balances().await, BTreeSet::from([ALICE, BOB, CAROL]));
+    assert_eq!(chain.save_pending_balances().await, BTreeSet::new());
     chain.subject.writer.revert_to(0).await.expect("revert");
     chain.next = 1;
-    assert_eq!(chain.keep_pending_balances().await, BTreeSet::from([ALICE, CAROL]));
+    assert_eq!(chain.save_pending_balances().await, BTreeSet::from([ALICE, CAROL]));
     chain.rank_all().await;
     assert_eq!(chain.holder_count().await, 2);
 }
@@ -244,17 +244,17 @@ async fn a_token_with_many_unranked_holders_can_move(mut chain: Chain) {
     let holders: Vec<Address> = (1..=100).map(Address::with_last_byte).collect();
     let mints: Vec<_> = holders.iter().map(|holder| (COIN, Address::ZERO, *holder, 50)).collect();
     chain.transfer(&mints).await;
-    chain.keep_audit(AuditResult::DoesNotAddUp).await;
-    assert_eq!(chain.keep_pending_balances().await.len(), holders.len());
+    chain.save_audit(AuditResult::DoesNotAddUp).await;
+    assert_eq!(chain.save_pending_balances().await.len(), holders.len());
 
     // The ranking may lag behind, and may still be empty.
     let moved = BTreeSet::from([holders[0], holders[1]]);
     chain.transfer(&[(COIN, holders[0], holders[1], 1)]).await;
-    let pending = chain.keep_pending_balances().await;
+    let pending = chain.save_pending_balances().await;
     assert!(pending.is_superset(&moved) && pending.len() < holders.len(), "{pending:?}");
     chain.rank_all().await;
     chain.transfer(&[(COIN, holders[0], holders[1], 1)]).await;
-    let pending = chain.keep_pending_balances().await;
+    let pending = chain.save_pending_balances().await;
     assert!(pending.is_superset(&moved), "{pending:?}");
     assert!((10..=12).contains(&pending.len()), "the ten largest holders and those that moved: {pending:?}");
     assert_eq!(chain.holder_count().await, 100);
@@ -265,10 +265,10 @@ async fn the_first_transfers_of_a_token_are_all_audited(mut chain: Chain) {
         chain.transfer(&[(COIN, Address::ZERO, ALICE, 1)]).await;
         let audits = chain.subject.writer.list_audits(10).await.expect("audits");
         assert_eq!(audits.len(), 1, "transfer {number}");
-        chain.keep_audit(AuditResult::AddsUp).await;
+        chain.save_audit(AuditResult::AddsUp).await;
         assert_eq!(chain.subject.writer.list_audits(10).await.expect("audits"), [], "transfer {number}");
     }
-    chain.keep_audit(AuditResult::DoesNotAddUp).await;
+    chain.save_audit(AuditResult::DoesNotAddUp).await;
     for _ in 0..100 {
         chain.transfer(&[(COIN, Address::ZERO, ALICE, 1)]).await;
     }
@@ -297,21 +297,21 @@ async fn code_is_fetched_when_it_may_be_unknown(mut chain: Chain) {
         chain.subject.writer.commit(vec![changes], KEEP).await.expect("commit");
     };
     called(&mut chain).await;
-    assert_eq!(chain.keep_pending_codes(&[]).await, [BOB]);
+    assert_eq!(chain.save_pending_codes(&[]).await, [BOB]);
     called(&mut chain).await;
-    assert_eq!(chain.keep_pending_codes(&[]).await, [] as [Address; 0], "calls without code are frequent");
+    assert_eq!(chain.save_pending_codes(&[]).await, [] as [Address; 0], "calls without code are frequent");
     ran(&mut chain).await;
-    assert_eq!(chain.keep_pending_codes(&[0x60, 1]).await, [BOB], "there is code now");
+    assert_eq!(chain.save_pending_codes(&[0x60, 1]).await, [BOB], "there is code now");
     ran(&mut chain).await;
     called(&mut chain).await;
-    assert_eq!(chain.keep_pending_codes(&[]).await, [] as [Address; 0], "known code is not fetched again");
+    assert_eq!(chain.save_pending_codes(&[]).await, [] as [Address; 0], "known code is not fetched again");
     let mut creation = chain.block(&[]);
     creation.transactions[0].to = None;
     creation.transactions[0].created = Some(BOB);
     creation.involved = vec![Involvement { tx_index: 0, address: BOB }];
     chain.subject.writer.commit(vec![creation], KEEP).await.expect("commit");
-    assert_eq!(chain.keep_pending_codes(&[0x60, 2]).await, [BOB], "it may be other code");
+    assert_eq!(chain.save_pending_codes(&[0x60, 2]).await, [BOB], "it may be other code");
     chain.next -= 1;
     chain.subject.writer.revert_to(chain.next - 1).await.expect("revert");
-    assert_eq!(chain.keep_pending_codes(&[0x60, 1]).await, [BOB], "the reverted block may have changed it");
+    assert_eq!(chain.save_pending_codes(&[0x60, 1]).await, [BOB], "the reverted block may have changed it");
 }

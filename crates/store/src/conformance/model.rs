@@ -3,9 +3,9 @@ mod tokens;
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
-    Address, AddressFacts, AuditResult, B256, BalanceKey, BalanceSource, Block, BlockChanges, BlockGasPrice, BlockId,
-    BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Order, Page, PageRequest, Stats, TokenFacts, TradeFilter,
-    Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
+    Address, AddressSummary, AuditResult, B256, BalanceKey, BalanceSource, Block, BlockChanges, BlockGasPrice, BlockId,
+    BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Order, Page, PageRequest, Stats, TokenMetadata,
+    TradeFilter, Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
 };
 
 use crate::Undo;
@@ -15,7 +15,7 @@ use crate::Undo;
 pub struct Model {
     blocks: Vec<BlockChanges>,
     undo: BTreeSet<BlockNumber>,
-    facts: BTreeMap<Address, TokenFacts>,
+    metadata: BTreeMap<Address, TokenMetadata>,
     audits: BTreeMap<Address, (AuditResult, BlockNumber)>,
     /// Balances that contracts returned, and at which block; None if a later change to the balance was reverted since.
     fetched_balances: BTreeMap<BalanceKey, (U256, Option<BlockNumber>)>,
@@ -47,7 +47,7 @@ impl Model {
             *fetched_at = fetched_at.filter(|_| !touched_above).map(|block| block.min(number));
         }
         let left: BTreeSet<Address> = self.tokens().into_iter().map(|token| token.address).collect();
-        self.facts.retain(|token, _| left.contains(token));
+        self.metadata.retain(|token, _| left.contains(token));
         self.audits.retain(|token, _| left.contains(token));
         let mut fetched_balances = std::mem::take(&mut self.fetched_balances);
         let touched = self.last_touched();
@@ -73,7 +73,7 @@ impl Model {
         seen
     }
 
-    pub fn keep_code(&mut self, address: Address, code: Bytes) {
+    pub fn save_code(&mut self, address: Address, code: Bytes) {
         self.codes.insert(address, code);
     }
 
@@ -101,18 +101,18 @@ impl Model {
         met.into_iter().filter(|address| !self.codes.contains_key(address)).collect()
     }
 
-    pub fn keep_token_facts(&mut self, token: Address, facts: TokenFacts) {
-        self.facts.insert(token, facts);
+    pub fn save_token_metadata(&mut self, token: Address, metadata: TokenMetadata) {
+        self.metadata.insert(token, metadata);
     }
 
-    pub fn keep_audit(&mut self, token: Address, verdict: AuditResult) {
+    pub fn save_audit(&mut self, token: Address, verdict: AuditResult) {
         let Some(tip) = self.tip() else { return };
         let failed = self.audits.get(&token).is_some_and(|(known, _)| *known == AuditResult::DoesNotAddUp);
         let verdict = if failed { AuditResult::DoesNotAddUp } else { verdict };
         self.audits.insert(token, (verdict, tip.number));
     }
 
-    pub fn keep_balance(&mut self, key: BalanceKey, balance: U256) {
+    pub fn save_balance(&mut self, key: BalanceKey, balance: U256) {
         let fetched_at = self.tip().map(|tip| tip.number);
         self.fetched_balances.insert(key, (balance, fetched_at));
     }
@@ -252,7 +252,7 @@ impl Model {
     }
 
     #[must_use]
-    pub fn find_address(&self, address: Address) -> Option<AddressFacts> {
+    pub fn find_address(&self, address: Address) -> Option<AddressSummary> {
         let takes_part = |changes: &&BlockChanges| {
             changes.block.miner == address
                 || changes.transactions.iter().any(|tx| tx.touches(&address) || tx.created == Some(address))
@@ -273,7 +273,7 @@ impl Model {
                 || changes.transfers.iter().any(|event| [event.from, event.to].contains(&address))
         };
         let last = self.blocks.iter().rev().find(takes_part_later).unwrap_or(first);
-        Some(AddressFacts {
+        Some(AddressSummary {
             address,
             tx_count: self.transactions().filter(|tx| tx.touches(&address)).count() as u64,
             first_seen: first.block.timestamp,

@@ -90,7 +90,7 @@ async fn a_verification_is_stored_completely(records: &dyn VerifiedContracts) {
     let contract = at(1, code(hash, MatchKind::Partial, "Coin \u{1f4b0}"));
     let before = records.state();
     assert!(before.is_some());
-    assert_eq!(records.keep_verified(contract.clone()).await.expect("keep"), Kept::New);
+    assert_eq!(records.save_verified(contract.clone()).await.expect("keep"), Kept::New);
     assert_ne!(records.state(), before, "a stored verification makes a new version");
     assert_eq!(records.find_verified(here, hash).await.expect("find"), Some(contract.clone()));
     let summary = records.find_verified_summary(here, hash).await.expect("find").expect("a summary");
@@ -109,7 +109,7 @@ async fn a_verification_is_stored_completely(records: &dyn VerifiedContracts) {
     bare.code.sources.clear();
     bare.code.artifacts = Artifacts::default();
     bare.code.creation = CreationTemplate::default();
-    records.keep_verified(bare.clone()).await.expect("keep");
+    records.save_verified(bare.clone()).await.expect("keep");
     assert_eq!(records.find_verified(bare.address, bare.code.code_hash).await.expect("find"), Some(bare));
 }
 
@@ -131,7 +131,7 @@ async fn only_more_proof_of_the_running_code_replaces_sources(records: &dyn Veri
         (3, partial, "fifth", Kept::Unchanged, "fourth"),
         (5, exact, "sixth", Kept::Unchanged, "fourth"),
     ] {
-        let outcome = records.keep_verified(at(address, code(hash, kind, name))).await.expect("keep");
+        let outcome = records.save_verified(at(address, code(hash, kind, name))).await.expect("keep");
         assert_eq!(outcome, kept, "{name}");
         for address in [3, 4, 5, 6] {
             assert_eq!(name_at(records, address, hash).await.0, shown, "at {address} after {name}");
@@ -142,15 +142,15 @@ async fn only_more_proof_of_the_running_code_replaces_sources(records: &dyn Veri
 async fn a_constructor_is_proven_where_it_ran(records: &dyn VerifiedContracts) {
     let hash = B256::repeat_byte(0xc4);
     let squatter = at(7, code(hash, MatchKind::Partial, "squatter"));
-    assert_eq!(records.keep_verified(squatter).await.expect("keep"), Kept::New);
+    assert_eq!(records.save_verified(squatter).await.expect("keep"), Kept::New);
     let mut owner = at(8, code(hash, MatchKind::Partial, "owner"));
     owner.deployment = Some(deployment(owner.code.build(), NOWHERE, 1));
-    assert_eq!(records.keep_verified(owner).await.expect("keep"), Kept::Upgraded);
+    assert_eq!(records.save_verified(owner).await.expect("keep"), Kept::Upgraded);
     assert_eq!(name_at(records, 8, hash).await.0, "owner");
     assert_eq!(name_at(records, 7, hash).await.0, "squatter", "a constructor proves nothing about other deployments");
     // More proof of the runtime code takes precedence at every address.
     let exact = at(9, code(hash, MatchKind::Exact, "exact"));
-    assert_eq!(records.keep_verified(exact).await.expect("keep"), Kept::Upgraded);
+    assert_eq!(records.save_verified(exact).await.expect("keep"), Kept::Upgraded);
     for address in [7, 8, 9] {
         assert_eq!(name_at(records, address, hash).await, ("exact".to_owned(), MatchKind::Exact));
     }
@@ -160,7 +160,7 @@ async fn code_that_names_its_own_address_is_not_shared(records: &dyn VerifiedCon
     let hash = B256::repeat_byte(0xc5);
     let mut library = at(10, code(hash, MatchKind::Exact, "library"));
     library.code.names_own_address = true;
-    assert_eq!(records.keep_verified(library.clone()).await.expect("keep"), Kept::New);
+    assert_eq!(records.save_verified(library.clone()).await.expect("keep"), Kept::New);
     assert_eq!(records.find_verified(library.address, hash).await.expect("find"), Some(library));
     let copy = Address::repeat_byte(11);
     assert_eq!(records.find_verified(copy, hash).await.expect("find"), None);
@@ -173,7 +173,7 @@ async fn concurrent_verifications_are_not_lost(records: Arc<dyn VerifiedContract
         let records = Arc::clone(&records);
         async move {
             let code = code(B256::repeat_byte(100 + number), MatchKind::Exact, "many");
-            records.keep_verified(at(100 + number, code)).await
+            records.save_verified(at(100 + number, code)).await
         }
     };
     let kept = futures::future::join_all((0..20).map(keep)).await;
@@ -216,20 +216,20 @@ async fn jobs_are_kept_for_a_week(records: &dyn VerifiedContracts) {
     let mut kept = Vec::new();
     for (number, verdict) in (1..).zip(verdicts) {
         let (waiting, ended) = (job(number, now, None), job(number, now, Some(verdict)));
-        records.keep_job(waiting.clone()).await.expect("keep");
+        records.save_job(waiting.clone()).await.expect("keep");
         assert_eq!(records.find_job(waiting.id).await.expect("find"), Some(waiting));
-        records.keep_job(ended.clone()).await.expect("keep");
+        records.save_job(ended.clone()).await.expect("keep");
         kept.push(ended);
     }
     for job in &kept {
         assert_eq!(records.find_job(job.id).await.expect("find").as_ref(), Some(job));
     }
     assert_eq!(records.state(), state, "jobs do not change what responses show");
-    records.keep_job(job(100, now + week, None)).await.expect("keep");
+    records.save_job(job(100, now + week, None)).await.expect("keep");
     assert!(records.find_job(kept[0].id).await.expect("find").is_some(), "a job of exactly a week is kept");
     // Each new job deletes several old ones, so a backlog does not grow.
     for number in 101..=104 {
-        records.keep_job(job(number, now + week + 1, None)).await.expect("keep");
+        records.save_job(job(number, now + week + 1, None)).await.expect("keep");
     }
     for old in &kept {
         assert_eq!(records.find_job(old.id).await.expect("find"), None, "older than a week");
@@ -276,7 +276,7 @@ async fn the_list_and_deployments_follow_the_chain(subject: &mut VerifiedSubject
                 };
                 let codes = pending.into_iter().map(answer).collect();
                 let Some(tip) = blocks.last() else { continue };
-                subject.writer.keep_codes(codes, tip.number).await.expect("codes");
+                subject.writer.save_codes(codes, tip.number).await.expect("codes");
             }
             7..9 => {
                 let known: Vec<Address> = created.iter().copied().collect();
@@ -308,8 +308,8 @@ async fn verify(
     hash: B256,
     rng: &mut StdRng,
 ) {
-    let facts = subject.reader.find_address(address).await.expect("address");
-    let creation = facts.and_then(|facts| facts.creation).map(|creation| creation.id());
+    let metadata = subject.reader.find_address(address).await.expect("address");
+    let creation = metadata.and_then(|metadata| metadata.creation).map(|creation| creation.id());
     let mut contract = VerifiedContract {
         address,
         twin_of: None,
@@ -319,9 +319,9 @@ async fn verify(
     contract.deployment = creation.map(|creation| deployment(contract.code.build(), creation, rng.random()));
     // As the verifier does: first compare the known sources with this deployment.
     if let Some(known) = contract.deployment.clone() {
-        subject.records.keep_deployment(address, hash, known).await.expect("deployment");
+        subject.records.save_deployment(address, hash, known).await.expect("deployment");
     }
-    subject.records.keep_verified(contract.clone()).await.expect("keep");
+    subject.records.save_verified(contract.clone()).await.expect("keep");
     let found = subject.records.find_verified(address, hash).await.expect("find").expect("verified");
     assert_eq!((found.twin_of, &found.deployment), (None, &contract.deployment));
     verified.retain_mut(|other| {
@@ -336,8 +336,8 @@ async fn verify(
 }
 
 async fn has_verified_creation(subject: &VerifiedSubject, contract: &Verified) -> bool {
-    let facts = subject.reader.find_address(contract.address).await.expect("address");
-    let now = facts.and_then(|facts| facts.creation).map(|creation| creation.id());
+    let metadata = subject.reader.find_address(contract.address).await.expect("address");
+    let now = metadata.and_then(|metadata| metadata.creation).map(|creation| creation.id());
     contract.creation.is_some() && now == contract.creation
 }
 

@@ -51,13 +51,13 @@ async fn every_method_says_replaced(writer: &mut dyn IndexWriter, next: &BlockCh
     assert_replaced("commit", writer.commit(vec![next.clone()], KEEP).await);
     assert_replaced("revert_to", writer.revert_to(0).await);
     assert_replaced("list_pending_tokens", writer.list_pending_tokens(1).await);
-    assert_replaced("keep_token_facts", writer.keep_token_facts(Vec::new()).await);
+    assert_replaced("save_token_metadata", writer.save_token_metadata(Vec::new()).await);
     assert_replaced("list_audits", writer.list_audits(1).await);
-    assert_replaced("keep_audits", writer.keep_audits(Vec::new(), 0).await);
+    assert_replaced("save_audits", writer.save_audits(Vec::new(), 0).await);
     assert_replaced("list_pending_balances", writer.list_pending_balances(1).await);
-    assert_replaced("keep_balances", writer.keep_balances(Vec::new(), 0).await);
+    assert_replaced("save_balances", writer.save_balances(Vec::new(), 0).await);
     assert_replaced("list_pending_codes", writer.list_pending_codes(1).await);
-    assert_replaced("keep_codes", writer.keep_codes(Vec::new(), 0).await);
+    assert_replaced("save_codes", writer.save_codes(Vec::new(), 0).await);
     assert_replaced("rank_holders", writer.rank_holders(1).await);
 }
 

@@ -4,7 +4,7 @@ use axum::{
     http::{HeaderMap, HeaderName, header::HOST},
     response::Response,
 };
-use domain::{Account, Address, AddressFacts, Code, Page, TradeFilter, TransactionFilter, TransferFilter};
+use domain::{Account, Address, AddressSummary, Code, Page, TradeFilter, TransactionFilter, TransferFilter};
 use serde::Deserialize;
 
 use super::{App, contract_tab::ContractView};
@@ -34,7 +34,7 @@ struct AddressPage {
     label: Option<String>,
     kind: &'static str,
     /// None if the node is unavailable and no account is stored.
-    account: Option<AccountFacts>,
+    account: Option<AccountView>,
     tx_count: String,
     first_seen: Moment,
     last_seen: Moment,
@@ -47,7 +47,7 @@ struct AddressPage {
     pager: Option<Pager>,
 }
 
-struct AccountFacts {
+struct AccountView {
     balance: Amount,
     block: BlockLink,
     nonce: String,
@@ -91,14 +91,14 @@ pub(super) async fn show(
     let Ok(address) = address.parse::<Address>() else {
         return app.not_found("No such address", "An address must be 0x and 40 hexadecimal digits.");
     };
-    let Some(facts) = app.chain.find_address(address).await? else {
+    let Some(summary) = app.chain.find_address(address).await? else {
         return app.not_found("Address not found", "No indexed block contains it. It may still be a valid address.");
     };
     let account = app.account(address).await;
     let full = address.to_checksum(None);
     let (tab, pager) = app.tab(address, &full, &params, &server_address(&headers)).await?;
     let token = app.chain.find_token(address).await?;
-    let is_contract = is_contract(account.as_ref(), &facts);
+    let is_contract = is_contract(account.as_ref(), &summary);
     let verified = match account.as_ref().and_then(|account| account.code.hash()) {
         Some(hash) => app.verified.find_verified_summary(address, hash).await?,
         None => None,
@@ -107,17 +107,17 @@ pub(super) async fn show(
     page(&AddressPage {
         frame: app.frame(format!("Address {}", label.clone().unwrap_or_else(|| short(&full))), Section::None),
         label: label
-            .or_else(|| token.as_ref().map(|token| sanitize_name(&token.facts.name)).filter(|name| !name.is_empty()))
+            .or_else(|| token.as_ref().map(|token| sanitize_name(&token.metadata.name)).filter(|name| !name.is_empty()))
             .or_else(|| verified.map(|summary| sanitize_name(&summary.name))),
         kind: if is_contract { "Contract" } else { "Address" },
         is_contract,
-        account: account.map(|account| AccountFacts::new(&account, &app)),
-        tx_count: grouped(facts.tx_count),
-        first_seen: Moment::of(facts.first_seen),
-        last_seen: Moment::of(facts.last_seen),
-        token: token.map(|token| TokenLink::new(address, &token.facts.symbol, &token.facts.name)),
-        creator: facts.creation.map(|creation| app.names.address(creation.creator)),
-        creation: facts.creation.map(|creation| TransactionLink::new(creation.tx_hash)),
+        account: account.map(|account| AccountView::new(&account, &app)),
+        tx_count: grouped(summary.tx_count),
+        first_seen: Moment::of(summary.first_seen),
+        last_seen: Moment::of(summary.last_seen),
+        token: token.map(|token| TokenLink::new(address, &token.metadata.symbol, &token.metadata.name)),
+        creator: summary.creation.map(|creation| app.names.address(creation.creator)),
+        creation: summary.creation.map(|creation| TransactionLink::new(creation.tx_hash)),
         address: full,
         tab,
         pager,
@@ -165,10 +165,10 @@ impl WebState {
             "tokens" => {
                 let Page { items, total } = self.chain.list_address_tokens(address, request).await?;
                 let rows = items.iter().map(|held| HoldingRow {
-                    token: TokenLink::new(held.token.address, &held.token.facts.symbol, &held.token.facts.name),
-                    name: sanitize_name(&held.token.facts.name),
+                    token: TokenLink::new(held.token.address, &held.token.metadata.symbol, &held.token.metadata.name),
+                    name: sanitize_name(&held.token.metadata.name),
                     kind: names.token_kind(held.token.kind),
-                    balance: Amount::of(held.balance, held.token.facts.decimals, ""),
+                    balance: Amount::of(held.balance, held.token.metadata.decimals, ""),
                 });
                 (Tab::Holdings(rows.collect()), pager(total))
             }
@@ -189,7 +189,7 @@ impl WebState {
     }
 }
 
-impl AccountFacts {
+impl AccountView {
     fn new(account: &Account, app: &WebState) -> Self {
         Self {
             balance: app.names.coin(account.balance),
@@ -203,6 +203,6 @@ impl AccountFacts {
     }
 }
 
-fn is_contract(account: Option<&Account>, facts: &AddressFacts) -> bool {
-    account.map_or(facts.creation.is_some(), |account| account.code.is_contract())
+fn is_contract(account: Option<&Account>, summary: &AddressSummary) -> bool {
+    account.map_or(summary.creation.is_some(), |account| account.code.is_contract())
 }

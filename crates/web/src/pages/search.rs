@@ -93,7 +93,7 @@ impl WebState {
         }
         for token in self.chain.search_tokens(query, MAX_MATCHES).await? {
             let full = token.address.to_checksum(None);
-            let (name, symbol) = (sanitize_name(&token.facts.name), sanitize_name(&token.facts.symbol));
+            let (name, symbol) = (sanitize_name(&token.metadata.name), sanitize_name(&token.metadata.symbol));
             matches.push(Match {
                 kind: self.names.token_kind(token.kind),
                 title: if symbol.is_empty() { name.clone() } else { symbol },

@@ -87,8 +87,8 @@ pub(super) async fn show(
         let rows = listed.items.iter().map(|transfer| TransferRow::new(transfer, &app.names));
         (Tab::Transfers(rows.collect()), params.paging.pager(path, listed.total))
     };
-    let facts = &token.facts;
-    let (name, symbol) = (sanitize_name(&facts.name), sanitize_name(&facts.symbol));
+    let metadata = &token.metadata;
+    let (name, symbol) = (sanitize_name(&metadata.name), sanitize_name(&metadata.symbol));
     let address = token.address.to_checksum(None);
     let title = [&name, &symbol].into_iter().find(|text| !text.is_empty()).cloned();
     page(&TokenPage {
@@ -97,8 +97,8 @@ pub(super) async fn show(
         name,
         symbol,
         kind: app.names.token_kind(token.kind),
-        supply: (token.kind != TokenKind::Bep1155).then(|| Amount::of(facts.total_supply, facts.decimals, "")),
-        decimals: (token.kind == TokenKind::Bep20).then_some(facts.decimals),
+        supply: (token.kind != TokenKind::Bep1155).then(|| Amount::of(metadata.total_supply, metadata.decimals, "")),
+        decimals: (token.kind == TokenKind::Bep20).then_some(metadata.decimals),
         holders: grouped(token.holder_count),
         transfers: grouped(token.transfer_count),
         contract: AddressLink::new(token.address, None),
@@ -113,8 +113,8 @@ fn holder_row(token: &Token, holder: &Holder, rank: u64, names: &Names) -> Holde
     HolderRow {
         rank,
         address: names.address(holder.address),
-        balance: Amount::of(holder.balance, token.facts.decimals, ""),
-        share: share(holder.balance, Balance::from(token.facts.total_supply)),
+        balance: Amount::of(holder.balance, token.metadata.decimals, ""),
+        share: share(holder.balance, Balance::from(token.metadata.total_supply)),
     }
 }
 

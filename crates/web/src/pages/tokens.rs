@@ -33,13 +33,14 @@ struct TokenRow {
 
 impl TokenRow {
     fn new(token: &Token, names: &Names) -> Self {
-        let facts = &token.facts;
+        let metadata = &token.metadata;
         Self {
-            token: TokenLink::new(token.address, &facts.symbol, &facts.name),
-            name: sanitize_name(&facts.name),
+            token: TokenLink::new(token.address, &metadata.symbol, &metadata.name),
+            name: sanitize_name(&metadata.name),
             kind: names.token_kind(token.kind),
             // A sum over many ids is meaningless.
-            supply: (token.kind != TokenKind::Bep1155).then(|| Amount::of(facts.total_supply, facts.decimals, "")),
+            supply: (token.kind != TokenKind::Bep1155)
+                .then(|| Amount::of(metadata.total_supply, metadata.decimals, "")),
             holders: grouped(token.holder_count),
             transfers: grouped(token.transfer_count),
             contract: AddressLink::new(token.address, None),

@@ -6,7 +6,7 @@ use std::{
 };
 
 use domain::{
-    Address, Block, BlockNumber, BlockRef, EventIdentity, EventKind, EventLocation, TokenFacts, Transfer, WebhookId,
+    Address, Block, BlockNumber, BlockRef, EventIdentity, EventKind, EventLocation, TokenMetadata, Transfer, WebhookId,
 };
 use store::{NewEvent, Orphaning, Part, Recipient, StoreError};
 use tokio::time::Instant;
@@ -24,7 +24,7 @@ const TOKEN_PAUSE: Duration = Duration::from_millis(20);
 /// Metadata of the new tokens of a step.
 #[derive(Default)]
 struct Tokens {
-    known: HashMap<Address, TokenFacts>,
+    known: HashMap<Address, TokenMetadata>,
     deadline: Option<Instant>,
 }
 
@@ -127,22 +127,22 @@ impl Matcher {
         if has_no_metadata {
             let until = *tokens.deadline.get_or_insert_with(|| Instant::now() + TOKEN_TIMEOUT);
             let token = transfer.event.token;
-            let facts = match tokens.known.entry(token) {
+            let metadata = match tokens.known.entry(token) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(unknown) => unknown.insert(self.wait_for_facts(token, until).await?),
+                Entry::Vacant(unknown) => unknown.insert(self.wait_for_metadata(token, until).await?),
             };
-            transfer.token_name.clone_from(&facts.name);
-            transfer.token_symbol.clone_from(&facts.symbol);
-            transfer.token_decimals = facts.decimals;
+            transfer.token_name.clone_from(&metadata.name);
+            transfer.token_symbol.clone_from(&metadata.symbol);
+            transfer.token_decimals = metadata.decimals;
         }
         Ok(transfer)
     }
 
-    async fn wait_for_facts(&self, token: Address, until: Instant) -> Result<TokenFacts, StoreError> {
+    async fn wait_for_metadata(&self, token: Address, until: Instant) -> Result<TokenMetadata, StoreError> {
         loop {
-            let facts = self.chain.find_token(token).await?.map(|token| token.facts).unwrap_or_default();
-            if facts.asked_at.is_some() || Instant::now() >= until {
-                return Ok(facts);
+            let metadata = self.chain.find_token(token).await?.map(|token| token.metadata).unwrap_or_default();
+            if metadata.requested_at.is_some() || Instant::now() >= until {
+                return Ok(metadata);
             }
             tokio::time::sleep(TOKEN_PAUSE).await;
         }

@@ -236,7 +236,7 @@ async fn check_finds_and_repairs_false_blocks_in_the_index() {
     let (code, printed) = check(&data, &["--node", "--rpc", &url, "--from", "1", "--to", "4"]).await;
     assert_eq!(code, 0, "{printed}");
 
-    let (code, printed) = check(&data, &["--node", "--rpc", &url, "--mend"]).await;
+    let (code, printed) = check(&data, &["--node", "--rpc", &url, "--repair"]).await;
     assert_eq!(code, 0, "{printed}");
     assert!(printed.contains("Indexing again from block 5 on.") && printed.contains("Reindexed"), "{printed}");
     let explorer = TestExplorer::start_on(&url, &data).await;
@@ -250,7 +250,7 @@ async fn check_says_what_to_do_about_blocks_that_cannot_be_reverted() {
     node.wait_for(&explorer).await;
     let (_, data) = explorer.stop().await;
     write_false_blocks(data.path(), 5, |_| Undo::Discard, false_blocks(Arc::default())).await;
-    let (code, printed) = check(&data, &["--node", "--rpc", &node.url(), "--mend"]).await;
+    let (code, printed) = check(&data, &["--node", "--rpc", &node.url(), "--repair"]).await;
     assert_eq!(code, 2, "{printed}");
     assert!(printed.contains("Block 5 cannot be reverted") && printed.contains("--data NEW"), "{printed}");
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
     Address, AuditResult, Balance, BalanceSource, BlockChanges, Exchange, Holder, Order, Page, PageRequest, Pool,
-    Token, TokenBalance, TokenFacts, TokenKind, Trade, TradeDirection, TradeFilter, TradedToken, Transfer,
+    Token, TokenBalance, TokenKind, TokenMetadata, Trade, TradeDirection, TradeFilter, TradedToken, Transfer,
     TransferFilter,
 };
 
@@ -131,7 +131,7 @@ impl Model {
         Token {
             address: event.token,
             kind: event.kind,
-            facts: self.facts_of(event.token),
+            metadata: self.metadata_of(event.token),
             holder_count: 0,
             transfer_count: 0,
             balance_source: BalanceSource::Events,
@@ -139,8 +139,8 @@ impl Model {
         }
     }
 
-    fn facts_of(&self, token: Address) -> TokenFacts {
-        self.facts.get(&token).cloned().unwrap_or_default()
+    fn metadata_of(&self, token: Address) -> TokenMetadata {
+        self.metadata.get(&token).cloned().unwrap_or_default()
     }
 
     #[must_use]
@@ -158,15 +158,15 @@ impl Model {
         let all = self.blocks.iter().flat_map(|changes| {
             let matching = changes.transfers.iter().filter(|event| filter.matches(event, changes.block.number));
             matching.map(|event| {
-                let facts = self.facts_of(event.token);
+                let metadata = self.metadata_of(event.token);
                 Transfer {
                     event: *event,
                     tx_hash: transaction(changes, event.tx_index).hash,
                     block_number: changes.block.number,
                     timestamp: changes.block.timestamp,
-                    token_name: facts.name,
-                    token_symbol: facts.symbol,
-                    token_decimals: facts.decimals,
+                    token_name: metadata.name,
+                    token_symbol: metadata.symbol,
+                    token_decimals: metadata.decimals,
                 }
             })
         });
@@ -205,7 +205,7 @@ impl Model {
     }
 
     fn traded(&self, address: Address) -> TradedToken {
-        let facts = self.facts_of(address);
-        TradedToken { address, symbol: facts.symbol, decimals: facts.decimals }
+        let metadata = self.metadata_of(address);
+        TradedToken { address, symbol: metadata.symbol, decimals: metadata.decimals }
     }
 }

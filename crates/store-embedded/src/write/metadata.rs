@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::{Address, BlockNumber, PendingToken, TokenFacts};
+use domain::{Address, BlockNumber, PendingToken, TokenMetadata};
 use store::{
     StoreError,
     fetch_policy::{self, TokenRound},
@@ -16,7 +16,7 @@ use crate::{
     engine::{Batch, Engine, View},
     keys::{AddressId, Key, Table, number_in_key},
     meta,
-    rows::{TokenRow, facts_from_row, facts_to_row},
+    rows::{TokenRow, metadata_from_row, metadata_to_row},
     token_names,
 };
 
@@ -48,11 +48,14 @@ impl WriteState {
         behind.chain(before).take(limit).map(|row| Ok(number_in_key(&row?.0, 0))).collect()
     }
 
-    pub(crate) fn keep_token_facts(engine: &Engine, facts: &[(Address, TokenFacts)]) -> Result<(), StoreError> {
+    pub(crate) fn save_token_metadata(
+        engine: &Engine,
+        metadata: &[(Address, TokenMetadata)],
+    ) -> Result<(), StoreError> {
         let view = engine.view();
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
         let mut batch = engine.batch();
-        for (address, facts) in facts {
+        for (address, metadata) in metadata {
             // The token may be gone: its block was reverted while it was being fetched.
             let Some(id) = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0)) else {
                 continue;
@@ -64,11 +67,11 @@ impl WriteState {
             }
             let Some(newest) = since.last() else { continue };
             batch.delete(Table::NewToken, &key);
-            rename(&view, &mut batch, id, facts)?;
-            batch.put(Table::TokenFacts, &key, facts_to_row(facts));
+            rename(&view, &mut batch, id, metadata)?;
+            batch.put(Table::TokenMetadata, &key, metadata_to_row(metadata));
             let is_up_to_date = |at| fetch_policy::is_up_to_date(at, *newest, tip.block.number);
             // A batch must not contain two changes of one key.
-            if facts.asked_at.is_some_and(is_up_to_date) {
+            if metadata.requested_at.is_some_and(is_up_to_date) {
                 batch.delete(Table::PendingToken, &key);
             } else {
                 mark_token_pending(&mut batch, id, *newest);
@@ -79,9 +82,9 @@ impl WriteState {
 }
 
 /// Updates the search index to the token's current names.
-fn rename(view: &View, batch: &mut Batch, token: AddressId, facts: &TokenFacts) -> Result<(), StoreError> {
-    let before = view.get(Table::TokenFacts, &Key::id(token))?.map(|row| facts_from_row(&row)).transpose()?;
-    let (before, after) = (before.map(|before| token_names::keys(token, &before)), token_names::keys(token, facts));
+fn rename(view: &View, batch: &mut Batch, token: AddressId, metadata: &TokenMetadata) -> Result<(), StoreError> {
+    let before = view.get(Table::TokenMetadata, &Key::id(token))?.map(|row| metadata_from_row(&row)).transpose()?;
+    let (before, after) = (before.map(|before| token_names::keys(token, &before)), token_names::keys(token, metadata));
     // A batch must not contain two changes of one key.
     for key in before.iter().flatten().filter(|key| !after.contains(key)) {
         batch.delete(Table::TokenName, key);
@@ -94,8 +97,8 @@ fn rename(view: &View, batch: &mut Batch, token: AddressId, facts: &TokenFacts) 
 
 /// Removes a token from the search index. Its id will be assigned to another address.
 pub(super) fn remove_names(view: &View, batch: &mut Batch, token: AddressId) -> Result<(), StoreError> {
-    let Some(row) = view.get(Table::TokenFacts, &Key::id(token))? else { return Ok(()) };
-    for key in token_names::keys(token, &facts_from_row(&row)?) {
+    let Some(row) = view.get(Table::TokenMetadata, &Key::id(token))? else { return Ok(()) };
+    for key in token_names::keys(token, &metadata_from_row(&row)?) {
         batch.delete(Table::TokenName, &key);
     }
     Ok(())
@@ -109,8 +112,8 @@ pub(super) fn refresh_if_old(
     token: AddressId,
     tip: BlockNumber,
 ) -> Result<(), StoreError> {
-    let Some(row) = view.get(Table::TokenFacts, &Key::id(token))? else { return Ok(()) };
-    if fetch_policy::is_metadata_old(facts_from_row(&row)?.asked_at, tip) {
+    let Some(row) = view.get(Table::TokenMetadata, &Key::id(token))? else { return Ok(()) };
+    if fetch_policy::is_metadata_old(metadata_from_row(&row)?.requested_at, tip) {
         mark_token_pending(batch, token, tip);
     }
     Ok(())

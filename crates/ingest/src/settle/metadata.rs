@@ -1,7 +1,7 @@
 //! Metadata queries of a token. A token may return anything; it is data, never an error.
 
-use domain::{Address, Selector, TokenFacts, TokenKind, U256};
-use node::{ContractAnswer, ContractCall};
+use domain::{Address, Selector, TokenKind, TokenMetadata, U256};
+use node::{CallResult, ContractCall};
 
 use super::text::read_text;
 use crate::abi::{call_data, number, word_at};
@@ -15,31 +15,31 @@ pub(super) fn metadata_calls(token: Address) -> [ContractCall; GETTERS.len()] {
 }
 
 /// Decodes the results of [`GETTERS`]. Invalid ones become empty or zero.
-pub(super) fn read_facts(kind: TokenKind, answers: &[ContractAnswer; GETTERS.len()]) -> TokenFacts {
-    let [name, symbol, decimals, total_supply] = answers;
-    TokenFacts {
+pub(super) fn read_metadata(kind: TokenKind, results: &[CallResult; GETTERS.len()]) -> TokenMetadata {
+    let [name, symbol, decimals, total_supply] = results;
+    TokenMetadata {
         name: read_text(bytes(name)),
         symbol: read_text(bytes(symbol)),
         // NFTs are indivisible, whatever their contract returns.
         decimals: if kind == TokenKind::Bep20 { read_decimals(decimals) } else { 0 },
         total_supply: read_number(total_supply).unwrap_or_default(),
-        asked_at: None,
+        requested_at: None,
     }
 }
 
-fn bytes(answer: &ContractAnswer) -> &[u8] {
-    match answer {
-        ContractAnswer::Returned(bytes) => bytes,
-        ContractAnswer::Reverted => &[],
+fn bytes(result: &CallResult) -> &[u8] {
+    match result {
+        CallResult::Returned(bytes) => bytes,
+        CallResult::Reverted => &[],
     }
 }
 
-pub(super) fn read_number(answer: &ContractAnswer) -> Option<U256> {
-    word_at(bytes(answer), 0).as_ref().map(number)
+pub(super) fn read_number(result: &CallResult) -> Option<U256> {
+    word_at(bytes(result), 0).as_ref().map(number)
 }
 
-fn read_decimals(answer: &ContractAnswer) -> u8 {
-    read_number(answer).and_then(|number| u8::try_from(number).ok()).unwrap_or_default()
+fn read_decimals(result: &CallResult) -> u8 {
+    read_number(result).and_then(|number| u8::try_from(number).ok()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -49,11 +49,11 @@ mod tests {
     use super::*;
     use crate::decode::samples::uint;
 
-    fn returned(bytes: impl Into<Vec<u8>>) -> ContractAnswer {
-        ContractAnswer::Returned(bytes.into().into())
+    fn returned(bytes: impl Into<Vec<u8>>) -> CallResult {
+        CallResult::Returned(bytes.into().into())
     }
 
-    fn text(text: &str) -> ContractAnswer {
+    fn text(text: &str) -> CallResult {
         let mut bytes = [uint(32), uint(text.len() as u64)].concat();
         bytes.extend(text.as_bytes());
         bytes.resize(bytes.len().next_multiple_of(32), 0);
@@ -69,41 +69,41 @@ mod tests {
 
     #[test]
     fn a_conforming_token_is_decoded() {
-        let answers = [text("Wrapped BNB"), text("WBNB"), returned(uint(18)), returned(uint(1_000))];
-        let facts = read_facts(TokenKind::Bep20, &answers);
-        assert_eq!((facts.name.as_str(), facts.symbol.as_str(), facts.decimals), ("Wrapped BNB", "WBNB", 18));
-        assert_eq!((facts.total_supply, facts.asked_at), (U256::from(1_000), None));
+        let results = [text("Wrapped BNB"), text("WBNB"), returned(uint(18)), returned(uint(1_000))];
+        let metadata = read_metadata(TokenKind::Bep20, &results);
+        assert_eq!((metadata.name.as_str(), metadata.symbol.as_str(), metadata.decimals), ("Wrapped BNB", "WBNB", 18));
+        assert_eq!((metadata.total_supply, metadata.requested_at), (U256::from(1_000), None));
     }
 
     #[test]
     fn a_token_that_reverts_or_has_no_code_is_empty() {
-        for nothing in [ContractAnswer::Reverted, returned([])] {
-            let answers = [const { ContractAnswer::Reverted }; 4].map(|_| nothing.clone());
-            assert_eq!(read_facts(TokenKind::Bep20, &answers), TokenFacts::default());
+        for nothing in [CallResult::Reverted, returned([])] {
+            let results = [const { CallResult::Reverted }; 4].map(|_| nothing.clone());
+            assert_eq!(read_metadata(TokenKind::Bep20, &results), TokenMetadata::default());
         }
     }
 
     #[test]
     fn invalid_decimals_are_zero() {
-        for (answer, decimals) in [
+        for (result, decimals) in [
             (returned(uint(0)), 0),
             (returned(uint(255)), 255),
             (returned(uint(256)), 0),
             (returned([0xff; 32]), 0),
             (returned([18]), 0),
             (returned([uint(6), uint(9)].concat()), 6),
-            (ContractAnswer::Reverted, 0),
+            (CallResult::Reverted, 0),
         ] {
-            assert_eq!(read_decimals(&answer), decimals, "{answer:?}");
+            assert_eq!(read_decimals(&result), decimals, "{result:?}");
         }
     }
 
     #[test]
     fn nfts_have_no_decimals_and_the_maximum_supply_fits() {
-        let answers = [text("Kitties"), text("KT"), returned(uint(18)), returned([0xff; 32])];
+        let results = [text("Kitties"), text("KT"), returned(uint(18)), returned([0xff; 32])];
         for kind in [TokenKind::Bep721, TokenKind::Bep1155] {
-            let facts = read_facts(kind, &answers);
-            assert_eq!((facts.decimals, facts.total_supply), (0, U256::MAX));
+            let metadata = read_metadata(kind, &results);
+            assert_eq!((metadata.decimals, metadata.total_supply), (0, U256::MAX));
         }
     }
 }
