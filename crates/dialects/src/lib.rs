@@ -6,6 +6,9 @@
 mod app;
 mod error;
 mod etherscan;
+#[cfg(feature = "fuzzing")]
+#[allow(clippy::missing_panics_doc, reason = "a fuzz target panics if a property does not hold")]
+pub mod fuzzing;
 mod settings;
 mod sourcify;
 

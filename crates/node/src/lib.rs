@@ -6,7 +6,6 @@
 
 mod account;
 mod basics;
-mod batch_size;
 mod blocks;
 mod call;
 mod calls;

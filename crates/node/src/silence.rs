@@ -1,4 +1,4 @@
-//! Distinguishes a slow endpoint from one that does not response at all.
+//! Distinguishes a slow endpoint from one that does not respond at all.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},

@@ -1,5 +1,8 @@
 //! One endpoint with its connections, limits and capabilities.
 
+mod batch_size;
+mod batches;
+
 use std::{
     sync::{
         Arc,
@@ -10,19 +13,17 @@ use std::{
 
 use alloy_primitives::bytes::Bytes;
 use domain::BlockRef;
-use futures::future::{join_all, try_join_all};
 use serde::de::DeserializeOwned;
 use tokio::{sync::watch, time::Instant};
 
+use self::batch_size::BatchSize;
 use crate::{
     Endpoint, NodeConfig, NodeError,
-    batch_size::BatchSize,
-    decode::{ErrorObject, Quantity, ResponseError, decode, split_batch},
+    decode::{ErrorObject, Quantity, ResponseError, decode},
     jitter::Jitter,
     limiter::{Limiter, Priority, Slot},
     method_breaker::MethodBreaker,
     rate::RateGate,
-    retry::{RequestError, retry_request},
     rpc_error::{RpcErrorKind, kind_of},
     silence::{PROBE_TIMEOUT, Silence},
     status::Counters,
@@ -31,7 +32,7 @@ use crate::{
 };
 
 /// Longer responses are decoded on the blocking pool.
-const LONG_ANSWER: usize = 1 << 20;
+const LONG_RESPONSE: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Upstream {
@@ -94,26 +95,6 @@ impl Call {
 
     fn request(&self, id: u64) -> String {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":{}}}"#, self.method, self.params)
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-enum BatchError {
-    #[error("the node rejects batches of this size")]
-    TooLarge,
-    /// One error for the whole batch, which may be too large or not: nodes have no common error for that.
-    #[error("the node rejected a batch: {0}")]
-    Rejected(NodeError),
-    #[error(transparent)]
-    Failed(NodeError),
-}
-
-impl RequestError for BatchError {
-    fn is_request_failure(&self) -> bool {
-        match self {
-            Self::TooLarge => false,
-            Self::Rejected(error) | Self::Failed(error) => error.is_request_failure(),
-        }
     }
 }
 
@@ -227,7 +208,7 @@ impl Upstream {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let result = if response.len() > LONG_ANSWER {
+        let result = if response.len() > LONG_RESPONSE {
             let decoded = tokio::task::spawn_blocking(move || decode(&response)).await;
             decoded.unwrap_or_else(|error| Err(ResponseError::Unreadable(error.to_string())))
         } else {
@@ -237,72 +218,6 @@ impl Upstream {
             self.rate.answered();
         }
         result.map_err(|error| self.response_error(call.method, error, sent))
-    }
-
-    /// Many calls in as few round trips as the node allows, each with its own result.
-    pub(crate) async fn call_many<T>(&self, calls: &[Call]) -> Result<Vec<Result<Option<T>, NodeError>>, NodeError>
-    where
-        T: DeserializeOwned + Send + 'static,
-    {
-        loop {
-            let size = self.capabilities.batch.get();
-            if size <= 1 || calls.len() <= 1 || !self.transports.main.takes_batches() {
-                if calls.len() > 1 {
-                    self.capabilities.batch.accepted(1);
-                }
-                let single = async |call: &Call| retry_request(self, call.priority, |_| self.call(call)).await;
-                return Ok(join_all(calls.iter().map(single)).await);
-            }
-            let batch = async |chunk| retry_request(self, Priority::High, |_| self.call_batch(chunk)).await;
-            match try_join_all(calls.chunks(size).map(batch)).await {
-                Ok(chunks) => {
-                    self.capabilities.batch.accepted(size.min(calls.len()));
-                    return Ok(chunks.into_iter().flatten().collect());
-                }
-                Err(BatchError::Failed(error)) => return Err(error),
-                Err(BatchError::TooLarge | BatchError::Rejected(_)) => {
-                    let smaller = self.capabilities.batch.rejected(size.min(calls.len()));
-                    tracing::info!(endpoint = %self.name, calls = smaller, "the node rejected a batch, using smaller ones");
-                }
-            }
-        }
-    }
-
-    async fn call_batch<T: DeserializeOwned>(
-        &self,
-        calls: &[Call],
-    ) -> Result<Vec<Result<Option<T>, NodeError>>, BatchError> {
-        let Some(first) = calls.first() else { return Ok(Vec::new()) };
-        let method = first.method;
-        let first_id = self.next_id.fetch_add(calls.len() as u64, Ordering::Relaxed);
-        let requests: Vec<String> = (first_id..).zip(calls).map(|(id, call)| call.request(id)).collect();
-        let (response, sent) = match self.send(first_id, first, format!("[{}]", requests.join(","))).await {
-            Ok(answered) => answered,
-            Err(error) if refuses_batch(&error) => return Err(BatchError::Rejected(error)),
-            Err(error) => return Err(BatchError::Failed(error)),
-        };
-        let items = match split_batch(&response, first_id, calls.len()) {
-            Ok(items) => items,
-            Err(ResponseError::Rpc(error)) if kind_of(&error) == RpcErrorKind::Limited => {
-                return Err(BatchError::Failed(self.response_error(method, ResponseError::Rpc(error), sent)));
-            }
-            Err(error @ ResponseError::Rpc(_)) => {
-                return Err(BatchError::Rejected(self.response_error(method, error, sent)));
-            }
-            Err(error) => return Err(BatchError::Failed(self.response_error(method, error, sent))),
-        };
-        if items.iter().any(|item| item.as_ref().is_err_and(|e| kind_of(e) == RpcErrorKind::BatchRefused)) {
-            return Err(BatchError::TooLarge);
-        }
-        self.rate.answered();
-        let outcomes = calls.iter().zip(items).map(|(call, item)| {
-            let result = item.map_err(ResponseError::Rpc).and_then(|result| {
-                sonic_rs::from_str(&result)
-                    .map_err(|_| ResponseError::Unreadable("unexpected type of result".to_owned()))
-            });
-            result.map_err(|error| self.response_error(call.method, error, sent))
-        });
-        Ok(outcomes.collect())
     }
 
     /// Waits for a slot, sends, and waits for the response. Returns the response and when the request was sent.
@@ -450,14 +365,5 @@ impl Upstream {
 
     pub(crate) fn announces_heads(&self) -> bool {
         !self.transports.main.takes_batches()
-    }
-}
-
-/// Whether a node or gateway rejected a batch by its status. Missing permissions are unrelated to batches.
-fn refuses_batch(error: &NodeError) -> bool {
-    match error {
-        NodeError::HttpStatus { status, .. } => (400..500).contains(status) && !matches!(status, 401 | 403 | 404 | 408),
-        NodeError::Rpc { .. } => true,
-        _ => false,
     }
 }

@@ -46,6 +46,11 @@ impl Answer {
 }
 
 impl Failure {
+    #[cfg(feature = "fuzzing")]
+    pub(super) fn result(&self) -> &Value {
+        &self.result
+    }
+
     pub(super) fn text(reason: impl Into<String>) -> Self {
         Self { message: "NOTOK", result: Value::String(reason.into()) }
     }

@@ -2,7 +2,7 @@
 
 mod proxies;
 mod source;
-mod verification;
+pub(super) mod verification;
 
 use std::sync::Arc;
 

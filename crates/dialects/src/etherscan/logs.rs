@@ -33,7 +33,7 @@ pub(super) async fn dispatch(app: &Arc<App>, action: &str, params: &Params) -> R
 
 /// Conditions on topics, joined from the first to the last.
 #[derive(Debug, PartialEq, Eq)]
-struct Topics {
+pub(super) struct Topics {
     /// By position.
     given: Vec<(usize, B256)>,
     /// Between two neighbours of `given`.
@@ -47,7 +47,7 @@ enum Operator {
 }
 
 impl Topics {
-    fn read(params: &Params) -> Result<Self, Failure> {
+    pub(super) fn read(params: &Params) -> Result<Self, Failure> {
         let mut given = Vec::new();
         for position in 0..4 {
             if let Some(topic) = params.find_hash(&format!("topic{position}"))? {

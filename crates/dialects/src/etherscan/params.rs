@@ -35,6 +35,23 @@ pub(super) struct Params {
     key_header: Option<String>,
 }
 
+/// How a form is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FormKind {
+    UrlEncoded,
+    Multipart,
+}
+
+impl FormKind {
+    pub(super) fn of(content_type: &str) -> Option<Self> {
+        match content_type.split(';').next()?.trim().to_ascii_lowercase().as_str() {
+            "application/x-www-form-urlencoded" => Some(Self::UrlEncoded),
+            "multipart/form-data" => Some(Self::Multipart),
+            _ => None,
+        }
+    }
+}
+
 /// A page of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PageParams {
@@ -48,34 +65,28 @@ impl Params {
     pub(super) async fn read(gate: &Gate, client: Client, head: &Parts, body: Body) -> Result<Self, Failure> {
         let key_header =
             head.headers.get(API_KEY_HEADER).map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned());
-        let mut read = Self { values: HashMap::new(), key_header };
-        read.add_all(form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes()))?;
         let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match essence.as_str() {
-            "application/x-www-form-urlencoded" => {
-                let form = read_form(gate, client, &head.headers, body).await?;
-                let mut sent = Self { values: HashMap::new(), key_header: None };
-                sent.add_all(form_urlencoded::parse(&form))?;
-                read.values.extend(sent.values);
-            }
-            "multipart/form-data" => {
-                let form = read_form(gate, client, &head.headers, body).await?;
-                read.values.extend(read_multipart(kind, form).await?);
-            }
-            _ => {}
-        }
-        Ok(read)
+        let form = match FormKind::of(kind) {
+            Some(form) => Some((form, read_form(gate, client, &head.headers, body).await?)),
+            None => None,
+        };
+        let query = head.uri.query().unwrap_or_default();
+        Ok(Self { key_header, ..Self::parse(query.as_bytes(), kind, form).await? })
     }
 
-    fn add_all<'a>(
-        &mut self,
-        pairs: impl Iterator<Item = (std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>)>,
-    ) -> Result<(), Failure> {
-        for (name, value) in pairs {
-            add(&mut self.values, &name, value.into_owned())?;
+    /// The parameters of a query and of a form, which prevail.
+    pub(super) async fn parse(
+        query: &[u8],
+        content_type: &str,
+        form: Option<(FormKind, axum::body::Bytes)>,
+    ) -> Result<Self, Failure> {
+        let mut values = read_url_encoded(query)?;
+        match form {
+            Some((FormKind::UrlEncoded, form)) => values.extend(read_url_encoded(&form)?),
+            Some((FormKind::Multipart, form)) => values.extend(read_multipart(content_type, form).await?),
+            None => {}
         }
-        Ok(())
+        Ok(Self { values, key_header: None })
     }
 
     /// A parameter that is given and not empty.
@@ -217,6 +228,14 @@ async fn read_form(gate: &Gate, client: Client, headers: &HeaderMap, body: Body)
     Ok(slot.read_body(headers, body, MAX_FORM).await?)
 }
 
+fn read_url_encoded(text: &[u8]) -> Result<HashMap<String, String>, Failure> {
+    let mut values = HashMap::new();
+    for (name, value) in form_urlencoded::parse(text) {
+        add(&mut values, &name, value.into_owned())?;
+    }
+    Ok(values)
+}
+
 async fn read_multipart(kind: &str, body: axum::body::Bytes) -> Result<HashMap<String, String>, Failure> {
     let broken = |error: multer::Error| Failure::text(format!("Error! The multipart body is invalid: {error}"));
     let boundary = multer::parse_boundary(kind).map_err(broken)?;
@@ -265,9 +284,7 @@ mod tests {
     use super::*;
 
     fn params(query: &str) -> Params {
-        let mut params = Params { values: HashMap::new(), key_header: None };
-        params.add_all(form_urlencoded::parse(query.as_bytes())).unwrap();
-        params
+        Params { values: read_url_encoded(query.as_bytes()).unwrap(), key_header: None }
     }
 
     #[test]

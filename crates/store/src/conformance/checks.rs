@@ -285,7 +285,7 @@ async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
         let found = subject.reader.find_address(*address).await.expect("address");
         assert_eq!(found, model.find_address(*address));
         let overview = subject.reader.find_address_overview(*address, 5).await.expect("overview");
-        assert_eq!(overview.as_ref().map(|overview| &overview.metadata), found.as_ref());
+        assert_eq!(overview.as_ref().map(|overview| &overview.summary), found.as_ref());
         let Some(overview) = overview else { continue };
         let touching = TransactionFilter::touching(*address);
         let newest = subject.reader.list_transactions(&touching, PageRequest::newest(5)).await.expect("transactions");

@@ -60,7 +60,7 @@ pub(super) async fn submit(app: &Arc<App>, sender: Sender, params: &Params) -> R
     }
 }
 
-fn read_request(params: &Params) -> Result<VerifyRequest, Failure> {
+pub(in crate::etherscan) fn read_request(params: &Params) -> Result<VerifyRequest, Failure> {
     let address = params.address("contractaddress")?;
     let format = params.find("codeformat").unwrap_or("solidity-single-file").to_ascii_lowercase();
     let version = params.get("compilerversion")?;
