@@ -323,7 +323,7 @@ function merge(node, other) {
   else node.replaceChildren(...others);
 }
 
-/// The number of new rows, or null if even the last one is new.
+/// The number of new rows as text, with a plus if even the last one is new; empty without new rows.
 function countNew(part, other) {
   let count = 0;
   for (const body of other.querySelectorAll("tbody")) {
@@ -331,16 +331,16 @@ function countNew(part, other) {
     if (!own) continue;
     const [known, rows] = [rowsByKey(own), [...rowsByKey(body).keys()]];
     const fresh = rows.filter((key) => !known.has(key)).length;
-    if (fresh > 0 && fresh === rows.length) return null;
+    if (fresh > 0 && fresh === rows.length) return `${fresh}+`;
     count += fresh;
   }
-  return count;
+  return count === 0 ? "" : String(count);
 }
 
 function announce(part, other, page) {
   const count = countNew(part, other);
   let note = part.querySelector(".waiting");
-  if (count === 0) return note?.remove();
+  if (count === "") return note?.remove();
   if (!note) {
     note = document.createElement("div");
     note.className = "waiting";
@@ -348,7 +348,7 @@ function announce(part, other, page) {
     note.firstChild.type = "button";
     part.prepend(note);
   }
-  const text = count === null ? "Many new, show" : `${count} new, show`;
+  const text = `${count} new, show`;
   if (note.firstChild.textContent !== text) note.firstChild.textContent = text;
   note.firstChild.onclick = () => {
     showWaiting(page);

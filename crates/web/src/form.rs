@@ -26,6 +26,10 @@ use crate::{
 pub(crate) struct FormFields(Vec<(String, String)>);
 
 impl FormFields {
+    pub(crate) fn parse(body: &[u8]) -> Self {
+        Self(form_urlencoded::parse(body).into_owned().collect())
+    }
+
     /// The value of a field without surrounding white space; empty if it is missing.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.raw(name).trim()
@@ -47,7 +51,7 @@ impl<S: Send + Sync> FromRequest<S> for FormFields {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
         let body = Bytes::from_request(request, state).await.map_err(IntoResponse::into_response)?;
-        Ok(Self(form_urlencoded::parse(&body).into_owned().collect()))
+        Ok(Self::parse(&body))
     }
 }
 

@@ -45,7 +45,7 @@ impl WebState {
             None => None,
             Some(Ok(from)) => Some(from),
             Some(Err(_)) => {
-                return Ok(FormAnswer::bad_input("The sender (from) must be 0x and 40 hexadecimal digits."));
+                return Ok(FormAnswer::bad_input("The sender must be 0x and 40 hexadecimal digits."));
             }
         };
         let at = match fields.find("block").map(str::parse) {

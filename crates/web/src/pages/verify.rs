@@ -73,7 +73,8 @@ fn now() -> UnixMillis {
 }
 
 fn read(fields: &FormFields) -> Result<VerifyRequest, String> {
-    let source = fields.raw("sourceCode");
+    // Browsers send the line breaks of a text field as CR LF, whatever the source had.
+    let source = fields.raw("sourceCode").replace("\r\n", "\n");
     if source.len() > MAX_SOURCE_BYTES {
         return Err("The source is longer than 2 MiB.".to_owned());
     }
@@ -84,7 +85,7 @@ fn read(fields: &FormFields) -> Result<VerifyRequest, String> {
     }
     Ok(VerifyRequest {
         address: fields.text("address").parse().map_err(|_| "The contract must be 0x and 40 hexadecimal digits.")?,
-        sources: Sources::read(source).map_err(|error| format!("The source {error}."))?,
+        sources: Sources::read(&source).map_err(|error| format!("The source {error}."))?,
         compiler: fields.text("compilerVersion").parse().map_err(|error| format!("The compiler version {error}."))?,
         license: license.map(str::to_owned),
         contract_name: fields.find("contractName").map(str::to_owned),
@@ -138,4 +139,31 @@ pub(super) async fn list_compilers(State(app): State<App>) -> Result<Response, P
     };
     let compilers = available.into_iter().map(|compiler| (compiler.version.to_string(), compiler.fetched)).collect();
     Ok(Html(CompilerOptions { compilers }.render()?).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDRESS: &str = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5";
+
+    fn read_form(source: &str, license: &str) -> Result<VerifyRequest, String> {
+        let form = format!("address={ADDRESS}&compilerVersion=0.8.20&sourceCode={source}&license={license}");
+        read(&FormFields::parse(form.as_bytes()))
+    }
+
+    #[test]
+    fn line_breaks_of_a_form_are_those_of_the_source() {
+        let [sent, typed] =
+            ["contract+A+%7B%0D%0A%7D", "contract+A+%7B%0A%7D"].map(|source| read_form(source, "").unwrap());
+        assert_eq!(format!("{sent:?}"), format!("{typed:?}"));
+    }
+
+    #[test]
+    fn errors_name_the_field() {
+        let error = |source, license| read_form(source, license).unwrap_err();
+        assert!(error("", "").starts_with("The source "));
+        assert!(error("a", "%3Cb%3E").starts_with("The license "));
+        assert!(read(&FormFields::parse(b"address=0x12&sourceCode=a")).unwrap_err().starts_with("The contract "));
+    }
 }

@@ -3,8 +3,10 @@
 use askama::{Template, filters::HtmlSafe};
 use domain::U256;
 
-/// Decimal places of an amount of at least 1, and significant digits of a smaller one.
-const SHOWN_DIGITS: usize = 6;
+/// Decimal places of an amount of at least 1.
+const SHOWN_PLACES: usize = 6;
+/// Significant digits of an amount below 1.
+const SIGNIFICANT_DIGITS: usize = 4;
 /// Amounts with more digits before the decimal point are shown with an exponent.
 const MAX_WHOLE_DIGITS: usize = 15;
 /// Amounts with more zeros after the decimal point are shown with an exponent.
@@ -99,7 +101,7 @@ fn shortened(amount: &str) -> String {
     if digits.len() > MAX_WHOLE_DIGITS {
         return with_exponent(&digits, &(digits.len() - 1).to_string());
     }
-    with_fraction(whole, fraction.get(..SHOWN_DIGITS).unwrap_or(fraction))
+    with_fraction(whole, fraction.get(..SHOWN_PLACES).unwrap_or(fraction))
 }
 
 /// The same for an amount below 1.
@@ -112,7 +114,7 @@ fn shortened_fraction(fraction: &str) -> String {
     if zeros > MAX_LEADING_ZEROS {
         return with_exponent(significant, &format!("-{}", zeros + 1));
     }
-    with_fraction("0", fraction.get(..zeros + SHOWN_DIGITS).unwrap_or(fraction))
+    with_fraction("0", fraction.get(..zeros + SIGNIFICANT_DIGITS).unwrap_or(fraction))
 }
 
 fn with_fraction(whole: &str, fraction: &str) -> String {
@@ -156,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_small_amount_keeps_its_significant_digits() {
-        assert_eq!(shown("1953125678901", 18), "0.00000195312");
+        assert_eq!(shown("1953125678901", 18), "0.000001953");
         assert_eq!(shown("21000000000000", 18), "0.000021");
         assert_eq!(shown("147000", 18), "1.47e-13");
         assert_eq!(shown("1", 18), "1e-18");
