@@ -270,10 +270,12 @@ pub(crate) enum ListKind {
     V2Trades = 6,
     /// Trades in the v3 pools of the factory at an address.
     V3Trades = 7,
+    /// Trades in the pool at an address.
+    PoolTrades = 8,
 }
 
 impl ListKind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Transactions,
         Self::Involved,
         Self::Mined,
@@ -282,6 +284,7 @@ impl ListKind {
         Self::MakerTrades,
         Self::V2Trades,
         Self::V3Trades,
+        Self::PoolTrades,
     ];
 
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {

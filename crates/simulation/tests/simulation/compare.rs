@@ -143,8 +143,12 @@ async fn query_address(
         let places: Vec<_> = page.items.iter().map(|transfer| (transfer.tx_hash, transfer.event.log_index)).collect();
         lines.push(format!("{filter:?} {} {places:?}", page.total));
     }
-    let filter = TradeFilter { maker: Some(address), ..TradeFilter::default() };
-    lines.push(format!("{address} trades {:?}", reader.list_trades(&filter, ALL).await.unwrap()));
+    for filter in [
+        TradeFilter { maker: Some(address), ..TradeFilter::default() },
+        TradeFilter { pool: Some(address), ..TradeFilter::default() },
+    ] {
+        lines.push(format!("{filter:?} {:?}", reader.list_trades(&filter, ALL).await.unwrap()));
+    }
     for held in reader.list_address_tokens(address, ALL).await.unwrap().items {
         let (_, of_token) = tokens.get_mut(&held.token.address).unwrap();
         of_token.push(format!("{address} holds {} {:?}", held.balance, without_times(held.token)));

@@ -147,10 +147,11 @@ async fn trades(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut
     for pool in chain.pools() {
         assert_eq!(subject.reader.find_pool(pool.address).await.expect("pool"), model.find_pool(pool.address));
     }
-    for conditions in 0..4_u8 {
+    for conditions in 0..8_u8 {
         for _ in 0..6 {
             let filter = TradeFilter {
                 maker: (conditions & 1 != 0).then(|| some_address(chain, rng)),
+                pool: (conditions & 4 != 0).then(|| some_pool(chain, rng)),
                 exchanges: (conditions & 2 != 0).then(|| exchanges(chain, rng)),
                 blocks: range(rng, height),
             };
@@ -159,6 +160,14 @@ async fn trades(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut
             assert_eq!(found, model.list_trades(&filter, page), "trades {filter:?} {page:?}");
         }
     }
+}
+
+/// Mostly a pool, at times another address.
+fn some_pool(chain: &RandomChain, rng: &mut StdRng) -> Address {
+    if rng.random_bool(0.2) {
+        return some_address(chain, rng);
+    }
+    chain.pools()[rng.random_range(0..chain.pools().len())].address
 }
 
 /// Mostly one exchange, at times several or none.

@@ -76,6 +76,7 @@ impl Tab {
 }
 
 struct HoldingRow {
+    key: Address,
     token: TokenLink,
     name: String,
     kind: &'static str,
@@ -89,7 +90,7 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, PageError> {
     let Ok(address) = address.parse::<Address>() else {
-        return app.not_found("No such address", "An address must be 0x and 40 hexadecimal digits.");
+        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.");
     };
     let Some(summary) = app.chain.find_address(address).await? else {
         return app.not_found("Address not found", "No indexed block contains it. It may still be a valid address.");
@@ -103,13 +104,20 @@ pub(super) async fn show(
         Some(hash) => app.verified.find_verified_summary(address, hash).await?,
         None => None,
     };
-    let label = app.names.labels.find(&address).map(sanitize_name);
+    let label = app.names.label(&address).map(sanitize_name);
+    let label = label
+        .or_else(|| token.as_ref().map(|token| sanitize_name(&token.metadata.name)).filter(|name| !name.is_empty()))
+        .or_else(|| verified.map(|summary| sanitize_name(&summary.name)));
+    let kind = if is_contract { "Contract" } else { "Address" };
+    let title = match &label {
+        Some(label) => format!("{kind} {label} {}", short(&full)),
+        None => format!("{kind} {}", short(&full)),
+    };
+    let is_live = params.paging.is_first() && !tab.is("contract");
     page(&AddressPage {
-        frame: app.frame(format!("Address {}", label.clone().unwrap_or_else(|| short(&full))), Section::None),
-        label: label
-            .or_else(|| token.as_ref().map(|token| sanitize_name(&token.metadata.name)).filter(|name| !name.is_empty()))
-            .or_else(|| verified.map(|summary| sanitize_name(&summary.name))),
-        kind: if is_contract { "Contract" } else { "Address" },
+        frame: app.frame(title, Section::None).live_if(is_live),
+        label,
+        kind,
         is_contract,
         account: account.map(|account| AccountView::new(&account, &app)),
         tx_count: grouped(summary.tx_count),
@@ -165,6 +173,7 @@ impl WebState {
             "tokens" => {
                 let Page { items, total } = self.chain.list_address_tokens(address, request).await?;
                 let rows = items.iter().map(|held| HoldingRow {
+                    key: held.token.address,
                     token: TokenLink::new(held.token.address, &held.token.metadata.symbol, &held.token.metadata.name),
                     name: sanitize_name(&held.token.metadata.name),
                     kind: names.token_kind(held.token.kind),
@@ -173,7 +182,11 @@ impl WebState {
                 (Tab::Holdings(rows.collect()), pager(total))
             }
             "trades" => {
-                let filter = TradeFilter { maker: Some(address), ..TradeFilter::default() };
+                // A pool is the maker of no trade, but all its trades are about it.
+                let filter = match self.chain.find_pool(address).await? {
+                    Some(_) => TradeFilter { pool: Some(address), ..TradeFilter::default() },
+                    None => TradeFilter { maker: Some(address), ..TradeFilter::default() },
+                };
                 let Page { items, total } = self.chain.list_trades(&filter, request).await?;
                 (Tab::Trades(items.iter().map(|trade| TradeRow::new(trade, names)).collect()), pager(total))
             }

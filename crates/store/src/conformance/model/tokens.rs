@@ -199,6 +199,7 @@ impl Model {
         let matching = all.filter(|trade| {
             let exchange = Exchange { style: trade.pool.style, factory: trade.pool.factory };
             filter.maker.is_none_or(|maker| trade.maker == maker)
+                && filter.pool.is_none_or(|pool| trade.pool.address == pool)
                 && filter.exchanges.as_ref().is_none_or(|matching| matching.contains(&exchange))
         });
         paginate(matching.collect(), page)
