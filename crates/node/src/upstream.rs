@@ -84,7 +84,7 @@ impl Call {
         Self { method, params: params.into(), priority: Priority::High, timeout: None }
     }
 
-    /// Sets a timeout. Missing it does not lower the concurrency limit while the node responses other calls.
+    /// Sets a timeout. Missing it does not lower the concurrency limit while the node answers other calls.
     pub(crate) fn within(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
@@ -291,7 +291,7 @@ impl Upstream {
         }
     }
 
-    /// Whether the endpoint responses a cheap call.
+    /// Whether the endpoint answers a cheap call.
     async fn answers_probe(&self) -> bool {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let request = Call::new("eth_chainId", "[]").request(id);
