@@ -38,7 +38,7 @@ fn does_not_run(found: &Path) -> CompilersError {
 
 /// `0.3.10+commit.91361694`, after warnings.
 fn read_version(output: &str) -> Option<CompilerVersion> {
-    output.lines().filter_map(|line| CompilerVersion::parse(line, Language::Vyper).ok()).next_back()
+    output.lines().rev().find_map(|line| CompilerVersion::parse(line, Language::Vyper).ok())
 }
 
 pub(super) async fn compile_with_program(

@@ -77,7 +77,7 @@ impl<'a> VyperSearch<'a> {
         }
         let release = self.session.version().release();
         let given = self.request.sources.settings.as_ref();
-        for settings in settings::candidates(given, self.request.evm_version, release) {
+        for settings in settings::candidates(given, self.request.evm_version, release, self.chain.runtime) {
             let mut nearest: Option<(u64, String)> = None;
             for file in &targets {
                 if !self.may_continue() {
