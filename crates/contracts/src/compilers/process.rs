@@ -7,6 +7,7 @@
 use std::{
     ffi::OsStr,
     io::{self, PipeWriter},
+    os::unix::process::ExitStatusExt,
     path::Path,
     process::{ExitStatus, Output, Stdio},
     time::Duration,
@@ -17,16 +18,18 @@ use tokio::{
     process::{Child, ChildStdin, ChildStdout, Command},
 };
 
-/// Waits for the program and exits with its status; kills its process group when the lifeline, file descriptor 3, closes.
-/// Some programs unpack themselves and run a second process, which is terminated if the first one dies without it.
+/// Waits for the program and exits with its status; kills it when the lifeline, file descriptor 3, closes. What the program
+/// has started ends with it: killed if it was killed, else terminated. Some programs unpack themselves and run a second
+/// process. The program itself is reaped here, since this process may be one that does not reap orphans.
 const SUPERVISE: &str = "worker=$!
 exec 4<&- >&- 2>&-
-{ read _ <&3; kill -9 0; } &
+{ read _ <&3; kill -9 $worker; } &
 guard=$!
 wait $worker
 status=$?
 trap '' TERM
 kill -9 $guard
+[ $status -ne 137 ] || kill -9 0
 kill -15 0
 exit $status";
 /// Compilers get less CPU priority than the threads that serve requests.
@@ -140,7 +143,7 @@ pub(super) fn describe_exit(status: ExitStatus) -> String {
         Some(127) => "the program does not exist".to_owned(),
         Some(code) if code > SIGNALLED => format!("it was killed by signal {}", code - SIGNALLED),
         Some(code) => format!("it exited with status {code}"),
-        None => "it exited".to_owned(),
+        None => status.signal().map_or("it exited".to_owned(), |signal| format!("it was killed by signal {signal}")),
     }
 }
 
