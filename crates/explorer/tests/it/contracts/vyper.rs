@@ -151,7 +151,7 @@ async fn a_contract_with_a_hash_of_its_sources_in_its_creation_code_is_verified_
 async fn settings_are_found_and_a_changed_comment_is_not_proven() {
     let fixture = VerifierFixture::start_with(environments()).await;
     let mut input = vault("0.4.3");
-    input["settings"]["optimize"] = json!("codesize");
+    input["settings"]["optimize"] = json!("none");
     input["settings"]["evmVersion"] = json!("paris");
     let address = deploy(&fixture, "0.4.3", &input).await;
     // One file without settings: the interface is inlined.
@@ -161,13 +161,13 @@ async fn settings_are_found_and_a_changed_comment_is_not_proven() {
     };
     let mut single = vault("0.4.3");
     single["sources"]["src/Vault.vy"]["content"] = flat(&single).into();
-    single["settings"]["optimize"] = json!("codesize");
+    single["settings"]["optimize"] = json!("none");
     single["settings"]["evmVersion"] = json!("paris");
     let flattened = deploy(&fixture, "0.4.3", &single).await;
     let answer = fixture.verify(&flattened, "0.4.3", &flat(&single)).await;
     assert_eq!((&answer["match"], &answer["creationMatch"]), (&json!("partial"), &json!("exact")), "{answer}");
     let contract = fixture.explorer.json(&format!("/api/v1/contracts/{flattened}")).await;
-    assert_eq!(contract["settings"], json!({ "evmVersion": "paris", "optimize": "codesize" }));
+    assert_eq!(contract["settings"], json!({ "evmVersion": "paris", "optimize": "none" }));
 
     let comment = changed(&input, "@title Vault", "@title Safe");
     let answer = fixture.verify(&address, "vyper:0.4.3", &comment.to_string()).await;
