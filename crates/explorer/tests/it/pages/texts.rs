@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     contracts::verifier_fixture::{COIN, Case, VerifierFixture},
-    support::{Fixture, Launch, client::Client, process::Signal},
+    support::{Fixture, Launch, client::Client, deadline::eventually, process::Signal},
 };
 
 #[tokio::test]
@@ -92,23 +92,33 @@ async fn the_trades_of_a_pool_are_listed_on_its_page_and_tokens_are_named_in_tit
     let mut demo = Launch::demo(1_500).argument("--anonymous-requests-per-minute", 100_000).spawn();
     let base = demo.printed("Open   ").await;
     let client = Client::new(base.trim_end_matches('/'));
-    let trades = client.send(
-        client
-            .request("POST", "/api/v1/query")
-            .header("content-type", "application/json")
-            .body(json!({ "entity": "dex_trades", "limit": 1 }).to_string()),
-    );
-    let trade = trades.await.json["data"][0].clone();
-    let pool = trade["pairAddress"].as_str().unwrap();
-    let page = client.get(&format!("/address/{pool}?tab=trades")).await.text;
-    assert!(page.contains(trade["txHash"].as_str().unwrap()), "{page}");
-    assert!(!page.contains("No trades."), "{page}");
+    let newest_trade = async || {
+        let query = json!({ "entity": "dex_trades", "limit": 1 }).to_string();
+        let request = client.request("POST", "/api/v1/query").header("content-type", "application/json").body(query);
+        Some(client.send(request).await.json["data"][0].clone()).filter(|trade| trade["txHash"].is_string())
+    };
+    // The demo goes on trading, so that the trade may be on the second page at once.
+    eventually("the newest trade is on the page of its pool", async || {
+        let trade = newest_trade().await?;
+        let pool = trade["pairAddress"].as_str().unwrap();
+        let page = client.get(&format!("/address/{pool}?tab=trades")).await.text;
+        page.contains(trade["txHash"].as_str().unwrap()).then(|| assert!(!page.contains("No trades."), "{page}"))
+    })
+    .await;
 
-    let token = client.json("/api/v1/tokens?limit=1").await["tokens"][0].clone();
+    // Names are read from the contracts after their blocks are indexed.
+    let token = eventually("a token has a name", async || {
+        let token = client.json("/api/v1/tokens?limit=1").await["tokens"][0].clone();
+        Some(token).filter(|token| token["name"].as_str().is_some_and(|name| !name.is_empty()))
+    })
+    .await;
     let name = token["name"].as_str().unwrap();
     let page = client.get(&format!("/address/{}", token["address"].as_str().unwrap())).await.text;
     assert!(page.contains(&format!("<title>Contract {name} 0x")), "{page}");
-    assert!(client.get("/transfers").await.text.contains("Null address"));
+    eventually("a token is minted", async || {
+        client.get("/transfers").await.text.contains("Null address").then_some(())
+    })
+    .await;
     demo.stop(Signal::Interrupt).await;
 }
 
