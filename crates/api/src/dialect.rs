@@ -16,7 +16,7 @@ use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
 
 use crate::{
-    clock::{unix_millis_now, unix_now},
+    clock::unix_now,
     error::ApiError,
     layers::Admission,
     limits::{FairSlots, LimitDecision, Slot, SlotBounds},
@@ -164,10 +164,4 @@ pub async fn read_body(headers: &HeaderMap, body: Body, max: usize) -> Result<By
 #[must_use]
 pub fn verify_client(client: Client, owner: Option<Address>) -> VerifyClient {
     VerifyClient { site: client.address(), owner }
-}
-
-/// Milliseconds since 1970.
-#[must_use]
-pub fn now() -> domain::UnixMillis {
-    unix_millis_now()
 }

@@ -3,10 +3,10 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use alloy_primitives::{Address, B256, keccak256};
+use alloy_primitives::Address;
 use domain::{
     CreationCheck, JobFailure, JobId, JobRefusal, JobResult, JobVerdict, UnixMillis, VerificationJob, VerifiedContract,
 };
@@ -35,8 +35,8 @@ struct Shared {
 #[derive(Default)]
 struct Active {
     by_id: HashMap<JobId, Arc<Job>>,
-    /// Equal requests share a job.
-    by_request: HashMap<B256, Arc<Job>>,
+    /// Equal requests share a job. Few: the queue of verifications is bounded.
+    running: Vec<(Arc<VerifyRequest>, Arc<Job>)>,
 }
 
 #[derive(Debug)]
@@ -135,18 +135,12 @@ impl VerificationJobs {
     }
 
     /// Starts a verification, or joins one of an equal request. Returns when the job is stored.
-    pub async fn submit(
-        &self,
-        client: VerifyClient,
-        request: VerifyRequest,
-        now: UnixMillis,
-    ) -> Result<JobHandle, VerifyError> {
-        // `Debug` writes every field, so that equal texts are equal requests.
-        let request_hash = keccak256(format!("{request:?}"));
-        let handle = match self.join_or_start(client, &request, request_hash, now)? {
+    pub async fn submit(&self, client: VerifyClient, request: VerifyRequest) -> Result<JobHandle, VerifyError> {
+        let request = Arc::new(request);
+        let handle = match self.join_or_start(client, &request)? {
             Submitted::Joined(job) => JobHandle(job),
             Submitted::Started(job, admitted) => {
-                tokio::spawn(Arc::clone(&self.shared).run(Arc::clone(&job), admitted, request, request_hash));
+                tokio::spawn(Arc::clone(&self.shared).run(Arc::clone(&job), admitted, request));
                 JobHandle(job)
             }
         };
@@ -154,15 +148,9 @@ impl VerificationJobs {
         Ok(handle)
     }
 
-    fn join_or_start(
-        &self,
-        client: VerifyClient,
-        request: &VerifyRequest,
-        request_hash: B256,
-        now: UnixMillis,
-    ) -> Result<Submitted, VerifyError> {
+    fn join_or_start(&self, client: VerifyClient, request: &Arc<VerifyRequest>) -> Result<Submitted, VerifyError> {
         let mut active = self.shared.active();
-        if let Some(job) = active.by_request.get(&request_hash) {
+        if let Some((_, job)) = active.running.iter().find(|(running, _)| running == request) {
             return Ok(Submitted::Joined(Arc::clone(job)));
         }
         let admitted = self.shared.verifier.admit(client, request.address)?;
@@ -170,11 +158,11 @@ impl VerificationJobs {
         let job = Arc::new(Job {
             id: JobId::from_random(rand::random()),
             address: request.address,
-            submitted_at: now,
+            submitted_at: now(),
             progress: watch::Sender::new(progress),
         });
         active.by_id.insert(job.id, Arc::clone(&job));
-        active.by_request.insert(request_hash, Arc::clone(&job));
+        active.running.push((Arc::clone(request), Arc::clone(&job)));
         Ok(Submitted::Started(job, admitted))
     }
 
@@ -201,7 +189,7 @@ impl Shared {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn run(self: Arc<Self>, job: Arc<Job>, admitted: Admitted, request: VerifyRequest, request_hash: B256) {
+    async fn run(self: Arc<Self>, job: Arc<Job>, admitted: Admitted, request: Arc<VerifyRequest>) {
         let started = Instant::now();
         let (outcome, compiling) = match self.records.save_job(job.record()).await {
             Err(error) => (Err(error.into()), None),
@@ -226,7 +214,7 @@ impl Shared {
         let end = Arc::new(JobEnd { result, error: outcome.err().map(Arc::new) });
         job.progress.send_modify(|progress| progress.end = Some(end));
         let mut active = self.active();
-        active.by_request.remove(&request_hash);
+        active.running.retain(|(_, running)| running.id != job.id);
         if stored.is_ok() || active.by_id.len() > MAX_UNSTORED {
             active.by_id.remove(&job.id);
         }
@@ -237,7 +225,7 @@ impl Shared {
         self: Arc<Self>,
         job: Arc<Job>,
         admitted: Admitted,
-        request: VerifyRequest,
+        request: Arc<VerifyRequest>,
     ) -> (Result<Verdict, VerifyError>, Option<Instant>) {
         let compiling = Arc::new(Mutex::new(None));
         let began = Arc::clone(&compiling);
@@ -269,6 +257,11 @@ fn log(job: &Job, outcome: &Result<Verdict, VerifyError>) {
             tracing::info!(error, %address, "verification ended without a verdict");
         }
     }
+}
+
+/// Unix time; 0 if the system clock is set before 1970.
+fn now() -> UnixMillis {
+    millis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -32,4 +32,5 @@ pub use shortened::shortened;
 pub use verify::{
     Allowance, FunctionsDiffer, MissingSource, OptimizerChoice, QueueConfig, Refusal, Sources, SourcesError, Stopped,
     Tried, Verdict, Verifier, VerifierConfig, VerifierParts, VerifyClient, VerifyError, VerifyRequest, VerifyStage,
+    is_license,
 };

@@ -26,6 +26,7 @@ use std::{
 
 use alloy_primitives::{Address, B256, Bytes};
 use domain::{Code, Language, MatchKind, UnixMillis, VerifiedContract};
+pub use license::is_license;
 use node::{CallBlock, NodeClient, NodeError};
 pub use queue::{Allowance, QueueConfig, VerifyClient};
 pub use refusal::{Refusal, Stopped, Tried};

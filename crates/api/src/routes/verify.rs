@@ -15,7 +15,6 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    clock::unix_millis_now,
     dialect::verify_client,
     document::{
         BadParameter, BadSource, CompilersUnavailable, InProgress, NoCode, NoList, NoSuchJob, TooManyVerifications,
@@ -81,7 +80,7 @@ async fn verify_contract(
 ) -> Result<Response, ApiError> {
     let address = request.address;
     let client = verify_client(client, caller.owner());
-    let job = app.jobs.submit(client, request.into(), unix_millis_now()).await?;
+    let job = app.jobs.submit(client, request.into()).await?;
     if prefers_async(&headers) {
         let body = JsonResponse::new(wire::VerifyJob::from(job.status()), Freshness::Momentary);
         let mut response = (StatusCode::ACCEPTED, body).into_response();

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Bytes, hex};
-use contracts::{CompilerVersion, OptimizerChoice, Sources, VerifyError, settings::EvmVersion};
+use contracts::{CompilerVersion, OptimizerChoice, Sources, VerifyError, is_license, settings::EvmVersion};
 use domain::{JobResult, JobVerdict};
 use serde::Serialize;
 use serde_json::Value;
@@ -13,7 +13,6 @@ use crate::{
     params::{Fields, FromBody, parse_address},
 };
 
-const MAX_LICENSE: usize = 64;
 const MAX_LIBRARIES: usize = 256;
 const MAX_ARGUMENTS: usize = 128 * 1024;
 
@@ -109,8 +108,7 @@ impl FromBody for VerifyRequest {
 }
 
 fn license(text: String) -> Result<String, ApiError> {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".+-() ".contains(&byte);
-    if text.len() <= MAX_LICENSE && text.bytes().all(is_allowed) {
+    if is_license(&text) {
         return Ok(text);
     }
     Err(ApiError::InvalidParameter { field: "license", rule: "must be an SPDX identifier of at most 64 characters" })

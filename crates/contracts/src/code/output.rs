@@ -4,7 +4,7 @@ use domain::Language;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{CompiledCode, CompiledContract, OutputArtifacts, Span, VyperFooter};
+use super::{CompiledCode, CompiledContract, OutputArtifacts, Span, VyperFooter, artifacts::text};
 
 /// Compiler errors that are passed on, and characters of each.
 const SHOWN_ERRORS: usize = 3;
@@ -170,7 +170,6 @@ fn read_code(raw: &RawCode) -> Result<CompiledCode, OutputError> {
 
 /// A contract of Vyper, with the place of its immutable variables behind the end of the code.
 fn read_vyper(file: String, name: String, raw: RawContract<'_>) -> Result<CompiledContract, OutputError> {
-    let text = |part: Option<&RawValue>| part.map(|part| part.get().to_owned()).filter(|text| text != "null");
     let artifacts = OutputArtifacts { storage_layout: None, userdoc: text(raw.userdoc), devdoc: text(raw.devdoc) };
     let ir = raw.ir;
     let mut contract =

@@ -6,10 +6,19 @@ pub(super) fn spdx_identifier(source: &str) -> Option<String> {
     const TAG: &str = "SPDX-License-Identifier:";
     let line = source.lines().find(|line| is_comment(line) && line.contains(TAG))?;
     let (_, rest) = line.split_once(TAG)?;
-    let plain = |character: char| character.is_ascii_alphanumeric() || ".+-() ".contains(character);
-    let end = rest.find(|character| !plain(character)).unwrap_or(rest.len());
+    let end = rest.find(|character| !is_allowed(character)).unwrap_or(rest.len());
     let identifier = rest.get(..end)?.trim();
-    (!identifier.is_empty() && identifier.len() <= MAX).then(|| identifier.to_owned())
+    (!identifier.is_empty() && is_license(identifier)).then(|| identifier.to_owned())
+}
+
+/// Whether a text may be an SPDX expression.
+#[must_use]
+pub fn is_license(text: &str) -> bool {
+    text.len() <= MAX && text.chars().all(is_allowed)
+}
+
+fn is_allowed(character: char) -> bool {
+    character.is_ascii_alphanumeric() || ".+-() ".contains(character)
 }
 
 fn is_comment(line: &str) -> bool {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use api::{
     Caller,
-    dialect::{now, read_body, verify_client},
+    dialect::{read_body, verify_client},
 };
 use axum::{
     Json,
@@ -83,7 +83,7 @@ impl Submission {
             constructor_arguments: None,
         };
         let client = verify_client(self.client, self.owner);
-        let job = app.services.jobs.submit(client, request, now()).await.map_err(SourcifyError::of_verify)?;
+        let job = app.services.jobs.submit(client, request).await.map_err(SourcifyError::of_verify)?;
         Ok((StatusCode::ACCEPTED, Json(json!({ "verificationId": job.id().to_string() }))).into_response())
     }
 }

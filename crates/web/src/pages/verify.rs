@@ -1,15 +1,12 @@
 //! The verification form. It works without a script; with one, the page shows the progress.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use askama::Template;
 use axum::{
     extract::{Query, State},
     http::StatusCode,
     response::{Html, IntoResponse, Redirect, Response},
 };
-use contracts::{OptimizerChoice, Sources, VerifyClient, VerifyError, VerifyRequest};
-use domain::UnixMillis;
+use contracts::{OptimizerChoice, Sources, VerifyClient, VerifyError, VerifyRequest, is_license};
 use serde::Deserialize;
 
 use super::App;
@@ -23,7 +20,6 @@ use crate::{
 /// The API accepts sources of 2 MiB; the encoding of forms may triple a text.
 pub(super) const MAX_BYTES: usize = 6 * 1024 * 1024 + 64 * 1024;
 const MAX_SOURCE_BYTES: usize = 2 * 1024 * 1024;
-const MAX_LICENSE: usize = 64;
 
 #[derive(Template)]
 #[template(path = "verify.html")]
@@ -58,7 +54,7 @@ pub(super) async fn submit(
     let submitted = match read(&fields) {
         Ok(request) => {
             let client = VerifyClient { site: PageBudget::current_client().address(), owner: None };
-            app.jobs.submit(client, request, now()).await.map_err(|error| refusal(&error))
+            app.jobs.submit(client, request).await.map_err(|error| refusal(&error))
         }
         Err(text) => Err(FormAnswer::bad_input(text)),
     };
@@ -68,10 +64,6 @@ pub(super) async fn submit(
     }
 }
 
-fn now() -> UnixMillis {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis().try_into().unwrap_or(u64::MAX))
-}
-
 fn read(fields: &FormFields) -> Result<VerifyRequest, String> {
     // Browsers send the line breaks of a text field as CR LF, whatever the source had.
     let source = fields.raw("sourceCode").replace("\r\n", "\n");
@@ -79,8 +71,7 @@ fn read(fields: &FormFields) -> Result<VerifyRequest, String> {
         return Err("The source is longer than 2 MiB.".to_owned());
     }
     let license = fields.find("license");
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".+-() ".contains(&byte);
-    if license.is_some_and(|license| license.len() > MAX_LICENSE || !license.bytes().all(is_allowed)) {
+    if license.is_some_and(|license| !is_license(license)) {
         return Err("The license must be an SPDX identifier of at most 64 characters.".to_owned());
     }
     Ok(VerifyRequest {

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use api::dialect::{now, verify_client};
+use api::dialect::verify_client;
 use contracts::{
-    CompilerVersion, JobStatus, OptimizerChoice, Sources, VerifyError, VerifyRequest, settings::EvmVersion,
+    CompilerVersion, JobStatus, OptimizerChoice, Sources, VerifyError, VerifyRequest, is_license, settings::EvmVersion,
 };
 use domain::{Address, CreationCheck, JobVerdict};
 use node::CallBlock;
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// A poll waits this long for the end of its job: tools sleep much longer between two polls.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 const MAX_LIBRARIES: usize = 10;
 
 /// Etherscan's numbers of licenses, from 1.
@@ -48,7 +48,7 @@ pub(super) async fn submit(app: &Arc<App>, sender: Sender, params: &Params) -> R
         return Err(missing());
     }
     let client = verify_client(sender.client, sender.owner);
-    match app.services.jobs.submit(client, request, now()).await {
+    match app.services.jobs.submit(client, request).await {
         Ok(job) => Ok(Answer::text(job.id().to_string())),
         Err(VerifyError::NoCode) => Err(missing()),
         Err(error @ (VerifyError::ClientLimitReached | VerifyError::Busy)) => {
@@ -121,10 +121,7 @@ fn license(text: &str) -> Option<String> {
         Ok(number) => {
             LICENSES.get(number.checked_sub(1)?).filter(|name| **name != "None").map(|name| (*name).to_owned())
         }
-        Err(_) => {
-            let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".+-() ".contains(&byte);
-            (text.len() <= 64 && text.bytes().all(is_allowed)).then(|| text.to_owned())
-        }
+        Err(_) => is_license(text).then(|| text.to_owned()),
     }
 }
 
@@ -140,7 +137,7 @@ fn libraries(params: &Params) -> Result<BTreeMap<String, Address>, Failure> {
 pub(super) async fn check(app: &App, params: &Params) -> Result<Answer, Failure> {
     let unknown = || Failure::text("Unknown UID");
     let id = params.get("guid")?.parse().map_err(|_| unknown())?;
-    let status = app.services.jobs.find(id, PATIENCE).await?.ok_or_else(unknown)?;
+    let status = app.services.jobs.find(id, MAX_WAIT).await?.ok_or_else(unknown)?;
     describe(&status)
 }
 
