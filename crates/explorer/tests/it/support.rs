@@ -19,6 +19,7 @@ pub(crate) mod receiver;
 pub(crate) mod rpc;
 pub(crate) mod slow_proxy;
 pub(crate) mod tampering_proxy;
+pub(crate) mod tls;
 pub(crate) mod wallet_clients;
 
 pub(crate) use anvil::Anvil;

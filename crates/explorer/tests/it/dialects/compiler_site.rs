@@ -1,7 +1,5 @@
-use std::{net::Ipv4Addr, path::PathBuf, sync::Arc};
+use std::{net::Ipv4Addr, path::PathBuf};
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use rustls::{ServerConfig, pki_types::PrivateKeyDer};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
@@ -10,6 +8,8 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 use tokio_rustls::TlsAcceptor;
+
+use crate::support::tls::acceptor_for;
 
 const HOST: &str = "binaries.soliditylang.org";
 const BUILD: &str = "0.8.20+commit.a1b79de6";
@@ -25,21 +25,9 @@ pub(super) struct CompilerSite {
 
 impl CompilerSite {
     pub(super) async fn start() -> Self {
-        let mut authority = CertificateParams::new(Vec::new()).unwrap();
-        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let authority_key = KeyPair::generate().unwrap();
+        let (acceptor, authority) = acceptor_for(HOST);
         let file = NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), authority.self_signed(&authority_key).unwrap().pem()).unwrap();
-        let issuer = Issuer::new(authority, authority_key);
-        let key = KeyPair::generate().unwrap();
-        let certificate = CertificateParams::new(vec![HOST.to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
-        let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], PrivateKeyDer::try_from(key.serialize_der()).unwrap())
-            .unwrap();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+        std::fs::write(file.path(), authority).unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let proxy = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move {

@@ -5,8 +5,8 @@ use crate::support::{DevNode, TestExplorer, eventually, wallet_clients::run_clie
 /// More than can be reverted, so that the first blocks are final.
 const BLOCKS: usize = 320;
 
-#[tokio::test]
-async fn live_lists_move_nothing_that_the_reader_uses() {
+/// An explorer with final blocks, and its node.
+async fn start() -> (DevNode, TestExplorer) {
     let node = DevNode::start().await;
     for _ in 0..BLOCKS {
         node.chain.mine(None);
@@ -17,22 +17,19 @@ async fn live_lists_move_nothing_that_the_reader_uses() {
         explorer.get("/api/v1/blocks/1").await.header("cache-control").contains("max-age").then_some(())
     })
     .await;
+    (node, explorer)
+}
+
+#[tokio::test]
+async fn live_lists_move_nothing_that_the_reader_uses() {
+    let (node, explorer) = start().await;
     let passed = run_client("live.mjs", &[&explorer.client().url(""), &node.url()]).await;
     assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 7), "{passed}");
 }
 
 #[tokio::test]
 async fn only_pages_that_can_change_follow_new_blocks() {
-    let node = DevNode::start().await;
-    for _ in 0..BLOCKS {
-        node.chain.mine(None);
-    }
-    let explorer = TestExplorer::start(&node.url()).await;
-    node.wait_for(&explorer).await;
-    eventually("a final block", async || {
-        explorer.get("/api/v1/blocks/1").await.header("cache-control").contains("max-age").then_some(())
-    })
-    .await;
+    let (_node, explorer) = start().await;
     for (path, follows) in [
         ("/", true),
         ("/blocks", true),
