@@ -7,9 +7,9 @@ mod tests;
 use axum::body::Bytes;
 pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallFailed, CompilersUnavailable, InProgress,
-    KeyConflict, NeedsKey, NoArtifact, NoCode, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchKey,
-    NoSuchToken, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotOwner, NotVerified,
-    TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict, WebhookQuota,
+    KeyConflict, NeedsKey, NoArtifact, NoCode, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchJob,
+    NoSuchKey, NoSuchToken, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotOwner,
+    NotVerified, TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict, WebhookQuota,
 };
 use utoipa::{
     IntoResponses, PartialSchema,
@@ -48,14 +48,17 @@ Without a key, the rate limit is 10 requests in any 60 seconds per IPv4 address 
 is 100 or the key's `requestsPerMinute`. Every response under `/api/v1` has the headers `X-RateLimit-Limit`, \
 `X-RateLimit-Remaining` and `X-RateLimit-Reset` (unix seconds, when another request is allowed), and `RateLimit` and \
 `RateLimit-Policy` of the IETF draft. Requests above the limit return 429 with `Retry-After` and do not count. An invalid key \
-returns 401 and counts as no key. This document and `/health` are not limited.
+returns 401 and counts as no key. This document, verification jobs and `/health` are not limited.
 
 To get a key, sign a message with the wallet of an address: see `POST /api/v1/keys`. Keys and webhooks of an owner are only \
 visible to callers with a key of that owner.
 
 A webhook sends signed JSON to a URL for events of an address: see `POST /api/v1/webhooks`. Messages have the header \
 `X-Explorer-Signature` (`sha256=` and the HMAC-SHA256 of the body, keyed with the secret) and the headers of Standard \
-Webhooks. A message without a 2xx response within 10 seconds is retried for three days.";
+Webhooks. A message without a 2xx response within 10 seconds is retried for three days.
+
+For tools that speak the formats of other explorers, Etherscan's API is served under `/api` and `/v2/api`, and Sourcify's API \
+v2 under `/sourcify`. They are not part of this document.";
 
 /// The document without its routes.
 pub(crate) fn introduction() -> OpenApi {

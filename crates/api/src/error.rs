@@ -1,6 +1,6 @@
 mod problem_code;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use axum::{
     http::{
@@ -101,7 +101,9 @@ pub(crate) enum ApiError {
     #[error("{field} {rule}")]
     InvalidContractField { field: &'static str, rule: String },
     #[error(transparent)]
-    Verify(#[from] VerifyError),
+    Verify(Arc<VerifyError>),
+    #[error("there is no such verification job: jobs are kept for a week")]
+    JobNotFound,
     #[error(transparent)]
     Call(#[from] CallError),
     #[error("this path does not support the method of the request; see the Allow header")]
@@ -124,6 +126,12 @@ pub(crate) enum ApiError {
     WalletUnavailable(#[source] NodeError),
     #[error("the request took too long")]
     DeadlineExceeded,
+}
+
+impl From<VerifyError> for ApiError {
+    fn from(error: VerifyError) -> Self {
+        Self::Verify(Arc::new(error))
+    }
 }
 
 impl From<AccountError> for ApiError {
@@ -172,6 +180,7 @@ impl ApiError {
             Self::NoArtifact { .. } => ProblemCode::ArtifactNotAvailable,
             Self::InvalidContractField { .. } => ProblemCode::InvalidParameter,
             Self::Verify(error) => verify_code(error),
+            Self::JobNotFound => ProblemCode::JobNotFound,
             Self::Call(error) => call_code(error),
             Self::MethodNotAllowed => ProblemCode::MethodNotAllowed,
             Self::UriTooLong => ProblemCode::UriTooLong,
@@ -202,7 +211,7 @@ impl ApiError {
             ProblemCode::StoreUnavailable => "The index is unavailable. Try again shortly.".into(),
             ProblemCode::NodeUnavailable => "The node is unavailable. Try again shortly.".into(),
             // A missing compiler runtime is shown: the operator needs to know, and it reveals nothing sensitive.
-            ProblemCode::CompilerUnavailable if !matches!(self, Self::Verify(VerifyError::NoCompiler(_))) => {
+            ProblemCode::CompilerUnavailable if !self.names_missing_compiler() => {
                 "The compiler cannot be downloaded or run now. Try again shortly.".into()
             }
             ProblemCode::DeadlineExceeded => "The request took too long. Try again shortly.".into(),
@@ -220,7 +229,7 @@ impl ApiError {
             }
             Self::Proof(_) => Some("signature".into()),
             Self::InvalidContractField { field, .. } => Some((*field).into()),
-            Self::Verify(VerifyError::Version(_)) => Some("compilerVersion".into()),
+            Self::Verify(error) if matches!(**error, VerifyError::Version(_)) => Some("compilerVersion".into()),
             Self::Call(CallError::Argument { .. } | CallError::ArgumentCount { .. }) => Some("args".into()),
             Self::Call(error) if call_code(error) == ProblemCode::InvalidParameter => Some("functionName".into()),
             Self::RejectedUrl(_) => Some("url".into()),
@@ -229,6 +238,10 @@ impl ApiError {
             Self::Body(error) => error.field(),
             _ => None,
         }
+    }
+
+    fn names_missing_compiler(&self) -> bool {
+        matches!(self, Self::Verify(error) if matches!(**error, VerifyError::NoCompiler(_)))
     }
 
     fn log(&self) {
@@ -264,6 +277,8 @@ fn verify_code(error: &VerifyError) -> ProblemCode {
         VerifyError::NoCompiler(_) | VerifyError::Compilers(_) => ProblemCode::CompilerUnavailable,
         VerifyError::Node(_) => ProblemCode::NodeUnavailable,
         VerifyError::Store(_) => ProblemCode::StoreUnavailable,
+        VerifyError::TookTooLong => ProblemCode::DeadlineExceeded,
+        VerifyError::Panicked(_) => ProblemCode::InternalError,
     }
 }
 
@@ -316,8 +331,11 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         self.log();
         let status = self.code().status();
-        let body = serde_json::to_vec(&self.problem()).unwrap_or_default();
+        let problem = self.problem();
+        let body = serde_json::to_vec(&problem).unwrap_or_default();
         let mut response = (status, body).into_response();
+        // For dialects, which write it in another format.
+        response.extensions_mut().insert(problem);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         // A missing resource may exist with the next block.

@@ -14,8 +14,7 @@ mod ring;
 mod signature;
 mod text;
 
-pub(crate) use access::Caller;
-pub use access::OwnerAccess;
+pub use access::{Caller, OwnerAccess};
 pub(crate) use issue::KeyIssuer;
 pub use issue::{IssuedKey, issue_key};
 pub(crate) use proof::Proof;

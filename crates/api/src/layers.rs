@@ -19,16 +19,21 @@ use front::Front;
 use tower::Layer;
 use tower_http::cors::{Any, CorsLayer};
 
-use crate::{error::ApiError, limits, response_cache::ResponseCache};
+use crate::{dialect::DialectRules, error::ApiError, limits, response_cache::ResponseCache};
 
 /// How long a browser may cache the preflight response.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(86_400);
 
-pub(crate) fn wrap(router: Router, admission: Arc<Admission>, cache: ResponseCache) -> Router {
+pub(crate) fn wrap(
+    router: Router,
+    admission: Arc<Admission>,
+    cache: ResponseCache,
+    dialects: Vec<DialectRules>,
+) -> Router {
     let router = router
         .fallback(async || ApiError::RouteNotFound)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed);
-    Router::new().fallback_service(cors().layer(Front::new(router, admission, cache)))
+    Router::new().fallback_service(cors().layer(Front::new(router, admission, cache, dialects)))
 }
 
 /// Any origin may call the API with any header: browsers never add an API key on their own, as they do cookies.

@@ -5,6 +5,7 @@
 //! problem documents in one place, `error`.
 
 mod clock;
+pub mod dialect;
 mod document;
 mod error;
 #[cfg(feature = "fuzzing")]
@@ -25,7 +26,7 @@ mod streams;
 pub mod wire;
 
 pub use contracts::{CompilerConfig, CompilerSource, VerifierConfig};
-pub use keys::{IssuedKey, KeyText, KeyUses, OwnerAccess, issue_key};
+pub use keys::{Caller, IssuedKey, KeyText, KeyUses, OwnerAccess, issue_key};
 pub use limits::LimitConfig;
 pub use params::Paging;
 pub use router::router;

@@ -9,6 +9,7 @@ mod fields;
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod hash;
+mod job_id;
 mod json;
 mod key_id;
 mod paging;

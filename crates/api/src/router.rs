@@ -2,15 +2,21 @@ use std::sync::Arc;
 
 use axum::{Extension, Router};
 
-use crate::{ApiState, document, layers, routes};
+use crate::{ApiState, dialect::Dialect, document, layers, routes};
 
-/// All routes of the API, wrapped in its layers.
-pub fn router(state: ApiState) -> Router {
+/// All routes of the API and of its dialects, wrapped in its layers.
+pub fn router(state: ApiState, dialects: Vec<Dialect>) -> Router {
     let (routes, mut document) = routes::router().split_for_parts();
     document::complete(&mut document, state.access);
     let document = routes::OpenApiDocument(document::write(&document));
     let admission = Arc::clone(&state.admission);
     let cache = state.response_cache();
     let pages = routes::docs_router();
-    layers::wrap(routes.layer(Extension(document)).merge(pages).with_state(Arc::new(state)), admission, cache)
+    let mut router = routes.layer(Extension(document)).merge(pages).with_state(Arc::new(state));
+    let mut rules = Vec::new();
+    for dialect in dialects {
+        router = router.merge(dialect.routes);
+        rules.push(dialect.rules);
+    }
+    layers::wrap(router, admission, cache, rules)
 }

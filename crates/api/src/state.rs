@@ -1,7 +1,7 @@
 use std::{fmt, sync::Arc};
 
 use clients::TrustedProxies;
-use contracts::{KnownContracts, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
+use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
 use domain::{BlockNumber, SyncStatus, TaskStatus, TokenPrefix};
 use enrichment::{Accounts, Dexes, Labels};
 use node::NodeClient;
@@ -11,6 +11,7 @@ use webhooks::Registry;
 
 use crate::{
     LimitConfig, OwnerAccess,
+    dialect::{Gate, Services},
     json_response::Freshness,
     keys::{KeyIssuer, KeyRing, KeyUses},
     layers::Admission,
@@ -54,9 +55,9 @@ pub struct ApiState {
     pub(crate) dexes: Arc<Dexes>,
     pub(crate) records: Arc<dyn UserRecords>,
     pub(crate) verified: Arc<dyn VerifiedContracts>,
-    pub(crate) verifier: Verifier,
-    pub(crate) known: KnownContracts,
-    pub(crate) calls: ContractCalls,
+    pub(crate) jobs: VerificationJobs,
+    pub(crate) known: Arc<KnownContracts>,
+    pub(crate) calls: Arc<ContractCalls>,
     pub(crate) webhooks: Registry,
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) issuer: KeyIssuer,
@@ -79,9 +80,13 @@ impl ApiState {
             config: parts.verifier,
         });
         Self {
-            known: KnownContracts::new(parts.node.clone(), Arc::clone(&parts.chain), Arc::clone(&parts.verified)),
-            calls: ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified)),
-            verifier,
+            known: Arc::new(KnownContracts::new(
+                parts.node.clone(),
+                Arc::clone(&parts.chain),
+                Arc::clone(&parts.verified),
+            )),
+            calls: Arc::new(ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified))),
+            jobs: VerificationJobs::new(verifier, Arc::clone(&parts.verified)),
             verified: parts.verified,
             chain: parts.chain,
             accounts: parts.accounts,
@@ -99,6 +104,21 @@ impl ApiState {
             admission: Arc::new(admission),
             streams: Streams::default(),
             response_cache_bytes: parts.response_cache_bytes,
+        }
+    }
+
+    /// The services behind the API, for its dialects.
+    #[must_use]
+    pub fn services(&self) -> Services {
+        Services {
+            chain: Arc::clone(&self.chain),
+            accounts: Arc::clone(&self.accounts),
+            verified: Arc::clone(&self.verified),
+            known: Arc::clone(&self.known),
+            calls: Arc::clone(&self.calls),
+            jobs: self.jobs.clone(),
+            node: self.node.clone(),
+            gate: Gate::new(Arc::clone(&self.admission)),
         }
     }
 

@@ -17,8 +17,10 @@ mod time;
 mod token;
 mod trade;
 mod transaction;
+mod transaction_detail;
 mod transfer;
 mod verify;
+mod verify_job;
 mod webhook;
 
 pub use address::{AddressDetail, Contract, KnownSource};
@@ -27,21 +29,23 @@ pub use artifacts::{CompilerJson, StandardJsonInput, StandardJsonSource};
 pub use block::{Block, BlockList};
 pub use compiler::{Compiler, CompilerList};
 pub use contract::{
-    ContractList, ContractProxy, ContractSource, ContractSummary, MatchKind, ProxyKind, VerifiedContract,
+    ContractList, ContractProxy, ContractSource, ContractSummary, Language, MatchKind, ProxyKind, VerifiedContract,
 };
-pub use contract_call::{CallResponse, CallRequest};
+pub use contract_call::{CallRequest, CallResponse};
 pub use health::{BackgroundTask, BlockTip, Health, HealthStatus, Phase, RejectedBlock, TaskState, WebhookFigures};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
 pub use problem::Problem;
-pub use query::{QueryResponse, QueryEntity, QueryRecord};
+pub use query::{QueryEntity, QueryRecord, QueryResponse};
 pub use scalar::{Address, AnyCaseAddress, Decimal, Hash, Receiver, Selector};
 pub use stats::Stats;
 pub use time::Timestamp;
 pub use token::{BalanceSource, Token, TokenList, TokenType};
 pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
+pub use transaction_detail::{TransactionDetail, TransactionLog};
 pub use transfer::TokenTransfer;
-pub use verify::{VerifyResponse, VerifyRequest};
+pub use verify::{VerifyRequest, VerifyResponse};
+pub use verify_job::{VerifyJob, VerifyJobFailure, VerifyJobStatus};
 pub use webhook::{
     CreatedWebhook, DeletedWebhook, Delivery, DeliveryAttempt, DeliveryList, DeliveryStatus, EventType,
     NewWebhookRequest, QueuedDelivery, ReceiverUrl, RevealedSecret, RotatedSecret, WantedEvent, Webhook,

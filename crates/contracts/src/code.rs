@@ -8,8 +8,9 @@ mod metadata_hash;
 mod minimal_proxy;
 mod nested;
 mod output;
+mod vyper_footer;
 
-pub(crate) use artifacts::OutputArtifacts;
+pub use artifacts::OutputArtifacts;
 pub use auxdata::Auxdata;
 #[cfg(feature = "fuzzing")]
 pub(crate) use auxdata::fuzzing;
@@ -20,3 +21,4 @@ pub(crate) use metadata_hash::{HashKind, PrefixHasher, hash_metadata};
 pub(crate) use minimal_proxy::minimal_proxy_target;
 pub(crate) use nested::own_part;
 pub(crate) use output::{CompilerOutput, OutputError};
+pub(crate) use vyper_footer::{VyperFooter, vyper_version_at_end_of};

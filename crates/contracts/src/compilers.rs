@@ -20,6 +20,7 @@ mod source;
 mod tests;
 mod usage;
 mod version;
+mod vyper;
 mod worker;
 mod workers;
 

@@ -82,7 +82,9 @@ impl KnownContracts {
     /// The creation in the index, with its code from the node; None if the node has none.
     async fn find_creation(&self, address: Address) -> Result<Option<KnownCreation>, StoreError> {
         let metadata = self.chain.find_address(address).await?;
-        let Some(id) = metadata.and_then(|metadata| metadata.creation).map(|creation| creation.id()) else { return Ok(None) };
+        let Some(id) = metadata.and_then(|metadata| metadata.creation).map(|creation| creation.id()) else {
+            return Ok(None);
+        };
         let key = (address, id);
         match self.cache.get(&key) {
             Some(CachedCreation { code: Some(code), .. }) => return Ok(Some(KnownCreation { id, code })),

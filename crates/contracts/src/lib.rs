@@ -1,7 +1,7 @@
 //! Verified contracts: sources that compile to the code on the chain, and calls by their ABI.
 //!
 //! [`matching`] decides, as a pure function, whether compiled code is the code on the chain. [`settings`] searches for the
-//! compiler settings, [`compilers`] runs compilers on untrusted sources, [`Verifier`] combines the three, [`calls`] calls
+//! compiler settings, [`compilers`] runs compilers on untrusted sources, [`Verifier`] combines the three, [`VerificationJobs`] runs it, [`calls`] calls
 //! view functions of verified contracts, and [`decode`] decodes their calls and logs.
 
 pub mod abi;
@@ -14,20 +14,23 @@ mod deployment;
 #[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
+mod jobs;
 mod known;
 pub mod matching;
 pub mod settings;
 mod shortened;
 mod verify;
 
-pub use code::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink, MetadataHash, Span};
+pub use code::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink, MetadataHash, OutputArtifacts, Span};
 pub use compilers::{
     AvailableCompiler, CompileError, CompilerConfig, CompilerSource, CompilerVersion, Compilers, CompilersError,
     IdleLimits, VersionError,
 };
+pub use jobs::{JobEnd, JobHandle, JobStatus, VerificationJobs};
 pub use known::KnownContracts;
 pub use shortened::shortened;
 pub use verify::{
     Allowance, FunctionsDiffer, MissingSource, OptimizerChoice, QueueConfig, Refusal, Sources, SourcesError, Stopped,
-    Tried, Verdict, Verifier, VerifierConfig, VerifierParts, VerifyClient, VerifyError, VerifyRequest,
+    Tried, Verdict, Verifier, VerifierConfig, VerifierParts, VerifyClient, VerifyError, VerifyRequest, VerifyStage,
+    is_license,
 };

@@ -10,12 +10,14 @@ mod metadata;
 mod runtime;
 #[cfg(test)]
 mod tests;
+mod vyper;
 
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, Bytes};
 pub use creation::{compare_creation, creation_template};
 pub use difference::Difference;
+use domain::Language;
 pub use domain::MatchKind;
 
 use crate::CompiledContract;
@@ -81,7 +83,10 @@ impl Comparison {
 /// where metadata is. It is needed for code that contains the metadata of other contracts that it creates.
 #[must_use]
 pub fn compare(compiled: &CompiledContract, altered: Option<&CompiledContract>, chain: Deployed<'_>) -> Comparison {
-    let runtime = runtime::compare(compiled, altered, chain);
+    let runtime = match compiled.language {
+        Language::Solidity => runtime::compare(compiled, altered, chain),
+        Language::Vyper => vyper::compare_runtime(compiled, chain),
+    };
     let creation = chain.creation.map(|creation| {
         let linked = runtime.as_ref().ok().map(|found| &found.libraries);
         let template = creation_template(compiled, altered).ok_or(Difference::NoCode)?;

@@ -14,16 +14,19 @@ mod selectors;
 #[cfg(test)]
 mod soundness;
 mod sources;
+mod vyper;
 
 use std::{
     collections::HashSet,
+    fmt,
     net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use alloy_primitives::{Address, B256, Bytes};
-use domain::{Code, UnixMillis, VerifiedContract};
+use domain::{Code, Language, MatchKind, UnixMillis, VerifiedContract};
+pub use license::is_license;
 use node::{CallBlock, NodeClient, NodeError};
 pub use queue::{Allowance, QueueConfig, VerifyClient};
 pub use refusal::{Refusal, Stopped, Tried};
@@ -33,15 +36,17 @@ pub use sources::{MissingSource, Sources, SourcesError};
 use store::{ChainReader, Kept, StoreError, VerifiedContracts};
 
 use self::{
-    queue::Queue,
+    queue::{Queue, QueueEntry},
     search::{Match, Search, SearchResult},
+    vyper::VyperSearch,
 };
 use crate::{
-    Auxdata, CompileError, CompilerConfig, Compilers, CompilersError, VersionError,
-    code::{OutputArtifacts, minimal_proxy_target},
+    Auxdata, CompileError, CompilerConfig, CompilerVersion, Compilers, CompilersError, VersionError,
+    code::{OutputArtifacts, minimal_proxy_target, vyper_version_at_end_of},
     compilers::{CpuBudget, Session},
     deployment::KnownCreation,
     matching::Deployed,
+    shortened,
 };
 
 /// Limits of verification.
@@ -88,7 +93,38 @@ pub struct Verifier {
     config: VerifierConfig,
     compilers: Compilers,
     queue: Queue,
-    running: Mutex<HashSet<(IpAddr, Address)>>,
+    running: Arc<Mutex<HashSet<(IpAddr, Address)>>>,
+}
+
+/// A verification that has joined the queue. It leaves when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    _running: RunningGuard,
+    entry: QueueEntry,
+}
+
+/// What a verification waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VerifyStage {
+    /// The node's answer.
+    Chain,
+    /// The compiler of this version, which may have to be downloaded.
+    Compiler(String),
+    /// A free slot.
+    Slot,
+    /// Its own compilations.
+    Compilation,
+}
+
+impl fmt::Display for VerifyStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Chain => f.write_str("the node, for the code of the contract"),
+            Self::Compiler(version) => write!(f, "the compiler {version}, which is downloaded if it is missing"),
+            Self::Slot => f.write_str("other verifications to finish"),
+            Self::Compilation => f.write_str("the compiler, which compiles the source"),
+        }
+    }
 }
 
 /// The result of a verification.
@@ -96,6 +132,37 @@ pub struct Verifier {
 pub enum Verdict {
     Verified { contract: Box<VerifiedContract>, kept: Kept, note: Option<String> },
     Refused(Refusal),
+}
+
+impl Verdict {
+    /// The match, or what differs, as shown to users.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let (contract, kept, note) = match self {
+            Self::Refused(refusal) => return refusal.to_string(),
+            Self::Verified { contract, kept, note } => (contract, kept, note),
+        };
+        let (name, file) = (shortened(&contract.code.name), shortened(&contract.code.file));
+        let mut message = match contract.code.runtime_match {
+            MatchKind::Exact => {
+                format!("Exact match: {name} of {file} compiles to the code, including the metadata hash.")
+            }
+            MatchKind::Partial if contract.code.language() == Language::Vyper => {
+                vyper::describe_match(&name, contract.creation_match())
+            }
+            MatchKind::Partial => format!(
+                "Partial match: {name} compiles to the code, but the metadata hash differs or is missing: comments and names in the source are unproven."
+            ),
+        };
+        if let Some(note) = note {
+            message.push(' ');
+            message.push_str(note);
+        }
+        if *kept == Kept::Unchanged {
+            message.push_str(" It was already verified and is unchanged.");
+        }
+        message
+    }
 }
 
 /// Why a verification could not be completed.
@@ -115,6 +182,10 @@ pub enum VerifyError {
     /// The server lacks a program; the text says what to install.
     #[error("{0}")]
     NoCompiler(String),
+    #[error("the verification took too long")]
+    TookTooLong,
+    #[error("the verification panicked: {0}")]
+    Panicked(String),
     #[error("cannot get or run the compiler")]
     Compilers(#[source] CompilersError),
     #[error(transparent)]
@@ -146,7 +217,7 @@ impl Verifier {
         Self {
             compilers: Compilers::new(config.compilers.clone()),
             queue: Queue::new(config.queue),
-            running: Mutex::default(),
+            running: Arc::default(),
             node,
             chain,
             records,
@@ -160,41 +231,51 @@ impl Verifier {
         &self.compilers
     }
 
+    /// Joins the queue, unless the client or the whole queue has reached its limit.
+    pub(crate) fn admit(&self, client: VerifyClient, address: Address) -> Result<Admitted, VerifyError> {
+        Ok(Admitted { _running: self.begin(client, address)?, entry: self.queue.join(client)? })
+    }
+
     /// Checks whether sources compile to the code at an address, and stores them if they do.
-    pub async fn verify(
+    pub(crate) async fn verify(
         &self,
-        client: VerifyClient,
-        request: VerifyRequest,
+        admitted: Admitted,
+        request: &VerifyRequest,
         now: UnixMillis,
+        report: &(dyn Fn(VerifyStage) + Send + Sync),
     ) -> Result<Verdict, VerifyError> {
-        let _running = self.begin(client, request.address)?;
-        let entry = self.queue.join(client)?;
         tracing::debug!(address = %request.address, "verification queued");
+        report(VerifyStage::Chain);
         let on_chain = self.read_chain(request.address).await?;
         if let Some(target) = minimal_proxy_target(&on_chain.runtime) {
             return Ok(Verdict::Refused(Refusal::MinimalProxy { target }));
         }
         // The code names its compiler, so a wrong one is rejected before anything is downloaded or compiled.
-        if let Some(refusal) = refuse_compiler(&request, &on_chain.runtime) {
+        if let Some(refusal) = refuse_compiler(request, &on_chain.runtime) {
             return Ok(Verdict::Refused(refusal));
         }
+        report(VerifyStage::Compiler(request.compiler.to_string()));
         let compiler = self.compilers.get(&request.compiler).await?;
-        entry.wait_until_running().await;
+        report(VerifyStage::Slot);
+        admitted.entry.wait_until_running().await;
+        report(VerifyStage::Compilation);
         let session = self.compilers.session(compiler, CpuBudget::new(self.config.cpu_time));
         let chain = Deployed {
             address: request.address,
             runtime: &on_chain.runtime,
             creation: on_chain.creation.as_ref().map(|creation| creation.code.as_ref()),
         };
-        let search = Search::new(&session, &request, chain, &self.config);
-        let found = match search.run().await? {
+        let searched = match request.compiler.language() {
+            Language::Solidity => Search::new(&session, request, chain, &self.config).run().await?,
+            Language::Vyper => VyperSearch::new(&session, request, chain, &self.config).run().await?,
+        };
+        let found = match searched {
             SearchResult::Match(found) => found,
             SearchResult::NoMatch(refusal) => return Ok(Verdict::Refused(refusal)),
         };
-        let note = record::note(&found.comparison, &on_chain, &request);
+        let note = record::note(&found.comparison, &on_chain, request);
         let artifacts = artifacts(&session, &found).await;
-        let context =
-            record::Context { request: &request, compiler: session.version(), on_chain: &on_chain, artifacts, now };
+        let context = record::Context { request, compiler: session.version(), on_chain: &on_chain, artifacts, now };
         let contract = record::contract(&found, context);
         self.wait_for_code(contract.address, contract.code.code_hash).await?;
         let kept = record::store(&*self.records, contract.clone(), on_chain.creation.as_ref()).await?;
@@ -217,13 +298,14 @@ impl Verifier {
 
     /// Allows one verification per client and address at a time. Other clients are not blocked by it, since its source may never
     /// compile.
-    fn begin(&self, client: VerifyClient, address: Address) -> Result<RunningGuard<'_>, VerifyError> {
+    fn begin(&self, client: VerifyClient, address: Address) -> Result<RunningGuard, VerifyError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (client.site, address);
         if !running.insert(key) {
             return Err(VerifyError::AlreadyRunning);
         }
-        Ok(RunningGuard { all: &self.running, key })
+        drop(running);
+        Ok(RunningGuard { all: Arc::clone(&self.running), key })
     }
 
     async fn read_chain(&self, address: Address) -> Result<OnChain, VerifyError> {
@@ -249,12 +331,13 @@ impl std::fmt::Debug for Verifier {
 }
 
 /// Removes the entry when the verification ends in any way.
-struct RunningGuard<'a> {
-    all: &'a Mutex<HashSet<(IpAddr, Address)>>,
+#[derive(Debug)]
+struct RunningGuard {
+    all: Arc<Mutex<HashSet<(IpAddr, Address)>>>,
     key: (IpAddr, Address),
 }
 
-impl Drop for RunningGuard<'_> {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
     }
@@ -262,6 +345,9 @@ impl Drop for RunningGuard<'_> {
 
 /// The other outputs for the matching contract. The match is valid without them.
 async fn artifacts(session: &Session, found: &Match) -> OutputArtifacts {
+    if let Some(artifacts) = &found.compiled.artifacts {
+        return artifacts.clone();
+    }
     let (file, name) = (&found.compiled.file, &found.compiled.name);
     let input = build::input(&found.files, &found.settings, build::Outputs::Artifacts { file, name });
     match session.compile(input).await {
@@ -276,16 +362,27 @@ async fn artifacts(session: &Session, found: &Match) -> OutputArtifacts {
 fn refuse_compiler(request: &VerifyRequest, runtime: &[u8]) -> Option<Refusal> {
     /// The first compiler that writes its version into the auxdata, and uses bzzr1.
     const WRITES_VERSION: (u16, u16, u16) = (0, 5, 9);
-    let tail = Auxdata::at_end_of(runtime)?;
-    let on_chain = match tail.compiler() {
-        Some(name) if request.compiler.is_named(&name) => return None,
-        Some(name) => name,
-        None => match tail.hash()? {
-            crate::MetadataHash::Bzzr0(_) if request.compiler.release() >= WRITES_VERSION => {
-                "one before 0.5.9".to_owned()
-            }
-            _ => return None,
-        },
+    let is_vyper = request.compiler.language() == Language::Vyper;
+    let on_chain = if let Some(version) = vyper_version_at_end_of(runtime) {
+        let named = CompilerVersion::parse(&version, Language::Vyper);
+        if is_vyper && named.is_ok_and(|named| named.release() == request.compiler.release()) {
+            return None;
+        }
+        format!("{}{version}", Language::VYPER_PREFIX)
+    } else {
+        let tail = Auxdata::at_end_of(runtime)?;
+        match tail.compiler() {
+            Some(name) if is_vyper => format!("solc {name}"),
+            Some(name) if request.compiler.is_named(&name) => return None,
+            Some(name) => name,
+            None => match tail.hash()? {
+                _ if is_vyper => "solc".to_owned(),
+                crate::MetadataHash::Bzzr0(_) if request.compiler.release() >= WRITES_VERSION => {
+                    "one before 0.5.9".to_owned()
+                }
+                _ => return None,
+            },
+        }
     };
     Some(Refusal::OtherCompiler { requested: request.compiler.short(), on_chain })
 }

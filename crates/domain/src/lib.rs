@@ -21,11 +21,12 @@ mod transaction;
 mod transaction_detail;
 mod transfer;
 mod utc;
+mod verification_job;
 mod verified_contract;
 mod webhook;
 
 pub use account::{Account, Code};
-pub use address::{AddressSummary, AddressOverview, Creation};
+pub use address::{AddressOverview, AddressSummary, Creation};
 pub use alloy_primitives::{Address, B256, Bytes, U256};
 pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
@@ -41,17 +42,20 @@ pub use stats::{BlockGasPrice, Stats};
 pub use sync::{SyncPhase, SyncStatus};
 pub use task::{TaskState, TaskStatus};
 pub use token::{
-    AuditResult, AuditSample, Balance, BalanceKey, BalanceSource, Holder, PendingToken, Token, TokenBalance,
-    TokenMetadata, TokenKind,
+    AuditResult, AuditSample, Balance, BalanceKey, BalanceSource, Holder, PendingToken, Token, TokenBalance, TokenKind,
+    TokenMetadata,
 };
 pub use token_prefix::{TokenPrefix, UnknownTokenPrefix};
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
 pub use transaction::{Selector, Transaction};
-pub use transaction_detail::{TransactionDetail, TransactionEvents};
+pub use transaction_detail::{BlobFields, TransactionDetail, TransactionEvents};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
 pub use utc::UtcTime;
+pub use verification_job::{
+    CreationCheck, InvalidJobId, JobFailure, JobId, JobRefusal, JobResult, JobVerdict, VerificationJob,
+};
 pub use verified_contract::{
-    Artifacts, CreationId, CreationProof, CreationTemplate, Deployment, LibraryOffset, MatchKind, SourceFile,
+    Artifacts, CreationId, CreationProof, CreationTemplate, Deployment, Language, LibraryOffset, MatchKind, SourceFile,
     VerifiedCode, VerifiedContract, VerifiedSummary,
 };
 pub use webhook::{

@@ -75,6 +75,7 @@ pub struct Exchange {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TradeFilter {
     pub maker: Option<Address>,
+    pub pool: Option<Address>,
     /// Any of these, without duplicates.
     pub exchanges: Option<Vec<Exchange>>,
     pub blocks: BlockRange,

@@ -11,7 +11,28 @@ pub struct TransactionDetail {
     pub gas_limit: u64,
     /// The transaction type: 0 for legacy, 2 for EIP-1559.
     pub form: u64,
+    /// EIP-1559.
+    pub max_fee_per_gas: Option<u128>,
+    pub max_priority_fee_per_gas: Option<u128>,
+    /// Gas used in the block up to and including this transaction; None if the node does not say.
+    pub cumulative_gas_used: Option<u64>,
+    /// Entries of the access list (EIP-2930).
+    pub access_list_length: Option<usize>,
+    /// Entries of the authorization list (EIP-7702).
+    pub authorizations: Option<usize>,
+    /// Set for blob transactions (EIP-4844).
+    pub blobs: Option<BlobFields>,
     pub logs: Vec<Log>,
+}
+
+/// The blob fields of a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlobFields {
+    /// The versioned hashes of the blobs.
+    pub hashes: Vec<B256>,
+    pub max_fee_per_gas: Option<u128>,
+    pub gas_used: Option<u64>,
+    pub gas_price: Option<u128>,
 }
 
 /// The first transfers and trades of a transaction, with totals.

@@ -13,6 +13,36 @@ pub enum MatchKind {
     Exact,
 }
 
+/// The language of a source. Ordered so that a list of compilers, newest first, starts with Solidity.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Language {
+    Vyper,
+    #[default]
+    Solidity,
+}
+
+impl Language {
+    /// What the version of a Vyper compiler starts with; that of a Solidity compiler has no prefix.
+    pub const VYPER_PREFIX: &str = "vyper:";
+
+    /// The language of a full compiler version, and the version without its prefix.
+    #[must_use]
+    pub fn of_compiler(compiler: &str) -> (Self, &str) {
+        match compiler.strip_prefix(Self::VYPER_PREFIX) {
+            Some(version) => (Self::Vyper, version),
+            None => (Self::Solidity, compiler),
+        }
+    }
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Solidity => "Solidity",
+            Self::Vyper => "Vyper",
+        }
+    }
+}
+
 /// A verified contract in lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedSummary {
@@ -22,7 +52,7 @@ pub struct VerifiedSummary {
     /// Identifies the compilation, see [`VerifiedCode::build`].
     pub build: B256,
     pub name: String,
-    /// The full compiler version.
+    /// The full compiler version, see [`Language::of_compiler`].
     pub compiler: String,
     /// The verdict: a match of the runtime code is required.
     pub runtime_match: MatchKind,
@@ -65,7 +95,7 @@ impl VerifiedContract {
 pub struct VerifiedCode {
     pub code_hash: B256,
     pub name: String,
-    /// The full compiler version.
+    /// The full compiler version, see [`Language::of_compiler`].
     pub compiler: String,
     pub runtime_match: MatchKind,
     pub license: Option<String>,
@@ -88,6 +118,11 @@ pub struct VerifiedCode {
 }
 
 impl VerifiedCode {
+    #[must_use]
+    pub fn language(&self) -> Language {
+        Language::of_compiler(&self.compiler).0
+    }
+
     /// Identifies the compilation: a deployment proof of one compilation is not valid for another.
     #[must_use]
     pub fn build(&self) -> B256 {

@@ -1,7 +1,7 @@
 //! `explorer check`: compares the index with the node and, with `--repair`, reindexes blocks that differ.
 
-mod repair;
 mod options;
+mod repair;
 mod report;
 
 use std::{

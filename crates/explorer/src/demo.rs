@@ -85,6 +85,7 @@ async fn make_chain(options: &DemoOptions) -> anyhow::Result<(DevChain, Traffic,
     let plan =
         HistoryPlan { transactions: options.transactions, end: seconds_now(), block_seconds: options.block_time };
     let config = DevChainConfig {
+        chain_id: options.chain_id,
         seed: options.seed,
         genesis_timestamp: plan.genesis_timestamp(),
         block_seconds: options.block_time,

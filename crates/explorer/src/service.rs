@@ -57,22 +57,6 @@ impl Service {
         let accounts = Arc::new(Accounts::new(node.clone(), store.accounts()));
         let verified = store.verified_contracts();
         let (labels, dexes) = (Arc::new(config.labels), Arc::new(config.dexes));
-        let pages = web::router(WebParts {
-            chain: reader.clone(),
-            accounts: accounts.clone(),
-            node: node.clone(),
-            verified: verified.clone(),
-            sync: sync.clone(),
-            names: Names {
-                labels: labels.clone(),
-                dexes: dexes.clone(),
-                token_prefix: config.token_prefix,
-                chain: config.chain_name,
-                coin: config.coin,
-            },
-            pages_per_minute: config.pages_per_minute,
-            proxies: config.proxies.clone(),
-        });
         let state = ApiState::new(ApiParts {
             chain: reader,
             accounts,
@@ -83,19 +67,38 @@ impl Service {
             node: node.clone(),
             sync: sync.clone(),
             tasks: supervisor.tasks(),
-            labels,
+            labels: labels.clone(),
             access: config.access,
             limits: config.limits,
-            proxies: config.proxies,
+            proxies: config.proxies.clone(),
             token_prefix: config.token_prefix,
-            dexes,
+            dexes: dexes.clone(),
             response_cache_bytes: config.memory.response_cache(),
+        });
+        let services = state.services();
+        let pages = web::router(WebParts {
+            chain: services.chain.clone(),
+            accounts: services.accounts.clone(),
+            node: node.clone(),
+            verified: services.verified.clone(),
+            jobs: services.jobs.clone(),
+            sync: sync.clone(),
+            names: Names {
+                labels,
+                dexes,
+                token_prefix: config.token_prefix,
+                chain: config.chain_name,
+                coin: config.coin,
+            },
+            pages_per_minute: config.pages_per_minute,
+            proxies: config.proxies,
         });
         let sending = hooks.start(store.reader(), &sync, config.token_prefix, &supervisor);
         let key_uses = state.key_uses();
         let written = key_uses.clone();
         supervisor.spawn("key-uses", move |cancel| written.clone().persist_until(cancel));
-        let router = site::router(api::router(state), pages);
+        let dialects = dialects::dialects(services);
+        let router = site::router(api::router(state, dialects), pages);
         let serving_cancel = cancel.clone();
         let connections = config.connections;
         let serving = tokio::spawn(async move {

@@ -4,7 +4,7 @@ use axum::{Router, extract::Request};
 use tower::ServiceExt;
 
 /// Path prefixes of the API and its reference. All other paths are pages.
-const API_PREFIXES: [&str; 3] = ["/api", "/docs", "/health"];
+const API_PREFIXES: [&str; 5] = ["/api", "/docs", "/health", "/v2/api", "/sourcify"];
 
 pub(crate) fn router(api: Router, pages: Router) -> Router {
     Router::new().fallback(async move |request: Request| {
@@ -26,7 +26,9 @@ mod tests {
 
     #[test]
     fn a_path_that_only_starts_like_the_api_is_a_page() {
-        assert!(["/api/v1/stats", "/api", "/health/live", "/docs", "/docs/docs.js"].into_iter().all(is_api_path));
-        assert!(!["/", "/apiary", "/blocks", "/doc", "/healthy"].into_iter().any(is_api_path));
+        assert!(
+            ["/api/v1/stats", "/api", "/health/live", "/docs", "/docs/docs.js", "/v2/api"].into_iter().all(is_api_path)
+        );
+        assert!(!["/", "/apiary", "/blocks", "/doc", "/healthy", "/v2"].into_iter().any(is_api_path));
     }
 }

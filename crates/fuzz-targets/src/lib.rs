@@ -10,6 +10,7 @@ mod runner;
 
 pub use api::fuzzing::{query_body, query_string, request_body, signature};
 pub use contracts::fuzzing::{abi_arguments, abi_interface, abi_values, contract_code, metadata};
+pub use dialects::fuzzing::dialect_form;
 pub use mutate::mutate;
 pub use node::fuzzing::{rpc_answer, rpc_block, rpc_trace};
 pub use random::Random;
@@ -42,6 +43,7 @@ targets! {
     chunk: 100_000,
     contract_code: 60_000,
     cursors: 1_000,
+    dialect_form: 40_000,
     egress_address: 2_000_000,
     egress_url: 150_000,
     metadata: 15_000,

@@ -57,6 +57,7 @@ targets! {
     chunk,
     contract_code,
     cursors,
+    dialect_form,
     egress_address,
     egress_url,
     metadata,

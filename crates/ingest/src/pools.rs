@@ -59,14 +59,14 @@ impl PoolDirectory {
 async fn query_pool(node: &NodeClient, emitter: Address, seen_in: BlockRef) -> Result<Option<Pool>, NodeError> {
     let properties = [TOKEN0, TOKEN1, FACTORY, FEE].map(|getter| (emitter, call_data(getter, &[])));
     let [token0, token1, factory, fee] = call(node, properties, seen_in).await?;
-    let properties = [token0, token1, factory].map(|answer| answer.as_ref().and_then(address));
+    let properties = [token0, token1, factory].map(|result| result.as_ref().and_then(address));
     let [Some(token0), Some(token1), Some(factory)] = properties else { return Ok(None) };
     let tokens = [address_word(token0), address_word(token1)];
     // Both styles are queried whatever the swap looked like, so that an emitter of both is always the same pool.
     let by_tokens = (factory, call_data(GET_PAIR, &tokens));
     let by_fee = (factory, call_data(GET_POOL, &[tokens[0], tokens[1], fee.unwrap_or_default()]));
     let [pair, pool] = call(node, [by_tokens, by_fee], seen_in).await?;
-    let confirms = |answer: Option<Word>| answer.as_ref().and_then(address) == Some(emitter);
+    let confirms = |result: Option<Word>| result.as_ref().and_then(address) == Some(emitter);
     let style = match (confirms(pair), confirms(pool)) {
         (true, _) => PoolStyle::V2,
         (false, true) if fee.is_some() => PoolStyle::V3,
@@ -82,10 +82,10 @@ async fn call<const N: usize>(
     at: BlockRef,
 ) -> Result<[Option<Word>; N], NodeError> {
     let calls = calls.into_iter().map(|(to, data)| ContractCall { to, data }).collect();
-    let answered = node.calls(calls, CallBlock::At(at)).await?;
+    let called = node.calls(calls, CallBlock::At(at)).await?;
     let mut found = [None; N];
-    for (found, answer) in found.iter_mut().zip(answered.results) {
-        if let CallResult::Returned(bytes) = answer {
+    for (found, result) in found.iter_mut().zip(called.results) {
+        if let CallResult::Returned(bytes) = result {
             *found = words(&bytes).map(|[word]| word);
         }
     }

@@ -186,24 +186,24 @@ async fn fetch_from_node(node: NodeClient, pending: Pending, tip: BlockRef) -> R
     let samples = audits.iter().flat_map(audit_calls);
     let holders = balances.iter().map(|key| balance_call(key.token, key.holder));
     let calls = node.calls(metadata.chain(samples).chain(holders).collect(), CallBlock::At(tip));
-    let (answered, coded) = tokio::try_join!(calls, node.codes(codes.clone(), tip))?;
-    let at = answered.block.unwrap_or(tip.number);
+    let (called, coded) = tokio::try_join!(calls, node.codes(codes.clone(), tip))?;
+    let at = called.block.unwrap_or(tip.number);
 
-    let mut rest = answered.results.as_slice();
+    let mut rest = called.results.as_slice();
     let mut take = |count: usize| {
         let (taken, left) = rest.split_at(count.min(rest.len()));
         rest = left;
         taken
     };
-    let (answers, _) = take(tokens.len() * GETTERS.len()).as_chunks::<{ GETTERS.len() }>();
-    let metadata = tokens.into_iter().zip(answers).map(|(pending, answers)| {
-        (pending.token, TokenMetadata { requested_at: Some(at), ..read_metadata(pending.kind, answers) })
+    let (results, _) = take(tokens.len() * GETTERS.len()).as_chunks::<{ GETTERS.len() }>();
+    let metadata = tokens.into_iter().zip(results).map(|(pending, results)| {
+        (pending.token, TokenMetadata { requested_at: Some(at), ..read_metadata(pending.kind, results) })
     });
     let metadata = metadata.collect();
     let audits = audits.iter().map(|sample| (sample.token, audit(sample, take(sample.holders.len()))));
     let audits: Vec<_> = audits.collect();
-    let answers = take(balances.len());
-    let balances = balances.into_iter().zip(answers).map(|(key, answer)| read_balance(key, answer));
+    let results = take(balances.len());
+    let balances = balances.into_iter().zip(results).map(|(key, answer)| read_balance(key, answer));
     let balances = balances.collect();
     // An audit is valid only at the block whose balances were sampled.
     let audits = if at == tip.number { audits } else { Vec::new() };

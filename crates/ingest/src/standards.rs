@@ -60,8 +60,8 @@ async fn ask(node: &NodeClient, token: Address, seen_in: BlockRef) -> Result<Tok
         to: token,
         data: call_data(SUPPORTS_INTERFACE, &[left_aligned(interface)]),
     };
-    let answered = node.calls(NFT_INTERFACES.map(call).into(), CallBlock::At(seen_in)).await?;
-    Ok(if answered.results.iter().any(is_true) { TokenKind::Bep721 } else { TokenKind::Bep20 })
+    let called = node.calls(NFT_INTERFACES.map(call).into(), CallBlock::At(seen_in)).await?;
+    Ok(if called.results.iter().any(is_true) { TokenKind::Bep721 } else { TokenKind::Bep20 })
 }
 
 fn left_aligned(interface: Selector) -> Word {
@@ -70,8 +70,8 @@ fn left_aligned(interface: Selector) -> Word {
     word
 }
 
-fn is_true(answer: &CallResult) -> bool {
-    match answer {
+fn is_true(result: &CallResult) -> bool {
+    match result {
         CallResult::Returned(bytes) => <&Word>::try_from(bytes.as_ref()).is_ok_and(|word| number(word) == 1),
         CallResult::Reverted => false,
     }

@@ -8,7 +8,7 @@ use crate::{
     NodeError,
     decode::{Quantity, RawGenesis, RawHeader},
     limiter::Priority,
-    retry::retry_call,
+    retry::retry_request,
     upstream::{Call, Upstream},
 };
 
@@ -22,8 +22,8 @@ impl Upstream {
         let genesis = Call::new("eth_getBlockByNumber", r#"["0x0",false]"#);
         // Every other call waits for both, so each is retried on its own.
         let (chain_id, genesis) = tokio::join!(
-            retry_call(self, Priority::High, |_| self.call::<Quantity>(&chain_id)),
-            retry_call(self, Priority::High, |_| self.call::<RawGenesis>(&genesis))
+            retry_request(self, Priority::High, |_| self.call::<Quantity>(&chain_id)),
+            retry_request(self, Priority::High, |_| self.call::<RawGenesis>(&genesis))
         );
         let chain_id = chain_id?.ok_or_else(|| NodeError::invalid_response("eth_chainId", "null"))?.0;
         let genesis = genesis?.ok_or_else(|| NodeError::invalid_response("eth_getBlockByNumber", "no block 0"))?;

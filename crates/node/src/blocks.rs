@@ -12,7 +12,7 @@ use crate::{
     decode::{RawBlock, RawReceipt},
     limiter::Priority,
     method_breaker::{Choice, Failure},
-    retry::retry_call,
+    retry::retry_request,
     upstream::{Call, Upstream},
     verify::{Contradiction, RejectedBlock},
 };
@@ -34,7 +34,7 @@ pub(crate) async fn fetch_block(
         Choice::Probe => drop(tokio::spawn(probe_block_receipts(Arc::clone(&upstream), number))),
         Choice::Skip => {}
     }
-    let request = retry_call(&upstream, priority, |priority| block(&upstream, number, priority));
+    let request = retry_request(&upstream, priority, |priority| block(&upstream, number, priority));
     let Some(block) = request.await? else { return Ok(None) };
     with_single_receipts(&upstream, block).await.map(Some)
 }
@@ -48,7 +48,7 @@ async fn with_block_receipts(
     let receipts = async {
         tokio::select! {
             biased;
-            receipts = retry_call(upstream, priority, |priority| block_receipts(upstream, by_number.clone(), priority)) => {
+            receipts = retry_request(upstream, priority, |priority| block_receipts(upstream, by_number.clone(), priority)) => {
                 Some(receipts)
             }
             // Hundreds of requests may be in flight when the first one fails.
@@ -56,7 +56,7 @@ async fn with_block_receipts(
         }
     };
     let (block, receipts) =
-        tokio::join!(retry_call(upstream, priority, |priority| block(upstream, number, priority)), receipts);
+        tokio::join!(retry_request(upstream, priority, |priority| block(upstream, number, priority)), receipts);
     let Some(block) = block? else { return Ok(None) };
     let Some(receipts) = receipts else { return with_single_receipts(upstream, block).await.map(Some) };
     match receipts {

@@ -23,7 +23,8 @@ const GROUP: usize = 25;
 const CONCURRENT_REQUESTS: usize = 2;
 /// How often a call with an unclassified error is repeated next to a control call.
 const CONTROL_RETRIES: u32 = 3;
-const CONTROL_PAUSE: Duration = Duration::from_millis(200);
+/// The first pause before that; it doubles each time.
+const CONTROL_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContractCall {
@@ -51,7 +52,7 @@ pub enum CallResult {
 /// Results in the order of the calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallResults {
-    pub responses: Vec<CallResult>,
+    pub results: Vec<CallResult>,
     /// The block at which the calls were executed; None for [`CallBlock::Latest`], where it is unknown.
     pub block: Option<BlockNumber>,
 }
@@ -63,13 +64,13 @@ pub(crate) async fn call_contracts(
 ) -> Result<CallResults, NodeError> {
     let at = match at {
         CallBlock::Latest => {
-            let responses = call_all(upstream, calls, r#""latest""#).await?;
-            return Ok(CallResults { responses, block: None });
+            let results = call_all(upstream, calls, r#""latest""#).await?;
+            return Ok(CallResults { results, block: None });
         }
         CallBlock::At(block) => block,
     };
     match call_at(upstream, calls, at).await {
-        Ok(responses) => Ok(CallResults { responses, block: Some(at.number) }),
+        Ok(results) => Ok(CallResults { results, block: Some(at.number) }),
         // The node has pruned this state.
         Err(error) if error.rpc_kind() == Some(RpcErrorKind::StateGone) => {
             let head = upstream.head().await?;
@@ -77,8 +78,8 @@ pub(crate) async fn call_contracts(
                 // A node behind the index may not have the contracts yet.
                 return Err(error);
             }
-            let responses = call_at(upstream, calls, head).await?;
-            Ok(CallResults { responses, block: Some(head.number) })
+            let results = call_at(upstream, calls, head).await?;
+            Ok(CallResults { results, block: Some(head.number) })
         }
         Err(error) => Err(error),
     }
@@ -95,23 +96,23 @@ async fn call_at(upstream: &Upstream, calls: &[ContractCall], at: BlockRef) -> R
 
 async fn call_all(upstream: &Upstream, calls: &[ContractCall], block: &str) -> Result<Vec<CallResult>, NodeError> {
     let requests: Vec<Call> = calls.iter().map(|call| request(call, block)).collect();
-    let mut responses = Vec::with_capacity(requests.len());
+    let mut results = Vec::with_capacity(requests.len());
     for together in requests.chunks(GROUP * CONCURRENT_REQUESTS) {
         let groups = together.chunks(GROUP).map(|group| call_group(upstream, group, block));
-        responses.extend(try_join_all(groups).await?.into_iter().flatten());
+        results.extend(try_join_all(groups).await?.into_iter().flatten());
     }
-    Ok(responses)
+    Ok(results)
 }
 
 async fn call_group(upstream: &Upstream, group: &[Call], block: &str) -> Result<Vec<CallResult>, NodeError> {
-    let mut responses = Vec::with_capacity(group.len());
+    let mut results = Vec::with_capacity(group.len());
     for (response, request) in upstream.call_many::<CappedBytes>(group).await?.into_iter().zip(group) {
-        responses.push(match read(response) {
+        results.push(match read(response) {
             Err(error) if is_unclassified(&error) => retry_with_control(upstream, request, block, error).await?,
             response => response?,
         });
     }
-    Ok(responses)
+    Ok(results)
 }
 
 fn request(call: &ContractCall, block: &str) -> Call {
@@ -148,8 +149,8 @@ async fn retry_with_control(
     mut error: NodeError,
 ) -> Result<CallResult, NodeError> {
     let control = request(&ContractCall { to: Address::ZERO, data: Bytes::new() }, block);
-    for _ in 0..CONTROL_RETRIES {
-        tokio::time::sleep(CONTROL_PAUSE).await;
+    for attempt in 0..CONTROL_RETRIES {
+        tokio::time::sleep(CONTROL_PAUSE * (1 << attempt)).await;
         let mut responses = upstream.call_many::<CappedBytes>(&[suspect.clone(), control.clone()]).await?.into_iter();
         let (response, control) = (responses.next().map(read), responses.next().map(read));
         control.transpose()?;

@@ -12,8 +12,8 @@ use domain::{
 };
 
 use crate::{
-    BlockChecks, CallBlock, CallOutcome, CallRequest, Codes, CallResults, ContractCall, Endpoint, HeadSurvey,
-    Heads, NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy, ViewOutcome,
+    BlockChecks, CallBlock, CallOutcome, CallRequest, CallResults, Codes, ContractCall, Endpoint, FoundLog, HeadSurvey,
+    Heads, InternalCall, LogFilter, NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy, ViewOutcome,
     account::fetch_account,
     blocks::fetch_block,
     call,
@@ -23,12 +23,15 @@ use crate::{
     endpoint_health::Operation,
     error::Recovery,
     failover::Failover,
+    internal,
     jitter::Jitter,
     limiter::Priority,
+    logs::fetch_logs,
+    raw,
     rpc_error::RpcErrorKind,
     status::Counters,
     traces::trace_block,
-    transaction::fetch_transaction,
+    transaction::{fetch_transaction, fetch_transactions},
     transport::{Exchange, Transport},
     upstream::{Transports, Upstream},
     verify::{Evidence, Verifier},
@@ -155,6 +158,42 @@ impl NodeClient {
     pub async fn find_transaction(&self, hash: B256) -> Result<Option<TransactionDetail>, NodeError> {
         let request = |_, upstream: Arc<Upstream>| async move { fetch_transaction(&upstream, hash).await };
         self.with_retries(Operation::Transaction, self.retry.tries, request).await
+    }
+
+    /// The same for many transactions, in the order of the hashes.
+    pub async fn find_transactions(&self, hashes: &[B256]) -> Result<Vec<Option<TransactionDetail>>, NodeError> {
+        let ask = |_, upstream: Arc<Upstream>| async move { fetch_transactions(&upstream, hashes).await };
+        self.with_retries(Operation::Transaction, self.retry.tries, ask).await
+    }
+
+    /// Logs in chain order. The caller bounds the range: nodes reject long ones.
+    pub async fn logs(&self, filter: &LogFilter) -> Result<Vec<FoundLog>, NodeError> {
+        let ask = |_, upstream: Arc<Upstream>| async move { fetch_logs(&upstream, filter).await };
+        self.with_retries(Operation::Logs, 2, ask).await
+    }
+
+    /// The calls inside a transaction that move value or create contracts; None if the node does not support tracing.
+    pub async fn find_internal_calls(&self, hash: B256) -> Result<Option<Vec<InternalCall>>, NodeError> {
+        let index = self.failover.pick(Operation::Trace, None);
+        self.failover.admit(index).await?;
+        internal::trace_transaction(self.failover.upstream(index), hash).await
+    }
+
+    /// The same for every transaction of a block, in order, with the transaction's hash if the node sends it.
+    pub async fn find_internal_calls_of_block(
+        &self,
+        number: BlockNumber,
+    ) -> Result<Option<Vec<(Option<B256>, Vec<InternalCall>)>>, NodeError> {
+        let index = self.failover.pick(Operation::Trace, None);
+        self.failover.admit(index).await?;
+        internal::trace_block(self.failover.upstream(index), number).await
+    }
+
+    /// Sends a call with parameters as JSON text, once, and returns the result as JSON text, unchecked: for clients that ask
+    /// for the node's own response. Only methods that read, or that send a signed transaction.
+    pub async fn pass(&self, method: &'static str, params: &str) -> Result<String, NodeError> {
+        let ask = |_, upstream: Arc<Upstream>| async move { raw::pass(&upstream, method, params).await };
+        self.with_retries(Operation::Passed, 1, ask).await
     }
 
     /// The header of the block at a height; None if the node does not have it (yet).

@@ -2,6 +2,7 @@
 
 mod block;
 mod envelope;
+mod internal;
 mod quantity;
 mod receipt;
 #[cfg(test)]
@@ -9,7 +10,8 @@ mod tests;
 mod trace;
 
 pub(crate) use block::{RawAccess, RawAuthorization, RawBlock, RawGenesis, RawHeader, RawTransaction};
-pub(crate) use envelope::{ResponseError, ErrorObject, decode, readable, split_batch};
-pub(crate) use quantity::{Account20, CappedBytes, Hash, HexBytes, LooseBytes, Quantity, Wide};
+pub(crate) use envelope::{ErrorObject, ResponseError, decode, readable, split_batch};
+pub(crate) use internal::{RawBlockCalls, RawCalls};
+pub(crate) use quantity::{Account20, CappedBytes, Hash, HexBytes, LooseBytes, Present, Price, Quantity, Wide};
 pub(crate) use receipt::{RawLog, RawReceipt};
 pub(crate) use trace::{Made, RawBlockTrace, RawCallCreations, RawFlatCreations};

@@ -20,6 +20,9 @@ pub(crate) enum Operation {
     Header,
     Block,
     Transaction,
+    Logs,
+    /// Passed on for clients, whose errors say nothing about the node.
+    Passed,
     Trace,
     Codes,
     Calls,

@@ -25,7 +25,7 @@ pub enum NodeError {
     Dropped { endpoint: String, method: &'static str, source: BoxError },
     #[error("{endpoint} has not answered any request for {waited:?}, last {method}")]
     Silent { endpoint: String, method: &'static str, waited: Duration },
-    #[error("{endpoint} did not response {method} within {timeout:?}")]
+    #[error("{endpoint} did not answer {method} within {timeout:?}")]
     TimedOut { endpoint: String, method: &'static str, timeout: Duration },
     #[error("{endpoint} answered {method} with HTTP status {status}")]
     HttpStatus { endpoint: String, method: &'static str, status: u16 },

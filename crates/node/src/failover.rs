@@ -199,7 +199,7 @@ impl Failover {
         }
     }
 
-    /// A stalled endpoint responses normally, so only a comparison of heads reveals it. Not before the chain identity is known:
+    /// A stalled endpoint responds normally, so only a comparison of heads reveals it. Not before the chain identity is known:
     /// it must come from the preferred endpoint, not from the fastest.
     fn is_survey_due(&self) -> bool {
         if self.identity.lock().unwrap_or_else(PoisonError::into_inner).is_none() {

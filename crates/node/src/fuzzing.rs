@@ -13,8 +13,8 @@ use serde_json::Value;
 use crate::{
     check::{arrange_receipts, check_block, join_receipts},
     decode::{
-        ResponseError, CappedBytes, Hash, HexBytes, Quantity, RawBlock, RawBlockTrace, RawCallCreations,
-        RawFlatCreations, RawGenesis, RawReceipt, Wide, decode, split_batch,
+        CappedBytes, Hash, HexBytes, Quantity, RawBlock, RawBlockTrace, RawCallCreations, RawFlatCreations, RawGenesis,
+        RawReceipt, ResponseError, Wide, decode, split_batch,
     },
     verify::{BlockChecks, Evidence, Verifier},
 };
@@ -78,7 +78,7 @@ fn batch(response: &[u8], calls: usize, read: Option<&Value>) {
     let Some(responses) = read.and_then(Value::as_array) else { return };
     for (id, item) in (FIRST_ID..).zip(items) {
         // Of two responses with the same id, the last counts.
-        let Some(own) = responses.iter().rfind(|response| response["id"] == id) else { panic!("an response for {id}") };
+        let Some(own) = responses.iter().rfind(|response| response["id"] == id) else { panic!("a response for {id}") };
         match item {
             Ok(json) => {
                 let json: Value = serde_json::from_str(&json).expect("a result is JSON");

@@ -185,7 +185,7 @@ impl Slot<'_> {
         self.limiter.answered(self.since.elapsed(), self.was_full);
     }
 
-    /// The node is overloaded or did not response in time.
+    /// The node is overloaded or did not respond in time.
     pub(crate) fn overloaded(self) {
         self.limiter.overloaded(self.since);
     }

@@ -2,44 +2,52 @@ use std::time::Duration;
 
 use crate::{NodeError, RetryPolicy, error::Recovery, jitter::Jitter, limiter::Priority, upstream::Upstream};
 
-/// Attempts for one of several calls that make up a result.
-const PART_TRIES: u32 = 3;
-/// Upper bound of the pause between attempts.
-const PART_PAUSE: Duration = Duration::from_millis(50);
+/// Attempts for one of several requests that make up a result. Five: if a fifth of the requests fail, one result in a
+/// thousand still needs more.
+const PART_TRIES: u32 = 5;
+/// Upper bound of the first pause between attempts; it doubles with each attempt.
+const PART_PAUSE: Duration = Duration::from_millis(20);
 
-/// Retries one of several calls that make up a result, so that the others need not be repeated. A retry skips the queue,
+/// An error of a request.
+pub(crate) trait RequestError: std::fmt::Display {
+    /// Whether the request failed rather than the endpoint, so that a retry may succeed.
+    fn is_request_failure(&self) -> bool;
+}
+
+impl RequestError for NodeError {
+    fn is_request_failure(&self) -> bool {
+        match self {
+            Self::Dropped { .. } => true,
+            Self::HttpStatus { .. } | Self::Rpc { .. } => self.recovery() == Recovery::Retry,
+            _ => false,
+        }
+    }
+}
+
+/// Retries one of several requests that make up a result, so that the others need not be repeated. A retry skips the queue,
 /// since later blocks wait for this one.
-pub(crate) async fn retry_call<T, Response>(
+pub(crate) async fn retry_request<T, E: RequestError, Response>(
     upstream: &Upstream,
     first_priority: Priority,
     request: impl Fn(Priority) -> Response,
-) -> Result<T, NodeError>
+) -> Result<T, E>
 where
-    Response: Future<Output = Result<T, NodeError>>,
+    Response: Future<Output = Result<T, E>>,
 {
-    let mut priority = first_priority;
+    let (mut priority, mut longest_pause) = (first_priority, PART_PAUSE);
     for _ in 1..PART_TRIES {
         match request(priority).await {
-            Err(error) if is_request_failure(&error) => {
-                tracing::debug!(%error, "retrying a call");
+            Err(error) if error.is_request_failure() => {
+                tracing::debug!(%error, "retrying a request");
                 upstream.count_retry();
-                let pause = PART_PAUSE.mul_f64(upstream.jitter());
-                tokio::time::sleep(pause).await;
+                tokio::time::sleep(longest_pause.mul_f64(upstream.jitter())).await;
+                longest_pause *= 2;
                 priority = Priority::High;
             }
             outcome => return outcome,
         }
     }
     request(priority).await
-}
-
-/// Whether the request failed rather than the endpoint, so that a retry may succeed.
-fn is_request_failure(error: &NodeError) -> bool {
-    match error {
-        NodeError::Dropped { .. } => true,
-        NodeError::HttpStatus { .. } | NodeError::Rpc { .. } => error.recovery() == Recovery::Retry,
-        _ => false,
-    }
 }
 
 impl RetryPolicy {

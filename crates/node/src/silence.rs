@@ -1,4 +1,4 @@
-//! Distinguishes a slow endpoint from one that does not response at all.
+//! Distinguishes a slow endpoint from one that does not respond at all.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -64,7 +64,7 @@ impl Silence {
     }
 
     /// Completes when the endpoint has answered neither any request since `sent` for too long, nor the probe; other requests
-    /// are notified by their [`SilenceAlerts`]. Never completes while the endpoint responses other requests, nor if another
+    /// are notified by their [`SilenceAlerts`]. Never completes while the endpoint answers other requests, nor if another
     /// request found the silence first.
     pub(crate) async fn confirmed<Probe>(&self, sent: Instant, probe: impl Fn() -> Probe)
     where

@@ -1,11 +1,11 @@
-//! One transaction with its call data and logs.
+//! Transactions with their call data, fees and logs.
 
-use domain::{B256, Log, TransactionDetail};
+use domain::{B256, BlobFields, Log, TransactionDetail};
 use serde::Deserialize;
 
 use crate::{
     NodeError,
-    decode::{Hash, HexBytes, Quantity, RawReceipt},
+    decode::{Hash, HexBytes, Present, Price, Quantity, RawLog},
     upstream::{Call, Upstream},
 };
 
@@ -20,6 +20,24 @@ struct RawDetail {
     gas: Quantity,
     #[serde(rename = "type")]
     form: Option<Quantity>,
+    max_fee_per_gas: Option<Price>,
+    max_priority_fee_per_gas: Option<Price>,
+    access_list: Option<Vec<Present>>,
+    authorization_list: Option<Vec<Present>>,
+    max_fee_per_blob_gas: Option<Price>,
+    blob_versioned_hashes: Option<Vec<Hash>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawDetailReceipt {
+    transaction_hash: Hash,
+    transaction_index: Quantity,
+    block_hash: Hash,
+    cumulative_gas_used: Option<Quantity>,
+    logs: Vec<RawLog>,
+    blob_gas_used: Option<Quantity>,
+    blob_gas_price: Option<Price>,
 }
 
 /// None: the node does not have the transaction in a block.
@@ -27,13 +45,35 @@ pub(crate) async fn fetch_transaction(upstream: &Upstream, hash: B256) -> Result
     let params = format!(r#"["{hash:#x}"]"#);
     let (transaction, receipt) = (Call::new(TRANSACTION, params.clone()), Call::new(RECEIPT, params));
     let (transaction, receipt) =
-        tokio::join!(upstream.call::<RawDetail>(&transaction), upstream.call::<RawReceipt>(&receipt));
-    let (Some(transaction), Some(receipt)) = (transaction?, receipt?) else { return Ok(None) };
+        tokio::join!(upstream.call::<RawDetail>(&transaction), upstream.call::<RawDetailReceipt>(&receipt));
+    join(hash, transaction?, receipt?)
+}
+
+/// Many transactions, in the order of the hashes.
+pub(crate) async fn fetch_transactions(
+    upstream: &Upstream,
+    hashes: &[B256],
+) -> Result<Vec<Option<TransactionDetail>>, NodeError> {
+    let calls = |method| hashes.iter().map(move |hash| Call::new(method, format!(r#"["{hash:#x}"]"#)));
+    let (transactions, receipts): (Vec<Call>, Vec<Call>) = (calls(TRANSACTION).collect(), calls(RECEIPT).collect());
+    let (transactions, receipts) =
+        tokio::join!(upstream.call_many::<RawDetail>(&transactions), upstream.call_many::<RawDetailReceipt>(&receipts));
+    let responses = transactions?.into_iter().zip(receipts?);
+    hashes.iter().zip(responses).map(|(hash, (transaction, receipt))| join(*hash, transaction?, receipt?)).collect()
+}
+
+fn join(
+    hash: B256,
+    transaction: Option<RawDetail>,
+    receipt: Option<RawDetailReceipt>,
+) -> Result<Option<TransactionDetail>, NodeError> {
+    let (Some(transaction), Some(receipt)) = (transaction, receipt) else { return Ok(None) };
     if transaction.block_hash.map(|hash| hash.0) != Some(receipt.block_hash.0) || receipt.transaction_hash.0 != hash {
         // The transaction moved to another block between the two responses; a repeated call is consistent.
         return Ok(None);
     }
-    let tx_index = u32::try_from(receipt.transaction_index.0).map_err(|error| NodeError::invalid_response(RECEIPT, error))?;
+    let tx_index =
+        u32::try_from(receipt.transaction_index.0).map_err(|error| NodeError::invalid_response(RECEIPT, error))?;
     let logs = receipt.logs.into_iter().map(|log| {
         Ok(Log {
             tx_index,
@@ -43,11 +83,23 @@ pub(crate) async fn fetch_transaction(upstream: &Upstream, hash: B256) -> Result
             data: log.data.0,
         })
     });
+    let blobs = transaction.blob_versioned_hashes.filter(|hashes| !hashes.is_empty()).map(|hashes| BlobFields {
+        hashes: hashes.into_iter().map(|hash| hash.0).collect(),
+        max_fee_per_gas: transaction.max_fee_per_blob_gas.map(|price| price.0),
+        gas_used: receipt.blob_gas_used.map(|gas| gas.0),
+        gas_price: receipt.blob_gas_price.map(|price| price.0),
+    });
     Ok(Some(TransactionDetail {
         block_hash: receipt.block_hash.0,
         input: transaction.input.0,
         gas_limit: transaction.gas.0,
         form: transaction.form.map_or(0, |form| form.0),
+        max_fee_per_gas: transaction.max_fee_per_gas.map(|price| price.0),
+        max_priority_fee_per_gas: transaction.max_priority_fee_per_gas.map(|price| price.0),
+        cumulative_gas_used: receipt.cumulative_gas_used.map(|gas| gas.0),
+        access_list_length: transaction.access_list.map(|list| list.len()),
+        authorizations: transaction.authorization_list.map(|list| list.len()),
+        blobs,
         logs: logs.collect::<Result<_, NodeError>>()?,
     }))
 }

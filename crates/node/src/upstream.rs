@@ -1,22 +1,25 @@
 //! One endpoint with its connections, limits and capabilities.
 
+mod batch_size;
+mod batches;
+
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use alloy_primitives::bytes::Bytes;
 use domain::BlockRef;
-use futures::future::{join_all, try_join_all};
 use serde::de::DeserializeOwned;
 use tokio::{sync::watch, time::Instant};
 
+use self::batch_size::BatchSize;
 use crate::{
     Endpoint, NodeConfig, NodeError,
-    decode::{ResponseError, ErrorObject, Quantity, decode, split_batch},
+    decode::{ErrorObject, Quantity, ResponseError, decode},
     jitter::Jitter,
     limiter::{Limiter, Priority, Slot},
     method_breaker::MethodBreaker,
@@ -28,10 +31,8 @@ use crate::{
     verify::Verifier,
 };
 
-/// Initial calls per batch; halved whenever the node rejects a batch as too large.
-const FIRST_BATCH: usize = 50;
 /// Longer responses are decoded on the blocking pool.
-const LONG_ANSWER: usize = 1 << 20;
+const LONG_RESPONSE: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Upstream {
@@ -65,8 +66,7 @@ pub(crate) struct Capabilities {
     pub(crate) block_receipts: MethodBreaker,
     pub(crate) lacks_state_by_hash: AtomicBool,
     pub(crate) lacks_traces: AtomicBool,
-    /// 1: no batches.
-    batch: AtomicUsize,
+    batch: BatchSize,
 }
 
 /// A method and its parameters as JSON text.
@@ -84,7 +84,7 @@ impl Call {
         Self { method, params: params.into(), priority: Priority::High, timeout: None }
     }
 
-    /// Sets a timeout. Missing it does not lower the concurrency limit while the node responses other calls.
+    /// Sets a timeout. Missing it does not lower the concurrency limit while the node answers other calls.
     pub(crate) fn within(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
@@ -96,12 +96,6 @@ impl Call {
     fn request(&self, id: u64) -> String {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":{}}}"#, self.method, self.params)
     }
-}
-
-enum BatchFault {
-    /// The node wants smaller batches or none.
-    TooBig,
-    Failed(NodeError),
 }
 
 impl Upstream {
@@ -124,7 +118,7 @@ impl Upstream {
                 block_receipts: MethodBreaker::default(),
                 lacks_state_by_hash: AtomicBool::new(false),
                 lacks_traces: AtomicBool::new(false),
-                batch: AtomicUsize::new(FIRST_BATCH),
+                batch: BatchSize::default(),
             },
             next_id: AtomicU64::new(1),
             counters,
@@ -214,7 +208,7 @@ impl Upstream {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let result = if response.len() > LONG_ANSWER {
+        let result = if response.len() > LONG_RESPONSE {
             let decoded = tokio::task::spawn_blocking(move || decode(&response)).await;
             decoded.unwrap_or_else(|error| Err(ResponseError::Unreadable(error.to_string())))
         } else {
@@ -224,63 +218,6 @@ impl Upstream {
             self.rate.answered();
         }
         result.map_err(|error| self.response_error(call.method, error, sent))
-    }
-
-    /// Many calls in as few round trips as the node allows, each with its own result.
-    pub(crate) async fn call_many<T>(&self, calls: &[Call]) -> Result<Vec<Result<Option<T>, NodeError>>, NodeError>
-    where
-        T: DeserializeOwned + Send + 'static,
-    {
-        loop {
-            let size = self.capabilities.batch.load(Ordering::Relaxed);
-            if size <= 1 || calls.len() <= 1 || !self.transports.main.takes_batches() {
-                return Ok(join_all(calls.iter().map(|call| self.call(call))).await);
-            }
-            match try_join_all(calls.chunks(size).map(|chunk| self.call_batch(chunk))).await {
-                Ok(chunks) => return Ok(chunks.into_iter().flatten().collect()),
-                Err(BatchFault::Failed(error)) => return Err(error),
-                Err(BatchFault::TooBig) => {
-                    let smaller = size.min(calls.len()) / 2;
-                    self.capabilities.batch.fetch_min(smaller.max(1), Ordering::Relaxed);
-                    tracing::info!(endpoint = %self.name, calls = smaller.max(1), "the node rejected a batch, using smaller ones");
-                }
-            }
-        }
-    }
-
-    async fn call_batch<T: DeserializeOwned>(
-        &self,
-        calls: &[Call],
-    ) -> Result<Vec<Result<Option<T>, NodeError>>, BatchFault> {
-        let Some(first) = calls.first() else { return Ok(Vec::new()) };
-        let method = first.method;
-        let first_id = self.next_id.fetch_add(calls.len() as u64, Ordering::Relaxed);
-        let requests: Vec<String> = (first_id..).zip(calls).map(|(id, call)| call.request(id)).collect();
-        let (response, sent) = match self.send(first_id, first, format!("[{}]", requests.join(","))).await {
-            Ok(answered) => answered,
-            Err(error) if refuses_batch(&error) => return Err(BatchFault::TooBig),
-            Err(error) => return Err(BatchFault::Failed(error)),
-        };
-        let items = match split_batch(&response, first_id, calls.len()) {
-            Ok(items) => items,
-            Err(ResponseError::Rpc(error)) if kind_of(&error) == RpcErrorKind::Limited => {
-                return Err(BatchFault::Failed(self.response_error(method, ResponseError::Rpc(error), sent)));
-            }
-            // An error for the whole batch means that the batch was too large, whatever its message.
-            Err(ResponseError::Rpc(_)) => return Err(BatchFault::TooBig),
-            Err(error) => return Err(BatchFault::Failed(self.response_error(method, error, sent))),
-        };
-        if items.iter().any(|item| item.as_ref().is_err_and(|e| kind_of(e) == RpcErrorKind::BatchRefused)) {
-            return Err(BatchFault::TooBig);
-        }
-        self.rate.answered();
-        let outcomes = calls.iter().zip(items).map(|(call, item)| {
-            let result = item.map_err(ResponseError::Rpc).and_then(|result| {
-                sonic_rs::from_str(&result).map_err(|_| ResponseError::Unreadable("unexpected type of result".to_owned()))
-            });
-            result.map_err(|error| self.response_error(call.method, error, sent))
-        });
-        Ok(outcomes.collect())
     }
 
     /// Waits for a slot, sends, and waits for the response. Returns the response and when the request was sent.
@@ -354,7 +291,7 @@ impl Upstream {
         }
     }
 
-    /// Whether the endpoint responses a cheap call.
+    /// Whether the endpoint answers a cheap call.
     async fn answers_probe(&self) -> bool {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let request = Call::new("eth_chainId", "[]").request(id);
@@ -428,14 +365,5 @@ impl Upstream {
 
     pub(crate) fn announces_heads(&self) -> bool {
         !self.transports.main.takes_batches()
-    }
-}
-
-/// Whether a node or gateway rejected a batch by its status. Missing permissions are unrelated to batches.
-fn refuses_batch(error: &NodeError) -> bool {
-    match error {
-        NodeError::HttpStatus { status, .. } => (400..500).contains(status) && !matches!(status, 401 | 403 | 404 | 408),
-        NodeError::Rpc { .. } => true,
-        _ => false,
     }
 }

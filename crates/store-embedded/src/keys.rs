@@ -3,7 +3,7 @@
 mod table;
 
 use alloy_primitives::{Address, B256};
-use domain::{ApiKeyId, BlockNumber, BlockRef, DeliveryId, DeliveryNumber, KeyDigest, UnixMillis, WebhookId};
+use domain::{ApiKeyId, BlockNumber, BlockRef, DeliveryId, DeliveryNumber, JobId, KeyDigest, UnixMillis, WebhookId};
 pub(crate) use table::Table;
 
 /// The sequential id of a transaction, in chain order, from 0.
@@ -70,6 +70,10 @@ impl Key {
     /// A verified contract.
     pub(crate) fn contract(address: &Address, code_hash: &B256) -> Self {
         Self::of(&[address.as_slice(), code_hash.as_slice()])
+    }
+
+    pub(crate) fn job(id: &JobId) -> Self {
+        Self::of(&[id.as_bytes()])
     }
 
     pub(crate) fn hash_prefix(hash: &B256) -> Self {
@@ -266,10 +270,12 @@ pub(crate) enum ListKind {
     V2Trades = 6,
     /// Trades in the v3 pools of the factory at an address.
     V3Trades = 7,
+    /// Trades in the pool at an address.
+    PoolTrades = 8,
 }
 
 impl ListKind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Transactions,
         Self::Involved,
         Self::Mined,
@@ -278,6 +284,7 @@ impl ListKind {
         Self::MakerTrades,
         Self::V2Trades,
         Self::V3Trades,
+        Self::PoolTrades,
     ];
 
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {

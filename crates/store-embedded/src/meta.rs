@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Increased by every change that older versions cannot read.
-pub(crate) const SCHEMA: u32 = 4;
+pub(crate) const SCHEMA: u32 = 5;
 
 const SCHEMA_KEY: &str = "schema";
 const CHAIN_KEY: &str = "chain";

@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressSummary, AddressOverview, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Bytes,
-    Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
-    TransactionFilter, Transfer, TransferFilter,
+    Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
+    Bytes, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
+    TransactionEvents, TransactionFilter, Transfer, TransferFilter,
 };
 use store::{CachedAccounts, ChainReader, StateVersion, StoreError};
 
@@ -101,6 +101,15 @@ impl ChainReader for EmbeddedReader {
 
     async fn list_blocks(&self, range: BlockRange, page: PageRequest) -> Result<Page<Block>, StoreError> {
         self.read(move |index| index.list_blocks(range, page)).await
+    }
+
+    async fn list_mined_blocks(
+        &self,
+        miner: Address,
+        range: BlockRange,
+        page: PageRequest,
+    ) -> Result<Page<Block>, StoreError> {
+        self.read(move |index| index.list_mined_blocks(miner, range, page)).await
     }
 
     async fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError> {

@@ -14,7 +14,7 @@ pub(crate) fn folded(text: &str) -> Vec<u8> {
     folded
 }
 
-/// Every key under which a token with these metadata is indexed.
+/// Every key under which a token with this metadata is indexed.
 pub(crate) fn keys(token: AddressId, metadata: &TokenMetadata) -> Vec<Key> {
     let names = [&metadata.name, &metadata.symbol].map(|text| folded(text));
     let key = |name: Vec<u8>| Key::from_slice(&name).map(|key| key.then(&id_bytes(token)));

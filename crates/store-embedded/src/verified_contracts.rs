@@ -3,6 +3,7 @@
 #[cfg(feature = "fuzzing")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
+mod jobs;
 mod listing;
 mod records;
 mod row;
@@ -10,7 +11,7 @@ mod row;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Address, B256, Deployment, Page, PageRequest, VerifiedContract, VerifiedSummary};
+use domain::{Address, B256, Deployment, JobId, Page, PageRequest, VerificationJob, VerifiedContract, VerifiedSummary};
 use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 
 pub(crate) use self::listing::{Listing, code_hash_at, relist};
@@ -182,5 +183,19 @@ impl VerifiedContracts for EmbeddedVerifiedContracts {
             batch.commit()
         })
         .await
+    }
+
+    async fn save_job(&self, job: VerificationJob) -> Result<(), StoreError> {
+        self.work(move |this| {
+            let _guard = this.listing.lock();
+            let (view, mut batch) = (this.engine.view(), this.engine.batch());
+            jobs::put(&view, &mut batch, &job)?;
+            batch.commit_durably()
+        })
+        .await
+    }
+
+    async fn find_job(&self, id: JobId) -> Result<Option<VerificationJob>, StoreError> {
+        self.read(move |this| jobs::find(&this.engine.view(), id)).await
     }
 }

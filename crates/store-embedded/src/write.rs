@@ -3,8 +3,8 @@
 mod addresses;
 mod codes;
 mod commit;
-mod metadata;
 mod holders;
+mod metadata;
 mod overwrite;
 mod ranks;
 mod revert;

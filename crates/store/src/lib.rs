@@ -21,7 +21,7 @@ pub use lifecycle::Store;
 pub use queue_loads::QueueLoads;
 pub use traits::{CachedAccounts, ChainReader, ChainWriter, IndexWriter, StateVersion, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
-pub use verified_contracts::{Kept, VerifiedContracts};
+pub use verified_contracts::{JOB_RETENTION, KEPT_JOBS, Kept, VerifiedContracts};
 pub use webhook_records::{
     AddWebhookError, EnqueueError, KEPT_ATTEMPTS, LONGEST_WAIT, MATCHED_BLOCK_HISTORY, MatchedBlock, Matches, NewEvent,
     Orphaning, Part, Progress, QueueCounts, QueueHead, QueueState, Recipient, Removal, RetractedBatch, Retraction,

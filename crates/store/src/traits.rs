@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressSummary, AddressOverview, B256, Block, BlockChanges, BlockGasPrice, BlockId, BlockNumber,
+    Account, Address, AddressOverview, AddressSummary, B256, Block, BlockChanges, BlockGasPrice, BlockId, BlockNumber,
     BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter,
     Transaction, TransactionEvents, TransactionFilter, Transfer, TransferFilter,
 };
@@ -70,6 +70,14 @@ pub trait ChainReader: Send + Sync {
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError>;
 
     async fn list_blocks(&self, range: BlockRange, page: PageRequest) -> Result<Page<Block>, StoreError>;
+
+    /// Blocks that an address produced.
+    async fn list_mined_blocks(
+        &self,
+        miner: Address,
+        range: BlockRange,
+        page: PageRequest,
+    ) -> Result<Page<Block>, StoreError>;
 
     async fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError>;
 

@@ -1,7 +1,14 @@
+use std::time::Duration;
+
 use async_trait::async_trait;
-use domain::{Address, B256, Deployment, Page, PageRequest, VerifiedContract, VerifiedSummary};
+use domain::{Address, B256, Deployment, JobId, Page, PageRequest, VerificationJob, VerifiedContract, VerifiedSummary};
 
 use crate::{StateVersion, StoreError};
+
+/// How long a verification job is kept.
+pub const JOB_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// Jobs that are kept; beyond that, the oldest are deleted earlier.
+pub const KEPT_JOBS: u64 = 100_000;
 
 /// What a verification changed in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,4 +63,10 @@ pub trait VerifiedContracts: Send + Sync {
         code_hash: B256,
         deployment: Deployment,
     ) -> Result<(), StoreError>;
+
+    /// Stores a job, or replaces the one with its id. Deletes jobs that were submitted [`JOB_RETENTION`] before this one, and
+    /// the oldest beyond [`KEPT_JOBS`].
+    async fn save_job(&self, job: VerificationJob) -> Result<(), StoreError>;
+
+    async fn find_job(&self, id: JobId) -> Result<Option<VerificationJob>, StoreError>;
 }

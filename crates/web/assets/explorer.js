@@ -2,14 +2,76 @@
 
 document.documentElement.classList.add("scripted");
 
-// Copying
+// Copying. Browsers offer the clipboard only to secure pages; on plain http the text is copied from a hidden field.
+function copyFromField(text) {
+  const field = document.createElement("textarea");
+  field.value = text;
+  field.className = "hidden";
+  field.readOnly = true;
+  const focused = document.activeElement;
+  document.body.append(field);
+  field.select();
+  const copied = document.execCommand("copy");
+  field.remove();
+  focused?.focus({ preventScroll: true });
+  return copied;
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyFromField(text);
+  }
+}
+
+function toast(text) {
+  document.querySelector(".toast")?.remove();
+  const note = document.createElement("p");
+  note.className = "toast";
+  note.setAttribute("role", "alert");
+  note.textContent = text;
+  document.body.append(note);
+  setTimeout(() => note.remove(), 10000);
+}
+
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
-  await navigator.clipboard.writeText(button.dataset.copy);
+  if (!(await copy(button.dataset.copy))) {
+    toast(`The browser does not allow copying. Copy it by hand: ${button.dataset.copy}`);
+    return;
+  }
   button.classList.add("done");
   setTimeout(() => button.classList.remove("done"), 1200);
 });
+
+// The selected entry of a bar that is wider than the screen is scrolled into view.
+for (const entry of document.querySelectorAll(".sections [aria-current]")) {
+  const bar = entry.parentElement;
+  bar.scrollLeft = entry.offsetLeft - bar.offsetLeft - (bar.clientWidth - entry.offsetWidth) / 2;
+}
+
+// A switch between the tabs of a page keeps the scroll position.
+const SCROLL = "scroll-of-tabs";
+for (const tab of document.querySelectorAll(".tabs a")) {
+  tab.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    try {
+      sessionStorage.setItem(SCROLL, JSON.stringify([tab.pathname, scrollY]));
+    } catch {
+      // Storage is blocked: the new tab starts at the top.
+    }
+  });
+}
+try {
+  const [path, position] = JSON.parse(sessionStorage.getItem(SCROLL) ?? "[]");
+  sessionStorage.removeItem(SCROLL);
+  if (path === location.pathname) scrollTo({ top: position, behavior: "instant" });
+} catch {
+  // Storage is blocked.
+}
 
 // Colour scheme
 document.querySelector("[data-scheme]")?.addEventListener("click", () => {
@@ -138,37 +200,191 @@ if (box) {
   box.addEventListener("blur", closeList);
 }
 
-// Live lists: on a new block, the page is fetched again and its live parts are replaced. Not on later pages, and not while
-// the user has selected text or focused an element in the part.
-const live = document.querySelectorAll("[data-live]");
-const page = Number(new URLSearchParams(location.search).get("page") ?? 1);
+// Tools link to /address/0x...#code, which is a tab here.
+const code = document.querySelector("a#code:not([aria-current])");
+if (code && location.hash === "#code") location.replace(`${code.href}#code`);
 
-function isBusy(part) {
-  const selection = getSelection();
-  return part.contains(document.activeElement) || (selection && !selection.isCollapsed && part.contains(selection.anchorNode));
+// A verification in progress: the page is loaded again when what it waits for changes.
+const job = document.querySelector("[data-job]");
+if (job) {
+  let before;
+  setInterval(async () => {
+    const { status, waitsFor } = await (await fetch(`/api/v1/verify/jobs/${job.dataset.job}`)).json();
+    const now = `${status} ${waitsFor}`;
+    if (before !== undefined && before !== now || status !== "pending") location.reload();
+    before = now;
+  }, 1000);
 }
 
-function markFresh(before, after) {
-  const known = new Set([...before.querySelectorAll("tbody tr")].map((row) => row.querySelector("a")?.href));
-  for (const row of after.querySelectorAll("tbody tr")) {
-    if (!known.has(row.querySelector("a")?.href)) row.classList.add("fresh");
+// Live parts: on a new block, the page is fetched again and merged into this one, node by node, so that nothing is replaced that
+// is still the same. `data-live="now"` marks parts that are updated at once. All others wait while the reader points at a list,
+// has the focus or a selection in one, or has scrolled.
+const live = [...document.querySelectorAll("[data-live]")];
+const lists = live.filter((part) => part.dataset.live !== "now");
+const canHover = matchMedia("(hover: hover)");
+const prefersStill = matchMedia("(prefers-reduced-motion: reduce)");
+const SCROLLED = 8;
+
+function isUsed(part) {
+  const selection = getSelection();
+  return part.contains(document.activeElement) || (selection && !selection.isCollapsed && selection.containsNode(part, true));
+}
+
+function isReading() {
+  if (scrollY > SCROLLED) return true;
+  const isScrolled = (part) => [...part.querySelectorAll(".scroll")].some((box) => box.scrollLeft > 0);
+  return lists.some((part) => isUsed(part) || isScrolled(part) || (canHover.matches && part.matches(":hover")));
+}
+
+/// The rows of a list by key. A key that occurs again gets a number.
+function rowsByKey(body) {
+  const rows = new Map();
+  for (const row of body.rows) {
+    let key = row.dataset.key;
+    for (let number = 2; rows.has(key); number += 1) key = `${row.dataset.key} ${number}`;
+    rows.set(key, row);
+  }
+  return rows;
+}
+
+/// Fixes the widths of the columns: otherwise every new row would move all columns a little.
+function fixColumns(table) {
+  if (table.style.tableLayout || getComputedStyle(table).display !== "table") return;
+  const heads = [...table.querySelectorAll("th")];
+  const widths = heads.map((head) => head.getBoundingClientRect().width);
+  heads.forEach((head, index) => (head.style.width = `${widths[index]}px`));
+  table.style.tableLayout = "fixed";
+}
+
+function freeColumns(table) {
+  table.style.tableLayout = "";
+  for (const head of table.querySelectorAll("th")) head.style.width = "";
+}
+
+addEventListener("resize", () => document.querySelectorAll("table").forEach(freeColumns));
+
+/// Inserts new rows, removes those that are gone and updates the others. Rows that move do so smoothly.
+function mergeRows(body, other) {
+  const [before, after] = [rowsByKey(body), rowsByKey(other)];
+  const tops = new Map([...before.values()].map((row) => [row, row.getBoundingClientRect().top]));
+  const table = body.closest("table");
+  fixColumns(table);
+  for (const [key, row] of before) {
+    if (!after.has(key)) row.remove();
+  }
+  let next = body.rows[0] ?? null;
+  const added = [];
+  for (const [key, row] of after) {
+    const known = before.get(key);
+    if (known === undefined) {
+      row.classList.add("fresh");
+      body.insertBefore(row, next);
+      added.push(row);
+    } else if (known === next) {
+      merge(known, row);
+      next = known.nextElementSibling;
+    } else {
+      merge(known, row);
+      body.insertBefore(known, next);
+    }
+  }
+  if (added.some((row) => [...row.cells].some((cell) => cell.scrollWidth > cell.clientWidth + 1))) freeColumns(table);
+  for (const [row, top] of tops) {
+    const moved = row.isConnected ? top - row.getBoundingClientRect().top : 0;
+    if (Math.abs(moved) < 1) continue;
+    const frames = [{ transform: `translateY(${moved}px)` }, { transform: "none" }];
+    row.animate(frames, { duration: prefersStill.matches ? 1 : 250, easing: "ease-out" });
+  }
+}
+
+/// Attributes that scripts and readers set.
+const OWN_ATTRIBUTES = new Set(["class", "style", "open"]);
+
+/// Makes a node equal to another one, with as few changes as possible.
+function merge(node, other) {
+  if (node.isEqualNode(other)) return;
+  if (node.nodeType !== Node.ELEMENT_NODE) {
+    node.data = other.data;
+    return;
+  }
+  for (const { name, value } of other.attributes) {
+    if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+  }
+  for (const { name } of [...node.attributes]) {
+    if (!other.hasAttribute(name) && !OWN_ATTRIBUTES.has(name)) node.removeAttribute(name);
+  }
+  if (node.localName === "tbody" && other.querySelector("[data-key]")) {
+    mergeRows(node, other);
+    return;
+  }
+  const [children, others] = [[...node.childNodes], [...other.childNodes]];
+  const isAlike = children.length === others.length && children.every((child, index) => child.nodeName === others[index].nodeName);
+  if (isAlike) children.forEach((child, index) => merge(child, others[index]));
+  else node.replaceChildren(...others);
+}
+
+/// The number of new rows as text, with a plus if even the last one is new; empty without new rows.
+function countNew(part, other) {
+  let count = 0;
+  for (const body of other.querySelectorAll("tbody")) {
+    const own = part.querySelector("tbody");
+    if (!own) continue;
+    const [known, rows] = [rowsByKey(own), [...rowsByKey(body).keys()]];
+    const fresh = rows.filter((key) => !known.has(key)).length;
+    if (fresh > 0 && fresh === rows.length) return `${fresh}+`;
+    count += fresh;
+  }
+  return count === 0 ? "" : String(count);
+}
+
+function announce(part, other, page) {
+  const count = countNew(part, other);
+  let note = part.querySelector(".waiting");
+  if (count === "") return note?.remove();
+  if (!note) {
+    note = document.createElement("div");
+    note.className = "waiting";
+    note.append(document.createElement("button"));
+    note.firstChild.type = "button";
+    part.prepend(note);
+  }
+  const text = `${count} new, show`;
+  if (note.firstChild.textContent !== text) note.firstChild.textContent = text;
+  note.firstChild.onclick = () => {
+    showWaiting(page);
+    const { top } = part.getBoundingClientRect();
+    if (top < 0) scrollBy({ top: top - 16, behavior: "instant" });
+    part.querySelector("tbody a")?.focus({ preventScroll: true });
+  };
+}
+
+function showWaiting(page) {
+  for (const part of lists) {
+    part.querySelector(".waiting")?.remove();
+    const other = page.getElementById(part.id);
+    if (other) merge(part, other);
   }
 }
 
 async function refresh() {
   const response = await fetch(location.href, { headers: { accept: "text/html" } });
   if (!response.ok) return;
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
-  for (const part of document.querySelectorAll("[data-live]")) {
-    const other = fresh.getElementById(part.id);
-    if (!other || isBusy(part) || other.innerHTML === part.innerHTML) continue;
-    markFresh(part, other);
-    part.replaceChildren(...other.childNodes);
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  for (const part of live) {
+    const other = page.getElementById(part.id);
+    if (other && part.dataset.live === "now" && !isUsed(part)) merge(part, other);
   }
-  document.dispatchEvent(new CustomEvent("explorer:refreshed"));
+  if (!isReading()) {
+    showWaiting(page);
+    return;
+  }
+  for (const part of lists) {
+    const other = page.getElementById(part.id);
+    if (other) announce(part, other, page);
+  }
 }
 
-if (live.length > 0 && page === 1 && "EventSource" in window) {
+if (document.body.dataset.stream !== undefined && "EventSource" in window) {
   let due = false;
   let running = false;
   const run = async () => {

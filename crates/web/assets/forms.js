@@ -1,22 +1,64 @@
-// Forms that call the API: keys, webhooks, verification, contract calls. They are authorized by a wallet's signature or an API
-// key; nothing is stored in the browser.
+// Forms: keys and webhooks call the API, authorized by a wallet's signature or an API key; verifications and contract calls are
+// sent to pages, and to the API only with a key. Nothing is stored in the browser.
 
 const API = "/api/v1";
 
 /// Sends JSON to the API and returns the text of the response. An error response is thrown as an Error with the API's message.
-async function send(method, path, { json, key } = {}) {
+async function send(method, path, { json, key, prefer } = {}) {
   const headers = {};
+  if (prefer) headers.prefer = prefer;
   if (json !== undefined) headers["content-type"] = "application/json";
   if (key) headers["x-api-key"] = key;
   const response = await fetch(API + path, { method, headers, body: json });
   const text = await response.text();
-  if (!response.ok) throw new Error(parseJson(text).detail ?? `The API responded with status ${response.status}.`);
+  if (!response.ok) throw new Error(reason(response, parseJson(text)));
   return text;
 }
 
+/// Why the API refused a request, in words for the user of a page.
+function reason(response, { code, detail }) {
+  if (code === "rate_limited") {
+    const seconds = response.headers.get("retry-after") ?? "60";
+    return `Too many requests. Try again in ${seconds} s, or enter an API key, which has a limit of its own.`;
+  }
+  if (code === "key_required") return "Enter an API key of the owner. A new one is made with the owner's wallet under Keys.";
+  if (code === "invalid_key") return "This is not an API key of this explorer.";
+  if (code === "revoked_key") return "This API key was revoked.";
+  return detail ?? `The explorer responded with status ${response.status}.`;
+}
+
+/// Thrown if the budget of the page is spent: a key helps.
+class NeedsKey extends Error {}
+
+/// Sends the fields of a form to a page of this explorer. The budget of pages applies, not the limit of the API.
+async function sendForm(path, fields) {
+  const headers = { accept: "text/plain" };
+  const response = await fetch(path, { method: "POST", headers, body: new URLSearchParams(fields) });
+  if (response.ok) return response;
+  const isText = response.headers.get("content-type")?.startsWith("text/plain");
+  const seconds = response.headers.get("retry-after") ?? "60";
+  const text = isText ? await response.text() : `Too many pages were opened from your address. Try again in ${seconds} s, or enter an API key.`;
+  if (response.status === 429) throw new NeedsKey(text);
+  throw new Error(isText ? text : `The explorer responded with status ${response.status}.`);
+}
+
+/// Shows a field for an API key in front of the button of a form.
+function offerKey(form) {
+  if (form.elements.key) return;
+  const id = `key-of-${form.id || form.dataset.number}`;
+  const field = element("input", { id, name: "key", type: "password", autocomplete: "off", placeholder: "expl_…", class: "mono" });
+  form.querySelector("[type=submit]").before(element("label", { for: id }, "API key"), field);
+}
+
+/// The key that the user entered because the budget of the page was spent.
+const keyOf = (form) => form.elements.key?.value.trim() ?? "";
+
+/// Asks before something is deleted.
+const confirmed = (question) => window.confirm(question);
+
 /// The same with values instead of text.
-async function request(method, path, { body, key } = {}) {
-  return parseJson(await send(method, path, { json: body === undefined ? undefined : JSON.stringify(body), key }));
+async function request(method, path, { body, key, prefer } = {}) {
+  return parseJson(await send(method, path, { json: body === undefined ? undefined : JSON.stringify(body), key, prefer }));
 }
 
 function parseJson(text) {
@@ -57,15 +99,18 @@ function reveal(note, name, secret) {
 /// Runs the action of a form, and shows its progress and errors.
 function onSubmit(form, action) {
   const note = form.querySelector(".note");
+  const button = form.querySelector("[type=submit]");
+  // Disabled until here: without this script the form would be sent to a page that cannot use it.
+  button.disabled = false;
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const button = form.querySelector("[type=submit]");
     button.disabled = true;
     showNote(note, "Working …");
     try {
       await action(new FormData(form), note);
     } catch (error) {
       showNote(note, error.message, "bad");
+      if (error instanceof NeedsKey) offerKey(form);
     } finally {
       button.disabled = false;
     }
@@ -73,9 +118,9 @@ function onSubmit(form, action) {
 }
 
 function table(head, rows) {
-  return element("div", { class: "scroll" }, element("table", {},
+  return element("div", { class: "scroll" }, element("table", { class: "cards" },
     element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))),
-    element("tbody", {}, ...rows.map((cells) => element("tr", {}, ...cells.map((cell) => element("td", {}, cell)))))));
+    element("tbody", {}, ...rows.map((cells) => element("tr", {}, ...cells.map((cell, index) => element("td", { "data-label": head[index] }, cell)))))));
 }
 
 function button(text, action) {
@@ -121,7 +166,8 @@ function keys() {
     const found = await request("GET", `/keys?owner=${encodeURIComponent(owner)}`, { key });
     const output = document.querySelector("#keys");
     // The revoked key may be the one used for the list, so the list is not fetched again.
-    const revoke = (id) => async ({ target }) => {
+    const revoke = ({ id, keyPrefix, label }) => async ({ target }) => {
+      if (!confirmed(`Revoke the key ${keyPrefix}… ${label}? Programs that use it stop working.`)) return;
       try {
         await request("DELETE", `/keys/${id}`, { key });
         target.replaceWith("revoked");
@@ -133,7 +179,7 @@ function keys() {
       ["Key", "Label", "Requests per minute", "Total requests", "Last used", ""],
       found.keys.map((item) => [
         element("code", {}, `${item.keyPrefix}…`), item.label, String(item.requestsPerMinute), String(item.totalRequests),
-        time(item.lastUsedAt), item.active ? button("Revoke", revoke(item.id)) : "revoked",
+        time(item.lastUsedAt), item.active ? button("Revoke", revoke(item)) : "revoked",
       ]),
     ));
     showNote(note, found.keys.length === 0 ? "This owner has no keys." : "");
@@ -196,6 +242,7 @@ function webhooks() {
             await refresh();
           })),
           button("Delete", attempt(async () => {
+            if (!confirmed(`Delete the webhook to ${hook.url}, with its deliveries?`)) return;
             await request("DELETE", `/webhooks/${hook.id}`, { key: key() });
             await refresh();
           }))),
@@ -217,33 +264,46 @@ function webhooks() {
 
 // Verification
 
+/// Starts a verification and returns the id of its job. A key makes it a request to the API.
+async function startVerification(fields, key) {
+  if (key) return (await request("POST", "/verify", { body: fields, key, prefer: "respond-async" })).id;
+  const { url } = await sendForm("/verify", fields);
+  return new URL(url).pathname.split("/").pop();
+}
+
 function verification() {
   const form = document.querySelector("#verify");
   if (!form) return;
-  form.elements.file.addEventListener("change", async () => {
-    const [file] = form.elements.file.files;
-    if (file) form.elements.sourceCode.value = await file.text();
+  const file = form.querySelector("#file");
+  file.addEventListener("change", async () => {
+    if (file.files[0]) form.elements.sourceCode.value = await file.files[0].text();
   });
-  // Fetched on demand, since it counts as a request. Without the list a version can still be typed.
+  // Fetched on demand, since it may have to be downloaded. Without the list a version can still be typed.
   form.elements.compilerVersion.addEventListener("focus", async () => {
-    try {
-      const { compilers } = await request("GET", "/verify/compilers");
-      const label = ({ fetched }) => (fetched ? undefined : "will be downloaded");
-      document.querySelector("#compilers").replaceChildren(
-        ...compilers.map((compiler) => element("option", { value: compiler.version, label: label(compiler) })));
-    } catch {
-      // The user types the version.
-    }
+    const response = await fetch("/verify/compilers");
+    if (!response.ok) return;
+    const options = new DOMParser().parseFromString(await response.text(), "text/html").querySelectorAll("option");
+    document.querySelector("#compilers").replaceChildren(...options);
   }, { once: true });
   onSubmit(form, async (data, note) => {
-    const body = {};
+    const fields = {};
     for (const name of ["address", "compilerVersion", "sourceCode", "license", "contractName"]) {
-      if (data.get(name)?.trim()) body[name] = data.get(name).trim();
+      if (data.get(name)?.trim()) fields[name] = data.get(name).trim();
     }
     const started = Date.now();
-    const timer = setInterval(() => showNote(note, `Verifying … ${Math.floor((Date.now() - started) / 1000)} s`), 500);
+    let waitsFor = "";
+    const progress = () => `Verifying … ${Math.floor((Date.now() - started) / 1000)} s${waitsFor}`;
+    const timer = setInterval(() => showNote(note, progress()), 500);
     try {
-      const outcome = await request("POST", "/verify", { body });
+      const id = await startVerification(fields, keyOf(form));
+      let job = await request("GET", `/verify/jobs/${id}`);
+      while (job.status === "pending") {
+        waitsFor = job.waitsFor ? `, waiting for ${job.waitsFor}` : "";
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        job = await request("GET", `/verify/jobs/${id}`);
+      }
+      if (job.failure) throw new Error(job.failure.detail);
+      const outcome = job.answer;
       showNote(note, outcome.message, outcome.success ? "good" : "bad");
       if (outcome.success) note.append(" ", element("a", { href: `/address/${outcome.address}?tab=contract` }, "See the contract"));
     } finally {
@@ -286,23 +346,30 @@ function format(json) {
   return text;
 }
 
+/// Calls a function with a key, through the API, and returns the result as text.
+async function callWithKey(address, { function: name, args, from, block }, key) {
+  const members = [`"functionName":${JSON.stringify(name)}`, `"args":${args}`];
+  if (from) members.push(`"from":${JSON.stringify(from)}`);
+  // An invalid number is sent too: the API returns an error for it.
+  if (block) members.push(`"blockNumber":${/^[0-9]+$/.test(block) ? Number(block) : JSON.stringify(block)}`);
+  const text = await send("POST", `/contracts/${address}/call`, { json: `{${members.join(",")}}`, key });
+  const { result } = JSON.parse(text);
+  return typeof result === "string" ? result : format(text.replace(/^\{"result":/, "").replace(/\}$/, ""));
+}
+
 function calls() {
-  const option = (id) => document.querySelector(id)?.value.trim();
-  for (const form of document.querySelectorAll("form[data-call]")) {
+  const option = (id) => document.querySelector(id)?.value.trim() ?? "";
+  document.querySelectorAll("form[data-call]").forEach((form, number) => {
+    form.dataset.number = number;
     onSubmit(form, async (data, note) => {
-      const args = [...form.querySelectorAll("[data-arg]")].map(argument);
-      const members = [`"functionName":${JSON.stringify(data.get("function"))}`, `"args":[${args.join(",")}]`];
-      const [from, block] = [option("#call-from"), option("#call-block")];
-      if (from) members.push(`"from":${JSON.stringify(from)}`);
-      // An invalid number is sent too: the API returns an error for it.
-      if (block) members.push(`"blockNumber":${/^[0-9]+$/.test(block) ? Number(block) : JSON.stringify(block)}`);
-      const text = await send("POST", `/contracts/${form.dataset.call}/call`, { json: `{${members.join(",")}}` });
-      const { result } = JSON.parse(text);
-      const shown = typeof result === "string" ? result : format(text.replace(/^\{"result":/, "").replace(/\}$/, ""));
+      const args = `[${[...form.querySelectorAll("[data-arg]")].map(argument).join(",")}]`;
+      const fields = { function: data.get("function"), args, from: option("#call-from"), block: option("#call-block") };
+      const key = keyOf(form);
+      const result = key ? await callWithKey(form.dataset.call, fields, key) : await (await sendForm(form.getAttribute("action"), fields)).text();
       note.className = "note good";
-      note.replaceChildren(element("pre", {}, shown));
+      note.replaceChildren(element("pre", {}, result));
     });
-  }
+  });
 }
 
 keys();

@@ -67,6 +67,11 @@ impl PageBudget {
         client_allows && self.node_calls.take((), calls).is_ok()
     }
 
+    /// The client of the current page.
+    pub(crate) fn current_client() -> Client {
+        CLIENT.try_with(|client| *client).unwrap_or_else(|_| Client::of(Ipv4Addr::UNSPECIFIED.into()))
+    }
+
     fn client_of(&self, request: &Request) -> Client {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
         let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(peer)| peer.ip());

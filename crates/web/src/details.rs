@@ -20,6 +20,17 @@ const MAX_CONCURRENT: usize = 16;
 /// What an operation counts for in the budget: most make one or two node calls.
 const CALLS_PER_OPERATION: u32 = 2;
 
+/// What a call of a contract counts for: its code, that of its implementations, and the call.
+const CALLS_PER_CONTRACT_CALL: u32 = 4;
+const CONTRACT_CALL_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Why a node call was not made, or has no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NodeCallRefused {
+    BudgetSpent,
+    TookTooLong,
+}
+
 pub(crate) struct Details {
     node: NodeClient,
     budget: Arc<PageBudget>,
@@ -42,6 +53,19 @@ impl Details {
             Some(operation.await)
         };
         timeout(TIMEOUT, permitted).await.ok().flatten()
+    }
+
+    /// Runs a call of a contract that a user asked for: it may take longer than a part of a page.
+    pub(crate) async fn call_contract<T>(&self, operation: impl Future<Output = T>) -> Result<T, NodeCallRefused> {
+        if !self.budget.allows_node_calls(CALLS_PER_CONTRACT_CALL) {
+            return Err(NodeCallRefused::BudgetSpent);
+        }
+        let permitted = async {
+            let _permit = self.permits.acquire().await.ok()?;
+            Some(operation.await)
+        };
+        let done = timeout(CONTRACT_CALL_TIMEOUT, permitted).await.ok().flatten();
+        done.ok_or(NodeCallRefused::TookTooLong)
     }
 
     /// None if the node is unavailable, or if it has the transaction in another block than the index.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
-use domain::SyncPhase;
+use domain::{BlockNumber, SyncPhase};
 
 use crate::{
     assets::{Asset, FORMS, SCRIPT, STYLE, THEME},
@@ -21,6 +21,8 @@ pub(crate) struct Frame {
     pub(crate) title: String,
     pub(crate) chain: String,
     pub(crate) section: Section,
+    /// Whether new blocks can change the page, so that it follows them.
+    pub(crate) is_live: bool,
     pub(crate) health: Health,
     pub(crate) search: String,
     pub(crate) style: &'static Asset,
@@ -55,12 +57,25 @@ pub(crate) struct Health {
     pub(crate) text: String,
 }
 
+impl Frame {
+    /// Follows new blocks if they can change the page.
+    pub(crate) fn live_if(self, is_live: bool) -> Self {
+        Self { is_live, ..self }
+    }
+}
+
 impl WebState {
+    /// Whether no reorg can remove this block any more.
+    pub(crate) fn is_final(&self, block: BlockNumber) -> bool {
+        self.sync.borrow().settled.is_some_and(|settled| block <= settled)
+    }
+
     pub(crate) fn frame(&self, title: impl Into<String>, section: Section) -> Frame {
         Frame {
             title: title.into(),
             chain: self.names.chain.clone(),
             section,
+            is_live: false,
             health: self.health(),
             search: String::new(),
             style: &STYLE,

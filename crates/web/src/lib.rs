@@ -1,13 +1,15 @@
 //! The pages of the explorer, rendered on the server from the same store as the API.
 //!
 //! `pages` mirrors the URLs: `/block/7` is `pages/block.rs` with `templates/block.html`. A handler queries the store, converts the
-//! result into types of `view`, and renders the template. All pages work without scripts, except forms.
+//! result into types of `view`, and renders the template. All pages work without scripts, except
+//! the forms for keys, webhooks and calls.
 
 mod assets;
 mod budget;
 mod details;
 mod diamonds;
 mod error;
+mod form;
 mod frame;
 mod interfaces;
 mod layers;

@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
+use alloy_primitives::address;
 use domain::{Address, Exchange, TokenKind, TokenPrefix, Trade, U256};
 use enrichment::{Dexes, Labels};
 
 use crate::view::{AddressLink, Amount};
+
+/// Addresses that tokens are minted from and burned to.
+const COMMON_NAMES: [(Address, &str); 2] =
+    [(Address::ZERO, "Null address"), (address!("000000000000000000000000000000000000dEaD"), "Burn address")];
 
 /// Names of addresses, exchanges, token standards, the chain and its coin.
 #[derive(Debug, Clone)]
@@ -20,7 +25,13 @@ pub struct Names {
 
 impl Names {
     pub(crate) fn address(&self, address: Address) -> AddressLink {
-        AddressLink::new(address, self.labels.find(&address))
+        AddressLink::new(address, self.label(&address))
+    }
+
+    /// The label of an address, or the common name of one that nobody controls.
+    pub(crate) fn label(&self, address: &Address) -> Option<&str> {
+        let common = || COMMON_NAMES.iter().find(|(known, _)| known == address).map(|(_, name)| *name);
+        self.labels.find(address).or_else(common)
     }
 
     pub(crate) fn coin(&self, wei: U256) -> Amount {

@@ -3,10 +3,12 @@
 mod address;
 mod block;
 mod blocks;
+mod calls;
 mod contract_tab;
 mod contracts;
 mod developers;
 mod home;
+mod job;
 mod search;
 mod token;
 mod tokens;
@@ -14,16 +16,17 @@ mod trades;
 mod transaction;
 mod transactions;
 mod transfers;
+mod verify;
 
 use std::sync::Arc;
 
 use askama::Template;
 use axum::{
     Router,
-    extract::{Path, State},
+    extract::{DefaultBodyLimit, Path, RawQuery, State},
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
-    routing::get,
+    routing::{get, post},
 };
 
 use crate::{
@@ -48,16 +51,26 @@ pub(crate) fn router() -> Router<App> {
         .route("/token/{address}", get(token::show))
         .route("/trades", get(trades::show))
         .route("/contracts", get(contracts::show))
-        .route("/verify", get(contracts::show_form))
+        .route("/address/{address}/call", post(calls::call).layer(DefaultBodyLimit::max(calls::MAX_BYTES)))
+        .route("/verify", get(verify::show_form).post(verify::submit).layer(DefaultBodyLimit::max(verify::MAX_BYTES)))
+        .route("/verify/compilers", get(verify::list_compilers))
         .route("/keys", get(developers::show_keys))
         .route("/webhooks", get(developers::show_webhooks))
         .route("/search", get(search::show))
         .route("/search/suggest", get(search::suggest))
+        .route("/verify-ui/jobs/{id}", get(job::show))
         // URLs of other explorers, and of the API without its prefix.
-        .route("/txs", get(async || Redirect::permanent("/transactions")))
+        .route(
+            "/repo-ui/{chain}/{address}",
+            get(async |Path((_, address)): Path<(String, String)>| {
+                Redirect::temporary(&format!("/address/{}?tab=contract#code", alphanumeric(&address)))
+            }),
+        )
+        .route("/robots.txt", get(async || ROBOTS))
+        .route("/txs", get(async |RawQuery(query)| moved("/transactions", query)))
         .route(
             "/blocks/{id}",
-            get(async |Path(id): Path<String>| Redirect::permanent(&format!("/block/{}", alphanumeric(&id)))),
+            get(async |Path(id): Path<String>, RawQuery(query)| moved(&format!("/block/{}", alphanumeric(&id)), query)),
         )
         .route(
             "/transactions/{hash}",
@@ -65,14 +78,28 @@ pub(crate) fn router() -> Router<App> {
         )
         .route(
             "/addresses/{address}",
-            get(async |Path(address): Path<String>| {
-                Redirect::permanent(&format!("/address/{}", alphanumeric(&address)))
+            get(async |Path(address): Path<String>, RawQuery(query)| {
+                moved(&format!("/address/{}", alphanumeric(&address)), query)
             }),
         )
         .route(
             "/tokens/{address}",
-            get(async |Path(address): Path<String>| Redirect::permanent(&format!("/token/{}", alphanumeric(&address)))),
+            get(async |Path(address): Path<String>, RawQuery(query)| {
+                moved(&format!("/token/{}", alphanumeric(&address)), query)
+            }),
         )
+}
+
+/// Search results and forms are not worth indexing, and the API is not for people.
+const ROBOTS: &str =
+    "User-agent: *\nDisallow: /api\nDisallow: /v2/api\nDisallow: /sourcify\nDisallow: /search\nDisallow: /verify\n";
+
+/// Redirects to the new path of a page, with the same query.
+fn moved(path: &str, query: Option<String>) -> Redirect {
+    match query.filter(|query| query.bytes().all(|byte| byte.is_ascii_graphic())) {
+        Some(query) => Redirect::permanent(&format!("{path}?{query}")),
+        None => Redirect::permanent(path),
+    }
 }
 
 /// Keeps only characters of numbers, hashes and addresses, which are safe in a `Location` header.

@@ -1,12 +1,12 @@
 use std::{num::NonZeroU32, sync::Arc};
 
 use clients::TrustedProxies;
-use contracts::{KnownContracts, calls::ContractCalls};
+use contracts::{KnownContracts, VerificationJobs, calls::ContractCalls};
 use domain::SyncStatus;
 use enrichment::Accounts;
 use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 
 use crate::{budget::PageBudget, details::Details, diamonds::Diamonds, interfaces::Interfaces, names::Names};
 
@@ -17,6 +17,7 @@ pub struct WebParts {
     pub accounts: Arc<Accounts>,
     pub node: NodeClient,
     pub verified: Arc<dyn VerifiedContracts>,
+    pub jobs: VerificationJobs,
     pub sync: watch::Receiver<SyncStatus>,
     pub names: Names,
     /// Pages per minute and client; None means unlimited.
@@ -30,6 +31,7 @@ pub(crate) struct WebState {
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) details: Details,
     pub(crate) verified: Arc<dyn VerifiedContracts>,
+    pub(crate) jobs: VerificationJobs,
     pub(crate) known: KnownContracts,
     pub(crate) calls: ContractCalls,
     pub(crate) interfaces: Interfaces,
@@ -37,6 +39,8 @@ pub(crate) struct WebState {
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) names: Names,
     pub(crate) budget: Arc<PageBudget>,
+    node: NodeClient,
+    chain_id: OnceCell<u64>,
 }
 
 impl WebState {
@@ -50,10 +54,22 @@ impl WebState {
             verified: parts.verified,
             interfaces: Interfaces::new(),
             diamonds: Diamonds::new(),
+            jobs: parts.jobs,
+            node: parts.node.clone(),
+            chain_id: OnceCell::new(),
             details: Details::new(parts.node, Arc::clone(&budget)),
             budget,
             sync: parts.sync,
             names: parts.names,
         }
+    }
+
+    /// None if the node is unavailable.
+    pub(crate) async fn chain_id(&self) -> Option<u64> {
+        let ask = async || {
+            let identity = self.details.call_node(self.node.identity()).await.ok_or(())?;
+            identity.map(|identity| identity.chain_id).map_err(drop)
+        };
+        self.chain_id.get_or_try_init(ask).await.ok().copied()
     }
 }

@@ -271,7 +271,18 @@ function filter(text) {
   }
 }
 
+// The scheme that was chosen on a page of the explorer.
+function useChosenScheme() {
+  try {
+    const chosen = localStorage.getItem("scheme");
+    if (chosen === "light" || chosen === "dark") document.documentElement.dataset.scheme = chosen;
+  } catch {
+    // Storage is blocked: the system's scheme applies.
+  }
+}
+
 async function start() {
+  useChosenScheme();
   $("key").value = sessionStorage.getItem("key") ?? "";
   $("key").addEventListener("input", () => sessionStorage.setItem("key", $("key").value));
   $("filter").addEventListener("input", () => filter($("filter").value));

@@ -65,25 +65,26 @@ problem_responses! {
         ApiError::Body(BodyError::Repeated { field: "label".to_owned() }),
     ];
     BadSource: "The body is invalid or names an unknown compiler; `field` names the invalid field", [
-        ApiError::Verify(VerifyError::Version(VersionError::Unknown { near: vec!["0.8.36".to_owned(), "0.8.37".to_owned()] })),
+        VerifyError::Version(VersionError::Unknown { near: vec!["0.8.36".to_owned(), "0.8.37".to_owned()] }).into(),
         ApiError::MissingField { field: "sourceCode" },
         ApiError::Body(BodyError::Unknown { field: "source".to_owned(), allowed: "address, sourceCode, compilerVersion".to_owned() }),
         ApiError::Body(BodyError::NotAnObject),
         ApiError::Body(BodyError::Repeated { field: "license".to_owned() }),
     ];
-    NoCode: "There is no contract at the address", [ApiError::Verify(VerifyError::NoCode)];
-    InProgress: "The contract is already being verified", [ApiError::Verify(VerifyError::AlreadyRunning)];
+    NoSuchJob: "There is no such job, or it was submitted more than a week ago", [ApiError::JobNotFound];
+    NoCode: "There is no contract at the address", [VerifyError::NoCode.into()];
+    InProgress: "The contract is already being verified", [VerifyError::AlreadyRunning.into()];
     TooManyVerifications: "The rate limit is exceeded, or the client has too many running and queued verifications", [
         ApiError::RateLimited { retry_after: 42, advice: ", or send an API key in X-API-Key: the limit is higher with a key" },
-        ApiError::Verify(VerifyError::ClientLimitReached),
+        VerifyError::ClientLimitReached.into(),
     ];
     NoList: "The list of compilers is unavailable", [
-        ApiError::Verify(VerifyError::Compilers(CompilersError::FetchFailed(String::new()))),
+        VerifyError::Compilers(CompilersError::FetchFailed(String::new())).into(),
         ApiError::DeadlineExceeded,
     ];
     CompilersUnavailable: "The compiler, the node or the index is unavailable", [
-        ApiError::Verify(VerifyError::Busy),
-        ApiError::Verify(VerifyError::NoCompiler("node is not installed on the server: install Node.js (20 or later)".to_owned())),
+        VerifyError::Busy.into(),
+        VerifyError::NoCompiler("node is not installed on the server: install Node.js (20 or later)".to_owned()).into(),
         ApiError::NodeUnavailable(AccountUnavailable::Timeout),
         ApiError::NoTip,
         ApiError::DeadlineExceeded,

@@ -57,6 +57,7 @@ fn the_document_has_all_routes() {
         "/api/v1/transactions/{hash}",
         "/api/v1/verify",
         "/api/v1/verify/compilers",
+        "/api/v1/verify/jobs/{id}",
         "/api/v1/webhooks",
         "/api/v1/webhooks/{id}",
         "/api/v1/webhooks/{id}/deliveries",
@@ -156,6 +157,8 @@ fn fields_that_are_always_present_are_required_even_if_nullable() {
                 "runs",
                 "viaIR",
             ],
+            // Of Vyper.
+            "StandardJsonInput" => &["interfaces", "storage_layout_overrides"],
             "NewWebhook" => &["eventTypes", "watchAddress"],
             "WebhookChange" => &["active", "eventTypes", "url"],
             _ => &[],

@@ -122,6 +122,10 @@ problem_codes! {
     ArtifactNotAvailable = artifact_not_available, NOT_FOUND, "Artifact not available";
     /// The contract is already being verified.
     VerificationUnderWay = verification_under_way, CONFLICT, "Verification in progress";
+    /// The server was restarted before the verification ended. Only in verification jobs.
+    VerificationInterrupted = verification_interrupted, SERVICE_UNAVAILABLE, "Verification interrupted";
+    /// There is no such verification job, or it was submitted more than a week ago.
+    JobNotFound = job_not_found, NOT_FOUND, "Verification job not found";
     /// The client has the maximum number of running and queued verifications.
     TooManyVerifications = too_many_verifications, TOO_MANY_REQUESTS, "Too many verifications from one client";
     /// The verification queue is full.

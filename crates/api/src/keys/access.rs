@@ -16,18 +16,17 @@ pub enum OwnerAccess {
     Open,
 }
 
+/// Who sends a request.
 #[derive(Clone)]
-pub(crate) enum Caller {
-    Anonymous,
-    WithKey(Arc<KnownKey>),
-}
+pub struct Caller(pub(crate) Option<Arc<KnownKey>>);
 
 impl Caller {
-    pub(crate) fn owner(&self) -> Option<Address> {
-        match self {
-            Self::Anonymous => None,
-            Self::WithKey(key) => Some(key.owner),
-        }
+    pub(crate) const ANONYMOUS: Self = Self(None);
+
+    /// The owner of the key that was sent.
+    #[must_use]
+    pub fn owner(&self) -> Option<Address> {
+        self.0.as_ref().map(|key| key.owner)
     }
 
     /// Rejects callers that may not access this owner's resources.
@@ -50,6 +49,12 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(parts.extensions.get::<Self>().cloned().unwrap_or(Self::Anonymous))
+        Ok(parts.extensions.get::<Self>().cloned().unwrap_or(Self::ANONYMOUS))
+    }
+}
+
+impl std::fmt::Debug for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Caller").field("owner", &self.owner()).finish()
     }
 }

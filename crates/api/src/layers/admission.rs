@@ -5,12 +5,13 @@ use std::{
 
 use axum::{
     extract::{ConnectInfo, Request},
-    http::{HeaderMap, HeaderName},
+    http::{HeaderMap, HeaderName, HeaderValue},
 };
 use clients::{Client, TrustedProxies};
 
 use crate::{
     clock::unix_millis_now,
+    dialect::{DialectAdmission, DialectRules},
     error::ApiError,
     keys::{Caller, KeyRing, KeyText},
     limits::{LimitDecision, LimitedCaller, RateLimits},
@@ -20,6 +21,8 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const API: &str = "/api/";
 /// Not rate limited: the API's description must always be readable, and streams have their own limit.
 const UNLIMITED: [&str; 2] = ["/api/v1/openapi.json", "/api/v1/stream"];
+/// Not rate limited either: clients poll jobs, and a lookup is cheap.
+const JOBS: &str = "/api/v1/verify/jobs/";
 
 /// Authenticates the caller and enforces the rate limits.
 pub(crate) struct Admission {
@@ -28,7 +31,7 @@ pub(crate) struct Admission {
     pub(crate) proxies: TrustedProxies,
 }
 
-enum Identity {
+pub(crate) enum Identity {
     Known(Caller),
     /// The key is invalid or cannot be looked up now. The request counts as anonymous.
     Unknown(ApiError),
@@ -43,30 +46,45 @@ pub(super) struct Admitted {
 }
 
 impl Admission {
-    /// Admits or rejects a request to the API. Adds the [`Client`] and the [`Caller`] to the request's extensions.
-    pub(super) async fn admit(&self, request: &mut Request) -> Admitted {
-        if !request.uri().path().starts_with(API) {
+    /// Admits or rejects a request to the API or to a dialect. Adds the [`Client`] and the [`Caller`] to the request's
+    /// extensions.
+    pub(super) async fn admit(&self, request: &mut Request, dialect: Option<&DialectRules>) -> Admitted {
+        let scope = Scope::of(request, dialect);
+        if scope == Scope::Outside {
             return Admitted { rejection: None, limits: None };
         }
         let client = self.client_of(request);
         request.extensions_mut().insert(client);
-        if UNLIMITED.contains(&request.uri().path()) {
-            return Admitted { rejection: None, limits: Some(self.limits.peek(client)) };
+        match scope {
+            Scope::Outside | Scope::Handler => return Admitted { rejection: None, limits: None },
+            Scope::Unlimited => return Admitted { rejection: None, limits: Some(self.limits.peek(client)) },
+            Scope::Limited => {}
         }
-        let identity = self.identify(request.headers()).await;
+        let identity = self.identify_header(request.headers()).await;
+        let (caller, decision) = self.decide(client, identity);
+        match caller {
+            Ok(caller) => {
+                request.extensions_mut().insert(caller);
+                Admitted { rejection: None, limits: Some(decision) }
+            }
+            Err(error) => Admitted { rejection: Some(error), limits: Some(decision) },
+        }
+    }
+
+    /// Counts a request, and admits or rejects it.
+    pub(crate) fn decide(&self, client: Client, identity: Identity) -> (Result<Caller, ApiError>, LimitDecision) {
         let decision = self.limits.try_acquire(client, limited_caller(&identity));
-        let rejection = match (decision.retry_after(), identity) {
-            (Some(retry_after), identity) => Some(rate_limited(retry_after, &identity)),
-            (None, Identity::Unknown(error)) => Some(error),
+        let caller = match (decision.retry_after(), identity) {
+            (Some(retry_after), identity) => Err(rate_limited(retry_after, &identity)),
+            (None, Identity::Unknown(error)) => Err(error),
             (None, Identity::Known(caller)) => {
-                if let Caller::WithKey(key) = &caller {
+                if let Caller(Some(key)) = &caller {
                     self.keys.count_use(key, unix_millis_now());
                 }
-                request.extensions_mut().insert(caller);
-                None
+                Ok(caller)
             }
         };
-        Admitted { rejection, limits: Some(decision) }
+        (caller, decision)
     }
 
     fn client_of(&self, request: &Request) -> Client {
@@ -75,16 +93,20 @@ impl Admission {
         self.proxies.client(peer, request.headers())
     }
 
-    async fn identify(&self, headers: &HeaderMap) -> Identity {
+    async fn identify_header(&self, headers: &HeaderMap) -> Identity {
         let mut values = headers.get_all(&API_KEY).iter();
-        let text = match (values.next(), values.next()) {
-            (None, _) => return Identity::Known(Caller::Anonymous),
-            (Some(value), None) => KeyText::parse(value.as_bytes()),
-            (Some(_), Some(_)) => None,
-        };
-        let Some(text) = text else { return Identity::Unknown(ApiError::InvalidKey) };
+        match (values.next(), values.next()) {
+            (Some(_), Some(_)) => Identity::Unknown(ApiError::InvalidKey),
+            (value, _) => self.identify(value.map(HeaderValue::as_bytes)).await,
+        }
+    }
+
+    /// The caller with this key.
+    pub(crate) async fn identify(&self, key: Option<&[u8]>) -> Identity {
+        let Some(text) = key else { return Identity::Known(Caller::ANONYMOUS) };
+        let Some(text) = KeyText::parse(text) else { return Identity::Unknown(ApiError::InvalidKey) };
         match self.keys.find(&text).await {
-            Ok(Some(key)) if key.active => Identity::Known(Caller::WithKey(key)),
+            Ok(Some(key)) if key.active => Identity::Known(Caller(Some(key))),
             Ok(Some(_)) => Identity::Unknown(ApiError::RevokedKey),
             Ok(None) => Identity::Unknown(ApiError::InvalidKey),
             Err(error) => Identity::Unknown(error.into()),
@@ -92,19 +114,44 @@ impl Admission {
     }
 }
 
+/// How a request is admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// Not a request to an API.
+    Outside,
+    Limited,
+    Unlimited,
+    /// By its handler.
+    Handler,
+}
+
+impl Scope {
+    fn of(request: &Request, dialect: Option<&DialectRules>) -> Self {
+        let path = request.uri().path();
+        match dialect.map(|dialect| dialect.admission) {
+            Some(DialectAdmission::Handler) => Self::Handler,
+            Some(DialectAdmission::Header { is_unlimited }) if is_unlimited(request.method(), path) => Self::Unlimited,
+            Some(DialectAdmission::Header { .. }) => Self::Limited,
+            None if !path.starts_with(API) => Self::Outside,
+            None if UNLIMITED.contains(&path) || path.starts_with(JOBS) => Self::Unlimited,
+            None => Self::Limited,
+        }
+    }
+}
+
 fn limited_caller(identity: &Identity) -> LimitedCaller {
     match identity {
-        Identity::Known(Caller::WithKey(key)) => {
+        Identity::Known(Caller(Some(key))) => {
             LimitedCaller::WithKey { id: key.id, requests_per_minute: key.requests_per_minute }
         }
-        Identity::Known(Caller::Anonymous) | Identity::Unknown(_) => LimitedCaller::Anonymous,
+        Identity::Known(Caller(None)) | Identity::Unknown(_) => LimitedCaller::Anonymous,
     }
 }
 
 fn rate_limited(retry_after: u64, identity: &Identity) -> ApiError {
     let advice = match identity {
-        Identity::Known(Caller::WithKey(_)) => "",
-        Identity::Known(Caller::Anonymous) => ", or send an API key in X-API-Key: the limit is higher with a key",
+        Identity::Known(Caller(Some(_))) => "",
+        Identity::Known(Caller(None)) => ", or send an API key in X-API-Key: the limit is higher with a key",
         Identity::Unknown(_) => "; the key in X-API-Key is not valid, so the limit without a key applies",
     };
     ApiError::RateLimited { retry_after, advice }

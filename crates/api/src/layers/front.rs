@@ -26,6 +26,7 @@ use super::{
 };
 use crate::{
     clock::unix_now,
+    dialect::DialectRules,
     error::ApiError,
     response_cache::{CachedRequest, ResponseCache},
 };
@@ -42,24 +43,31 @@ pub(super) struct Front(Arc<Parts>);
 struct Parts {
     admission: Arc<Admission>,
     cache: ResponseCache,
+    dialects: Vec<DialectRules>,
     inner: Inner,
 }
 
 impl Front {
-    pub(super) fn new(router: Router, admission: Arc<Admission>, cache: ResponseCache) -> Self {
+    pub(super) fn new(
+        router: Router,
+        admission: Arc<Admission>,
+        cache: ResponseCache,
+        dialects: Vec<DialectRules>,
+    ) -> Self {
         // Innermost, so that the response to a panic gets the same headers and log line as any other.
         let catch_panic = CatchPanicLayer::custom(PanicResponse);
         // Bodies are small and most are sent once: the fastest level saves most of the bytes at little cost.
         let compression = CompressionLayer::new().quality(CompressionLevel::Fastest);
-        Self(Arc::new(Parts { admission, cache, inner: compression.layer(catch_panic.layer(router)) }))
+        Self(Arc::new(Parts { admission, cache, dialects, inner: compression.layer(catch_panic.layer(router)) }))
     }
 }
 
 impl Parts {
     async fn respond(&self, mut request: Request, id: RequestId) -> Response {
         let started = Instant::now();
+        let dialect = self.dialects.iter().find(|dialect| (dialect.owns)(request.uri().path()));
         let conditions = conditional::IfNoneMatch::of(&request);
-        let Admitted { rejection, limits } = self.admission.admit(&mut request).await;
+        let Admitted { rejection, limits } = self.admission.admit(&mut request, dialect).await;
         let mut response = match rejection {
             Some(error) => error.into_response(),
             None => {
@@ -67,6 +75,9 @@ impl Parts {
                 self.cache.get_or_render(CachedRequest(request), render).await
             }
         };
+        if let Some(dialect) = dialect {
+            response = dialect.translate(response);
+        }
         conditions.apply(&mut response);
         // Errors get these headers too.
         let headers = response.headers_mut();

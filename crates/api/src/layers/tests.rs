@@ -32,7 +32,7 @@ pub(crate) fn wrap_with_cache(router: Router, cache: ResponseCache) -> Router {
         limits: RateLimits::new(LimitConfig { anonymous: None, keyed_client: None }),
         proxies: TrustedProxies::default(),
     };
-    super::wrap(router, Arc::new(admission), cache)
+    super::wrap(router, Arc::new(admission), cache, Vec::new())
 }
 
 struct Reply {

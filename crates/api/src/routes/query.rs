@@ -101,5 +101,5 @@ async fn list_trades(app: &App, selection: &TradeSelection, window: PageRequest)
     let TradeSelection { maker, dex, blocks } = selection;
     let (maker, blocks) = (*maker, *blocks);
     let exchanges = dex.as_ref().map(|dex| app.dexes.exchanges(dex));
-    Ok(app.chain.list_trades(&TradeFilter { maker, exchanges, blocks }, window).await?)
+    Ok(app.chain.list_trades(&TradeFilter { maker, pool: None, exchanges, blocks }, window).await?)
 }

@@ -1,16 +1,25 @@
+use std::time::Duration;
+
 use axum::extract::State;
-use domain::{Address, B256, TransactionFilter};
+use domain::{Address, B256, BlockId, Transaction, TransactionDetail, TransactionFilter};
+use tokio::time::timeout;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
+    ApiState,
     document::{BadParameter, NoSuchTransaction, NotModified, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{FromQuery, Paging, Query, ValidPath, ValidQuery},
     wire,
 };
+
+/// Short, since the index has most of a transaction.
+const NODE_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// A node that has not responded for this long is not called.
+const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(5);
 
 pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list_transactions)).routes(routes!(get_transaction))
@@ -60,6 +69,8 @@ async fn list_transactions(
 }
 
 /// One transaction
+///
+/// With its call data, fees and logs, which are read from the node: they are null while it is unavailable.
 #[utoipa::path(
     get,
     path = "/transactions/{hash}",
@@ -72,7 +83,7 @@ async fn list_transactions(
         example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6",
     )),
     responses(
-        (status = 200, description = "The transaction", body = wire::Transaction),
+        (status = 200, description = "The transaction", body = wire::TransactionDetail),
         NotModified,
         BadParameter,
         NoSuchTransaction,
@@ -82,8 +93,25 @@ async fn list_transactions(
 async fn get_transaction(
     State(app): State<App>,
     ValidPath(hash): ValidPath<B256>,
-) -> Result<JsonResponse<wire::Transaction>, ApiError> {
+) -> Result<JsonResponse<wire::TransactionDetail>, ApiError> {
     let transaction = app.chain.find_transaction(hash).await?.ok_or(ApiError::TransactionNotFound)?;
-    let freshness = app.freshness_of(transaction.block_number);
-    Ok(JsonResponse::new(transaction.into(), freshness).cacheable())
+    let block = app.chain.find_block(BlockId::Hash(transaction.block_hash)).await?;
+    let base_fee = block.and_then(|block| block.base_fee_per_gas);
+    let detail = find_detail(&app, &transaction).await;
+    let is_complete = detail.is_some();
+    let freshness = if is_complete { app.freshness_of(transaction.block_number) } else { Freshness::UntilNextBlock };
+    let response = JsonResponse::new(wire::TransactionDetail::new(transaction, base_fee, detail), freshness);
+    // What the node says about a transaction in this block never changes.
+    Ok(if is_complete { response.cacheable() } else { response })
+}
+
+/// What the node has about a transaction; None if it is unavailable or has the transaction in another block.
+async fn find_detail(app: &ApiState, transaction: &Transaction) -> Option<TransactionDetail> {
+    if app.node.silent_for().is_some_and(|waited| waited >= UNRESPONSIVE_AFTER) {
+        return None;
+    }
+    let found = timeout(NODE_TIMEOUT, app.node.find_transaction(transaction.hash)).await.ok()?;
+    let found =
+        found.inspect_err(|error| tracing::debug!(%error, "cannot fetch the transaction from the node")).ok()?;
+    found.filter(|detail| detail.block_hash == transaction.block_hash)
 }

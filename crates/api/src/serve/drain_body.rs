@@ -12,9 +12,9 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::timeout;
 
-/// At most this much of an unread body is read and discarded. If the connection were closed while the client still writes,
-/// the client would see a reset instead of the response.
-const MAX_DISCARDED: usize = 4 * 1024 * 1024;
+/// At most this much of an unread body is read and discarded: twice the longest body that is accepted. If the connection were
+/// closed while the client still writes, the client would see a reset instead of the response.
+const MAX_DISCARDED: usize = 16 * 1024 * 1024;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The body of a request. The unread rest is discarded when it is dropped.

@@ -234,7 +234,8 @@ mod tests {
     #[test]
     fn a_contract_of_unknown_origin_has_no_creator() {
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
-        let contract = AddressDetail::new(&summary(), Some(&account), account.code, None, vec![], None).contract.unwrap();
+        let contract =
+            AddressDetail::new(&summary(), Some(&account), account.code, None, vec![], None).contract.unwrap();
         assert_eq!((contract.creator, contract.creation_tx_hash), (None, None));
     }
 }

@@ -2,19 +2,22 @@ use contracts::AvailableCompiler;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::Language;
+
 /// Compilers available for verification.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct CompilerList {
-    /// Newest first.
+    /// Those of Solidity, then those of Vyper, newest first.
     pub compilers: Vec<Compiler>,
 }
 
-/// A build of the Solidity compiler.
+/// A build of a compiler.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Compiler {
     /// The value for `compilerVersion` of a verification; without the commit if it is unknown before the download.
     #[schema(example = "v0.8.20+commit.a1b79de6")]
     pub version: String,
+    pub language: Language,
     /// Whether it is installed. If not, it is downloaded when first needed, which takes a few seconds.
     #[schema(example = true)]
     pub fetched: bool,
@@ -22,9 +25,13 @@ pub struct Compiler {
 
 impl From<Vec<AvailableCompiler>> for CompilerList {
     fn from(available: Vec<AvailableCompiler>) -> Self {
-        let to_wire = |compiler: AvailableCompiler| Compiler {
-            version: format!("v{}", compiler.version),
-            fetched: compiler.fetched,
+        let to_wire = |AvailableCompiler { version, fetched }: AvailableCompiler| Compiler {
+            language: version.language().into(),
+            version: match version.language() {
+                domain::Language::Solidity => format!("v{version}"),
+                domain::Language::Vyper => version.to_string(),
+            },
+            fetched,
         };
         Self { compilers: available.into_iter().map(to_wire).collect() }
     }

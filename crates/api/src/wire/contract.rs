@@ -10,6 +10,22 @@ use utoipa::ToSchema;
 use super::{Address, Hash, Timestamp};
 use crate::Paging;
 
+/// The language of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub enum Language {
+    Solidity,
+    Vyper,
+}
+
+impl From<domain::Language> for Language {
+    fn from(language: domain::Language) -> Self {
+        match language {
+            domain::Language::Solidity => Self::Solidity,
+            domain::Language::Vyper => Self::Vyper,
+        }
+    }
+}
+
 /// How well the source matches the code on the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -36,6 +52,7 @@ pub struct ContractSummary {
     pub address: Address,
     #[schema(example = "Token")]
     pub name: String,
+    pub language: Language,
     #[schema(example = "0.8.20+commit.a1b79de6")]
     pub compiler_version: String,
     /// The same as `runtimeMatch`: only a match of the runtime code verifies a contract.
@@ -54,7 +71,10 @@ pub struct ContractSummary {
 
 impl From<domain::VerifiedSummary> for ContractSummary {
     fn from(summary: domain::VerifiedSummary) -> Self {
+        let (language, compiler_version) = domain::Language::of_compiler(&summary.compiler);
         Self {
+            language: language.into(),
+            compiler_version: compiler_version.to_owned(),
             address: summary.address.into(),
             kind: summary.runtime_match.into(),
             runtime_match: summary.runtime_match.into(),
@@ -62,7 +82,6 @@ impl From<domain::VerifiedSummary> for ContractSummary {
             code_hash: summary.code_hash.into(),
             verified_at: Timestamp::from_unix_millis(summary.verified_at),
             name: summary.name,
-            compiler_version: summary.compiler,
             license: summary.license,
         }
     }
@@ -107,6 +126,7 @@ pub struct VerifiedContract {
     /// The source file that defines it.
     #[schema(example = "contracts/Token.sol")]
     pub file: String,
+    pub language: Language,
     #[schema(example = "0.8.20+commit.a1b79de6")]
     pub compiler_version: String,
     /// The same as `runtimeMatch`: only a match of the runtime code verifies a contract.
@@ -124,7 +144,7 @@ pub struct VerifiedContract {
     /// The ABI.
     #[schema(value_type = Vec<Object>)]
     pub abi: Box<RawValue>,
-    /// The compiler settings of the metadata.
+    /// The compiler settings of the metadata; of a Vyper contract, those of the compiler's input.
     #[schema(value_type = Object)]
     pub settings: Box<RawValue>,
     /// The source files.
@@ -229,6 +249,7 @@ impl VerifiedContract {
         let creation_match = contract.creation_match().map(MatchKind::from);
         let domain::VerifiedContract { address, twin_of, code, deployment } = contract;
         let proof = deployment.and_then(|deployment| deployment.proof);
+        let (language, compiler_version) = domain::Language::of_compiler(&code.compiler);
         let creation_libraries = proof.iter().flat_map(|proof| proof.libraries.clone());
         Self {
             address: address.into(),
@@ -238,7 +259,8 @@ impl VerifiedContract {
             creation_match,
             name: code.name,
             file: code.file,
-            compiler_version: code.compiler,
+            language: language.into(),
+            compiler_version: compiler_version.to_owned(),
             license: code.license,
             code_hash: code.code_hash.into(),
             verified_at: Timestamp::from_unix_millis(code.verified_at),

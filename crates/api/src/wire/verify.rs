@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Bytes, hex};
-use contracts::{CompilerVersion, OptimizerChoice, Refusal, Sources, Verdict, VerifyError, settings::EvmVersion};
+use contracts::{CompilerVersion, OptimizerChoice, Sources, VerifyError, is_license, settings::EvmVersion};
+use domain::{JobResult, JobVerdict};
 use serde::Serialize;
 use serde_json::Value;
-use store::Kept;
 use utoipa::ToSchema;
 
 use super::{Address, AnyCaseAddress, MatchKind};
@@ -13,7 +13,6 @@ use crate::{
     params::{Fields, FromBody, parse_address},
 };
 
-const MAX_LICENSE: usize = 64;
 const MAX_LIBRARIES: usize = 256;
 const MAX_ARGUMENTS: usize = 128 * 1024;
 
@@ -26,14 +25,15 @@ pub struct VerifyRequest {
     /// The address of the contract, in any letter case.
     #[schema(value_type = AnyCaseAddress)]
     pub(crate) address: domain::Address,
-    /// One of: a single Solidity file; several files as `{"A.sol":{"content":"..."}}`; standard JSON input, optionally in a
+    /// One of: a single Solidity or Vyper file; several files as `{"A.sol":{"content":"..."}}`; standard JSON input, optionally in a
     /// second pair of braces; the compiler's metadata.json with the content of its sources; or metadata.json and sources as
     /// `{"metadata.json":{...},"A.sol":{"content":"..."}}`.
     #[schema(value_type = String, pattern = r"\S", example = "contract A { uint256 public x; }")]
     pub(crate) source_code: Sources,
+    /// Of a Vyper compiler, with the prefix `vyper:` or with standard JSON input of that language.
     #[schema(
         value_type = String,
-        pattern = r"^\s*v?[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[0-9A-Za-z.]{1,40})?(\+commit\.[0-9a-fA-F]{8,}([.+_-].*)?)?\s*$",
+        pattern = r"^\s*(vyper[:-])?v?[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-?[0-9A-Za-z.]{1,40})?(\+commit\.[0-9a-fA-F]{7,}([.+_-].*)?)?\s*$",
         example = "v0.8.20+commit.a1b79de6"
     )]
     pub(crate) compiler_version: CompilerVersion,
@@ -73,10 +73,11 @@ impl FromBody for VerifyRequest {
             let runs = fields.find_whole_number("runs")?;
             let evm_version = fields.find_text("evmVersion")?;
             let arguments = fields.find_text("constructorArguments")?;
+            let sources = Sources::read(&source).map_err(|error| invalid("sourceCode", error.to_string()))?;
             let request = Self {
                 address,
-                source_code: Sources::read(&source).map_err(|error| invalid("sourceCode", error.to_string()))?,
-                compiler_version: compiler.parse().map_err(VerifyError::Version)?,
+                compiler_version: sources.compiler(&compiler).map_err(VerifyError::Version)?,
+                source_code: sources,
                 license: fields.find_text("license")?.map(license).transpose()?,
                 contract_name: fields.find_text("contractName")?,
                 optimizer: fields.find_bool("optimizer")?,
@@ -107,8 +108,7 @@ impl FromBody for VerifyRequest {
 }
 
 fn license(text: String) -> Result<String, ApiError> {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".+-() ".contains(&byte);
-    if text.len() <= MAX_LICENSE && text.bytes().all(is_allowed) {
+    if is_license(&text) {
         return Ok(text);
     }
     Err(ApiError::InvalidParameter { field: "license", rule: "must be an SPDX identifier of at most 64 characters" })
@@ -180,50 +180,24 @@ pub struct VerifyResponse {
 }
 
 impl VerifyResponse {
+    /// The answer of a job with a verdict.
     #[must_use]
-    pub fn new(address: domain::Address, verdict: &Verdict) -> Self {
-        let address = address.into();
-        match verdict {
-            Verdict::Refused(refusal) => Self {
-                success: false,
-                message: refusal.to_string(),
-                address,
-                kind: None,
-                contract_name: None,
-                runtime_match: None,
-                creation_match: match refusal {
-                    Refusal::CreationOnly { kind, .. } => Some((*kind).into()),
-                    _ => None,
-                },
-            },
-            Verdict::Verified { contract, kept, note } => {
-                let code = &contract.code;
-                let (shown, file) = (contracts::shortened(&code.name), contracts::shortened(&code.file));
-                let mut message = match code.runtime_match {
-                    domain::MatchKind::Exact => {
-                        format!("Exact match: {shown} of {file} compiles to the code, including the metadata hash.")
-                    }
-                    domain::MatchKind::Partial => format!(
-                        "Partial match: {shown} compiles to the code, but the metadata hash differs or is missing: comments and names in the source are unproven."
-                    ),
-                };
-                if let Some(note) = note {
-                    message.push(' ');
-                    message.push_str(note);
-                }
-                if *kept == Kept::Unchanged {
-                    message.push_str(" It was already verified and is unchanged.");
-                }
-                Self {
-                    success: true,
-                    message,
-                    address,
-                    kind: Some(code.runtime_match.into()),
-                    contract_name: Some(code.name.clone()),
-                    runtime_match: Some(code.runtime_match.into()),
-                    creation_match: contract.creation_match().map(MatchKind::from),
-                }
+    pub fn new(address: domain::Address, result: &JobResult) -> Self {
+        let (contract_name, runtime_match, creation_match) = match &result.verdict {
+            JobVerdict::Verified { name, runtime_match, creation } => {
+                (Some(name.clone()), Some(*runtime_match), creation.kind())
             }
+            JobVerdict::Refused { creation_match, .. } => (None, None, *creation_match),
+            JobVerdict::Failed(_) => (None, None, None),
+        };
+        Self {
+            success: runtime_match.is_some(),
+            message: result.message.clone(),
+            address: address.into(),
+            kind: runtime_match.map(MatchKind::from),
+            contract_name,
+            runtime_match: runtime_match.map(MatchKind::from),
+            creation_match: creation_match.map(MatchKind::from),
         }
     }
 }
@@ -255,6 +229,19 @@ mod tests {
         assert_eq!((request.runs, request.evm_version), (Some(u32::MAX), Some(EvmVersion::Paris)));
         assert_eq!(request.constructor_arguments, Some(Bytes::from_static(&[0, 0xff])));
         assert_eq!(request.libraries["L"], domain::Address::repeat_byte(0x22));
+    }
+
+    #[test]
+    fn the_language_of_the_source_decides_what_the_version_means() {
+        let read = |version: &str| {
+            let source = r#"{"language":"Vyper","sources":{"a.vy":{"content":"x: uint256"}}}"#;
+            let address = "0x".to_owned() + &"11".repeat(20);
+            let body = serde_json::json!({ "address": address, "sourceCode": source, "compilerVersion": version });
+            VerifyRequest::from_json(body.to_string().as_bytes()).map(|request| request.compiler_version.to_string())
+        };
+        assert_eq!(read("v0.3.10+commit.91361694").unwrap(), "vyper:0.3.10+commit.91361694");
+        assert_eq!(read("vyper:0.3.10").unwrap(), "vyper:0.3.10");
+        assert_eq!(read("latest").unwrap_err().problem().field.as_deref(), Some("compilerVersion"));
     }
 
     #[test]

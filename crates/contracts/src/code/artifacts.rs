@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// Compiler outputs about a contract other than its code, each as JSON.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct OutputArtifacts {
-    pub(crate) storage_layout: Option<String>,
-    pub(crate) userdoc: Option<String>,
-    pub(crate) devdoc: Option<String>,
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OutputArtifacts {
+    pub storage_layout: Option<String>,
+    pub userdoc: Option<String>,
+    pub devdoc: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -35,13 +35,17 @@ impl OutputArtifacts {
         let Some(mut defined) = output.contracts.remove(file) else { return Self::default() };
         // Compilers before about 0.4.12 prefix the name with the file.
         let found = defined.remove(name).or_else(|| defined.remove(&format!("{file}:{name}")));
-        let text = |part: Option<&RawValue>| part.map(|part| part.get().to_owned()).filter(|text| text != "null");
         found.map_or_else(Self::default, |found| Self {
             storage_layout: text(found.storage_layout),
             userdoc: text(found.userdoc),
             devdoc: text(found.devdoc),
         })
     }
+}
+
+/// The JSON of a part of the output.
+pub(super) fn text(part: Option<&RawValue>) -> Option<String> {
+    part.map(|part| part.get().to_owned()).filter(|text| text != "null")
 }
 
 #[cfg(test)]

@@ -112,25 +112,26 @@ impl Auxdata {
 }
 
 /// The subset of CBOR that compilers use.
-struct Cbor<'a> {
-    rest: &'a [u8],
+pub(super) struct Cbor<'a> {
+    pub(super) rest: &'a [u8],
 }
 
 impl<'a> Cbor<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+    pub(super) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.rest.split_at_checked(count)?;
         self.rest = rest;
         Some(taken)
     }
 
-    /// The major type and the length of the next item.
-    fn head(&mut self) -> Option<(u8, usize)> {
+    /// The major type and the length of the next item, or its value if it is a number.
+    pub(super) fn head(&mut self) -> Option<(u8, usize)> {
         let first = *self.take(1)?.first()?;
         let (kind, short) = (first >> 5, first & 0x1f);
         let length = match short {
             0..=23 => usize::from(short),
             24 => usize::from(*self.take(1)?.first()?),
             25 => usize::from(u16::from_be_bytes(self.take(2)?.try_into().ok()?)),
+            26 => usize::try_from(u32::from_be_bytes(self.take(4)?.try_into().ok()?)).ok()?,
             _ => return None,
         };
         Some((kind, length))
@@ -144,7 +145,7 @@ impl<'a> Cbor<'a> {
         (0..count).map(|_| Some(Entry { key: self.text()?, value: self.value()? })).collect()
     }
 
-    fn text(&mut self) -> Option<String> {
+    pub(super) fn text(&mut self) -> Option<String> {
         let (3, length) = self.head()? else { return None };
         String::from_utf8(self.take(length)?.to_vec()).ok()
     }

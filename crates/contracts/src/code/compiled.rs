@@ -1,6 +1,9 @@
 use std::ops::Range;
 
 use alloy_primitives::hex;
+use domain::Language;
+
+use super::OutputArtifacts;
 
 /// Characters of a library placeholder: as many as of an address.
 const PLACEHOLDER: usize = 40;
@@ -12,6 +15,7 @@ pub type Span = Range<usize>;
 /// One contract of a compiler's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompiledContract {
+    pub language: Language,
     /// The source that defines it.
     pub file: String,
     pub name: String,
@@ -21,8 +25,11 @@ pub struct CompiledContract {
     pub metadata: String,
     pub creation: CompiledCode,
     pub runtime: CompiledCode,
-    /// For each immutable variable, where the constructor writes its value into the code.
+    /// For each immutable variable, where the constructor writes its value into the code. Vyper appends all of them to the
+    /// code, so that their places are behind its end.
     pub immutables: Vec<(String, Vec<Span>)>,
+    /// Set if they were requested together with the code.
+    pub artifacts: Option<OutputArtifacts>,
 }
 
 /// Code that may not be linked yet.

@@ -1,13 +1,17 @@
 use std::collections::BTreeMap;
 
+use domain::Language;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{CompiledCode, CompiledContract, Span};
+use super::{CompiledCode, CompiledContract, OutputArtifacts, Span, VyperFooter, artifacts::text};
 
 /// Compiler errors that are passed on, and characters of each.
 const SHOWN_ERRORS: usize = 3;
 const SHOWN_CHARACTERS: usize = 600;
+
+/// Far more than the longest code.
+const MAX_IMMUTABLES: usize = 1 << 20;
 
 /// The output for standard JSON input.
 #[derive(Debug, Default)]
@@ -55,6 +59,13 @@ struct RawContract<'a> {
     abi: Option<&'a RawValue>,
     metadata: Option<String>,
     evm: Option<RawEvm>,
+    #[serde(borrow)]
+    userdoc: Option<&'a RawValue>,
+    #[serde(borrow)]
+    devdoc: Option<&'a RawValue>,
+    /// The intermediate representation of a Vyper contract.
+    #[serde(borrow)]
+    ir: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -88,11 +99,13 @@ impl RawSpan {
 }
 
 impl CompilerOutput {
-    pub(crate) fn read(json: &str) -> Result<Self, OutputError> {
+    pub(crate) fn read(json: &str, language: Language) -> Result<Self, OutputError> {
         let output: RawOutput<'_> = serde_json::from_str(json).map_err(OutputError::Unreadable)?;
         let errors: Vec<&RawError> = output.errors.iter().filter(|error| error.severity == "error").collect();
         if !errors.is_empty() {
-            let internal = |error: &&RawError| matches!(error.kind.as_str(), "InternalCompilerError" | "Exception");
+            let internal = |error: &&RawError| {
+                matches!(error.kind.as_str(), "InternalCompilerError" | "Exception" | "CompilerPanic" | "CodegenPanic")
+            };
             let text = summary(&errors);
             return Err(if errors.iter().all(internal) {
                 OutputError::Internal(text)
@@ -103,7 +116,10 @@ impl CompilerOutput {
         let mut contracts = Vec::new();
         for (file, defined) in output.contracts {
             for (name, raw) in defined {
-                contracts.push(read_contract(file.clone(), name, raw)?);
+                contracts.push(match language {
+                    Language::Solidity => read_contract(file.clone(), name, raw)?,
+                    Language::Vyper => read_vyper(file.clone(), name, raw)?,
+                });
             }
         }
         Ok(Self { contracts })
@@ -152,6 +168,48 @@ fn read_code(raw: &RawCode) -> Result<CompiledCode, OutputError> {
     Ok(code)
 }
 
+/// A contract of Vyper, with the place of its immutable variables behind the end of the code.
+fn read_vyper(file: String, name: String, raw: RawContract<'_>) -> Result<CompiledContract, OutputError> {
+    let artifacts = OutputArtifacts { storage_layout: None, userdoc: text(raw.userdoc), devdoc: text(raw.devdoc) };
+    let ir = raw.ir;
+    let mut contract =
+        CompiledContract { language: Language::Vyper, artifacts: Some(artifacts), ..read_contract(file, name, raw)? };
+    let end = contract.runtime.bytes.len();
+    let immutables = match VyperFooter::at_end_of(&contract.creation.bytes) {
+        Some(footer) if footer.runtime == end => footer.immutables,
+        _ => ir.and_then(|ir| immutables_in_ir(ir.get())).unwrap_or_default(),
+    };
+    if immutables > MAX_IMMUTABLES {
+        return Err(OutputError::BadCode);
+    }
+    if immutables > 0 {
+        contract.immutables = vec![("immutables".to_owned(), std::iter::once(end..end + immutables).collect())];
+    }
+    Ok(contract)
+}
+
+/// One node of the intermediate representation copies the runtime code and the immutable variables:
+/// `{"deploy": [memory, code, immutables]}`. Read without recursion, since the code may be nested deeply.
+fn immutables_in_ir(ir: &str) -> Option<usize> {
+    let (_, node) = ir.split_once("{\"deploy\":")?;
+    let arguments = node.trim_start().strip_prefix('[')?;
+    let (mut depth, mut last, mut is_text, mut is_escaped) = (0_u32, 0, false, false);
+    for (index, character) in arguments.char_indices() {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_text => is_escaped = true,
+            '"' => is_text = !is_text,
+            _ if is_text => {}
+            '[' | '{' => depth += 1,
+            ']' if depth == 0 => return arguments.get(last..index)?.trim().parse().ok(),
+            ']' | '}' => depth = depth.checked_sub(1)?,
+            ',' if depth == 0 => last = index + 1,
+            _ => {}
+        }
+    }
+    None
+}
+
 /// The first errors as the compiler formats them, truncated.
 fn summary(errors: &[&RawError]) -> String {
     let mut text = String::new();
@@ -176,18 +234,22 @@ fn summary(errors: &[&RawError]) -> String {
 mod tests {
     use super::*;
 
+    fn read(json: &str) -> Result<CompilerOutput, OutputError> {
+        CompilerOutput::read(json, Language::Solidity)
+    }
+
     #[test]
     fn errors_are_truncated_and_warnings_are_ignored() {
         let error = |text: &str| format!(r#"{{"severity":"error","message":"{text}"}}"#);
         let warning = r#"{"severity":"warning","message":"mind"}"#;
         let json =
             format!(r#"{{"errors":[{warning},{}]}}"#, [error("a"), error("b"), error("c"), error("d")].join(","));
-        let Err(OutputError::Source(text)) = CompilerOutput::read(&json) else { panic!("no error") };
+        let Err(OutputError::Source(text)) = read(&json) else { panic!("no error") };
         assert_eq!(text, "a\nb\nc\n... and 1 more errors");
         let long = format!(r#"{{"errors":[{}]}}"#, error(&"x".repeat(5_000)));
-        let Err(OutputError::Source(text)) = CompilerOutput::read(&long) else { panic!("no error") };
+        let Err(OutputError::Source(text)) = read(&long) else { panic!("no error") };
         assert!(text.len() < 700);
-        assert!(CompilerOutput::read(&format!(r#"{{"errors":[{warning}]}}"#)).unwrap().contracts.is_empty());
+        assert!(read(&format!(r#"{{"errors":[{warning}]}}"#)).unwrap().contracts.is_empty());
     }
 
     #[test]
@@ -196,7 +258,7 @@ mod tests {
             |kind: &str| format!(r#"{{"severity":"error","type":"{kind}","message":"Compiled contract not found."}}"#);
         let read = |errors: &[&str]| {
             let errors: Vec<String> = errors.iter().map(|kind| error(kind)).collect();
-            CompilerOutput::read(&format!(r#"{{"errors":[{}]}}"#, errors.join(","))).unwrap_err()
+            read(&format!(r#"{{"errors":[{}]}}"#, errors.join(","))).unwrap_err()
         };
         assert!(matches!(read(&["InternalCompilerError"]), OutputError::Internal(_)));
         assert!(matches!(read(&["Exception"]), OutputError::Internal(_)));
@@ -211,7 +273,7 @@ mod tests {
             "deployedBytecode":{"object":"73__$aaf4f569e6914efaed2a07e0ebcf2e3a6b$__00000000",
               "linkReferences":{"l.sol":{"L":[{"start":1,"length":20}]}},
               "immutableReferences":{"7":[{"start":21,"length":2}]}}}}}}}"#;
-        let output = CompilerOutput::read(json).unwrap();
+        let output = read(json).unwrap();
         let [contract] = &output.contracts[..] else { panic!("{output:?}") };
         assert_eq!((contract.file.as_str(), contract.name.as_str()), ("a.sol", "A"));
         assert_eq!(contract.abi, r#"[ {"type":"fallback"} ]"#);
@@ -223,6 +285,33 @@ mod tests {
     fn an_immutable_outside_of_the_code_is_rejected() {
         let json = r#"{"contracts":{"a.sol":{"A":{"evm":{"deployedBytecode":{"object":"00",
             "immutableReferences":{"7":[{"start":1,"length":32}]}}}}}}}"#;
-        assert!(matches!(CompilerOutput::read(json), Err(OutputError::BadCode)));
+        assert!(matches!(read(json), Err(OutputError::BadCode)));
+    }
+
+    #[test]
+    fn immutables_of_vyper_are_behind_the_end_of_the_code() {
+        let output = |creation: &str, ir: &str| {
+            let json = format!(
+                r#"{{"contracts":{{"a.vy":{{"a":{{"abi":[],"devdoc":{{"license":"MIT"}},"userdoc":null{ir},"evm":{{
+                   "bytecode":{{"object":"{creation}"}},"deployedBytecode":{{"object":"0x6001"}}}}}}}}}}}}"#
+            );
+            CompilerOutput::read(&json, Language::Vyper).map(|mut output| output.contracts.remove(0))
+        };
+        // [2, [], 64, {"vyper": [0, 3, 10]}]
+        let contract = output("0x600084028018 40a16576797065728300030a0012".replace(' ', "").as_str(), "").unwrap();
+        assert_eq!((contract.language, &contract.runtime.bytes[..]), (Language::Vyper, &[0x60, 1][..]));
+        assert_eq!(contract.immutables, [("immutables".to_owned(), std::iter::once(2..66).collect())]);
+        assert_eq!(contract.artifacts.unwrap().devdoc.as_deref(), Some(r#"{"license":"MIT"}"#));
+
+        let ir = |immutables: usize| format!(r#","ir":{{"seq":[1,{{"deploy": [160, {{"seq":[2]}}, {immutables}]}}]}}"#);
+        let contract = output("0x6000", &ir(160)).unwrap();
+        assert_eq!(contract.immutables, [("immutables".to_owned(), std::iter::once(2..162).collect())]);
+        // Internal functions follow if the constructor calls them.
+        let ir_text = r#"{"seq": [{"deploy": [1, ["]", "\"", {"a": [2, 3]}], 64]}, {"label": ["f", 5, 6]}]}"#;
+        assert_eq!(immutables_in_ir(ir_text), Some(64));
+        assert_eq!(immutables_in_ir(r#"{"deploy": [1, [2}"#), None);
+        assert!(output("0x6000", &ir(0)).unwrap().immutables.is_empty());
+        assert!(output("0x6000", r#","ir":{"seq":[{"return":[0, 32]}]}"#).unwrap().immutables.is_empty());
+        assert!(matches!(output("0x6000", &ir(usize::MAX)), Err(OutputError::BadCode)));
     }
 }

@@ -1,7 +1,9 @@
-//! Native builds from a `list.json`, as the Solidity team publishes for each platform.
+//! Native builds from a `list.json`, as the Solidity team publishes for each platform. Builds of Vyper are in the same
+//! list, with file names that start with `vyper`.
 
 use std::time::{Duration, Instant};
 
+use domain::Language;
 use serde::Deserialize;
 use tokio::sync::Mutex;
 
@@ -101,7 +103,8 @@ impl BuildList {
 
 impl Build {
     fn version(&self) -> Option<CompilerVersion> {
-        self.long_version.parse().ok()
+        let language = if self.path.starts_with("vyper") { Language::Vyper } else { Language::Solidity };
+        CompilerVersion::parse(&self.long_version, language).ok()
     }
 }
 

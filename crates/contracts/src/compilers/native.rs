@@ -19,14 +19,15 @@ const INFO_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_OUTPUT: u64 = 64 << 20;
 
 pub(super) async fn version_of(program: &Path) -> Result<CompilerVersion, CompilersError> {
-    let output = run_with_flag(program, "--version").await?;
+    let output = run_program(program, &["--version"]).await?;
     let version = output.lines().find_map(|line| line.strip_prefix("Version: ")).ok_or(VersionError::Malformed)?;
     Ok(version.parse()?)
 }
 
-async fn run_with_flag(program: &Path, argument: &str) -> Result<String, CompileError> {
+/// What a trusted program prints.
+pub(super) async fn run_program(program: &Path, arguments: &[&str]) -> Result<String, CompileError> {
     let mut command = Command::new(program);
-    command.arg(argument).stdin(Stdio::null()).kill_on_drop(true);
+    command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
     match timeout(INFO_TIMEOUT, command.output()).await {
         Ok(output) => Ok(String::from_utf8_lossy(&output?.stdout).into_owned()),
         Err(_) => Err(CompileError::TimedOut { limit: INFO_TIMEOUT }),
@@ -41,14 +42,26 @@ pub(super) async fn compile(
 ) -> Result<String, CompileError> {
     let mut arguments = vec!["--standard-json"];
     // Builds without this option read no file outside of their working directory.
-    if run_with_flag(program, "--help").await?.contains("--no-import-callback") {
+    if run_program(program, &["--help"]).await?.contains("--no-import-callback") {
         arguments.push("--no-import-callback");
     }
     let empty_folder = config.folder.join("nowhere");
     tokio::fs::create_dir_all(&empty_folder).await?;
+    run(program, &arguments, input, &empty_folder, config, budget).await
+}
+
+/// Runs a compiler once, within its limits: input and output are JSON.
+pub(super) async fn run(
+    program: &Path,
+    arguments: &[&str],
+    input: String,
+    folder: &Path,
+    config: &CompilerConfig,
+    budget: &CpuBudget,
+) -> Result<String, CompileError> {
     // A little later than we end it ourselves.
     let bounds = Bounds { cpu: config.time_limit + Duration::from_secs(5), address_space: Some(config.memory_limit) };
-    let (mut process, mut stdin, stdout) = Process::start(program, &arguments, bounds, &empty_folder).await?;
+    let (mut process, mut stdin, stdout) = Process::start(program, arguments, bounds, folder).await?;
     let id = process.id();
     let run = async {
         let feed = async move {

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use domain::Language;
 use flate2::read::GzDecoder;
 use tokio::{sync::Mutex, time::timeout};
 
@@ -48,7 +49,8 @@ impl Npm {
         if let Some((version, _)) = pinned::find(wanted) {
             return vec![version];
         }
-        if !wanted.is_release() || pinned::why_unavailable(wanted).is_some() {
+        if wanted.language() != Language::Solidity || !wanted.is_release() || pinned::why_unavailable(wanted).is_some()
+        {
             return Vec::new();
         }
         let mut listed = self.list().await;

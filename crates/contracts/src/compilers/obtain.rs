@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use domain::Language;
 use tokio::task::spawn_blocking;
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
     checksum::{self, Executable},
     disk_cache,
     folder::{self, CompilerFile},
-    native,
+    native, vyper,
 };
 
 /// How long a build that could not be downloaded is not tried again: any client can request it.
@@ -128,6 +129,9 @@ impl Shared {
         let mut available: Vec<CompilerVersion> = local.into_iter().map(|(version, _)| version).collect();
         available.extend(self.source.all().await?);
         available.retain(CompilerVersion::is_release);
+        if wanted.language() == Language::Vyper && available.iter().all(|one| one.language() != Language::Vyper) {
+            return Err(CompilersError::Missing(no_vyper(wanted)));
+        }
         Err(VersionError::unknown(wanted, available).into())
     }
 
@@ -171,6 +175,8 @@ impl Shared {
         let own = match &found {
             CompilerFile::Soljson(path) => self.workers.version_of(path).await,
             CompilerFile::Native(path) => native::version_of(path).await,
+            CompilerFile::NativeVyper(path) => vyper::version_of_program(path).await,
+            CompilerFile::VyperPackage(path) => vyper::version_of_package(path).await,
         };
         let own = match own {
             Ok(own) => own,
@@ -217,7 +223,7 @@ impl Shared {
         self.make_room(content.len() as u64).map_err(CompilersError::Storage)?;
         let (path, executable) = match &found {
             CompilerFile::Soljson(path) => (path.clone(), Executable::No),
-            CompilerFile::Native(path) => (path.clone(), Executable::Yes),
+            program => (program.path().to_owned(), Executable::Yes),
         };
         let stored = spawn_blocking(move || checksum::store(&path, &content, executable)).await;
         stored.map_err(io::Error::other).flatten().map_err(CompilersError::Storage)?;
@@ -252,6 +258,14 @@ impl Shared {
         self.known().checking.push(path.to_owned());
         Checking { shared: self, path: path.to_owned() }
     }
+}
+
+fn no_vyper(wanted: &CompilerVersion) -> String {
+    let version = wanted.without_language();
+    format!(
+        "there is no Vyper compiler on this server. Its operator can add one to the folder of --compilers or --compiler-source: \
+         the file vyper.{version}.linux of Vyper's releases, or a Python environment vyper-{version} with the package vyper"
+    )
 }
 
 /// While this exists, the file is not deleted to make room.

@@ -1,5 +1,7 @@
 //! The compiler builds pinned by the hash of their npm package. A package with another hash is rejected.
 
+use domain::Language;
+
 use super::CompilerVersion;
 
 const PINNED: &str = include_str!("npm_packages.txt");
@@ -32,7 +34,8 @@ pub(super) fn find(release: &CompilerVersion) -> Option<(CompilerVersion, Packag
 
 /// Why an existing release is missing in the registry.
 pub(super) fn why_unavailable(version: &CompilerVersion) -> Option<&'static str> {
-    UNAVAILABLE.iter().find(|(release, _)| version.is_release() && *release == version.release()).map(|(_, why)| *why)
+    let is_solc = version.language() == Language::Solidity && version.is_release();
+    UNAVAILABLE.iter().find(|(release, _)| is_solc && *release == version.release()).map(|(_, why)| *why)
 }
 
 #[cfg(test)]

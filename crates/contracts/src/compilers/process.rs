@@ -1,11 +1,13 @@
 //! Child processes that run untrusted code, or must not outlive this process.
 //!
 //! A shell supervises the program. It holds the reading end of a pipe, the lifeline, whose writing end only this process
-//! has: when that closes, because it is dropped or because this process died in any way, the shell kills the program.
+//! has: when that closes, because it is dropped or because this process died in any way, the shell kills the program and
+//! all that it has started.
 
 use std::{
     ffi::OsStr,
     io::{self, PipeWriter},
+    os::unix::process::ExitStatusExt,
     path::Path,
     process::{ExitStatus, Output, Stdio},
     time::Duration,
@@ -16,14 +18,19 @@ use tokio::{
     process::{Child, ChildStdin, ChildStdout, Command},
 };
 
-/// Waits for the program and exits with its status; kills it when the lifeline, file descriptor 3, closes.
+/// Waits for the program and exits with its status; kills it when the lifeline, file descriptor 3, closes. What the program
+/// has started ends with it: killed if it was killed, else terminated. Some programs unpack themselves and run a second
+/// process. The program itself is reaped here, since this process may be one that does not reap orphans.
 const SUPERVISE: &str = "worker=$!
 exec 4<&- >&- 2>&-
 { read _ <&3; kill -9 $worker; } &
 guard=$!
 wait $worker
 status=$?
+trap '' TERM
 kill -9 $guard
+[ $status -ne 137 ] || kill -9 0
+kill -15 0
 exit $status";
 /// Compilers get less CPU priority than the threads that serve requests.
 const NICENESS: u8 = 10;
@@ -45,7 +52,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a program with resource limits and an environment that contains only PATH.
+    /// Starts a program with resource limits in a folder, which is also where it puts temporary files. Its environment
+    /// contains nothing else but PATH.
     pub(super) async fn start(
         program: &Path,
         arguments: &[impl AsRef<OsStr>],
@@ -63,7 +71,7 @@ impl Process {
         let (lifeline, ours) = io::pipe()?;
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(script).arg("sh").arg(limited).arg(program).args(arguments);
-        command.env_clear().current_dir(folder).process_group(0);
+        command.env_clear().env("TMPDIR", folder).current_dir(folder).process_group(0);
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
@@ -135,7 +143,7 @@ pub(super) fn describe_exit(status: ExitStatus) -> String {
         Some(127) => "the program does not exist".to_owned(),
         Some(code) if code > SIGNALLED => format!("it was killed by signal {}", code - SIGNALLED),
         Some(code) => format!("it exited with status {code}"),
-        None => "it exited".to_owned(),
+        None => status.signal().map_or("it exited".to_owned(), |signal| format!("it was killed by signal {signal}")),
     }
 }
 
@@ -185,6 +193,23 @@ mod tests {
         let id = process.id();
         process.kill().await;
         wait_until_gone(id).await;
+    }
+
+    #[tokio::test]
+    async fn what_a_process_has_started_is_killed_with_it() {
+        let script = "sh -c 'echo $$; while :; do :; done'; echo";
+        let (process, _stdin, mut stdout) = start(script).await;
+        let child = read_id(&mut stdout).await.unwrap();
+        assert_ne!(child, process.id());
+        process.kill().await;
+        wait_until_gone(child).await;
+
+        let script = "sh -c 'echo $$; while :; do :; done' & read line; exit 5";
+        let (mut process, mut stdin, mut stdout) = start(script).await;
+        let child = read_id(&mut stdout).await.unwrap();
+        stdin.write_all(b"go\n").await.unwrap();
+        assert_eq!(process.wait().await.unwrap().code(), Some(5));
+        wait_until_gone(child).await;
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::{
-    CompileError, Compiler, CompilerVersion, CpuBudget, Shared, folder::CompilerFile, model_checker, native,
+    CompileError, Compiler, CompilerVersion, CpuBudget, Shared, folder::CompilerFile, model_checker, native, vyper,
     worker::Worker,
 };
 
@@ -40,9 +40,13 @@ impl Session {
         if self.is_exhausted() {
             return Err(self.budget.exhausted());
         }
-        let input = model_checker::switch_off_outside_settings(input, self.version().release());
+        let config = &self.shared.config;
         match &self.compiler.program {
+            CompilerFile::NativeVyper(path) => vyper::compile_with_program(path, input, config, &self.budget).await,
+            CompilerFile::VyperPackage(path) => vyper::compile_with_package(path, input, config, &self.budget).await,
+            CompilerFile::Native(path) => native::compile(path, self.solc_input(input), config, &self.budget).await,
             CompilerFile::Soljson(path) => {
+                let input = self.solc_input(input);
                 let workers = &self.shared.workers;
                 let mut slot = self.worker.lock().await;
                 let worker = match slot.take() {
@@ -53,8 +57,11 @@ impl Session {
                 *slot = worker;
                 outcome
             }
-            CompilerFile::Native(path) => native::compile(path, input, &self.shared.config, &self.budget).await,
         }
+    }
+
+    fn solc_input(&self, input: String) -> String {
+        model_checker::switch_off_outside_settings(input, self.version().release())
     }
 }
 

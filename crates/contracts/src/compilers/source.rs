@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     CompilerConfig, CompilerSource, CompilerVersion, CompilersError,
-    folder::{CompilerFile, native_path, soljson_path},
+    folder::{CompilerFile, native_file, soljson_path},
     list::{BuildList, Program},
     npm::Npm,
     pinned,
@@ -65,7 +65,7 @@ impl Source {
             Self::Npm(npm) => Ok((CompilerFile::Soljson(soljson_path(folder, build)), npm.fetch(build, folder).await?)),
             Self::List(list) => Ok(match list.fetch(build).await? {
                 Program::Soljson(content) => (CompilerFile::Soljson(soljson_path(folder, build)), content),
-                Program::Native(content) => (CompilerFile::Native(native_path(folder, build)), content),
+                Program::Native(content) => (native_file(folder, build), content),
             }),
             Self::Folders => Err(CompilersError::FetchFailed("no compiler source is configured".to_owned())),
         }

@@ -445,3 +445,55 @@ async fn a_missing_program_is_named_in_the_error() {
     let error = compilers.get(&version(VERSION)).await.unwrap_err();
     assert!(matches!(&error, CompilersError::Missing(what) if what.contains("with npm")), "{error}");
 }
+
+fn vyper_environments() -> PathBuf {
+    let folder = std::env::var_os("EXPLORER_TEST_VYPER");
+    folder.expect("this test needs Vyper: run ./test, which gets it, or set EXPLORER_TEST_VYPER").into()
+}
+
+fn vyper_input(source: &str) -> String {
+    json!({ "language": "Vyper", "sources": { "a.vy": { "content": source } },
+            "settings": { "outputSelection": { "a.vy": ["abi"] } } })
+    .to_string()
+}
+
+#[tokio::test]
+async fn a_vyper_package_compiles_within_its_limits_and_leaves_nothing() {
+    let (compilers, folder) = compilers(|config| {
+        config.source = CompilerSource::Folder(vyper_environments());
+        config.time_limit = Duration::from_secs(3);
+    });
+    let compiler = compilers.get(&version("vyper:0.4.3")).await.unwrap();
+    assert_eq!(compiler.version.to_string(), "vyper:0.4.3+commit.bff19ea2");
+    let session = session(&compilers, &compiler);
+    let output = session.compile(vyper_input("x: public(uint256)\n")).await.unwrap();
+    let output: Value = serde_json::from_str(&output).unwrap();
+    assert_eq!(output["contracts"]["a.vy"]["a"]["abi"][0]["name"], "x", "{output}");
+    // Structs that contain the previous one twice.
+    let mut endless = "struct S0:\n    a: uint256\n".to_owned();
+    for step in 1..40 {
+        let last = step - 1;
+        endless += &format!("struct S{step}:\n    a: S{last}\n    b: S{last}\n");
+    }
+    endless += "@external\ndef f(x: S39):\n    pass\n";
+    let error = session.compile(vyper_input(&endless)).await.unwrap_err();
+    assert!(matches!(error, CompileError::TimedOut { .. }), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    let missing = compilers.get(&version("vyper:0.2.1")).await.unwrap_err();
+    assert!(matches!(missing, CompilersError::Version(VersionError::NotInstalled { .. })), "{missing}");
+}
+
+#[tokio::test]
+async fn a_vyper_package_that_does_not_run_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let python = folder.path().join("vyper-0.4.0/bin/python");
+    std::fs::create_dir_all(python.parent().unwrap()).unwrap();
+    std::fs::write(&python, "#!/bin/sh\nexit 1\n").unwrap();
+    std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (compilers, _folder) = compilers(|config| config.source = CompilerSource::Folder(folder.path().to_owned()));
+    let error = compilers.get(&version("vyper:0.4.0")).await.unwrap_err();
+    assert!(matches!(error, CompilersError::Missing(_)) && error.to_string().contains("vyper-0.4.0"), "{error}");
+    let listed = compilers.available().await.unwrap();
+    assert_eq!(listed, [AvailableCompiler { version: version("vyper:0.4.0"), fetched: true }]);
+}

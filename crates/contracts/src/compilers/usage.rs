@@ -1,4 +1,4 @@
-//! Measures the CPU time and memory of a process, and enforces limits on them.
+//! Measures the CPU time and memory of a process and of those that it has started, and enforces limits on them.
 
 use std::{
     fs,
@@ -117,21 +117,45 @@ fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Resident memory of a process in bytes.
+/// Resident memory of a process and its children in bytes.
 pub(super) fn resident(process: u32) -> Option<u64> {
+    let own = resident_alone(process)?;
+    Some(own + descendants(process).into_iter().filter_map(resident_alone).sum::<u64>())
+}
+
+fn resident_alone(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
-/// CPU time of all threads of a process.
+/// CPU time of all threads of a process and of its children.
 fn cpu_time(process: u32) -> Option<Duration> {
+    let own = ticks(process)?;
+    let ticks = own + descendants(process).into_iter().filter_map(ticks).sum::<u64>();
+    Some(Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
+}
+
+/// CPU time of a process, with that of its children that have ended.
+fn ticks(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The program name is in parentheses and may contain any character.
     let (_, fields) = stat.rsplit_once(") ")?;
-    let mut fields = fields.split_ascii_whitespace().skip(11).map(str::parse::<u64>);
-    let ticks = fields.next()?.ok()? + fields.next()?.ok()?;
-    Some(Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
+    fields.split_ascii_whitespace().skip(11).take(4).map(|field| field.parse::<u64>().ok()).sum()
+}
+
+/// The running children of a process and theirs.
+fn descendants(process: u32) -> Vec<u32> {
+    /// More than any compiler starts.
+    const MAX: usize = 64;
+    let mut found = vec![process];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied().filter(|_| found.len() < MAX) {
+        let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
+        found.extend(children.split_ascii_whitespace().filter_map(|id| id.parse::<u32>().ok()));
+        next += 1;
+    }
+    found.split_off(1)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -140,6 +164,20 @@ mod tests {
 
     use super::*;
     use crate::compilers::process::{Bounds, Process};
+
+    #[tokio::test]
+    async fn cpu_time_of_a_child_process_is_charged() {
+        let bounds = Bounds { cpu: Duration::from_secs(60), address_space: None };
+        let script = ["-c", "sh -c 'while :; do :; done'; echo"];
+        let (process, _stdin, _stdout) =
+            Process::start(Path::new("/bin/sh"), &script, bounds, Path::new("/")).await.unwrap();
+        let limits = Limits { time: Duration::from_secs(300), memory: 1 << 30 };
+        let budget = CpuBudget::new(Duration::from_millis(200));
+        let never = std::future::pending::<Result<(), CompileError>>();
+        let error = run_within_limits(process.id(), limits, &budget, never).await.unwrap_err();
+        assert!(matches!(error, CompileError::BudgetExhausted { .. }), "{error}");
+        assert!(resident(process.id()) > resident_alone(process.id()));
+    }
 
     #[tokio::test]
     async fn cpu_time_is_charged_and_work_stops_when_the_budget_is_exhausted() {

@@ -1,7 +1,13 @@
 use std::{fmt, str::FromStr};
 
-/// The oldest release that takes standard JSON input.
-const OLDEST: (u16, u16, u16) = (0, 4, 11);
+use domain::Language;
+
+/// The oldest release of solc that takes standard JSON input.
+const OLDEST_SOLC: (u16, u16, u16) = (0, 4, 11);
+const OLDEST_VYPER: (u16, u16, u16) = (0, 1, 0);
+/// Digits of a commit that are compared. Vyper's package on PyPI names seven.
+const COMMIT_DIGITS: usize = 8;
+const SHORTEST_VYPER_COMMIT: usize = 7;
 /// How many similar versions an error suggests.
 const MAX_SUGGESTIONS: usize = 5;
 type Release = (u16, u16, u16);
@@ -13,23 +19,31 @@ const REBUILT: [(Release, [&str; 2]); 3] = [
     ((0, 5, 11), ["c082d0b4", "22be8592"]),
 ];
 
-/// The version of a compiler: a release or a nightly build.
+/// The version of a compiler: a release or an earlier build. That of a Vyper compiler is written with the prefix `vyper:`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CompilerVersion {
+    language: Language,
     release: (u16, u16, u16),
-    /// Such as `nightly.2023.4.1`.
+    /// Such as `nightly.2023.4.1`; of Vyper such as `rc1`.
     prerelease: Option<String>,
-    /// Eight hexadecimal digits; None means the commit of the release.
+    /// Eight hexadecimal digits, of Vyper seven or eight; None means the commit of the release.
     commit: Option<String>,
 }
 
 /// Why a compiler version is unavailable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
-    #[error("must be the version of a Solidity compiler, such as v0.8.20+commit.a1b79de6 or 0.8.20")]
+    #[error(
+        "must be the version of a Solidity compiler, such as v0.8.20+commit.a1b79de6 or 0.8.20, or of a Vyper compiler, such as vyper:0.3.10"
+    )]
     Malformed,
     #[error("is older than 0.4.11, the first compiler that takes standard JSON input")]
     TooOld,
+    #[error("is that of a {} compiler, but sourceCode is {}", compiler.name(), source_code.name())]
+    OtherLanguage { compiler: Language, source_code: Language },
+    /// Vyper compilers are only installed by the operator.
+    #[error("{release} is not installed on this server. It has {}", near.join(", "))]
+    NotInstalled { release: String, near: Vec<String> },
     #[error("is not known; the nearest are {}", near.join(", "))]
     Unknown { near: Vec<String> },
     #[error("is not known, and this server has no other compilers")]
@@ -42,6 +56,23 @@ pub enum VersionError {
 }
 
 impl CompilerVersion {
+    /// Parses the version of a compiler of this language; the prefix of Vyper is optional.
+    pub fn parse(text: &str, language: Language) -> Result<Self, VersionError> {
+        let text = text.trim();
+        match (language, without_vyper(text)) {
+            (Language::Solidity, None) => Self::parse_solc(text),
+            (Language::Vyper, named) => Self::parse_vyper(named.unwrap_or(text)),
+            (Language::Solidity, Some(_)) => {
+                Err(VersionError::OtherLanguage { compiler: Language::Vyper, source_code: language })
+            }
+        }
+    }
+
+    #[must_use]
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
     #[must_use]
     pub fn release(&self) -> (u16, u16, u16) {
         self.release
@@ -55,24 +86,49 @@ impl CompilerVersion {
         self.commit.as_deref()
     }
 
-    /// `0.8.20`, with the date of a nightly.
+    /// `0.8.20`, with the date of a nightly, or `vyper:0.3.10`.
     #[must_use]
     pub fn short(&self) -> String {
+        format!("{}{}", self.prefix(), self.number())
+    }
+
+    /// The full version without the prefix of Vyper.
+    #[must_use]
+    pub fn without_language(&self) -> String {
+        let number = self.number();
+        match &self.commit {
+            Some(commit) => format!("{number}+commit.{commit}"),
+            None => number,
+        }
+    }
+
+    fn prefix(&self) -> &'static str {
+        match self.language {
+            Language::Solidity => "",
+            Language::Vyper => Language::VYPER_PREFIX,
+        }
+    }
+
+    fn number(&self) -> String {
         let (major, minor, patch) = self.release;
-        match &self.prerelease {
-            Some(tag) => format!("{major}.{minor}.{patch}-{tag}"),
-            None => format!("{major}.{minor}.{patch}"),
+        match (&self.prerelease, self.language) {
+            (Some(tag), Language::Solidity) => format!("{major}.{minor}.{patch}-{tag}"),
+            (Some(tag), Language::Vyper) => format!("{major}.{minor}.{patch}{tag}"),
+            (None, _) => format!("{major}.{minor}.{patch}"),
         }
     }
 
     pub(crate) fn same_release(&self, other: &Self) -> bool {
-        self.release == other.release && self.prerelease == other.prerelease
+        self.language == other.language && self.release == other.release && self.prerelease == other.prerelease
     }
 
     /// Whether this compiler satisfies the requested version.
     pub(crate) fn is(&self, wanted: &Self) -> bool {
         self.same_release(wanted)
             && match (&self.commit, &wanted.commit) {
+                (Some(own), Some(wanted)) if self.language == Language::Vyper => {
+                    own.starts_with(wanted.as_str()) || wanted.starts_with(own.as_str())
+                }
                 (Some(own), Some(wanted)) => own == wanted || self.is_rebuild(own, wanted),
                 _ => true,
             }
@@ -99,34 +155,86 @@ impl VersionError {
         };
         available.sort_by_key(|version| (rank(version).abs_diff(rank(wanted)), version.clone()));
         available.dedup();
+        available.retain(|version| version.language == wanted.language);
         let near: Vec<String> = available.iter().take(MAX_SUGGESTIONS).map(CompilerVersion::short).collect();
-        if near.is_empty() { Self::NoCompilers } else { Self::Unknown { near } }
+        match wanted.language {
+            _ if near.is_empty() => Self::NoCompilers,
+            Language::Solidity => Self::Unknown { near },
+            Language::Vyper => Self::NotInstalled { release: wanted.short(), near },
+        }
     }
 }
 
 impl FromStr for CompilerVersion {
     type Err = VersionError;
 
+    /// With the prefix of Vyper, the version of a Vyper compiler, otherwise of a Solidity compiler.
     fn from_str(text: &str) -> Result<Self, VersionError> {
-        let text = text.trim();
-        let text = text.strip_prefix('v').unwrap_or(text);
-        let (front, build) = text.split_once('+').map_or((text, None), |(front, build)| (front, Some(build)));
+        let named = without_vyper(text.trim());
+        Self::parse(text, if named.is_some() { Language::Vyper } else { Language::Solidity })
+    }
+}
+
+impl CompilerVersion {
+    fn parse_solc(text: &str) -> Result<Self, VersionError> {
+        let (front, build) = split_build(text);
         let (numbers, prerelease) =
             front.split_once('-').map_or((front, None), |(numbers, rest)| (numbers, Some(rest)));
-        let mut parts = numbers.split('.').map(number);
-        let (Some(major), Some(minor), Some(patch), None) = (parts.next(), parts.next(), parts.next(), parts.next())
-        else {
-            return Err(VersionError::Malformed);
-        };
-        let release = (major?, minor?, patch?);
+        let release = release(numbers)?;
         let prerelease =
             prerelease.map(|tag| is_prerelease(tag).then(|| tag.to_owned()).ok_or(VersionError::Malformed));
-        let commit = build.map(commit).transpose()?;
-        if release < OLDEST {
+        let commit = build.map(|build| commit(build, COMMIT_DIGITS)).transpose()?;
+        if release < OLDEST_SOLC {
             return Err(VersionError::TooOld);
         }
-        Ok(Self { release, prerelease: prerelease.transpose()?, commit })
+        Ok(Self { language: Language::Solidity, release, prerelease: prerelease.transpose()?, commit })
     }
+
+    /// `0.3.10+commit.91361694`, `0.4.1rc2`, `0.1.0b17` or `0.1.0-beta.17`.
+    fn parse_vyper(text: &str) -> Result<Self, VersionError> {
+        let (front, build) = split_build(text);
+        let tag_at = front.find(|character: char| !character.is_ascii_digit() && character != '.');
+        let (numbers, tag) = front.split_at(tag_at.unwrap_or(front.len()));
+        let release = release(numbers)?;
+        let prerelease = tag_at.map(|_| vyper_prerelease(tag)).transpose()?;
+        let commit = build.map(|build| commit(build, SHORTEST_VYPER_COMMIT)).transpose()?;
+        if release < OLDEST_VYPER {
+            return Err(VersionError::Malformed);
+        }
+        Ok(Self { language: Language::Vyper, release, prerelease, commit })
+    }
+}
+
+/// What follows `vyper:` or `vyper-`.
+fn without_vyper(text: &str) -> Option<&str> {
+    text.strip_prefix("vyper")?.strip_prefix([':', '-'])
+}
+
+/// The version without a leading `v`, and what follows the `+`.
+fn split_build(text: &str) -> (&str, Option<&str>) {
+    let text = text.trim();
+    let text = text.strip_prefix('v').unwrap_or(text);
+    text.split_once('+').map_or((text, None), |(front, build)| (front, Some(build)))
+}
+
+fn release(numbers: &str) -> Result<Release, VersionError> {
+    let mut parts = numbers.split('.').map(number);
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(major), Some(minor), Some(patch), None) => Ok((major?, minor?, patch?)),
+        _ => Err(VersionError::Malformed),
+    }
+}
+
+/// `b17` for `b17`, `-beta.17` and `-b17`.
+fn vyper_prerelease(tag: &str) -> Result<String, VersionError> {
+    let tag = tag.strip_prefix('-').unwrap_or(tag);
+    for (name, short) in [("alpha", "a"), ("beta", "b"), ("a", "a"), ("b", "b"), ("rc", "rc")] {
+        if let Some(rest) = tag.strip_prefix(name) {
+            let count = number(rest.strip_prefix('.').unwrap_or(rest))?;
+            return Ok(format!("{short}{count}"));
+        }
+    }
+    Err(VersionError::Malformed)
 }
 
 fn number(text: &str) -> Result<u16, VersionError> {
@@ -142,23 +250,19 @@ fn is_prerelease(text: &str) -> bool {
 }
 
 /// `commit.a1b79de6`, optionally followed by the platform, which is ignored.
-fn commit(text: &str) -> Result<String, VersionError> {
+fn commit(text: &str, shortest: usize) -> Result<String, VersionError> {
     let mut parts = text.split('.');
     let (Some("commit"), Some(hash)) = (parts.next(), parts.next()) else { return Err(VersionError::Malformed) };
     let platform = text.len() <= 60 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+_-".contains(&byte));
-    if hash.len() < 8 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) || !platform {
+    if hash.len() < shortest || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) || !platform {
         return Err(VersionError::Malformed);
     }
-    Ok(hash[..8].to_ascii_lowercase())
+    Ok(hash[..hash.len().min(COMMIT_DIGITS)].to_ascii_lowercase())
 }
 
 impl fmt::Display for CompilerVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.short())?;
-        match &self.commit {
-            Some(commit) => write!(f, "+commit.{commit}"),
-            None => Ok(()),
-        }
+        write!(f, "{}{}", self.prefix(), self.without_language())
     }
 }
 
@@ -224,6 +328,52 @@ mod tests {
             assert!(!own.is(&version(other)), "{other}");
         }
         assert!(own.is_named("0.5.9") && !own.is_named("0.5.10") && !own.is_named("nonsense"));
+    }
+
+    #[test]
+    fn versions_of_vyper_have_a_prefix() {
+        for text in
+            ["vyper:0.3.10+commit.91361694", "vyper:v0.3.10+commit.9136169400", "vyper-0.3.10+commit.91361694.linux"]
+        {
+            assert_eq!(version(text).to_string(), "vyper:0.3.10+commit.91361694", "{text}");
+        }
+        let parse = |text: &str| CompilerVersion::parse(text, Language::Vyper).map(|version| version.to_string());
+        assert_eq!(parse("v0.3.10+commit.9136169").as_deref(), Ok("vyper:0.3.10+commit.9136169"));
+        assert_eq!(parse("vyper:0.3.10").as_deref(), Ok("vyper:0.3.10"));
+        for text in ["0.1.0b17", "0.1.0-beta.17", "vyper:0.1.0-b17"] {
+            assert_eq!(parse(text).as_deref(), Ok("vyper:0.1.0b17"), "{text}");
+        }
+        assert_eq!(parse("0.4.1rc2+commit.8a93dd27").as_deref(), Ok("vyper:0.4.1rc2+commit.8a93dd27"));
+        for text in
+            ["", "vyper:", "vyper", "vyper:latest", "0.3", "0.3.10x1", "0.3.10b", "0.3.10+commit.913616", "0.0.4"]
+        {
+            assert_eq!(parse(text), Err(VersionError::Malformed), "{text}");
+        }
+        let release = version("vyper:0.3.10");
+        assert_eq!(release.without_language(), "0.3.10");
+        assert_eq!((release.language(), release.is_release()), (Language::Vyper, true));
+        assert!(!version("vyper:0.4.1rc2").is_release());
+    }
+
+    #[test]
+    fn a_version_of_vyper_matches_by_the_digits_that_both_commits_have() {
+        let own = version("vyper:0.3.10+commit.9136169");
+        for wanted in ["vyper:0.3.10", "vyper:0.3.10+commit.91361694", "vyper:0.3.10+commit.9136169"] {
+            assert!(own.is(&version(wanted)), "{wanted}");
+        }
+        assert!(!own.is(&version("vyper:0.3.10+commit.91361704")));
+        let solc = CompilerVersion::parse("0.8.20", Language::Solidity).unwrap();
+        assert!(!solc.is(&CompilerVersion::parse("0.8.20", Language::Vyper).unwrap()), "another language");
+        let error = CompilerVersion::parse("vyper:0.3.10", Language::Solidity).unwrap_err();
+        assert_eq!(error.to_string(), "is that of a Vyper compiler, but sourceCode is Solidity");
+    }
+
+    #[test]
+    fn only_compilers_of_the_same_language_are_suggested() {
+        let available = ["0.8.20", "vyper:0.3.10", "vyper:0.4.3"].map(version).to_vec();
+        let error = VersionError::unknown(&version("vyper:0.3.9"), available);
+        let text = "vyper:0.3.9 is not installed on this server. It has vyper:0.3.10, vyper:0.4.3";
+        assert_eq!(error.to_string(), text);
     }
 
     #[test]

@@ -2,12 +2,13 @@ use std::collections::BTreeMap;
 
 use alloy_dyn_abi::JsonAbiExt;
 use alloy_primitives::{Address, Bytes};
-use domain::{CreationTemplate, LibraryOffset};
+use domain::{CreationTemplate, Language, LibraryOffset};
 
 use super::{
     CodeMatch, Difference, MatchKind, fill,
     metadata::{copy_metadata, own_auxdata, proves_sources, regions},
     runtime::difference,
+    vyper,
 };
 use crate::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink};
 
@@ -17,6 +18,9 @@ use crate::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink};
 pub fn creation_template(compiled: &CompiledContract, altered: Option<&CompiledContract>) -> Option<CreationTemplate> {
     if compiled.creation.bytes.is_empty() || compiled.runtime.bytes.is_empty() {
         return None;
+    }
+    if compiled.language == Language::Vyper {
+        return Some(vyper::creation_template(compiled));
     }
     let mut metadata: Vec<_> = own_region(compiled).into_iter().map(|region| region.span).collect();
     if let Some(altered) = altered {
@@ -78,6 +82,7 @@ pub(super) fn compare(
                 copy_metadata(&mut expected, &region, code)?;
             }
         }
+        vyper::copy_integrity_hash(&mut expected, template, code);
         if expected != code {
             return Err(difference(&expected, code, template.code.len(), may_recompile));
         }

@@ -31,6 +31,7 @@ fn contract(body: &[u8], metadata: &str) -> CompiledContract {
         creation: CompiledCode { bytes: [&INIT[..], &runtime].concat(), links: vec![] },
         runtime: CompiledCode { bytes: runtime, links: vec![] },
         immutables: vec![],
+        ..CompiledContract::default()
     }
 }
 

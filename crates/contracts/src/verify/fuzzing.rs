@@ -14,7 +14,8 @@ pub fn metadata(data: &[u8]) {
         Ok(sources) => {
             assert!(!sources.files.is_empty() && sources.files.len() <= 2_000);
             let bytes: usize = sources.files.values().map(String::len).sum();
-            assert!(bytes <= text.len(), "{bytes} bytes of sources out of {}", text.len());
+            // The numbers in the ABI of a Vyper interface may be written with more digits.
+            assert!(bytes <= 32 * text.len(), "{bytes} bytes of sources out of {}", text.len());
             assert_eq!(Sources::read(text).as_ref(), Ok(&sources));
         }
         Err(error) => assert!(error.to_string().len() <= 8 << 10, "{error}"),

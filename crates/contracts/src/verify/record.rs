@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::keccak256;
-use domain::{Artifacts, SourceFile, UnixMillis, VerifiedCode, VerifiedContract};
+use domain::{Artifacts, Language, SourceFile, UnixMillis, VerifiedCode, VerifiedContract};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use store::{Kept, StoreError, VerifiedContracts};
@@ -46,6 +46,7 @@ pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract 
         serde_json::from_str(&compiled.metadata).unwrap_or(Metadata { settings: None, sources: BTreeMap::new() });
     let license = metadata.sources.get(&compiled.file).and_then(|source| source.license.clone());
     let license = license.or_else(|| spdx_identifier(found.files.get(&compiled.file)?));
+    let license = license.or_else(|| documented_license(artifacts.devdoc.as_deref()?));
     // Files that the contract does not use are not proven, so they are not stored.
     let used = |path: &String| metadata.sources.is_empty() || metadata.sources.contains_key(path);
     let sources = found.files.iter().filter(|(path, _)| used(path));
@@ -60,7 +61,12 @@ pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract 
         names_own_address: runtime.names_own_address,
         file: compiled.file.clone(),
         abi: compiled.abi.clone(),
-        settings: metadata.settings.map_or_else(|| "{}".to_owned(), |settings| settings.get().to_owned()),
+        settings: match (metadata.settings, compiled.language) {
+            (Some(settings), _) => settings.get().to_owned(),
+            // There is no metadata.
+            (None, Language::Vyper) => Value::from(found.settings.clone()).to_string(),
+            (None, Language::Solidity) => "{}".to_owned(),
+        },
         sources: sources.map(|(path, content)| SourceFile { path: path.clone(), content: content.clone() }).collect(),
         libraries: runtime.libraries.iter().map(|(library, address)| (library.clone(), *address)).collect(),
         artifacts: Artifacts {
@@ -74,6 +80,16 @@ pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract 
     };
     let deployment = on_chain.creation.as_ref().map(|creation| prove_deployment(&code, creation));
     VerifiedContract { address: request.address, twin_of: None, code, deployment }
+}
+
+/// The license in the documentation of a Vyper contract.
+fn documented_license(devdoc: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Documentation {
+        license: Option<String>,
+    }
+    let named = serde_json::from_str::<Documentation>(devdoc).ok()?.license?;
+    spdx_identifier(&format!("# SPDX-License-Identifier: {named}"))
 }
 
 /// Stores a verification. An existing record of the code is first compared with this deployment, so that the store can tell

@@ -38,6 +38,18 @@ pub enum Refusal {
         functions: Option<FunctionsDiffer>,
         tried: Tried,
     },
+    #[error(
+        "No contract of the source compiles to the code on the chain. The closest is {} ({settings}): {difference}. {}",
+        shortened(contract),
+        tried_settings(*compilations, *stopped)
+    )]
+    ClosestVyper {
+        contract: String,
+        settings: String,
+        difference: Difference,
+        compilations: u32,
+        stopped: Option<Stopped>,
+    },
     #[error("No contract of the source has code that could be compared. {0}")]
     NothingCompared(Tried),
     #[error(
@@ -82,19 +94,33 @@ impl fmt::Display for Tried {
         write!(f, "{compilations} compilation{s} and {hashes} combinations of settings were tried")?;
         match stopped {
             None => f.write_str("."),
-            Some(Stopped::Compilations(limit)) => {
+            Some(stopped) => stopped.fmt(f),
+        }
+    }
+}
+
+/// The extent of a search by compiling only.
+fn tried_settings(compilations: u32, stopped: Option<Stopped>) -> String {
+    let s = if compilations == 1 { " was" } else { "s were" };
+    let end = stopped.map_or_else(|| ".".to_owned(), |stopped| stopped.to_string());
+    format!("{compilations} compilation{s} tried{end}")
+}
+
+/// The end of a sentence about what was tried.
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compilations(limit) => {
                 write!(f, ", which is the limit ({limit} compilations): send the settings if you know them.")
             }
-            Some(Stopped::Time(limit)) => write!(
+            Self::Time(limit) => write!(
                 f,
                 ", and then the limit of {} seconds was reached: send the settings if you know them.",
                 limit.as_secs()
             ),
-            Some(Stopped::CpuTime) => {
-                f.write_str(", and then the CPU time was used up: send the settings if you know them.")
-            }
-            Some(Stopped::OtherSource) => f.write_str("; no other settings can compile this source to that code."),
-            Some(Stopped::NothingNear) => {
+            Self::CpuTime => f.write_str(", and then the CPU time was used up: send the settings if you know them."),
+            Self::OtherSource => f.write_str("; no other settings can compile this source to that code."),
+            Self::NothingNear => {
                 f.write_str("; none gave code of about that length, so the source is most likely a different one.")
             }
         }

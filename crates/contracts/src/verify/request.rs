@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// A request to verify a contract.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct VerifyRequest {
     pub address: Address,
     pub sources: Sources,

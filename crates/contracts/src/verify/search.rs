@@ -107,7 +107,7 @@ impl Defined {
 }
 
 /// The contracts, or an error that is caused by the source.
-type Compiled = Result<Vec<CompiledContract>, Refusal>;
+pub(super) type Compiled = Result<Vec<CompiledContract>, Refusal>;
 
 impl<'a> Search<'a> {
     pub(super) fn new(
@@ -161,28 +161,9 @@ impl<'a> Search<'a> {
             found = self.try_by_compiling(&files, &base, &names).await?;
         }
         Ok(match found {
-            Some(found) => self.check_claims(found),
+            Some(found) => check_claims(self.request, found),
             None => SearchResult::NoMatch(self.refuse()),
         })
-    }
-
-    /// Checks the constructor arguments and libraries of the request.
-    fn check_claims(&self, found: Box<Match>) -> SearchResult {
-        if let (Some(claimed), Some(Ok((_, arguments)))) =
-            (&self.request.constructor_arguments, &found.comparison.creation)
-            && claimed != arguments
-        {
-            return SearchResult::NoMatch(Refusal::ConstructorArguments);
-        }
-        for (library, on_chain) in found.libraries() {
-            let name = library.rsplit(':').next().unwrap_or(library);
-            let claimed = self.request.libraries.get(library).or_else(|| self.request.libraries.get(name));
-            if let Some(claimed) = claimed.filter(|claimed| *claimed != on_chain) {
-                let (library, claimed, on_chain) = (library.clone(), *claimed, *on_chain);
-                return SearchResult::NoMatch(Refusal::Library { library, claimed, on_chain });
-            }
-        }
-        SearchResult::Match(found)
     }
 
     fn refuse(self) -> Refusal {
@@ -275,27 +256,7 @@ impl<'a> Search<'a> {
     }
 
     async fn compile(&self, input: String) -> Result<Compiled, VerifyError> {
-        let output = match self.session.compile(input).await {
-            Ok(output) => output,
-            Err(
-                error @ (CompileError::TimedOut { .. }
-                | CompileError::OutOfMemory { .. }
-                | CompileError::BudgetExhausted { .. }
-                | CompileError::Crashed(_)),
-            ) => {
-                tracing::info!(%error, address = %self.request.address, "compilation stopped");
-                return Ok(Err(Refusal::Compiler(error.to_string())));
-            }
-            Err(error) => return Err(CompilersError::Run(error).into()),
-        };
-        let read = tokio::task::spawn_blocking(move || CompilerOutput::read(&output)).await;
-        Ok(match read {
-            Ok(Ok(output)) => Ok(output.contracts),
-            Ok(Err(OutputError::Source(message))) => Err(Refusal::Source(message)),
-            Ok(Err(OutputError::Internal(message))) => Err(Refusal::Internal(message)),
-            Ok(Err(error)) => Err(Refusal::Compiler(error.to_string())),
-            Err(error) => Err(Refusal::Compiler(error.to_string())),
-        })
+        compile(self.session, self.request, input).await
     }
 
     /// Tries the settings of standard JSON input.
@@ -314,6 +275,54 @@ impl<'a> Search<'a> {
             }
         }
     }
+}
+
+/// Checks the constructor arguments and libraries of the request.
+pub(super) fn check_claims(request: &VerifyRequest, found: Box<Match>) -> SearchResult {
+    if let (Some(claimed), Some(Ok((_, arguments)))) = (&request.constructor_arguments, &found.comparison.creation)
+        && claimed != arguments
+    {
+        return SearchResult::NoMatch(Refusal::ConstructorArguments);
+    }
+    for (library, on_chain) in found.libraries() {
+        let name = library.rsplit(':').next().unwrap_or(library);
+        let claimed = request.libraries.get(library).or_else(|| request.libraries.get(name));
+        if let Some(claimed) = claimed.filter(|claimed| *claimed != on_chain) {
+            let (library, claimed, on_chain) = (library.clone(), *claimed, *on_chain);
+            return SearchResult::NoMatch(Refusal::Library { library, claimed, on_chain });
+        }
+    }
+    SearchResult::Match(found)
+}
+
+/// Compiles, unless a limit of time or memory is reached.
+pub(super) async fn compile(
+    session: &Session,
+    request: &VerifyRequest,
+    input: String,
+) -> Result<Compiled, VerifyError> {
+    let output = match session.compile(input).await {
+        Ok(output) => output,
+        Err(
+            error @ (CompileError::TimedOut { .. }
+            | CompileError::OutOfMemory { .. }
+            | CompileError::BudgetExhausted { .. }
+            | CompileError::Crashed(_)),
+        ) => {
+            tracing::info!(%error, address = %request.address, "compilation stopped");
+            return Ok(Err(Refusal::Compiler(error.to_string())));
+        }
+        Err(error) => return Err(CompilersError::Run(error).into()),
+    };
+    let language = session.version().language();
+    let read = tokio::task::spawn_blocking(move || CompilerOutput::read(&output, language)).await;
+    Ok(match read {
+        Ok(Ok(output)) => Ok(output.contracts),
+        Ok(Err(OutputError::Source(message))) => Err(Refusal::Source(message)),
+        Ok(Err(OutputError::Internal(message))) => Err(Refusal::Internal(message)),
+        Ok(Err(error)) => Err(Refusal::Compiler(error.to_string())),
+        Err(error) => Err(Refusal::Compiler(error.to_string())),
+    })
 }
 
 impl Match {

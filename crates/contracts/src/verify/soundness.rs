@@ -45,6 +45,7 @@ fn compiled(name: &str, init: &[u8], body: &[u8], is_exact: bool) -> CompiledCon
         creation: CompiledCode { bytes: [init, &runtime].concat(), links: vec![] },
         runtime: CompiledCode { bytes: runtime, links: vec![] },
         immutables: vec![],
+        ..CompiledContract::default()
     }
 }
 

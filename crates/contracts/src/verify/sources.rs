@@ -2,11 +2,16 @@
 
 mod error;
 mod metadata_json;
+mod vyper;
 
 use std::collections::BTreeMap;
 
+use domain::Language;
 pub use error::{MissingSource, SourcesError};
 use serde_json::{Map, Value};
+pub(super) use vyper::{LAYOUT_OVERRIDES, contract_name, is_abi, is_contract};
+
+use crate::{CompilerVersion, VersionError};
 
 /// Limits of files per request and of characters per name.
 const MAX_FILES: usize = 2_000;
@@ -22,8 +27,10 @@ pub struct Sources {
     pub(super) files: BTreeMap<String, String>,
     /// The settings of standard JSON input or of a metadata.json.
     pub(super) settings: Option<Map<String, Value>>,
-    /// The contract that a metadata.json belongs to, by file and name.
+    /// The contract that a metadata.json belongs to, or whose output is requested, by file and name.
     pub(super) target: Option<(String, String)>,
+    /// As far as the format says.
+    language: Option<Language>,
     unnamed: bool,
 }
 
@@ -43,7 +50,7 @@ impl Sources {
         };
         let Some(json) = json else {
             let files = BTreeMap::from([(UNNAMED.to_owned(), text.to_owned())]);
-            return Ok(Self { files, settings: None, target: None, unnamed: true });
+            return Ok(Self { files, settings: None, target: None, language: None, unnamed: true });
         };
         let object: Map<String, Value> =
             serde_json::from_str(&json).map_err(|error| SourcesError::NotJson(error.to_string()))?;
@@ -62,34 +69,54 @@ impl Sources {
         }
     }
 
+    /// The version of the compiler that a request names for these sources: its language is that of the sources.
+    pub fn compiler(&self, version: &str) -> Result<CompilerVersion, VersionError> {
+        match self.language() {
+            Some(language) => CompilerVersion::parse(version, language),
+            None => version.parse(),
+        }
+    }
+
+    /// None for files that do not tell.
+    fn language(&self) -> Option<Language> {
+        let is_vyper = || match self.single_file() {
+            Some(text) => vyper::has_pragma(text),
+            None => self.files.keys().any(|name| vyper::is_contract(name)),
+        };
+        self.language.or_else(|| is_vyper().then_some(Language::Vyper))
+    }
+
     fn from_files(files: BTreeMap<String, String>) -> Self {
-        Self { files, settings: None, target: None, unnamed: false }
+        Self { files, settings: None, target: None, language: None, unnamed: false }
     }
 
     fn from_standard(mut object: Map<String, Value>) -> Result<Self, SourcesError> {
-        must_be_solidity(&object)?;
+        let language = match object.get("language").map(Value::as_str) {
+            None => None,
+            Some(Some("Solidity")) => Some(Language::Solidity),
+            Some(Some("Vyper")) => Some(Language::Vyper),
+            Some(_) => return Err(SourcesError::OtherLanguage),
+        };
         let Some(Value::Object(sources)) = object.remove("sources") else { return Err(SourcesError::Empty) };
         let mut settings = match object.remove("settings") {
             Some(Value::Object(settings)) => settings,
             _ => Map::new(),
         };
+        let (mut files, mut target) = (read_files(&sources)?, None);
+        if language == Some(Language::Vyper) {
+            target = vyper::target(&settings, &files);
+            vyper::read_more(&mut object, &mut files, &mut settings)?;
+        }
         // The verifier chooses the outputs; settings that affect the code are kept.
         for unused in ["outputSelection", "modelChecker", "stopAfter", "compilationTarget"] {
             settings.remove(unused);
         }
-        Ok(Self { settings: Some(settings), ..Self::from_files(read_files(&sources)?) })
+        Ok(Self { settings: Some(settings), target, language, ..Self::from_files(files) })
     }
 
     /// The content of a single file without a name.
     pub(super) fn single_file(&self) -> Option<&str> {
         if self.unnamed { self.files.values().next().map(String::as_str) } else { None }
-    }
-}
-
-fn must_be_solidity(object: &Map<String, Value>) -> Result<(), SourcesError> {
-    match object.get("language") {
-        Some(language) if language != "Solidity" => Err(SourcesError::OtherLanguage),
-        _ => Ok(()),
     }
 }
 
@@ -148,7 +175,8 @@ mod tests {
         assert_eq!(refused("{}"), SourcesError::Empty);
         assert!(matches!(refused("{ contract"), SourcesError::NotJson(_)));
         assert!(matches!(refused("{{}"), SourcesError::NotJson(_)));
-        assert_eq!(refused(r#"{"language":"Vyper","sources":{}}"#), SourcesError::OtherLanguage);
+        assert_eq!(refused(r#"{"language":"Yul","sources":{"a.yul":{"content":"{}"}}}"#), SourcesError::OtherLanguage);
+        assert_eq!(refused(r#"{"language":"Vyper","sources":{}}"#), SourcesError::Empty);
         let urls = r#"{"language":"Solidity","sources":{"A.sol":{"urls":["file:///etc/passwd"]}}}"#;
         let no_content = SourcesError::NoContent { name: "A.sol".to_owned() };
         assert_eq!(refused(urls), no_content);
@@ -158,6 +186,22 @@ mod tests {
         assert!(matches!(long, SourcesError::LongName { .. }) && long.to_string().len() < 200, "{long}");
         let lone = refused(r#"{"A.sol":{"content":"\ud800"}}"#).to_string();
         assert!(lone.contains("surrogate") || lone.contains("hex escape"), "{lone}");
+    }
+
+    #[test]
+    fn the_language_decides_which_compiler_a_version_names() {
+        let compiler = |text: &str, version: &str| {
+            Sources::read(text).unwrap().compiler(version).map(|version| version.to_string())
+        };
+        let vyper = r#"{"language":"Vyper","sources":{"a.vy":{"content":"x: uint256"}}}"#;
+        assert_eq!(compiler(vyper, "v0.3.10+commit.91361694").as_deref(), Ok("vyper:0.3.10+commit.91361694"));
+        assert_eq!(compiler(vyper, "vyper:0.4.3").as_deref(), Ok("vyper:0.4.3"));
+        assert_eq!(compiler(r#"{"a.vy":{"content":"x: uint256"}}"#, "0.4.3").as_deref(), Ok("vyper:0.4.3"));
+        assert_eq!(compiler("# pragma version ~=0.4.0\nx: uint256", "0.4.3").as_deref(), Ok("vyper:0.4.3"));
+        assert_eq!(compiler("x: uint256", "vyper:0.4.3").as_deref(), Ok("vyper:0.4.3"));
+        assert_eq!(compiler("contract A {}", "0.8.20").as_deref(), Ok("0.8.20"));
+        let solidity = r#"{"language":"Solidity","sources":{"a.sol":{"content":"contract A {}"}}}"#;
+        assert!(matches!(compiler(solidity, "vyper:0.4.3"), Err(VersionError::OtherLanguage { .. })));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 // Prints the names of the passed scenarios as JSON; the first failure ends the run with its reason.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { load, pagesOf, run } from "./browser.mjs";
+import { LAN_HOST, load, pagesOf, run } from "./browser.mjs";
 
 const { Wallet } = await load("ethers");
 const [base, privateKey] = process.argv.slice(2);
@@ -87,6 +87,10 @@ const scenarios = {
       assert.match(key, /^expl_[0-9A-Za-z]{38}$/);
       const row = page.locator("#keys tbody tr", { hasText: "made in a browser" });
       await row.waitFor();
+      page.once("dialog", (dialog) => dialog.dismiss());
+      await row.locator("button").click();
+      assert.equal(await row.locator("button").textContent(), "Revoke", "a dismissed question revokes nothing");
+      page.once("dialog", (dialog) => dialog.accept());
       await row.locator("button").click();
       await page.locator("#keys tbody tr", { hasText: "revoked" }).waitFor();
     }),
@@ -114,6 +118,11 @@ const scenarios = {
         }
         await delivered.waitFor();
         assert.ok(received.includes("ping"), received.join());
+        page.once("dialog", (dialog) => dialog.dismiss());
+        await hook.getByRole("button", { name: "Delete" }).click();
+        await page.waitForTimeout(300);
+        assert.equal(await page.locator("#webhooks article").count(), 1, "a dismissed question deletes nothing");
+        page.once("dialog", (dialog) => dialog.accept());
         await hook.getByRole("button", { name: "Delete" }).click();
         await page.locator("#webhooks article").waitFor({ state: "detached" });
       });
@@ -121,6 +130,88 @@ const scenarios = {
       receiver.close();
     }
   },
+
+  "a form with a key is never sent by GET, and cannot be sent without a script": async () => {
+    for (const javaScriptEnabled of [true, false]) {
+      for (const path of ["/keys", "/webhooks"]) {
+        await open(path, { javaScriptEnabled }, async (page) => {
+          const forms = await page.locator("form.form").evaluateAll((all) => all.map((form) => [form.method, form.querySelector("[type=submit]").disabled]));
+          assert.deepEqual(forms, forms.map(() => ["post", !javaScriptEnabled]), path);
+        });
+      }
+    }
+    await open("/keys", { javaScriptEnabled: false }, async (page) => {
+      await page.fill("#owner", trade.maker);
+      await page.fill("#key", "expl_secret");
+      await page.press("#key", "Enter");
+      await page.waitForTimeout(300);
+      assert.ok(!page.url().includes("expl_secret") && page.url().endsWith("/keys"), page.url());
+      assert.ok(await page.locator("noscript").first().isVisible());
+    });
+  },
+
+  "text is copied on plain http too, and a failure is shown": async () => {
+    const lan = pagesOf(base.replace("127.0.0.1", LAN_HOST));
+    await lan.open(`/tx/${trade.txHash}`, {}, async (page) => {
+      assert.equal(await page.evaluate(() => navigator.clipboard), undefined, "the page is not trusted");
+      await page.click("[data-copy]");
+      await page.locator("[data-copy].done").waitFor();
+      await page.focus("#q");
+      await page.keyboard.press("Control+V");
+      assert.equal(await page.inputValue("#q"), trade.txHash);
+      await page.evaluate(() => (document.execCommand = () => false));
+      await page.click("[data-copy]");
+      await page.locator(".toast", { hasText: trade.txHash }).waitFor();
+    });
+  },
+
+  "rows of lists are labelled cards on a phone": async () => {
+    for (const path of ["/blocks", "/transactions", "/tokens", "/transfers", "/trades", `/token/${token.address}?tab=holders`, `/address/${trade.maker}`, `/address/${trade.maker}?tab=trades`, `/tx/${trade.txHash}`]) {
+      await open(path, { viewport: { width: 390, height: 844 } }, async (page) => {
+        const faults = await page.evaluate(() => {
+          const wide = [...document.querySelectorAll(".scroll")].filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.className);
+          const cells = [...document.querySelectorAll(".cards tbody td")].filter((cell) => {
+            const { left, right, height } = cell.getBoundingClientRect();
+            const label = getComputedStyle(cell, "::before").content;
+            return left < 0 || right > 390 || height === 0 || cell.scrollWidth > cell.clientWidth || label !== `"${cell.dataset.label}"`;
+          });
+          return [...wide, ...cells.map((cell) => cell.outerHTML)];
+        });
+        assert.deepEqual(faults, [], path);
+        assert.ok((await page.locator(".cards tbody tr").count()) > 0, path);
+      });
+    }
+  },
+
+  "the supply of a token is complete on a phone": () =>
+    open("/tokens", { viewport: { width: 390, height: 844 } }, async (page) => {
+      const cells = page.locator("td[data-label=Supply] .num");
+      for (const cell of await cells.all()) {
+        const { x, width } = await cell.boundingBox();
+        assert.ok(x >= 0 && x + width <= 390, `${x} ${width}`);
+      }
+      assert.ok((await cells.count()) > 0);
+    }),
+
+  "the selected tab and section are visible on a phone": async () => {
+    for (const [path, bar] of [[`/address/${trade.maker}?tab=trades`, ".tabs"], [`/address/${token.address}?tab=contract`, ".tabs"], ["/webhooks", ".sections"]]) {
+      await open(path, { viewport: { width: 390, height: 844 } }, async (page) => {
+        const { x, width } = await page.locator(`${bar} [aria-current]`).boundingBox();
+        assert.ok(x >= 0 && x + width <= 390, `${path}: ${x} ${width}`);
+      });
+    }
+  },
+
+  "a switch between tabs keeps the scroll position": () =>
+    open(`/address/${trade.maker}`, { viewport: { width: 390, height: 600 } }, async (page) => {
+      for (const tab of ["transfers", "trades"]) {
+        await page.evaluate(() => scrollTo(0, 260));
+        const before = await page.evaluate(() => scrollY);
+        assert.ok(before > 200, `${before}`);
+        await Promise.all([page.waitForURL(`**tab=${tab}`), page.locator(`.tabs a[href$='tab=${tab}']`).evaluate((link) => link.click())]);
+        await page.waitForFunction((position) => Math.abs(scrollY - position) < 2, before, { timeout: 10_000 });
+      }
+    }),
 
   "a chosen color scheme is kept": () =>
     open("/", { colorScheme: "light" }, async (page) => {
@@ -131,6 +222,11 @@ const scenarios = {
       assert.notEqual(light, dark);
       await page.goto(`${base}/blocks`);
       assert.equal(await background(), dark);
+      const accent = () => page.evaluate(() => getComputedStyle(document.querySelector("a[href='/']") ?? document.body).color);
+      await page.goto(`${base}/docs`);
+      assert.equal(await page.evaluate(() => document.documentElement.dataset.scheme), "dark");
+      assert.equal(await accent(), "rgb(95, 208, 195)");
+      await Promise.all([page.waitForURL(`${base}/`), page.click("a[href='/']")]);
     }),
 
   "the color scheme of the system is used": async () => {

@@ -11,7 +11,9 @@ export const load = (name) => import(pathToFileURL(require.resolve(name)));
 const { chromium } = require("playwright-core");
 const { HtmlValidate } = require("html-validate");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_BIN ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+/// A name of this machine that browsers do not trust like localhost: pages over plain http have no clipboard there.
+export const LAN_HOST = "explorer.lan";
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_BIN ?? "/usr/bin/chromium", args: ["--no-sandbox", `--host-resolver-rules=MAP ${LAN_HOST} 127.0.0.1`] });
 
 /// Helpers for the pages of one explorer.
 export function pagesOf(base) {

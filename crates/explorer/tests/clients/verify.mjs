@@ -124,6 +124,23 @@ const scenarios = {
       assert.match(await page.locator("table.fields").textContent(), /title_[\s\S]*For friends/);
     }),
 
+  "a contract is verified without JavaScript too": () =>
+    // The browser logs the expected 400 to its console.
+    open(`/verify?address=${contract}`, { javaScriptEnabled: false, expectedError: /400/ }, async (page) => {
+      await Promise.all([page.waitForURL("**/verify-ui/jobs/*"), fill(page, source)]);
+      for (let tries = 0; tries < 240 && (await page.locator("text=In progress").count()) > 0; tries += 1) {
+        await page.waitForTimeout(500);
+        await page.reload();
+      }
+      // Browsers send line breaks of forms as CR LF, which would be another source.
+      assert.match(await page.locator("main").textContent(), /Verified\s+Exact match/);
+      await page.goto(`${base}/verify?address=${contract}`);
+      await page.fill("#compiler", "nonsense");
+      await page.fill("#source", source);
+      await page.click("#verify [type=submit]");
+      assert.match(await page.locator("main pre").textContent(), /compiler version/);
+    }),
+
   "its functions are called in the page": () =>
     // The browser logs the expected 422 to its console.
     open(`/address/${contract}?tab=contract`, { expectedError: /422/ }, async (page) => {
@@ -157,8 +174,42 @@ const scenarios = {
       await refused("args[0] must be true or false", "", "[]", "");
       await refused("must be JSON", "true", "1, 2", "");
       await page.fill("#call-from", "me");
-      await refused("from must be", "true", "[]", "");
+      await refused("The sender must be", "true", "[]", "");
     }),
+
+  "a page makes more calls than the API allows without a key, and then asks for a key": async () => {
+    const owner = account.address.toLowerCase();
+    const timestamp = Date.now();
+    const signature = await account.signMessage({ message: `Explorer API Key Request\nAddress: ${owner}\nTimestamp: ${timestamp}` });
+    const created = await fetch(`${base}/api/v1/keys`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ ownerAddress: owner, label: "", signature, timestamp }) });
+    const { key } = await created.json();
+    // The browser logs the expected 429 to its console.
+    await open(`/address/${contract}?tab=contract`, { expectedError: /429/ }, async (page) => {
+      for (let times = 0; times < 15; times += 1) {
+        const note = await call(page, "title");
+        await note.locator("pre", { hasText: /^For friends$/ }).waitFor();
+        await note.evaluate((element) => element.replaceChildren());
+      }
+      let isBusy = true;
+      const post = () => fetch(`${base}/address/${contract}/call`, { method: "POST", body: new URLSearchParams({ function: "title" }) }).then((response) => response.text());
+      const others = (async () => {
+        while (isBusy) await Promise.all(Array.from({ length: 20 }, post));
+      })();
+      const form = page.locator("details.function", { has: page.locator("summary code", { hasText: /^title$/ }) });
+      for (let times = 0; times < 100 && (await form.locator(".note.bad").count()) === 0; times += 1) {
+        const note = await call(page, "title");
+        await note.and(page.locator(".good, .bad")).waitFor();
+        if ((await note.getAttribute("class")).includes("good")) await note.evaluate((element) => (element.className = "note"));
+      }
+      isBusy = false;
+      await others;
+      const told = await form.locator(".note.bad").textContent();
+      assert.match(told, /enter an API key/);
+      assert.doesNotMatch(told, /header|X-API-Key/i);
+      await form.locator("input[name=key]").fill(key);
+      await (await call(page, "title")).locator("pre", { hasText: /^For friends$/ }).waitFor();
+    });
+  },
 
   "the transaction is shown decoded and raw": () =>
     open(pages[0], {}, async (page) => {

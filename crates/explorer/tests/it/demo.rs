@@ -5,7 +5,7 @@ use crate::support::{Launch, Rpc, assert_prompt_stop, client::Client, eventually
 #[tokio::test]
 async fn the_demo_comes_up_alive_and_keeps_what_its_banner_promises() {
     let temporary = tempfile::tempdir().unwrap();
-    let launch = Launch::demo(300).argument("--block-time", 1);
+    let launch = Launch::demo(300).argument("--block-time", 1).argument("--chain-id", 4242);
     let mut demo = launch.variable("TMPDIR", temporary.path().display()).spawn();
     demo.printed("Ctrl-C ends it").await;
     let banner = demo.stdout();
@@ -23,7 +23,8 @@ async fn the_demo_comes_up_alive_and_keeps_what_its_banner_promises() {
     for url in &pages {
         assert_eq!(client.get(url).await.status, 200, "{url}");
     }
-    assert!(Rpc::new(rpc).call("eth_chainId", json!([])).await.is_string());
+    assert_eq!(Rpc::new(rpc).call("eth_chainId", json!([])).await, "0x1092");
+    assert!(banner.contains("chain id 4242"), "{banner}");
 
     let base = pages.iter().find_map(|page| page.strip_suffix("/api/v1/stats")).unwrap();
     let api = Client::new(base);

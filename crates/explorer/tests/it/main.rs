@@ -12,6 +12,7 @@ mod contracts;
 mod crash;
 mod data_folder;
 mod demo;
+mod dialects;
 mod docs;
 mod faults;
 mod hardhat_and_ganache;

@@ -2,6 +2,9 @@
 
 mod decoded;
 mod hostile_names;
+mod live;
+mod odd_tokens;
+mod texts;
 
 use serde_json::Value;
 
@@ -25,7 +28,7 @@ async fn demo_with_traffic() -> (Process, String) {
 async fn the_pages_work_in_a_real_browser() {
     let (mut demo, base) = demo_with_traffic().await;
     let passed = run_client("browse.mjs", &[&base, PRIVATE_KEY]).await;
-    assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 13), "{passed}");
+    assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 19), "{passed}");
     demo.stop(Signal::Interrupt).await;
 }
 

@@ -5,7 +5,7 @@ mod assertions;
 mod contracts;
 mod encoding;
 mod expected_state;
-mod scenario;
+pub(crate) mod scenario;
 
 use std::io::Write;
 

@@ -65,7 +65,8 @@ impl Demo {
         command.args(["run", &format!("{}/api/v1/openapi.json", self.base), "--checks", "all", "--seed", "1"]);
         command.args(["--exclude-path-regex", EXCLUDED_PATHS]);
         command.args(["--max-examples", &cases.to_string(), "--workers", "1", "--generation-database", "none"]);
-        command.args(["--continue-on-failure", "--no-color"]).args(options);
+        // The default of 10 seconds is short for a busy machine.
+        command.args(["--request-timeout", "60", "--continue-on-failure", "--no-color"]).args(options);
         let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
         let (printed, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{printed}{stderr}");

@@ -19,6 +19,7 @@ pub(crate) mod receiver;
 pub(crate) mod rpc;
 pub(crate) mod slow_proxy;
 pub(crate) mod tampering_proxy;
+pub(crate) mod tls;
 pub(crate) mod wallet_clients;
 
 pub(crate) use anvil::Anvil;
@@ -29,5 +30,5 @@ pub(crate) use explorer::{Launch, TestExplorer, assert_prompt_stop};
 pub(crate) use faulty_node::{ANY, Fault, FaultyNode, HEADER, Script};
 pub(crate) use fixture::Fixture;
 pub(crate) use npm_node::NpmNode;
-pub(crate) use read_api::{read_api, read_list};
+pub(crate) use read_api::{as_listed, read_api, read_list};
 pub(crate) use rpc::Rpc;

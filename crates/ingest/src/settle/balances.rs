@@ -19,17 +19,17 @@ pub(super) fn audit_calls(sample: &AuditSample) -> impl Iterator<Item = Contract
 }
 
 /// Whether a contract's balances match its events. Failed calls are ignored.
-pub(super) fn audit(sample: &AuditSample, answers: &[CallResult]) -> AuditResult {
+pub(super) fn audit(sample: &AuditSample, results: &[CallResult]) -> AuditResult {
     let contradicts =
-        sample.holders.iter().zip(answers).any(|(holder, answer)| {
-            read_number(answer).is_some_and(|balance| Balance::from(balance) != holder.balance)
+        sample.holders.iter().zip(results).any(|(holder, result)| {
+            read_number(result).is_some_and(|balance| Balance::from(balance) != holder.balance)
         });
     if contradicts { AuditResult::DoesNotAddUp } else { AuditResult::AddsUp }
 }
 
 /// A failed call counts as zero.
-pub(super) fn read_balance(key: BalanceKey, answer: &CallResult) -> (BalanceKey, U256) {
-    (key, read_number(answer).unwrap_or_default())
+pub(super) fn read_balance(key: BalanceKey, result: &CallResult) -> (BalanceKey, U256) {
+    (key, read_number(result).unwrap_or_default())
 }
 
 #[cfg(test)]

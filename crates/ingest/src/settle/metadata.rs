@@ -1,6 +1,6 @@
 //! Metadata queries of a token. A token may return anything; it is data, never an error.
 
-use domain::{Address, Selector, TokenMetadata, TokenKind, U256};
+use domain::{Address, Selector, TokenKind, TokenMetadata, U256};
 use node::{CallResult, ContractCall};
 
 use super::text::read_text;
@@ -15,8 +15,8 @@ pub(super) fn metadata_calls(token: Address) -> [ContractCall; GETTERS.len()] {
 }
 
 /// Decodes the results of [`GETTERS`]. Invalid ones become empty or zero.
-pub(super) fn read_metadata(kind: TokenKind, answers: &[CallResult; GETTERS.len()]) -> TokenMetadata {
-    let [name, symbol, decimals, total_supply] = answers;
+pub(super) fn read_metadata(kind: TokenKind, results: &[CallResult; GETTERS.len()]) -> TokenMetadata {
+    let [name, symbol, decimals, total_supply] = results;
     TokenMetadata {
         name: read_text(bytes(name)),
         symbol: read_text(bytes(symbol)),
@@ -27,19 +27,19 @@ pub(super) fn read_metadata(kind: TokenKind, answers: &[CallResult; GETTERS.len(
     }
 }
 
-fn bytes(answer: &CallResult) -> &[u8] {
-    match answer {
+fn bytes(result: &CallResult) -> &[u8] {
+    match result {
         CallResult::Returned(bytes) => bytes,
         CallResult::Reverted => &[],
     }
 }
 
-pub(super) fn read_number(answer: &CallResult) -> Option<U256> {
-    word_at(bytes(answer), 0).as_ref().map(number)
+pub(super) fn read_number(result: &CallResult) -> Option<U256> {
+    word_at(bytes(result), 0).as_ref().map(number)
 }
 
-fn read_decimals(answer: &CallResult) -> u8 {
-    read_number(answer).and_then(|number| u8::try_from(number).ok()).unwrap_or_default()
+fn read_decimals(result: &CallResult) -> u8 {
+    read_number(result).and_then(|number| u8::try_from(number).ok()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn a_conforming_token_is_decoded() {
-        let answers = [text("Wrapped BNB"), text("WBNB"), returned(uint(18)), returned(uint(1_000))];
-        let metadata = read_metadata(TokenKind::Bep20, &answers);
+        let results = [text("Wrapped BNB"), text("WBNB"), returned(uint(18)), returned(uint(1_000))];
+        let metadata = read_metadata(TokenKind::Bep20, &results);
         assert_eq!((metadata.name.as_str(), metadata.symbol.as_str(), metadata.decimals), ("Wrapped BNB", "WBNB", 18));
         assert_eq!((metadata.total_supply, metadata.requested_at), (U256::from(1_000), None));
     }
@@ -78,14 +78,14 @@ mod tests {
     #[test]
     fn a_token_that_reverts_or_has_no_code_is_empty() {
         for nothing in [CallResult::Reverted, returned([])] {
-            let answers = [const { CallResult::Reverted }; 4].map(|_| nothing.clone());
-            assert_eq!(read_metadata(TokenKind::Bep20, &answers), TokenMetadata::default());
+            let results = [const { CallResult::Reverted }; 4].map(|_| nothing.clone());
+            assert_eq!(read_metadata(TokenKind::Bep20, &results), TokenMetadata::default());
         }
     }
 
     #[test]
     fn invalid_decimals_are_zero() {
-        for (answer, decimals) in [
+        for (result, decimals) in [
             (returned(uint(0)), 0),
             (returned(uint(255)), 255),
             (returned(uint(256)), 0),
@@ -94,15 +94,15 @@ mod tests {
             (returned([uint(6), uint(9)].concat()), 6),
             (CallResult::Reverted, 0),
         ] {
-            assert_eq!(read_decimals(&answer), decimals, "{answer:?}");
+            assert_eq!(read_decimals(&result), decimals, "{result:?}");
         }
     }
 
     #[test]
     fn nfts_have_no_decimals_and_the_maximum_supply_fits() {
-        let answers = [text("Kitties"), text("KT"), returned(uint(18)), returned([0xff; 32])];
+        let results = [text("Kitties"), text("KT"), returned(uint(18)), returned([0xff; 32])];
         for kind in [TokenKind::Bep721, TokenKind::Bep1155] {
-            let metadata = read_metadata(kind, &answers);
+            let metadata = read_metadata(kind, &results);
             assert_eq!((metadata.decimals, metadata.total_supply), (0, U256::MAX));
         }
     }

@@ -6,8 +6,8 @@ const MOST_CHARACTERS: usize = 256;
 
 /// Decodes a result as an ABI string or, for early tokens, as 32 bytes padded with NULs; anything else is empty. Drops
 /// invalid UTF-8 and invisible characters that could make a name look like another, and cuts at 256 characters.
-pub(super) fn read_text(answer: &[u8]) -> String {
-    let bytes = if answer.len() == WORD { answer } else { string(answer).unwrap_or_default() };
+pub(super) fn read_text(result: &[u8]) -> String {
+    let bytes = if result.len() == WORD { result } else { string(result).unwrap_or_default() };
     let characters = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
     let shown: String = characters
         .filter(|character| !is_hidden(*character))
@@ -18,11 +18,11 @@ pub(super) fn read_text(answer: &[u8]) -> String {
 }
 
 /// The bytes of an ABI string, which must be inside the data.
-fn string(answer: &[u8]) -> Option<&[u8]> {
-    let offset = position(&word_at(answer, 0)?)?;
-    let length = position(&word_at(answer, offset)?)?;
+fn string(result: &[u8]) -> Option<&[u8]> {
+    let offset = position(&word_at(result, 0)?)?;
+    let length = position(&word_at(result, offset)?)?;
     let start = offset.checked_add(WORD)?;
-    answer.get(start..start.checked_add(length)?)
+    result.get(start..start.checked_add(length)?)
 }
 
 /// Control characters, line and paragraph separators, and bidirectional marks, which could make a name look like another.
@@ -40,10 +40,10 @@ mod tests {
     use crate::decode::samples::uint;
 
     fn abi(bytes: &[u8]) -> Vec<u8> {
-        let mut answer = [uint(32), uint(bytes.len() as u64)].concat();
-        answer.extend(bytes);
-        answer.resize(answer.len().next_multiple_of(32), 0);
-        answer
+        let mut result = [uint(32), uint(bytes.len() as u64)].concat();
+        result.extend(bytes);
+        result.resize(result.len().next_multiple_of(32), 0);
+        result
     }
 
     fn padded(bytes: &[u8]) -> Vec<u8> {
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn results_of_real_tokens_are_decoded() {
-        for (answer, text) in [
+        for (result, text) in [
             (abi(b"Tether USD"), "Tether USD"),
             (abi("Ünïcødé 🥞".as_bytes()), "Ünïcødé 🥞"),
             (abi(b""), ""),
@@ -67,7 +67,7 @@ mod tests {
             // With data between the offset and the string.
             ([uint(64).to_vec(), uint(7).to_vec(), uint(3).to_vec(), padded(b"abc")].concat(), "abc"),
         ] {
-            assert_eq!(read_text(&answer), text, "{answer:?}");
+            assert_eq!(read_text(&result), text, "{result:?}");
         }
     }
 

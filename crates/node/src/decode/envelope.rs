@@ -137,7 +137,9 @@ struct BatchResponse<'a> {
 pub(crate) fn split_batch(response: &[u8], first_id: u64, calls: usize) -> Result<Vec<BatchItem>, ResponseError> {
     if is_object(response) {
         let single = decode::<serde::de::IgnoredAny>(response);
-        return Err(single.err().unwrap_or_else(|| ResponseError::Unreadable("a single response to a batch".to_owned())));
+        return Err(single
+            .err()
+            .unwrap_or_else(|| ResponseError::Unreadable("a single response to a batch".to_owned())));
     }
     let responses: Vec<BatchResponse<'_>> = sonic_rs::from_str(readable(response)?).map_err(unreadable)?;
     let mut items: Vec<Option<BatchItem>> = vec![None; calls];
@@ -255,7 +257,11 @@ mod tests {
             r#"{"id":null,"error":{"code":-32600,"message":"no"}}"#,
             r#"[{"id":null,"error":{"code":-32600,"message":"no"}}]"#,
         ] {
-            assert_eq!(split_batch(response.as_bytes(), 7, 2), Err(ResponseError::Rpc(error(-32600, "no"))), "{response}");
+            assert_eq!(
+                split_batch(response.as_bytes(), 7, 2),
+                Err(ResponseError::Rpc(error(-32600, "no"))),
+                "{response}"
+            );
         }
     }
 }

@@ -185,14 +185,14 @@ impl<'a> Call<'a> {
     }
 }
 
-fn json<'a>(value: &LazyValue<'a>) -> Result<&'a str, sonic_rs::Error> {
+pub(super) fn json<'a>(value: &LazyValue<'a>) -> Result<&'a str, sonic_rs::Error> {
     match value.as_raw_cow() {
         Cow::Borrowed(json) => Ok(json),
         Cow::Owned(_) => Err(sonic_rs::Error::custom("unexpected owned JSON")),
     }
 }
 
-fn text<'a, T: Deserialize<'a>>(value: &'a LazyValue<'_>) -> Result<T, sonic_rs::Error> {
+pub(super) fn text<'a, T: Deserialize<'a>>(value: &'a LazyValue<'_>) -> Result<T, sonic_rs::Error> {
     let text = value.as_str().ok_or_else(|| sonic_rs::Error::custom("expected a string"))?;
     T::deserialize(text.into_deserializer())
 }

@@ -17,7 +17,7 @@ use url::Url;
 use super::link::Link;
 use crate::error::BoxError;
 
-/// A node that pushes heads is never silent this long; if it does not response a ping either, the connection is dead.
+/// A node that pushes heads is never silent this long; if it does not answer a ping either, the connection is dead.
 const PING_AFTER: Duration = Duration::from_secs(15);
 
 #[derive(Debug, thiserror::Error)]

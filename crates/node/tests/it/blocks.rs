@@ -182,7 +182,7 @@ async fn failing_block_receipts_are_replaced_by_single_ones() {
             assert_eq!(fetched.unwrap().unwrap().logs.len(), 6, "{reply:?}");
         }
         assert!(
-            node.request_count("eth_getBlockReceipts") < 20,
+            node.request_count("eth_getBlockReceipts") < 40,
             "{reply:?}: {}",
             node.request_count("eth_getBlockReceipts")
         );

@@ -56,11 +56,11 @@ async fn results_are_in_call_order_and_batched() {
     let client = node.client();
     client.head().await.unwrap();
     let before = node.requests().len();
-    let answered = client.calls(calls(1..=60), CallBlock::Latest).await.unwrap();
-    assert_eq!(answered.responses, (1..=60).map(returned).collect::<Vec<_>>());
-    assert_eq!(answered.block, None);
+    let called = client.calls(calls(1..=60), CallBlock::Latest).await.unwrap();
+    assert_eq!(called.results, (1..=60).map(returned).collect::<Vec<_>>());
+    assert_eq!(called.block, None);
     assert_eq!(node.requests().split_off(before).len(), 3);
-    assert_eq!(client.calls(Vec::new(), CallBlock::Latest).await.unwrap().responses, []);
+    assert_eq!(client.calls(Vec::new(), CallBlock::Latest).await.unwrap().results, []);
 }
 
 #[tokio::test]
@@ -68,8 +68,8 @@ async fn contracts_are_called_without_batches() {
     let node = FakeNode::start(Chain::new(10)).await;
     node.take_batches_up_to(0);
     node.behave(echo);
-    let answered = node.client().calls(calls(1..=30), CallBlock::Latest).await.unwrap();
-    assert_eq!(answered.responses, (1..=30).map(returned).collect::<Vec<_>>());
+    let called = node.client().calls(calls(1..=30), CallBlock::Latest).await.unwrap();
+    assert_eq!(called.results, (1..=30).map(returned).collect::<Vec<_>>());
 }
 
 #[tokio::test]
@@ -90,11 +90,11 @@ async fn failed_executions_are_distinguished_from_results() {
         })
     });
     let client = node.client();
-    let responses = client.calls(calls((0..=7).rev()), CallBlock::Latest).await.unwrap().responses;
+    let results = client.calls(calls((0..=7).rev()), CallBlock::Latest).await.unwrap().results;
     let longest = CallResult::Returned(Bytes::from(vec![0xff; 64 << 10]));
-    assert_eq!(responses[..2], [returned(7), longest]);
-    assert_eq!(responses[2..7], [const { CallResult::Reverted }; 5]);
-    assert_eq!(responses[7], CallResult::Returned(Bytes::new()));
+    assert_eq!(results[..2], [returned(7), longest]);
+    assert_eq!(results[2..7], [const { CallResult::Reverted }; 5]);
+    assert_eq!(results[7], CallResult::Returned(Bytes::new()));
     let status = client.status();
     assert_eq!((status.retries, status.concurrency_limit), (0, 8), "no contract slows the client down");
 }
@@ -106,8 +106,8 @@ async fn a_call_with_an_unknown_error_counts_as_reverted_if_others_succeed() {
         "eth_call" if callee(params) == 2 => Some(Reply::Error(-32000, "unknown failure")),
         _ => echo(method, params),
     });
-    let responses = node.client().calls(calls(1..=3), CallBlock::Latest).await.unwrap().responses;
-    assert_eq!(responses, [returned(1), CallResult::Reverted, returned(3)]);
+    let results = node.client().calls(calls(1..=3), CallBlock::Latest).await.unwrap().results;
+    assert_eq!(results, [returned(1), CallResult::Reverted, returned(3)]);
 }
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn a_node_that_fails_every_call_is_retried() {
         _ => echo(method, params),
     });
     let client = node.client();
-    assert_eq!(client.calls(calls(1..=1), CallBlock::Latest).await.unwrap().responses, [returned(1)]);
+    assert_eq!(client.calls(calls(1..=1), CallBlock::Latest).await.unwrap().results, [returned(1)]);
     assert_eq!(client.status().retries, 2);
 }
 
@@ -150,8 +150,8 @@ async fn the_block_is_selected_by_hash_or_else_by_number() {
         }
         _ => None,
     });
-    let answered = node.client().calls(calls(1..=2), at(&chain, 7)).await.unwrap();
-    assert_eq!((answered.responses, answered.block), (vec![returned(1), returned(2)], Some(7)));
+    let called = node.client().calls(calls(1..=2), at(&chain, 7)).await.unwrap();
+    assert_eq!((called.results, called.block), (vec![returned(1), returned(2)], Some(7)));
 }
 
 #[tokio::test]
@@ -165,8 +165,8 @@ async fn unavailable_state_falls_back_to_the_head() {
         }
         _ => echo(method, params),
     });
-    let answered = node.client().calls(calls(1..=1), at(&chain, 3)).await.unwrap();
-    assert_eq!((answered.responses, answered.block), (vec![returned(1)], Some(10)));
+    let called = node.client().calls(calls(1..=1), at(&chain, 3)).await.unwrap();
+    assert_eq!((called.results, called.block), (vec![returned(1)], Some(10)));
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ impl FakeNode {
             request_counts: Mutex::default(),
             requests: Mutex::default(),
         });
-        let app = Router::new().route("/", post(response)).with_state(Arc::clone(&behaviour));
+        let app = Router::new().route("/", post(answer)).with_state(Arc::clone(&behaviour));
         let listener = tokio::net::TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
@@ -175,7 +175,7 @@ async fn answer(State(behaviour): State<Arc<Behaviour>>, body: Bytes) -> Respons
             }
         });
     }
-    // A node may response the calls of a batch in any order.
+    // A node may answer the calls of a batch in any order.
     responses.reverse();
     if request.is_array() { json_body(&Value::Array(responses)) } else { json_body(&responses[0]) }
 }

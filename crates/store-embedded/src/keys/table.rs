@@ -134,6 +134,10 @@ tables! {
     VerifiedListed = 0x5e, State, Other;
     /// length and prefix of such a sort key -> number of members with the prefix.
     VerifiedListedCount = 0x5f, State, Other;
+    /// id -> a verification job: its number, and its result if it has ended.
+    VerificationJob = 0x58, State, Other;
+    /// sequential number -> id of a verification job, and when it was submitted.
+    VerificationJobByNumber = 0x59, State, Other;
     /// id -> a webhook's record.
     Webhook = 0x70, State, Other;
     /// owner, id -> nothing.
@@ -174,7 +178,8 @@ impl Table {
     }
 
     /// Whether a response about the chain or about verified contracts may depend on the rows. User records are shown
-    /// only to their owners, and stored accounts only while the node is unavailable.
+    /// only to their owners, stored accounts only while the node is unavailable, and responses about verification jobs are
+    /// not cached.
     pub(crate) fn affects_responses(self) -> bool {
         !matches!(
             self,
@@ -184,6 +189,8 @@ impl Table {
                 | Self::ApiKeyByOwner
                 | Self::ActiveApiKeys
                 | Self::ApiKeyProof
+                | Self::VerificationJob
+                | Self::VerificationJobByNumber
                 | Self::Webhook
                 | Self::WebhookByOwner
                 | Self::WebhookMeta

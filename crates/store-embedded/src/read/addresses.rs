@@ -1,4 +1,4 @@
-use domain::{Address, AddressSummary, AddressOverview, Creation, PageRequest, TransactionFilter};
+use domain::{Address, AddressOverview, AddressSummary, Creation, PageRequest, TransactionFilter};
 use store::StoreError;
 
 use super::{ReadSnapshot, long_walk::ReadError};

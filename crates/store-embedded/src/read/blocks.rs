@@ -1,9 +1,10 @@
-use domain::{Block, BlockId, BlockNumber, BlockRange, Page, PageRequest};
+use domain::{Address, Block, BlockId, BlockNumber, BlockRange, Page, PageRequest};
 use store::StoreError;
 
-use super::ReadSnapshot;
+use super::{ReadSnapshot, select::seek_page};
 use crate::{
-    keys::{Key, Table, number_after_hash},
+    keys::{Key, ListKind, Table, number_after_hash},
+    lists::{List, Role},
     rows::BlockRow,
 };
 
@@ -34,6 +35,23 @@ impl ReadSnapshot {
             self.hydrate_block(number, &*self.block_row(number)?)
         });
         Ok(Page { items: items.collect::<Result<_, _>>()?, total })
+    }
+
+    pub(crate) fn list_mined_blocks(
+        &self,
+        miner: Address,
+        range: BlockRange,
+        page: PageRequest,
+    ) -> Result<Page<Block>, StoreError> {
+        let Some(id) = self.address_id(&miner)? else { return Ok(Page::empty(0)) };
+        let span = self.block_span(range);
+        if span.is_empty() {
+            return Ok(Page::empty(0));
+        }
+        let mined = List::open(&self.view, ListKind::Mined.of(id))?;
+        let Page { items, total } = seek_page(&mined, Role::Any, span, page)?;
+        let blocks = items.into_iter().map(|number| self.hydrate_block(number, &*self.block_row(number)?));
+        Ok(Page { items: blocks.collect::<Result<_, _>>()?, total })
     }
 
     fn hydrate_block(&self, number: BlockNumber, row: &BlockRow) -> Result<Block, StoreError> {

@@ -118,7 +118,12 @@ impl ReadSnapshot {
 }
 
 /// For one list, totals and ranks are read from its chunks.
-fn seek_page(list: &List<'_>, role: Role, span: Range<u64>, page: PageRequest) -> Result<Page<u64>, StoreError> {
+pub(super) fn seek_page(
+    list: &List<'_>,
+    role: Role,
+    span: Range<u64>,
+    page: PageRequest,
+) -> Result<Page<u64>, StoreError> {
     let first = if span.start == 0 { 0 } else { list.rank_of(role, span.start)? };
     let end = match list.last() {
         Some(last) if last < span.end => list.total(role),

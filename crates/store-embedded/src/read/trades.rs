@@ -14,10 +14,11 @@ use crate::{
 
 impl ReadSnapshot {
     pub(crate) fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, ReadError> {
-        let mut maker = Vec::new();
-        if let Some(address) = filter.maker {
-            match self.condition(address, ListKind::MakerTrades, Role::Any)? {
-                Some(condition) => maker.push(condition),
+        let mut conditions = Vec::new();
+        for (address, list) in [(filter.maker, ListKind::MakerTrades), (filter.pool, ListKind::PoolTrades)] {
+            let Some(address) = address else { continue };
+            match self.condition(address, list, Role::Any)? {
+                Some(condition) => conditions.push(condition),
                 None => return Ok(Page::empty(0)),
             }
         }
@@ -27,12 +28,12 @@ impl ReadSnapshot {
                 for exchange in exchanges {
                     let list = exchange_list(exchange.style);
                     if let Some(condition) = self.condition(exchange.factory, list, Role::Any)? {
-                        alternatives.push([maker.as_slice(), &[condition]].concat());
+                        alternatives.push([conditions.as_slice(), &[condition]].concat());
                     }
                 }
                 self.select_any(alternatives, filter.blocks, page)?
             }
-            None => self.select(&maker, filter.blocks, |totals| totals.trades, page)?,
+            None => self.select(&conditions, filter.blocks, |totals| totals.trades, page)?,
         };
         let items = items.into_iter().map(|id| self.hydrate_trade(self.trade_row(id)?));
         Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })

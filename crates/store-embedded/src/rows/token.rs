@@ -1,4 +1,4 @@
-use domain::{AuditResult, Balance, BalanceSource, BlockNumber, TokenMetadata, TokenKind};
+use domain::{AuditResult, Balance, BalanceSource, BlockNumber, TokenKind, TokenMetadata};
 use store::StoreError;
 
 use crate::codec::{RowReader, RowWriter};

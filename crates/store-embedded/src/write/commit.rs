@@ -6,7 +6,7 @@ use store::{
     fetch_policy::{self, CodeEvent},
 };
 
-use super::{WriteState, metadata, holders, overwrite::Overwrites, ranks::rerank_tokens};
+use super::{WriteState, holders, metadata, overwrite::Overwrites, ranks::rerank_tokens};
 use crate::{
     engine::{Batch, Engine, View},
     keys::{AddressId, Key, ListKey, ListKind, Pair, Table, TxId, number_in_key},

@@ -48,7 +48,10 @@ impl WriteState {
         behind.chain(before).take(limit).map(|row| Ok(number_in_key(&row?.0, 0))).collect()
     }
 
-    pub(crate) fn save_token_metadata(engine: &Engine, metadata: &[(Address, TokenMetadata)]) -> Result<(), StoreError> {
+    pub(crate) fn save_token_metadata(
+        engine: &Engine,
+        metadata: &[(Address, TokenMetadata)],
+    ) -> Result<(), StoreError> {
         let view = engine.view();
         let Some(tip) = meta::find_tip(&view)? else { return Ok(()) };
         let mut batch = engine.batch();

@@ -9,8 +9,8 @@ use store::{
 use super::{
     WriteState, codes,
     commit::sweep_where_source_changed,
-    metadata,
     holders::{change_call_balance, mark_balance_pending, mark_drifting_balances},
+    metadata,
     overwrite::Overwrites,
     ranks::{rerank_holder, rerank_tokens},
     tokens,
@@ -101,7 +101,7 @@ impl WriteState {
                 ListKind::Transactions | ListKind::Involved => kept.transactions,
                 ListKind::Mined => number + 1,
                 ListKind::Transfers | ListKind::TokenTransfers => kept.transfers,
-                ListKind::MakerTrades | ListKind::V2Trades | ListKind::V3Trades => kept.trades,
+                ListKind::MakerTrades | ListKind::PoolTrades | ListKind::V2Trades | ListKind::V3Trades => kept.trades,
             };
             self.tails.truncate(&view, &mut batch, list, cut)?;
         }

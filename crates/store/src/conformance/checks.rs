@@ -63,7 +63,8 @@ async fn token_search(subject: &Subject, model: &Model, rng: &mut StdRng) {
     }
     for query in queries {
         let folded = query.trim().to_lowercase();
-        let names = |token: &Token| [&token.metadata.name, &token.metadata.symbol].map(|name| name.trim().to_lowercase());
+        let names =
+            |token: &Token| [&token.metadata.name, &token.metadata.symbol].map(|name| name.trim().to_lowercase());
         let matches = |token: &&Token| !folded.is_empty() && names(token).iter().any(|name| name.starts_with(&folded));
         let mut expected: Vec<Token> = known.iter().filter(matches).cloned().collect();
         // The model's tokens are sorted by number of holders.
@@ -146,10 +147,11 @@ async fn trades(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut
     for pool in chain.pools() {
         assert_eq!(subject.reader.find_pool(pool.address).await.expect("pool"), model.find_pool(pool.address));
     }
-    for conditions in 0..4_u8 {
+    for conditions in 0..8_u8 {
         for _ in 0..6 {
             let filter = TradeFilter {
                 maker: (conditions & 1 != 0).then(|| some_address(chain, rng)),
+                pool: (conditions & 4 != 0).then(|| some_pool(chain, rng)),
                 exchanges: (conditions & 2 != 0).then(|| exchanges(chain, rng)),
                 blocks: range(rng, height),
             };
@@ -158,6 +160,14 @@ async fn trades(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut
             assert_eq!(found, model.list_trades(&filter, page), "trades {filter:?} {page:?}");
         }
     }
+}
+
+/// Mostly a pool, at times another address.
+fn some_pool(chain: &RandomChain, rng: &mut StdRng) -> Address {
+    if rng.random_bool(0.2) {
+        return some_address(chain, rng);
+    }
+    chain.pools()[rng.random_range(0..chain.pools().len())].address
 }
 
 /// Mostly one exchange, at times several or none.
@@ -208,6 +218,9 @@ async fn blocks(subject: &Subject, model: &Model, rng: &mut StdRng) {
         let (range, page) = (range(rng, height), page(rng, height + 1));
         let found = subject.reader.list_blocks(range, page).await.expect("blocks");
         assert_eq!(found, model.list_blocks(range, page), "blocks {range:?} {page:?}");
+        let miner = model.find_block(BlockId::Number(number)).map_or(Address::repeat_byte(0xfe), |block| block.miner);
+        let found = subject.reader.list_mined_blocks(miner, range, page).await.expect("mined blocks");
+        assert_eq!(found, model.list_mined_blocks(miner, range, page), "blocks of {miner} {range:?} {page:?}");
     }
     assert_eq!(subject.reader.find_block(BlockId::Hash(B256::repeat_byte(1))).await.expect("block"), None);
 }
@@ -281,7 +294,7 @@ async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
         let found = subject.reader.find_address(*address).await.expect("address");
         assert_eq!(found, model.find_address(*address));
         let overview = subject.reader.find_address_overview(*address, 5).await.expect("overview");
-        assert_eq!(overview.as_ref().map(|overview| &overview.metadata), found.as_ref());
+        assert_eq!(overview.as_ref().map(|overview| &overview.summary), found.as_ref());
         let Some(overview) = overview else { continue };
         let touching = TransactionFilter::touching(*address);
         let newest = subject.reader.list_transactions(&touching, PageRequest::newest(5)).await.expect("transactions");

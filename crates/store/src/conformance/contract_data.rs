@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use domain::{
     Address, AuditResult, B256, BalanceKey, Block, BlockChanges, BlockNumber, Bytes, Involvement, PendingToken,
-    TokenMetadata, TokenKind, TouchedHolder, Transaction, TransferEvent, U256,
+    TokenKind, TokenMetadata, TouchedHolder, Transaction, TransferEvent, U256,
 };
 
 use super::Subject;

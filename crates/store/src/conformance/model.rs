@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
     Address, AddressSummary, AuditResult, B256, BalanceKey, BalanceSource, Block, BlockChanges, BlockGasPrice, BlockId,
-    BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Order, Page, PageRequest, Stats, TokenMetadata, TradeFilter,
-    Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
+    BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Order, Page, PageRequest, Stats, TokenMetadata,
+    TradeFilter, Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
 };
 
 use crate::Undo;
@@ -214,6 +214,12 @@ impl Model {
     pub fn list_blocks(&self, range: BlockRange, page: PageRequest) -> Page<Block> {
         let all = self.blocks.iter().map(|changes| changes.block.clone());
         paginate(all.filter(|block| range.contains(block.number)).collect(), page)
+    }
+
+    #[must_use]
+    pub fn list_mined_blocks(&self, miner: Address, range: BlockRange, page: PageRequest) -> Page<Block> {
+        let all = self.blocks.iter().map(|changes| changes.block.clone());
+        paginate(all.filter(|block| block.miner == miner && range.contains(block.number)).collect(), page)
     }
 
     #[must_use]

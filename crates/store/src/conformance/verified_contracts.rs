@@ -3,13 +3,14 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use domain::{
-    Address, Artifacts, B256, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, LibraryOffset, MatchKind,
-    Order, PageRequest, SourceFile, VerifiedCode, VerifiedContract,
+    Address, Artifacts, B256, Bytes, CreationCheck, CreationId, CreationProof, CreationTemplate, Deployment,
+    JobFailure, JobId, JobRefusal, JobResult, JobVerdict, LibraryOffset, MatchKind, Order, PageRequest, SourceFile,
+    VerificationJob, VerifiedCode, VerifiedContract,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 
 use super::RandomChain;
-use crate::{ChainReader, IndexWriter, Kept, Undo, VerifiedContracts};
+use crate::{ChainReader, IndexWriter, JOB_RETENTION, Kept, Undo, VerifiedContracts};
 
 /// An empty store, with the parts that verification uses.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
@@ -26,6 +27,7 @@ pub async fn run_verified_contracts(mut subject: VerifiedSubject, seed: u64) {
     a_constructor_is_proven_where_it_ran(&*subject.records).await;
     code_that_names_its_own_address_is_not_shared(&*subject.records).await;
     concurrent_verifications_are_not_lost(Arc::clone(&subject.records)).await;
+    jobs_are_kept_for_a_week(&*subject.records).await;
     let listed = subject.records.list_verified(PageRequest::newest(5)).await.expect("list");
     assert_eq!((listed.total, listed.items), (0, vec![]), "none of them has code in the index");
     the_list_and_deployments_follow_the_chain(&mut subject, seed).await;
@@ -177,6 +179,65 @@ async fn concurrent_verifications_are_not_lost(records: Arc<dyn VerifiedContract
     let kept = futures::future::join_all((0..20).map(keep)).await;
     assert!(kept.into_iter().all(|kept| kept.expect("keep") == Kept::New));
     assert_eq!(records.count_verifications().await.expect("count"), before + 20);
+}
+
+async fn jobs_are_kept_for_a_week(records: &dyn VerifiedContracts) {
+    let week = u64::try_from(JOB_RETENTION.as_millis()).expect("fits");
+    let now = 10 * week;
+    let job = |number: u128, submitted_at, verdict: Option<JobVerdict>| VerificationJob {
+        id: JobId::from_random(number << 80 | 7),
+        address: Address::repeat_byte(9),
+        submitted_at,
+        result: verdict.map(|verdict| JobResult {
+            finished_at: submitted_at + 5,
+            compilation_millis: number.is_multiple_of(2).then_some(3),
+            verdict,
+            message: format!("job {number} \u{e9}"),
+        }),
+    };
+    let verified =
+        |creation| JobVerdict::Verified { name: "Coin".to_owned(), runtime_match: MatchKind::Exact, creation };
+    let refused = |reason, creation_match| JobVerdict::Refused { reason, creation_match };
+    let verdicts = [
+        verified(CreationCheck::Unknown),
+        verified(CreationCheck::Differs),
+        verified(CreationCheck::Matches(MatchKind::Partial)),
+        verified(CreationCheck::Matches(MatchKind::Exact)),
+        refused(JobRefusal::Compilation, None),
+        refused(JobRefusal::NoMatch, Some(MatchKind::Partial)),
+        JobVerdict::Failed(JobFailure::NoCode),
+        JobVerdict::Failed(JobFailure::CompilerVersion),
+        JobVerdict::Failed(JobFailure::CompilerUnavailable),
+        JobVerdict::Failed(JobFailure::NodeUnavailable),
+        JobVerdict::Failed(JobFailure::StoreUnavailable),
+        JobVerdict::Failed(JobFailure::Internal),
+    ];
+    let state = records.state();
+    let mut kept = Vec::new();
+    for (number, verdict) in (1..).zip(verdicts) {
+        let (waiting, ended) = (job(number, now, None), job(number, now, Some(verdict)));
+        records.save_job(waiting.clone()).await.expect("keep");
+        assert_eq!(records.find_job(waiting.id).await.expect("find"), Some(waiting));
+        records.save_job(ended.clone()).await.expect("keep");
+        kept.push(ended);
+    }
+    for job in &kept {
+        assert_eq!(records.find_job(job.id).await.expect("find").as_ref(), Some(job));
+    }
+    assert_eq!(records.state(), state, "jobs do not change what responses show");
+    records.save_job(job(100, now + week, None)).await.expect("keep");
+    assert!(records.find_job(kept[0].id).await.expect("find").is_some(), "a job of exactly a week is kept");
+    // Each new job deletes several old ones, so a backlog does not grow.
+    for number in 101..=104 {
+        records.save_job(job(number, now + week + 1, None)).await.expect("keep");
+    }
+    for old in &kept {
+        assert_eq!(records.find_job(old.id).await.expect("find"), None, "older than a week");
+    }
+    for number in 100..=104 {
+        assert!(records.find_job(job(number, 0, None).id).await.expect("find").is_some());
+    }
+    assert_eq!(records.find_job(JobId::from_bytes([3; 16])).await.expect("find"), None);
 }
 
 /// A contract that the suite verified, in the order of the first verifications.

@@ -1,4 +1,4 @@
-//! When the balances that events give are compared with the contract, and for whom.
+//! When balances summed from events are compared with the contract, and for which holders.
 
 use std::collections::BTreeSet;
 

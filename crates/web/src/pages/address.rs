@@ -1,6 +1,7 @@
 use askama::Template;
 use axum::{
     extract::{Path, Query, State},
+    http::{HeaderMap, HeaderName, header::HOST},
     response::Response,
 };
 use domain::{Account, Address, AddressSummary, Code, Page, TradeFilter, TransactionFilter, TransferFilter};
@@ -75,6 +76,7 @@ impl Tab {
 }
 
 struct HoldingRow {
+    key: Address,
     token: TokenLink,
     name: String,
     kind: &'static str,
@@ -85,29 +87,37 @@ pub(super) async fn show(
     State(app): State<App>,
     Path(address): Path<String>,
     Query(params): Query<Params>,
+    headers: HeaderMap,
 ) -> Result<Response, PageError> {
     let Ok(address) = address.parse::<Address>() else {
-        return app.not_found("No such address", "An address must be 0x and 40 hexadecimal digits.");
+        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.");
     };
     let Some(summary) = app.chain.find_address(address).await? else {
         return app.not_found("Address not found", "No indexed block contains it. It may still be a valid address.");
     };
     let account = app.account(address).await;
     let full = address.to_checksum(None);
-    let (tab, pager) = app.tab(address, &full, &params).await?;
+    let (tab, pager) = app.tab(address, &full, &params, &server_address(&headers)).await?;
     let token = app.chain.find_token(address).await?;
     let is_contract = is_contract(account.as_ref(), &summary);
     let verified = match account.as_ref().and_then(|account| account.code.hash()) {
         Some(hash) => app.verified.find_verified_summary(address, hash).await?,
         None => None,
     };
-    let label = app.names.labels.find(&address).map(sanitize_name);
+    let label = app.names.label(&address).map(sanitize_name);
+    let label = label
+        .or_else(|| token.as_ref().map(|token| sanitize_name(&token.metadata.name)).filter(|name| !name.is_empty()))
+        .or_else(|| verified.map(|summary| sanitize_name(&summary.name)));
+    let kind = if is_contract { "Contract" } else { "Address" };
+    let title = match &label {
+        Some(label) => format!("{kind} {label} {}", short(&full)),
+        None => format!("{kind} {}", short(&full)),
+    };
+    let is_live = params.paging.is_first() && !tab.is("contract");
     page(&AddressPage {
-        frame: app.frame(format!("Address {}", label.clone().unwrap_or_else(|| short(&full))), Section::None),
-        label: label
-            .or_else(|| token.as_ref().map(|token| sanitize_name(&token.metadata.name)).filter(|name| !name.is_empty()))
-            .or_else(|| verified.map(|summary| sanitize_name(&summary.name))),
-        kind: if is_contract { "Contract" } else { "Address" },
+        frame: app.frame(title, Section::None).live_if(is_live),
+        label,
+        kind,
         is_contract,
         account: account.map(|account| AccountView::new(&account, &app)),
         tx_count: grouped(summary.tx_count),
@@ -122,6 +132,15 @@ pub(super) async fn show(
     })
 }
 
+/// The address of this server as the browser knows it, for commands that are shown to the same user.
+fn server_address(headers: &HeaderMap) -> String {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte);
+    let host = Some(text(HOST)).filter(|host| !host.is_empty() && host.len() <= 255 && host.bytes().all(is_host));
+    let is_secure = text(HeaderName::from_static("x-forwarded-proto")).eq_ignore_ascii_case("https");
+    format!("{}://{}", if is_secure { "https" } else { "http" }, host.unwrap_or("127.0.0.1:3000"))
+}
+
 /// Node calls to fetch an account: balance, nonce and code.
 const ACCOUNT_CALLS: u32 = 3;
 
@@ -133,7 +152,13 @@ impl WebState {
         account.inspect_err(|error| tracing::debug!(%error, "account unavailable")).ok()
     }
 
-    async fn tab(&self, address: Address, full: &str, params: &Params) -> Result<(Tab, Option<Pager>), PageError> {
+    async fn tab(
+        &self,
+        address: Address,
+        full: &str,
+        params: &Params,
+        server: &str,
+    ) -> Result<(Tab, Option<Pager>), PageError> {
         let request = params.paging.request();
         let name = params.tab.as_deref().unwrap_or_default();
         let path = format!("/address/{full}");
@@ -148,6 +173,7 @@ impl WebState {
             "tokens" => {
                 let Page { items, total } = self.chain.list_address_tokens(address, request).await?;
                 let rows = items.iter().map(|held| HoldingRow {
+                    key: held.token.address,
                     token: TokenLink::new(held.token.address, &held.token.metadata.symbol, &held.token.metadata.name),
                     name: sanitize_name(&held.token.metadata.name),
                     kind: names.token_kind(held.token.kind),
@@ -156,11 +182,15 @@ impl WebState {
                 (Tab::Holdings(rows.collect()), pager(total))
             }
             "trades" => {
-                let filter = TradeFilter { maker: Some(address), ..TradeFilter::default() };
+                // A pool is the maker of no trade, but all its trades are about it.
+                let filter = match self.chain.find_pool(address).await? {
+                    Some(_) => TradeFilter { pool: Some(address), ..TradeFilter::default() },
+                    None => TradeFilter { maker: Some(address), ..TradeFilter::default() },
+                };
                 let Page { items, total } = self.chain.list_trades(&filter, request).await?;
                 (Tab::Trades(items.iter().map(|trade| TradeRow::new(trade, names)).collect()), pager(total))
             }
-            "contract" => (Tab::Contract(Box::new(Box::pin(self.contract(address)).await?)), None),
+            "contract" => (Tab::Contract(Box::new(Box::pin(self.contract(address, server)).await?)), None),
             _ => {
                 let Page { items, total } =
                     self.chain.list_transactions(&TransactionFilter::touching(address), request).await?;

@@ -36,11 +36,13 @@ pub(super) async fn show(
     Path(id): Path<String>,
     Query(paging): Query<Paging>,
 ) -> Result<Response, PageError> {
-    let found = match parse(&id) {
-        Some(id) => app.chain.find_block(id).await?,
-        None => None,
+    let Some(id) = parse(&id) else {
+        return app.not_found(
+            "Not a block",
+            "A block is identified by its number, or by its hash: 0x and 64 hexadecimal digits.",
+        );
     };
-    let Some(block) = found else {
+    let Some(block) = app.chain.find_block(id).await? else {
         return app.not_found("No such block", "It may not be indexed yet, or it was reverted by a reorg.");
     };
     let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
@@ -48,7 +50,9 @@ pub(super) async fn show(
     let methods = app.methods_of(&listed.items).await?;
     let tip = app.sync.borrow().tip;
     page(&BlockPage {
-        frame: app.frame(format!("Block {}", grouped(block.number)), Section::Blocks),
+        frame: app
+            .frame(format!("Block {}", grouped(block.number)), Section::Blocks)
+            .live_if(!app.is_final(block.number)),
         number: block.number,
         shown_number: grouped(block.number),
         is_newest: tip.is_none_or(|tip| tip.number <= block.number),

@@ -7,7 +7,7 @@ use alloy_primitives::hex;
 use contracts::{Interface, calls::Facet, decode::Decoder};
 use domain::{Address, Artifacts, B256, VerifiedContract};
 
-use super::contracts::match_name;
+use super::contracts::{compiler_name, match_name};
 use crate::{
     error::PageError,
     state::WebState,
@@ -30,6 +30,13 @@ pub(super) struct ContractView {
     /// Facets that are not shown.
     pub(super) more_facets: usize,
     pub(super) functions: Vec<FunctionForm>,
+    /// Lines for a terminal, with the address of this server.
+    pub(super) commands: Vec<CommandLine>,
+}
+
+pub(super) struct CommandLine {
+    pub(super) label: &'static str,
+    pub(super) command: String,
 }
 
 pub(super) struct VerifiedView {
@@ -91,7 +98,8 @@ pub(super) struct Input {
 }
 
 impl WebState {
-    pub(super) async fn contract(&self, address: Address) -> Result<ContractView, PageError> {
+    /// `server` is the address of this server.
+    pub(super) async fn contract(&self, address: Address, server: &str) -> Result<ContractView, PageError> {
         let code_hash = self.chain.find_code_hash(address).await?;
         let code = match code_hash {
             Some(hash) => self.chain.find_code(hash).await?.unwrap_or_default(),
@@ -109,6 +117,11 @@ impl WebState {
         let callable = target_known.as_ref().or(known.as_ref());
         let mut functions = diamond.and_then(|diamond| diamond.interface()).unwrap_or_default().functions;
         functions.extend(callable.map(|known| Interface::read(&known.code.abi).functions).unwrap_or_default());
+        let chain_id = self.chain_id().await.map_or_else(|| "CHAIN_ID".to_owned(), |id| id.to_string());
+        let commands = match &known {
+            Some(_) => reading_commands(server, &chain_id, address),
+            None => verifying_commands(server, &chain_id, address),
+        };
         let shown = code.get(..SHOWN_CODE).unwrap_or(&code);
         Ok(ContractView {
             code_hash: code_hash.map(|hash| format!("{hash:#x}")),
@@ -116,6 +129,7 @@ impl WebState {
             code: hex::encode_prefixed(shown),
             is_cut: shown.len() < code.len(),
             functions: forms(&functions),
+            commands,
             facets: diamond
                 .iter()
                 .flat_map(|diamond| &diamond.facets)
@@ -154,12 +168,13 @@ impl VerifiedView {
         let arguments = contract.constructor_arguments().cloned();
         let constructor_unproven = contract.creation_match().is_none();
         let VerifiedContract { address, twin_of, code, .. } = contract;
+        let language = code.language();
         let decoder = Decoder::new(Interface::read(&code.abi));
         let constructed_with = arguments.as_ref().and_then(|arguments| decoder.creation(arguments)).unwrap_or_default();
         Self {
             constructed_with: constructed_with.iter().map(|field| FieldRow::new(field, &app.names)).collect(),
             name: sanitize_name(&code.name),
-            compiler: sanitize_name(&code.compiler),
+            compiler: compiler_name(&code.compiler),
             kind: match_name(code.runtime_match),
             constructor_unproven,
             license: code.license.as_deref().map(sanitize_name).unwrap_or_default(),
@@ -172,10 +187,43 @@ impl VerifiedView {
             sources: code
                 .sources
                 .into_iter()
-                .map(|source| SourceView { path: sanitize_name(&source.path), lines: source_lines(&source.content) })
+                .map(|source| SourceView {
+                    path: sanitize_name(&source.path),
+                    lines: source_lines(&source.content, language),
+                })
                 .collect(),
         }
     }
+}
+
+fn verifying_commands(server: &str, chain_id: &str, address: Address) -> Vec<CommandLine> {
+    let forge = format!(
+        "forge verify-contract --verifier custom --verifier-url {server}/api --chain {chain_id} --watch {address:#x} src/Contract.sol:Contract"
+    );
+    let hardhat = format!(
+        "# chainDescriptors: {{ {chain_id}: {{ name: 'live', blockExplorers: {{ etherscan: {{ url: '{server}', apiUrl: '{server}/v2/api' }} }} }} }}\n\
+         npx hardhat verify etherscan --network live {address:#x}"
+    );
+    let curl = format!(
+        "jq -n --rawfile source Contract.sol '{{ address: \"{address:#x}\", compilerVersion: \"0.8.20\", sourceCode: $source }}' |\n  \
+         curl -H 'Content-Type: application/json' -d @- {server}/api/v1/verify"
+    );
+    vec![
+        CommandLine { label: "Verify with Foundry", command: forge },
+        CommandLine { label: "Verify with Hardhat 3", command: hardhat },
+        CommandLine { label: "Verify with curl", command: curl },
+    ]
+}
+
+fn reading_commands(server: &str, chain_id: &str, address: Address) -> Vec<CommandLine> {
+    let cast = format!(
+        "cast source --explorer-api-url {server}/api --explorer-url {server} --chain {chain_id} -e none {address:#x}"
+    );
+    let curl = format!("curl '{server}/api?module=contract&action=getsourcecode&address={address:#x}'");
+    vec![
+        CommandLine { label: "Read the source with Foundry", command: cast },
+        CommandLine { label: "Read the source with curl", command: curl },
+    ]
 }
 
 /// The compiler output that the API offers.

@@ -1,12 +1,11 @@
-//! The list of verified contracts, and the verification form.
+//! The list of verified contracts.
 
 use askama::Template;
 use axum::{
     extract::{Query, State},
     response::Response,
 };
-use domain::{MatchKind, VerifiedSummary};
-use serde::Deserialize;
+use domain::{Address, Language, MatchKind, VerifiedSummary};
 
 use super::App;
 use crate::{
@@ -25,6 +24,7 @@ struct Contracts {
 }
 
 struct ContractRow {
+    key: Address,
     name: String,
     address: AddressLink,
     compiler: String,
@@ -36,9 +36,10 @@ struct ContractRow {
 impl ContractRow {
     fn new(summary: &VerifiedSummary, names: &Names) -> Self {
         Self {
+            key: summary.address,
             name: sanitize_name(&summary.name),
             address: names.address(summary.address),
-            compiler: sanitize_name(&summary.compiler),
+            compiler: compiler_name(&summary.compiler),
             kind: match_name(summary.runtime_match),
             license: summary.license.as_deref().map(sanitize_name).unwrap_or_default(),
             time: Moment::of(summary.verified_at / 1000),
@@ -46,36 +47,19 @@ impl ContractRow {
     }
 }
 
-#[derive(Template)]
-#[template(path = "verify.html")]
-struct Verify {
-    frame: Frame,
-    address: String,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct VerifyParams {
-    #[serde(default)]
-    address: String,
-}
-
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let listed = app.verified.list_verified(paging.request()).await?;
     page(&Contracts {
-        frame: app.frame("Verified contracts", Section::Contracts),
+        frame: app.frame("Verified contracts", Section::Contracts).live_if(paging.is_first()),
         contracts: listed.items.iter().map(|summary| ContractRow::new(summary, &app.names)).collect(),
         pager: paging.pager("/contracts", listed.total),
     })
 }
 
-pub(super) async fn show_form(
-    State(app): State<App>,
-    Query(params): Query<VerifyParams>,
-) -> Result<Response, PageError> {
-    page(&Verify {
-        frame: app.frame("Verify a contract", Section::Contracts),
-        address: super::alphanumeric(&params.address),
-    })
+/// The language and the version of a compiler.
+pub(super) fn compiler_name(compiler: &str) -> String {
+    let (language, version) = Language::of_compiler(compiler);
+    format!("{} {}", language.name(), sanitize_name(version))
 }
 
 pub(super) fn match_name(kind: MatchKind) -> &'static str {

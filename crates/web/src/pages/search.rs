@@ -42,6 +42,8 @@ struct Match {
 struct Results {
     frame: Frame,
     query: String,
+    /// What is wrong with a query that looks like a hash or an address.
+    malformed: Option<String>,
     matches: Vec<Match>,
 }
 
@@ -62,7 +64,7 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
     // A link may contain any query, including characters that change the direction of text.
     let query = sanitize_text(&query, MAX_QUERY_CHARACTERS);
     frame.search.clone_from(&query);
-    page(&Results { frame, query, matches })
+    page(&Results { frame, malformed: malformed(&query), query, matches })
 }
 
 /// Suggestions for the search box.
@@ -134,6 +136,31 @@ impl WebState {
     }
 }
 
+/// Tells what is wrong with a hash or an address that was not copied completely.
+fn malformed(query: &str) -> Option<String> {
+    let digits = query.strip_prefix("0x").or(query.strip_prefix("0X"))?;
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Some("A hash or an address has only the digits 0 to 9 and a to f after 0x.".to_owned());
+    }
+    let count = digits.len();
+    (count != 40 && count != 64)
+        .then(|| format!("It is neither a hash, with 64 digits after 0x, nor an address, with 40: it has {count}."))
+}
+
 fn block_match(number: u64) -> Match {
     Match { kind: "Block", title: grouped(number), detail: String::new(), href: format!("/block/{number}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_incomplete_hash_is_malformed() {
+        assert!(malformed(&format!("0x{}", "a".repeat(63))).is_some_and(|text| text.ends_with("it has 63.")));
+        assert!(malformed("0xzz").is_some());
+        assert_eq!(malformed(&format!("0x{}", "a".repeat(64))), None);
+        assert_eq!(malformed(&format!("0x{}", "a".repeat(40))), None);
+        assert_eq!(malformed("coin"), None);
+    }
 }

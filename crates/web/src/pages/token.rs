@@ -3,7 +3,7 @@ use axum::{
     extract::{Path, Query, State},
     response::Response,
 };
-use domain::{Balance, BalanceSource, Holder, Token, TokenKind, TransferFilter};
+use domain::{Address, Balance, BalanceSource, Holder, Token, TokenKind, TransferFilter};
 use serde::Deserialize;
 
 use super::App;
@@ -53,6 +53,7 @@ impl Tab {
 }
 
 struct HolderRow {
+    key: Address,
     rank: u64,
     address: AddressLink,
     balance: Amount,
@@ -64,11 +65,10 @@ pub(super) async fn show(
     Path(address): Path<String>,
     Query(params): Query<Params>,
 ) -> Result<Response, PageError> {
-    let token = match address.parse() {
-        Ok(address) => app.chain.find_token(address).await?,
-        Err(_) => None,
+    let Ok(address) = address.parse() else {
+        return app.not_found("Not an address", "The address of a token is 0x and 40 hexadecimal digits.");
     };
-    let Some(token) = token else {
+    let Some(token) = app.chain.find_token(address).await? else {
         return app.not_found("No such token", "No transfer of a token at this address has been indexed.");
     };
     let path = format!("/token/{}", token.address.to_checksum(None));
@@ -91,8 +91,9 @@ pub(super) async fn show(
     let (name, symbol) = (sanitize_name(&metadata.name), sanitize_name(&metadata.symbol));
     let address = token.address.to_checksum(None);
     let title = [&name, &symbol].into_iter().find(|text| !text.is_empty()).cloned();
+    let title = format!("Token {}", title.unwrap_or_else(|| short(&address)));
     page(&TokenPage {
-        frame: app.frame(format!("Token {}", title.unwrap_or_else(|| short(&address))), Section::Tokens),
+        frame: app.frame(title, Section::Tokens).live_if(params.paging.is_first()),
         address,
         name,
         symbol,
@@ -111,6 +112,7 @@ pub(super) async fn show(
 
 fn holder_row(token: &Token, holder: &Holder, rank: u64, names: &Names) -> HolderRow {
     HolderRow {
+        key: holder.address,
         rank,
         address: names.address(holder.address),
         balance: Amount::of(holder.balance, token.metadata.decimals, ""),

@@ -3,7 +3,7 @@ use axum::{
     extract::{Query, State},
     response::Response,
 };
-use domain::{Token, TokenKind};
+use domain::{Address, Token, TokenKind};
 
 use super::App;
 use crate::{
@@ -22,6 +22,7 @@ struct Tokens {
 }
 
 struct TokenRow {
+    key: Address,
     token: TokenLink,
     name: String,
     kind: &'static str,
@@ -35,11 +36,13 @@ impl TokenRow {
     fn new(token: &Token, names: &Names) -> Self {
         let metadata = &token.metadata;
         Self {
+            key: token.address,
             token: TokenLink::new(token.address, &metadata.symbol, &metadata.name),
             name: sanitize_name(&metadata.name),
             kind: names.token_kind(token.kind),
             // A sum over many ids is meaningless.
-            supply: (token.kind != TokenKind::Bep1155).then(|| Amount::of(metadata.total_supply, metadata.decimals, "")),
+            supply: (token.kind != TokenKind::Bep1155)
+                .then(|| Amount::of(metadata.total_supply, metadata.decimals, "")),
             holders: grouped(token.holder_count),
             transfers: grouped(token.transfer_count),
             contract: AddressLink::new(token.address, None),
@@ -50,7 +53,7 @@ impl TokenRow {
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let listed = app.chain.list_tokens(paging.request()).await?;
     page(&Tokens {
-        frame: app.frame("Tokens", Section::Tokens),
+        frame: app.frame("Tokens", Section::Tokens).live_if(paging.is_first()),
         tokens: listed.items.iter().map(|token| TokenRow::new(token, &app.names)).collect(),
         pager: paging.pager("/tokens", listed.total),
     })

@@ -32,6 +32,9 @@ const SHOWN_LOGS: usize = 100;
 /// Maximum number of contracts whose interfaces are looked up for a page.
 const MAX_CONTRACTS: usize = 20;
 
+const NOT_A_HASH: &str = "Not a transaction hash";
+const HASH_FORMAT: &str = "A transaction hash is 0x and 64 hexadecimal digits. Check that it was copied completely.";
+
 #[derive(Template)]
 #[template(path = "transaction.html")]
 struct TransactionPage {
@@ -79,11 +82,10 @@ struct LogRow {
 }
 
 pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
-    let tx = match hash.parse() {
-        Ok(hash) => app.chain.find_transaction(hash).await?,
-        Err(_) => None,
+    let Ok(hash) = hash.parse() else {
+        return app.not_found(NOT_A_HASH, HASH_FORMAT);
     };
-    let Some(tx) = tx else {
+    let Some(tx) = app.chain.find_transaction(hash).await? else {
         return app.not_found("No such transaction", "It may still be pending, or belong to another chain.");
     };
     let events = app.chain.find_transaction_events(tx.hash, SHOWN_EVENTS).await?;
@@ -96,7 +98,9 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     let full = format!("{:#x}", tx.hash);
     let names = &app.names;
     page(&TransactionPage {
-        frame: app.frame(format!("Transaction {}", short(&full)), Section::Transactions),
+        frame: app
+            .frame(format!("Transaction {}", short(&full)), Section::Transactions)
+            .live_if(!app.is_final(tx.block_number)),
         hash: full,
         succeeded: tx.succeeded,
         block: BlockLink::new(tx.block_number),
@@ -121,11 +125,10 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
 
 /// The complete input as text: the page shows only the start of a long one.
 pub(super) async fn show_input(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
-    let tx = match hash.parse() {
-        Ok(hash) => app.chain.find_transaction(hash).await?,
-        Err(_) => None,
+    let Ok(hash) = hash.parse() else {
+        return app.not_found(NOT_A_HASH, HASH_FORMAT);
     };
-    let Some(tx) = tx else {
+    let Some(tx) = app.chain.find_transaction(hash).await? else {
         return app.not_found("No such transaction", "Its input is available once it is in an indexed block.");
     };
     match app.details.of(&tx).await {

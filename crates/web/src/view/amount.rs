@@ -1,17 +1,29 @@
-//! Amounts in units, grouped and truncated, with the exact amount as a tooltip.
+//! Amounts in units, grouped and limited in length, with the exact amount on hover, tap and focus.
 
 use askama::{Template, filters::HtmlSafe};
 use domain::U256;
 
-/// Decimal places in tables; the tooltip has all.
-const SHOWN_DIGITS: usize = 6;
+/// Decimal places of an amount of at least 1.
+const SHOWN_PLACES: usize = 6;
+/// Significant digits of an amount below 1.
+const SIGNIFICANT_DIGITS: usize = 4;
+/// Amounts with more digits before the decimal point are shown with an exponent.
+const MAX_WHOLE_DIGITS: usize = 15;
+/// Amounts with more zeros after the decimal point are shown with an exponent.
+const MAX_LEADING_ZEROS: usize = 8;
+/// Significant digits of an amount with an exponent.
+const MANTISSA_DIGITS: usize = 3;
 
-/// An amount in units, with the exact amount as a tooltip.
+/// An amount in units. If digits are left out, it can be focused or tapped for the exact amount.
 #[derive(Debug, Clone, Template)]
-#[template(source = r#"<span class="num" title="{{ exact }}">{{ shown }}</span>"#, ext = "html")]
+#[template(
+    source = r#"{% if is_cut %}<span class="num more" tabindex="0" title="{{ exact }}">{{ shown }}<span class="exact">{{ exact }}</span></span>{% else %}<span class="num" title="{{ exact }}">{{ shown }}</span>{% endif %}"#,
+    ext = "html"
+)]
 pub(crate) struct Amount {
     shown: String,
     exact: String,
+    is_cut: bool,
 }
 
 impl HtmlSafe for Amount {}
@@ -21,13 +33,27 @@ impl Amount {
     pub(crate) fn of(smallest: impl ToString, decimals: u8, unit: &str) -> Self {
         let smallest = smallest.to_string();
         let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-        let whole = in_units(&smallest, decimals);
-        Self { shown: format!("{}{unit}", shortened(&whole)), exact: format!("{whole}{unit} ({smallest})") }
+        Self::new(&smallest, decimals, &unit, &smallest)
     }
 
-    /// The truncated amount.
+    fn new(smallest: &str, decimals: u8, unit: &str, in_smallest: &str) -> Self {
+        let whole = in_units(smallest, decimals);
+        let shown = shortened(&whole);
+        Self {
+            is_cut: shown != whole,
+            shown: format!("{shown}{unit}"),
+            exact: format!("{whole}{unit} ({in_smallest})"),
+        }
+    }
+
+    /// The shortened amount.
     pub(crate) fn shown(&self) -> &str {
         &self.shown
+    }
+
+    /// All digits, if some are not shown.
+    pub(crate) fn all_digits(&self) -> Option<&str> {
+        self.is_cut.then_some(&self.exact)
     }
 
     pub(crate) fn coin(wei: U256, symbol: &str) -> Self {
@@ -37,8 +63,7 @@ impl Amount {
     /// A gas price in Gwei.
     pub(crate) fn gas_price(wei: impl ToString) -> Self {
         let wei = wei.to_string();
-        let whole = in_units(&wei, 9);
-        Self { shown: format!("{} Gwei", shortened(&whole)), exact: format!("{whole} Gwei ({wei} wei)") }
+        Self::new(&wei, 9, " Gwei", &format!("{wei} wei"))
     }
 }
 
@@ -66,16 +91,43 @@ pub(crate) fn grouped(digits: impl ToString) -> String {
     text
 }
 
-/// Cuts decimal places. A small amount is never shown as zero.
+/// Cuts digits, without rounding. A small amount keeps its significant digits; a very large or small one gets an exponent.
 fn shortened(amount: &str) -> String {
-    let Some((whole, fraction)) = amount.split_once('.') else { return amount.to_owned() };
-    let Some(shown) = fraction.get(..SHOWN_DIGITS) else { return amount.to_owned() };
-    let shown = shown.trim_end_matches('0');
-    match (whole, shown) {
-        ("0", "") => format!("<0.{}1", "0".repeat(SHOWN_DIGITS - 1)),
-        (whole, "") => whole.to_owned(),
-        (whole, shown) => format!("{whole}.{shown}"),
+    let (whole, fraction) = amount.split_once('.').unwrap_or((amount, ""));
+    if whole == "0" {
+        return shortened_fraction(fraction);
     }
+    let digits: String = whole.chars().filter(char::is_ascii_digit).collect();
+    if digits.len() > MAX_WHOLE_DIGITS {
+        return with_exponent(&digits, &(digits.len() - 1).to_string());
+    }
+    with_fraction(whole, fraction.get(..SHOWN_PLACES).unwrap_or(fraction))
+}
+
+/// The same for an amount below 1.
+fn shortened_fraction(fraction: &str) -> String {
+    let significant = fraction.trim_start_matches('0');
+    let zeros = fraction.len() - significant.len();
+    if significant.is_empty() {
+        return "0".to_owned();
+    }
+    if zeros > MAX_LEADING_ZEROS {
+        return with_exponent(significant, &format!("-{}", zeros + 1));
+    }
+    with_fraction("0", fraction.get(..zeros + SIGNIFICANT_DIGITS).unwrap_or(fraction))
+}
+
+fn with_fraction(whole: &str, fraction: &str) -> String {
+    match fraction.trim_end_matches('0') {
+        "" => whole.to_owned(),
+        fraction => format!("{whole}.{fraction}"),
+    }
+}
+
+fn with_exponent(digits: &str, exponent: &str) -> String {
+    let (first, rest) = digits.split_at(1);
+    let rest = rest.get(..MANTISSA_DIGITS - 1).unwrap_or(rest);
+    format!("{}e{exponent}", with_fraction(first, rest))
 }
 
 #[cfg(test)]
@@ -92,19 +144,39 @@ mod tests {
         assert_eq!(shown("1500000", 6), "1.5");
         assert_eq!(shown("42", 0), "42");
         assert_eq!(shown("0", 18), "0");
+        assert_eq!(Amount::of("1500000", 6, "").all_digits(), None);
     }
 
     #[test]
-    fn decimal_places_are_cut_but_a_small_amount_is_not_zero() {
+    fn decimal_places_are_cut_and_the_exact_amount_is_kept() {
         assert_eq!(shown("1000000000000000001", 18), "1");
         assert_eq!(shown("1123456789000000000", 18), "1.123456");
-        assert_eq!(shown("1", 18), "<0.000001");
         assert_eq!(Amount::of("1", 18, "ETH").exact, "0.000000000000000001 ETH (1)");
+        let cut = Amount::of("1123456789000000000", 18, "ETH");
+        assert_eq!(cut.all_digits(), Some("1.123456789 ETH (1123456789000000000)"));
+    }
+
+    #[test]
+    fn a_small_amount_keeps_its_significant_digits() {
+        assert_eq!(shown("1953125678901", 18), "0.000001953");
+        assert_eq!(shown("21000000000000", 18), "0.000021");
+        assert_eq!(shown("147000", 18), "1.47e-13");
+        assert_eq!(shown("1", 18), "1e-18");
+    }
+
+    #[test]
+    fn an_amount_with_very_many_digits_has_an_exponent() {
+        let largest = U256::MAX.to_string();
+        assert_eq!(shown(&largest, 0), "1.15e77");
+        assert_eq!(shown(&largest, 18), "1.15e59");
+        assert_eq!(shown("999999999999999", 0), "999,999,999,999,999");
+        assert_eq!(shown("1000000000000000", 0), "1e15");
+        assert!(Amount::of(&largest, 0, "").all_digits().is_some_and(|all| all.ends_with(&format!("({largest})"))));
     }
 
     #[test]
     fn extreme_decimals_are_supported() {
-        assert_eq!(shown("5", 255), "<0.000001");
+        assert_eq!(shown("5", 255), "5e-255");
         assert_eq!(Amount::of("5", 255, "").exact.len(), 255 + 2 + " (5)".len());
     }
 

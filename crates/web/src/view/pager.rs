@@ -25,6 +25,11 @@ impl Paging {
         PageRequest { offset, limit: PAGE_SIZE, order: Order::NewestFirst }
     }
 
+    /// Whether this is the first page, the only one that new blocks change.
+    pub(crate) fn is_first(&self) -> bool {
+        self.number() == 1
+    }
+
     /// Links to the other pages of a list with `total` entries, whose first page is at `path`.
     pub(crate) fn pager(&self, path: impl Into<String>, total: u64) -> Pager {
         Pager::new(path.into(), self.number(), total)
@@ -33,7 +38,7 @@ impl Paging {
 
 #[derive(Debug, Clone, Template)]
 #[template(
-    source = r#"<nav class="pager" aria-label="Pages"><span class="muted">{{ count }} total{% if last > 1 %}, page {{ shown }} of {{ shown_last }}{% endif %}</span>{% if last > 1 %}<span class="turn">
+    source = r#"<nav class="pager" aria-label="Pages"><span class="muted">{% if page > last %}There {% if last == 1 %}is only 1 page{% else %}are only {{ shown_last }} pages{% endif %}: <a href="{{ link }}page={{ last }}">the last page</a>{% else %}{{ count }} total{% if last > 1 %}, page {{ shown }} of {{ shown_last }}{% endif %}{% endif %}</span>{% if last > 1 %}<span class="turn">
 {%- if page > 1 %}<a href="{{ link }}page=1" rel="first">First</a><a href="{{ link }}page={{ previous }}" rel="prev">Previous</a>{% else %}<span aria-disabled="true">First</span><span aria-disabled="true">Previous</span>{% endif -%}
 {%- if page < last %}<a href="{{ link }}page={{ page + 1 }}" rel="next">Next</a><a href="{{ link }}page={{ last }}" rel="last">Last</a>{% else %}<span aria-disabled="true">Next</span><span aria-disabled="true">Last</span>{% endif -%}
 </span>{% endif %}</nav>"#,
@@ -89,6 +94,15 @@ mod tests {
         let far = paging(&u64::MAX.to_string());
         assert!(far.request().offset > 1 << 60);
         assert!(far.pager("/blocks", 100).render().unwrap().contains("page=4"));
+    }
+
+    #[test]
+    fn a_page_past_the_end_says_how_many_there_are() {
+        let past = paging("99999").pager("/blocks", 100).render().unwrap();
+        assert!(past.contains(r#"There are only 4 pages: <a href="/blocks?page=4">the last page</a>"#), "{past}");
+        assert!(!past.contains("99,999"), "{past}");
+        let one = paging("2").pager("/blocks", 3).render().unwrap();
+        assert!(one.contains(r#"There is only 1 page: <a href="/blocks?page=1">the last page</a>"#), "{one}");
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Rows of tables that several pages share.
 
-use domain::{Block, Trade, Transaction, Transfer, U256};
+use domain::{B256, Block, Trade, Transaction, Transfer, U256};
 
 use super::{AddressLink, Amount, BlockLink, Moment, TokenLink, TransactionLink, grouped, short};
 use crate::{method::Methods, names::Names};
 
 pub(crate) struct BlockRow {
+    /// Identifies the row while the page is open.
+    pub(crate) key: B256,
     pub(crate) number: BlockLink,
     pub(crate) time: Moment,
     pub(crate) miner: AddressLink,
@@ -19,6 +21,7 @@ pub(crate) struct BlockRow {
 impl BlockRow {
     pub(crate) fn new(block: &Block, names: &Names) -> Self {
         Self {
+            key: block.hash,
             number: BlockLink::new(block.number),
             time: Moment::of(block.timestamp),
             miner: names.address(block.miner),
@@ -31,6 +34,7 @@ impl BlockRow {
 }
 
 pub(crate) struct TransactionRow {
+    pub(crate) key: B256,
     pub(crate) hash: TransactionLink,
     pub(crate) block: BlockLink,
     pub(crate) time: Moment,
@@ -46,6 +50,7 @@ pub(crate) struct TransactionRow {
 impl TransactionRow {
     pub(crate) fn new(tx: &Transaction, methods: &Methods, names: &Names) -> Self {
         Self {
+            key: tx.hash,
             hash: TransactionLink::new(tx.hash),
             block: BlockLink::new(tx.block_number),
             time: Moment::of(tx.timestamp),
@@ -66,6 +71,7 @@ pub(crate) fn fee(tx: &Transaction) -> U256 {
 }
 
 pub(crate) struct TransferRow {
+    pub(crate) key: String,
     pub(crate) hash: TransactionLink,
     pub(crate) block: BlockLink,
     pub(crate) time: Moment,
@@ -83,6 +89,7 @@ impl TransferRow {
         let event = &transfer.event;
         let is_nft = event.kind == domain::TokenKind::Bep721;
         Self {
+            key: format!("{:#x}-{}", transfer.tx_hash, event.log_index),
             hash: TransactionLink::new(transfer.tx_hash),
             block: BlockLink::new(transfer.block_number),
             time: Moment::of(transfer.timestamp),
@@ -97,6 +104,7 @@ impl TransferRow {
 }
 
 pub(crate) struct TradeRow {
+    pub(crate) key: String,
     pub(crate) hash: TransactionLink,
     pub(crate) block: BlockLink,
     pub(crate) time: Moment,
@@ -114,6 +122,7 @@ impl TradeRow {
         let (sold, bought) = (&trade.token_in, &trade.token_out);
         let dex = names.dex(trade);
         Self {
+            key: format!("{:#x}-{}", trade.tx_hash, trade.event.log_index),
             hash: TransactionLink::new(trade.tx_hash),
             block: BlockLink::new(trade.block_number),
             time: Moment::of(trade.timestamp),

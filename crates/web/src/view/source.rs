@@ -1,10 +1,11 @@
-//! Syntax highlighting of Solidity. The output is always escaped markup, line by line.
+//! Syntax highlighting of Solidity and Vyper. The output is always escaped markup, line by line.
 
 use askama::filters::{Html, escape};
+use domain::Language;
 
 use super::text::is_invisible;
 
-const KEYWORDS: [&str; 62] = [
+const SOLIDITY_KEYWORDS: [&str; 62] = [
     "abstract",
     "anonymous",
     "as",
@@ -69,6 +70,59 @@ const KEYWORDS: [&str; 62] = [
     "while",
 ];
 
+const VYPER_KEYWORDS: [&str; 48] = [
+    "False",
+    "None",
+    "True",
+    "and",
+    "as",
+    "assert",
+    "break",
+    "class",
+    "constant",
+    "continue",
+    "def",
+    "elif",
+    "else",
+    "enum",
+    "event",
+    "exports",
+    "extcall",
+    "external",
+    "flag",
+    "for",
+    "from",
+    "if",
+    "immutable",
+    "implements",
+    "import",
+    "in",
+    "indexed",
+    "initializes",
+    "interface",
+    "internal",
+    "log",
+    "nonpayable",
+    "nonreentrant",
+    "not",
+    "or",
+    "pass",
+    "payable",
+    "public",
+    "pure",
+    "raise",
+    "range",
+    "return",
+    "self",
+    "staticcall",
+    "struct",
+    "transient",
+    "uses",
+    "view",
+];
+
+const DOCSTRING: &str = "\"\"\"";
+
 /// The kind of a piece of source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -94,9 +148,9 @@ impl Kind {
 }
 
 /// The highlighted lines of a source.
-pub(crate) fn lines(source: &str) -> Vec<String> {
+pub(crate) fn lines(source: &str, language: Language) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for (kind, piece) in pieces(source) {
+    for (kind, piece) in pieces(source, language) {
         for (index, part) in piece.split('\n').enumerate() {
             if index > 0 {
                 lines.push(String::new());
@@ -140,11 +194,11 @@ fn reveal(text: String) -> String {
 }
 
 /// Splits a source into pieces without losing a character.
-fn pieces(source: &str) -> Vec<(Kind, &str)> {
+fn pieces(source: &str, language: Language) -> Vec<(Kind, &str)> {
     let mut pieces = Vec::new();
     let mut rest = source;
     while let Some(first) = rest.chars().next() {
-        let (kind, length) = next_piece(rest, first);
+        let (kind, length) = next_piece(rest, first, language);
         let (piece, after) = rest.split_at(length);
         pieces.push((kind, piece));
         rest = after;
@@ -152,12 +206,17 @@ fn pieces(source: &str) -> Vec<(Kind, &str)> {
     pieces
 }
 
-fn next_piece(rest: &str, first: char) -> (Kind, usize) {
-    if rest.starts_with("//") {
+fn next_piece(rest: &str, first: char, language: Language) -> (Kind, usize) {
+    let (line, (open, close)) = match language {
+        Language::Solidity => ("//", ("/*", "*/")),
+        Language::Vyper => ("#", (DOCSTRING, DOCSTRING)),
+    };
+    if rest.starts_with(line) {
         return (Kind::Comment, rest.find('\n').unwrap_or(rest.len()));
     }
-    if rest.starts_with("/*") {
-        return (Kind::Comment, rest.find("*/").map_or(rest.len(), |end| end + 2));
+    if let Some(inside) = rest.strip_prefix(open) {
+        let length = inside.find(close).map_or(rest.len(), |end| open.len() + end + close.len());
+        return (Kind::Comment, length);
     }
     if first == '"' || first == '\'' {
         return (Kind::Text, quoted_length(rest, first));
@@ -165,7 +224,7 @@ fn next_piece(rest: &str, first: char) -> (Kind, usize) {
     let is_word = |char: char| char.is_alphanumeric() || char == '_' || char == '$';
     if is_word(first) {
         let length = rest.find(|char: char| !is_word(char)).unwrap_or(rest.len());
-        return (word_kind(&rest[..length], first), length);
+        return (word_kind(&rest[..length], first, language), length);
     }
     (Kind::Plain, first.len_utf8())
 }
@@ -185,10 +244,14 @@ fn quoted_length(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-fn word_kind(word: &str, first: char) -> Kind {
+fn word_kind(word: &str, first: char, language: Language) -> Kind {
+    let keywords: &[&str] = match language {
+        Language::Solidity => &SOLIDITY_KEYWORDS,
+        Language::Vyper => &VYPER_KEYWORDS,
+    };
     if first.is_ascii_digit() {
         Kind::Number
-    } else if KEYWORDS.binary_search(&word).is_ok() {
+    } else if keywords.binary_search(&word).is_ok() {
         Kind::Keyword
     } else if is_type(word) {
         Kind::Type
@@ -200,16 +263,21 @@ fn word_kind(word: &str, first: char) -> Kind {
 fn is_type(word: &str) -> bool {
     let is_sized =
         |name: &str| word.strip_prefix(name).is_some_and(|size| size.chars().all(|digit| digit.is_ascii_digit()));
-    matches!(word, "address" | "bool" | "string") || ["uint", "int", "bytes"].into_iter().any(is_sized)
+    matches!(word, "address" | "bool" | "string" | "Bytes" | "String" | "DynArray" | "HashMap" | "decimal")
+        || ["uint", "int", "bytes"].into_iter().any(is_sized)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn lines(source: &str) -> Vec<String> {
+        super::lines(source, Language::Solidity)
+    }
+
     #[test]
     fn keywords_are_sorted_for_binary_search() {
-        assert!(KEYWORDS.is_sorted());
+        assert!(SOLIDITY_KEYWORDS.is_sorted() && VYPER_KEYWORDS.is_sorted());
     }
 
     #[test]
@@ -225,6 +293,20 @@ mod tests {
     #[test]
     fn a_multi_line_comment_is_highlighted_on_each_line() {
         assert_eq!(lines("/* a\nb */c"), ["<span class=\"c\">/* a</span>", "<span class=\"c\">b */</span>c"]);
+    }
+
+    #[test]
+    fn comments_of_vyper_are_highlighted() {
+        let shown = super::lines("x = 4 // 2 # \"half\"\n\"\"\"a\nb\"\"\"\ndef f(): pass", Language::Vyper);
+        assert_eq!(
+            shown,
+            [
+                "x = <span class=\"n\">4</span> // <span class=\"n\">2</span> <span class=\"c\"># &#34;half&#34;</span>",
+                "<span class=\"c\">&#34;&#34;&#34;a</span>",
+                "<span class=\"c\">b&#34;&#34;&#34;</span>",
+                "<span class=\"k\">def</span> f(): <span class=\"k\">pass</span>",
+            ]
+        );
     }
 
     #[test]
@@ -248,6 +330,6 @@ mod tests {
     #[test]
     fn the_pieces_joined_are_the_source() {
         let source = "a\"b\n/*c*/ d_$ 12e3 'é\\\n' /* open";
-        assert_eq!(pieces(source).into_iter().map(|(_, piece)| piece).collect::<String>(), source);
+        assert_eq!(pieces(source, Language::Solidity).into_iter().map(|(_, piece)| piece).collect::<String>(), source);
     }
 }

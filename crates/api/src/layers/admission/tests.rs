@@ -54,7 +54,7 @@ impl TestServer {
                 get(async |caller: Caller| caller.must_be(OWNER, OwnerAccess::Guarded).map(|()| "mine")),
             );
         Self {
-            router: layers::wrap(router, Arc::new(admission), ResponseCache::new(0, Box::new(|| None))),
+            router: layers::wrap(router, Arc::new(admission), ResponseCache::new(0, Box::new(|| None)), Vec::new()),
             records,
             keys,
         }
@@ -297,7 +297,7 @@ async fn key_check_limiter_and_headers_cost_less_than_ten_microseconds() {
         proxies: TrustedProxies::default(),
     };
     let admit = async |State(admission): State<Arc<Admission>>, mut request: Request, next: Next| {
-        let Admitted { rejection, limits } = admission.admit(&mut request).await;
+        let Admitted { rejection, limits } = admission.admit(&mut request, None).await;
         let mut response = match rejection {
             Some(error) => error.into_response(),
             None => next.run(request).await,

@@ -15,8 +15,12 @@ pub enum SourcesError {
     Empty,
     #[error("starts like JSON, but is not valid JSON: {0}")]
     NotJson(String),
-    #[error("is standard JSON input of a language other than Solidity")]
+    #[error("is standard JSON input of a language other than Solidity and Vyper")]
     OtherLanguage,
+    #[error("is a metadata.json of a language other than Solidity")]
+    NotSolidity,
+    #[error("has no content and no abi for the interface {}", shortened(name))]
+    NoInterface { name: String },
     #[error("has no content for the source {}: send its text, URLs are not fetched", shortened(name))]
     NoContent { name: String },
     #[error("has more than {MAX_FILES} files")]

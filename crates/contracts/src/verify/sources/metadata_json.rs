@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{B256, keccak256};
+use domain::Language;
 use serde_json::{Map, Value, json};
 
-use super::{MissingSource, Sources, SourcesError, check_names, must_be_solidity, without_bom};
+use super::{MissingSource, Sources, SourcesError, check_names, without_bom};
 use crate::verify::build::text_variants;
 
 type Files = BTreeMap<String, String>;
@@ -43,7 +44,9 @@ fn text_of(value: &Value) -> Option<&str> {
 
 /// Reads a metadata.json; the content of its sources is in it or in the other files.
 pub(super) fn read(mut metadata: Map<String, Value>, others: &Files) -> Result<Sources, SourcesError> {
-    must_be_solidity(&metadata)?;
+    if metadata.get("language").is_some_and(|language| language != "Solidity") {
+        return Err(SourcesError::NotSolidity);
+    }
     let (Some(Value::Object(sources)), Some(Value::Object(mut settings))) =
         (metadata.remove("sources"), metadata.remove("settings"))
     else {
@@ -83,7 +86,8 @@ pub(super) fn read(mut metadata: Map<String, Value>, others: &Files) -> Result<S
     if let Some(Value::Object(libraries)) = settings.remove("libraries") {
         settings.insert("libraries".to_owned(), by_file(libraries, target.as_ref()));
     }
-    Ok(Sources { settings: Some(settings), target, ..Sources::from_files(files) })
+    let language = Some(Language::Solidity);
+    Ok(Sources { settings: Some(settings), target, language, ..Sources::from_files(files) })
 }
 
 /// All line-ending variants of every file by hash, since file names differ between repositories and compilations.
@@ -166,6 +170,6 @@ mod tests {
         let changed = Sources::read(&form.to_string()).unwrap_err().to_string();
         assert!(changed.contains(&format!("(keccak256 {wanted}; the file sent has {other})")), "{changed}");
         let vyper = hashed().to_string().replace("Solidity", "Vyper");
-        assert_eq!(Sources::read(&vyper).unwrap_err(), SourcesError::OtherLanguage);
+        assert_eq!(Sources::read(&vyper).unwrap_err(), SourcesError::NotSolidity);
     }
 }

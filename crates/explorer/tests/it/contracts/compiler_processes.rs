@@ -66,7 +66,6 @@ async fn compiler_ends_after_a_kill(compilers: PathBuf, version: &str, program: 
         })
         .await
     };
-    // The client stays connected: leaving would cancel the compilation.
     let mut request = std::pin::pin!(fixture.post("/api/v1/verify", &body));
     let started = tokio::select! {
         answer = &mut request => panic!("it ended: {}", answer.json),

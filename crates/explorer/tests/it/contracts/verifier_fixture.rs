@@ -53,18 +53,31 @@ impl VerifierFixture {
         Self::launch(compilers(), arguments).await
     }
 
+    /// With this limit of API requests per minute without a key.
+    pub(crate) async fn with_request_limit(requests: u32) -> Self {
+        let limit = requests.to_string();
+        Self::launch_with(compilers(), &[], &[("--anonymous-requests-per-minute", &limit)]).await
+    }
+
     /// With compilers from this folder.
     pub(crate) async fn start_with(compilers: PathBuf) -> Self {
         Self::launch(compilers, &[]).await
     }
 
+    pub(crate) async fn launch(compilers: PathBuf, arguments: &[&str]) -> Self {
+        Self::launch_with(compilers, arguments, &[]).await
+    }
+
     /// Clients set their IP address with `X-Forwarded-For`, as behind a proxy.
-    async fn launch(compilers: PathBuf, arguments: &[&str]) -> Self {
+    async fn launch_with(compilers: PathBuf, arguments: &[&str], options: &[(&str, &str)]) -> Self {
         let anvil = Anvil::with(&[&["--gas-limit", "100000000"], arguments].concat()).await;
-        let launch = Launch::run(anvil.url())
+        let mut launch = Launch::run(anvil.url())
             .argument("--compiler-source", compilers.display())
             .argument("--trusted-proxy", "127.0.0.1")
             .argument("--log", "info,contracts::verify=debug");
+        for (name, value) in options {
+            launch = launch.argument(name, value);
+        }
         let explorer = launch.start().await;
         let from = anvil.accounts().await.remove(0);
         Self { anvil, explorer, from }

@@ -84,10 +84,10 @@ async fn calls_and_logs_are_decoded_for_a_contract_its_twin_and_its_proxy() {
 
 #[tokio::test]
 async fn a_contract_is_verified_and_called_in_a_real_browser() {
-    let fixture = VerifierFixture::start().await;
+    let fixture = VerifierFixture::with_request_limit(10).await;
     let passed =
         run_client("verify.mjs", &[fixture.explorer.client().url("").as_str(), fixture.anvil.url(), PRIVATE_KEY]).await;
-    assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 6), "{passed}");
+    assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 12), "{passed}");
 }
 
 #[tokio::test]

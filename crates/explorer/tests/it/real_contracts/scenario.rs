@@ -13,8 +13,8 @@ const PRICE_OF_ONE: U256 = U256::from_limbs([0, 1 << 32, 0, 0]);
 const ONE: u64 = 1_000_000_000_000_000_000;
 
 #[derive(Debug)]
-pub(super) struct Scenario {
-    pub(super) anvil: Anvil,
+pub(crate) struct Scenario {
+    pub(crate) anvil: Anvil,
     accounts: Vec<String>,
     coin: String,
     mintable: String,
@@ -38,7 +38,7 @@ pub(super) struct Scenario {
 }
 
 impl Scenario {
-    pub(super) async fn deploy() -> Self {
+    pub(crate) async fn deploy() -> Self {
         let anvil = Anvil::start().await;
         let accounts = anvil.accounts().await;
         let (alice, collector) = (&accounts[0], &accounts[9]);
@@ -90,7 +90,7 @@ impl Scenario {
 
     /// Sends transactions of every kind. Each round uses new salts and ids, and also transfers tokens of earlier
     /// rounds.
-    pub(super) async fn run_round(&self, round: u64) {
+    pub(crate) async fn run_round(&self, round: u64) {
         // Each round starts with another kind, so that a reorg reverts every kind of event once.
         for act in 0..8 {
             match (act + 3 * round) % 8 {

@@ -2,7 +2,7 @@ use alloy_primitives::{Address, keccak256};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Fixture,
+    Fixture, as_listed,
     fixture::{PAYMENTS, lower_hex},
 };
 
@@ -14,8 +14,8 @@ async fn detail(fixture: &Fixture, address: Address) -> Value {
 async fn an_account_has_the_documented_fields_and_no_others() {
     let fixture = Fixture::shared().await;
     let chain = &fixture.node.chain;
-    let payment = fixture.explorer.json(&format!("/api/v1/transactions/{}", fixture.payment)).await;
-    let call = fixture.explorer.json(&format!("/api/v1/transactions/{}", fixture.call)).await;
+    let payment = as_listed(fixture.explorer.json(&format!("/api/v1/transactions/{}", fixture.payment)).await);
+    let call = as_listed(fixture.explorer.json(&format!("/api/v1/transactions/{}", fixture.call)).await);
     let expected = json!({
         "address": lower_hex(fixture.bob),
         "balance": chain.balance(fixture.bob).to_string(),

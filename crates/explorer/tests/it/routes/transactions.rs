@@ -2,9 +2,10 @@ use alloy_primitives::{Address, B256};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Fixture,
+    Anvil, Fixture, TestExplorer,
+    anvil_history::every_kind_of_transaction,
     fixture::{PAYMENTS, lower_hex},
-    read_api::{field, read_list},
+    read_api::{as_listed, field, read_list},
 };
 
 async fn find(fixture: &Fixture, hash: B256) -> Value {
@@ -35,7 +36,53 @@ async fn a_payment_has_the_documented_fields_and_no_others() {
         "method": null,
         "contractAddress": null,
     });
-    assert_eq!(find(&fixture, fixture.payment).await, expected);
+    assert_eq!(as_listed(find(&fixture, fixture.payment).await), expected);
+}
+
+#[tokio::test]
+async fn call_data_fees_and_logs_are_those_of_the_node() {
+    let anvil = Anvil::start().await;
+    every_kind_of_transaction(&anvil).await;
+    let explorer = TestExplorer::start(anvil.url()).await;
+    anvil.wait_for(&explorer).await;
+    let number = |value: &Value| match value.as_str() {
+        Some(text) => json!(text.parse::<alloy_primitives::U256>().unwrap().to_string()),
+        None => Value::Null,
+    };
+    let length = |value: &Value| value.as_array().map_or(Value::Null, |list| json!(list.len()));
+    let mut forms = std::collections::BTreeSet::new();
+    for listed in read_list(explorer.client(), "/api/v1/transactions?", "transactions").await {
+        let hash = &listed["hash"];
+        let shown = explorer.json(&format!("/api/v1/transactions/{}", hash.as_str().unwrap())).await;
+        let tx = anvil.rpc.call("eth_getTransactionByHash", json!([hash])).await;
+        let receipt = anvil.rpc.call("eth_getTransactionReceipt", json!([hash])).await;
+        let block = anvil.rpc.call("eth_getBlockByHash", json!([tx["blockHash"], false])).await;
+        let quantity = |value: &Value| value.as_str().unwrap().parse::<alloy_primitives::U256>().unwrap();
+        forms.insert(shown["type"].as_u64());
+        assert_eq!(shown["type"].to_string(), number(&tx["type"]).as_str().unwrap(), "{shown}");
+        for (ours, node) in [
+            ("gasLimit", &tx["gas"]),
+            ("maxFeePerGas", &tx["maxFeePerGas"]),
+            ("maxPriorityFeePerGas", &tx["maxPriorityFeePerGas"]),
+            ("cumulativeGasUsed", &receipt["cumulativeGasUsed"]),
+            ("maxFeePerBlobGas", &tx["maxFeePerBlobGas"]),
+            ("blobGasUsed", &receipt["blobGasUsed"]),
+        ] {
+            assert_eq!(shown[ours], number(node), "{ours} of {shown}");
+        }
+        assert_eq!((&shown["input"], &shown["accessListLength"]), (&tx["input"], &length(&tx["accessList"])));
+        assert_eq!(shown["blobVersionedHashes"], tx["blobVersionedHashes"]);
+        assert_eq!(shown["authorizationListLength"], length(&tx["authorizationList"]));
+        let burnt = quantity(&block["baseFeePerGas"]) * quantity(&receipt["gasUsed"]);
+        assert_eq!(shown["burntFee"], burnt.to_string());
+        let logs = receipt["logs"].as_array().unwrap();
+        assert_eq!((&shown["logCount"], length(&shown["logs"])), (&json!(logs.len()), json!(logs.len())));
+        for (shown, log) in shown["logs"].as_array().unwrap().iter().zip(logs) {
+            assert_eq!(shown["address"], log["address"].as_str().unwrap().to_lowercase());
+            assert_eq!((&shown["topics"], &shown["data"]), (&log["topics"], &log["data"]));
+        }
+    }
+    assert!(forms.len() >= 5, "{forms:?}");
 }
 
 #[tokio::test]

@@ -61,7 +61,7 @@ impl Anvil {
 }
 
 /// Finds a Foundry program. If it is missing the test fails instead of being skipped.
-fn binary(name: &str, variable: &str) -> PathBuf {
+pub(crate) fn binary(name: &str, variable: &str) -> PathBuf {
     if let Some(path) = std::env::var_os(variable) {
         return path.into();
     }

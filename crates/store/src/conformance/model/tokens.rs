@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
     Address, AuditResult, Balance, BalanceSource, BlockChanges, Exchange, Holder, Order, Page, PageRequest, Pool,
-    Token, TokenBalance, TokenMetadata, TokenKind, Trade, TradeDirection, TradeFilter, TradedToken, Transfer,
+    Token, TokenBalance, TokenKind, TokenMetadata, Trade, TradeDirection, TradeFilter, TradedToken, Transfer,
     TransferFilter,
 };
 
@@ -199,6 +199,7 @@ impl Model {
         let matching = all.filter(|trade| {
             let exchange = Exchange { style: trade.pool.style, factory: trade.pool.factory };
             filter.maker.is_none_or(|maker| trade.maker == maker)
+                && filter.pool.is_none_or(|pool| trade.pool.address == pool)
                 && filter.exchanges.as_ref().is_none_or(|matching| matching.contains(&exchange))
         });
         paginate(matching.collect(), page)

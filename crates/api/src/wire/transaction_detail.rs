@@ -1,0 +1,114 @@
+use alloy_primitives::hex;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Address, Decimal, Hash, Transaction};
+
+/// Logs of a transaction that are listed.
+const MAX_LOGS: usize = 1_000;
+
+/// A transaction with what only the node has. Those fields are null while the node is unavailable, and if the transaction's
+/// type does not have them.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TransactionDetail {
+    #[serde(flatten)]
+    pub transaction: Transaction,
+    #[schema(required = true)]
+    pub gas_limit: Option<Decimal>,
+    /// 0 for legacy transactions, 2 for EIP-1559, and so on.
+    #[serde(rename = "type")]
+    #[schema(required = true, example = 2)]
+    pub form: Option<u64>,
+    /// In wei, as are all fees.
+    #[schema(required = true)]
+    pub max_fee_per_gas: Option<Decimal>,
+    #[schema(required = true)]
+    pub max_priority_fee_per_gas: Option<Decimal>,
+    /// The part of the fee that was burnt (EIP-1559); null if the block has no base fee.
+    #[schema(required = true)]
+    pub burnt_fee: Option<Decimal>,
+    /// Gas used in the block up to and including this transaction.
+    #[schema(required = true)]
+    pub cumulative_gas_used: Option<Decimal>,
+    /// Call data or creation code.
+    #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$", example = "0x")]
+    pub input: Option<String>,
+    /// Entries of the access list (EIP-2930).
+    #[schema(required = true, example = 0)]
+    pub access_list_length: Option<usize>,
+    /// Entries of the authorization list (EIP-7702).
+    #[schema(required = true, example = 0)]
+    pub authorization_list_length: Option<usize>,
+    #[schema(required = true)]
+    pub max_fee_per_blob_gas: Option<Decimal>,
+    #[schema(required = true)]
+    pub blob_gas_used: Option<Decimal>,
+    #[schema(required = true)]
+    pub blob_gas_price: Option<Decimal>,
+    #[schema(required = true)]
+    pub blob_versioned_hashes: Option<Vec<Hash>>,
+    #[schema(required = true, example = 1)]
+    pub log_count: Option<usize>,
+    /// The first 1,000 logs.
+    #[schema(required = true)]
+    pub logs: Option<Vec<TransactionLog>>,
+}
+
+/// A log of a transaction.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TransactionLog {
+    pub address: Address,
+    pub topics: Vec<Hash>,
+    #[schema(pattern = "^0x([0-9a-f]{2})*$", example = "0x")]
+    pub data: String,
+    /// Position in the block, starting at 0.
+    #[schema(example = 3)]
+    pub log_index: u32,
+}
+
+impl TransactionDetail {
+    /// `base_fee` is that of the block.
+    #[must_use]
+    pub fn new(
+        transaction: domain::Transaction,
+        base_fee: Option<u128>,
+        detail: Option<domain::TransactionDetail>,
+    ) -> Self {
+        let burnt = base_fee.map(|fee| domain::U256::from(fee) * domain::U256::from(transaction.gas_used));
+        let blobs = detail.as_ref().and_then(|detail| detail.blobs.clone());
+        let of_blobs = |pick: fn(&domain::BlobFields) -> Option<u128>| blobs.as_ref().and_then(pick).map(Decimal::from);
+        let field =
+            |pick: fn(&domain::TransactionDetail) -> Option<u128>| detail.as_ref().and_then(pick).map(Decimal::from);
+        Self {
+            burnt_fee: burnt.map(Decimal::from),
+            gas_limit: field(|detail| Some(detail.gas_limit.into())),
+            form: detail.as_ref().map(|detail| detail.form),
+            max_fee_per_gas: field(|detail| detail.max_fee_per_gas),
+            max_priority_fee_per_gas: field(|detail| detail.max_priority_fee_per_gas),
+            cumulative_gas_used: field(|detail| detail.cumulative_gas_used.map(u128::from)),
+            access_list_length: detail.as_ref().and_then(|detail| detail.access_list_length),
+            authorization_list_length: detail.as_ref().and_then(|detail| detail.authorizations),
+            max_fee_per_blob_gas: of_blobs(|blobs| blobs.max_fee_per_gas),
+            blob_gas_used: of_blobs(|blobs| blobs.gas_used.map(u128::from)),
+            blob_gas_price: of_blobs(|blobs| blobs.gas_price),
+            blob_versioned_hashes: blobs.map(|blobs| blobs.hashes.into_iter().map(Hash::from).collect()),
+            input: detail.as_ref().map(|detail| hex::encode_prefixed(&detail.input)),
+            log_count: detail.as_ref().map(|detail| detail.logs.len()),
+            logs: detail.map(|detail| detail.logs.into_iter().take(MAX_LOGS).map(TransactionLog::from).collect()),
+            transaction: transaction.into(),
+        }
+    }
+}
+
+impl From<domain::Log> for TransactionLog {
+    fn from(log: domain::Log) -> Self {
+        Self {
+            address: log.address.into(),
+            topics: log.topics.into_iter().map(Hash::from).collect(),
+            data: hex::encode_prefixed(&log.data),
+            log_index: log.log_index,
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Verifications as jobs: they run to their end whether or not a client waits, and their results are stored.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use alloy_primitives::Address;
+use domain::{
+    CreationCheck, JobFailure, JobId, JobRefusal, JobResult, JobVerdict, UnixMillis, VerificationJob, VerifiedContract,
+};
+use store::{StoreError, VerifiedContracts};
+use tokio::{sync::watch, time::timeout};
+
+use crate::{Refusal, Verdict, Verifier, VerifyClient, VerifyError, VerifyRequest, VerifyStage, verify::Admitted};
+
+/// Far more than the limits of a verification add up to.
+const MAX_TIME: Duration = Duration::from_secs(600);
+/// Ended jobs that stay in memory because they could not be stored.
+const MAX_UNSTORED: usize = 1_000;
+
+/// The service behind every way to verify a contract. Cheap to clone.
+#[derive(Clone)]
+pub struct VerificationJobs {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    verifier: Verifier,
+    records: Arc<dyn VerifiedContracts>,
+    active: Mutex<Active>,
+}
+
+#[derive(Default)]
+struct Active {
+    by_id: HashMap<JobId, Arc<Job>>,
+    /// Equal requests share a job. Few: the queue of verifications is bounded.
+    running: Vec<(Arc<VerifyRequest>, Arc<Job>)>,
+}
+
+#[derive(Debug)]
+struct Job {
+    id: JobId,
+    address: Address,
+    submitted_at: UnixMillis,
+    progress: watch::Sender<Progress>,
+}
+
+#[derive(Debug, Clone)]
+struct Progress {
+    stage: VerifyStage,
+    /// Whether the job is in the store, so that its id is valid after a restart.
+    stored: bool,
+    end: Option<Arc<JobEnd>>,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub struct JobEnd {
+    pub result: JobResult,
+    /// Set if there is no verdict.
+    pub error: Option<Arc<VerifyError>>,
+}
+
+/// A submitted job.
+#[derive(Debug, Clone)]
+pub struct JobHandle(Arc<Job>);
+
+/// A job as it is now.
+#[derive(Debug, Clone)]
+pub struct JobStatus {
+    pub job: VerificationJob,
+    /// What it waits for; None if it has ended, or was interrupted by the end of the process.
+    pub stage: Option<VerifyStage>,
+}
+
+impl JobStatus {
+    /// Whether the process ended before the job did.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.job.result.is_none() && self.stage.is_none()
+    }
+}
+
+impl JobHandle {
+    #[must_use]
+    pub fn id(&self) -> JobId {
+        self.0.id
+    }
+
+    /// Waits until the job ends. It goes on if this is dropped.
+    pub async fn wait(&self) -> Arc<JobEnd> {
+        self.wait_for(|progress| progress.end.clone()).await
+    }
+
+    /// The job as it is now.
+    #[must_use]
+    pub fn status(&self) -> JobStatus {
+        let progress = self.0.progress.borrow().clone();
+        let result = progress.end.map(|end| end.result.clone());
+        let stage = result.is_none().then_some(progress.stage);
+        JobStatus { job: VerificationJob { result, ..self.0.record() }, stage }
+    }
+
+    async fn wait_for<T>(&self, pick: impl Fn(&Progress) -> Option<T>) -> T {
+        let mut progress = self.0.progress.subscribe();
+        loop {
+            if let Some(found) = pick(&progress.borrow_and_update()) {
+                return found;
+            }
+            if progress.changed().await.is_err() {
+                // Never: the job holds the sender.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+impl Job {
+    fn record(&self) -> VerificationJob {
+        VerificationJob { id: self.id, address: self.address, submitted_at: self.submitted_at, result: None }
+    }
+}
+
+impl VerificationJobs {
+    #[must_use]
+    pub fn new(verifier: Verifier, records: Arc<dyn VerifiedContracts>) -> Self {
+        Self { shared: Arc::new(Shared { verifier, records, active: Mutex::default() }) }
+    }
+
+    #[must_use]
+    pub fn verifier(&self) -> &Verifier {
+        &self.shared.verifier
+    }
+
+    /// Starts a verification, or joins one of an equal request. Returns when the job is stored.
+    pub async fn submit(&self, client: VerifyClient, request: VerifyRequest) -> Result<JobHandle, VerifyError> {
+        let request = Arc::new(request);
+        let handle = match self.join_or_start(client, &request)? {
+            Submitted::Joined(job) => JobHandle(job),
+            Submitted::Started(job, admitted) => {
+                tokio::spawn(Arc::clone(&self.shared).run(Arc::clone(&job), admitted, request));
+                JobHandle(job)
+            }
+        };
+        handle.wait_for(|progress| (progress.stored || progress.end.is_some()).then_some(())).await;
+        Ok(handle)
+    }
+
+    fn join_or_start(&self, client: VerifyClient, request: &Arc<VerifyRequest>) -> Result<Submitted, VerifyError> {
+        let mut active = self.shared.active();
+        if let Some((_, job)) = active.running.iter().find(|(running, _)| running == request) {
+            return Ok(Submitted::Joined(Arc::clone(job)));
+        }
+        let admitted = self.shared.verifier.admit(client, request.address)?;
+        let progress = Progress { stage: VerifyStage::Chain, stored: false, end: None };
+        let job = Arc::new(Job {
+            id: JobId::from_random(rand::random()),
+            address: request.address,
+            submitted_at: now(),
+            progress: watch::Sender::new(progress),
+        });
+        active.by_id.insert(job.id, Arc::clone(&job));
+        active.running.push((Arc::clone(request), Arc::clone(&job)));
+        Ok(Submitted::Started(job, admitted))
+    }
+
+    /// A job of the last week; waits for its end, but not longer than `max_wait`.
+    pub async fn find(&self, id: JobId, max_wait: Duration) -> Result<Option<JobStatus>, StoreError> {
+        let active = self.shared.active().by_id.get(&id).map(Arc::clone);
+        let Some(job) = active.map(JobHandle) else {
+            // A job is stored before it leaves memory.
+            let job = self.shared.records.find_job(id).await?;
+            return Ok(job.map(|job| JobStatus { job, stage: None }));
+        };
+        let _ = timeout(max_wait, job.wait()).await;
+        Ok(Some(job.status()))
+    }
+}
+
+enum Submitted {
+    Joined(Arc<Job>),
+    Started(Arc<Job>, Admitted),
+}
+
+impl Shared {
+    fn active(&self) -> MutexGuard<'_, Active> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn run(self: Arc<Self>, job: Arc<Job>, admitted: Admitted, request: Arc<VerifyRequest>) {
+        let started = Instant::now();
+        let (outcome, compiling) = match self.records.save_job(job.record()).await {
+            Err(error) => (Err(error.into()), None),
+            Ok(()) => {
+                job.progress.send_modify(|progress| progress.stored = true);
+                Self::verify(Arc::clone(&self), Arc::clone(&job), admitted, request).await
+            }
+        };
+        log(&job, &outcome);
+        let (verdict, message) = describe(&outcome);
+        let result = JobResult {
+            finished_at: job.submitted_at.saturating_add(millis(started.elapsed())),
+            compilation_millis: compiling.map(|since| millis(since.elapsed())),
+            verdict,
+            message,
+        };
+        let ended = VerificationJob { result: Some(result.clone()), ..job.record() };
+        let stored = self.records.save_job(ended).await;
+        if let Err(error) = &stored {
+            tracing::warn!(%error, job = %job.id, "cannot store the result of a verification");
+        }
+        let end = Arc::new(JobEnd { result, error: outcome.err().map(Arc::new) });
+        job.progress.send_modify(|progress| progress.end = Some(end));
+        let mut active = self.active();
+        active.running.retain(|(_, running)| running.id != job.id);
+        if stored.is_ok() || active.by_id.len() > MAX_UNSTORED {
+            active.by_id.remove(&job.id);
+        }
+    }
+
+    /// The verdict, and when the compilations began. In a task of its own, so that a panic ends only this job.
+    async fn verify(
+        self: Arc<Self>,
+        job: Arc<Job>,
+        admitted: Admitted,
+        request: Arc<VerifyRequest>,
+    ) -> (Result<Verdict, VerifyError>, Option<Instant>) {
+        let compiling = Arc::new(Mutex::new(None));
+        let began = Arc::clone(&compiling);
+        let task = tokio::spawn(async move {
+            let report = |stage: VerifyStage| {
+                if stage == VerifyStage::Compilation {
+                    *began.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+                }
+                job.progress.send_modify(|progress| progress.stage = stage);
+            };
+            let verified = self.verifier.verify(admitted, &request, job.submitted_at, &report);
+            timeout(MAX_TIME, verified).await.unwrap_or(Err(VerifyError::TookTooLong))
+        });
+        let outcome = task.await.unwrap_or_else(|error| Err(VerifyError::Panicked(error.to_string())));
+        let compiling = *compiling.lock().unwrap_or_else(PoisonError::into_inner);
+        (outcome, compiling)
+    }
+}
+
+fn log(job: &Job, outcome: &Result<Verdict, VerifyError>) {
+    let address = job.address;
+    match outcome {
+        Ok(Verdict::Verified { contract, kept, .. }) => {
+            tracing::info!(%address, name = contract.code.name, ?kept, "contract verified");
+        }
+        Ok(Verdict::Refused(_)) => {}
+        Err(error) => {
+            let error: &dyn std::error::Error = error;
+            tracing::info!(error, %address, "verification ended without a verdict");
+        }
+    }
+}
+
+/// Unix time; 0 if the system clock is set before 1970.
+fn now() -> UnixMillis {
+    millis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn describe(outcome: &Result<Verdict, VerifyError>) -> (JobVerdict, String) {
+    match outcome {
+        Ok(verdict) => (describe_verdict(verdict), verdict.message()),
+        Err(error) => {
+            let failure = failure(error);
+            // The cause of other failures is for the log only.
+            let message = match failure {
+                JobFailure::NoCode | JobFailure::CompilerVersion => error.to_string(),
+                JobFailure::CompilerUnavailable => match error {
+                    VerifyError::NoCompiler(text) => text.clone(),
+                    _ => "the compiler cannot be downloaded or run now: try again shortly".to_owned(),
+                },
+                JobFailure::NodeUnavailable => "the node is unavailable: try again shortly".to_owned(),
+                JobFailure::StoreUnavailable => "the index is unavailable: try again shortly".to_owned(),
+                JobFailure::Internal => "the verification failed with an internal error".to_owned(),
+            };
+            (JobVerdict::Failed(failure), message)
+        }
+    }
+}
+
+fn describe_verdict(verdict: &Verdict) -> JobVerdict {
+    match verdict {
+        Verdict::Verified { contract, .. } => JobVerdict::Verified {
+            name: contract.code.name.clone(),
+            runtime_match: contract.code.runtime_match,
+            creation: creation_check(contract),
+        },
+        Verdict::Refused(refusal) => JobVerdict::Refused {
+            reason: match refusal {
+                Refusal::Source(_) | Refusal::Compiler(_) | Refusal::Internal(_) => JobRefusal::Compilation,
+                _ => JobRefusal::NoMatch,
+            },
+            creation_match: match refusal {
+                Refusal::CreationOnly { kind, .. } => Some(*kind),
+                _ => None,
+            },
+        },
+    }
+}
+
+fn creation_check(contract: &VerifiedContract) -> CreationCheck {
+    match (contract.creation_match(), &contract.deployment) {
+        (Some(kind), _) => CreationCheck::Matches(kind),
+        (None, Some(_)) => CreationCheck::Differs,
+        (None, None) => CreationCheck::Unknown,
+    }
+}
+
+fn failure(error: &VerifyError) -> JobFailure {
+    match error {
+        VerifyError::NoCode => JobFailure::NoCode,
+        VerifyError::Version(_) => JobFailure::CompilerVersion,
+        VerifyError::NoCompiler(_) | VerifyError::Compilers(_) => JobFailure::CompilerUnavailable,
+        VerifyError::Node(_) => JobFailure::NodeUnavailable,
+        VerifyError::Store(_) => JobFailure::StoreUnavailable,
+        VerifyError::AlreadyRunning
+        | VerifyError::ClientLimitReached
+        | VerifyError::Busy
+        | VerifyError::TookTooLong
+        | VerifyError::Panicked(_) => JobFailure::Internal,
+    }
+}
+
+impl std::fmt::Debug for VerificationJobs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("VerificationJobs").field("verifier", &self.shared.verifier).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,40 @@
+use std::sync::Arc;
+
+use api::dialect::Services;
+use domain::{Address, BlockRef, VerifiedContract};
+use node::NodeError;
+use tokio::sync::{OnceCell, Semaphore};
+
+use crate::error::DialectError;
+
+/// Requests that may ask the node for many blocks or transactions at a time.
+const MAX_HEAVY: usize = 8;
+
+/// The services, and what the dialects share.
+pub(crate) struct App {
+    pub(crate) services: Services,
+    chain_id: OnceCell<u64>,
+    pub(crate) heavy: Arc<Semaphore>,
+}
+
+impl App {
+    pub(crate) fn new(services: Services) -> Self {
+        Self { services, chain_id: OnceCell::new(), heavy: Arc::new(Semaphore::new(MAX_HEAVY)) }
+    }
+
+    pub(crate) async fn chain_id(&self) -> Result<u64, NodeError> {
+        let ask = async || Ok(self.services.node.identity().await?.chain_id);
+        self.chain_id.get_or_try_init(ask).await.copied()
+    }
+
+    pub(crate) async fn tip(&self) -> Result<BlockRef, DialectError> {
+        self.services.chain.find_tip().await?.ok_or(DialectError::NothingIndexed)
+    }
+
+    /// The verified contract at an address, by its current code.
+    pub(crate) async fn find_contract(&self, address: Address) -> Result<Option<VerifiedContract>, DialectError> {
+        let tip = self.tip().await?;
+        let Some(hash) = self.services.accounts.get(tip, address).await?.code.hash() else { return Ok(None) };
+        Ok(self.services.known.find(address, hash).await?)
+    }
+}

@@ -1,0 +1,91 @@
+//! `module=block`.
+
+use domain::{Block, BlockId, BlockNumber, BlockRange, Order, PageRequest, TransactionFilter, U256};
+use serde_json::json;
+
+use super::{
+    answer::{Answer, Failure},
+    params::Params,
+    unknown_action,
+};
+use crate::{app::App, error::DialectError};
+
+const PART: u32 = 1_000;
+
+pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result<Answer, Failure> {
+    match action {
+        "getblocknobytime" => get_block_by_time(app, params).await,
+        "getblockreward" => get_block_reward(app, params).await,
+        _ => Err(unknown_action()),
+    }
+}
+
+async fn get_block_by_time(app: &App, params: &Params) -> Result<Answer, Failure> {
+    let timestamp = params.number("timestamp")?;
+    let wants_before = match params.find("closest").unwrap_or("before").to_ascii_lowercase().as_str() {
+        "before" => true,
+        "after" => false,
+        _ => return Err(Failure::invalid("closest", "must be before or after")),
+    };
+    // The number of blocks that are not later than the wanted one.
+    let (mut low, mut end) = span(app).await?;
+    let first = low;
+    while low < end {
+        let middle = low + (end - low) / 2;
+        let block = app.services.chain.find_block(BlockId::Number(middle)).await?.ok_or(DialectError::Moved)?;
+        let is_left = if wants_before { block.timestamp <= timestamp } else { block.timestamp < timestamp };
+        if is_left {
+            low = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    let tip = app.tip().await?.number;
+    let found = if wants_before { low.checked_sub(1).filter(|found| *found >= first) } else { Some(low) };
+    match found.filter(|found| *found <= tip) {
+        Some(number) => Ok(Answer::text(number.to_string())),
+        None => Err(Failure::text("Error! No closest block found")),
+    }
+}
+
+/// The first indexed block, and the one after the last.
+async fn span(app: &App) -> Result<(BlockNumber, BlockNumber), Failure> {
+    let oldest = PageRequest { offset: 0, limit: 1, order: Order::OldestFirst };
+    let page = app.services.chain.list_blocks(BlockRange::ALL, oldest).await?;
+    let first = page.items.first().ok_or(DialectError::NothingIndexed)?.number;
+    Ok((first, first + page.total))
+}
+
+async fn get_block_reward(app: &App, params: &Params) -> Result<Answer, Failure> {
+    let number = params.number("blockno")?;
+    let block = app.services.chain.find_block(BlockId::Number(number)).await?;
+    let block = block.ok_or_else(|| Failure::nothing("No record found"))?;
+    Ok(Answer::Result(json!({
+        "blockNumber": block.number.to_string(),
+        "timeStamp": block.timestamp.to_string(),
+        "blockMiner": format!("{:#x}", block.miner),
+        "blockReward": reward(app, &block).await?.to_string(),
+        "uncles": [],
+        "uncleInclusionReward": "0",
+    })))
+}
+
+/// The fees that the block's producer earned. A reward that the chain itself pays is not in any block.
+pub(super) async fn reward(app: &App, block: &Block) -> Result<U256, DialectError> {
+    let base_fee = block.base_fee_per_gas.unwrap_or_default();
+    let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
+    let (mut total, mut offset) = (U256::ZERO, 0);
+    while offset < u64::from(block.tx_count) {
+        let part = PageRequest { offset, limit: PART, order: Order::OldestFirst };
+        let found = app.services.chain.list_transactions(&filter, part).await?.items;
+        if found.is_empty() {
+            break;
+        }
+        offset += found.len() as u64;
+        for transaction in found {
+            let tip = transaction.gas_price.saturating_sub(base_fee);
+            total += U256::from(tip) * U256::from(transaction.gas_used);
+        }
+    }
+    Ok(total)
+}

@@ -1,0 +1,341 @@
+//! The parameters of a request, from its query, a form or a multipart body.
+
+use std::collections::HashMap;
+
+use alloy_primitives::{Address, B256, Bytes, hex};
+use api::dialect::Gate;
+use axum::{
+    body::Body,
+    http::{
+        HeaderMap,
+        header::{CONTENT_LENGTH, CONTENT_TYPE},
+        request::Parts,
+    },
+};
+use clients::Client;
+use domain::{BlockRange, Order};
+use url::form_urlencoded;
+
+use super::answer::Failure;
+
+const MAX_FORM: usize = 8 << 20;
+/// Longer bodies need a slot.
+const SHORT_BODY: u64 = 64 << 10;
+/// More than the longest form of any tool, with ten libraries.
+const MAX_PARAMS: usize = 64;
+const MAX_NAME: usize = 64;
+const API_KEY_HEADER: &str = "x-api-key";
+/// Rows of a page of a list.
+pub(super) const MAX_ROWS: u32 = 10_000;
+
+/// Parameters by their names in lower case.
+#[derive(Debug)]
+pub(super) struct Params {
+    values: HashMap<String, String>,
+    key_header: Option<String>,
+}
+
+/// How a form is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FormKind {
+    UrlEncoded,
+    Multipart,
+}
+
+impl FormKind {
+    pub(super) fn of(content_type: &str) -> Option<Self> {
+        match content_type.split(';').next()?.trim().to_ascii_lowercase().as_str() {
+            "application/x-www-form-urlencoded" => Some(Self::UrlEncoded),
+            "multipart/form-data" => Some(Self::Multipart),
+            _ => None,
+        }
+    }
+}
+
+/// A page of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PageParams {
+    /// Rows to skip.
+    pub(super) skip: u64,
+    pub(super) rows: u32,
+    pub(super) order: Order,
+}
+
+impl Params {
+    pub(super) async fn read(gate: &Gate, client: Client, head: &Parts, body: Body) -> Result<Self, Failure> {
+        let key_header =
+            head.headers.get(API_KEY_HEADER).map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned());
+        let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let form = match FormKind::of(kind) {
+            Some(form) => Some((form, read_form(gate, client, &head.headers, body).await?)),
+            None => None,
+        };
+        let query = head.uri.query().unwrap_or_default();
+        Ok(Self { key_header, ..Self::parse(query.as_bytes(), kind, form).await? })
+    }
+
+    /// The parameters of a query and of a form, which prevail.
+    pub(super) async fn parse(
+        query: &[u8],
+        content_type: &str,
+        form: Option<(FormKind, axum::body::Bytes)>,
+    ) -> Result<Self, Failure> {
+        let mut values = read_url_encoded(query)?;
+        match form {
+            Some((FormKind::UrlEncoded, form)) => values.extend(read_url_encoded(&form)?),
+            Some((FormKind::Multipart, form)) => values.extend(read_multipart(content_type, form).await?),
+            None => {}
+        }
+        Ok(Self { values, key_header: None })
+    }
+
+    /// A parameter that is given and not empty.
+    pub(super) fn find(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// A value that may begin and end with white space, such as source code.
+    pub(super) fn find_verbatim(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str).filter(|value| !value.trim().is_empty())
+    }
+
+    pub(super) fn get(&self, name: &str) -> Result<&str, Failure> {
+        self.find(name).ok_or_else(|| Failure::text(format!("Error! Missing {name}")))
+    }
+
+    pub(super) fn api_key(&self) -> Option<&str> {
+        self.key_header.as_deref().or_else(|| self.find("apikey")).or_else(|| self.find("api_key"))
+    }
+
+    pub(super) fn find_address(&self, name: &str) -> Result<Option<Address>, Failure> {
+        self.find(name).map(|text| parse_address(name, text)).transpose()
+    }
+
+    pub(super) fn address(&self, name: &str) -> Result<Address, Failure> {
+        parse_address(name, self.get(name)?)
+    }
+
+    /// A list of addresses, separated by commas.
+    pub(super) fn addresses(&self, name: &str, most: usize) -> Result<Vec<Address>, Failure> {
+        let all: Vec<&str> = self.get(name)?.split(',').take(most + 1).collect();
+        if all.len() > most {
+            return Err(Failure::invalid(name, &format!("has more than {most} addresses")));
+        }
+        all.into_iter().map(|text| parse_address(name, text.trim())).collect()
+    }
+
+    pub(super) fn find_hash(&self, name: &str) -> Result<Option<B256>, Failure> {
+        let parse = |text: &str| {
+            parse_bytes(text)
+                .map(B256::new)
+                .ok_or_else(|| Failure::invalid(name, "must be 0x and 64 hexadecimal digits"))
+        };
+        self.find(name).map(parse).transpose()
+    }
+
+    pub(super) fn hash(&self, name: &str) -> Result<B256, Failure> {
+        self.get(name)?;
+        self.find_hash(name)?.ok_or_else(|| Failure::text(format!("Error! Missing {name}")))
+    }
+
+    /// A decimal number, or a hexadecimal one with 0x.
+    pub(super) fn find_number(&self, name: &str) -> Result<Option<u64>, Failure> {
+        let parse = |text: &str| {
+            parse_number(text).ok_or_else(|| Failure::invalid(name, "must be a whole number of at most 64 bits"))
+        };
+        self.find(name).map(parse).transpose()
+    }
+
+    pub(super) fn number(&self, name: &str) -> Result<u64, Failure> {
+        self.get(name)?;
+        self.find_number(name)?.ok_or_else(|| Failure::text(format!("Error! Missing {name}")))
+    }
+
+    /// Bytes in hexadecimal digits, with 0x or without.
+    pub(super) fn find_bytes(&self, name: &str) -> Result<Option<Bytes>, Failure> {
+        let parse = |text: &str| {
+            let digits = text.strip_prefix("0x").unwrap_or(text);
+            let bytes = hex::decode(digits).ok().filter(|_| !digits.starts_with("0x"));
+            bytes.map(Bytes::from).ok_or_else(|| Failure::invalid(name, "must be an even number of hexadecimal digits"))
+        };
+        self.find(name).map(parse).transpose()
+    }
+
+    /// A boundary of a block range: a number, or a tag.
+    fn find_block(&self, name: &str) -> Result<Option<u64>, Failure> {
+        match self.find(name).map(str::to_ascii_lowercase).as_deref() {
+            None | Some("latest" | "pending" | "safe" | "finalized") => Ok(None),
+            Some("earliest") => Ok(Some(0)),
+            Some(_) => self.find_number(name),
+        }
+    }
+
+    /// `first` and `last` are the names of the two parameters.
+    pub(super) fn block_range(&self, first: &str, last: &str) -> Result<BlockRange, Failure> {
+        Ok(BlockRange { from: self.find_block(first)?, to: self.find_block(last)? })
+    }
+
+    /// A page of at most `most` rows. Unlike Etherscan's, any page can be requested.
+    pub(super) fn page(&self, most: u32) -> Result<PageParams, Failure> {
+        // Some tools number pages from 0.
+        let page = self.find_number("page")?.unwrap_or(1).max(1);
+        let rows = match self.find_number("offset")? {
+            // Etherscan's answer to 0 is everything up to the limit.
+            None | Some(0) => most,
+            Some(rows) => u32::try_from(rows)
+                .ok()
+                .filter(|rows| *rows <= most)
+                .ok_or_else(|| Failure::invalid("offset", &format!("must not be more than {most}")))?,
+        };
+        let order = match self.find("sort").unwrap_or("asc").to_ascii_lowercase().as_str() {
+            "asc" => Order::OldestFirst,
+            "desc" => Order::NewestFirst,
+            _ => return Err(Failure::invalid("sort", "must be asc or desc")),
+        };
+        Ok(PageParams { skip: (page - 1).saturating_mul(u64::from(rows)), rows, order })
+    }
+}
+
+fn add(values: &mut HashMap<String, String>, name: &str, value: String) -> Result<(), Failure> {
+    if name.len() > MAX_NAME {
+        return Err(Failure::text("Error! The name of a parameter is too long"));
+    }
+    let name = name.to_ascii_lowercase();
+    match values.get(&name) {
+        Some(other) if *other != value => return Err(Failure::text(format!("Error! {name} is given more than once"))),
+        Some(_) => {}
+        None if values.len() >= MAX_PARAMS => {
+            return Err(Failure::text(format!("Error! More than {MAX_PARAMS} parameters")));
+        }
+        None => {
+            values.insert(name, value);
+        }
+    }
+    Ok(())
+}
+
+/// The body of a form. Its sender is not admitted yet, so long bodies are limited.
+async fn read_form(gate: &Gate, client: Client, headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Failure> {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length <= SHORT_BODY) {
+        return Ok(api::dialect::read_body(headers, body, MAX_FORM).await?);
+    }
+    let Some(slot) = gate.body_slot(client) else {
+        return Err(Failure::text(
+            "Max rate limit reached: too many forms are being read. Please respect the rate limit",
+        ));
+    };
+    Ok(slot.read_body(headers, body, MAX_FORM).await?)
+}
+
+fn read_url_encoded(text: &[u8]) -> Result<HashMap<String, String>, Failure> {
+    let mut values = HashMap::new();
+    for (name, value) in form_urlencoded::parse(text) {
+        add(&mut values, &name, value.into_owned())?;
+    }
+    Ok(values)
+}
+
+async fn read_multipart(kind: &str, body: axum::body::Bytes) -> Result<HashMap<String, String>, Failure> {
+    let broken = |error: multer::Error| Failure::text(format!("Error! The multipart body is invalid: {error}"));
+    let boundary = multer::parse_boundary(kind).map_err(broken)?;
+    let stream = futures::stream::iter([Ok::<_, std::convert::Infallible>(body)]);
+    let mut parts = multer::Multipart::new(stream, boundary);
+    let mut values = HashMap::new();
+    while let Some(field) = parts.next_field().await.map_err(broken)? {
+        let Some(name) = field.name().map(str::to_owned) else {
+            return Err(Failure::text("Error! A part of the multipart body has no name"));
+        };
+        let value = field.bytes().await.map_err(broken)?;
+        let value = String::from_utf8(value.to_vec());
+        add(&mut values, &name, value.map_err(|_| Failure::text(format!("Error! {name} is not UTF-8")))?)?;
+    }
+    Ok(values)
+}
+
+fn parse_address(name: &str, text: &str) -> Result<Address, Failure> {
+    parse_bytes(text).map(Address::new).ok_or_else(|| {
+        Failure::text(if name == "address" || name == "contractaddress" {
+            "Error! Invalid address format".to_owned()
+        } else {
+            format!("Error! Invalid address format in {name}")
+        })
+    })
+}
+
+fn parse_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;
+    hex::decode_to_array(Some(digits).filter(|digits| digits.len() == 2 * N)?).ok()
+}
+
+pub(super) fn parse_number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => u64::from_str_radix(digits, 16).ok(),
+        Some(_) => None,
+        None if !text.bytes().all(|digit| digit.is_ascii_digit()) => None,
+        // Tools send 99999999999999999999 for the newest block.
+        None => Some(text.parse().unwrap_or(u64::MAX)),
+    }
+    .filter(|_| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(query: &str) -> Params {
+        Params { values: read_url_encoded(query.as_bytes()).unwrap(), key_header: None }
+    }
+
+    #[test]
+    fn names_are_case_insensitive_and_empty_values_are_missing() {
+        let params = params("StartBlock=7&ENDBLOCK=&Address=+");
+        assert_eq!(params.find("startblock"), Some("7"));
+        assert_eq!((params.find("endblock"), params.find("address")), (None, None));
+    }
+
+    #[test]
+    fn any_page_can_be_requested() {
+        let page = |query: &str| params(query).page(MAX_ROWS).map(|page| (page.skip, page.rows, page.order)).ok();
+        assert_eq!(page(""), Some((0, 10_000, Order::OldestFirst)));
+        assert_eq!(page("page=0&offset=10&sort=DESC"), Some((0, 10, Order::NewestFirst)));
+        assert_eq!(page("page=3&offset=10000"), Some((20_000, 10_000, Order::OldestFirst)));
+        assert_eq!(page("page=18446744073709551615&offset=9"), Some((u64::MAX, 9, Order::OldestFirst)));
+        assert_eq!(page("offset=10001"), None);
+        assert_eq!(page("page=x"), None);
+        assert_eq!(page("sort=up"), None);
+    }
+
+    #[test]
+    fn numbers_are_decimal_or_hexadecimal() {
+        assert_eq!(["7", "0x1F", "99999999999999999999"].map(parse_number), [Some(7), Some(31), Some(u64::MAX)]);
+        assert_eq!(["", "0x", "-1", "1.0", "0xg", "1e3"].map(parse_number), [None; 6]);
+    }
+
+    #[test]
+    fn a_block_range_may_have_tags() {
+        let range = params("fromblock=earliest&toblock=latest").block_range("fromblock", "toblock").unwrap();
+        assert_eq!(range, BlockRange { from: Some(0), to: None });
+    }
+
+    #[test]
+    fn contradicting_and_too_many_parameters_are_refused() {
+        let mut values = HashMap::new();
+        add(&mut values, "a", "1".to_owned()).unwrap();
+        add(&mut values, "A", "1".to_owned()).unwrap();
+        assert!(add(&mut values, "a", "2".to_owned()).is_err());
+        assert!((0..1_000_000).any(|number| add(&mut values, &format!("topic{number}"), String::new()).is_err()));
+        assert_eq!(values.len(), MAX_PARAMS);
+    }
+
+    #[tokio::test]
+    async fn a_multipart_body_is_read_and_a_broken_one_refused() {
+        let body = "--x\r\nContent-Disposition: form-data; name=\"sourceCode\"\r\n\r\n contract A {}\n\r\n--x--\r\n";
+        let read = read_multipart("multipart/form-data; boundary=x", body.into()).await.unwrap();
+        assert_eq!(read["sourcecode"], " contract A {}\n");
+        for broken in ["", "--x", "--y\r\n\r\n--y--", "--x\r\n\r\nno name\r\n--x--\r\n"] {
+            assert!(read_multipart("multipart/form-data; boundary=x", broken.into()).await.is_err(), "{broken:?}");
+        }
+        assert!(read_multipart("multipart/form-data", body.into()).await.is_err());
+    }
+}

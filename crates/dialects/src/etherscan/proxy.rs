@@ -1,0 +1,112 @@
+//! `module=proxy`: calls that are passed on to the node, with its answer as it is. Only methods that read, and
+//! `eth_sendRawTransaction`.
+
+use node::NodeError;
+use serde_json::{Map, Value, json};
+
+use super::{
+    answer::{Answer, Failure},
+    params::Params,
+    unknown_action,
+};
+use crate::{app::App, error::DialectError};
+
+/// Call data and raw transactions, in characters.
+const MAX_DATA: usize = 1 << 20;
+const TAGS: [&str; 5] = ["latest", "earliest", "pending", "safe", "finalized"];
+
+pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result<Answer, Failure> {
+    let (method, arguments) = read_call(action, params)?;
+    match app.services.node.pass(method, &Value::from(arguments).to_string()).await {
+        Ok(result) => Ok(Answer::Body(format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#))),
+        Err(NodeError::Rpc { code, message, data, .. }) => {
+            let error = match data {
+                Some(data) => json!({ "code": code, "message": message, "data": data.to_string() }),
+                None => json!({ "code": code, "message": message }),
+            };
+            Ok(Answer::Body(json!({ "jsonrpc": "2.0", "id": 1, "error": error }).to_string()))
+        }
+        Err(error) => Err(DialectError::from(error).into()),
+    }
+}
+
+fn read_call(action: &str, params: &Params) -> Result<(&'static str, Vec<Value>), Failure> {
+    let tag = || tag(params);
+    let address = || params.address("address").map(|address| format!("{address:#x}").into());
+    let hash = || params.hash("txhash").map(|hash| format!("{hash:#x}").into());
+    Ok(match action {
+        "eth_blocknumber" => ("eth_blockNumber", vec![]),
+        "eth_gasprice" => ("eth_gasPrice", vec![]),
+        "eth_chainid" => ("eth_chainId", vec![]),
+        "eth_getblockbynumber" => {
+            let full = params.find("boolean").unwrap_or("false").eq_ignore_ascii_case("true");
+            ("eth_getBlockByNumber", vec![tag()?, full.into()])
+        }
+        "eth_getblocktransactioncountbynumber" => ("eth_getBlockTransactionCountByNumber", vec![tag()?]),
+        "eth_getunclebyblocknumberandindex" => {
+            ("eth_getUncleByBlockNumberAndIndex", vec![tag()?, quantity(params, "index")?])
+        }
+        "eth_gettransactionbyblocknumberandindex" => {
+            ("eth_getTransactionByBlockNumberAndIndex", vec![tag()?, quantity(params, "index")?])
+        }
+        "eth_gettransactionbyhash" => ("eth_getTransactionByHash", vec![hash()?]),
+        "eth_gettransactionreceipt" => ("eth_getTransactionReceipt", vec![hash()?]),
+        "eth_gettransactioncount" => ("eth_getTransactionCount", vec![address()?, tag()?]),
+        "eth_getcode" => ("eth_getCode", vec![address()?, tag()?]),
+        "eth_getstorageat" => ("eth_getStorageAt", vec![address()?, quantity(params, "position")?, tag()?]),
+        "eth_call" => ("eth_call", vec![call(params)?, tag()?]),
+        "eth_estimategas" => ("eth_estimateGas", vec![call(params)?]),
+        "eth_sendrawtransaction" => {
+            let raw = find_data(params, "hex")?.ok_or_else(|| Failure::text("Error! Missing hex"))?;
+            ("eth_sendRawTransaction", vec![raw])
+        }
+        _ => return Err(unknown_action()),
+    })
+}
+
+/// A block number or tag; the latest block by default.
+fn tag(params: &Params) -> Result<Value, Failure> {
+    let Some(text) = params.find("tag") else { return Ok("latest".into()) };
+    let lower = text.to_ascii_lowercase();
+    if TAGS.contains(&lower.as_str()) {
+        return Ok(lower.into());
+    }
+    let number = params.find_number("tag")?.unwrap_or_default();
+    Ok(format!("{number:#x}").into())
+}
+
+/// A number of at most 256 bits, in hexadecimal digits.
+fn quantity(params: &Params, name: &str) -> Result<Value, Failure> {
+    let text = params.get(name)?;
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let is_number = (1..=64).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if !is_number {
+        return Err(Failure::invalid(name, "must be 0x and hexadecimal digits"));
+    }
+    Ok(format!("0x{digits}").into())
+}
+
+fn find_data(params: &Params, name: &str) -> Result<Option<Value>, Failure> {
+    if params.find(name).is_some_and(|text| text.len() > MAX_DATA) {
+        return Err(Failure::invalid(name, &format!("must not be longer than {MAX_DATA} characters")));
+    }
+    Ok(params.find_bytes(name)?.map(|bytes| bytes.to_string().into()))
+}
+
+fn call(params: &Params) -> Result<Value, Failure> {
+    let mut call = Map::new();
+    for name in ["to", "from"] {
+        if let Some(party) = params.find_address(name)? {
+            call.insert(name.to_owned(), format!("{party:#x}").into());
+        }
+    }
+    if let Some(data) = find_data(params, "data")? {
+        call.insert("data".to_owned(), data);
+    }
+    for (name, parameter) in [("value", "value"), ("gas", "gas"), ("gasPrice", "gasprice")] {
+        if params.find(parameter).is_some() {
+            call.insert(name.to_owned(), quantity(params, parameter)?);
+        }
+    }
+    Ok(call.into())
+}

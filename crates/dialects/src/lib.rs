@@ -1,0 +1,24 @@
+//! The API in the formats of other explorers, so that their clients work unchanged: `etherscan` for Foundry, Hardhat, Remix
+//! and scripts, `sourcify` for tools that verify with Sourcify.
+//!
+//! Nothing is implemented twice: every request is translated to the services of the API, and every answer back.
+
+mod app;
+mod error;
+mod etherscan;
+#[cfg(feature = "fuzzing")]
+#[allow(clippy::missing_panics_doc, reason = "a fuzz target panics if a property does not hold")]
+pub mod fuzzing;
+mod settings;
+mod sourcify;
+
+use std::sync::Arc;
+
+use api::dialect::{Dialect, Services};
+
+/// All dialects.
+#[must_use]
+pub fn dialects(services: Services) -> Vec<Dialect> {
+    let app = Arc::new(app::App::new(services));
+    vec![etherscan::dialect(Arc::clone(&app)), sourcify::dialect(app)]
+}

@@ -1,0 +1,41 @@
+//! Tokens with odd names and amounts, in a real browser.
+
+use alloy_primitives::{Address, Bytes, TxKind, U256, keccak256};
+use devchain::traffic::Contract;
+
+use crate::support::{DevNode, TestExplorer, eventually, wallet_clients::run_client};
+
+/// Deploys a token without decimals, mints the amount, and returns its address and the hash of the mint.
+fn mint(node: &DevNode, name: &str, amount: U256) -> (Address, String) {
+    let code = Contract::PlainToken.creation_with(&(name.to_owned(), name.to_owned(), U256::ZERO));
+    let creation = node.chain.send(0, TxKind::Create, U256::ZERO, code).unwrap();
+    node.chain.mine(None);
+    let token = node.chain.receipt(creation).unwrap().transaction().created.unwrap();
+    let to = node.account(3).into_word();
+    let call = [&keccak256("mint(address,uint256)")[..4], to.as_slice(), &amount.to_be_bytes::<32>()].concat();
+    let minted = node.chain.send(0, TxKind::Call(token), U256::ZERO, Bytes::from(call)).unwrap();
+    node.chain.mine(None);
+    (token, format!("{minted:#x}"))
+}
+
+#[tokio::test]
+async fn odd_amounts_and_names_are_readable_in_a_real_browser() {
+    let node = DevNode::start().await;
+    for name in ["First", "Second"] {
+        mint(&node, name, U256::from(5));
+    }
+    // Each letter has eight marks above and below it.
+    let marks: String = "\u{30d}\u{310}\u{34c}\u{311}\u{316}\u{317}\u{324}\u{32d}".to_owned();
+    let (token, minted) = mint(&node, &format!("Z{marks}A{marks}L{marks}"), U256::MAX);
+    mint(&node, "Third", U256::from(7));
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    eventually("the names and the supply", async || {
+        let list = explorer.get("/tokens").await.text;
+        (list.contains("Third") && list.contains("1.15e77") && list.contains("Z\u{30d}")).then_some(())
+    })
+    .await;
+    let base = explorer.client().url("");
+    let passed = run_client("odd_tokens.mjs", &[&base, &token.to_checksum(None), &minted]).await;
+    assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 8), "{passed}");
+}

@@ -1,0 +1,132 @@
+//! What pages say about odd requests, and their titles.
+
+use serde_json::json;
+
+use crate::{
+    contracts::verifier_fixture::{COIN, Case, VerifierFixture},
+    support::{Fixture, Launch, client::Client, deadline::eventually, process::Signal},
+};
+
+#[tokio::test]
+async fn a_page_past_the_end_says_how_many_there_are_and_links_to_the_last() {
+    let fixture = Fixture::shared().await;
+    let page = fixture.explorer.get("/transactions?page=99999").await.text;
+    assert!(!page.contains("99,999"), "{page}");
+    let last = page.split("There are only ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let href = format!("<a href=\"/transactions?page={last}\">the last page</a>");
+    assert!(page.contains(&href), "{page}");
+    let page = fixture.explorer.get(&format!("/transactions?page={last}")).await.text;
+    assert!(page.contains(&format!("page {last} of {last}")), "{page}");
+}
+
+#[tokio::test]
+async fn a_malformed_hash_is_called_malformed() {
+    let fixture = Fixture::shared().await;
+    let cut = &fixture.payment.to_string()[..65];
+    for path in [format!("/tx/{cut}"), format!("/tx/{cut}/input"), format!("/block/{cut}")] {
+        let answer = fixture.explorer.get(&path).await;
+        assert_eq!(answer.status, 404, "{path}");
+        assert!(answer.text.contains("64 hexadecimal digits"), "{path}: {}", answer.text);
+        assert!(!answer.text.contains("pending") && !answer.text.contains("not be indexed yet"), "{path}");
+    }
+    let search = fixture.explorer.get(&format!("/search?q={cut}")).await.text;
+    assert!(search.contains("it has 63.") && !search.contains("pending"), "{search}");
+    let unknown = fixture.explorer.get(&format!("/tx/0x{}", "ab".repeat(32))).await.text;
+    assert!(unknown.contains("may still be pending"), "{unknown}");
+}
+
+#[tokio::test]
+async fn a_redirect_keeps_the_query() {
+    let fixture = Fixture::shared().await;
+    let client = fixture.explorer.client();
+    for (path, target) in [
+        ("/txs?page=2", "/transactions?page=2"),
+        ("/blocks/7?page=2", "/block/7?page=2"),
+        ("/tokens/0xab?tab=holders", "/token/0xab?tab=holders"),
+    ] {
+        let answer = client.get_without_following(path).await;
+        assert_eq!((answer.status, answer.header("location")), (308, target), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_form_without_a_script_does_not_put_a_key_into_the_url() {
+    let fixture = Fixture::shared().await;
+    for path in ["/keys", "/webhooks"] {
+        let page = fixture.explorer.get(path).await.text;
+        assert_eq!(page.matches("<form id=").count(), page.matches("class=\"form\" method=\"post\"").count(), "{path}");
+        assert!(
+            !page.contains("<button type=\"submit\">") && page.contains("<button type=\"submit\" disabled>"),
+            "{path}"
+        );
+        assert!(page.contains("<noscript>"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn null_and_burn_addresses_have_names_and_robots_have_rules() {
+    let fixture = Fixture::shared().await;
+    let home = fixture.explorer.get("/blocks").await.text;
+    assert!(home.contains("<meta name=\"description\" content=\"Blocks on "), "{home}");
+    let robots = fixture.explorer.get("/robots.txt").await;
+    assert!(robots.header("content-type").starts_with("text/plain"));
+    assert!(robots.text.starts_with("User-agent: *\n") && robots.text.contains("Disallow: /api\n"), "{}", robots.text);
+}
+
+#[tokio::test]
+async fn the_reference_links_back_and_has_the_colours_of_the_pages() {
+    let fixture = Fixture::shared().await;
+    let client = fixture.explorer.client();
+    assert!(client.get("/docs").await.text.contains("href=\"/\""));
+    let pages = client.get("/").await.text;
+    let style = pages.split('"').find(|part| part.starts_with("/assets/style")).unwrap();
+    let (style, docs) = (client.get(style).await.text, client.get("/docs/docs.css").await.text);
+    for name in ["--ink", "--muted", "--line", "--accent"] {
+        let value = |css: &str| css.split(&format!("  {name}: ")).nth(1).unwrap().split(';').next().unwrap().to_owned();
+        assert_eq!(value(&docs), value(&style), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn the_trades_of_a_pool_are_listed_on_its_page_and_tokens_are_named_in_titles() {
+    let mut demo = Launch::demo(1_500).argument("--anonymous-requests-per-minute", 100_000).spawn();
+    let base = demo.printed("Open   ").await;
+    let client = Client::new(base.trim_end_matches('/'));
+    let newest_trade = async || {
+        let query = json!({ "entity": "dex_trades", "limit": 1 }).to_string();
+        let request = client.request("POST", "/api/v1/query").header("content-type", "application/json").body(query);
+        Some(client.send(request).await.json["data"][0].clone()).filter(|trade| trade["txHash"].is_string())
+    };
+    // The demo goes on trading, so that the trade may be on the second page at once.
+    eventually("the newest trade is on the page of its pool", async || {
+        let trade = newest_trade().await?;
+        let pool = trade["pairAddress"].as_str().unwrap();
+        let page = client.get(&format!("/address/{pool}?tab=trades")).await.text;
+        page.contains(trade["txHash"].as_str().unwrap()).then(|| assert!(!page.contains("No trades."), "{page}"))
+    })
+    .await;
+
+    // Names are read from the contracts after their blocks are indexed.
+    let token = eventually("a token has a name", async || {
+        let token = client.json("/api/v1/tokens?limit=1").await["tokens"][0].clone();
+        Some(token).filter(|token| token["name"].as_str().is_some_and(|name| !name.is_empty()))
+    })
+    .await;
+    let name = token["name"].as_str().unwrap();
+    let page = client.get(&format!("/address/{}", token["address"].as_str().unwrap())).await.text;
+    assert!(page.contains(&format!("<title>Contract {name} 0x")), "{page}");
+    eventually("a token is minted", async || {
+        client.get("/transfers").await.text.contains("Null address").then_some(())
+    })
+    .await;
+    demo.stop(Signal::Interrupt).await;
+}
+
+#[tokio::test]
+async fn the_title_of_a_verified_contract_has_its_name() {
+    let fixture = VerifierFixture::start().await;
+    let address = fixture.compile_and_deploy(&Case::coin("0.8.20")).await;
+    fixture.verify(&address, "0.8.20+commit.a1b79de6", COIN).await;
+    let page = fixture.page(&format!("/address/{address}")).await;
+    assert!(page.contains("<title>Contract Coin 0x"), "{page}");
+}

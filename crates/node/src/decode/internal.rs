@@ -1,0 +1,145 @@
+use alloy_primitives::{B256, U256};
+use serde::{Deserialize, Deserializer, de::Error};
+use sonic_rs::{JsonValueTrait, LazyValue, to_array_iter, to_object_iter};
+
+use super::{
+    quantity::{Account20, Hash, HexBytes, Quantity, Wide},
+    trace::{json, text},
+};
+use crate::InternalCall;
+
+/// The calls inside a transaction that move value or create a contract, from `callTracer`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RawCalls(pub(crate) Vec<InternalCall>);
+
+/// The same for every transaction of a block, with its hash if the node sends it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RawBlockCalls(pub(crate) Vec<(Option<B256>, Vec<InternalCall>)>);
+
+impl<'de> Deserialize<'de> for RawCalls {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let trace = LazyValue::deserialize(deserializer)?;
+        read_calls(trace.as_raw_str()).map(Self).map_err(D::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawBlockCalls {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let traces = LazyValue::deserialize(deserializer)?;
+        let read = to_array_iter(traces.as_raw_str()).map(|trace| read_transaction(&trace?));
+        read.collect::<Result<_, _>>().map(Self).map_err(D::Error::custom)
+    }
+}
+
+fn read_transaction(trace: &LazyValue<'_>) -> Result<(Option<B256>, Vec<InternalCall>), sonic_rs::Error> {
+    let (mut hash, mut calls) = (None, None);
+    for field in to_object_iter(trace.as_raw_str()) {
+        let (name, value) = field?;
+        match name.as_ref() {
+            "txHash" => hash = Some(text::<Hash>(&value)?.0),
+            "result" if !value.is_null() => calls = Some(read_calls(json(&value)?)?),
+            _ => {}
+        }
+    }
+    let calls = calls.ok_or_else(|| sonic_rs::Error::custom("a transaction was not traced"))?;
+    Ok((hash, calls))
+}
+
+/// A call that is still to be read.
+struct Open<'a> {
+    json: &'a str,
+    path: Vec<u32>,
+    /// The error of the innermost failed call around it.
+    error: Option<String>,
+}
+
+/// Walks the call tree without recursion, since it may be as deep as the EVM allows.
+fn read_calls(outermost: &str) -> Result<Vec<InternalCall>, sonic_rs::Error> {
+    let mut found = Vec::new();
+    let mut open = vec![Open { json: outermost, path: Vec::new(), error: None }];
+    while let Some(next) = open.pop() {
+        let (call, inner) = read_call(&next)?;
+        for (index, json) in (0..).zip(inner).collect::<Vec<(u32, &str)>>().into_iter().rev() {
+            let mut path = next.path.clone();
+            path.push(index);
+            open.push(Open { json, path, error: call.error.clone() });
+        }
+        let moves_value = !call.value.is_zero() && matches!(call.kind.as_str(), "call" | "selfdestruct");
+        // The outermost call is the transaction itself.
+        if !call.path.is_empty() && (moves_value || call.is_creation()) {
+            found.push(call);
+        }
+    }
+    Ok(found)
+}
+
+/// The call, and the calls inside it as JSON.
+fn read_call<'a>(open: &Open<'a>) -> Result<(InternalCall, Vec<&'a str>), sonic_rs::Error> {
+    let mut call = InternalCall {
+        kind: String::new(),
+        path: open.path.clone(),
+        from: Default::default(),
+        to: None,
+        value: U256::ZERO,
+        input: Default::default(),
+        gas: 0,
+        gas_used: 0,
+        error: open.error.clone(),
+    };
+    let mut inner = Vec::new();
+    for field in to_object_iter(open.json) {
+        let (name, value) = field?;
+        if value.is_null() {
+            continue;
+        }
+        match name.as_ref() {
+            "type" => call.kind = value.as_str().unwrap_or_default().to_ascii_lowercase(),
+            "from" => call.from = text::<Account20>(&value)?.0,
+            "to" => call.to = Some(text::<Account20>(&value)?.0),
+            "value" => call.value = text::<Wide>(&value)?.0,
+            "input" => call.input = text::<HexBytes>(&value)?.0,
+            "gas" => call.gas = text::<Quantity>(&value)?.0,
+            "gasUsed" => call.gas_used = text::<Quantity>(&value)?.0,
+            "error" => call.error = Some(value.as_str().unwrap_or_default().to_owned()),
+            "calls" => {
+                let calls = json(&value)?;
+                inner = to_array_iter(calls).map(|call| json(&call?)).collect::<Result<_, _>>()?;
+            }
+            _ => {}
+        }
+    }
+    if call.error.is_some() && call.is_creation() {
+        call.to = None;
+    }
+    Ok((call, inner))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(byte: u8) -> String {
+        format!("0x{}", format!("{byte:02x}").repeat(20))
+    }
+
+    #[test]
+    fn calls_with_value_and_creations_are_found_with_their_paths() {
+        let (a, b, c) = (address(1), address(2), address(3));
+        let trace = format!(
+            r#"{{"type":"CALL","from":"{a}","to":"{b}","value":"0x5","gas":"0x9","gasUsed":"0x8","input":"0x","calls":[
+                {{"type":"STATICCALL","from":"{b}","to":"{c}","gas":"0x1","gasUsed":"0x1","input":"0x"}},
+                {{"type":"CALL","from":"{b}","to":"{c}","value":"0x7","gas":"0x3","gasUsed":"0x2","input":"0xab","calls":[
+                    {{"type":"CREATE2","from":"{c}","to":"{a}","value":"0x0","gas":"0x1","gasUsed":"0x1","input":"0x60"}}]}},
+                {{"type":"CALL","from":"{b}","to":"{c}","value":"0x0","gas":"0x3","gasUsed":"0x2","input":"0x","error":"execution reverted","calls":[
+                    {{"type":"CALL","from":"{c}","to":"{a}","value":"0x1","gas":"0x1","gasUsed":"0x1","input":"0x"}}]}}]}}"#
+        );
+        let calls = read_calls(&trace).unwrap();
+        let seen: Vec<_> =
+            calls.iter().map(|call| (call.kind.as_str(), call.path.as_slice(), call.error.as_deref())).collect();
+        assert_eq!(
+            seen,
+            [("call", &[1][..], None), ("create2", &[1, 0], None), ("call", &[2, 0], Some("execution reverted")),]
+        );
+        assert_eq!((calls[0].value, calls[0].gas, calls[0].gas_used), (U256::from(7), 3, 2));
+    }
+}

@@ -1,0 +1,175 @@
+//! Verification jobs. They are numbered in order of submission, so that the oldest can be deleted.
+
+use domain::{
+    CreationCheck, JobFailure, JobId, JobRefusal, JobResult, JobVerdict, MatchKind, UnixMillis, VerificationJob,
+};
+use store::{JOB_RETENTION, KEPT_JOBS, StoreError};
+
+use crate::{
+    codec::{RowReader, RowWriter},
+    engine::{Batch, View},
+    keys::{Key, Table, number_in_key},
+};
+
+/// Jobs that one submission deletes at most: more than one, so that a backlog shrinks.
+const DELETED_AT_ONCE: usize = 8;
+const UNKNOWN: StoreError = StoreError::Corrupt("a verification job of an unknown kind");
+
+pub(super) fn find(view: &View, id: JobId) -> Result<Option<VerificationJob>, StoreError> {
+    let row = view.get(Table::VerificationJob, &Key::job(&id))?;
+    row.map(|row| read(id, &row).map(|(_, job)| job)).transpose()
+}
+
+pub(super) fn put(view: &View, batch: &mut Batch, job: &VerificationJob) -> Result<(), StoreError> {
+    let known = view.get(Table::VerificationJob, &Key::job(&job.id))?;
+    let number = match known {
+        Some(row) => read(job.id, &row)?.0,
+        None => add(view, batch, job)?,
+    };
+    batch.put(Table::VerificationJob, &Key::job(&job.id), write(number, job));
+    Ok(())
+}
+
+/// Numbers a new job, and deletes old ones.
+fn add(view: &View, batch: &mut Batch, job: &VerificationJob) -> Result<u64, StoreError> {
+    let newest = view.prefix(Table::VerificationJobByNumber, &Key::EMPTY).next_back().transpose()?;
+    let number = newest.map_or(0, |(key, _)| number_in_key(&key, 0)) + 1;
+    let retention = u64::try_from(JOB_RETENTION.as_millis()).unwrap_or(u64::MAX);
+    for row in view.prefix(Table::VerificationJobByNumber, &Key::EMPTY).take(DELETED_AT_ONCE) {
+        let (key, row) = row?;
+        let (old, mut row) = (number_in_key(&key, 0), RowReader::new(&row));
+        let id = JobId::from_bytes(row.array()?);
+        let submitted_at: UnixMillis = row.varint()?;
+        if number - old < KEPT_JOBS && submitted_at.saturating_add(retention) >= job.submitted_at {
+            break;
+        }
+        batch.delete(Table::VerificationJobByNumber, &Key::id(old));
+        batch.delete(Table::VerificationJob, &Key::job(&id));
+    }
+    let mut row = RowWriter::default();
+    row.bytes(job.id.as_bytes());
+    row.varint(job.submitted_at);
+    batch.put(Table::VerificationJobByNumber, &Key::id(number), row.finish());
+    Ok(number)
+}
+
+fn write(number: u64, job: &VerificationJob) -> Vec<u8> {
+    let mut row = RowWriter::with_capacity(256);
+    row.varint(number);
+    row.bytes(job.address.as_slice());
+    row.varint(job.submitted_at);
+    let Some(result) = &job.result else {
+        row.byte(0);
+        return row.finish();
+    };
+    row.byte(1);
+    row.varint(result.finished_at);
+    match result.compilation_millis {
+        None => row.byte(0),
+        Some(millis) => {
+            row.byte(1);
+            row.varint(millis);
+        }
+    }
+    row.text(&result.message);
+    match &result.verdict {
+        JobVerdict::Verified { name, runtime_match, creation } => {
+            row.byte(0);
+            row.text(name);
+            row.byte(match_byte(Some(*runtime_match)));
+            row.byte(match creation {
+                CreationCheck::Unknown => 0,
+                CreationCheck::Matches(kind) => match_byte(Some(*kind)),
+                CreationCheck::Differs => 3,
+            });
+        }
+        JobVerdict::Refused { reason, creation_match } => {
+            row.byte(1);
+            row.byte(match reason {
+                JobRefusal::Compilation => 0,
+                JobRefusal::NoMatch => 1,
+            });
+            row.byte(match_byte(*creation_match));
+        }
+        JobVerdict::Failed(failure) => {
+            row.byte(2);
+            row.byte(match failure {
+                JobFailure::NoCode => 0,
+                JobFailure::CompilerVersion => 1,
+                JobFailure::CompilerUnavailable => 2,
+                JobFailure::NodeUnavailable => 3,
+                JobFailure::StoreUnavailable => 4,
+                JobFailure::Internal => 5,
+            });
+        }
+    }
+    row.finish()
+}
+
+fn read(id: JobId, row: &[u8]) -> Result<(u64, VerificationJob), StoreError> {
+    let mut row = RowReader::new(row);
+    let number = row.varint()?;
+    let (address, submitted_at) = (row.address()?, row.varint()?);
+    let result = match row.byte()? {
+        0 => None,
+        _ => Some(JobResult {
+            finished_at: row.varint()?,
+            compilation_millis: match row.byte()? {
+                0 => None,
+                _ => Some(row.varint()?),
+            },
+            message: row.text()?,
+            verdict: read_verdict(&mut row)?,
+        }),
+    };
+    Ok((number, VerificationJob { id, address, submitted_at, result }))
+}
+
+fn read_verdict(row: &mut RowReader<'_>) -> Result<JobVerdict, StoreError> {
+    Ok(match row.byte()? {
+        0 => JobVerdict::Verified {
+            name: row.text()?,
+            runtime_match: read_match(row.byte()?)?.ok_or(UNKNOWN)?,
+            creation: match row.byte()? {
+                0 => CreationCheck::Unknown,
+                3 => CreationCheck::Differs,
+                kind => CreationCheck::Matches(read_match(kind)?.ok_or(UNKNOWN)?),
+            },
+        },
+        1 => JobVerdict::Refused {
+            reason: match row.byte()? {
+                0 => JobRefusal::Compilation,
+                1 => JobRefusal::NoMatch,
+                _ => return Err(UNKNOWN),
+            },
+            creation_match: read_match(row.byte()?)?,
+        },
+        2 => JobVerdict::Failed(match row.byte()? {
+            0 => JobFailure::NoCode,
+            1 => JobFailure::CompilerVersion,
+            2 => JobFailure::CompilerUnavailable,
+            3 => JobFailure::NodeUnavailable,
+            4 => JobFailure::StoreUnavailable,
+            5 => JobFailure::Internal,
+            _ => return Err(UNKNOWN),
+        }),
+        _ => return Err(UNKNOWN),
+    })
+}
+
+fn match_byte(kind: Option<MatchKind>) -> u8 {
+    match kind {
+        None => 0,
+        Some(MatchKind::Partial) => 1,
+        Some(MatchKind::Exact) => 2,
+    }
+}
+
+fn read_match(byte: u8) -> Result<Option<MatchKind>, StoreError> {
+    match byte {
+        0 => Ok(None),
+        1 => Ok(Some(MatchKind::Partial)),
+        2 => Ok(Some(MatchKind::Exact)),
+        _ => Err(UNKNOWN),
+    }
+}

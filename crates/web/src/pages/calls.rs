@@ -1,0 +1,99 @@
+//! Calls of read-only functions from the page of a contract. They count against the budget of pages, not against the limit of
+//! the API.
+
+use axum::{
+    extract::{Path, State},
+    http::StatusCode,
+    response::Response,
+};
+use contracts::calls::{CallError, ReadCall};
+use domain::{Address, BlockId, BlockRef};
+use node::CallBlock;
+use serde_json::value::RawValue;
+
+use super::App;
+use crate::{
+    details::NodeCallRefused,
+    error::PageError,
+    form::{Audience, FormAnswer, FormFields},
+    state::WebState,
+};
+
+/// The same as the API accepts.
+pub(super) const MAX_BYTES: usize = 64 * 1024;
+const NODE_UNAVAILABLE: &str = "The node is unavailable. Try again shortly.";
+
+pub(super) async fn call(
+    State(app): State<App>,
+    Path(address): Path<String>,
+    audience: Audience,
+    fields: FormFields,
+) -> Result<Response, PageError> {
+    let Ok(address) = address.parse::<Address>() else {
+        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.");
+    };
+    let answer = app.call_contract(address, &fields).await?;
+    answer.respond(&app, audience, "Result of the call", format!("/address/{}?tab=contract", address.to_checksum(None)))
+}
+
+impl WebState {
+    async fn call_contract(&self, address: Address, fields: &FormFields) -> Result<FormAnswer, PageError> {
+        let Ok(arguments) = serde_json::from_str::<Vec<&RawValue>>(fields.find("args").unwrap_or("[]")) else {
+            return Ok(FormAnswer::bad_input("args must be a JSON list."));
+        };
+        let from = match fields.find("from").map(str::parse) {
+            None => None,
+            Some(Ok(from)) => Some(from),
+            Some(Err(_)) => {
+                return Ok(FormAnswer::bad_input("The sender must be 0x and 40 hexadecimal digits."));
+            }
+        };
+        let at = match fields.find("block").map(str::parse) {
+            None => CallBlock::Latest,
+            Some(Err(_)) => return Ok(FormAnswer::bad_input("The block must be a number.")),
+            Some(Ok(number)) => match self.chain.find_block(BlockId::Number(number)).await? {
+                Some(block) => CallBlock::At(BlockRef { number: block.number, hash: block.hash }),
+                None => return Ok(FormAnswer::new(StatusCode::NOT_FOUND, "There is no such block in the index.")),
+            },
+        };
+        let call = ReadCall { address, function: fields.text("function"), arguments, from, at };
+        Ok(match self.details.call_contract(Box::pin(self.calls.call(&call))).await {
+            Ok(Ok(result)) => {
+                let text = result.as_text().map(str::to_owned);
+                FormAnswer::new(
+                    StatusCode::OK,
+                    text.unwrap_or_else(|| serde_json::to_string_pretty(&result).unwrap_or_default()),
+                )
+            }
+            Ok(Err(error)) => failure(&error),
+            Err(NodeCallRefused::BudgetSpent) => FormAnswer::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "You have made many calls in the last minute. Wait a few seconds and call again, or enter an API key: \
+                 calls with a key have a limit of their own.",
+            ),
+            Err(NodeCallRefused::TookTooLong) => FormAnswer::new(StatusCode::SERVICE_UNAVAILABLE, NODE_UNAVAILABLE),
+        })
+    }
+}
+
+fn failure(error: &CallError) -> FormAnswer {
+    match error {
+        CallError::NotVerified => FormAnswer::new(StatusCode::NOT_FOUND, "This contract is not verified."),
+        CallError::NoCode => FormAnswer::new(StatusCode::NOT_FOUND, error.to_string()),
+        CallError::UnknownFunction { .. }
+        | CallError::Ambiguous { .. }
+        | CallError::NotView { .. }
+        | CallError::ArgumentCount { .. }
+        | CallError::Argument { .. } => FormAnswer::bad_input(error.to_string()),
+        CallError::Reverted(_)
+        | CallError::UndecodableOutput { .. }
+        | CallError::OutputTooLong { .. }
+        | CallError::StateGone
+        | CallError::Interface(_) => FormAnswer::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
+        CallError::Node(_) | CallError::Store(_) => {
+            let error: &dyn std::error::Error = error;
+            tracing::debug!(error, "a call from a page failed");
+            FormAnswer::new(StatusCode::SERVICE_UNAVAILABLE, NODE_UNAVAILABLE)
+        }
+    }
+}
