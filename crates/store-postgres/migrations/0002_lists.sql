@@ -28,7 +28,7 @@ declare
 begin
     foreach list in array array[
         'address_transaction', 'address_involved', 'address_mined', 'address_transfer', 'token_transfer', 'maker_trade',
-        'exchange_trade'
+        'pool_trade', 'exchange_trade'
     ] loop
         execute format($sql$
             create table %1$s_run (

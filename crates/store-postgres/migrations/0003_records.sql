@@ -78,6 +78,29 @@ create table verified_deployment (
     primary key (address, code_hash)
 );
 
+create table verification_job (
+    id bytea primary key,
+    -- In order of submission.
+    number int8 not null unique,
+    address bytea not null,
+    submitted_at int8 not null,
+    -- Null until it ends, as all that follows.
+    finished_at int8,
+    compilation_millis int8,
+    message bytea,
+    -- 0: verified, 1: refused, 2: failed.
+    verdict int2,
+    -- Of a verified contract.
+    name bytea,
+    runtime_match int2,
+    -- 0: unknown, 1: partial, 2: exact, 3: differs.
+    creation_check int2,
+    -- Why it was refused, or why it failed.
+    reason int2,
+    -- Of a refused contract.
+    creation_match int2
+);
+
 create table webhook_progress (
     is_only boolean primary key default true check (is_only),
     -- Of the watch list.

@@ -22,18 +22,20 @@ pub(crate) enum List {
     Transfers,
     TokenTransfers,
     MakerTrades,
+    PoolTrades,
     /// By exchange, see [`exchange_owner`].
     ExchangeTrades,
 }
 
 impl List {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Transactions,
         Self::Involved,
         Self::Mined,
         Self::Transfers,
         Self::TokenTransfers,
         Self::MakerTrades,
+        Self::PoolTrades,
         Self::ExchangeTrades,
     ];
 
@@ -46,6 +48,7 @@ impl List {
             Self::Transfers => "address_transfer",
             Self::TokenTransfers => "token_transfer",
             Self::MakerTrades => "maker_trade",
+            Self::PoolTrades => "pool_trade",
             Self::ExchangeTrades => "exchange_trade",
         }
     }

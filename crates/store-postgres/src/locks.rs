@@ -10,3 +10,5 @@ pub(crate) const KEYS: i64 = 0x6578_706c_0000_0003;
 pub(crate) const LISTING: i64 = 0x6578_706c_0000_0004;
 /// Held by changes of webhooks and their messages.
 pub(crate) const WEBHOOKS: i64 = 0x6578_706c_0000_0005;
+/// Held by changes of verification jobs.
+pub(crate) const JOBS: i64 = 0x6578_706c_0000_0006;

@@ -75,6 +75,15 @@ impl ChainReader for PostgresReader {
         read!(self, |client| read::list_blocks(&client, range, page))
     }
 
+    async fn list_mined_blocks(
+        &self,
+        miner: Address,
+        range: BlockRange,
+        page: PageRequest,
+    ) -> Result<Page<Block>, StoreError> {
+        read!(self, |client| read::list_mined_blocks(&client, miner, range, page))
+    }
+
     async fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError> {
         read!(self, |client| read::find_transaction(&client, hash))
     }
@@ -105,12 +114,12 @@ impl ChainReader for PostgresReader {
     ) -> Result<Option<AddressOverview>, StoreError> {
         let mut connection = self.database.connection().await?;
         let client = snapshot(&mut connection).await?;
-        let (tip, metadata) = (Chain::read(&client).await?.tip, read::find_address(&client, address).await?);
-        let (Some(tip), Some(metadata)) = (tip, metadata) else { return Ok(None) };
+        let (tip, summary) = (Chain::read(&client).await?.tip, read::find_address(&client, address).await?);
+        let (Some(tip), Some(summary)) = (tip, summary) else { return Ok(None) };
         let touching = TransactionFilter::touching(address);
         let recent = read::list_transactions(&client, &touching, PageRequest::newest(recent)).await?.items;
         let token = read::find_token(&client, address).await?;
-        Ok(Some(AddressOverview { tip, metadata, recent, token }))
+        Ok(Some(AddressOverview { tip, summary, recent, token }))
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
@@ -141,7 +150,7 @@ impl ChainReader for PostgresReader {
     }
 
     async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
-        if filter.exchanges.is_some() {
+        if read::combines_trade_lists(filter) {
             return read_snapshot!(self, |client| read::list_trades(&client, filter, page));
         }
         read!(self, |client| read::list_trades(&client, filter, page))

@@ -1,12 +1,14 @@
 //! Verified contracts. Changes run one at a time, and not while the writer changes the code at addresses.
 
+mod jobs;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
-    Address, Artifacts, B256, Balance, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, LibraryOffset,
-    MatchKind, Order, Page, PageRequest, SourceFile, VerifiedCode, VerifiedContract, VerifiedSummary,
+    Address, Artifacts, B256, Balance, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, JobId, LibraryOffset,
+    MatchKind, Order, Page, PageRequest, SourceFile, VerificationJob, VerifiedCode, VerifiedContract, VerifiedSummary,
 };
 use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 use tokio_postgres::Row;
@@ -415,5 +417,16 @@ impl VerifiedContracts for PostgresVerifiedContracts {
         let tx = client.transaction().await.map_err(store_error)?;
         put_deployment(&tx, address, code_hash, &deployment).await?;
         versions::commit(tx, &self.versions).await
+    }
+
+    async fn save_job(&self, job: VerificationJob) -> Result<(), StoreError> {
+        let mut client = self.database.connection().await?;
+        let tx = client.transaction().await.map_err(store_error)?;
+        jobs::put(&tx, &job).await?;
+        tx.commit().await.map_err(store_error)
+    }
+
+    async fn find_job(&self, id: JobId) -> Result<Option<VerificationJob>, StoreError> {
+        jobs::find(&self.database.connection().await?, id).await
     }
 }

@@ -1,5 +1,5 @@
 use deadpool_postgres::GenericClient;
-use domain::{Block, BlockGasPrice, BlockId, BlockRange, Order, Page, PageRequest, Stats, U256};
+use domain::{Address, Block, BlockGasPrice, BlockId, BlockRange, Order, Page, PageRequest, Stats, U256};
 use store::StoreError;
 use tokio_postgres::Row;
 
@@ -43,24 +43,47 @@ pub(crate) async fn find_block(client: &impl GenericClient, id: BlockId) -> Resu
     row.map(|row| block_from_row(&row, 0)).transpose()
 }
 
+/// The rows of a page of block numbers.
+fn select_blocks(page: &str) -> String {
+    format!(
+        "with page as materialized ({page})
+        select page.total, u.id, {BLOCK} from page
+        left join lateral unnest(page.ids) with ordinality u(id, n) on true
+        left join block b on b.number = u.id left join address m on m.id = b.miner order by u.n"
+    )
+}
+
 pub(crate) async fn list_blocks(
     client: &impl GenericClient,
     range: BlockRange,
     page: PageRequest,
 ) -> Result<Page<Block>, StoreError> {
-    let sql = format!(
-        "with page as materialized (
-            select p.total, p.ids from chain c cross join lateral span_page(
-                greatest($1, c.first_block), least($2, c.tip_number) + 1, $3, $4, $5
-            ) p where c.tip_number is not null
-        )
-        select page.total, u.id, {BLOCK} from page
-        left join lateral unnest(page.ids) with ordinality u(id, n) on true
-        left join block b on b.number = u.id left join address m on m.id = b.miner order by u.n"
+    let sql = select_blocks(
+        "select p.total, p.ids from chain c cross join lateral span_page(
+            greatest($1, c.first_block), least($2, c.tip_number) + 1, $3, $4, $5
+        ) p where c.tip_number is not null",
     );
     let (from, to) = clamped_range(range);
     let newest_first = page.order == Order::NewestFirst;
     let rows = query(client, &sql, &[&from, &to, &clamped(page.offset), &i64::from(page.limit), &newest_first]).await?;
+    page_of(&rows, |row| block_from_row(row, 2))
+}
+
+pub(crate) async fn list_mined_blocks(
+    client: &impl GenericClient,
+    miner: Address,
+    range: BlockRange,
+    page: PageRequest,
+) -> Result<Page<Block>, StoreError> {
+    let sql = select_blocks(
+        "select p.total, p.ids from address a cross join lateral address_mined_page(
+            a.id, 0, $1, $2::int8 + 1, $3, $4, $5
+        ) p where a.address = $6",
+    );
+    let (from, to) = clamped_range(range);
+    let (offset, limit, newest_first) =
+        (clamped(page.offset), i64::from(page.limit), page.order == Order::NewestFirst);
+    let rows = query(client, &sql, &[&from, &to, &offset, &limit, &newest_first, &miner.as_slice()]).await?;
     page_of(&rows, |row| block_from_row(row, 2))
 }
 

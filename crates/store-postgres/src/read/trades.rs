@@ -1,12 +1,13 @@
 use deadpool_postgres::GenericClient;
-use domain::{Address, Page, PageRequest, Pool, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
+use domain::{Address, BlockRange, Exchange, Page, PageRequest, Pool, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
 use store::StoreError;
 use tokio_postgres::Row;
 
 use super::{
     pages::page_of,
     select::{
-        Condition, Numbering, PageParameters, Rows, address_id, cut_page, intersection, owner_ids, single_page, span,
+        Condition, Numbering, PageParameters, Rows, address_id, cut_page, ids, intersect, intersection, owner_ids, single_page,
+        span,
     },
     transactions::KNOWN_PAGE,
 };
@@ -70,53 +71,66 @@ pub(super) fn trade_from_row(row: &Row) -> Result<Trade, StoreError> {
     })
 }
 
-/// Needs a snapshot if the filter has exchanges.
+/// Whether a filter combines lists, which takes several statements.
+pub(crate) fn combines_trade_lists(filter: &TradeFilter) -> bool {
+    filter.exchanges.is_some() || conditions(filter).len() > 1
+}
+
+/// The conditions other than the exchanges.
+fn conditions(filter: &TradeFilter) -> Vec<Condition> {
+    let lists = [(filter.maker, List::MakerTrades), (filter.pool, List::PoolTrades)].into_iter();
+    lists.filter_map(|(address, list)| Some(Condition { list, address: address?, role: Role::Any })).collect()
+}
+
+/// Needs a snapshot if the filter combines lists.
 pub(crate) async fn list_trades(
     client: &impl GenericClient,
     filter: &TradeFilter,
     page: PageRequest,
 ) -> Result<Page<Trade>, StoreError> {
-    let rows = if filter.exchanges.is_some() {
-        let Page { items, total } = select_by_exchange(client, filter, page).await?;
+    let conditions = conditions(filter);
+    let rows = if let Some(exchanges) = &filter.exchanges {
+        let Page { items, total } = select_by_exchange(client, exchanges, &conditions, filter.blocks, page).await?;
+        query(client, &TRADES.statement(KNOWN_PAGE), &[&int8(total), &items]).await?
+    } else if conditions.len() > 1 {
+        let Page { items, total } = intersect(client, Numbering::Trades, &conditions, filter.blocks, page).await?;
         query(client, &TRADES.statement(KNOWN_PAGE), &[&int8(total), &items]).await?
     } else {
-        let maker = filter.maker.map(|address| Condition { list: List::MakerTrades, address, role: Role::Any });
-        let sql = TRADES.statement(&single_page(Numbering::Trades, maker));
-        PageParameters::new(filter.blocks, page, maker).query(client, &sql).await?
+        let condition = conditions.first().copied();
+        let sql = TRADES.statement(&single_page(Numbering::Trades, condition));
+        PageParameters::new(filter.blocks, page, condition).query(client, &sql).await?
     };
     page_of(&rows, trade_from_row)
 }
 
-/// A page of the trades on any of the exchanges. No trade is on two of them.
+/// A page of the trades on any of the exchanges that satisfy all conditions. No trade is on two exchanges.
 async fn select_by_exchange(
     client: &impl GenericClient,
-    filter: &TradeFilter,
+    exchanges: &[Exchange],
+    conditions: &[Condition],
+    blocks: BlockRange,
     page: PageRequest,
 ) -> Result<Page<i64>, StoreError> {
-    let Some((low, high)) = span(client, Numbering::Trades, filter.blocks).await? else { return Ok(Page::empty(0)) };
+    let Some((low, high)) = span(client, Numbering::Trades, blocks).await? else { return Ok(Page::empty(0)) };
     let mut owners = Vec::new();
-    for exchange in filter.exchanges.iter().flatten() {
+    for exchange in exchanges {
         if let Some(factory) = address_id(client, &exchange.factory).await? {
             owners.push(exchange_owner(factory, exchange.style));
         }
     }
-    // One exchange and no maker: its list has the total and the page.
-    if let ([owner], None) = (owners.as_slice(), filter.maker) {
+    // One exchange and nothing else: its list has the total and the page.
+    if let ([owner], []) = (owners.as_slice(), conditions) {
         return one_exchange(client, *owner, low, high, page).await;
     }
-    let mut ids = Vec::new();
+    let mut common = Vec::new();
     for owner in owners {
-        ids.extend(owner_ids(client, List::ExchangeTrades, owner, Role::Any, low, high).await?);
+        common.extend(owner_ids(client, List::ExchangeTrades, owner, Role::Any, low, high).await?);
     }
-    ids.sort_unstable();
-    if let Some(maker) = filter.maker {
-        let of_maker = match address_id(client, &maker).await? {
-            Some(maker) => owner_ids(client, List::MakerTrades, maker, Role::Any, low, high).await?,
-            None => Vec::new(),
-        };
-        ids = intersection(&ids, &of_maker);
+    common.sort_unstable();
+    for condition in conditions {
+        common = intersection(&common, &ids(client, *condition, low, high).await?);
     }
-    Ok(cut_page(&ids, page))
+    Ok(cut_page(&common, page))
 }
 
 async fn one_exchange(

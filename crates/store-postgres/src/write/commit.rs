@@ -428,6 +428,7 @@ impl<'a> Step<'a> {
         self.totals.trades += 1;
         self.rows.trades.push(TradeCopy { id, tx, pool, event: *event });
         self.append(List::MakerTrades, maker, id, Role::Any);
+        self.append(List::PoolTrades, pool, id, Role::Any);
         self.append(List::ExchangeTrades, exchange_owner(known.factory, known.style), id, Role::Any);
         Ok(())
     }
@@ -536,7 +537,7 @@ impl<'a> Step<'a> {
             List::Transactions | List::Involved => self.run_floor.transactions,
             List::Mined => self.run_floor_block,
             List::Transfers | List::TokenTransfers => self.run_floor.transfers,
-            List::MakerTrades | List::ExchangeTrades => self.run_floor.trades,
+            List::MakerTrades | List::PoolTrades | List::ExchangeTrades => self.run_floor.trades,
         };
         self.appended.push(list, owner, Entry::new(id, role), floor);
     }

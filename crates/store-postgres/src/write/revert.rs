@@ -249,7 +249,7 @@ async fn delete_rows(tx: &Transaction<'_>, kept: &Totals, number: BlockNumber) -
             List::Transactions | List::Involved => kept.transactions,
             List::Mined => number + 1,
             List::Transfers | List::TokenTransfers => kept.transfers,
-            List::MakerTrades | List::ExchangeTrades => kept.trades,
+            List::MakerTrades | List::PoolTrades | List::ExchangeTrades => kept.trades,
         };
         let sql = format!("delete from {}_run where first >= $1::int8 << 2", list.name());
         execute(tx, &sql, &[&int8(cut)]).await?;
