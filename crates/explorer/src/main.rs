@@ -18,6 +18,7 @@ mod progress;
 mod repair;
 mod run;
 mod service;
+mod sharing;
 mod shutdown;
 mod site;
 mod stores;

@@ -127,9 +127,18 @@ impl Follower {
     async fn follow(&mut self) -> Result<Infallible, StoreError> {
         self.lower_head.detect_dev_chain(&self.node).await;
         let mut heads = self.node.heads();
-        let mut pause = STORE_PAUSE;
+        let (mut pause, mut is_standby) = (STORE_PAUSE, false);
         loop {
             match self.follow_until_store_fails(&mut heads, &mut pause).await {
+                // Another process writes. This one takes over soon after it ends, so the pause stays short.
+                Err(failure @ StoreError::InUse) => {
+                    if !is_standby {
+                        info!("another process writes the index, standing by");
+                        is_standby = true;
+                    }
+                    self.report_waiting(&failure);
+                    tokio::time::sleep(STORE_PAUSE).await;
+                }
                 Err(failure) if failure.is_transient() => {
                     warn!(error = %failure, "cannot write the index, retrying");
                     self.report_waiting(&failure);

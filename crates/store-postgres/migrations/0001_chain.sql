@@ -8,6 +8,22 @@ create table writer (
 );
 insert into writer default values;
 
+-- How following goes, as the process with the writer last said.
+create table indexer (
+    is_only boolean primary key default true check (is_only),
+    -- By the clock of the server.
+    reported_at timestamptz not null,
+    -- 0: starting, 1: backfilling, 2: following, 3: waiting, 4: halted.
+    phase int2 not null,
+    -- Why it waits or was halted.
+    reason bytea,
+    settled int8,
+    -- Milliseconds until the chain counts as stalled.
+    quiet_in int8,
+    node_head int8,
+    node_reachable boolean not null
+);
+
 -- Increased by every change that a query may show.
 create table state_version (
     is_only boolean primary key default true check (is_only),
@@ -146,7 +162,7 @@ create table token (
     symbol bytea not null default '',
     decimals int2 not null default 0,
     total_supply numeric not null default 0,
-    asked_at int8,
+    requested_at int8,
     -- The blocks since which metadata is pending: of a new token, and of a known one.
     new_since int8,
     pending_since int8,

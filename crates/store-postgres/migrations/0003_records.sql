@@ -139,6 +139,14 @@ create table webhook (
 create index webhook_by_owner on webhook (owner, id);
 create index webhook_by_watched on webhook (watched, id);
 
+-- Webhooks that their owners changed, or queued a message for. The process that sends may be another one.
+create sequence webhook_change_number;
+create table webhook_change (
+    webhook int8 primary key,
+    number int8 not null
+);
+create index webhook_change_by_number on webhook_change (number);
+
 -- The messages of a webhook have numbers from `first` to before `next`. It outlives its webhook until they are deleted.
 create table delivery_log (
     webhook int8 primary key,

@@ -34,10 +34,14 @@ impl Database {
         let mut config: Config = url.parse().map_err(store_error)?;
         let given = config.get_options().unwrap_or_default();
         // Compiling a query takes longer than running it.
-        let options = format!("{given} -c search_path={schema} -c jit=off -c client_min_messages=warning");
+        let options = format!(
+            "{given} -c search_path={schema} -c jit=off -c client_min_messages=warning -c tcp_keepalives_idle=3 \
+             -c tcp_keepalives_interval=1 -c tcp_keepalives_count=3 -c tcp_user_timeout=6000"
+        );
         config.options(options.trim());
         config.application_name("explorer").connect_timeout(*timeout);
-        // A machine that lost its power does not close its connections.
+        // A machine that lost its power does not close its connections. The server checks them too (above), so that a
+        // writer that is gone does not keep its lock.
         config
             .keepalives_idle(Duration::from_secs(5))
             .keepalives_interval(Duration::from_secs(1))

@@ -6,11 +6,14 @@
 
 mod chain;
 mod database;
+mod delivery_lock;
 mod error;
+mod indexer;
 mod lists;
 mod locks;
 mod migrations;
 mod numeric;
+mod open_error;
 mod ranks;
 mod read;
 mod reader;
@@ -24,6 +27,8 @@ mod webhook_records;
 mod write;
 mod writer;
 
+pub use delivery_lock::DeliveryLock;
+pub use open_error::OpenError;
 pub use reader::PostgresReader;
 pub use store::{PostgresOptions, PostgresStore};
 pub use user_records::PostgresUserRecords;

@@ -12,3 +12,5 @@ pub(crate) const LISTING: i64 = 0x6578_706c_0000_0004;
 pub(crate) const WEBHOOKS: i64 = 0x6578_706c_0000_0005;
 /// Held by changes of verification jobs.
 pub(crate) const JOBS: i64 = 0x6578_706c_0000_0006;
+/// Held by the process that sends webhooks, as long as its connection lives.
+pub(crate) const DELIVERIES: i64 = 0x6578_706c_0000_0007;

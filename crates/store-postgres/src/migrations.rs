@@ -1,7 +1,7 @@
 //! The schema, as numbered migrations that only go forward.
 
 use deadpool_postgres::{GenericClient, Object};
-use store::{BoxError, StoreError};
+use store::StoreError;
 
 use crate::{
     database::{find, query},
@@ -19,6 +19,13 @@ const MIGRATIONS: [&str; 4] = [
 ];
 
 const OLDEST_SERVER: i32 = 140_000;
+
+#[derive(Debug, thiserror::Error)]
+#[error("PostgreSQL {required} or later is required, but the server is {version}")]
+pub(crate) struct OldServer {
+    required: i32,
+    version: String,
+}
 
 /// Checks the version of the server, and applies the migrations that are missing. Processes that start together wait for
 /// each other.
@@ -64,10 +71,7 @@ async fn check_server(client: &impl GenericClient) -> Result<(), StoreError> {
     let row = row.map_err(store_error)?;
     if row.value::<i32>(0)? < OLDEST_SERVER {
         let version: String = row.value(1)?;
-        return Err(StoreError::Backend(BoxError::from(format!(
-            "PostgreSQL {} or later is required, but the server is {version}",
-            OLDEST_SERVER / 10_000
-        ))));
+        return Err(StoreError::Backend(Box::new(OldServer { required: OLDEST_SERVER / 10_000, version })));
     }
     Ok(())
 }

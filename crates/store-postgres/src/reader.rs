@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressSummary, AddressOverview, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Bytes,
-    Code, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
+    Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
+    Bytes, Code, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
     TransactionEvents, TransactionFilter, Transfer, TransferFilter,
 };
 use store::{CachedAccounts, ChainReader, StateVersion, StoreError};

@@ -1,7 +1,10 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
-use domain::{BlockNumber, ChainIdentity};
+use domain::{BlockNumber, ChainIdentity, SyncStatus};
 use store::{
     CachedAccounts, ChainReader, IndexWriter, Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits,
     WebhookRecords,
@@ -10,8 +13,10 @@ use store::{
 use crate::{
     chain::Chain,
     database::{Database, execute, get},
+    delivery_lock::DeliveryLock,
     error::store_error,
-    migrations,
+    indexer, migrations,
+    open_error::OpenError,
     reader::PostgresReader,
     rows::int8,
     user_records::PostgresUserRecords,
@@ -59,8 +64,15 @@ impl PostgresStore {
     /// Connects to a database, and creates or updates its tables.
     ///
     /// # Errors
-    /// If the server is not reachable or too old, or if the tables have a newer schema.
-    pub async fn open(url: &str, options: PostgresOptions) -> Result<Self, StoreError> {
+    /// If the server is not reachable, refuses the user or is too old, or if the tables have a newer schema.
+    pub async fn open(url: &str, options: PostgresOptions) -> Result<Self, OpenError> {
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") && !url.contains('=') {
+            return Err(OpenError::InvalidUrl("it must start with postgres://".to_owned()));
+        }
+        Ok(Self::connect(url, options).await?)
+    }
+
+    async fn connect(url: &str, options: PostgresOptions) -> Result<Self, StoreError> {
         let database = Database::new(url, &options)?;
         migrations::migrate(&mut database.connection().await?, &options.schema).await?;
         let versions = Arc::<Versions>::default();
@@ -116,6 +128,36 @@ impl PostgresStore {
     #[must_use]
     pub fn writer(&self) -> PostgresWriter {
         PostgresWriter::new(Arc::clone(&self.writers))
+    }
+
+    /// Whether this process writes the index, as far as it knows.
+    #[must_use]
+    pub fn is_writer(&self) -> bool {
+        self.writers.is_elected()
+    }
+
+    /// Publishes how following goes, for processes that do not follow.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn report_sync(&self, status: &SyncStatus) -> Result<(), StoreError> {
+        indexer::report(&self.database.connection().await?, status, Instant::now()).await
+    }
+
+    /// How following goes in the process that does. Says so if none has reported for a while.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn read_sync(&self) -> Result<SyncStatus, StoreError> {
+        indexer::read(&self.database.connection().await?, Instant::now()).await
+    }
+
+    /// Becomes the process that sends webhooks; None if another one is.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn lock_deliveries(&self) -> Result<Option<DeliveryLock>, StoreError> {
+        DeliveryLock::acquire(self.database.config()).await
     }
 
     #[must_use]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deadpool_postgres::GenericClient;
-use domain::{Address, AuditResult, BalanceSource, BlockNumber, Token, TokenMetadata, TokenKind};
+use domain::{Address, AuditResult, BalanceSource, BlockNumber, Token, TokenKind, TokenMetadata};
 use store::{StoreError, fetch_policy};
 use tokio_postgres::Row;
 

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
-    Address, Artifacts, B256, Balance, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, JobId, LibraryOffset,
-    MatchKind, Order, Page, PageRequest, SourceFile, VerificationJob, VerifiedCode, VerifiedContract, VerifiedSummary,
+    Address, Artifacts, B256, Balance, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, JobId,
+    LibraryOffset, MatchKind, Order, Page, PageRequest, SourceFile, VerificationJob, VerifiedCode, VerifiedContract,
+    VerifiedSummary,
 };
 use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 use tokio_postgres::Row;

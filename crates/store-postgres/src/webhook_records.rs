@@ -66,6 +66,17 @@ impl PostgresWebhookRecords {
         self
     }
 
+    /// The webhooks that were changed after a number, by any process, and the number of the last change.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn list_changes(&self, after: u64) -> Result<(Vec<WebhookId>, u64), StoreError> {
+        let sql = "select webhook, number from webhook_change where number > $1 order by number";
+        let rows = query(&self.connection().await?, sql, &[&int8(after)]).await?;
+        let last = rows.last().map_or(Ok(after), |row| row.u64(1))?;
+        Ok((rows.iter().map(|row| row.u64(0)).collect::<Result<_, _>>()?, last))
+    }
+
     async fn connection(&self) -> Result<Object, StoreError> {
         self.database.connection().await
     }
@@ -137,6 +148,7 @@ impl WebhookRecords for PostgresWebhookRecords {
                 proven: false,
             };
             rows::put_webhook(change.tx, &webhook).await?;
+            change.note(webhook.id).await?;
             webhook
         })
     }
@@ -171,6 +183,7 @@ impl WebhookRecords for PostgresWebhookRecords {
                 change.progress.webhooks = change.progress.webhooks.saturating_sub(1);
                 change.progress.version += 1;
                 change.orphan_log(id).await?;
+                change.note(id).await?;
             }
             is_known
         })
@@ -250,6 +263,7 @@ impl WebhookRecords for PostgresWebhookRecords {
                 None
             } else {
                 change.make_room(&BTreeMap::from([(new.webhook, 1)])).await?;
+                change.note(new.webhook).await?;
                 Some(change.push_single(new, now).await?)
             }
         })
@@ -273,6 +287,7 @@ impl WebhookRecords for PostgresWebhookRecords {
                 row.delivery.status = DeliveryStatus::Pending { due: Some(now) };
                 change.log(webhook).await?.pending += u64::from(!was_pending);
                 rows::put_status(change.tx, std::slice::from_ref(&row)).await?;
+                change.note(webhook).await?;
             }
             Some(row.delivery)
         })

@@ -3,8 +3,8 @@
 mod codes;
 mod commit;
 mod copy;
-mod metadata;
 mod holders;
+mod metadata;
 mod prefetch;
 mod ranks;
 mod revert;
@@ -20,8 +20,8 @@ use quick_cache::{
 
 pub(crate) use self::{
     codes::list_pending_codes,
+    holders::{list_audits, list_pending_balances, save_audits, save_balances},
     metadata::{folded, save_token_metadata},
-    holders::{save_audits, save_balances, list_audits, list_pending_balances},
     prefetch::style_from,
     ranks::rank_holders,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use async_trait::async_trait;
@@ -35,13 +35,20 @@ pub(crate) struct Writers {
     /// Locked while a writer works, so that its successor sees what it wrote.
     session: Arc<Mutex<Session>>,
     versions: Arc<Versions>,
+    is_elected: Arc<AtomicBool>,
 }
 
 impl Writers {
     pub(crate) fn new(pool: Pool, versions: Arc<Versions>, cache_entries: usize) -> Self {
         let state = WriteState::new(cache_entries);
-        let session = Session { pool, client: None, elected: None, state };
-        Self { newest: AtomicU64::new(0), session: Arc::new(Mutex::new(session)), versions }
+        let is_elected = Arc::<AtomicBool>::default();
+        let session = Session { pool, client: None, elected: None, is_elected: Arc::clone(&is_elected), state };
+        Self { newest: AtomicU64::new(0), session: Arc::new(Mutex::new(session)), versions, is_elected }
+    }
+
+    /// Whether a writer of this process was elected, and its connection was not lost since, as far as it is known.
+    pub(crate) fn is_elected(&self) -> bool {
+        self.is_elected.load(Ordering::Acquire)
     }
 }
 
@@ -50,6 +57,8 @@ struct Session {
     pool: Pool,
     client: Option<Object>,
     elected: Option<Elected>,
+    /// For other tasks.
+    is_elected: Arc<AtomicBool>,
     state: WriteState,
 }
 
@@ -81,6 +90,7 @@ impl Session {
             // Gives up the lock.
             self.disconnect();
         }
+        self.is_elected.store(result.is_ok(), Ordering::Release);
         result
     }
 

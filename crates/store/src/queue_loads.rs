@@ -17,15 +17,41 @@ pub struct QueueLoads {
 }
 
 impl QueueLoads {
-    /// `pending` is the total over all webhooks.
-    #[must_use]
-    pub fn new(pending: u64) -> Self {
-        Self { pending, ..Self::default() }
-    }
-
     pub fn add(&mut self, webhook: WebhookId, owner: Address, pending: u64) {
         self.owners.entry(owner).or_default().insert(webhook, pending);
         self.owner_of.insert(webhook, owner);
+        self.pending += pending;
+    }
+
+    /// Returns whether the webhook was known.
+    pub fn remove(&mut self, webhook: WebhookId) -> bool {
+        let Some(owner) = self.owner_of.remove(&webhook) else { return false };
+        let Some(queues) = self.owners.get_mut(&owner) else { return false };
+        let pending = queues.remove(&webhook).unwrap_or_default();
+        if queues.is_empty() {
+            self.owners.remove(&owner);
+        }
+        self.pending = self.pending.saturating_sub(pending);
+        true
+    }
+
+    /// Updates the length of a queue. Ignored for a deleted webhook.
+    pub fn set(&mut self, webhook: WebhookId, pending: u64) {
+        let Some(owner) = self.owner_of.get(&webhook) else { return };
+        let Some(queue) = self.owners.get_mut(owner).and_then(|queues| queues.get_mut(&webhook)) else { return };
+        self.pending = self.pending.saturating_sub(*queue) + pending;
+        *queue = pending;
+    }
+
+    /// The pending messages of all webhooks, where only some were added. If they and the new ones exceed the total limit, all
+    /// have to be added.
+    pub fn set_total(&mut self, pending: u64) {
+        self.pending = pending;
+    }
+
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.pending
     }
 
     /// Which of the new messages to reject since even empty queues could not hold them: the oldest.
@@ -48,12 +74,6 @@ impl QueueLoads {
             }
         }
         rejected
-    }
-
-    /// Whether this many new messages may exceed the total limit. Then [`Self::make_room`] needs the loads of all webhooks.
-    #[must_use]
-    pub fn exceeds_total(&self, new: u64, limits: &WebhookLimits) -> bool {
-        self.pending + new > limits.pending
     }
 
     /// How many of its oldest messages each queue must drop, so that the new ones fit.
@@ -152,7 +172,7 @@ mod tests {
     }
 
     fn loads() -> QueueLoads {
-        let mut loads = QueueLoads::new(90);
+        let mut loads = QueueLoads::default();
         loads.add(1, ALICE, 50);
         loads.add(2, ALICE, 30);
         loads.add(3, BOB, 10);
@@ -166,7 +186,6 @@ mod tests {
     #[test]
     fn nothing_is_dropped_within_the_limits() {
         assert_eq!(room(&[(1, 10), (3, 5)], limits(60, 90, 105)), []);
-        assert!(!loads().exceeds_total(15, &limits(60, 90, 105)) && loads().exceeds_total(16, &limits(60, 90, 105)));
     }
 
     #[test]
@@ -193,5 +212,63 @@ mod tests {
         assert_eq!(loads.exceeding(&[1, 1, 3, 1], &limits(2, 9, 9)), [true, false, false, false]);
         assert_eq!(loads.exceeding(&[1, 2, 3, 2], &limits(9, 2, 9)), [true, false, false, false]);
         assert_eq!(loads.exceeding(&[1, 2, 3, 2], &limits(9, 9, 3)), [true, false, false, false]);
+    }
+
+    #[test]
+    fn the_total_matches_the_queues() {
+        let mut loads = loads();
+        loads.set(1, 5);
+        assert!(loads.remove(2) && !loads.remove(2));
+        loads.set(2, 99);
+        assert_eq!(loads.total(), 15);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_limit_holds_after_drops(
+            queues in proptest::collection::vec((0_u8..4, 0_u64..40), 1..12),
+            new in proptest::collection::vec((0_usize..12, 1_u64..20), 1..12),
+            bounds in (20_u64..60, 20_u64..120, 20_u64..200),
+        ) {
+            let limits = limits(bounds.0, bounds.1, bounds.2);
+            let mut loads = QueueLoads::default();
+            for (number, (owner, pending)) in queues.iter().enumerate() {
+                loads.add(number as u64, Address::repeat_byte(*owner), *pending);
+            }
+            let recipients: Vec<WebhookId> = new
+                .iter()
+                .flat_map(|(index, count)| vec![(index % queues.len()) as u64; usize::try_from(*count).unwrap()])
+                .collect();
+            let mut counts: BTreeMap<WebhookId, u64> = BTreeMap::new();
+            for (webhook, rejected) in recipients.iter().zip(loads.exceeding(&recipients, &limits)) {
+                if !rejected {
+                    *counts.entry(*webhook).or_default() += 1;
+                }
+            }
+            let dropped_oldest = loads.make_room(&counts, &limits);
+            let mut owners: BTreeMap<u8, u64> = BTreeMap::new();
+            let mut total = 0;
+            for (number, (owner, pending)) in queues.iter().enumerate() {
+                let of = |map: &BTreeMap<WebhookId, u64>| map.get(&(number as u64)).copied().unwrap_or_default();
+                proptest::prop_assert!(of(&dropped_oldest) <= *pending, "only old messages are dropped");
+                let left = pending + of(&counts) - of(&dropped_oldest);
+                // A queue without new messages may exceed its limit after the limit was lowered.
+                proptest::prop_assert!(left <= limits.pending_per_webhook || of(&counts) == 0);
+                if of(&counts) > 0 {
+                    *owners.entry(*owner).or_default() += 0;
+                }
+                total += left;
+            }
+            for (owner, sum) in &mut owners {
+                for (number, (of, pending)) in queues.iter().enumerate() {
+                    let part = |map: &BTreeMap<WebhookId, u64>| map.get(&(number as u64)).copied().unwrap_or_default();
+                    if of == owner {
+                        *sum += pending + part(&counts) - part(&dropped_oldest);
+                    }
+                }
+                proptest::prop_assert!(*sum <= limits.pending_per_owner, "owner {}: {}", owner, sum);
+            }
+            proptest::prop_assert!(total <= limits.pending);
+        }
     }
 }

@@ -30,7 +30,13 @@ pub(crate) async fn find_address(
         (Some(creator), Some(tx_hash), Some(block_hash)) => Some(Creation { creator, tx_hash, block_hash }),
         _ => None,
     };
-    Ok(Some(AddressSummary { address, tx_count: row.u64(0)?, first_seen: row.u64(1)?, last_seen: row.u64(2)?, creation }))
+    Ok(Some(AddressSummary {
+        address,
+        tx_count: row.u64(0)?,
+        first_seen: row.u64(1)?,
+        last_seen: row.u64(2)?,
+        creation,
+    }))
 }
 
 pub(crate) async fn find_code_hash(client: &impl GenericClient, address: Address) -> Result<Option<B256>, StoreError> {

@@ -81,8 +81,7 @@ pub(crate) async fn list_mined_blocks(
         ) p where a.address = $6",
     );
     let (from, to) = clamped_range(range);
-    let (offset, limit, newest_first) =
-        (clamped(page.offset), i64::from(page.limit), page.order == Order::NewestFirst);
+    let (offset, limit, newest_first) = (clamped(page.offset), i64::from(page.limit), page.order == Order::NewestFirst);
     let rows = query(client, &sql, &[&from, &to, &offset, &limit, &newest_first, &miner.as_slice()]).await?;
     page_of(&rows, |row| block_from_row(row, 2))
 }

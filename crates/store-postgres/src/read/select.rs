@@ -185,7 +185,12 @@ pub(super) async fn span(
     row.map(|row| Ok((row.value(0)?, row.value(1)?))).transpose()
 }
 
-pub(super) async fn ids(client: &impl GenericClient, condition: Condition, low: i64, high: i64) -> Result<Vec<i64>, StoreError> {
+pub(super) async fn ids(
+    client: &impl GenericClient,
+    condition: Condition,
+    low: i64,
+    high: i64,
+) -> Result<Vec<i64>, StoreError> {
     let Condition { list, address, role } = condition;
     let Some(owner) = address_id(client, &address).await? else { return Ok(Vec::new()) };
     owner_ids(client, list, owner, role, low, high).await

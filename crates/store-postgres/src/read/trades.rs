@@ -1,13 +1,15 @@
 use deadpool_postgres::GenericClient;
-use domain::{Address, BlockRange, Exchange, Page, PageRequest, Pool, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
+use domain::{
+    Address, BlockRange, Exchange, Page, PageRequest, Pool, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken,
+};
 use store::StoreError;
 use tokio_postgres::Row;
 
 use super::{
     pages::page_of,
     select::{
-        Condition, Numbering, PageParameters, Rows, address_id, cut_page, ids, intersect, intersection, owner_ids, single_page,
-        span,
+        Condition, Numbering, PageParameters, Rows, address_id, cut_page, ids, intersect, intersection, owner_ids,
+        single_page, span,
     },
     transactions::KNOWN_PAGE,
 };

@@ -192,7 +192,16 @@ impl<'a> Change<'a> {
         change(webhook);
         let webhook = webhook.clone();
         self.progress.version += 1;
+        self.note(id).await?;
         Ok(Some(webhook))
+    }
+
+    /// Announces a webhook to the process that sends. Changes run one at a time, so their numbers are in order.
+    pub(super) async fn note(&self, webhook: WebhookId) -> Result<(), StoreError> {
+        let sql = "insert into webhook_change values ($1, nextval('webhook_change_number'))
+            on conflict (webhook) do update set number = excluded.number";
+        execute(self.tx, sql, &[&int8(webhook)]).await?;
+        Ok(())
     }
 
     pub(super) async fn log(&mut self, webhook: WebhookId) -> Result<&mut DeliveryLog, StoreError> {
@@ -215,7 +224,10 @@ impl<'a> Change<'a> {
     /// Deletes the log of a deleted webhook.
     pub(super) async fn drop_log(&mut self, webhook: WebhookId) -> Result<(), StoreError> {
         self.logs.remove(&webhook);
-        execute(self.tx, "delete from delivery_log where webhook = $1", &[&int8(webhook)]).await?;
+        for table in ["delivery_log", "webhook_change"] {
+            let sql = format!("delete from {table} where webhook = $1");
+            execute(self.tx, &sql, &[&int8(webhook)]).await?;
+        }
         Ok(())
     }
 }

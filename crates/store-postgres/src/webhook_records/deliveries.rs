@@ -128,19 +128,21 @@ impl Change<'_> {
 
     /// The loads that decide which messages are dropped, if `new` messages are queued.
     pub(super) async fn loads(&mut self, webhooks: &[WebhookId], new: u64) -> Result<QueueLoads, StoreError> {
-        let mut loads = QueueLoads::new(self.progress.pending);
         let sql = "select w.id, w.owner, coalesce(l.pending, 0) from webhook w
             left join delivery_log l on l.webhook = w.id";
-        let rows = if loads.exceeds_total(new, &self.limits) {
+        let exceeds_total = self.progress.pending + new > self.limits.pending;
+        let rows = if exceeds_total {
             query(self.tx, sql, &[]).await?
         } else {
             let sql = format!("{sql} where w.owner in (select owner from webhook where id = any($1))");
             let ids: Vec<i64> = webhooks.iter().map(|webhook| int8(*webhook)).collect();
             query(self.tx, &sql, &[&ids]).await?
         };
+        let mut loads = QueueLoads::default();
         for row in &rows {
             loads.add(row.u64(0)?, row.address(1)?, row.u64(2)?);
         }
+        loads.set_total(self.progress.pending);
         Ok(loads)
     }
 

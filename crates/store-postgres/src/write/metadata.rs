@@ -64,7 +64,10 @@ async fn list_ids(
     rows.iter().map(|row| row.u64(0)).collect()
 }
 
-pub(crate) async fn save_token_metadata(tx: &Transaction<'_>, metadata: &[(Address, TokenMetadata)]) -> Result<(), StoreError> {
+pub(crate) async fn save_token_metadata(
+    tx: &Transaction<'_>,
+    metadata: &[(Address, TokenMetadata)],
+) -> Result<(), StoreError> {
     let Some(tip) = Chain::read(tx).await?.tip else { return Ok(()) };
     let ids = find_ids(tx, metadata.iter().map(|(token, _)| *token)).await?;
     let mut tokens = tokens::load(tx, ids.values().copied()).await?;
@@ -80,10 +83,13 @@ pub(crate) async fn save_token_metadata(tx: &Transaction<'_>, metadata: &[(Addre
     }
     tokens.retain(|id, _| stored.contains_key(id));
     tokens::save(tx, tokens.values().collect::<Vec<_>>()).await?;
-    write_facts(tx, &stored).await
+    write_metadata(tx, &stored).await
 }
 
-async fn write_facts(tx: &Transaction<'_>, metadata: &BTreeMap<AddressId, &TokenMetadata>) -> Result<(), StoreError> {
+async fn write_metadata(
+    tx: &Transaction<'_>,
+    metadata: &BTreeMap<AddressId, &TokenMetadata>,
+) -> Result<(), StoreError> {
     let ids: Vec<i64> = metadata.keys().map(|id| int8(*id)).collect();
     let names: Vec<&[u8]> = metadata.values().map(|metadata| metadata.name.as_bytes()).collect();
     let symbols: Vec<&[u8]> = metadata.values().map(|metadata| metadata.symbol.as_bytes()).collect();

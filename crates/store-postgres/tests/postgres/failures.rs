@@ -1,7 +1,7 @@
 //! A server that fails, and comes back.
 
 use store::{ChainReader, ChainWriter, Failure, UserRecords, conformance::RandomChain};
-use store_postgres::{PostgresOptions, PostgresStore};
+use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use crate::{
     processes::{KEEP, blocks, eventually},
@@ -33,12 +33,25 @@ async fn a_killed_server_is_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unreachable_server_is_reported() {
-    let opened = PostgresStore::open("host=/tmp/no-such-folder user=explorer", PostgresOptions::default()).await;
-    assert_eq!(opened.map(|_| ()).map_err(|error| error.failure()), Err(Failure::Transient));
+async fn what_is_wrong_with_a_database_is_reported() {
+    let opened = async |url: &str| PostgresStore::open(url, PostgresOptions::default()).await.map(|_| ()).unwrap_err();
+    let unreachable = opened("postgres://explorer@%2Ftmp%2Fno-such-folder/test").await;
+    assert!(matches!(&unreachable, OpenError::Store(error) if error.is_transient()), "{unreachable:?}");
+    for invalid in ["", "explorer", "/srv/data", "http://127.0.0.1/test", "postgres://host:port/test", "x=y"] {
+        let error = opened(invalid).await;
+        assert!(matches!(error, OpenError::InvalidUrl(_)), "{invalid}: {error:?}");
+    }
+
     let server = Server::shared();
-    let opened = PostgresStore::open(&server.url("no_such_database"), PostgresOptions::default()).await;
-    assert_eq!(opened.map(|_| ()).map_err(|error| error.failure()), Err(Failure::Fatal));
+    let error = opened(&server.url("no_such_database")).await;
+    assert!(matches!(error, OpenError::NoDatabase(_)), "{error:?}");
+    let url = server.database().await;
+    let error = opened(&url.replace("explorer@", "nobody@")).await;
+    assert!(matches!(error, OpenError::Refused(_)), "{error:?}");
+    let operator = server.connect(&url).await;
+    operator.batch_execute("drop role if exists guest; create role guest login").await.unwrap();
+    let error = opened(&url.replace("explorer@", "guest@")).await;
+    assert!(matches!(error, OpenError::MissingRights(_)), "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,7 @@
 
 use domain::{PageRequest, TransferFilter};
 use store::{ChainReader, ChainWriter, StoreError, conformance::Model};
-use store_postgres::{PostgresOptions, PostgresStore};
+use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use crate::{
     processes::{KEEP, blocks},
@@ -27,7 +27,7 @@ async fn a_newer_schema_is_rejected() {
     let client = server.connect(&url).await;
     client.batch_execute("insert into explorer.schema_migration (number) values (1000)").await.unwrap();
     let opened = PostgresStore::open(&url, PostgresOptions::default()).await;
-    let Err(StoreError::NewerSchema { stored: 1_000, known }) = opened else { panic!("{opened:?}") };
+    let Err(OpenError::Store(StoreError::NewerSchema { stored: 1_000, known })) = opened else { panic!("{opened:?}") };
     assert!(known > 0);
 }
 

@@ -117,7 +117,8 @@ impl Server {
     }
 
     pub(crate) fn url(&self, database: &str) -> String {
-        format!("host={} user=explorer dbname={database}", self.folder.path().display())
+        let folder = self.folder.path().display().to_string().replace('/', "%2F");
+        format!("postgres://explorer@{folder}/{database}")
     }
 }
 
