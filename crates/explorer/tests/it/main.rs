@@ -20,6 +20,7 @@ mod keys;
 mod limits;
 mod node_outages;
 mod pages;
+mod postgres;
 mod real_contracts;
 mod reorgs;
 mod request_ids;

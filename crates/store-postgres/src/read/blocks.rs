@@ -76,9 +76,9 @@ pub(crate) async fn list_mined_blocks(
     page: PageRequest,
 ) -> Result<Page<Block>, StoreError> {
     let sql = select_blocks(
-        "select p.total, p.ids from address a cross join lateral address_mined_page(
-            a.id, 0, $1, $2::int8 + 1, $3, $4, $5
-        ) p where a.address = $6",
+        "select p.total, p.ids from address a cross join chain c cross join lateral address_mined_page(
+            a.id, 0, greatest($1, c.first_block), least($2, c.tip_number) + 1, $3, $4, $5
+        ) p where a.address = $6 and c.tip_number is not null",
     );
     let (from, to) = clamped_range(range);
     let (offset, limit, newest_first) = (clamped(page.offset), i64::from(page.limit), page.order == Order::NewestFirst);
