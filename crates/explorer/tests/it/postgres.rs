@@ -138,8 +138,8 @@ async fn assert_same(embedded: &TestExplorer, postgres: &TestExplorer, what: &st
     for _ in 0..30 {
         let ours = without_request_id(responses(postgres).await);
         let theirs = without_request_id(responses(embedded).await);
-        assert!(theirs.len() > 300, "{what}: {} responses", theirs.len());
-        assert!(theirs.values().filter(|text| text.starts_with("200 ")).count() > 250, "{what}");
+        assert!(theirs.len() > 250, "{what}: {} responses", theirs.len());
+        assert!(theirs.values().filter(|text| text.starts_with("200 ")).count() > 150, "{what}");
         differing = theirs
             .iter()
             .filter(|(request, text)| ours.get(*request) != Some(*text))
