@@ -250,7 +250,7 @@ impl Following {
         loop {
             let (writer, reader) = (self.store.writer(), self.store.reader());
             let (node, status, progress) = (self.node.clone(), self.status.clone(), Arc::clone(&self.progress));
-            let follower = Follower::new(node, writer, reader, config.clone(), status, progress);
+            let follower = Follower::new(node, writer, reader, config, status, progress);
             match follower.run(cancel.clone()).await {
                 // Another process has taken over: from now on, this one stands by.
                 Err(IngestError::WriterReplaced) if self.is_shared => {}

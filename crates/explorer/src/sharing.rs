@@ -127,7 +127,7 @@ impl Turn {
         while !cancel.is_cancelled() {
             let begun = cancel.run_until_cancelled(self.0.wait_for(|is_ours| *is_ours)).await;
             // Without a sender, it stays as it is.
-            if !begun.is_some_and(|begun| begun.is_ok()) {
+            if begun.is_none_or(|begun| begun.is_err()) {
                 return cancel.cancelled().await;
             }
             let current = cancel.child_token();
