@@ -87,8 +87,8 @@ impl Queues {
         self.interrupted.extend(self.leases.drain().map(|(message, _)| message));
     }
 
-    /// Whether a message may have been sent without a record of it: it is in flight, or a dispatcher that ended early may
-    /// have sent it.
+    /// Whether a message may have been sent without a record of it: it was claimed, and neither reported nor released,
+    /// whether or not its lease has ended.
     pub(super) fn may_have_sent(
         &self,
         webhook: WebhookId,
@@ -101,7 +101,7 @@ impl Queues {
             _ => false,
         };
         let is_old = self.first_new.get(&webhook).is_some_and(|first| number < *first);
-        self.leased(webhook, number, now).is_some()
+        self.leases.contains_key(&(webhook, number))
             || self.interrupted.contains(&(webhook, number))
             || (is_old && was_due)
     }
