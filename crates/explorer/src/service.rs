@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use anyhow::Context;
 use api::{ApiParts, ApiState, KeyUses};
 use domain::{BlockNumber, SyncStatus};
-use enrichment::Accounts;
+use enrichment::{Accounts, Failures};
 use ingest::{Follower, IngestConfig, IngestError, Progress, Traces};
 use node::NodeClient;
 use store::Store;
@@ -55,11 +55,13 @@ impl Service {
         let hooks = Hooks::new(&config.egress, config.webhook_limits, key, &config.data, store.as_ref()).await?;
         let supervisor = Supervisor::new(cancel.clone());
         let accounts = Arc::new(Accounts::new(node.clone(), store.accounts()));
+        let failures = Arc::new(Failures::new(node.clone(), store.failures()));
         let verified = store.verified_contracts();
         let (labels, dexes) = (Arc::new(config.labels), Arc::new(config.dexes));
         let state = ApiState::new(ApiParts {
             chain: reader,
             accounts,
+            failures: Arc::clone(&failures),
             records: store.user_records(),
             verified,
             verifier: config.verifier,
@@ -79,6 +81,7 @@ impl Service {
         let pages = web::router(WebParts {
             chain: services.chain.clone(),
             accounts: services.accounts.clone(),
+            failures,
             node: node.clone(),
             verified: services.verified.clone(),
             jobs: services.jobs.clone(),
