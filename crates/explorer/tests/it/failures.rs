@@ -150,7 +150,7 @@ async fn a_custom_error_has_the_words_of_the_verified_contract() {
     assert!(before["revertReason"].as_str().unwrap().starts_with("with the data 0x"), "{before}");
 
     let verified = fixture.verify(&shop, case.version, source).await;
-    assert_eq!(verified["verified"], true, "{verified}");
+    assert_eq!(verified["success"], true, "{verified}");
     let expected = "TooLittle(given: 3, needed: 5)";
     assert_eq!(transaction(&fixture.explorer, hash).await["revertReason"], expected);
     assert!(page(&fixture.explorer, hash).await.contains(expected));
