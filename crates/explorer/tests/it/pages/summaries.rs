@@ -52,26 +52,37 @@ async fn tokens_swaps_and_approvals_are_told_without_a_verified_contract() {
     let swap = summary(&explorer, trades["data"][0]["txHash"].as_str().unwrap()).await;
     assert!(swap.starts_with("Swapped ") && swap.contains(" for ") && swap.contains(" on "), "{swap}");
 
-    let coin = eventually("a token with a symbol", async || {
-        let tokens = explorer.json("/api/v1/tokens").await;
-        let mut tokens = tokens["tokens"].as_array().unwrap().iter();
-        tokens.find(|token| token["type"] == "BEP20" && token["symbol"] != "").cloned()
-    })
-    .await;
-    let (address, symbol) = (coin["address"].as_str().unwrap(), coin["symbol"].as_str().unwrap());
+    // The address and the symbol of a token.
+    let token = async |kind: &str| {
+        eventually("a token with a symbol", async || {
+            let tokens = explorer.json("/api/v1/tokens").await;
+            let mut tokens = tokens["tokens"].as_array().unwrap().iter();
+            let found = tokens.find(|token| token["type"] == kind && token["symbol"] != "")?;
+            let text = |name: &str| found[name].as_str().unwrap().to_owned();
+            Some((text("address"), text("symbol")))
+        })
+        .await
+    };
     let spender = node.account(3);
-    let approve = async |amount: U256| {
-        let data = hex::decode(format!("095ea7b3{:0>64}{amount:064x}", hex::encode(spender))).unwrap();
-        let hash = node.chain.send(0, TxKind::Call(address.parse().unwrap()), U256::ZERO, data).unwrap();
+    let call = async |token: &str, selector: &str, given: U256| {
+        let data = hex::decode(format!("{selector}{:0>64}{given:064x}", hex::encode(spender))).unwrap();
+        let hash = node.chain.send(0, TxKind::Call(token.parse().unwrap()), U256::ZERO, data).unwrap();
         node.chain.mine(None);
         node.wait_for(&explorer).await;
         hash.to_string()
     };
-    let unlimited = approve(U256::MAX).await;
+    let (coin, symbol) = token("BEP20").await;
+    let unlimited = call(&coin, "095ea7b3", U256::MAX).await;
     let told = summary(&explorer, &unlimited).await;
     assert!(told.starts_with(&format!("Approved unlimited {symbol} for 0x")), "{told}");
-    let told = summary(&explorer, &approve(U256::ZERO).await).await;
+    let told = summary(&explorer, &call(&coin, "095ea7b3", U256::ZERO).await).await;
     assert!(told.starts_with(&format!("Revoked the approval of {symbol} for 0x")), "{told}");
+
+    let (collection, symbol) = token("BEP721").await;
+    for (given, begins) in [(U256::ONE, "Allowed 0x"), (U256::ZERO, "No longer allows 0x")] {
+        let told = summary(&explorer, &call(&collection, "a22cb465", given).await).await;
+        assert!(told.starts_with(begins) && told.ends_with(&format!(" to transfer all {symbol}")), "{told}");
+    }
 
     let page = explorer.get(&format!("/tx/{unlimited}")).await.text;
     assert!(page.contains("approve(address,uint256)") && page.contains("amountOrTokenId"), "{page}");

@@ -1,6 +1,6 @@
 //! What a transaction did, in one line.
 
-use contracts::decode::Decoded;
+use contracts::{abi::AbiJson, decode::Decoded};
 use domain::{Address, Token, TokenKind, Trade, Transaction, Transfer, U256};
 
 use crate::{
@@ -84,10 +84,8 @@ impl Facts<'_> {
         let link = TokenLink::new(token.address, &token.metadata.symbol, &token.metadata.name);
         let (to, link) = (self.address(to), Part::Token(link));
         if call.signature == "setApprovalForAll(address,bool)" {
-            return Some(match given.value.as_text()? {
-                "true" => vec![text("Allowed "), to, text(" to transfer all "), link],
-                _ => vec![text("No longer allows "), to, text(" to transfer all "), link],
-            });
+            let verb = if given.value == AbiJson::Bool(true) { "Allowed " } else { "No longer allows " };
+            return Some(vec![text(verb), to, text(" to transfer all "), link]);
         }
         if call.signature != "approve(address,uint256)" {
             return None;
