@@ -5,7 +5,7 @@ use alloy_primitives::Bytes;
 pub struct TransactionFailure {
     /// The error in the node's words, such as `execution reverted` or `out of gas`.
     pub error: String,
-    /// The data that the contract reverted with; None if there is none.
+    /// The revert data; None if the contract returned nothing.
     pub data: Option<Bytes>,
     pub source: FailureSource,
 }

@@ -12,7 +12,7 @@ use axum::{
 use contracts::{decode::Decoded, revert_reason, standards};
 use domain::{Address, FailureSource, Log, Page, Transaction, TransactionDetail};
 use futures::future::try_join_all;
-use summary::{Facts, Part};
+use summary::{Part, SummaryInput};
 
 use super::App;
 use crate::{
@@ -119,7 +119,7 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     let tip = app.sync.borrow().tip.map_or(tx.block_number, |tip| tip.number);
     let full = format!("{:#x}", tx.hash);
     let names = &app.names;
-    let summary = Facts {
+    let summary = SummaryInput {
         tx: &tx,
         method: &method,
         call: call.as_ref().map(|(call, _)| call),
@@ -226,7 +226,7 @@ impl WebState {
             }
             Some(Ok(None)) => Failure { reason: "The node cannot tell why.".to_owned(), note: "" },
             Some(Err(_)) | None => {
-                Failure { reason: "The node does not respond, so the reason is unknown.".to_owned(), note: "" }
+                Failure { reason: "The reason is not available now: try again shortly.".to_owned(), note: "" }
             }
         })
     }

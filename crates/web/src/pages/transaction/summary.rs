@@ -16,8 +16,8 @@ pub(super) enum Part {
     Token(TokenLink),
 }
 
-/// What the line is made of.
-pub(super) struct Facts<'a> {
+/// What the line is derived from.
+pub(super) struct SummaryInput<'a> {
     pub(super) tx: &'a Transaction,
     /// The name of the called function.
     pub(super) method: &'a str,
@@ -31,7 +31,7 @@ pub(super) struct Facts<'a> {
     pub(super) names: &'a Names,
 }
 
-impl Facts<'_> {
+impl SummaryInput<'_> {
     pub(super) fn summary(&self) -> Vec<Part> {
         if !self.tx.succeeded {
             return self.failed();
