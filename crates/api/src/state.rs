@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc};
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
 use domain::{BlockNumber, SyncStatus, TaskStatus, TokenPrefix};
-use enrichment::{Accounts, Dexes, Labels};
+use enrichment::{Accounts, Dexes, Failures, Labels};
 use node::NodeClient;
 use store::{ChainReader, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
@@ -25,6 +25,7 @@ use crate::{
 pub struct ApiParts {
     pub chain: Arc<dyn ChainReader>,
     pub accounts: Arc<Accounts>,
+    pub failures: Arc<Failures>,
     pub records: Arc<dyn UserRecords>,
     pub verified: Arc<dyn VerifiedContracts>,
     pub verifier: VerifierConfig,
@@ -47,6 +48,7 @@ pub struct ApiParts {
 pub struct ApiState {
     pub(crate) chain: Arc<dyn ChainReader>,
     pub(crate) accounts: Arc<Accounts>,
+    pub(crate) failures: Arc<Failures>,
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) tasks: watch::Receiver<Vec<TaskStatus>>,
     pub(crate) node: NodeClient,
@@ -90,6 +92,7 @@ impl ApiState {
             verified: parts.verified,
             chain: parts.chain,
             accounts: parts.accounts,
+            failures: parts.failures,
             sync: parts.sync,
             tasks: parts.tasks,
             node: parts.node.clone(),

@@ -42,7 +42,7 @@ pub use time::Timestamp;
 pub use token::{BalanceSource, Token, TokenList, TokenType};
 pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
-pub use transaction_detail::{TransactionDetail, TransactionLog};
+pub use transaction_detail::{FailureSource, TransactionDetail, TransactionFailure, TransactionLog};
 pub use transfer::TokenTransfer;
 pub use verify::{VerifyRequest, VerifyResponse};
 pub use verify_job::{VerifyJob, VerifyJobFailure, VerifyJobStatus};

@@ -89,7 +89,7 @@ async fn main() -> anyhow::Result<()> {
     }
     if options.wants(Part::Endurance) {
         let chain = RecordedChain::make(options.chain()).await?;
-        writeln!(out, "{}", api::measure_endurance(&chain, options.minutes).await?)?;
+        writeln!(out, "{}", api::measure_endurance(&chain, options.minutes, options.memory).await?)?;
     }
     if options.wants(Part::Faults) {
         let chain = RecordedChain::make(FAULTS_CHAIN).await?;

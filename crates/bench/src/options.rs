@@ -60,6 +60,10 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 60)]
     pub(crate) minutes: u64,
 
+    /// Megabytes of memory for the explorer under that load; less than the default, so that caches are full after minutes
+    #[arg(long, default_value_t = 192)]
+    pub(crate) memory: u64,
+
     /// Measure only this part
     #[arg(long)]
     only: Option<Part>,

@@ -10,7 +10,6 @@ pub(crate) mod fuzzing;
 mod loupe;
 mod number;
 mod proxy;
-mod revert;
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,6 +25,8 @@ use store::VerifiedContracts;
 use crate::{
     Interface,
     abi::{AbiJson, decode_all},
+    decode::Decoder,
+    revert_reason,
 };
 
 const GAS: u64 = 50_000_000;
@@ -96,7 +97,8 @@ impl ContractCalls {
         match self.node.view(&request, call.at).await? {
             ViewOutcome::Returned(output) => decode(function, &output),
             ViewOutcome::Reverted { data, message } => {
-                Err(CallError::Reverted(revert::reason(data.as_ref().map(AsRef::as_ref), &message, &interfaces)))
+                let decoders: Vec<Decoder> = interfaces.iter().cloned().map(Decoder::new).collect();
+                Err(CallError::Reverted(revert_reason(data.as_ref().map(AsRef::as_ref), &message, &decoders)))
             }
             ViewOutcome::StateGone => Err(CallError::StateGone),
         }
@@ -120,6 +122,18 @@ impl ContractCalls {
             return Ok(interfaces);
         }
         Err(if chain.code.is_empty() { CallError::NoCode } else { CallError::NotVerified })
+    }
+
+    /// The interfaces to decode errors of a contract with: those of its implementations, then its own. Empty if none is
+    /// verified.
+    pub async fn find_decoders(&self, address: Address) -> Result<Vec<Decoder>, CallError> {
+        let chain = self.proxy_chain(address, CallBlock::Latest).await?;
+        let mut decoders = Vec::new();
+        let own = (address, chain.code);
+        for (address, code) in chain.implementations.iter().chain([&own]) {
+            decoders.extend(self.find_interface(*address, code).await?.map(Decoder::new));
+        }
+        Ok(decoders)
     }
 
     /// Follows proxies starting at an address.

@@ -1,8 +1,9 @@
-//! Decodes call data and logs with a contract's ABI: pure functions of an interface and bytes.
+//! Decodes call data, logs and errors with a contract's ABI: pure functions of an interface and bytes.
 
 use std::collections::HashMap;
 
-use alloy_json_abi::{Event, Function, Param};
+use alloy_dyn_abi::DynSolValue;
+use alloy_json_abi::{Error, Event, Function, Param};
 use alloy_primitives::B256;
 
 use crate::{
@@ -13,10 +14,11 @@ use crate::{
 /// Longer data is not decoded.
 const MAX_LENGTH: usize = 128 * 1024;
 
-/// Decodes the calls and logs of a contract.
+/// Decodes the calls, logs and errors of a contract.
 #[derive(Debug, Default)]
 pub struct Decoder {
     functions: HashMap<[u8; 4], Function>,
+    errors: HashMap<[u8; 4], Error>,
     /// Events with the same signature can differ in which inputs are indexed.
     events: HashMap<B256, Vec<Event>>,
     constructor: Vec<Param>,
@@ -42,6 +44,22 @@ pub struct Field {
     pub location: FieldLocation,
 }
 
+impl Decoded {
+    /// The name and the arguments in one line, such as `TooLow(needed: 7, given: 5)`.
+    #[must_use]
+    pub fn in_one_line(&self) -> String {
+        let shown = |field: &Field| {
+            let value = match field.value.as_text() {
+                Some(text) => text.to_owned(),
+                None => serde_json::to_string(&field.value).unwrap_or_default(),
+            };
+            if field.name.is_empty() { value } else { format!("{}: {value}", field.name) }
+        };
+        let fields: Vec<String> = self.fields.iter().map(shown).collect();
+        format!("{}({})", self.name, fields.join(", "))
+    }
+}
+
 /// Where the value of a field is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldLocation {
@@ -57,6 +75,9 @@ impl Decoder {
         let mut decoder = Self::default();
         for function in interface.functions {
             decoder.functions.insert(function.selector().0, function);
+        }
+        for error in interface.errors {
+            decoder.errors.insert(error.selector().0, error);
         }
         // The log of an anonymous event has no topic that identifies it.
         for event in interface.events.into_iter().filter(|event| !event.anonymous) {
@@ -79,6 +100,24 @@ impl Decoder {
         let function = self.functions.get(selector)?;
         let fields = arguments_of(&function.inputs, arguments)?;
         Some(Decoded { name: function.name.clone(), signature: function.signature(), fields })
+    }
+
+    /// Decodes call data only if it is the one encoding of its arguments, as compilers and libraries make it: for
+    /// interfaces that need not be those of the called contract.
+    #[must_use]
+    pub fn guess_call(&self, input: &[u8]) -> Option<Decoded> {
+        let (selector, arguments) = input.split_first_chunk::<4>()?;
+        let function = self.functions.get(selector)?;
+        is_canonical(&function.inputs, arguments).then(|| self.call(input))?
+    }
+
+    /// Decodes the data of a revert; None if the contract has no such error or the data does not match it.
+    #[must_use]
+    pub fn error(&self, data: &[u8]) -> Option<Decoded> {
+        let (selector, arguments) = data.split_first_chunk::<4>()?;
+        let error = self.errors.get(selector)?;
+        let fields = arguments_of(&error.inputs, arguments)?;
+        Some(Decoded { name: error.name.clone(), signature: error.signature(), fields })
     }
 
     /// Decodes constructor arguments.
@@ -109,6 +148,11 @@ fn arguments_of(params: &[Param], data: &[u8]) -> Option<Vec<Field>> {
         location: FieldLocation::Data,
     };
     Some(params.iter().zip(&values).map(field).collect())
+}
+
+fn is_canonical(params: &[Param], data: &[u8]) -> bool {
+    data.len() <= MAX_LENGTH
+        && decode_all(params, data).is_some_and(|values| DynSolValue::Tuple(values).abi_encode_params() == data)
 }
 
 fn read_log(event: &Event, topics: &[B256], data: &[u8]) -> Option<Decoded> {

@@ -2,7 +2,7 @@
 //!
 //! [`matching`] decides, as a pure function, whether compiled code is the code on the chain. [`settings`] searches for the
 //! compiler settings, [`compilers`] runs compilers on untrusted sources, [`Verifier`] combines the three, [`VerificationJobs`] runs it, [`calls`] calls
-//! view functions of verified contracts, and [`decode`] decodes their calls and logs.
+//! view functions of verified contracts, and [`decode`] decodes their calls, logs and errors; [`standards`] those of others.
 
 pub mod abi;
 pub mod calls;
@@ -17,8 +17,10 @@ pub mod fuzzing;
 mod jobs;
 mod known;
 pub mod matching;
+mod revert;
 pub mod settings;
 mod shortened;
+mod standards;
 mod verify;
 
 pub use code::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink, MetadataHash, OutputArtifacts, Span};
@@ -28,7 +30,9 @@ pub use compilers::{
 };
 pub use jobs::{JobEnd, JobHandle, JobStatus, VerificationJobs};
 pub use known::KnownContracts;
+pub use revert::revert_reason;
 pub use shortened::shortened;
+pub use standards::standards;
 pub use verify::{
     Allowance, FunctionsDiffer, MissingSource, OptimizerChoice, QueueConfig, Refusal, Sources, SourcesError, Stopped,
     Tried, Verdict, Verifier, VerifierConfig, VerifierParts, VerifyClient, VerifyError, VerifyRequest, VerifyStage,

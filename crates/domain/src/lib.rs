@@ -19,6 +19,7 @@ mod token_prefix;
 mod trade;
 mod transaction;
 mod transaction_detail;
+mod transaction_failure;
 mod transfer;
 mod utc;
 mod verification_job;
@@ -49,6 +50,7 @@ pub use token_prefix::{TokenPrefix, UnknownTokenPrefix};
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
 pub use transaction::{Selector, Transaction};
 pub use transaction_detail::{BlobFields, TransactionDetail, TransactionEvents};
+pub use transaction_failure::{FailureSource, TransactionFailure};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
 pub use utc::UtcTime;
 pub use verification_job::{

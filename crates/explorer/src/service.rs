@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use anyhow::Context;
 use api::{ApiParts, ApiState, KeyUses};
 use domain::{BlockNumber, SyncStatus};
-use enrichment::Accounts;
+use enrichment::{Accounts, Failures};
 use ingest::{Follower, IngestConfig, IngestError, Progress, Traces};
 use node::NodeClient;
 use store::Store;
@@ -83,9 +83,11 @@ impl Service {
         let (mut serving, mut key_uses) = (None, None);
         if let (Some(listener), Some(node), Some(hooks)) = (listener, &node, &hooks) {
             let (labels, dexes) = (Arc::new(config.labels), Arc::new(config.dexes));
+            let failures = Arc::new(Failures::new(node.clone(), store.failures()));
             let state = ApiState::new(ApiParts {
                 chain: store.reader(),
                 accounts: Arc::new(Accounts::new(node.clone(), store.accounts())),
+                failures: Arc::clone(&failures),
                 records: store.user_records(),
                 verified: store.verified_contracts(),
                 verifier: config.verifier,
@@ -105,6 +107,7 @@ impl Service {
             let pages = web::router(WebParts {
                 chain: services.chain.clone(),
                 accounts: services.accounts.clone(),
+                failures,
                 node: node.clone(),
                 verified: services.verified.clone(),
                 jobs: services.jobs.clone(),

@@ -8,7 +8,7 @@ use std::{
 
 use domain::{
     Account, Address, B256, BlockNumber, BlockRef, Bytes, ChainIdentity, CreationId, FetchedBlock, InnerCreation,
-    TransactionDetail,
+    Transaction, TransactionDetail, TransactionFailure,
 };
 
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
     endpoint_health::Operation,
     error::Recovery,
     failover::Failover,
-    internal,
+    failure, internal,
     jitter::Jitter,
     limiter::Priority,
     logs::fetch_logs,
@@ -164,6 +164,17 @@ impl NodeClient {
     pub async fn find_transactions(&self, hashes: &[B256]) -> Result<Vec<Option<TransactionDetail>>, NodeError> {
         let ask = |_, upstream: Arc<Upstream>| async move { fetch_transactions(&upstream, hashes).await };
         self.with_retries(Operation::Transaction, self.retry.tries, ask).await
+    }
+
+    /// Why a transaction failed; None if the node cannot tell.
+    pub async fn find_failure(
+        &self,
+        transaction: &Transaction,
+        detail: &TransactionDetail,
+    ) -> Result<Option<TransactionFailure>, NodeError> {
+        let request =
+            |_, upstream: Arc<Upstream>| async move { failure::find_failure(&upstream, transaction, detail).await };
+        self.with_retries(Operation::Calls, 1, request).await
     }
 
     /// Logs in chain order. The caller bounds the range: nodes reject long ones.

@@ -20,6 +20,7 @@ mod endpoint;
 mod endpoint_health;
 mod error;
 mod failover;
+mod failure;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]

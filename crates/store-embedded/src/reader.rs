@@ -4,16 +4,16 @@ use async_trait::async_trait;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
     Bytes, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
-    TransactionEvents, TransactionFilter, Transfer, TransferFilter,
+    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter,
 };
-use store::{CachedAccounts, ChainReader, StateVersion, StoreError};
+use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
 
 use crate::{
     blocking::{ReadSlots, run_blocking},
     engine::Engine,
     keys::{Key, Table},
     read::{LongWalk, ReadCaches, ReadError, ReadSnapshot},
-    rows::{account_from_row, account_to_row},
+    rows::{account_from_row, account_to_row, failure_from_row, failure_to_row},
     shared_work::Cancelled,
 };
 
@@ -198,6 +198,29 @@ impl CachedAccounts for EmbeddedReader {
     async fn save_account(&self, address: Address, account: Account) -> Result<(), StoreError> {
         let mut batch = self.engine.batch();
         batch.put(Table::Account, &Key::address(&address), account_to_row(&account));
+        run_blocking(move || batch.commit()).await
+    }
+}
+
+#[async_trait]
+impl CachedFailures for EmbeddedReader {
+    async fn find_failure(&self, transaction: B256, block: B256) -> Result<Option<TransactionFailure>, StoreError> {
+        self.read(move |index| {
+            let Some(row) = index.view().get(Table::Failure, &Key::hash(&transaction))? else { return Ok(None) };
+            let (of, failure) = failure_from_row(&row)?;
+            Ok((of == block).then_some(failure))
+        })
+        .await
+    }
+
+    async fn save_failure(
+        &self,
+        transaction: B256,
+        block: B256,
+        failure: TransactionFailure,
+    ) -> Result<(), StoreError> {
+        let mut batch = self.engine.batch();
+        batch.put(Table::Failure, &Key::hash(&transaction), failure_to_row(&block, &failure));
         run_blocking(move || batch.commit()).await
     }
 }

@@ -3,8 +3,8 @@ use std::{path::Path, sync::Arc};
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
 use store::{
-    CachedAccounts, ChainReader, IndexWriter, Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits,
-    WebhookRecords,
+    CachedAccounts, CachedFailures, ChainReader, IndexWriter, Store, StoreError, UserRecords, VerifiedContracts,
+    WebhookLimits, WebhookRecords,
 };
 
 use crate::{
@@ -217,6 +217,10 @@ impl Store for EmbeddedStore {
     }
 
     fn accounts(&self) -> Arc<dyn CachedAccounts> {
+        Arc::new(Self::reader(self))
+    }
+
+    fn failures(&self) -> Arc<dyn CachedFailures> {
         Arc::new(Self::reader(self))
     }
 

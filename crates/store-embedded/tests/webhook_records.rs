@@ -9,10 +9,11 @@ use std::{
 
 use domain::{
     Address, Attempt, AttemptEffect, AttemptOutcome, AttemptReport, Bytes, DeliveryId, EventKind, EventKinds,
-    NewWebhook, NextStep, SealedSecret, WebhookId,
+    EventLocation, NewDelivery, NewWebhook, NextStep, SealedSecret, WebhookId,
 };
 use store::{
-    ChainWriter, MatchedBlock, Matches, NewEvent, Part, Recipient, Undo, WebhookLimits, WebhookRecords,
+    ChainWriter, MatchedBlock, Matches, NewEvent, Part, Recipient, Removal, Retraction, Undo, WebhookLimits,
+    WebhookRecords,
     conformance::{RandomChain, run_webhook_limits, run_webhook_records},
 };
 use store_embedded::{EmbeddedStore, StoreOptions};
@@ -133,6 +134,46 @@ async fn queues_survive_a_restart_and_leases_do_not() {
 }
 
 #[tokio::test]
+async fn a_message_that_an_earlier_process_may_have_sent_is_removed_also_after_a_failed_attempt() {
+    const LATER: u64 = 1_000_000;
+    let folder = tempfile::tempdir().unwrap();
+    let open = || EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
+    let block = domain::BlockRef { number: 7, hash: domain::B256::with_last_byte(7) };
+    let hook = {
+        let records = open().webhook_records();
+        let events = EventKinds::default().with(EventKind::Tx).with(EventKind::Removed);
+        let hook = records.add_webhook(NewWebhook { events, ..new_webhook(1) }).await.unwrap().id;
+        let location = Some(EventLocation { block, tx_hash: domain::B256::ZERO });
+        let events = vec![NewEvent { kind: EventKind::Tx, location, ..message(hook, 1) }];
+        records.enqueue_matches(matches(&records, 7, events).await, 10).await.unwrap();
+        // The process ends before it can report what became of the message.
+        assert_eq!(records.claim(hook, 9, 10, LATER).await.unwrap().len(), 1);
+        hook
+    };
+    {
+        let records = open().webhook_records();
+        assert_eq!(records.claim(hook, 9, 11, LATER).await.unwrap().len(), 1);
+        let outcome = AttemptOutcome::Unanswered { reason: "connection refused".to_owned(), sent: false };
+        let attempt = Attempt { at: 11, millis: 1, outcome };
+        let (effect, next) = (AttemptEffect::Failed, NextStep::RetryAt(LATER));
+        let report = AttemptReport { webhook: hook, number: 1, attempt, effect, next, dropped: 0 };
+        records.record_attempts(vec![report]).await.unwrap();
+    }
+    let records = open().webhook_records();
+    let retraction = Retraction { to: None, rebased: Vec::new(), rebase_to: None };
+    records.begin_retraction(retraction).await.unwrap();
+    let batch = records.list_retracted(9).await.unwrap();
+    let id = batch.deliveries[0].0.id.of_removal();
+    let body = Bytes::from_static(b"{}");
+    let delivery = NewDelivery { webhook: hook, id, kind: EventKind::Removed, location: None, body };
+    records.retract(vec![Removal { of: 1, delivery }], batch.upto.unwrap(), 12).await.unwrap();
+    records.end_retraction().await.unwrap();
+    let left: Vec<EventKind> =
+        records.claim(hook, 9, LATER, LATER + 1).await.unwrap().into_iter().map(|claimed| claimed.kind).collect();
+    assert_eq!(left, [EventKind::Removed]);
+}
+
+#[tokio::test]
 async fn a_long_queue_does_not_slow_others_and_drains_evenly() {
     const LONG: u64 = 20_000;
     let folder = tempfile::tempdir().unwrap();
@@ -140,10 +181,10 @@ async fn a_long_queue_does_not_slow_others_and_drains_evenly() {
     let records = store.webhook_records();
     let long = records.add_webhook(new_webhook(1)).await.unwrap().id;
     let mut short = Vec::new();
-    for owner in 2..12 {
+    for owner in 2..82 {
         short.push(records.add_webhook(new_webhook(owner)).await.unwrap().id);
     }
-    let (alone, beside) = short.split_at(5);
+    let (alone, beside) = short.split_at(40);
     // The fastest of several claims, so that a busy machine does not matter.
     let fastest_claim = async |webhooks: &[WebhookId]| {
         let mut times = Vec::new();

@@ -254,3 +254,15 @@ create table account (
     code_reference bytea,
     block int8 not null
 );
+
+-- Why a transaction failed, as the node told.
+create table transaction_failure (
+    transaction bytea primary key,
+    -- The hash of the block that contained the transaction.
+    block bytea not null,
+    error text not null,
+    -- The revert data; null: none.
+    data bytea,
+    -- 0: from a trace, 1: from the same call on the state before the block.
+    source int2 not null
+);

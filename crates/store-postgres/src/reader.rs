@@ -3,10 +3,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
-    Bytes, Code, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
-    TransactionEvents, TransactionFilter, Transfer, TransferFilter,
+    Bytes, Code, FailureSource, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter,
+    Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter,
 };
-use store::{CachedAccounts, ChainReader, StateVersion, StoreError};
+use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
 
 use crate::{
     chain::Chain,
@@ -200,6 +200,47 @@ impl CachedAccounts for PostgresReader {
             code_reference = excluded.code_reference, block = excluded.block";
         let (balance, nonce, block) = (Numeric::from(account.balance), int8(account.nonce), int8(account.block));
         execute(&client, sql, &[&address.as_slice(), &balance, &nonce, &kind, &reference, &block]).await?;
+        Ok(())
+    }
+}
+
+const TRACE: i16 = 0;
+const PARENT_BLOCK: i16 = 1;
+
+#[async_trait]
+impl CachedFailures for PostgresReader {
+    async fn find_failure(&self, transaction: B256, block: B256) -> Result<Option<TransactionFailure>, StoreError> {
+        let client = self.database.connection().await?;
+        let sql = "select error, data, source from transaction_failure where transaction = $1 and block = $2";
+        let Some(row) = find(&client, sql, &[&transaction.as_slice(), &block.as_slice()]).await? else {
+            return Ok(None);
+        };
+        let source = match row.value::<i16>(2)? {
+            TRACE => FailureSource::Trace,
+            PARENT_BLOCK => FailureSource::ParentBlock,
+            _ => return Err(StoreError::Corrupt("a failure with an unknown source")),
+        };
+        let data = row.value::<Option<Vec<u8>>>(1)?.map(Bytes::from);
+        Ok(Some(TransactionFailure { error: row.value(0)?, data, source }))
+    }
+
+    async fn save_failure(
+        &self,
+        transaction: B256,
+        block: B256,
+        failure: TransactionFailure,
+    ) -> Result<(), StoreError> {
+        let client = self.database.connection().await?;
+        let source = match failure.source {
+            FailureSource::Trace => TRACE,
+            FailureSource::ParentBlock => PARENT_BLOCK,
+        };
+        let sql = "insert into transaction_failure values ($1, $2, $3, $4, $5) on conflict (transaction) do update set
+            block = excluded.block, error = excluded.error, data = excluded.data, source = excluded.source";
+        // PostgreSQL's text cannot contain a null character.
+        let error = failure.error.replace('\0', "\u{fffd}");
+        let data = failure.data.as_ref().map(|data| data.as_ref());
+        execute(&client, sql, &[&transaction.as_slice(), &block.as_slice(), &error, &data, &source]).await?;
         Ok(())
     }
 }

@@ -6,8 +6,8 @@ use std::{
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity, SyncStatus};
 use store::{
-    CachedAccounts, ChainReader, IndexWriter, Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits,
-    WebhookRecords,
+    CachedAccounts, CachedFailures, ChainReader, IndexWriter, Store, StoreError, UserRecords, VerifiedContracts,
+    WebhookLimits, WebhookRecords,
 };
 
 use crate::{
@@ -214,6 +214,10 @@ impl Store for PostgresStore {
     }
 
     fn accounts(&self) -> Arc<dyn CachedAccounts> {
+        Arc::new(Self::reader(self))
+    }
+
+    fn failures(&self) -> Arc<dyn CachedFailures> {
         Arc::new(Self::reader(self))
     }
 

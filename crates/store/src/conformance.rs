@@ -26,7 +26,7 @@ pub use webhook_records::{run_webhook_limits, run_webhook_records};
 pub use writers::run_writers;
 pub use written_data::{Durable, DurableData, Fingerprint, WrittenData};
 
-use crate::{CachedAccounts, ChainReader, IndexWriter, Store, StoreError, Undo};
+use crate::{CachedAccounts, CachedFailures, ChainReader, IndexWriter, Store, StoreError, Undo};
 
 /// An empty store to test.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
@@ -34,12 +34,13 @@ pub struct Subject {
     pub writer: Box<dyn IndexWriter>,
     pub reader: Arc<dyn ChainReader>,
     pub accounts: Arc<dyn CachedAccounts>,
+    pub failures: Arc<dyn CachedFailures>,
 }
 
 impl Subject {
     #[must_use]
     pub fn of(store: &dyn Store) -> Self {
-        Self { writer: store.writer(), reader: store.reader(), accounts: store.accounts() }
+        Self { writer: store.writer(), reader: store.reader(), accounts: store.accounts(), failures: store.failures() }
     }
 }
 
@@ -104,6 +105,7 @@ pub async fn run(mut subject: Subject, plan: Plan) {
     }
     checks::all(&subject, &model, &chain, &mut rng).await;
     checks::cached_accounts(&subject, Address::repeat_byte(0x77)).await;
+    checks::cached_failures(&subject).await;
 }
 
 /// Stores metadata of some pending tokens, as fetched from a node.

@@ -19,7 +19,7 @@ pub use contract_data::ContractDataWriter;
 pub use error::{BoxError, Failure, StoreError};
 pub use lifecycle::Store;
 pub use queue_loads::QueueLoads;
-pub use traits::{CachedAccounts, ChainReader, ChainWriter, IndexWriter, StateVersion, Undo};
+pub use traits::{CachedAccounts, CachedFailures, ChainReader, ChainWriter, IndexWriter, StateVersion, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 pub use verified_contracts::{JOB_RETENTION, KEPT_JOBS, Kept, VerifiedContracts};
 pub use webhook_records::{

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
 
 use crate::{
-    CachedAccounts, ChainReader, IndexWriter, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
+    CachedAccounts, CachedFailures, ChainReader, IndexWriter, StoreError, UserRecords, VerifiedContracts,
+    WebhookLimits, WebhookRecords,
 };
 
 /// An open store: access to its parts, and operations on all of them.
@@ -28,6 +29,8 @@ pub trait Store: Send + Sync {
     fn reader(&self) -> Arc<dyn ChainReader>;
 
     fn accounts(&self) -> Arc<dyn CachedAccounts>;
+
+    fn failures(&self) -> Arc<dyn CachedFailures>;
 
     fn user_records(&self) -> Arc<dyn UserRecords>;
 

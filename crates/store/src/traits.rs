@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, B256, Block, BlockChanges, BlockGasPrice, BlockId, BlockNumber,
     BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter,
-    Transaction, TransactionEvents, TransactionFilter, Transfer, TransferFilter,
+    Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter,
 };
 
 use crate::{ContractDataWriter, StoreError};
@@ -131,4 +131,14 @@ pub trait CachedAccounts: Send + Sync {
     async fn find_account(&self, address: Address) -> Result<Option<Account>, StoreError>;
 
     async fn save_account(&self, address: Address, account: Account) -> Result<(), StoreError>;
+}
+
+/// Why transactions failed, as the node told, stored so that it is asked once. Data of orphaned blocks is never returned: a
+/// failure belongs to a transaction in a block.
+#[async_trait]
+pub trait CachedFailures: Send + Sync {
+    async fn find_failure(&self, transaction: B256, block: B256) -> Result<Option<TransactionFailure>, StoreError>;
+
+    async fn save_failure(&self, transaction: B256, block: B256, failure: TransactionFailure)
+    -> Result<(), StoreError>;
 }

@@ -3,7 +3,7 @@ use std::{num::NonZeroU32, sync::Arc};
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, calls::ContractCalls};
 use domain::SyncStatus;
-use enrichment::Accounts;
+use enrichment::{Accounts, Failures};
 use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
 use tokio::sync::{OnceCell, watch};
@@ -15,6 +15,7 @@ use crate::{budget::PageBudget, details::Details, diamonds::Diamonds, interfaces
 pub struct WebParts {
     pub chain: Arc<dyn ChainReader>,
     pub accounts: Arc<Accounts>,
+    pub failures: Arc<Failures>,
     pub node: NodeClient,
     pub verified: Arc<dyn VerifiedContracts>,
     pub jobs: VerificationJobs,
@@ -29,6 +30,7 @@ pub struct WebParts {
 pub(crate) struct WebState {
     pub(crate) chain: Arc<dyn ChainReader>,
     pub(crate) accounts: Arc<Accounts>,
+    pub(crate) failures: Arc<Failures>,
     pub(crate) details: Details,
     pub(crate) verified: Arc<dyn VerifiedContracts>,
     pub(crate) jobs: VerificationJobs,
@@ -50,6 +52,7 @@ impl WebState {
             known: KnownContracts::new(parts.node.clone(), Arc::clone(&parts.chain), Arc::clone(&parts.verified)),
             chain: parts.chain,
             accounts: parts.accounts,
+            failures: parts.failures,
             calls: ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified)),
             verified: parts.verified,
             interfaces: Interfaces::new(),

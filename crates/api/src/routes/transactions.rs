@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use axum::extract::State;
+use contracts::revert_reason;
 use domain::{Address, B256, BlockId, Transaction, TransactionDetail, TransactionFilter};
 use tokio::time::timeout;
 use utoipa::IntoParams;
@@ -70,7 +71,9 @@ async fn list_transactions(
 
 /// One transaction
 ///
-/// With its call data, fees and logs, which are read from the node: they are null while it is unavailable.
+/// With its call data, fees and logs, which are read from the node: they are null while it is unavailable. For a failed
+/// transaction, `error` and `revertReason` say why: from the trace, or from the same call on the state before the block; null
+/// if the node cannot tell.
 #[utoipa::path(
     get,
     path = "/transactions/{hash}",
@@ -98,11 +101,31 @@ async fn get_transaction(
     let block = app.chain.find_block(BlockId::Hash(transaction.block_hash)).await?;
     let base_fee = block.and_then(|block| block.base_fee_per_gas);
     let detail = find_detail(&app, &transaction).await;
-    let is_complete = detail.is_some();
-    let freshness = if is_complete { app.freshness_of(transaction.block_number) } else { Freshness::UntilNextBlock };
-    let response = JsonResponse::new(wire::TransactionDetail::new(transaction, base_fee, detail), freshness);
+    let failure = find_failure(&app, &transaction, detail.as_ref()).await;
+    let is_complete = detail.is_some() && (transaction.succeeded || failure.is_some());
+    // A contract that is verified later can give a failure other words.
+    let is_lasting = is_complete && transaction.succeeded;
+    let freshness = if is_lasting { app.freshness_of(transaction.block_number) } else { Freshness::UntilNextBlock };
+    let response = JsonResponse::new(wire::TransactionDetail::new(transaction, base_fee, detail, failure), freshness);
     // What the node says about a transaction in this block never changes.
     Ok(if is_complete { response.cacheable() } else { response })
+}
+
+/// Why a transaction failed; None if it succeeded, or if the node cannot tell now.
+async fn find_failure(
+    app: &ApiState,
+    transaction: &Transaction,
+    detail: Option<&TransactionDetail>,
+) -> Option<wire::TransactionFailure> {
+    let found = app.failures.find(transaction, detail).await;
+    let failure = found.inspect_err(|error| tracing::debug!(%error, "cannot find why a transaction failed")).ok()??;
+    let interfaces = match transaction.to {
+        Some(to) if failure.data.is_some() => timeout(NODE_TIMEOUT, app.calls.find_decoders(to)).await.ok(),
+        _ => None,
+    };
+    let interfaces = interfaces.and_then(Result::ok).unwrap_or_default();
+    let reason = failure.data.as_ref().map(|data| revert_reason(Some(data), "", &interfaces));
+    Some(wire::TransactionFailure::new(failure, reason))
 }
 
 /// What the node has about a transaction; None if it is unavailable or has the transaction in another block.

@@ -48,11 +48,52 @@ pub struct TransactionDetail {
     pub blob_gas_price: Option<Decimal>,
     #[schema(required = true)]
     pub blob_versioned_hashes: Option<Vec<Hash>>,
+    #[serde(flatten)]
+    pub failure: TransactionFailure,
     #[schema(required = true, example = 1)]
     pub log_count: Option<usize>,
     /// The first 1,000 logs.
     #[schema(required = true)]
     pub logs: Option<Vec<TransactionLog>>,
+}
+
+/// Why a transaction failed. All fields are null if it succeeded, and if the node cannot tell.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TransactionFailure {
+    /// The error in the node's words.
+    #[schema(required = true, example = "execution reverted")]
+    pub error: Option<String>,
+    /// The reason given by the contract: a text, a panic with its meaning, or a custom error with its arguments; null if it
+    /// gave none.
+    #[schema(required = true, example = "ERC20: transfer amount exceeds balance")]
+    pub revert_reason: Option<String>,
+    #[schema(required = true)]
+    pub error_source: Option<FailureSource>,
+}
+
+/// How the node found out why a transaction failed.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum FailureSource {
+    /// The node executed the block again up to the transaction.
+    Trace,
+    /// The node made the same call on the state before the block.
+    ParentBlock,
+}
+
+impl TransactionFailure {
+    #[must_use]
+    pub fn new(failure: domain::TransactionFailure, revert_reason: Option<String>) -> Self {
+        Self {
+            error: Some(failure.error),
+            revert_reason,
+            error_source: Some(match failure.source {
+                domain::FailureSource::Trace => FailureSource::Trace,
+                domain::FailureSource::ParentBlock => FailureSource::ParentBlock,
+            }),
+        }
+    }
 }
 
 /// A log of a transaction.
@@ -75,6 +116,7 @@ impl TransactionDetail {
         transaction: domain::Transaction,
         base_fee: Option<u128>,
         detail: Option<domain::TransactionDetail>,
+        failure: Option<TransactionFailure>,
     ) -> Self {
         let burnt = base_fee.map(|fee| domain::U256::from(fee) * domain::U256::from(transaction.gas_used));
         let blobs = detail.as_ref().and_then(|detail| detail.blobs.clone());
@@ -95,6 +137,7 @@ impl TransactionDetail {
             blob_gas_price: of_blobs(|blobs| blobs.gas_price),
             blob_versioned_hashes: blobs.map(|blobs| blobs.hashes.into_iter().map(Hash::from).collect()),
             input: detail.as_ref().map(|detail| hex::encode_prefixed(&detail.input)),
+            failure: failure.unwrap_or_default(),
             log_count: detail.as_ref().map(|detail| detail.logs.len()),
             logs: detail.map(|detail| detail.logs.into_iter().take(MAX_LOGS).map(TransactionLog::from).collect()),
             transaction: transaction.into(),

@@ -30,10 +30,12 @@ struct Minute {
     descriptors: usize,
 }
 
-pub(crate) async fn measure(chain: &RecordedChain, minutes: u64) -> anyhow::Result<EnduranceFigures> {
+/// With a budget of so many megabytes of memory.
+pub(crate) async fn measure(chain: &RecordedChain, minutes: u64, memory: u64) -> anyhow::Result<EnduranceFigures> {
     let data = tempfile::tempdir()?;
     let connections = (CONNECTIONS + 100).to_string();
-    let options = ["--max-connections", connections.as_str(), "--max-connections-per-ip", connections.as_str()];
+    let options =
+        ["--memory", &memory.to_string(), "--max-connections", &connections, "--max-connections-per-ip", &connections];
     let explorer = Explorer::start_with(&chain.url(), data.path(), &options).await?;
     explorer.wait_for_tip(chain.head).await?;
     let requests: Vec<Vec<u8>> =

@@ -3,11 +3,12 @@ use alloy_json_abi::Param;
 use alloy_primitives::{B256, keccak256};
 use serde_json::{Value, value::RawValue};
 
-use super::{CallError, argument::read_all, revert};
+use super::{CallError, argument::read_all};
 use crate::{
     Interface,
     abi::{AbiJson, decode_all, fuzzing::typed},
     decode::Decoder,
+    revert_reason,
 };
 
 /// Types, and behind a line break a JSON list of arguments. What is taken comes back from its encoding and from the JSON
@@ -86,6 +87,6 @@ pub fn abi_interface(data: &[u8]) {
 }
 
 fn reason(data: &[u8], interface: &Interface) {
-    let told = revert::reason(Some(data), "the node's words", std::slice::from_ref(interface));
+    let told = revert_reason(Some(data), "the node's words", [&Decoder::new(interface.clone())]);
     assert!(told.chars().count() <= 500 && !told.contains(char::is_control), "{told}");
 }

@@ -14,6 +14,7 @@ mod data_folder;
 mod demo;
 mod dialects;
 mod docs;
+mod failures;
 mod faults;
 mod hardhat_and_ganache;
 mod keys;

@@ -4,6 +4,7 @@ mod decoded;
 mod hostile_names;
 mod live;
 mod odd_tokens;
+mod summaries;
 mod texts;
 
 use serde_json::Value;

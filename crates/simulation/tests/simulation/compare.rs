@@ -285,7 +285,11 @@ pub(crate) fn check_deliveries(world: &World, expected: &[Delivery], known: &BTr
         }
     }
     for (key, latest) in latest.iter().filter(|(key, _)| !canonical.contains(*key)) {
-        assert!(latest.removed >= latest.sent, "orphaned but not removed: {key:?} {latest:?}");
+        assert!(
+            latest.removed >= latest.sent,
+            "orphaned but not removed: {key:?} {latest:?}\n{}",
+            world.history_of(&key.1).join("\n")
+        );
         checked += 1;
     }
     checked

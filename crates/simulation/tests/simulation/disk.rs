@@ -24,11 +24,22 @@ pub(crate) struct Synced {
     tables: BTreeSet<PathBuf>,
 }
 
+impl Synced {
+    /// The position up to which journals are synced.
+    pub(crate) fn end(&self) -> (u64, u64) {
+        (journal_number(&self.journal), self.length)
+    }
+}
+
+fn journal_number(path: &Path) -> u64 {
+    path.file_stem().unwrap().to_str().unwrap().parse().unwrap()
+}
+
 /// The current journal, its used length, and the current tables.
 pub(crate) fn measure(data: &Path) -> Option<Synced> {
     let entries = fs::read_dir(data.join("index")).ok()?.map(|entry| entry.unwrap().path());
     let journals = entries.filter(|path| path.extension().is_some_and(|extension| extension == "jnl"));
-    let newest = journals.max_by_key(|path| path.file_stem().unwrap().to_str().unwrap().parse::<u64>().unwrap())?;
+    let newest = journals.max_by_key(|path| journal_number(path))?;
     let length = used(&newest).unwrap();
     let mut files = Listing::new();
     // A file may disappear while the folder is listed: the tables change then.

@@ -17,7 +17,7 @@ use store::{
     WebhookRecords, WebhookTotals,
 };
 use store_embedded::{EmbeddedWebhookRecords, EmbeddedWriter};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, RwLock};
 
 use crate::{
     disk::{self, Synced},
@@ -32,6 +32,8 @@ pub(crate) struct Gate {
     image: PathBuf,
     crash: Option<Crash>,
     state: Mutex<State>,
+    /// Held by durable writes until it is recorded that they are synced: a crash in between would lose what the disk has.
+    durable_writes: RwLock<()>,
     pub(crate) crashed: Notify,
 }
 
@@ -50,8 +52,15 @@ enum Survives {
 
 impl Gate {
     pub(crate) fn new(world: &Arc<World>, data: PathBuf, image: PathBuf, crash: Option<Crash>) -> Arc<Self> {
-        let state = Mutex::default();
-        Arc::new(Self { world: Arc::clone(world), data, image, crash, state, crashed: Notify::new() })
+        Arc::new(Self {
+            world: Arc::clone(world),
+            data,
+            image,
+            crash,
+            state: Mutex::default(),
+            durable_writes: RwLock::default(),
+            crashed: Notify::new(),
+        })
     }
 
     pub(crate) fn synced(&self) -> Option<Synced> {
@@ -73,13 +82,21 @@ impl Gate {
         if ends(Moment::Before) {
             self.end(name, number).await;
         }
-        let outcome = write.await;
-        if survives == Survives::PowerLoss && self.crash.is_some() {
+        let outcome = if survives == Survives::PowerLoss && self.crash.is_some() {
+            let _durable_write = self.durable_writes.read().await;
+            let outcome = write.await;
             let data = self.data.clone();
             // There is one blocking thread, so no write is in progress while this runs.
             let synced = tokio::task::spawn_blocking(move || disk::measure(&data)).await.unwrap();
-            lock(&self.state).synced = synced;
-        }
+            let state = &mut lock(&self.state).synced;
+            // Another write may have been recorded meanwhile.
+            if synced.as_ref().map(Synced::end) >= state.as_ref().map(Synced::end) {
+                *state = synced;
+            }
+            outcome
+        } else {
+            write.await
+        };
         if ends(Moment::After) {
             self.end(name, number).await;
         }
@@ -87,6 +104,7 @@ impl Gate {
     }
 
     async fn end(&self, name: &str, number: u64) {
+        let _no_durable_write = self.durable_writes.write().await;
         let (data, image) = (self.data.clone(), self.image.clone());
         tokio::task::spawn_blocking(move || disk::copy(&data, &image)).await.unwrap();
         self.world.record(format!("crashed at write {number}, {name}"));

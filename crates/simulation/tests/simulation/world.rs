@@ -127,6 +127,13 @@ impl World {
         trace
     }
 
+    /// What happened to a message, and what may explain it.
+    pub(crate) fn history_of(&self, id: &str) -> Vec<String> {
+        let explains = |what: &str| !what.starts_with("receiver ") && !what.starts_with("node ");
+        let trace = self.trace().into_iter().filter(|(_, what)| what.contains(id) || explains(what));
+        trace.map(|(at, what)| format!("{at} ms: {what}")).collect()
+    }
+
     pub(crate) fn mine(&self, transactions: usize) {
         // The block is empty if the state after a reorg allows no traffic.
         let _ = lock(&self.traffic).send(transactions);

@@ -110,6 +110,8 @@ tables! {
     NewToken = 0x6c, State, Other;
     /// name or symbol, address id -> nothing.
     TokenName = 0x6d, State, Other;
+    /// transaction hash -> the block, and why the transaction failed there.
+    Failure = 0x6e, State, Other;
     /// id -> an API key's record.
     ApiKey = 0x50, State, Other;
     /// digest prefix, id -> nothing.
@@ -178,12 +180,14 @@ impl Table {
     }
 
     /// Whether a response about the chain or about verified contracts may depend on the rows. User records are shown
-    /// only to their owners, stored accounts only while the node is unavailable, and responses about verification jobs are
+    /// only to their owners, stored accounts only while the node is unavailable, failures are
+    /// those that the node would tell, and responses about verification jobs are
     /// not cached.
     pub(crate) fn affects_responses(self) -> bool {
         !matches!(
             self,
             Self::Account
+                | Self::Failure
                 | Self::ApiKey
                 | Self::ApiKeyByDigest
                 | Self::ApiKeyByOwner

@@ -41,7 +41,7 @@ impl Change<'_> {
             attempts: Vec::new(),
         };
         self.use_event(event)?;
-        let row = DeliveryRow { event, superseded: false, delivery };
+        let row = DeliveryRow { event, superseded: false, maybe_received: false, delivery };
         self.put(&row);
         self.put_id(&row.delivery);
         Ok(row.delivery)
@@ -110,6 +110,8 @@ impl Change<'_> {
             log.dropped.reported = log.dropped.reported.max(dropped);
         }
         let Some(mut row) = read::find_row(self.view, webhook, number)? else { return Ok(()) };
+        // This attempt replaces the traces of an earlier one: the time at which it is due, and perhaps its entry in the list.
+        row.maybe_received |= row.delivery.may_have_been_received() || self.queues.was_claimed_before(webhook, number);
         save_attempt(&mut row.delivery, attempt);
         let was_pending = matches!(row.delivery.status, DeliveryStatus::Pending { .. });
         self.unqueue(&row.delivery)?;
@@ -166,6 +168,7 @@ impl Change<'_> {
                 break;
             }
             if let DeliveryStatus::Pending { due } = row.delivery.status {
+                row.maybe_received |= self.queues.was_claimed_before(webhook, number);
                 let location = read::event(self.view, row.event)?.location;
                 self.use_event(row.event)?;
                 self.erase(&row)?;

@@ -197,7 +197,8 @@ impl Change<'_> {
         now: UnixMillis,
     ) -> Result<(), StoreError> {
         let Some(mut row) = read::find_row(self.view, webhook, number)? else { return Ok(()) };
-        let received = row.delivery.may_have_been_received()
+        let received = row.maybe_received
+            || row.delivery.may_have_been_received()
             || self.queues.may_have_sent(webhook, number, row.delivery.status, now);
         if let Some(removal) = removal
             && received

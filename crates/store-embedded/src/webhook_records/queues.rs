@@ -87,8 +87,8 @@ impl Queues {
         self.interrupted.extend(self.leases.drain().map(|(message, _)| message));
     }
 
-    /// Whether a message may have been sent without a record of it: it is in flight, or a dispatcher that ended early may
-    /// have sent it.
+    /// Whether a message may have been sent without a record of it: it was claimed, and neither reported nor released,
+    /// whether or not its lease has ended.
     pub(super) fn may_have_sent(
         &self,
         webhook: WebhookId,
@@ -100,10 +100,19 @@ impl Queues {
             DeliveryStatus::Pending { due } => due.unwrap_or_default() <= now,
             _ => false,
         };
-        let is_old = self.first_new.get(&webhook).is_some_and(|first| number < *first);
-        self.leased(webhook, number, now).is_some()
+        self.leases.contains_key(&(webhook, number))
             || self.interrupted.contains(&(webhook, number))
-            || (is_old && was_due)
+            || (self.is_old(webhook, number) && was_due)
+    }
+
+    /// Whether a dispatcher before this one may have claimed the message without a report.
+    pub(super) fn was_claimed_before(&self, webhook: WebhookId, number: DeliveryNumber) -> bool {
+        self.interrupted.contains(&(webhook, number)) || self.is_old(webhook, number)
+    }
+
+    /// Whether an earlier process, whose leases are unknown, can have sent the message.
+    fn is_old(&self, webhook: WebhookId, number: DeliveryNumber) -> bool {
+        self.first_new.get(&webhook).is_some_and(|first| number < *first)
     }
 
     /// No delivery below this number is still unsent.

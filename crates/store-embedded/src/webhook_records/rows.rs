@@ -61,6 +61,9 @@ pub(super) struct DeliveryRow {
     pub(super) event: EventNumber,
     /// Whether a newer delivery has the same id.
     pub(super) superseded: bool,
+    /// Whether it may have been received although no attempt in the row says so: it was claimed without a report, or the
+    /// attempt is no longer listed.
+    pub(super) maybe_received: bool,
     /// Without its position in the chain.
     pub(super) delivery: Delivery,
 }
@@ -74,6 +77,7 @@ const DELIVERED: u8 = 2;
 const FAILED: u8 = 3;
 const CANCELLED: u8 = 4;
 const STATE: u8 = 0x0f;
+const MAYBE_RECEIVED: u8 = 0x20;
 const SUPERSEDED: u8 = 0x40;
 const RETRACTED: u8 = 0x80;
 
@@ -83,7 +87,7 @@ pub(super) fn is_fresh(row: &[u8]) -> bool {
 }
 
 pub(super) fn write_delivery(row: &DeliveryRow) -> Vec<u8> {
-    let DeliveryRow { event, superseded, delivery } = row;
+    let DeliveryRow { event, superseded, maybe_received, delivery } = row;
     let mut row = RowWriter::with_capacity(64);
     let (state, due) = match delivery.status {
         DeliveryStatus::Pending { due: None } => (FRESH, None),
@@ -92,7 +96,7 @@ pub(super) fn write_delivery(row: &DeliveryRow) -> Vec<u8> {
         DeliveryStatus::Failed => (FAILED, None),
         DeliveryStatus::Cancelled => (CANCELLED, None),
     };
-    let flags = [(*superseded, SUPERSEDED), (delivery.retracted, RETRACTED)];
+    let flags = [(*maybe_received, MAYBE_RECEIVED), (*superseded, SUPERSEDED), (delivery.retracted, RETRACTED)];
     row.byte(flags.into_iter().filter(|(set, _)| *set).fold(state, |byte, (_, flag)| byte | flag));
     if let Some(due) = due {
         row.varint(due);
@@ -128,7 +132,7 @@ pub(super) fn read_delivery(webhook: WebhookId, number: DeliveryNumber, row: &[u
     let (superseded, retracted, location) = (state & SUPERSEDED != 0, state & RETRACTED != 0, None);
     let delivery =
         Delivery { webhook, number, id, kind, location, created_at, status, retracted, attempt_count, attempts };
-    Ok(DeliveryRow { event, superseded, delivery })
+    Ok(DeliveryRow { event, superseded, maybe_received: state & MAYBE_RECEIVED != 0, delivery })
 }
 
 /// The body of an event, and its position in the chain.
@@ -255,7 +259,9 @@ mod tests {
                     Attempt { at: 4, millis: 1, outcome: refused },
                 ],
             };
-            let row = DeliveryRow { event: 1 << 33, superseded: status == DeliveryStatus::Cancelled, delivery };
+            let superseded = status == DeliveryStatus::Cancelled;
+            let maybe_received = status == DeliveryStatus::Pending { due: None };
+            let row = DeliveryRow { event: 1 << 33, superseded, maybe_received, delivery };
             let bytes = write_delivery(&row);
             assert_eq!(is_fresh(&bytes), status == DeliveryStatus::Pending { due: None });
             assert_eq!(read_delivery(3, 9, &bytes).unwrap(), row);

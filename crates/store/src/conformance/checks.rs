@@ -1,6 +1,6 @@
 use domain::{
-    Account, Address, B256, BlockId, BlockRange, BlockRef, Code, Exchange, Holder, Order, Page, PageRequest, PoolStyle,
-    Stats, Token, TradeFilter, TransactionFilter, TransferFilter, U256,
+    Account, Address, B256, BlockId, BlockRange, BlockRef, Bytes, Code, Exchange, FailureSource, Holder, Order, Page,
+    PageRequest, PoolStyle, Stats, Token, TradeFilter, TransactionFailure, TransactionFilter, TransferFilter, U256,
 };
 use rand::{Rng, rngs::StdRng};
 
@@ -374,6 +374,19 @@ pub(super) async fn cached_accounts(subject: &Subject, address: Address) {
         let account = Account { balance: U256::MAX - U256::from(nonce), nonce, code, block: 7 + nonce };
         subject.accounts.save_account(address, account).await.expect("keep");
         assert_eq!(subject.accounts.find_account(address).await.expect("account"), Some(account));
+    }
+}
+
+pub(super) async fn cached_failures(subject: &Subject) {
+    let [transaction, block, other] = [1, 2, 3].map(B256::repeat_byte);
+    let find = async |block| subject.failures.find_failure(transaction, block).await.expect("failure");
+    assert_eq!(find(block).await, None);
+    let failures = [(Some(Bytes::from_static(&[8, 0xc3])), FailureSource::Trace), (None, FailureSource::ParentBlock)];
+    for (data, source) in failures {
+        let failure = TransactionFailure { error: "execution reverted".to_owned(), data, source };
+        subject.failures.save_failure(transaction, block, failure.clone()).await.expect("save");
+        assert_eq!(find(block).await, Some(failure));
+        assert_eq!(find(other).await, None, "the transaction may fail otherwise in another block");
     }
 }
 

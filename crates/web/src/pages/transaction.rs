@@ -1,3 +1,5 @@
+mod summary;
+
 use std::collections::HashMap;
 
 use alloy_primitives::hex;
@@ -7,9 +9,10 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use contracts::decode::Decoded;
-use domain::{Address, Log, Page, Transaction, TransactionDetail};
+use contracts::{decode::Decoded, revert_reason, standards};
+use domain::{Address, FailureSource, Log, Page, Transaction, TransactionDetail};
 use futures::future::try_join_all;
+use summary::{Part, SummaryInput};
 
 use super::App;
 use crate::{
@@ -21,13 +24,15 @@ use crate::{
     state::WebState,
     view::{
         AddressLink, Amount, BlockLink, DecodedView, FieldValue, Moment, TradeRow, TransferRow, fee, grouped,
-        sanitize_name, short,
+        sanitize_name, sanitize_text, short,
     },
 };
 
 /// Maximum bytes of input on a page; `/tx/{hash}/input` has all.
 const SHOWN_INPUT: usize = 4 * 1024;
 const SHOWN_EVENTS: u32 = 100;
+/// Maximum characters of the reason of a failure.
+const MAX_REASON: usize = 500;
 const SHOWN_LOGS: usize = 100;
 /// Maximum number of contracts whose interfaces are looked up for a page.
 const MAX_CONTRACTS: usize = 20;
@@ -40,7 +45,9 @@ const HASH_FORMAT: &str = "A transaction hash is 0x and 64 hexadecimal digits. C
 struct TransactionPage {
     frame: Frame,
     hash: String,
+    summary: Vec<Part>,
     succeeded: bool,
+    failure: Option<Failure>,
     block: BlockLink,
     confirmations: String,
     time: Moment,
@@ -58,6 +65,14 @@ struct TransactionPage {
     more_transfers: u64,
     trades: Vec<TradeRow>,
     detail: Option<Detail>,
+}
+
+/// Why the transaction failed.
+struct Failure {
+    /// The contract's reason, or the node's error.
+    reason: String,
+    /// What is not certain about it.
+    note: &'static str,
 }
 
 /// Data from the node.
@@ -94,15 +109,35 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     let detail = app.details.of(&tx).await;
     let interfaces = app.transaction_interfaces(&tx, detail.as_deref()).await?;
     let method = tx.to.zip(tx.method).and_then(|(to, selector)| interfaces.function_name(to, selector));
+    let method = method.unwrap_or_else(|| method::name(&tx));
+    let failure = app.find_failure(&tx, detail.as_deref(), &interfaces).await;
+    let call = tx.to.zip(detail.as_deref()).and_then(|(to, detail)| interfaces.call(to, &detail.input));
+    let token = match tx.to {
+        Some(to) if call.is_some() => app.chain.find_token(to).await?,
+        _ => None,
+    };
     let tip = app.sync.borrow().tip.map_or(tx.block_number, |tip| tip.number);
     let full = format!("{:#x}", tx.hash);
     let names = &app.names;
+    let summary = SummaryInput {
+        tx: &tx,
+        method: &method,
+        call: call.as_ref().map(|(call, _)| call),
+        token: token.as_ref(),
+        transfers: &transfers.items,
+        transfer_count: transfers.total,
+        trades: &trades.items,
+        trade_count: trades.total,
+        names,
+    };
     page(&TransactionPage {
         frame: app
             .frame(format!("Transaction {}", short(&full)), Section::Transactions)
             .live_if(!app.is_final(tx.block_number)),
         hash: full,
+        summary: summary.summary(),
         succeeded: tx.succeeded,
+        failure,
         block: BlockLink::new(tx.block_number),
         confirmations: grouped(tip.saturating_sub(tx.block_number) + 1),
         time: Moment::of(tx.timestamp),
@@ -115,11 +150,11 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         gas_used: grouped(tx.gas_used),
         nonce: grouped(tx.nonce),
         index: tx.index,
-        method: method.unwrap_or_else(|| method::name(&tx)),
+        method,
         more_transfers: transfers.total - transfers.items.len() as u64,
         transfers: transfers.items.iter().map(|transfer| TransferRow::new(transfer, names)).collect(),
         trades: trades.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
-        detail: detail.map(|detail| Detail::new(&tx, &detail, &interfaces, names)),
+        detail: detail.map(|detail| Detail::new(&tx, &detail, call.as_ref(), &interfaces, names)),
     })
 }
 
@@ -162,6 +197,41 @@ impl WebState {
     }
 }
 
+impl WebState {
+    /// Why a transaction failed; None if it succeeded.
+    async fn find_failure(
+        &self,
+        tx: &Transaction,
+        detail: Option<&TransactionDetail>,
+        interfaces: &TransactionInterfaces,
+    ) -> Option<Failure> {
+        if tx.succeeded {
+            return None;
+        }
+        let found = self.details.call_node(self.failures.find(tx, detail)).await;
+        Some(match found {
+            Some(Ok(Some(failure))) => {
+                let interfaces = tx.to.map(|to| interfaces.of(to)).unwrap_or_default();
+                let interfaces = interfaces.iter().map(|interface| &**interface);
+                Failure {
+                    reason: match &failure.data {
+                        Some(data) => sanitize_text(&revert_reason(Some(data), "", interfaces), MAX_REASON),
+                        None => sanitize_text(&failure.error, MAX_REASON),
+                    },
+                    note: match failure.source {
+                        FailureSource::Trace => "",
+                        FailureSource::ParentBlock => "when called again on the state before its block",
+                    },
+                }
+            }
+            Some(Ok(None)) => Failure { reason: "The node cannot tell why.".to_owned(), note: "" },
+            Some(Err(_)) | None => {
+                Failure { reason: "The reason is not available now: try again shortly.".to_owned(), note: "" }
+            }
+        })
+    }
+}
+
 impl TransactionInterfaces {
     fn of(&self, address: Address) -> &[KnownInterface] {
         self.interfaces.get(&address).map(Vec::as_slice).unwrap_or_default()
@@ -171,24 +241,35 @@ impl TransactionInterfaces {
         self.of(address).iter().find_map(|interface| interface.function_name(selector)).map(sanitize_name)
     }
 
-    fn call(&self, address: Address, input: &[u8]) -> Option<Decoded> {
-        self.of(address).iter().find_map(|interface| interface.call(input))
+    /// The decoded call, and whether it is a guess.
+    fn call(&self, address: Address, input: &[u8]) -> Option<(Decoded, bool)> {
+        let verified = self.of(address).iter().find_map(|interface| interface.call(input));
+        let guess = || Some((standards().guess_call(input)?, true));
+        verified.map(|call| (call, false)).or_else(guess)
     }
 
-    fn log(&self, log: &Log) -> Option<Decoded> {
-        self.of(log.address).iter().find_map(|interface| interface.log(&log.topics, &log.data))
+    /// The decoded log, and whether it is a guess.
+    fn log(&self, log: &Log) -> Option<(Decoded, bool)> {
+        let verified = self.of(log.address).iter().find_map(|interface| interface.log(&log.topics, &log.data));
+        let guess = || Some((standards().log(&log.topics, &log.data)?, true));
+        verified.map(|event| (event, false)).or_else(guess)
     }
 }
 
 impl Detail {
-    fn new(tx: &Transaction, detail: &TransactionDetail, interfaces: &TransactionInterfaces, names: &Names) -> Self {
-        let call = tx.to.and_then(|to| interfaces.call(to, &detail.input));
+    fn new(
+        tx: &Transaction,
+        detail: &TransactionDetail,
+        call: Option<&(Decoded, bool)>,
+        interfaces: &TransactionInterfaces,
+        names: &Names,
+    ) -> Self {
         let shown = detail.input.get(..SHOWN_INPUT).unwrap_or(&detail.input);
         Self {
             gas_limit: grouped(detail.gas_limit),
             filled: tx.gas_used.saturating_mul(100).checked_div(detail.gas_limit).unwrap_or_default(),
             transaction_type: type_name(detail.form),
-            call: call.map(|call| DecodedView::new(&call, names)),
+            call: call.map(|(call, is_guess)| DecodedView::new(call, *is_guess, names)),
             input: hex::encode_prefixed(shown),
             input_bytes: detail.input.len(),
             is_cut: shown.len() < detail.input.len(),
@@ -217,7 +298,7 @@ impl LogRow {
         Self {
             index: log.log_index,
             address: names.address(log.address),
-            event: interfaces.log(log).map(|event| DecodedView::new(&event, names)),
+            event: interfaces.log(log).map(|(event, is_guess)| DecodedView::new(&event, is_guess, names)),
             topics: log.topics.iter().map(|topic| format!("{topic:#x}")).collect(),
             data: hex::encode_prefixed(data),
         }

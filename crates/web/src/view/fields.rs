@@ -17,6 +17,8 @@ pub(crate) struct DecodedView {
     pub(crate) name: String,
     pub(crate) signature: String,
     pub(crate) fields: Vec<FieldRow>,
+    /// Decoded with the interface of a standard, since the contract is not verified.
+    pub(crate) is_guess: bool,
 }
 
 pub(crate) struct FieldRow {
@@ -32,8 +34,9 @@ pub(crate) enum FieldValue {
 }
 
 impl DecodedView {
-    pub(crate) fn new(decoded: &Decoded, names: &Names) -> Self {
+    pub(crate) fn new(decoded: &Decoded, is_guess: bool, names: &Names) -> Self {
         Self {
+            is_guess,
             name: sanitize_name(&decoded.name),
             signature: cut(&decoded.signature),
             fields: decoded.fields.iter().map(|field| FieldRow::new(field, names)).collect(),

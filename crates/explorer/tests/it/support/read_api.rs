@@ -36,7 +36,7 @@ pub(crate) async fn read_api<'a>(explorer: &TestExplorer, addresses: impl IntoIt
 
 /// A transaction with the fields that it has in lists: those of the node are left out.
 pub(crate) fn as_listed(transaction: Value) -> Value {
-    const OF_NODE: [&str; 15] = [
+    const OF_NODE: [&str; 18] = [
         "gasLimit",
         "type",
         "maxFeePerGas",
@@ -50,6 +50,9 @@ pub(crate) fn as_listed(transaction: Value) -> Value {
         "blobGasUsed",
         "blobGasPrice",
         "blobVersionedHashes",
+        "error",
+        "revertReason",
+        "errorSource",
         "logCount",
         "logs",
     ];

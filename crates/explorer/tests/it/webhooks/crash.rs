@@ -14,11 +14,13 @@ use alloy_primitives::{TxKind, U256};
 
 use super::{launch, register};
 use crate::support::{
-    DevNode, eventually,
+    DevNode, eventually, expected_state,
     fixture::lower_hex,
+    read_api,
     receiver::{Behavior, Receiver},
 };
 
+/// More in the environment: `EXPLORER_KILLS=1000`.
 const KILLS: usize = 100;
 
 fn random_below(limit: u64) -> u64 {
@@ -26,7 +28,8 @@ fn random_below(limit: u64) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_kills_lose_no_message_and_repeats_are_identical() {
+async fn kills_lose_no_message_and_no_block_and_repeats_are_identical() {
+    let kills = std::env::var("EXPLORER_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let node = DevNode::start().await;
     let mut explorer = launch(&node.ws_url()).start().await;
     node.wait_for(&explorer).await;
@@ -56,7 +59,7 @@ async fn a_hundred_kills_lose_no_message_and_repeats_are_identical() {
             expected
         })
     };
-    for kill in 0..KILLS {
+    for kill in 0..kills {
         tokio::time::sleep(Duration::from_millis(random_below(250))).await;
         // Receivers fail at times too.
         let behavior = if kill % 10 == 3 {
@@ -72,7 +75,7 @@ async fn a_hundred_kills_lose_no_message_and_repeats_are_identical() {
     over.store(true, Ordering::Relaxed);
     let expected = paying.await.unwrap();
     node.wait_for(&explorer).await;
-    assert!(expected.len() > KILLS, "{} payments", expected.len());
+    assert!(expected.len() > kills, "{} payments", expected.len());
 
     eventually("every payment", async || {
         let delivered: BTreeSet<String> =
@@ -90,4 +93,7 @@ async fn a_hundred_kills_lose_no_message_and_repeats_are_identical() {
     }
     assert!(ids.values().all(|ids| ids.len() == 1), "a payment to one watched address has one id");
     assert_eq!(ids.len(), expected.len());
+
+    let on_chain = expected_state(&node.rpc, 0, []).await;
+    read_api(&explorer, on_chain.address_names()).await.assert_equals(&on_chain, "explorer and node");
 }

@@ -2,7 +2,7 @@
 
 use domain::{BlockRef, DeliveryId, DeliveryStatus, EventKind, NewDelivery};
 
-use super::{DAY, NOW, added, block, claim, enqueue_at, log, matches, message, report};
+use super::{DAY, MINUTE, NOW, added, block, claim, enqueue_at, log, matches, message, report};
 use crate::{Matches, Orphaning, Part, Removal, Retraction, WebhookRecords};
 
 pub(super) async fn run(records: &dyn WebhookRecords) {
@@ -38,7 +38,7 @@ async fn messages_of_orphaned_blocks_are_cancelled_or_retracted(records: &dyn We
     let deliveries = (2..=5).map(|number| message(hook.id, number, Some(left))).collect();
     enqueue_at(records, left, deliveries).await;
     enqueue_at(records, also_left, vec![message(hook.id, 6, Some(also_left))]).await;
-    // 2 is delivered, 3 failed once, 4 is in flight, 5 and 6 are pending.
+    // 2 is delivered, 3 failed once, 4 was claimed and not reported when its lease ended, 5 and 6 are pending.
     let claimed = claim(records, hook.id, 4, NOW).await;
     records
         .record_attempts(vec![
@@ -61,7 +61,7 @@ async fn messages_of_orphaned_blocks_are_cancelled_or_retracted(records: &dyn We
     assert_eq!(to_retract[0].0.location.map(|location| location.block), Some(left));
     assert_eq!(records.list_retracted(2).await.expect("list").deliveries, to_retract[..2]);
     // In parts, as if a crash came between them.
-    finish_retraction(records, (2..=6).map(removal).collect(), NOW + 2, 2).await;
+    finish_retraction(records, (2..=6).map(removal).collect(), NOW + 2 * MINUTE, 2).await;
     assert_eq!(records.find_cursor().await.expect("cursor"), Some(fork));
     assert_eq!(records.list_matched_blocks(100, 1).await.expect("blocks"), [fork]);
     let times = async |block| records.find_orphaning(block).await.expect("find").map(|orphaning| orphaning.times);
@@ -87,7 +87,7 @@ async fn messages_of_orphaned_blocks_are_cancelled_or_retracted(records: &dyn We
             pending,
         ]
     );
-    // The one in flight fails, and is not retried; only the removals of 2 and 4 are left to send.
+    // The one that was claimed fails, and is not retried; only the removals of 2 and 4 are left to send.
     records
         .record_attempts(vec![report(&claimed[3], NOW, 500, domain::NextStep::RetryAt(NOW + 9))])
         .await

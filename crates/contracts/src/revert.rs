@@ -4,20 +4,26 @@ use alloy_dyn_abi::DynSolType;
 use alloy_primitives::{U256, hex};
 use alloy_sol_types::{Panic, Revert, SolError};
 
-use crate::{
-    Interface,
-    abi::{AbiJson, decode_all},
-};
+use crate::{decode::Decoder, standards};
 
 /// Characters of a reason that are kept.
 const MAX_CHARACTERS: usize = 500;
 
-/// The reason given by the contract, else the node's error message.
-pub(super) fn reason(data: Option<&[u8]>, message: &str, interfaces: &[Interface]) -> String {
+/// The reason given by the contract, else the node's error message. A custom error is looked up in the given interfaces, then in
+/// those of standards.
+#[must_use]
+pub fn revert_reason<'a>(
+    data: Option<&[u8]>,
+    message: &str,
+    interfaces: impl IntoIterator<Item = &'a Decoder>,
+) -> String {
     let decoded = match data.and_then(<[u8]>::split_first_chunk::<4>) {
         Some((&Revert::SELECTOR, rest)) => text(rest),
         Some((&Panic::SELECTOR, rest)) => panic(rest),
-        Some((selector, rest)) => custom(*selector, rest, interfaces),
+        Some(_) => data.and_then(|data| {
+            let mut interfaces = interfaces.into_iter().chain([standards()]);
+            Some(interfaces.find_map(|interface| interface.error(data))?.in_one_line())
+        }),
         None => None,
     };
     let reason = decoded.unwrap_or_else(|| match data {
@@ -50,42 +56,23 @@ fn panic(data: &[u8]) -> Option<String> {
     Some(format!("panic {code:#04x}: {meaning}"))
 }
 
-/// A custom error of the contract's ABI.
-fn custom(selector: [u8; 4], data: &[u8], interfaces: &[Interface]) -> Option<String> {
-    let mut errors = interfaces.iter().flat_map(|interface| &interface.errors);
-    let error = errors.find(|error| error.selector().0 == selector)?;
-    let values = decode_all(&error.inputs, data)?;
-    let shown = |(param, value): (&alloy_json_abi::Param, &alloy_dyn_abi::DynSolValue)| {
-        let value = AbiJson::of(value, &param.components);
-        let value = match value.as_text() {
-            Some(text) => text.to_owned(),
-            None => serde_json::to_string(&value).unwrap_or_default(),
-        };
-        if param.name.is_empty() { value } else { format!("{}: {value}", param.name) }
-    };
-    let values: Vec<String> = error.inputs.iter().zip(&values).map(shown).collect();
-    Some(format!("{}({})", error.name, values.join(", ")))
-}
-
 #[cfg(test)]
 mod tests {
     use alloy_json_abi::Error;
 
     use super::*;
+    use crate::Interface;
 
     #[test]
     fn reasons_panics_and_custom_errors_are_decoded() {
-        let declared = Interface {
-            errors: vec![Error::parse("error TooLow(uint256 needed, address who, string)").unwrap()],
-            ..Interface::default()
-        };
-        let shown =
-            |data: &str| reason(Some(&hex::decode(data).unwrap()), "node message", std::slice::from_ref(&declared));
+        let too_low = Error::parse("error TooLow(uint256 needed, address who, string)").unwrap();
+        let declared = Decoder::new(Interface { errors: vec![too_low.clone()], ..Interface::default() });
+        let shown = |data: &str| revert_reason(Some(&hex::decode(data).unwrap()), "node message", [&declared]);
         let word = |number: u64| format!("{number:064x}");
         let text = format!("{}{}{:0<64}", word(32), word(4), hex::encode("nope"));
         assert_eq!(shown(&format!("08c379a0{text}")), "nope");
         assert_eq!(shown(&format!("4e487b71{}", word(0x11))), "panic 0x11: arithmetic overflow or underflow");
-        let selector = hex::encode(declared.errors[0].selector());
+        let selector = hex::encode(too_low.selector());
         let values = format!("{}{}{}{}{:0<64}", word(7), word(0xaa), word(96), word(2), hex::encode("hi"));
         assert_eq!(
             shown(&format!("{selector}{values}")),
@@ -94,16 +81,20 @@ mod tests {
         assert_eq!(shown(""), "without a reason");
         assert_eq!(shown("01020304"), "with the data 0x01020304");
         assert_eq!(shown("08c379a0ff"), "with the data 0x08c379a0ff");
-        assert_eq!(reason(None, "out of gas", &[]), "out of gas");
+        assert_eq!(
+            shown(&format!("118cdaa7{}", word(0xaa))),
+            "OwnableUnauthorizedAccount(account: 0x00000000000000000000000000000000000000aa)"
+        );
+        assert_eq!(revert_reason(None, "out of gas", []), "out of gas");
     }
 
     proptest::proptest! {
         #[test]
         fn arbitrary_revert_data_is_shown_and_never_panics(data: Vec<u8>) {
-            let shown = reason(Some(&data), "", &[]);
+            let shown = revert_reason(Some(&data), "", []);
             proptest::prop_assert!(shown.chars().count() <= MAX_CHARACTERS);
-            let _ = reason(Some(&[&Revert::SELECTOR[..], &data].concat()), "", &[]);
-            let _ = reason(Some(&[&Panic::SELECTOR[..], &data].concat()), "", &[]);
+            let _ = revert_reason(Some(&[&Revert::SELECTOR[..], &data].concat()), "", []);
+            let _ = revert_reason(Some(&[&Panic::SELECTOR[..], &data].concat()), "", []);
         }
     }
 }

@@ -1,0 +1,177 @@
+//! What a transaction did, in one line.
+
+use contracts::{abi::AbiJson, decode::Decoded};
+use domain::{Address, Token, TokenKind, Trade, Transaction, Transfer, U256};
+
+use crate::{
+    names::Names,
+    view::{AddressLink, Amount, TokenLink, TradeRow},
+};
+
+/// A part of the line.
+pub(super) enum Part {
+    Text(String),
+    Amount(Amount),
+    Address(AddressLink),
+    Token(TokenLink),
+}
+
+/// What the line is derived from.
+pub(super) struct SummaryInput<'a> {
+    pub(super) tx: &'a Transaction,
+    /// The name of the called function.
+    pub(super) method: &'a str,
+    pub(super) call: Option<&'a Decoded>,
+    /// The called contract, if it is a token.
+    pub(super) token: Option<&'a Token>,
+    pub(super) transfers: &'a [Transfer],
+    pub(super) transfer_count: u64,
+    pub(super) trades: &'a [Trade],
+    pub(super) trade_count: u64,
+    pub(super) names: &'a Names,
+}
+
+impl SummaryInput<'_> {
+    pub(super) fn summary(&self) -> Vec<Part> {
+        if !self.tx.succeeded {
+            return self.failed();
+        }
+        let specific = self.swap().or_else(|| self.approval()).or_else(|| self.transfer());
+        specific.unwrap_or_else(|| self.general())
+    }
+
+    fn failed(&self) -> Vec<Part> {
+        match (self.tx.to, self.tx.method) {
+            (None, _) => vec![text("Failed to create a contract")],
+            (Some(to), None) => {
+                vec![text("Failed to send "), self.value(), text(" to "), self.address(to)]
+            }
+            (Some(to), Some(_)) => vec![text(format!("Failed to call {} on ", self.method)), self.address(to)],
+        }
+    }
+
+    /// Trades that follow one another are one swap.
+    fn swap(&self) -> Option<Vec<Part>> {
+        let (first, last) = (self.trades.first()?, self.trades.last()?);
+        let is_path = self.trades.windows(2).all(|pair| match pair {
+            [one, next] => one.token_out.address == next.token_in.address,
+            _ => false,
+        });
+        if self.trade_count != self.trades.len() as u64 || !is_path {
+            return Some(vec![text(format!("Made {} trades", self.trade_count))]);
+        }
+        let (sold, bought) = (TradeRow::new(first, self.names), TradeRow::new(last, self.names));
+        let mut line = vec![
+            text("Swapped "),
+            Part::Amount(sold.amount_in),
+            text(" "),
+            Part::Token(sold.token_in),
+            text(" for "),
+            Part::Amount(bought.amount_out),
+            text(" "),
+            Part::Token(bought.token_out),
+        ];
+        if self.trades.iter().all(|trade| self.names.dex(trade) == sold.dex) {
+            line.push(text(format!(" on {}", sold.dex_shown)));
+        }
+        Some(line)
+    }
+
+    fn approval(&self) -> Option<Vec<Part>> {
+        let (call, token) = (self.call?, self.token?);
+        let [to, given] = call.fields.as_slice() else { return None };
+        let to: Address = to.value.as_text()?.parse().ok()?;
+        let link = TokenLink::new(token.address, &token.metadata.symbol, &token.metadata.name);
+        let (to, link) = (self.address(to), Part::Token(link));
+        if call.signature == "setApprovalForAll(address,bool)" {
+            let verb = if given.value == AbiJson::Bool(true) { "Allowed " } else { "No longer allows " };
+            return Some(vec![text(verb), to, text(" to transfer all "), link]);
+        }
+        if call.signature != "approve(address,uint256)" {
+            return None;
+        }
+        let amount: U256 = given.value.as_text()?.parse().ok()?;
+        Some(if token.kind == TokenKind::Bep721 {
+            vec![text("Approved "), link, text(format!(" #{amount} for ")), to]
+        } else if amount.is_zero() {
+            vec![text("Revoked the approval of "), link, text(" for "), to]
+        } else if amount.bit(255) {
+            vec![text("Approved unlimited "), link, text(" for "), to]
+        } else {
+            let amount = Part::Amount(Amount::of(amount, token.metadata.decimals, ""));
+            vec![text("Approved "), amount, text(" "), link, text(" for "), to]
+        })
+    }
+
+    /// A single transfer, and nothing else.
+    fn transfer(&self) -> Option<Vec<Part>> {
+        let [transfer] = self.transfers else { return None };
+        let event = &transfer.event;
+        let is_mint = event.from.is_zero();
+        if self.transfer_count != 1 || (!self.tx.value.is_zero() && !is_mint) {
+            return None;
+        }
+        let mut what = Vec::new();
+        if event.kind != TokenKind::Bep721 {
+            what.extend([Part::Amount(Amount::of(event.value, transfer.token_decimals, "")), text(" ")]);
+        }
+        what.push(Part::Token(TokenLink::new(event.token, &transfer.token_symbol, &transfer.token_name)));
+        what.extend(event.token_id.map(|id| text(format!(" #{id}"))));
+        let (from, to) = (self.address(event.from), self.address(event.to));
+        let mut line = Vec::new();
+        if is_mint {
+            line.push(text("Minted "));
+            line.extend(what);
+            line.extend([text(" to "), to]);
+            if !self.tx.value.is_zero() {
+                line.extend([text(" for "), self.value()]);
+            }
+        } else if event.to.is_zero() {
+            line.push(text("Burned "));
+            line.extend(what);
+        } else if event.from == self.tx.from {
+            line.push(text("Sent "));
+            line.extend(what);
+            line.extend([text(" to "), to]);
+        } else {
+            line.push(text("Moved "));
+            line.extend(what);
+            line.extend([text(" from "), from, text(" to "), to]);
+        }
+        Some(line)
+    }
+
+    fn general(&self) -> Vec<Part> {
+        let Some(to) = self.tx.to else {
+            return match self.tx.created {
+                Some(created) => vec![text("Created the contract "), self.address(created)],
+                None => vec![text("Created a contract")],
+            };
+        };
+        if self.tx.method.is_none() {
+            return vec![text("Sent "), self.value(), text(" to "), self.address(to)];
+        }
+        let mut line = vec![text(format!("Called {} on ", self.method)), self.address(to)];
+        if !self.tx.value.is_zero() {
+            line.extend([text(" with "), self.value()]);
+        }
+        match self.transfer_count {
+            0 => {}
+            1 => line.push(text(", with a token transfer")),
+            more => line.push(text(format!(", with {more} token transfers"))),
+        }
+        line
+    }
+
+    fn value(&self) -> Part {
+        Part::Amount(self.names.coin(self.tx.value))
+    }
+
+    fn address(&self, address: Address) -> Part {
+        Part::Address(self.names.address(address))
+    }
+}
+
+fn text(text: impl Into<String>) -> Part {
+    Part::Text(text.into())
+}
