@@ -37,8 +37,30 @@ pub(crate) enum Command {
     Keys(KeysOptions),
     /// Compare an index that no explorer has open with a node, and reindex blocks that differ
     Check(CheckOptions),
+    /// Create or update the tables of a PostgreSQL database, check it, or show its size
+    Database(DatabaseOptions),
     /// Restore a damaged data folder to its last intact commit
     Repair(RepairOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DatabaseOptions {
+    /// The database: postgres://user:password@host/name
+    #[arg(long, env = "EXPLORER_DATABASE", value_name = "URL", hide_env_values = true, global = true)]
+    pub(crate) database: Option<DatabaseUrl>,
+
+    #[command(subcommand)]
+    pub(crate) command: DatabaseCommand,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum DatabaseCommand {
+    /// Create the tables, or update them to this version; `run` does the same at its start
+    Migrate,
+    /// Compare totals with rows, and report settings that can lose data; reads whole tables
+    Check,
+    /// Show the size of each table and its indexes
+    Size,
 }
 
 /// Options of `run` from one source: the command line and environment, or the file.

@@ -6,10 +6,11 @@ use anyhow::{Context, anyhow, bail};
 use store::{Store, StoreError};
 use store_embedded::{EmbeddedStore, StoreOptions};
 pub(crate) use store_embedded::{LostRecords, Repair};
-pub(crate) use store_postgres::PostgresStore as SharedStore;
+pub(crate) use store_postgres::{Findings, PostgresStore as SharedStore, ServerVersion, TableSize};
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use crate::{
+    cli::DatabaseUrl,
     config::Location,
     memory::{MemoryBudget, StoreMemory},
     open_files,
@@ -70,11 +71,13 @@ pub(crate) async fn open_existing(location: &Location) -> anyhow::Result<Arc<dyn
             require(data)?;
             Ok(Arc::new(open_folder(data, StoreOptions::default())?))
         }
-        Location::Database(url) => {
-            let opened = PostgresStore::open(url.reveal(), PostgresOptions::default()).await;
-            Ok(Arc::new(opened.map_err(explain_database)?))
-        }
+        Location::Database(url) => Ok(Arc::new(open_database(url).await?)),
     }
+}
+
+/// Opens a database, and creates or updates its tables.
+pub(crate) async fn open_database(url: &DatabaseUrl) -> anyhow::Result<SharedStore> {
+    PostgresStore::open(url.reveal(), PostgresOptions::default()).await.map_err(explain_database)
 }
 
 /// Restores a damaged data folder to its last intact commit; None if it is not damaged.
@@ -128,6 +131,9 @@ fn explain_database(error: OpenError) -> anyhow::Error {
         OpenError::MissingRights(_) => {
             "the user of --database may not create or change its tables: grant it the rights, or make it the owner of the \
              database"
+        }
+        OpenError::Tls(_) => {
+            "no encrypted connection to the database: check sslmode and sslrootcert in the URL of --database"
         }
         OpenError::OldServer(_) => "the server of --database is too old",
         OpenError::Store(StoreError::NewerSchema { .. }) => {

@@ -1,7 +1,12 @@
--- Views for people: addresses and hashes as 0x text, amounts as numeric, times as timestamps.
+-- Views for people: amounts as numeric, times as timestamps, addresses and hashes as bytea, by which the indexes find them.
+-- hex() and bytes() convert these from and to 0x text.
 
 create function hex(bytes bytea) returns text language sql immutable parallel safe as $$
     select '0x' || encode(bytes, 'hex')
+$$;
+
+create function bytes(hex text) returns bytea language sql immutable strict parallel safe as $$
+    select decode(substr(hex, 3), 'hex')
 $$;
 
 -- Texts come from contracts and may contain the character NUL, which a text value cannot.
@@ -16,14 +21,14 @@ create function plain_text(bytes bytea) returns text language sql immutable para
 $$;
 
 create view blocks as
-select b.number, hex(b.hash) as hash, hex(b.parent_hash) as parent_hash, to_timestamp(b.timestamp) as time,
-    hex(m.address) as miner, b.tx_count, b.gas_used, b.gas_limit, b.base_fee_per_gas, b.size
+select b.number, b.hash, b.parent_hash, to_timestamp(b.timestamp) as time,
+    m.address as miner, b.tx_count, b.gas_used, b.gas_limit, b.base_fee_per_gas, b.size
 from block b join address m on m.id = b.miner;
 
 create view transactions as
-select t.id, hex(t.hash) as hash, t.block as block_number, t.id - b.transactions as index, to_timestamp(b.timestamp) as time,
-    hex(s.address) as "from", hex(r.address) as "to", hex(c.address) as created, t.value, t.nonce, t.gas_used, t.gas_price,
-    t.succeeded, hex(t.method) as method
+select t.id, t.hash, t.block as block_number, t.id - b.transactions as index, to_timestamp(b.timestamp) as time,
+    s.address as "from", r.address as "to", c.address as created, t.value, t.nonce, t.gas_used, t.gas_price,
+    t.succeeded, t.method
 from transaction t
 join block b on b.number = t.block
 join address s on s.id = t.sender
@@ -31,15 +36,15 @@ left join address r on r.id = t.receiver
 left join address c on c.id = t.created;
 
 create view tokens as
-select hex(a.address) as address, (array['ERC20', 'ERC721', 'ERC1155'])[t.kind + 1] as standard, plain_text(t.name) as name,
+select a.address, (array['BEP20', 'BEP721', 'BEP1155'])[t.kind + 1] as standard, plain_text(t.name) as name,
     plain_text(t.symbol) as symbol, t.decimals, t.total_supply, t.transfers,
     case when t.call_fetched > 0 and (t.audit = 1 or t.overdrafts > 0 and t.kind < 2) then t.call_holding else t.holders end
         as holders
 from token t join address a on a.id = t.id;
 
 create view transfers as
-select x.id, hex(t.hash) as transaction_hash, t.block as block_number, x.log_index, x.batch_index,
-    to_timestamp(b.timestamp) as time, hex(k.address) as token, hex(s.address) as "from", hex(r.address) as "to", x.value,
+select x.id, t.hash as transaction_hash, t.block as block_number, x.log_index, x.batch_index,
+    to_timestamp(b.timestamp) as time, k.address as token, s.address as "from", r.address as "to", x.value,
     x.token_id
 from transfer x
 join transaction t on t.id = x.transaction
@@ -49,10 +54,10 @@ join address s on s.id = x.sender
 join address r on r.id = x.receiver;
 
 create view trades as
-select d.id, hex(t.hash) as transaction_hash, t.block as block_number, d.log_index, to_timestamp(b.timestamp) as time,
-    hex(m.address) as maker, hex(p.address) as pool, hex(f.address) as factory,
-    hex(case when d.zero_for_one then a0.address else a1.address end) as token_in,
-    hex(case when d.zero_for_one then a1.address else a0.address end) as token_out, d.amount_in, d.amount_out
+select d.id, t.hash as transaction_hash, t.block as block_number, d.log_index, to_timestamp(b.timestamp) as time,
+    m.address as maker, p.address as pool, f.address as factory,
+    case when d.zero_for_one then a0.address else a1.address end as token_in,
+    case when d.zero_for_one then a1.address else a0.address end as token_out, d.amount_in, d.amount_out
 from trade d
 join transaction t on t.id = d.transaction
 join block b on b.number = t.block
@@ -65,11 +70,11 @@ join address a1 on a1.id = pool.token1;
 
 -- As ranked: may lag behind the tip.
 create view holders as
-select hex(t.address) as token, hex(h.address) as holder, b.ranked as balance
+select t.address as token, h.address as holder, b.ranked as balance
 from balance b join address t on t.id = b.token join address h on h.id = b.holder where b.ranked is not null;
 
 create view address_transactions as
-select hex(a.address) as address, hex(t.hash) as transaction_hash, t.block as block_number, e.value & 1 <> 0 as sent,
+select a.address, t.hash as transaction_hash, t.block as block_number, e.value & 1 <> 0 as sent,
     e.value & 2 <> 0 as received, r.first_seq + e.n - 1 as position
 from address a
 join address_transaction_run r on r.owner = a.id
@@ -77,7 +82,7 @@ cross join lateral unnest(array_prepend((r.first & 3)::int4, r.rest)) with ordin
 join transaction t on t.id = ((r.first & -4) + e.value) >> 2;
 
 create view address_transfers as
-select hex(a.address) as address, x.transfer as transfer_id, x.sent, x.received, x.position
+select a.address, x.transfer as transfer_id, x.sent, x.received, x.position
 from address a
 cross join lateral (
     select ((r.first & -4) + e.value) >> 2 as transfer, e.value & 1 <> 0 as sent, e.value & 2 <> 0 as received,
@@ -86,3 +91,8 @@ cross join lateral (
     cross join lateral unnest(array_prepend((r.first & 3)::int4, r.rest)) with ordinality e(value, n)
     where r.owner = a.id
 ) x;
+
+-- So that the views find the rows of a range of blocks. The tables are in chain order, so these indexes are small.
+create index transaction_by_block on transaction using brin (block) with (autosummarize = on);
+create index transfer_by_transaction on transfer using brin (transaction) with (autosummarize = on);
+create index trade_by_transaction on trade using brin (transaction) with (autosummarize = on);

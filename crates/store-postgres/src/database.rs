@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use deadpool_postgres::{GenericClient, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use store::StoreError;
-use tokio_postgres::{Config, IsolationLevel, NoTls, Row, types::ToSql};
+use tokio_postgres::{IsolationLevel, Row, types::ToSql};
 
 use crate::{
     PostgresOptions,
+    database_url::DatabaseUrl,
     error::{pool_error, store_error},
 };
 
@@ -16,9 +17,10 @@ pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 /// The connections of one process.
 #[derive(Clone)]
 pub(crate) struct Database {
-    config: Config,
+    url: DatabaseUrl,
     pool: Pool,
     timeout: Duration,
+    schema: String,
 }
 
 impl std::fmt::Debug for Database {
@@ -29,9 +31,9 @@ impl std::fmt::Debug for Database {
 }
 
 impl Database {
-    pub(crate) fn new(url: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
+    pub(crate) fn new(mut url: DatabaseUrl, options: &PostgresOptions) -> Result<Self, StoreError> {
         let PostgresOptions { schema, connections, timeout, .. } = options;
-        let mut config: Config = url.parse().map_err(store_error)?;
+        let config = &mut url.config;
         let given = config.get_options().unwrap_or_default();
         // Compiling a query takes longer than running it.
         let options = format!(
@@ -47,17 +49,21 @@ impl Database {
             .keepalives_interval(Duration::from_secs(1))
             .keepalives_retries(3);
         config.tcp_user_timeout(Duration::from_secs(8));
-        let pool = new_pool(&config, *connections, *timeout)?;
-        Ok(Self { config, pool, timeout: *timeout })
+        let pool = new_pool(&url, *connections, *timeout)?;
+        Ok(Self { url, pool, timeout: *timeout, schema: schema.clone() })
     }
 
-    pub(crate) fn config(&self) -> &Config {
-        &self.config
+    pub(crate) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    pub(crate) fn url(&self) -> &DatabaseUrl {
+        &self.url
     }
 
     /// Connections that are not shared with queries.
     pub(crate) fn separate_pool(&self, connections: usize) -> Result<Pool, StoreError> {
-        new_pool(&self.config, connections, self.timeout)
+        new_pool(&self.url, connections, self.timeout)
     }
 
     pub(crate) async fn connection(&self) -> Result<Object, StoreError> {
@@ -65,9 +71,9 @@ impl Database {
     }
 }
 
-fn new_pool(config: &Config, connections: usize, timeout: Duration) -> Result<Pool, StoreError> {
+fn new_pool(url: &DatabaseUrl, connections: usize, timeout: Duration) -> Result<Pool, StoreError> {
     let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let manager = Manager::from_config(config.clone(), NoTls, manager_config);
+    let manager = Manager::from_config(url.config.clone(), url.tls.clone(), manager_config);
     let pool = Pool::builder(manager)
         .max_size(connections.max(1))
         .runtime(Runtime::Tokio1)

@@ -2,9 +2,9 @@
 
 use store::StoreError;
 use tokio::task::JoinHandle;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::Client;
 
-use crate::{error::store_error, locks};
+use crate::{database_url::DatabaseUrl, error::store_error, locks};
 
 /// The right to send webhooks. It ends with its connection, or when it is dropped.
 #[derive(Debug)]
@@ -16,8 +16,8 @@ pub struct DeliveryLock {
 
 impl DeliveryLock {
     /// None if another process has it.
-    pub(crate) async fn acquire(config: &Config) -> Result<Option<Self>, StoreError> {
-        let (client, connection) = config.connect(NoTls).await.map_err(store_error)?;
+    pub(crate) async fn acquire(url: &DatabaseUrl) -> Result<Option<Self>, StoreError> {
+        let (client, connection) = url.connect().await.map_err(store_error)?;
         let connection = tokio::spawn(async move {
             // However it ends, the lock is lost.
             let _ = connection.await;

@@ -34,6 +34,12 @@ fn is_transient(code: &SqlState) -> bool {
         .contains(code)
 }
 
+/// Whether the handshake failed: the certificate is not trusted, or the server has none.
+pub(crate) fn is_tls(error: &Error) -> bool {
+    // The client library does not tell the kind of an error in another way.
+    error.to_string().starts_with("error performing TLS handshake")
+}
+
 fn is_io(error: &Error) -> bool {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -45,7 +51,7 @@ fn is_io(error: &Error) -> bool {
     false
 }
 
-fn describe(error: &Error) -> String {
+pub(crate) fn describe(error: &Error) -> String {
     match error.as_db_error() {
         Some(reported) => format!("the database says: {}", reported.message()),
         None => {

@@ -6,11 +6,13 @@
 
 mod chain;
 mod database;
+mod database_url;
 mod delivery_lock;
 mod error;
 mod indexer;
 mod lists;
 mod locks;
+mod maintenance;
 mod migrations;
 mod numeric;
 mod open_error;
@@ -19,6 +21,7 @@ mod read;
 mod reader;
 mod rows;
 mod store;
+mod tls;
 mod tokens;
 mod user_records;
 mod verified_contracts;
@@ -28,6 +31,7 @@ mod write;
 mod writer;
 
 pub use delivery_lock::DeliveryLock;
+pub use maintenance::{Findings, ServerVersion, TableSize};
 pub use open_error::OpenError;
 pub use reader::PostgresReader;
 pub use store::{PostgresOptions, PostgresStore};

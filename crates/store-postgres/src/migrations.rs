@@ -77,7 +77,7 @@ async fn check_server(client: &impl GenericClient) -> Result<(), StoreError> {
 }
 
 /// The number of the newest migration in the database; None if it has none.
-async fn applied(client: &impl GenericClient, schema: &str) -> Result<Option<u32>, StoreError> {
+pub(crate) async fn applied(client: &impl GenericClient, schema: &str) -> Result<Option<u32>, StoreError> {
     let table = format!("{schema}.schema_migration");
     if find(client, "select 1 where to_regclass($1) is not null", &[&table]).await?.is_none() {
         return Ok(None);

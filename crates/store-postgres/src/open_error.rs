@@ -8,6 +8,8 @@ use crate::migrations::OldServer;
 pub enum OpenError {
     #[error("invalid database URL: {0}")]
     InvalidUrl(String),
+    #[error("cannot connect with TLS: {0}")]
+    Tls(String),
     #[error("the server refuses the user or the password: {0}")]
     Refused(String),
     #[error("the server has no such database: {0}")]

@@ -13,8 +13,9 @@ use store::{
 use crate::{
     chain::Chain,
     database::{Database, execute, get},
+    database_url::DatabaseUrl,
     delivery_lock::DeliveryLock,
-    error::store_error,
+    error::{describe, is_tls, store_error},
     indexer, migrations,
     open_error::OpenError,
     reader::PostgresReader,
@@ -66,21 +67,27 @@ impl PostgresStore {
     /// # Errors
     /// If the server is not reachable, refuses the user or is too old, or if the tables have a newer schema.
     pub async fn open(url: &str, options: PostgresOptions) -> Result<Self, OpenError> {
-        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") && !url.contains('=') {
-            return Err(OpenError::InvalidUrl("it must start with postgres://".to_owned()));
+        let url = DatabaseUrl::parse(url)?;
+        // A certificate that is not trusted stays so: waiting for the server would not help.
+        match url.connect().await {
+            Err(error) if is_tls(&error) => return Err(OpenError::Tls(describe(&error))),
+            _ => Ok(Self::connect(url, options).await?),
         }
-        Ok(Self::connect(url, options).await?)
     }
 
-    async fn connect(url: &str, options: PostgresOptions) -> Result<Self, StoreError> {
+    async fn connect(url: DatabaseUrl, options: PostgresOptions) -> Result<Self, StoreError> {
         let database = Database::new(url, &options)?;
         migrations::migrate(&mut database.connection().await?, &options.schema).await?;
         let versions = Arc::<Versions>::default();
-        let listener = Listener::start(database.config().clone(), Arc::clone(&versions)).await?;
+        let listener = Listener::start(database.url().clone(), Arc::clone(&versions)).await?;
         let pool = database.separate_pool(1)?;
         let writers = Arc::new(Writers::new(pool, Arc::clone(&versions), options.writer_cache_entries));
         let webhook_records = PostgresWebhookRecords::open(database.clone()).await?;
         Ok(Self { database, versions, writers, webhook_records, _listener: listener })
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
     }
 
     /// The chain that the data belongs to; None before the first [`Self::bind`].
@@ -157,7 +164,7 @@ impl PostgresStore {
     /// # Errors
     /// If the database fails.
     pub async fn lock_deliveries(&self) -> Result<Option<DeliveryLock>, StoreError> {
-        DeliveryLock::acquire(self.database.config()).await
+        DeliveryLock::acquire(self.database.url()).await
     }
 
     #[must_use]

@@ -18,9 +18,9 @@ use futures::{
 };
 use store::{StateVersion, StoreError};
 use tokio::{sync::oneshot, task::AbortHandle};
-use tokio_postgres::{AsyncMessage, Client, Config, Error, NoTls};
+use tokio_postgres::{AsyncMessage, Client, Error};
 
-use crate::{database::get, error::store_error, rows::RowExt};
+use crate::{database::get, database_url::DatabaseUrl, error::store_error, rows::RowExt};
 
 const CHANNEL: &str = "explorer_state";
 /// Notifications can be lost with a connection that nobody noticed to be lost.
@@ -97,12 +97,12 @@ impl Drop for Listener {
 
 impl Listener {
     /// Returns when it listens.
-    pub(crate) async fn start(config: Config, versions: Arc<Versions>) -> Result<Self, StoreError> {
+    pub(crate) async fn start(url: DatabaseUrl, versions: Arc<Versions>) -> Result<Self, StoreError> {
         let (listening, first) = oneshot::channel();
         let mut listening = Some(listening);
         let task = tokio::spawn(async move {
             loop {
-                let lost = listen(&config, &versions, &mut listening).await;
+                let lost = listen(&url, &versions, &mut listening).await;
                 versions.lose_connection();
                 let Err(error) = lost else { continue };
                 if let Some(first) = listening.take() {
@@ -122,11 +122,11 @@ impl Listener {
 
 /// Returns when the connection is lost.
 async fn listen(
-    config: &Config,
+    url: &DatabaseUrl,
     versions: &Versions,
     listening: &mut Option<oneshot::Sender<Result<(), StoreError>>>,
 ) -> Result<(), StoreError> {
-    let (client, mut connection) = config.connect(NoTls).await.map_err(store_error)?;
+    let (client, mut connection) = url.connect().await.map_err(store_error)?;
     let messages = poll_fn(move |context| connection.poll_message(context));
     let (receiving, polling) = (receive(messages, versions), poll(&client, versions, listening));
     match select(pin!(receiving), pin!(polling)).await {

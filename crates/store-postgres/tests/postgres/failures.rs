@@ -33,6 +33,80 @@ async fn a_killed_server_is_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_promoted_standby_is_used_from_then_on() {
+    let primary = Server::start();
+    let standby = primary.start_standby();
+    let own = primary.database().await;
+    let name = own.rsplit('/').next().unwrap();
+    // The standby first: what it refuses is not written there.
+    let store = open(&format!("postgres://explorer@{},{}/{name}", standby.host(), primary.host())).await;
+    let blocks = blocks(8, 3);
+    let (mut writer, reader) = (store.writer(), store.reader());
+    writer.commit(blocks[..2].to_vec(), KEEP).await.unwrap();
+    let copied = standby.connect(&standby.url("postgres")).await;
+    let written = primary.connect(&primary.url("postgres")).await;
+    let position: String = written.query_one("select pg_current_wal_insert_lsn()::text", &[]).await.unwrap().get(0);
+    eventually("the standby has the commit", async || {
+        let sql = "select coalesce(pg_last_wal_replay_lsn() >= $1::text::pg_lsn, false)";
+        let caught_up: bool = copied.query_one(sql, &[&position]).await.unwrap().get(0);
+        caught_up.then_some(())
+    })
+    .await;
+
+    primary.kill();
+    let failed = writer.commit(vec![blocks[2].clone()], KEEP).await.map_err(|error| error.failure());
+    assert_eq!(failed, Err(Failure::Transient));
+    standby.promote();
+    let tip = eventually("the promoted server is written", async || writer.tip().await.ok()).await;
+    assert_eq!(tip, Some(blocks[1].block.id()));
+    writer.commit(vec![blocks[2].clone()], KEEP).await.unwrap();
+    let tip = eventually("readers are back", async || reader.find_tip().await.ok()).await;
+    assert_eq!(tip, Some(blocks[2].block.id()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_are_encrypted_and_the_certificate_is_verified_on_request() {
+    let (server, port, authority) = Server::start_with_tls();
+    let plain = server.database().await;
+    let name = plain.rsplit('/').next().unwrap();
+    let authority = authority.display().to_string().replace('/', "%2F");
+    let open = async |host: &str, options: &str| {
+        let url = format!("postgres://explorer@{host}:{port}/{name}?{options}");
+        PostgresStore::open(&url, crate::server::options()).await
+    };
+    let trusted = format!("sslrootcert={authority}");
+    for (host, options) in [
+        ("localhost", "sslmode=prefer".to_owned()),
+        ("localhost", "sslmode=require".to_owned()),
+        ("localhost", format!("sslmode=verify-full&{trusted}")),
+        ("127.0.0.1", format!("sslmode=verify-ca&{trusted}")),
+    ] {
+        let store = open(host, &options).await.unwrap();
+        assert_eq!(store.reader().find_tip().await.unwrap(), None);
+        let operator = server.connect(&server.url(name)).await;
+        let sql =
+            "select count(*), count(*) filter (where s.ssl) from pg_stat_activity a join pg_stat_ssl s using (pid)
+            where a.application_name = 'explorer' and a.client_addr is not null";
+        let row = operator.query_one(sql, &[]).await.unwrap();
+        let (all, encrypted): (i64, i64) = (row.get(0), row.get(1));
+        assert!(all > 0 && encrypted == all, "{host} {options}: {encrypted} of {all}");
+    }
+    for (host, options, reason) in [
+        ("127.0.0.1", format!("sslmode=verify-full&{trusted}"), "not valid for"),
+        ("localhost", "sslmode=verify-full&sslrootcert=system".to_owned(), ""),
+    ] {
+        let error = open(host, &options).await.map(drop).unwrap_err();
+        assert!(matches!(&error, OpenError::Tls(text) if text.contains(reason)), "{host} {options}: {error:?}");
+    }
+
+    let server = Server::shared();
+    let without = server.database().await;
+    let error = PostgresStore::open(&format!("{without}?sslmode=require"), crate::server::options()).await;
+    let error = error.map(drop).unwrap_err();
+    assert!(matches!(&error, OpenError::Tls(text) if text.contains("does not support TLS")), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_with_a_database_is_reported() {
     let opened = async |url: &str| PostgresStore::open(url, PostgresOptions::default()).await.map(|_| ()).unwrap_err();
     let unreachable = opened("postgres://explorer@%2Ftmp%2Fno-such-folder/test").await;

@@ -2,7 +2,7 @@
 
 use std::{
     os::unix::fs::PermissionsExt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{
         Arc, Mutex, PoisonError, Weak,
@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use store_postgres::{PostgresOptions, PostgresStore};
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
@@ -23,6 +24,8 @@ pub(crate) struct Server {
     folder: TempDir,
     programs: PathBuf,
     databases: AtomicU32,
+    /// Settings besides the common ones, as `-c` options.
+    settings: String,
 }
 
 /// The server that tests share while any of them runs.
@@ -39,19 +42,86 @@ impl Server {
 
     /// Starts a server that listens on a socket in its folder.
     pub(crate) fn start() -> Self {
-        let folder = tempfile::Builder::new().prefix("postgres").tempdir_in("/tmp").unwrap();
-        let server = Self { folder, programs: programs(), databases: AtomicU32::new(0) };
-        let data = server.data();
-        std::fs::create_dir(&data).unwrap();
-        if rustix::process::geteuid().is_root() {
-            std::fs::set_permissions(server.folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-            let owned = Command::new("chown").arg(UNPRIVILEGED).args([server.folder.path(), &data]).status().unwrap();
-            assert!(owned.success());
-        }
-        std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o700)).unwrap();
-        server.run("initdb", &["--auth=trust", "--username=explorer", "--encoding=UTF8", "--no-locale", "--no-sync"]);
+        let server = Self::prepare();
+        server.init();
         server.run_up();
         server
+    }
+
+    /// Starts a server that listens on a port of localhost, with a certificate for that name. Returns the certificate of
+    /// its authority, too.
+    pub(crate) fn start_with_tls() -> (Self, u16, PathBuf) {
+        let mut authority = CertificateParams::new(Vec::new()).unwrap();
+        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority_key = KeyPair::generate().unwrap();
+        let authority_pem = authority.self_signed(&authority_key).unwrap().pem();
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::new(vec!["localhost".to_owned()])
+            .unwrap()
+            .signed_by(&key, &Issuer::new(authority, authority_key))
+            .unwrap();
+        let mut server = Self::prepare();
+        let [authority_file, certificate_file, key_file] =
+            ["authority.pem", "server.pem", "server.key"].map(|name| server.folder.path().join(name));
+        std::fs::write(&authority_file, authority_pem).unwrap();
+        std::fs::write(&certificate_file, certificate.pem()).unwrap();
+        std::fs::write(&key_file, key.serialize_pem()).unwrap();
+        server.give(&key_file, 0o600);
+        // Free until the server takes it, unless another process is quicker.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        server.settings = format!(
+            "-c listen_addresses=localhost -c port={port} -c ssl=on -c ssl_cert_file={} -c ssl_key_file={}",
+            certificate_file.display(),
+            key_file.display()
+        );
+        server.init();
+        server.run_up();
+        (server, port, authority_file)
+    }
+
+    /// A copy of this server that follows it.
+    pub(crate) fn start_standby(&self) -> Self {
+        let standby = Self::prepare();
+        let from = self.folder.path().display().to_string();
+        let to = standby.data().display().to_string();
+        standby.run(
+            "pg_basebackup",
+            &["--host", &from, "--username=explorer", "--pgdata", &to, "--write-recovery-conf", "--checkpoint=fast"],
+        );
+        standby.run_up();
+        standby
+    }
+
+    /// Makes a standby the server that can be written.
+    pub(crate) fn promote(&self) {
+        self.run("pg_ctl", &["promote", "--wait", "--silent", "--timeout=60"]);
+    }
+
+    fn prepare() -> Self {
+        let folder = tempfile::Builder::new().prefix("postgres").tempdir_in("/tmp").unwrap();
+        let server = Self {
+            folder,
+            programs: programs(),
+            databases: AtomicU32::new(0),
+            settings: "-c listen_addresses=".to_owned(),
+        };
+        let data = server.data();
+        std::fs::create_dir(&data).unwrap();
+        server.give(server.folder.path(), 0o755);
+        server.give(&data, 0o700);
+        server
+    }
+
+    fn init(&self) {
+        self.run("initdb", &["--auth=trust", "--username=explorer", "--encoding=UTF8", "--no-locale", "--no-sync"]);
+    }
+
+    /// Gives a file or folder to the user of the server.
+    fn give(&self, path: &Path, mode: u32) {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        if rustix::process::geteuid().is_root() {
+            assert!(Command::new("chown").arg(UNPRIVILEGED).arg(path).status().unwrap().success());
+        }
     }
 
     fn data(&self) -> PathBuf {
@@ -80,8 +150,9 @@ impl Server {
     pub(crate) fn run_up(&self) {
         let folder = self.folder.path().display();
         let options = format!(
-            "-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off -c max_connections=300 \
-             -c shared_buffers=32MB -c autovacuum_naptime=10s -c log_min_messages=fatal"
+            "{} -c unix_socket_directories={folder} -c fsync=off -c max_connections=300 -c shared_buffers=32MB \
+             -c autovacuum_naptime=10s -c log_min_messages=fatal",
+            self.settings
         );
         let log = self.folder.path().join("log");
         let mut command = self.command("pg_ctl");
@@ -117,8 +188,12 @@ impl Server {
     }
 
     pub(crate) fn url(&self, database: &str) -> String {
-        let folder = self.folder.path().display().to_string().replace('/', "%2F");
-        format!("postgres://explorer@{folder}/{database}")
+        format!("postgres://explorer@{}/{database}", self.host())
+    }
+
+    /// As in a URL.
+    pub(crate) fn host(&self) -> String {
+        self.folder.path().display().to_string().replace('/', "%2F")
     }
 }
 
