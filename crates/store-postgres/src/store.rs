@@ -70,7 +70,7 @@ impl PostgresStore {
         let url = DatabaseUrl::parse(url)?;
         // A certificate that is not trusted stays so: waiting for the server would not help.
         match url.connect().await {
-            Err(error) if is_tls(&error) => return Err(OpenError::Tls(describe(&error))),
+            Err(error) if is_tls(&error) => Err(OpenError::Tls(describe(&error))),
             _ => Ok(Self::connect(url, options).await?),
         }
     }

@@ -268,3 +268,32 @@ async fn what_is_wrong_with_a_database_is_said_at_the_start() {
     client.batch_execute("insert into explorer.schema_migration (number) values (1000)").await.unwrap();
     fails(run(&url), &["newer explorer", "--database"]).await;
 }
+
+#[tokio::test]
+async fn the_tables_are_created_checked_and_measured_by_a_command() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let run = async |command: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_explorer"))
+            .args(["database", command])
+            .env("EXPLORER_DATABASE", &url)
+            .output()
+            .unwrap();
+        (
+            output.status.success(),
+            String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (succeeded, text) = run("migrate").await;
+    assert!(succeeded && text.contains("the tables are at schema"), "{text}");
+    let node = DevNode::start().await;
+    node.chain.mine(None);
+    let explorer = on_database(Launch::run(&node.url()), &url).start().await;
+    node.wait_for(&explorer).await;
+    let (succeeded, text) = run("size").await;
+    assert!(succeeded && text.contains("transaction") && text.contains("all"), "{text}");
+    // The server of the tests does not wait for the disk, which is the one fault.
+    let (succeeded, text) = run("check").await;
+    assert!(!succeeded && text.contains("2 blocks") && text.contains("fsync is off"), "{text}");
+    assert_eq!(text.matches("fault: ").count(), 1, "{text}");
+}

@@ -66,7 +66,8 @@ async fn a_promoted_standby_is_used_from_then_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_are_encrypted_and_the_certificate_is_verified_on_request() {
-    let (server, port, authority) = Server::start_with_tls();
+    let (server, authority) = Server::start_with_tls();
+    let port = server.port();
     let plain = server.database().await;
     let name = plain.rsplit('/').next().unwrap();
     let authority = authority.display().to_string().replace('/', "%2F");

@@ -19,6 +19,8 @@ use tokio_postgres::{Client, NoTls};
 /// The server does not run as root: then it runs as this user.
 const UNPRIVILEGED: &str = "nobody";
 
+const DEFAULT_PORT: u16 = 5_432;
+
 /// Stops when it is dropped, also by a panic.
 pub(crate) struct Server {
     folder: TempDir,
@@ -26,6 +28,8 @@ pub(crate) struct Server {
     databases: AtomicU32,
     /// Settings besides the common ones, as `-c` options.
     settings: String,
+    /// Also part of the name of the socket.
+    port: u16,
 }
 
 /// The server that tests share while any of them runs.
@@ -50,7 +54,7 @@ impl Server {
 
     /// Starts a server that listens on a port of localhost, with a certificate for that name. Returns the certificate of
     /// its authority, too.
-    pub(crate) fn start_with_tls() -> (Self, u16, PathBuf) {
+    pub(crate) fn start_with_tls() -> (Self, PathBuf) {
         let mut authority = CertificateParams::new(Vec::new()).unwrap();
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority_key = KeyPair::generate().unwrap();
@@ -69,6 +73,7 @@ impl Server {
         server.give(&key_file, 0o600);
         // Free until the server takes it, unless another process is quicker.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        server.port = port;
         server.settings = format!(
             "-c listen_addresses=localhost -c port={port} -c ssl=on -c ssl_cert_file={} -c ssl_key_file={}",
             certificate_file.display(),
@@ -76,7 +81,7 @@ impl Server {
         );
         server.init();
         server.run_up();
-        (server, port, authority_file)
+        (server, authority_file)
     }
 
     /// A copy of this server that follows it.
@@ -104,6 +109,7 @@ impl Server {
             programs: programs(),
             databases: AtomicU32::new(0),
             settings: "-c listen_addresses=".to_owned(),
+            port: DEFAULT_PORT,
         };
         let data = server.data();
         std::fs::create_dir(&data).unwrap();
@@ -188,7 +194,11 @@ impl Server {
     }
 
     pub(crate) fn url(&self, database: &str) -> String {
-        format!("postgres://explorer@{}/{database}", self.host())
+        format!("postgres://explorer@{}:{}/{database}", self.host(), self.port)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     /// As in a URL.
