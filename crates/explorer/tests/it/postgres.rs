@@ -197,7 +197,8 @@ async fn keys_and_webhooks_work_over_several_processes() {
     let _indexing = role(&node.url(), &url, "index").spawn();
     node.wait_for(&serving).await;
     node.wait_for(&another).await;
-    assert_eq!(serving.json("/health").await["status"], "ok");
+    // The indexer reports once a second how following goes.
+    eventually("the status arrives", async || (serving.json("/health").await["status"] == "ok").then_some(())).await;
 
     let created = post(serving.client(), &KeyRequest::by(&node.chain.accounts()[0]).body()).await;
     assert_eq!(created.status, 201, "{}", created.json);
