@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::PoolStyle;
+pub(crate) use store::Party as Role;
 
 /// Entries of a run. A longer one would be moved out of its table.
 pub(crate) const RUN_ENTRIES: usize = 128;
@@ -63,23 +64,13 @@ pub(crate) fn exchange_owner(factory: AddressId, style: PoolStyle) -> u64 {
     factory << 1 | u64::from(style == PoolStyle::V3)
 }
 
-/// What an entry must be to its owner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Role {
-    Any,
-    Sender,
-    Receiver,
-    Both,
-}
-
-impl Role {
-    pub(crate) fn mask(self) -> i32 {
-        match self {
-            Self::Any => 0,
-            Self::Sender => 1,
-            Self::Receiver => 2,
-            Self::Both => 3,
-        }
+/// The bits of an entry that say what its owner is to it.
+pub(crate) fn mask(role: Role) -> i32 {
+    match role {
+        Role::Any => 0,
+        Role::Sender => 1,
+        Role::Receiver => 2,
+        Role::Both => 3,
     }
 }
 
@@ -95,7 +86,7 @@ impl Entry {
     }
 
     fn value(self) -> i64 {
-        self.id.cast_signed() << 2 | i64::from(self.role.mask())
+        self.id.cast_signed() << 2 | i64::from(mask(self.role))
     }
 }
 
@@ -177,8 +168,8 @@ impl Appended {
                 rows.push(Run { owner: *owner, before: end, first, rest, has_roles: list.has_roles() });
                 for entry in entries {
                     end.total += 1;
-                    end.sent += u64::from(entry.role.mask() & 1 != 0);
-                    end.received += u64::from(entry.role.mask() & 2 != 0);
+                    end.sent += u64::from(mask(entry.role) & 1 != 0);
+                    end.received += u64::from(mask(entry.role) & 2 != 0);
                 }
             }
             tails.push((*owner, end));

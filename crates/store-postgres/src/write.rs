@@ -8,6 +8,7 @@ mod metadata;
 mod prefetch;
 mod ranks;
 mod revert;
+mod step;
 
 use std::hash::Hash;
 

@@ -236,6 +236,7 @@ async fn a_second_indexer_takes_over_when_the_first_one_is_killed() {
     node.chain.mine(None);
     let killed = std::time::Instant::now();
     node.wait_for(&second).await;
+    second.wait_for_log("this process writes the index now").await;
     assert!(killed.elapsed().as_secs() < 30, "{:?}: ten seconds, on a machine that is not busy", killed.elapsed());
     eventually("the second one follows", async || (second.json("/health").await["status"] == "ok").then_some(())).await;
     let expected = crate::support::expected_state(&node.rpc, 0, []).await;

@@ -5,56 +5,20 @@
 
 use deadpool_postgres::GenericClient;
 use domain::{Address, BlockRange, Order, Page, PageRequest};
-use store::StoreError;
+use store::{Parties, StoreError};
 use tokio_postgres::Row;
 
 use super::pages::clamped_range;
 use crate::{
     database::{find, get, query},
-    lists::{List, Role},
+    lists::{List, Role, mask},
     rows::{RowExt, clamped, int8},
 };
 
-/// The combined conditions on sender and receiver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Parties {
-    Any,
-    Impossible,
-    One(Address, Role),
-    Pair { from: Address, to: Address },
-}
-
-impl Parties {
-    pub(super) fn of(address: Option<Address>, from: Option<Address>, to: Option<Address>) -> Self {
-        match (address, from, to) {
-            (None, None, None) => Self::Any,
-            (Some(address), None, None) => Self::One(address, Role::Any),
-            (None, Some(from), None) => Self::One(from, Role::Sender),
-            (None, None, Some(to)) => Self::One(to, Role::Receiver),
-            (None, Some(from), Some(to)) => Self::pair(from, to),
-            (Some(address), Some(from), None) if address == from => Self::One(from, Role::Sender),
-            (Some(address), Some(from), None) => Self::pair(from, address),
-            (Some(address), None, Some(to)) if address == to => Self::One(to, Role::Receiver),
-            (Some(address), None, Some(to)) => Self::pair(address, to),
-            (Some(address), Some(from), Some(to)) if address == from || address == to => Self::pair(from, to),
-            (Some(_), Some(_), Some(_)) => Self::Impossible,
-        }
-    }
-
-    fn pair(from: Address, to: Address) -> Self {
-        if from == to { Self::One(from, Role::Both) } else { Self::Pair { from, to } }
-    }
-
-    /// As conditions on lists of one kind; None if they cannot be satisfied.
-    pub(super) fn conditions(self, list: List) -> Option<Vec<Condition>> {
-        let condition = |address, role| Condition { list, address, role };
-        match self {
-            Self::Any => Some(Vec::new()),
-            Self::Impossible => None,
-            Self::One(address, role) => Some(vec![condition(address, role)]),
-            Self::Pair { from, to } => Some(vec![condition(from, Role::Sender), condition(to, Role::Receiver)]),
-        }
-    }
+/// The parties as conditions on lists of one kind; None if they cannot be satisfied.
+pub(super) fn conditions(parties: Parties, list: List) -> Option<Vec<Condition>> {
+    let condition = |(address, role)| Condition { list, address, role };
+    Some(parties.required()?.into_iter().map(condition).collect())
 }
 
 /// An entry must be in this list of an address, in this role.
@@ -116,7 +80,7 @@ pub(super) fn single_page(numbering: Numbering, condition: Option<Condition>) ->
         "select p.total, p.ids from span_of_blocks($1, $2) s cross join lateral (select id from address where address = $6) o
         cross join lateral {}_page(o.id, {}, s.low_{name}, s.high_{name}, $3, $4, $5) p",
         list.name(),
-        role.mask()
+        mask(role)
     )
 }
 
@@ -210,7 +174,7 @@ pub(super) async fn owner_ids(
     high: i64,
 ) -> Result<Vec<i64>, StoreError> {
     let sql = format!("select {}_ids($1, $2, $3, $4)", list.name());
-    get(client, &sql, &[&int8(owner), &role.mask(), &low, &high]).await?.value(0)
+    get(client, &sql, &[&int8(owner), &mask(role), &low, &high]).await?.value(0)
 }
 
 /// The common ids of two ascending lists.

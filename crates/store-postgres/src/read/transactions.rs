@@ -1,11 +1,11 @@
 use deadpool_postgres::GenericClient;
 use domain::{B256, Page, PageRequest, Selector, Transaction, TransactionEvents, TransactionFilter};
-use store::StoreError;
+use store::{Parties, StoreError};
 use tokio_postgres::Row;
 
 use super::{
     pages::page_of,
-    select::{Numbering, PageParameters, Parties, Rows, intersect, single_page},
+    select::{Numbering, PageParameters, Rows, conditions, intersect, single_page},
     trades::{TRADES, trade_from_row},
     transfers::{TRANSFERS, transfer_from_row},
 };
@@ -67,7 +67,7 @@ pub(crate) async fn list_transactions(
     page: PageRequest,
 ) -> Result<Page<Transaction>, StoreError> {
     let parties = Parties::of(filter.address, filter.from, filter.to);
-    let Some(conditions) = parties.conditions(List::Transactions) else { return Ok(Page::empty(0)) };
+    let Some(conditions) = conditions(parties, List::Transactions) else { return Ok(Page::empty(0)) };
     let rows = if conditions.len() > 1 {
         let Page { items, total } =
             intersect(client, Numbering::Transactions, &conditions, filter.blocks, page).await?;

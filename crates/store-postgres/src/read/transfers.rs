@@ -1,11 +1,11 @@
 use deadpool_postgres::GenericClient;
 use domain::{Page, PageRequest, Transfer, TransferEvent, TransferFilter};
-use store::StoreError;
+use store::{Parties, StoreError};
 use tokio_postgres::Row;
 
 use super::{
     pages::page_of,
-    select::{Condition, Numbering, PageParameters, Parties, Rows, intersect, single_page},
+    select::{Condition, Numbering, PageParameters, Rows, conditions, intersect, single_page},
     transactions::KNOWN_PAGE,
 };
 use crate::{
@@ -60,7 +60,7 @@ pub(crate) async fn list_transfers(
     page: PageRequest,
 ) -> Result<Page<Transfer>, StoreError> {
     let parties = Parties::of(filter.address, filter.from, filter.to);
-    let Some(mut conditions) = parties.conditions(List::Transfers) else { return Ok(Page::empty(0)) };
+    let Some(mut conditions) = conditions(parties, List::Transfers) else { return Ok(Page::empty(0)) };
     let token = filter.token.map(|address| Condition { list: List::TokenTransfers, address, role: Role::Any });
     conditions.extend(token);
     let rows = if conditions.len() > 1 {
