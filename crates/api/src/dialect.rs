@@ -119,14 +119,13 @@ impl Gate {
     /// Counts a request of a caller with this key, and admits or rejects it.
     pub async fn admit(&self, client: Client, key: Option<&str>) -> Entry {
         let identity = self.admission.identify(key.map(str::as_bytes)).await;
-        let (caller, limits) = self.admission.decide(client, identity);
+        let (caller, limits) = self.admission.decide(client, identity).await;
         Entry { owner: caller.map(|caller| caller.owner()).map_err(|error| error.problem()), limits }
     }
 
     /// Admits a request that is not counted.
-    #[must_use]
-    pub fn admit_unlimited(&self, client: Client) -> Entry {
-        Entry { owner: Ok(None), limits: self.admission.limits.peek(client) }
+    pub async fn admit_unlimited(&self, client: Client) -> Entry {
+        Entry { owner: Ok(None), limits: self.admission.limits.peek(client).await }
     }
 
     /// A slot for reading a long body, so that clients cannot fill the memory with bodies before they are admitted.

@@ -14,8 +14,8 @@ pub(crate) use responses::{
 use utoipa::{
     IntoResponses, PartialSchema,
     openapi::{
-        Components, Header, HeaderBuilder, InfoBuilder, LicenseBuilder, Object, OpenApi, OpenApiBuilder, RefOr,
-        Required, SecurityRequirement, Type,
+        Components, Header, HeaderBuilder, InfoBuilder, LicenseBuilder, Object, ObjectBuilder, OpenApi, OpenApiBuilder,
+        RefOr, Required, SecurityRequirement, Type,
         path::{Operation, ParameterBuilder, ParameterIn, PathItem},
         response::Responses,
         security::{ApiKey, ApiKeyValue, SecurityScheme},
@@ -25,6 +25,7 @@ use utoipa::{
 
 use crate::{
     OwnerAccess,
+    layers::IndexedBlock,
     wire::{Problem, ProblemCode},
 };
 
@@ -41,6 +42,10 @@ ignored. HEAD is supported wherever GET is.
 Errors are problem documents (RFC 9457): `code` is stable, `field` names the invalid input. An unknown path returns 404 \
 `route_not_found`; a known path with another method returns 405 `method_not_allowed` with `Allow`. A 503 has \
 `Retry-After`.
+
+A response about the chain has the header `X-Explorer-Block`, the latest block when it was made: it shows no newer one. Sent in \
+`X-Explorer-Min-Block`, it asks for a response that includes this block, whichever process answers: the service waits for it \
+up to a second, and then returns 503 `block_not_reached`.
 
 Responses have an `ETag`: sent in `If-None-Match`, it returns 304 until the response changes.
 
@@ -93,9 +98,10 @@ pub(crate) fn complete(document: &mut OpenApi, access: OwnerAccess) {
     for (path, item) in &mut document.paths.paths {
         let is_limited = path.starts_with("/api/") && path != "/api/v1/openapi.json";
         for operation in operations(item) {
-            add_common_problems(operation, is_limited);
-            add_request_headers(operation);
-            add_response_headers(&mut operation.responses, path.starts_with("/api/"));
+            let is_of_index = IndexedBlock::is_read_at(path);
+            add_common_problems(operation, is_limited, is_of_index);
+            add_request_headers(operation, is_of_index);
+            add_response_headers(&mut operation.responses, path.starts_with("/api/"), is_of_index);
             if is_limited {
                 operation.security = Some(security(operation, access));
             }
@@ -135,10 +141,13 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch].into_iter().flatten()
 }
 
-fn add_common_problems(operation: &mut Operation, is_limited: bool) {
+fn add_common_problems(operation: &mut Operation, is_limited: bool, is_of_index: bool) {
     let mut common = vec![responses::UrlTooLong::responses(), responses::Failed::responses()];
     if is_limited {
         common.extend([responses::BadKey::responses(), responses::TooManyRequests::responses()]);
+    }
+    if is_of_index {
+        common.extend([responses::BadMinBlock::responses(), responses::BlockNotReached::responses()]);
     }
     if operation.request_body.is_some() {
         common.extend([
@@ -152,24 +161,30 @@ fn add_common_problems(operation: &mut Operation, is_limited: bool) {
     }
 }
 
-fn add_request_headers(operation: &mut Operation) {
-    let mut add = |name: &str, description: &str| {
+fn add_request_headers(operation: &mut Operation, is_of_index: bool) {
+    let mut add = |name: &str, description: &str, schema: Object| {
         let parameter = ParameterBuilder::new()
             .name(name)
             .parameter_in(ParameterIn::Header)
             .required(Required::False)
             .description(Some(description))
-            .schema(Some(Object::with_type(Type::String)))
+            .schema(Some(schema))
             .build();
         operation.parameters.get_or_insert_default().push(parameter.into());
     };
-    add("X-Request-Id", "An id for the request, returned with the response; at most 128 letters, digits and `-_.:`");
+    let id = "An id for the request, returned with the response; at most 128 letters, digits and `-_.:`";
+    add("X-Request-Id", id, Object::with_type(Type::String));
     if operation.responses.responses.contains_key("304") {
-        add("If-None-Match", "The ETag of a response that the client has");
+        add("If-None-Match", "The ETag of a response that the client has", Object::with_type(Type::String));
+    }
+    if is_of_index {
+        let block = "A block that the response must include, such as the X-Explorer-Block of an earlier one";
+        let number = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).build();
+        add("X-Explorer-Min-Block", block, number);
     }
 }
 
-fn add_response_headers(responses: &mut Responses, limited: bool) {
+fn add_response_headers(responses: &mut Responses, limited: bool, is_of_index: bool) {
     let tagged = responses.responses.contains_key("304");
     for (status, response) in &mut responses.responses {
         let RefOr::T(response) = response else { continue };
@@ -179,6 +194,9 @@ fn add_response_headers(responses: &mut Responses, limited: bool) {
             for (name, description, example) in LIMIT_HEADERS {
                 add(name, header(description, example));
             }
+        }
+        if is_of_index && matches!(status.as_str(), "200" | "304" | "404") {
+            add("X-Explorer-Block", header("The latest block when the response was made", "18250"));
         }
         let has_etag = tagged && matches!(status.as_str(), "200" | "304");
         let caching = if has_etag { "no-cache" } else { "no-store" };

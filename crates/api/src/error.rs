@@ -10,6 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use contracts::{VerifyError, calls::CallError};
+use domain::BlockNumber;
 use enrichment::{AccountError, AccountUnavailable};
 use node::NodeError;
 pub use problem_code::ProblemCode;
@@ -20,6 +21,8 @@ use crate::{keys::ProofError, params::BodyError, wire::Problem};
 
 /// `Retry-After` of a 503: a store or node that is unavailable rarely recovers within a second.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
+/// For a block that another process has indexed already, or that is about to arrive.
+const NEXT_BLOCK_SECONDS: HeaderValue = HeaderValue::from_static("1");
 /// `Retry-After` if too many verifications are running: most take less.
 const VERIFICATION_SECONDS: HeaderValue = HeaderValue::from_static("10");
 /// `WWW-Authenticate` of a 401: API keys have no registered scheme.
@@ -88,6 +91,8 @@ pub(crate) enum ApiError {
     RouteNotFound,
     #[error("no such block is indexed")]
     BlockNotFound,
+    #[error("block {wanted} is not indexed yet: try again shortly")]
+    BlockNotReached { wanted: BlockNumber },
     #[error("no such transaction is indexed")]
     TransactionNotFound,
     #[error("the address took no part in any indexed block")]
@@ -173,6 +178,7 @@ impl ApiError {
             Self::RateLimited { .. } => ProblemCode::RateLimited,
             Self::RouteNotFound => ProblemCode::RouteNotFound,
             Self::BlockNotFound => ProblemCode::BlockNotFound,
+            Self::BlockNotReached { .. } => ProblemCode::BlockNotReached,
             Self::TransactionNotFound => ProblemCode::TransactionNotFound,
             Self::AddressNotFound => ProblemCode::AddressNotFound,
             Self::TokenNotFound => ProblemCode::TokenNotFound,
@@ -246,7 +252,7 @@ impl ApiError {
 
     fn log(&self) {
         let status = self.code().status();
-        if status.is_server_error() {
+        if status.is_server_error() && !matches!(self, Self::BlockNotReached { .. }) {
             let error: &dyn std::error::Error = self;
             tracing::error!(error, status = status.as_u16(), "request failed");
         }
@@ -341,6 +347,7 @@ impl IntoResponse for ApiError {
         // A missing resource may exist with the next block.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         match (status, self) {
+            (_, Self::BlockNotReached { .. }) => headers.insert(RETRY_AFTER, NEXT_BLOCK_SECONDS),
             (StatusCode::SERVICE_UNAVAILABLE, _) => headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS),
             (_, Self::RateLimited { retry_after, .. }) => headers.insert(RETRY_AFTER, retry_after.into()),
             (StatusCode::TOO_MANY_REQUESTS, _) => headers.insert(RETRY_AFTER, VERIFICATION_SECONDS),

@@ -4,6 +4,7 @@ mod admission;
 mod conditional;
 mod deadline;
 mod front;
+mod indexed_block;
 mod panic;
 mod request_id;
 mod url_length;
@@ -16,6 +17,7 @@ use axum::{
     http::{Method, header},
 };
 use front::Front;
+pub(crate) use indexed_block::IndexedBlock;
 use tower::Layer;
 use tower_http::cors::{Any, CorsLayer};
 
@@ -29,11 +31,12 @@ pub(crate) fn wrap(
     admission: Arc<Admission>,
     cache: ResponseCache,
     dialects: Vec<DialectRules>,
+    indexed_block: IndexedBlock,
 ) -> Router {
     let router = router
         .fallback(async || ApiError::RouteNotFound)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed);
-    Router::new().fallback_service(cors().layer(Front::new(router, admission, cache, dialects)))
+    Router::new().fallback_service(cors().layer(Front::new(router, admission, cache, dialects, indexed_block)))
 }
 
 /// Any origin may call the API with any header: browsers never add an API key on their own, as they do cookies.
@@ -46,6 +49,7 @@ fn cors() -> CorsLayer {
             header::ETAG,
             header::RETRY_AFTER,
             request_id::HEADER,
+            indexed_block::BLOCK,
             limits::LIMIT,
             limits::REMAINING,
             limits::RESET,

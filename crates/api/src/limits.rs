@@ -6,15 +6,18 @@ mod brute_force;
 mod fair_slots;
 mod headers;
 mod request_log;
+mod shared;
 mod windows;
 
-use std::{num::NonZeroU32, time::Instant};
+use std::{num::NonZeroU32, sync::Arc, time::Instant};
 
 use clients::Client;
 use domain::ApiKeyId;
 pub(crate) use fair_slots::{FairSlots, NoSlot, Slot, SlotBounds};
 pub(crate) use headers::{LIMIT, POLICY, RATE_LIMIT, REMAINING, RESET};
 use request_log::{Moment, QuotaState, RequestLog};
+use shared::{Counted, SharedLimits};
+use store::SharedQuotas;
 use windows::{Bounds, Windows};
 
 /// Enough for a busy public service; about 30 MB when every caller is at its limit.
@@ -71,6 +74,8 @@ pub(crate) struct RateLimits {
     anonymous: Windows<Client>,
     keys: Windows<ApiKeyId>,
     keyed_clients: Windows<Client>,
+    /// Set if other processes serve, too. If it fails, each process counts by itself.
+    shared: Option<SharedLimits>,
 }
 
 impl RateLimits {
@@ -85,19 +90,50 @@ impl RateLimits {
             anonymous: Windows::new(bounds),
             keys: Windows::new(bounds),
             keyed_clients: Windows::new(bounds),
+            shared: None,
         }
     }
 
+    /// Counts together with all other processes.
+    pub(crate) fn shared_by(self, quotas: Option<Arc<dyn SharedQuotas>>) -> Self {
+        Self { shared: quotas.map(SharedLimits::new), ..self }
+    }
+
     /// Allows a request and counts it, or rejects it and does not.
-    pub(crate) fn try_acquire(&self, client: Client, caller: LimitedCaller) -> LimitDecision {
+    pub(crate) async fn try_acquire(&self, client: Client, caller: LimitedCaller) -> LimitDecision {
+        if let Some(shared) = &self.shared {
+            match shared.try_acquire(&self.counted(client, caller)).await {
+                Ok(decision) => return decision,
+                Err(error) => tracing::warn!(%error, "requests are counted by this process alone"),
+            }
+        }
         self.try_acquire_at(client, caller, self.now())
     }
 
     /// The state of an anonymous caller's quota, without counting a request.
-    pub(crate) fn peek(&self, client: Client) -> LimitDecision {
+    pub(crate) async fn peek(&self, client: Client) -> LimitDecision {
+        if let Some(shared) = &self.shared
+            && let Ok(decision) = shared.peek(&self.counted(client, LimitedCaller::Anonymous)).await
+        {
+            return decision;
+        }
         let now = self.now();
         let state = |limit: NonZeroU32| self.anonymous.peek(client, |log| log.state(limit.get(), now));
         LimitDecision::new([self.config.anonymous.map(|limit| Quota { name: "anonymous", state: state(limit) }), None])
+    }
+
+    /// What a request is counted by, with the limits.
+    fn counted(&self, client: Client, caller: LimitedCaller) -> Vec<(Counted, u32)> {
+        match caller {
+            LimitedCaller::Anonymous => {
+                self.config.anonymous.map(|limit| (Counted::Anonymous(client), limit.get())).into_iter().collect()
+            }
+            LimitedCaller::WithKey { id, requests_per_minute } => {
+                let of_client = self.config.keyed_client.map(|limit| limit.get().max(requests_per_minute));
+                let of_client = of_client.map(|limit| (Counted::KeyedClient(client), limit));
+                [(Counted::Key(id), requests_per_minute)].into_iter().chain(of_client).collect()
+            }
+        }
     }
 
     fn now(&self) -> Moment {
@@ -123,10 +159,10 @@ impl RateLimits {
     }
 }
 
-type Counted<'a> = (&'static str, u32, &'a mut RequestLog);
+type LocalQuota<'a> = (&'static str, u32, &'a mut RequestLog);
 
 /// A request is counted in both logs if both allow it, and in neither otherwise.
-fn acquire_both(first: Counted<'_>, second: Option<Counted<'_>>, now: Moment) -> LimitDecision {
+fn acquire_both(first: LocalQuota<'_>, second: Option<LocalQuota<'_>>, now: Moment) -> LimitDecision {
     let mut counted = [Some(first), second];
     let allowed = counted.iter_mut().flatten().all(|(_, limit, log)| log.state(*limit, now).remaining > 0);
     let quotas = counted.map(|counted| {

@@ -10,7 +10,7 @@ pub fn router(state: ApiState, dialects: Vec<Dialect>) -> Router {
     document::complete(&mut document, state.access);
     let document = routes::OpenApiDocument(document::write(&document));
     let admission = Arc::clone(&state.admission);
-    let cache = state.response_cache();
+    let (cache, indexed_block) = (state.response_cache(), state.indexed_block());
     let pages = routes::docs_router();
     let mut router = routes.layer(Extension(document)).merge(pages).with_state(Arc::new(state));
     let mut rules = Vec::new();
@@ -18,5 +18,5 @@ pub fn router(state: ApiState, dialects: Vec<Dialect>) -> Router {
         router = router.merge(dialect.routes);
         rules.push(dialect.rules);
     }
-    layers::wrap(router, admission, cache, rules)
+    layers::wrap(router, admission, cache, rules, indexed_block)
 }

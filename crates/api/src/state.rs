@@ -5,7 +5,7 @@ use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, Veri
 use domain::{BlockNumber, SyncStatus, TaskStatus, TokenPrefix};
 use enrichment::{Accounts, Dexes, Failures, Labels};
 use node::NodeClient;
-use store::{ChainReader, UserRecords, VerifiedContracts};
+use store::{ChainReader, SharedQuotas, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
 use webhooks::Registry;
 
@@ -14,7 +14,7 @@ use crate::{
     dialect::{Gate, Services},
     json_response::Freshness,
     keys::{KeyIssuer, KeyRing, KeyUses},
-    layers::Admission,
+    layers::{Admission, IndexedBlock},
     limits::RateLimits,
     response_cache::{IndexVersion, ResponseCache},
     streams::Streams,
@@ -39,6 +39,8 @@ pub struct ApiParts {
     pub dexes: Arc<Dexes>,
     pub access: OwnerAccess,
     pub limits: LimitConfig,
+    /// Set if other processes serve from the same store, too.
+    pub shared_quotas: Option<Arc<dyn SharedQuotas>>,
     pub proxies: TrustedProxies,
     /// Size of the response cache; 0 disables it.
     pub response_cache_bytes: u64,
@@ -73,8 +75,8 @@ impl ApiState {
     #[must_use]
     pub fn new(parts: ApiParts) -> Self {
         let keys = Arc::new(KeyRing::new(Arc::clone(&parts.records)));
-        let admission =
-            Admission { keys: Arc::clone(&keys), limits: RateLimits::new(parts.limits), proxies: parts.proxies };
+        let limits = RateLimits::new(parts.limits).shared_by(parts.shared_quotas);
+        let admission = Admission { keys: Arc::clone(&keys), limits, proxies: parts.proxies };
         let verifier = Verifier::new(VerifierParts {
             node: parts.node.clone(),
             chain: Arc::clone(&parts.chain),
@@ -128,6 +130,10 @@ impl ApiState {
     pub(crate) fn response_cache(&self) -> ResponseCache {
         let version = IndexVersion::source(Arc::clone(&self.chain), Arc::clone(&self.verified), self.sync.clone());
         ResponseCache::new(self.response_cache_bytes, version)
+    }
+
+    pub(crate) fn indexed_block(&self) -> IndexedBlock {
+        IndexedBlock::new(Arc::clone(&self.chain), self.sync.clone())
     }
 
     /// Persists the use counts of keys; run it as a background task.

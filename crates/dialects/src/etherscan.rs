@@ -73,7 +73,7 @@ async fn respond(State(app): State<Arc<App>>, request: Request) -> Response {
     let gate = &app.services.gate;
     let params = Params::read(gate, client, &head, body).await;
     let entry = match &params {
-        Ok(params) if is_poll(params) => gate.admit_unlimited(client),
+        Ok(params) if is_poll(params) => gate.admit_unlimited(client).await,
         // Whatever is not a key of this service is a placeholder that a tool insists on.
         Ok(params) => gate.admit(client, params.api_key().filter(|key| key.starts_with(KEY_PREFIX))).await,
         Err(_) => gate.admit(client, None).await,

@@ -8,7 +8,7 @@ use domain::{BlockNumber, SyncStatus};
 use enrichment::{Accounts, Failures};
 use ingest::{Follower, IngestConfig, IngestError, Progress, Traces};
 use node::NodeClient;
-use store::Store;
+use store::{SharedQuotas, Store};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use web::{Names, WebParts};
@@ -98,6 +98,7 @@ impl Service {
                 labels: labels.clone(),
                 access: config.access,
                 limits: config.limits,
+                shared_quotas: shared.as_ref().map(|shared| Arc::new(shared.quotas()) as Arc<dyn SharedQuotas>),
                 proxies: config.proxies.clone(),
                 token_prefix: config.token_prefix,
                 dexes: dexes.clone(),

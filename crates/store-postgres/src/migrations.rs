@@ -11,11 +11,12 @@ use crate::{
 };
 
 /// The SQL of each migration, in order: the first one is number 1.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../migrations/0001_chain.sql"),
     include_str!("../migrations/0002_lists.sql"),
     include_str!("../migrations/0003_records.sql"),
     include_str!("../migrations/0004_views.sql"),
+    include_str!("../migrations/0005_request_quotas.sql"),
 ];
 
 const OLDEST_SERVER: i32 = 140_000;

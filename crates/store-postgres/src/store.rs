@@ -18,6 +18,7 @@ use crate::{
     error::{describe, is_tls, store_error},
     indexer, migrations,
     open_error::OpenError,
+    quotas::PostgresQuotas,
     reader::PostgresReader,
     rows::int8,
     user_records::PostgresUserRecords,
@@ -185,6 +186,12 @@ impl PostgresStore {
     #[must_use]
     pub fn webhook_records(&self) -> PostgresWebhookRecords {
         self.webhook_records.clone()
+    }
+
+    /// Counts the requests of callers over all processes.
+    #[must_use]
+    pub fn quotas(&self) -> PostgresQuotas {
+        PostgresQuotas::new(self.database.clone())
     }
 
     /// Returns when everything committed so far is durable. Commits wait for the disk unless the server is configured

@@ -145,6 +145,13 @@ problem_responses! {
         ApiError::RateLimited { retry_after: 42, advice: ", or send an API key in X-API-Key: the limit is higher with a key" },
     ];
     UrlTooLong: "The URL is longer than 8192 bytes", [ApiError::UriTooLong];
+    BadMinBlock: "X-Explorer-Min-Block is invalid", [
+        ApiError::InvalidParameter { field: "X-Explorer-Min-Block", rule: "must be a block number" },
+    ];
+    BlockNotReached: "The index is unavailable, or does not have the block in X-Explorer-Min-Block yet", [
+        ApiError::BlockNotReached { wanted: 18_251 },
+        ApiError::NoTip,
+    ];
     Failed: "An internal error of the service", [ApiError::Panicked { message: String::new() }];
     Unavailable: "The index is unavailable", [ApiError::NoTip, ApiError::DeadlineExceeded];
     NodeOrIndexUnavailable: "The index or the node is unavailable", [

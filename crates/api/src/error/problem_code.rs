@@ -56,6 +56,8 @@ problem_codes! {
     RouteNotFound = route_not_found, NOT_FOUND, "Path not found";
     /// No such block is indexed.
     BlockNotFound = block_not_found, NOT_FOUND, "Block not found";
+    /// The block in X-Explorer-Min-Block is not indexed yet.
+    BlockNotReached = block_not_reached, SERVICE_UNAVAILABLE, "Block not indexed yet";
     /// No such transaction is indexed.
     TransactionNotFound = transaction_not_found, NOT_FOUND, "Transaction not found";
     /// The address took no part in any indexed block.

@@ -57,11 +57,11 @@ impl Admission {
         request.extensions_mut().insert(client);
         match scope {
             Scope::Outside | Scope::Handler => return Admitted { rejection: None, limits: None },
-            Scope::Unlimited => return Admitted { rejection: None, limits: Some(self.limits.peek(client)) },
+            Scope::Unlimited => return Admitted { rejection: None, limits: Some(self.limits.peek(client).await) },
             Scope::Limited => {}
         }
         let identity = self.identify_header(request.headers()).await;
-        let (caller, decision) = self.decide(client, identity);
+        let (caller, decision) = self.decide(client, identity).await;
         match caller {
             Ok(caller) => {
                 request.extensions_mut().insert(caller);
@@ -72,8 +72,8 @@ impl Admission {
     }
 
     /// Counts a request, and admits or rejects it.
-    pub(crate) fn decide(&self, client: Client, identity: Identity) -> (Result<Caller, ApiError>, LimitDecision) {
-        let decision = self.limits.try_acquire(client, limited_caller(&identity));
+    pub(crate) async fn decide(&self, client: Client, identity: Identity) -> (Result<Caller, ApiError>, LimitDecision) {
+        let decision = self.limits.try_acquire(client, limited_caller(&identity)).await;
         let caller = match (decision.retry_after(), identity) {
             (Some(retry_after), identity) => Err(rate_limited(retry_after, &identity)),
             (None, Identity::Unknown(error)) => Err(error),

@@ -22,7 +22,8 @@ use tower_http::{
 use tracing::Instrument;
 
 use super::{
-    Admission, admission::Admitted, conditional, deadline, panic::PanicResponse, request_id::RequestId, url_length,
+    Admission, IndexedBlock, admission::Admitted, conditional, deadline, indexed_block::Source, panic::PanicResponse,
+    request_id::RequestId, url_length,
 };
 use crate::{
     clock::unix_now,
@@ -44,6 +45,7 @@ struct Parts {
     admission: Arc<Admission>,
     cache: ResponseCache,
     dialects: Vec<DialectRules>,
+    indexed_block: IndexedBlock,
     inner: Inner,
 }
 
@@ -53,12 +55,14 @@ impl Front {
         admission: Arc<Admission>,
         cache: ResponseCache,
         dialects: Vec<DialectRules>,
+        indexed_block: IndexedBlock,
     ) -> Self {
         // Innermost, so that the response to a panic gets the same headers and log line as any other.
         let catch_panic = CatchPanicLayer::custom(PanicResponse);
         // Bodies are small and most are sent once: the fastest level saves most of the bytes at little cost.
         let compression = CompressionLayer::new().quality(CompressionLevel::Fastest);
-        Self(Arc::new(Parts { admission, cache, dialects, inner: compression.layer(catch_panic.layer(router)) }))
+        let inner = compression.layer(catch_panic.layer(router));
+        Self(Arc::new(Parts { admission, cache, dialects, indexed_block, inner }))
     }
 }
 
@@ -70,10 +74,7 @@ impl Parts {
         let Admitted { rejection, limits } = self.admission.admit(&mut request, dialect).await;
         let mut response = match rejection {
             Some(error) => error.into_response(),
-            None => {
-                let render = async |CachedRequest(request)| self.render(request).await;
-                self.cache.get_or_render(CachedRequest(request), render).await
-            }
+            None => self.answer(request, dialect.is_some()).await,
         };
         if let Some(dialect) = dialect {
             response = dialect.translate(response);
@@ -88,6 +89,26 @@ impl Parts {
         id.write_header(headers);
         tracing::debug!(status = response.status().as_u16(), elapsed = ?started.elapsed(), "response sent");
         response
+    }
+
+    async fn answer(&self, request: Request, is_dialect: bool) -> Response {
+        let is_of_index = is_dialect || IndexedBlock::is_read_at(request.uri().path());
+        let source = match is_of_index {
+            true => self.indexed_block.wait_for_requested(request.headers()).await,
+            false => Ok(Source::CacheOrIndex),
+        };
+        let render = async |CachedRequest(request)| {
+            let mut response = self.render(request).await;
+            if is_of_index {
+                self.indexed_block.write_header(response.headers_mut()).await;
+            }
+            response
+        };
+        match source {
+            Ok(Source::CacheOrIndex) => self.cache.get_or_render(CachedRequest(request), render).await,
+            Ok(Source::Index) => render(CachedRequest(request)).await,
+            Err(error) => error.into_response(),
+        }
     }
 
     async fn render(&self, request: Request) -> Response {

@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use super::{Admission, url_length::MAX_URL_BYTES};
+use super::{Admission, IndexedBlock, url_length::MAX_URL_BYTES};
 use crate::{
     LimitConfig,
     json_response::{Freshness, JsonResponse},
@@ -32,7 +32,7 @@ pub(crate) fn wrap_with_cache(router: Router, cache: ResponseCache) -> Router {
         limits: RateLimits::new(LimitConfig { anonymous: None, keyed_client: None }),
         proxies: TrustedProxies::default(),
     };
-    super::wrap(router, Arc::new(admission), cache, Vec::new())
+    super::wrap(router, Arc::new(admission), cache, Vec::new(), IndexedBlock::none())
 }
 
 struct Reply {
@@ -188,7 +188,7 @@ async fn a_page_of_any_origin_may_call_the_api() {
     assert_eq!(reply.header("access-control-allow-origin"), "*");
     assert_eq!(
         reply.header("access-control-expose-headers"),
-        "etag,retry-after,x-request-id,x-ratelimit-limit,x-ratelimit-remaining,x-ratelimit-reset,ratelimit,ratelimit-policy"
+        "etag,retry-after,x-request-id,x-explorer-block,x-ratelimit-limit,x-ratelimit-remaining,x-ratelimit-reset,ratelimit,ratelimit-policy"
     );
 }
 

@@ -222,6 +222,34 @@ async fn keys_and_webhooks_work_over_several_processes() {
 }
 
 #[tokio::test]
+async fn limits_hold_over_all_processes_that_serve() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let node = DevNode::start().await;
+    let launch = || role(&node.url(), &url, "serve").variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 10);
+    let (one, two) = (launch().start().await, launch().start().await);
+    let created = post(one.client(), &KeyRequest::by(&node.chain.accounts()[0]).body()).await;
+    assert_eq!(created.status, 201, "{}", created.json);
+    let key = created.json["key"].as_str().unwrap().to_owned();
+    // The request for the key was the first of ten.
+    for (number, remaining) in (0..12).zip((0..9).rev().chain([0, 0, 0])) {
+        let client = [&one, &two][number % 2].client();
+        let answer = client.get("/api/v1/blocks/0").await;
+        assert_eq!(answer.status == 429, number >= 9, "request {number}: {}", answer.status);
+        assert_eq!(answer.header("x-ratelimit-remaining"), remaining.to_string(), "request {number}");
+        assert_eq!(answer.header("x-ratelimit-limit"), "10");
+    }
+    let unlimited = two.get("/api/v1/openapi.json").await;
+    assert_eq!((unlimited.status, unlimited.header("x-ratelimit-remaining")), (200, "0"));
+    for (client, remaining) in [(one.client(), "99"), (two.client(), "98"), (two.client(), "97"), (one.client(), "96")]
+    {
+        let request = client.request("GET", "/api/v1/stats").header("X-API-Key", &key);
+        let answer = client.send(request).await;
+        assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, remaining));
+    }
+}
+
+#[tokio::test]
 async fn a_second_indexer_takes_over_when_the_first_one_is_killed() {
     let server = Server::shared();
     let url = server.database().await;
@@ -229,7 +257,7 @@ async fn a_second_indexer_takes_over_when_the_first_one_is_killed() {
     let first = on_database(Launch::run(&node.url()), &url).start().await;
     node.wait_for(&first).await;
     let second = on_database(Launch::run(&node.url()), &url).start().await;
-    second.wait_for_log("standing by").await;
+    second.wait_for_log("another process writes the index, standing by").await;
     node.wait_for(&second).await;
     first.kill();
     traffic.step().unwrap();

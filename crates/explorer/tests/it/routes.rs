@@ -3,6 +3,7 @@
 mod addresses;
 mod blocks;
 mod health;
+mod min_block;
 mod openapi;
 mod paging;
 mod stats;

@@ -5,5 +5,6 @@
 mod conformance;
 mod failures;
 mod processes;
+mod quotas;
 mod schema;
 mod server;

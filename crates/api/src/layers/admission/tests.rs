@@ -54,7 +54,13 @@ impl TestServer {
                 get(async |caller: Caller| caller.must_be(OWNER, OwnerAccess::Guarded).map(|()| "mine")),
             );
         Self {
-            router: layers::wrap(router, Arc::new(admission), ResponseCache::new(0, Box::new(|| None)), Vec::new()),
+            router: layers::wrap(
+                router,
+                Arc::new(admission),
+                ResponseCache::new(0, Box::new(|| None)),
+                Vec::new(),
+                layers::IndexedBlock::none(),
+            ),
             records,
             keys,
         }

@@ -1,0 +1,123 @@
+//! Which block a response of the index stands for, and requests for a response of at least some block. With several
+//! processes that serve, a client that passes on the block of its last response never sees the chain go back.
+
+use std::{pin::Pin, sync::Arc, time::Duration};
+
+use axum::http::{HeaderMap, HeaderName};
+use domain::{BlockNumber, SyncStatus};
+use store::{ChainReader, StoreError};
+use tokio::{sync::watch, time::Instant};
+
+use crate::error::ApiError;
+
+/// The newest block that the response may show.
+pub(crate) const BLOCK: HeaderName = HeaderName::from_static("x-explorer-block");
+/// The oldest block that the response may stand for.
+pub(crate) const MIN_BLOCK: HeaderName = HeaderName::from_static("x-explorer-min-block");
+/// How long a request waits for a block.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+/// Between questions to a store that other processes write.
+const POLL: Duration = Duration::from_millis(20);
+const API: &str = "/api/v1/";
+/// The resources that are read from the index.
+const RESOURCES: [&str; 6] = ["addresses", "blocks", "query", "stats", "tokens", "transactions"];
+
+type FoundTip = Pin<Box<dyn Future<Output = Result<Option<BlockNumber>, StoreError>> + Send>>;
+
+pub(crate) struct IndexedBlock {
+    find_tip: Box<dyn Fn() -> FoundTip + Send + Sync>,
+    sync: watch::Receiver<SyncStatus>,
+}
+
+/// Where a response may come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    CacheOrIndex,
+    /// A cached response may stand for an older block than is requested.
+    Index,
+}
+
+impl IndexedBlock {
+    pub(crate) fn new(chain: Arc<dyn ChainReader>, sync: watch::Receiver<SyncStatus>) -> Self {
+        let find_tip = move || -> FoundTip {
+            let chain = Arc::clone(&chain);
+            Box::pin(async move { Ok(chain.find_tip().await?.map(|tip| tip.number)) })
+        };
+        Self { find_tip: Box::new(find_tip), sync }
+    }
+
+    /// Of an empty index.
+    #[cfg(test)]
+    pub(crate) fn none() -> Self {
+        let find_tip = || -> FoundTip { Box::pin(std::future::ready(Ok(None))) };
+        Self { find_tip: Box::new(find_tip), sync: watch::channel(SyncStatus::starting()).1 }
+    }
+
+    /// Whether a path is a resource of the index.
+    pub(crate) fn is_read_at(path: &str) -> bool {
+        let resource = path.strip_prefix(API).and_then(|path| path.split('/').next());
+        resource.is_some_and(|resource| RESOURCES.contains(&resource))
+    }
+
+    /// Waits until the index has the block that a request needs at least.
+    pub(super) async fn wait_for_requested(&self, headers: &HeaderMap) -> Result<Source, ApiError> {
+        let Some(wanted) = requested(headers)? else { return Ok(Source::CacheOrIndex) };
+        let started = Instant::now();
+        loop {
+            // Once the status has the block, all responses rendered under it have.
+            if self.sync.borrow().tip.is_some_and(|tip| tip.number >= wanted) {
+                return Ok(Source::CacheOrIndex);
+            }
+            let tip = (self.find_tip)().await?;
+            if tip >= Some(wanted) {
+                return Ok(Source::Index);
+            }
+            if started.elapsed() >= LONGEST_WAIT {
+                return Err(ApiError::BlockNotReached { wanted });
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Names the tip after the response was rendered, so that the response shows no newer block.
+    pub(super) async fn write_header(&self, headers: &mut HeaderMap) {
+        if let Ok(Some(tip)) = (self.find_tip)().await {
+            headers.insert(BLOCK, tip.into());
+        }
+    }
+}
+
+fn requested(headers: &HeaderMap) -> Result<Option<BlockNumber>, ApiError> {
+    let Some(value) = headers.get(MIN_BLOCK) else { return Ok(None) };
+    let invalid = ApiError::InvalidParameter { field: "X-Explorer-Min-Block", rule: "must be a block number" };
+    let digits = value.to_str().ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    match digits.and_then(|digits| digits.parse().ok()) {
+        Some(number) => Ok(Some(number)),
+        None => Err(invalid),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_of_the_index_are_recognized() {
+        for path in ["/api/v1/blocks", "/api/v1/blocks/7", "/api/v1/query", "/api/v1/addresses/0x0/tokens"] {
+            assert!(IndexedBlock::is_read_at(path), "{path}");
+        }
+        for path in ["/api/v1/keys", "/api/v1/blocksx", "/api/v1/openapi.json", "/blocks", "/api/v1"] {
+            assert!(!IndexedBlock::is_read_at(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_block_numbers_are_accepted() {
+        let parse = |text: &'static str| requested(&HeaderMap::from_iter([(MIN_BLOCK, text.parse().unwrap())]));
+        assert_eq!(parse("18446744073709551615").unwrap(), Some(u64::MAX));
+        assert_eq!(requested(&HeaderMap::new()).unwrap(), None);
+        for text in ["", "-1", "+1", "0x10", "1.5", "18446744073709551616"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::StoreError;
+
+/// Counts the requests of callers over all processes that serve from one store.
+#[async_trait]
+pub trait SharedQuotas: Send + Sync {
+    /// Counts a request of every caller if each has one left in the window, else of none.
+    async fn take(&self, callers: &[QuotaCaller], window: Duration) -> Result<QuotaUse, StoreError>;
+
+    /// What is left for the callers, without counting a request.
+    async fn peek(&self, callers: &[QuotaCaller], window: Duration) -> Result<QuotaUse, StoreError>;
+}
+
+/// A caller with a limit of its own. Callers that are counted together are given in the same order everywhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuotaCaller {
+    pub name: Vec<u8>,
+    /// Requests in any window.
+    pub limit: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuotaUse {
+    /// Whether every caller had a request left.
+    pub allowed: bool,
+    /// In the order of the callers.
+    pub left: Vec<QuotaLeft>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuotaLeft {
+    pub remaining: u32,
+    /// Until `remaining` grows by one; zero if no request counts.
+    pub until_more: Duration,
+}
