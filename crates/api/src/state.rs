@@ -5,7 +5,7 @@ use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, Veri
 use domain::{BlockNumber, SyncStatus, TaskStatus, TokenPrefix};
 use enrichment::{Accounts, Dexes, Failures, Labels};
 use node::NodeClient;
-use store::{ChainReader, SharedQuotas, UserRecords, VerifiedContracts};
+use store::{ChainReader, SharedJobs, SharedQuotas, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
 use webhooks::Registry;
 
@@ -41,6 +41,8 @@ pub struct ApiParts {
     pub limits: LimitConfig,
     /// Set if other processes serve from the same store, too.
     pub shared_quotas: Option<Arc<dyn SharedQuotas>>,
+    /// Set if other processes verify contracts, too.
+    pub shared_jobs: Option<Arc<dyn SharedJobs>>,
     pub proxies: TrustedProxies,
     /// Size of the response cache; 0 disables it.
     pub response_cache_bytes: u64,
@@ -90,7 +92,7 @@ impl ApiState {
                 Arc::clone(&parts.verified),
             )),
             calls: Arc::new(ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified))),
-            jobs: VerificationJobs::new(verifier, Arc::clone(&parts.verified)),
+            jobs: VerificationJobs::new(verifier, Arc::clone(&parts.verified), parts.shared_jobs),
             verified: parts.verified,
             chain: parts.chain,
             accounts: parts.accounts,

@@ -1,5 +1,7 @@
 //! Verifications as jobs: they run to their end whether or not a client waits, and their results are stored.
 
+mod elsewhere;
+
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -10,7 +12,7 @@ use alloy_primitives::Address;
 use domain::{
     CreationCheck, JobFailure, JobId, JobRefusal, JobResult, JobVerdict, UnixMillis, VerificationJob, VerifiedContract,
 };
-use store::{StoreError, VerifiedContracts};
+use store::{SharedJobs, StoreError, VerifiedContracts};
 use tokio::{sync::watch, time::timeout};
 
 use crate::{Refusal, Verdict, Verifier, VerifyClient, VerifyError, VerifyRequest, VerifyStage, verify::Admitted};
@@ -29,6 +31,8 @@ pub struct VerificationJobs {
 struct Shared {
     verifier: Verifier,
     records: Arc<dyn VerifiedContracts>,
+    /// Set if other processes verify, too.
+    elsewhere: Option<Arc<dyn SharedJobs>>,
     active: Mutex<Active>,
 }
 
@@ -125,8 +129,12 @@ impl Job {
 
 impl VerificationJobs {
     #[must_use]
-    pub fn new(verifier: Verifier, records: Arc<dyn VerifiedContracts>) -> Self {
-        Self { shared: Arc::new(Shared { verifier, records, active: Mutex::default() }) }
+    pub fn new(
+        verifier: Verifier,
+        records: Arc<dyn VerifiedContracts>,
+        elsewhere: Option<Arc<dyn SharedJobs>>,
+    ) -> Self {
+        Self { shared: Arc::new(Shared { verifier, records, elsewhere, active: Mutex::default() }) }
     }
 
     #[must_use]
@@ -169,11 +177,7 @@ impl VerificationJobs {
     /// A job of the last week; waits for its end, but not longer than `max_wait`.
     pub async fn find(&self, id: JobId, max_wait: Duration) -> Result<Option<JobStatus>, StoreError> {
         let active = self.shared.active().by_id.get(&id).map(Arc::clone);
-        let Some(job) = active.map(JobHandle) else {
-            // A job is stored before it leaves memory.
-            let job = self.shared.records.find_job(id).await?;
-            return Ok(job.map(|job| JobStatus { job, stage: None }));
-        };
+        let Some(job) = active.map(JobHandle) else { return self.shared.find_stored(id, max_wait).await };
         let _ = timeout(max_wait, job.wait()).await;
         Ok(Some(job.status()))
     }
@@ -191,27 +195,24 @@ impl Shared {
 
     async fn run(self: Arc<Self>, job: Arc<Job>, admitted: Admitted, request: Arc<VerifyRequest>) {
         let started = Instant::now();
-        let (outcome, compiling) = match self.records.save_job(job.record()).await {
-            Err(error) => (Err(error.into()), None),
+        let (result, error) = match self.records.save_job(job.record()).await {
+            Err(error) => self.verdict(&job, started, (Err(error.into()), None)),
             Ok(()) => {
                 job.progress.send_modify(|progress| progress.stored = true);
-                Self::verify(Arc::clone(&self), Arc::clone(&job), admitted, request).await
+                self.find_out(&job, started, admitted, request).await
             }
-        };
-        log(&job, &outcome);
-        let (verdict, message) = describe(&outcome);
-        let result = JobResult {
-            finished_at: job.submitted_at.saturating_add(millis(started.elapsed())),
-            compilation_millis: compiling.map(|since| millis(since.elapsed())),
-            verdict,
-            message,
         };
         let ended = VerificationJob { result: Some(result.clone()), ..job.record() };
         let stored = self.records.save_job(ended).await;
         if let Err(error) = &stored {
             tracing::warn!(%error, job = %job.id, "cannot store the result of a verification");
         }
-        let end = Arc::new(JobEnd { result, error: outcome.err().map(Arc::new) });
+        if let Some(elsewhere) = &self.elsewhere
+            && let Err(error) = elsewhere.end(job.id).await
+        {
+            tracing::debug!(%error, job = %job.id, "a verification counts as running until its lease ends");
+        }
+        let end = Arc::new(JobEnd { result, error: error.map(Arc::new) });
         job.progress.send_modify(|progress| progress.end = Some(end));
         let mut active = self.active();
         active.running.retain(|(_, running)| running.id != job.id);
@@ -220,13 +221,20 @@ impl Shared {
         }
     }
 
+    fn verdict(&self, job: &Job, started: Instant, (outcome, compiling): Outcome) -> (JobResult, Option<VerifyError>) {
+        log(job, &outcome);
+        let (verdict, message) = describe(&outcome);
+        let result = JobResult {
+            finished_at: job.submitted_at.saturating_add(millis(started.elapsed())),
+            compilation_millis: compiling.map(|since| millis(since.elapsed())),
+            verdict,
+            message,
+        };
+        (result, outcome.err())
+    }
+
     /// The verdict, and when the compilations began. In a task of its own, so that a panic ends only this job.
-    async fn verify(
-        self: Arc<Self>,
-        job: Arc<Job>,
-        admitted: Admitted,
-        request: Arc<VerifyRequest>,
-    ) -> (Result<Verdict, VerifyError>, Option<Instant>) {
+    async fn verify(self: Arc<Self>, job: Arc<Job>, admitted: Admitted, request: Arc<VerifyRequest>) -> Outcome {
         let compiling = Arc::new(Mutex::new(None));
         let began = Arc::clone(&compiling);
         let task = tokio::spawn(async move {
@@ -244,6 +252,9 @@ impl Shared {
         (outcome, compiling)
     }
 }
+
+/// The verdict, and when the compilations began.
+type Outcome = (Result<Verdict, VerifyError>, Option<Instant>);
 
 fn log(job: &Job, outcome: &Result<Verdict, VerifyError>) {
     let address = job.address;

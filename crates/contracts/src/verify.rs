@@ -114,6 +114,8 @@ pub enum VerifyStage {
     Slot,
     /// Its own compilations.
     Compilation,
+    /// Another process, which runs it or an equal one.
+    Elsewhere,
 }
 
 impl fmt::Display for VerifyStage {
@@ -123,6 +125,7 @@ impl fmt::Display for VerifyStage {
             Self::Compiler(version) => write!(f, "the compiler {version}, which is downloaded if it is missing"),
             Self::Slot => f.write_str("other verifications to finish"),
             Self::Compilation => f.write_str("the compiler, which compiles the source"),
+            Self::Elsewhere => f.write_str("another process of this service, which verifies the source"),
         }
     }
 }

@@ -8,7 +8,7 @@ use domain::{BlockNumber, SyncStatus};
 use enrichment::{Accounts, Failures};
 use ingest::{Follower, IngestConfig, IngestError, Progress, Traces};
 use node::NodeClient;
-use store::{SharedQuotas, Store};
+use store::{SharedJobs, SharedQuotas, Store};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use web::{Names, WebParts};
@@ -99,6 +99,7 @@ impl Service {
                 access: config.access,
                 limits: config.limits,
                 shared_quotas: shared.as_ref().map(|shared| Arc::new(shared.quotas()) as Arc<dyn SharedQuotas>),
+                shared_jobs: shared.as_ref().map(|shared| Arc::new(shared.running_jobs()) as Arc<dyn SharedJobs>),
                 proxies: config.proxies.clone(),
                 token_prefix: config.token_prefix,
                 dexes: dexes.clone(),

@@ -38,6 +38,6 @@ pub use quotas::PostgresQuotas;
 pub use reader::PostgresReader;
 pub use store::{PostgresOptions, PostgresStore};
 pub use user_records::PostgresUserRecords;
-pub use verified_contracts::PostgresVerifiedContracts;
+pub use verified_contracts::{PostgresJobs, PostgresVerifiedContracts};
 pub use webhook_records::PostgresWebhookRecords;
 pub use writer::PostgresWriter;

@@ -22,7 +22,7 @@ use crate::{
     reader::PostgresReader,
     rows::int8,
     user_records::PostgresUserRecords,
-    verified_contracts::PostgresVerifiedContracts,
+    verified_contracts::{PostgresJobs, PostgresVerifiedContracts},
     versions::{Listener, Versions},
     webhook_records::PostgresWebhookRecords,
     writer::{PostgresWriter, Writers},
@@ -192,6 +192,12 @@ impl PostgresStore {
     #[must_use]
     pub fn quotas(&self) -> PostgresQuotas {
         PostgresQuotas::new(self.database.clone())
+    }
+
+    /// Verification jobs that run in any process.
+    #[must_use]
+    pub fn running_jobs(&self) -> PostgresJobs {
+        PostgresJobs::new(self.database.clone())
     }
 
     /// Returns when everything committed so far is durable. Commits wait for the disk unless the server is configured

@@ -1,6 +1,7 @@
 //! Verified contracts. Changes run one at a time, and not while the writer changes the code at addresses.
 
 mod jobs;
+mod running;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use domain::{
     LibraryOffset, MatchKind, Order, Page, PageRequest, SourceFile, VerificationJob, VerifiedCode, VerifiedContract,
     VerifiedSummary,
 };
+pub use running::PostgresJobs;
 use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 use tokio_postgres::Row;
 

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 use self::server::Server;
 use crate::{
+    contracts::verifier_fixture::{Case, compile_case, compilers},
     support::{
-        DevNode, Launch, TestExplorer,
+        Anvil, DevNode, Launch, TestExplorer,
         client::Client,
         eventually,
         key_request::{KeyRequest, post},
@@ -247,6 +248,45 @@ async fn limits_hold_over_all_processes_that_serve() {
         let answer = client.send(request).await;
         assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, remaining));
     }
+}
+
+#[tokio::test]
+async fn a_contract_is_compiled_once_and_its_jobs_are_known_everywhere() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let anvil = Anvil::start().await;
+    let launch = |name: &str| {
+        let launch = role(anvil.url(), &url, name).argument("--compiler-source", compilers().display());
+        launch.argument("--log", "info,contracts::verify=debug")
+    };
+    let (one, two) = (launch("serve").start().await, launch("serve").start().await);
+    let _indexing = role(anvil.url(), &url, "index").spawn();
+    let case = Case::coin("0.8.20");
+    let code = compile_case(&case).await;
+    let from = anvil.accounts().await.remove(0);
+    let data = format!("0x{code}{}", case.arguments);
+    let receipt = anvil.send(json!({ "from": from, "data": data, "gas": "0xf00000" })).await;
+    anvil.wait_for(&one).await;
+    let address = receipt["contractAddress"].as_str().unwrap();
+    let body = json!({ "address": address, "sourceCode": case.source, "compilerVersion": case.version }).to_string();
+    let verify = |explorer: &TestExplorer| {
+        let request = explorer.client().request("POST", "/api/v1/verify").header("Content-Type", "application/json");
+        request.header("Prefer", "respond-async").body(body.clone())
+    };
+    let (first, second) = tokio::join!(one.client().send(verify(&one)), two.client().send(verify(&two)));
+    for (answer, other) in [(first, &two), (second, &one)] {
+        assert_eq!(answer.status, 202, "{}", answer.text);
+        let path = format!("/api/v1/verify/jobs/{}", answer.json["id"].as_str().unwrap());
+        let job = eventually("the end of the job", async || {
+            let job = other.json(&path).await;
+            assert_ne!(job["failure"]["code"], "verification_interrupted", "{job}");
+            (job["status"] != "pending").then_some(job)
+        })
+        .await;
+        assert_eq!((&job["status"], &job["answer"]["match"]), (&json!("finished"), &json!("exact")), "{job}");
+    }
+    let compiled = [&one, &two].map(|explorer| explorer.log().matches("contract verified").count());
+    assert_eq!(compiled.iter().sum::<usize>(), 1, "one of them took the verdict of the other: {compiled:?}");
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use domain::{B256, BlockChanges, ChainIdentity};
-use store::{ChainReader, ChainWriter, Failure, StoreError, Undo, conformance::RandomChain};
+use domain::{B256, BlockChanges, ChainIdentity, JobId};
+use store::{ChainReader, ChainWriter, Failure, SharedJobs, StoreError, Undo, conformance::RandomChain};
 
 use crate::server::{Server, open};
 
@@ -131,4 +131,32 @@ async fn data_belongs_to_one_chain() {
     assert!(matches!(other.bind(identity(56), Some(0)).await, Err(StoreError::OtherStart { stored: 7, .. })));
     let early = other.writer().commit(blocks(1, 1), KEEP).await;
     assert!(matches!(early, Err(StoreError::NotNextBlock { number: 0, tip: None })), "{early:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_equal_verification_runs_in_one_process_at_a_time() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let (one, two) = (open(&url).await.running_jobs(), open(&url).await.running_jobs());
+    let [first, second, third] = [1, 2, 3].map(JobId::from_random);
+    let (request, other) = (B256::repeat_byte(1), B256::repeat_byte(2));
+    assert_eq!(one.begin(first, request).await.unwrap(), None);
+    assert_eq!(two.begin(second, request).await.unwrap(), Some(first));
+    assert_eq!(two.begin(third, other).await.unwrap(), None);
+    for id in [first, second, third] {
+        assert!(one.is_running(id).await.unwrap() && two.is_running(id).await.unwrap());
+    }
+    one.end(first).await.unwrap();
+    assert!(!two.is_running(first).await.unwrap());
+    assert_eq!(two.begin(second, request).await.unwrap(), None, "the first one has ended");
+
+    // A process that ended renews nothing.
+    let operator = server.connect(&url).await;
+    let sql = "update explorer.running_verification set expires_at = now() - interval '1 second'";
+    assert_eq!(operator.execute(sql, &[]).await.unwrap(), 2);
+    assert!(!one.is_running(second).await.unwrap());
+    two.renew(third).await.unwrap();
+    assert!(one.is_running(third).await.unwrap());
+    assert_eq!(one.begin(first, request).await.unwrap(), None);
+    assert_eq!(one.begin(first, other).await.unwrap(), Some(third));
 }

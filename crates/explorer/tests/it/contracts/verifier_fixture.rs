@@ -204,7 +204,7 @@ pub(crate) fn code_of(output: &Value, path: &str, contract: &str) -> String {
     code.unwrap_or_else(|| panic!("no {contract} in {}", output["errors"])).to_owned()
 }
 
-async fn compile_case(case: &Case) -> String {
+pub(crate) async fn compile_case(case: &Case) -> String {
     let outputs = compile(short(case.version), vec![input(case.path, &case.source, &case.settings)]).await;
     code_of(&outputs[0], case.path, case.contract)
 }
