@@ -107,10 +107,11 @@ impl Replay {
         let inspector = (TracingInspector::new(config), UndefinedOpcodes::default());
         let executed = self.evm.inspect(evm::tx_env(&mined.transaction), inspector)?;
         let (mut inspector, undefined) = std::mem::take(&mut self.evm.inspector);
-        inspector.set_transaction_gas_limit(mined.transaction.gas_limit());
-        let gas_used = executed.result.gas().tx_gas_used();
         let trace = match tracer {
             Tracer::Calls(options) => {
+                // In the format of Parity, the gas of the outermost call is without that of the transaction itself.
+                inspector.set_transaction_gas_limit(mined.transaction.gas_limit());
+                let gas_used = executed.result.gas().tx_gas_used();
                 let mut outermost = inspector.geth_builder().geth_call_traces(options, gas_used);
                 undefined.write_errors(&mut outermost, options.only_top_call.unwrap_or_default());
                 Trace::Calls(Box::new(outermost))
@@ -128,8 +129,7 @@ impl Replay {
                     block_number: Some(block.number()),
                     ..TransactionInfo::default()
                 };
-                let builder = inspector.into_parity_builder().with_transaction_gas_used(gas_used);
-                Trace::Flat(builder.into_localized_transaction_traces(info))
+                Trace::Flat(inspector.into_parity_builder().into_localized_transaction_traces(info))
             }
         };
         self.evm.commit(executed.state);
