@@ -80,12 +80,21 @@ impl Pair {
             let mut expected = self.anvil.rpc.call("debug_traceTransaction", json!([anvil, options])).await;
             // Anvil leaves out the gas of the transaction itself, geth does not.
             expected["gas"] = self.anvil.rpc.call("eth_getTransactionByHash", json!([anvil])).await["gas"].take();
+            if config["onlyTopCall"] == true {
+                // Anvil still has a selfdestruct.
+                expected.as_object_mut().unwrap().remove("calls");
+            }
             assert_eq!(comparable(found.clone()), comparable(expected.clone()), "{what} {config}: {found} {expected}");
         }
+        self.dev.rpc.call("debug_traceTransaction", json!([dev, { "tracer": "callTracer" }])).await
+    }
+}
+
+impl Pair {
+    async fn assert_same_flat_traces(&self, what: &str, (dev, anvil): &(B256, String)) {
         let found = self.dev.rpc.call("trace_transaction", json!([dev])).await;
         let expected = self.anvil.rpc.call("trace_transaction", json!([anvil])).await;
         assert_eq!(comparable(found.clone()), comparable(expected.clone()), "{what}: {found} {expected}");
-        self.dev.rpc.call("debug_traceTransaction", json!([dev, { "tracer": "callTracer" }])).await
     }
 }
 
@@ -175,6 +184,10 @@ async fn call_traces_equal_those_of_anvil() {
     }
     for (what, hashes) in &cases[1..] {
         pair.assert_same_traces(what, hashes).await;
+        // Anvil lists calls of precompiles, which Parity leaves out, and an address for a creation that failed.
+        if !["a failed creation", "a precompile"].contains(what) {
+            pair.assert_same_flat_traces(what, hashes).await;
+        }
     }
 }
 
