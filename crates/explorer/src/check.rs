@@ -39,8 +39,8 @@ const LOG_EVERY: Duration = Duration::from_secs(5);
 /// Exits with 0 if the index is correct or was repaired, with 2 if it differs, and with an error if it cannot be compared.
 pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
     logging::start(&LogConfig { filter: "warn,explorer=info".to_owned(), format: LogFormat::Text })?;
-    let data = config::data_folder(options.data.clone())?;
-    let store = stores::open_existing(&data)?;
+    let location = config::location(options.data.clone(), options.database.clone())?;
+    let store = stores::open_existing(&location).await?;
     let reader = store.reader();
     let Some((start, tip)) = extent(reader.as_ref()).await? else {
         logging::print("The index is empty.\n");
@@ -58,7 +58,7 @@ pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
     }
     let node = client(&options)?;
     let identity = node.identity().await.context("cannot read the chain id and genesis block from the node")?;
-    store.bind(identity, None).await.map_err(|error| stores::explain_binding(error, &data))?;
+    store.bind(identity, None).await.map_err(|error| stores::explain_binding(error, &location))?;
     let numbers = sampled(from..=to, options.sample);
     compare(&node, reader.as_ref(), numbers.clone(), &mut report).await?;
     let equal = format!("{} of blocks {from} to {to} are what the node says", block_count(numbers.len()));

@@ -33,12 +33,34 @@ pub(crate) enum Command {
     /// Explore a demo chain with traffic; no node needed
     #[cfg(feature = "demo")]
     Demo(DemoOptions),
-    /// Manage the API keys in a data folder that no explorer has open
+    /// Manage the API keys in a database, or in a data folder that no explorer has open
     Keys(KeysOptions),
     /// Compare an index that no explorer has open with a node, and reindex blocks that differ
     Check(CheckOptions),
+    /// Create or update the tables of a PostgreSQL database, check it, or show its size
+    Database(DatabaseOptions),
     /// Restore a damaged data folder to its last intact commit
     Repair(RepairOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DatabaseOptions {
+    /// The database: postgres://user:password@host/name
+    #[arg(long, env = "EXPLORER_DATABASE", value_name = "URL", hide_env_values = true, global = true)]
+    pub(crate) database: Option<DatabaseUrl>,
+
+    #[command(subcommand)]
+    pub(crate) command: DatabaseCommand,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum DatabaseCommand {
+    /// Create the tables, or update them to this version; `run` does the same at its start
+    Migrate,
+    /// Compare totals with rows, and report settings that can lose data; reads whole tables
+    Check,
+    /// Show the size of each table and its indexes
+    Size,
 }
 
 /// Options of `run` from one source: the command line and environment, or the file.
@@ -53,6 +75,15 @@ pub(crate) struct RunOptions {
     /// Where the index is stored [default: explorer in your data folder]
     #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+
+    /// A PostgreSQL database for the index and all records, instead of the data folder: postgres://user:password@host/name
+    #[arg(long, env = "EXPLORER_DATABASE", value_name = "URL", hide_env_values = true)]
+    pub(crate) database: Option<DatabaseUrl>,
+
+    /// What this process does, if several share a database; can be given several times [default: everything]
+    #[arg(long, env = "EXPLORER_ROLE", value_name = "ROLE", value_delimiter = ',')]
+    #[serde(deserialize_with = "roles")]
+    pub(crate) role: Vec<Role>,
 
     /// Where the API listens [default: 127.0.0.1:3000]
     #[arg(long, env = "EXPLORER_LISTEN", value_name = "ADDR")]
@@ -227,6 +258,8 @@ impl RunOptions {
         Self {
             rpc: if self.rpc.is_empty() { other.rpc } else { self.rpc },
             data: self.data.or(other.data),
+            database: self.database.or(other.database),
+            role: if self.role.is_empty() { other.role } else { self.role },
             listen: self.listen.or(other.listen),
             start_block: self.start_block.or(other.start_block),
             labels: self.labels.or(other.labels),
@@ -268,6 +301,41 @@ impl RunOptions {
     }
 }
 
+/// The URL of a database. Its password is not shown.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct DatabaseUrl(String);
+
+impl DatabaseUrl {
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for DatabaseUrl {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl std::fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DatabaseUrl")
+    }
+}
+
+/// A part of the work of `run`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Role {
+    /// Follow the node and write the index; a second one stands by
+    Index,
+    /// Serve the API and the pages
+    Serve,
+    /// Send webhooks; a second one stands by
+    Deliver,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Traces {
@@ -301,6 +369,11 @@ impl OneOrMany {
             Self::Many(texts) => texts,
         }
     }
+}
+
+fn roles<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Role>, D::Error> {
+    let texts = OneOrMany::deserialize(deserializer)?.into_texts();
+    texts.iter().map(|text| Role::from_str(text, false).map_err(D::Error::custom)).collect()
 }
 
 fn endpoints<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Endpoint>, D::Error> {
@@ -381,6 +454,10 @@ pub(crate) struct KeysOptions {
     /// The data folder [default: explorer in your data folder]
     #[arg(long, env = "EXPLORER_DATA", value_name = "DIR", global = true)]
     pub(crate) data: Option<PathBuf>,
+
+    /// The database, as for `run`
+    #[arg(long, env = "EXPLORER_DATABASE", value_name = "URL", hide_env_values = true, global = true)]
+    pub(crate) database: Option<DatabaseUrl>,
 }
 
 #[derive(Debug, Args)]

@@ -18,7 +18,7 @@ use store::WebhookLimits;
 use webhooks::{EgressConfig, EncryptionKey, Insecure};
 
 use crate::{
-    cli::{self, RunOptions},
+    cli::{self, DatabaseUrl, Role, RunOptions},
     logging::LogFormat,
     memory::MemoryBudget,
     open_files,
@@ -29,10 +29,41 @@ pub(crate) const DEFAULT_COIN: &str = "ETH";
 pub(crate) const DEFAULT_PAGES_PER_MINUTE: u32 = 600;
 const DEFAULT_CHAIN_NAME: &str = "Explorer";
 
+/// Where the index and all records are.
+#[derive(Debug, Clone)]
+pub(crate) enum Location {
+    Folder(PathBuf),
+    Database(DatabaseUrl),
+}
+
+/// What a process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Roles {
+    pub(crate) index: bool,
+    pub(crate) serve: bool,
+    pub(crate) deliver: bool,
+}
+
+impl Roles {
+    pub(crate) const ALL: Self = Self { index: true, serve: true, deliver: true };
+
+    /// None given means all.
+    fn of(given: &[Role]) -> Self {
+        if given.is_empty() {
+            return Self::ALL;
+        }
+        let has = |role| given.contains(&role);
+        Self { index: has(Role::Index), serve: has(Role::Serve), deliver: has(Role::Deliver) }
+    }
+}
+
 /// The configuration of the service.
 #[derive(Debug)]
 pub(crate) struct ServiceConfig {
     pub(crate) node: NodeConfig,
+    pub(crate) roles: Roles,
+    pub(crate) location: Location,
+    /// For files that are not in the store.
     pub(crate) data: PathBuf,
     pub(crate) listen: SocketAddr,
     pub(crate) start_block: Option<BlockNumber>,
@@ -95,7 +126,17 @@ pub(crate) fn log_config(options: &RunOptions) -> LogConfig {
 }
 
 pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfig> {
-    if options.rpc.is_empty() {
+    let roles = Roles::of(&options.role);
+    if roles != Roles::ALL && options.database.is_none() {
+        bail!("--role needs a store that several processes can open: give a database with --database");
+    }
+    if roles != Roles::ALL && (roles.serve || roles.deliver) && options.webhook_encryption_key.is_none() {
+        bail!(
+            "with --role, give the key that encrypts webhook secrets with --webhook-encryption-key: all processes need the \
+             same one"
+        );
+    }
+    if options.rpc.is_empty() && (roles.index || roles.serve) {
         bail!(
             "no node to follow: give one with --rpc, such as --rpc http://127.0.0.1:8545 (or try `explorer demo`, which needs no node)"
         );
@@ -118,6 +159,10 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     };
     let dexes = Dexes::with(&options.dex).context("invalid [[dex]] entries in the configuration file")?;
     let data = data_folder(options.data)?;
+    let location = match options.database {
+        Some(url) => Location::Database(url),
+        None => Location::Folder(data.clone()),
+    };
     let compilers = options.compilers.unwrap_or_else(|| data.join("compilers"));
     let source = compiler_source(options.compiler_source.as_deref())?;
     let mut compilers = CompilerConfig::new(compilers, source);
@@ -129,6 +174,8 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     let connections = connections(options.max_connections, options.max_connections_per_ip, &proxies);
     Ok(ServiceConfig {
         node,
+        roles,
+        location,
         data,
         listen: options.listen.unwrap_or(DEFAULT_LISTEN),
         start_block: options.start_block,
@@ -192,6 +239,14 @@ fn compiler_source(given: Option<&str>) -> anyhow::Result<CompilerSource> {
         Some(other) => {
             bail!("invalid --compiler-source {other}: must be npm, offline, an existing folder, or an http(s) URL")
         }
+    }
+}
+
+/// The store of a maintenance command.
+pub(crate) fn location(data: Option<PathBuf>, database: Option<DatabaseUrl>) -> anyhow::Result<Location> {
+    match database {
+        Some(url) => Ok(Location::Database(url)),
+        None => Ok(Location::Folder(data_folder(data)?)),
     }
 }
 

@@ -19,7 +19,7 @@ use webhooks::{EgressConfig, Insecure};
 
 use crate::{
     cli::DemoOptions,
-    config::{self, LogConfig, ServiceConfig},
+    config::{self, Location, LogConfig, Roles, ServiceConfig},
     demo_names,
     logging::{self, LogFormat},
     memory::MemoryBudget,
@@ -46,6 +46,8 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     compilers.idle.bytes = memory.idle_compilers();
     let config = ServiceConfig {
         node: NodeConfig::new(vec![rpc.url().parse()?]),
+        roles: Roles::ALL,
+        location: Location::Folder(data.path().to_owned()),
         data: data.path().to_owned(),
         listen: options.listen,
         start_block: None,
@@ -73,7 +75,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     let running_traffic = tokio::spawn(devchain::traffic::run(traffic, block_time, cancel.clone()));
     wait_until_synced(&service, &chain, &cancel).await;
     if !cancel.is_cancelled() {
-        logging::print(&banner(service.local_addr(), &rpc, &chain, &demo_key, &options));
+        logging::print(&banner(service.local_addr().unwrap_or(options.listen), &rpc, &chain, &demo_key, &options));
     }
     let result = service.finish().await;
     running_traffic.abort();

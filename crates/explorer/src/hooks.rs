@@ -10,7 +10,7 @@ use webhooks::{
     Dispatcher, Egress, EgressConfig, EncryptionKey, MAX_PARKED, Matcher, Registry, RegistryError, Vault, Wake,
 };
 
-use crate::supervisor::Supervisor;
+use crate::{sharing::Turn, supervisor::Supervisor};
 
 /// Slow receivers may use a quarter of all sockets.
 fn max_parked() -> usize {
@@ -52,30 +52,44 @@ impl Hooks {
         }
     }
 
+    pub(crate) fn wake(&self) -> Wake {
+        self.wake.clone()
+    }
+
     pub(crate) fn registry(&self) -> Registry {
         Registry::new(Arc::clone(&self.records), Arc::clone(&self.egress), self.vault.clone(), self.wake.clone())
     }
 
-    /// Starts all webhook tasks; returns the handle of the dispatcher.
+    /// Starts all webhook tasks, which work while the turn is this process's; returns the handle of the dispatcher.
     pub(crate) fn start(
         self,
         reader: Arc<dyn ChainReader>,
         sync: &watch::Receiver<SyncStatus>,
         token_prefix: TokenPrefix,
         supervisor: &Supervisor,
+        turn: Turn,
     ) -> JoinHandle<()> {
         let (hooks, sync) = (self.clone(), sync.clone());
+        let (of_matcher, of_housekeeping) = (turn.clone(), turn.clone());
         supervisor.spawn("webhook-matcher", move |cancel| {
-            let Hooks { records, wake, .. } = hooks.clone();
-            Matcher::new(reader.clone(), records, sync.clone(), wake, token_prefix).run(cancel)
+            let (hooks, reader, sync) = (hooks.clone(), reader.clone(), sync.clone());
+            of_matcher.clone().run(cancel, move |cancel| {
+                let Hooks { records, wake, .. } = hooks.clone();
+                Matcher::new(reader.clone(), records, sync.clone(), wake, token_prefix).run(cancel)
+            })
         });
         let records = Arc::clone(&self.records);
-        supervisor
-            .spawn("webhook-housekeeping", move |cancel| webhooks::run_housekeeping(Arc::clone(&records), cancel));
+        supervisor.spawn("webhook-housekeeping", move |cancel| {
+            let records = Arc::clone(&records);
+            of_housekeeping.clone().run(cancel, move |cancel| webhooks::run_housekeeping(Arc::clone(&records), cancel))
+        });
         let max_parked = max_parked();
         supervisor.spawn("webhook-dispatcher", move |cancel| {
-            let Hooks { records, egress, vault, wake } = self.clone();
-            Dispatcher::new(records, egress, vault, wake, max_parked).run(cancel)
+            let hooks = self.clone();
+            turn.clone().run(cancel, move |cancel| {
+                let Hooks { records, egress, vault, wake } = hooks.clone();
+                Dispatcher::new(records, egress, vault, wake, max_parked).run(cancel)
+            })
         })
     }
 }

@@ -1,4 +1,4 @@
-//! `explorer keys`: manages the API keys in a data folder.
+//! `explorer keys`: manages the API keys in a data folder or database.
 
 use std::{
     fmt::Write,
@@ -17,8 +17,10 @@ use crate::{
 const MAX_LISTED: u32 = 1_000;
 
 pub(crate) async fn run(options: KeysOptions) -> anyhow::Result<()> {
-    let data = config::data_folder(options.data)?;
-    let records = stores::open_existing(&data)?.user_records();
+    let location = config::location(options.data, options.database)?;
+    // Kept open: a shared store notices changes as long as it is open.
+    let store = stores::open_existing(&location).await?;
+    let records = store.user_records();
     match options.command {
         KeysCommand::List { owner } => {
             let keys = match owner {

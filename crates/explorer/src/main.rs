@@ -5,6 +5,7 @@ mod background;
 mod check;
 mod cli;
 mod config;
+mod database;
 #[cfg(feature = "demo")]
 mod demo;
 #[cfg(feature = "demo")]
@@ -18,6 +19,7 @@ mod progress;
 mod repair;
 mod run;
 mod service;
+mod sharing;
 mod shutdown;
 mod site;
 mod stores;
@@ -76,6 +78,7 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Demo(options) => demo::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Keys(options) => keys::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Check(options) => check::run(options).await,
+            Command::Database(options) => database::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Repair(options) => repair::run(options).await.map(|()| ExitCode::SUCCESS),
         }
     });

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use crate::{
     cli::RepairOptions,
-    config, logging,
+    config::{self, Location},
+    logging,
     stores::{self, LostRecords, Repair},
 };
 
@@ -15,7 +16,7 @@ pub(crate) async fn run(options: RepairOptions) -> anyhow::Result<()> {
         logging::print(&format!("{} is not damaged.\n", data.display()));
         return Ok(());
     };
-    let tip = stores::open_existing(&data)?.reader().find_tip().await?.map(|tip| tip.number);
+    let tip = stores::open_existing(&Location::Folder(data)).await?.reader().find_tip().await?.map(|tip| tip.number);
     logging::print(&report(&repair, tip));
     Ok(())
 }

@@ -8,7 +8,9 @@ pub(crate) async fn run(options: RunOptions) -> anyhow::Result<()> {
     let cancel = shutdown::on_signal()?;
 
     let service = Service::start(config, cancel.clone()).await?;
-    logging::print(&format!("Listening on http://{}\n", service.local_addr()));
+    if let Some(address) = service.local_addr() {
+        logging::print(&format!("Listening on http://{address}\n"));
+    }
     let progress = tokio::spawn(progress::show(service.sync(), service.progress(), cancel));
     let result = service.finish().await;
     progress.abort();

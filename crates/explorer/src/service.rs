@@ -13,7 +13,15 @@ use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use web::{Names, WebParts};
 
-use crate::{background::Background, config::ServiceConfig, hooks::Hooks, site, stores, supervisor::Supervisor};
+use crate::{
+    background::Background,
+    config::{Location, ServiceConfig},
+    hooks::Hooks,
+    sharing::{self, Turn},
+    site,
+    stores::{self, OpenStore},
+    supervisor::Supervisor,
+};
 
 /// Time for the parts to end at shutdown, which takes less than two seconds in total.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_400);
@@ -22,105 +30,130 @@ const NODE_RETRY: Duration = Duration::from_secs(1);
 
 /// A running explorer.
 pub(crate) struct Service {
-    local_addr: SocketAddr,
+    /// None if it does not serve.
+    local_addr: Option<SocketAddr>,
     sync: watch::Receiver<SyncStatus>,
     progress: Arc<Progress>,
     store: Arc<dyn Store>,
     following: JoinHandle<anyhow::Result<()>>,
     serving: JoinHandle<anyhow::Result<()>>,
     sending: JoinHandle<()>,
-    key_uses: KeyUses,
+    key_uses: Option<KeyUses>,
     cancel: CancellationToken,
     /// Runs indexing.
     background: Background,
 }
 
 impl Service {
-    /// Opens the store, serves the index and follows the node. If the node is down, indexing waits for it.
+    /// Opens the store, and does what the roles of this process are: follows the node, serves the index, sends webhooks. If
+    /// the node or the database is down, indexing waits for it.
     pub(crate) async fn start(config: ServiceConfig, cancel: CancellationToken) -> anyhow::Result<Self> {
-        let store = stores::open(&config.data, config.memory)?;
-        let listener = TcpListener::bind(config.listen).await.with_context(|| {
-            format!(
-                "cannot listen on {}: choose another address with --listen, or stop the process that uses this one",
-                config.listen
-            )
-        })?;
-        let local_addr = listener.local_addr()?;
-        let node = NodeClient::new(config.node)?;
-        let (status, sync) = watch::channel(SyncStatus::starting());
+        let roles = config.roles;
+        let opened = cancel.run_until_cancelled(stores::open(&config.location, config.memory)).await;
+        let OpenStore { store, shared } = opened.context("stopped before the database was reachable")??;
+        let listener = if roles.serve { Some(listen(config.listen).await?) } else { None };
+        let local_addr = listener.as_ref().map(TcpListener::local_addr).transpose()?;
+        let (status, followed) = watch::channel(SyncStatus::starting());
         let progress = Arc::new(Progress::default());
-
-        let reader = store.reader();
-        let key = config.encryption_key.as_ref();
-        let hooks = Hooks::new(&config.egress, config.webhook_limits, key, &config.data, store.as_ref()).await?;
         let supervisor = Supervisor::new(cancel.clone());
-        let accounts = Arc::new(Accounts::new(node.clone(), store.accounts()));
-        let failures = Arc::new(Failures::new(node.clone(), store.failures()));
-        let verified = store.verified_contracts();
-        let (labels, dexes) = (Arc::new(config.labels), Arc::new(config.dexes));
-        let state = ApiState::new(ApiParts {
-            chain: reader,
-            accounts,
-            failures: Arc::clone(&failures),
-            records: store.user_records(),
-            verified,
-            verifier: config.verifier,
-            webhooks: hooks.registry(),
-            node: node.clone(),
-            sync: sync.clone(),
-            tasks: supervisor.tasks(),
-            labels: labels.clone(),
-            access: config.access,
-            limits: config.limits,
-            proxies: config.proxies.clone(),
-            token_prefix: config.token_prefix,
-            dexes: dexes.clone(),
-            response_cache_bytes: config.memory.response_cache(),
-        });
-        let services = state.services();
-        let pages = web::router(WebParts {
-            chain: services.chain.clone(),
-            accounts: services.accounts.clone(),
-            failures,
-            node: node.clone(),
-            verified: services.verified.clone(),
-            jobs: services.jobs.clone(),
-            sync: sync.clone(),
-            names: Names {
-                labels,
-                dexes,
-                token_prefix: config.token_prefix,
-                chain: config.chain_name,
-                coin: config.coin,
-            },
-            pages_per_minute: config.pages_per_minute,
-            proxies: config.proxies,
-        });
-        let sending = hooks.start(store.reader(), &sync, config.token_prefix, &supervisor);
-        let key_uses = state.key_uses();
-        let written = key_uses.clone();
-        supervisor.spawn("key-uses", move |cancel| written.clone().persist_until(cancel));
-        let dialects = dialects::dialects(services);
-        let router = site::router(api::router(state, dialects), pages);
-        let serving_cancel = cancel.clone();
-        let connections = config.connections;
-        let serving = tokio::spawn(async move {
-            api::serve(listener, router, connections, serving_cancel).await.context("the API stopped serving")
-        });
-
-        let following = Following {
-            node,
-            store: Arc::clone(&store),
-            data: config.data,
-            start_block: config.start_block,
-            traces: config.traces,
-            lower_head_after: config.lower_head_after,
-            waiting_blocks: config.memory.waiting_blocks(),
-            status,
-            progress: Arc::clone(&progress),
+        let sync = match &shared {
+            Some(shared) => sharing::share_status(shared, followed, &supervisor),
+            None => followed,
         };
+
+        let needs_hooks = roles.serve || roles.deliver;
+        let hooks = if needs_hooks {
+            let key = config.encryption_key.as_ref();
+            Some(Hooks::new(&config.egress, config.webhook_limits, key, &config.data, store.as_ref()).await?)
+        } else {
+            None
+        };
+        let sending = match &hooks {
+            Some(hooks) if roles.deliver => {
+                let turn = match &shared {
+                    Some(shared) => sharing::take_turns(shared, hooks.wake(), &supervisor),
+                    None => Turn::always(),
+                };
+                hooks.clone().start(store.reader(), &sync, config.token_prefix, &supervisor, turn)
+            }
+            _ => tokio::spawn(std::future::ready(())),
+        };
+
+        let node = if roles.index || roles.serve { Some(NodeClient::new(config.node)?) } else { None };
+        let (mut serving, mut key_uses) = (None, None);
+        if let (Some(listener), Some(node), Some(hooks)) = (listener, &node, &hooks) {
+            let (labels, dexes) = (Arc::new(config.labels), Arc::new(config.dexes));
+            let failures = Arc::new(Failures::new(node.clone(), store.failures()));
+            let state = ApiState::new(ApiParts {
+                chain: store.reader(),
+                accounts: Arc::new(Accounts::new(node.clone(), store.accounts())),
+                failures: Arc::clone(&failures),
+                records: store.user_records(),
+                verified: store.verified_contracts(),
+                verifier: config.verifier,
+                webhooks: hooks.registry(),
+                node: node.clone(),
+                sync: sync.clone(),
+                tasks: supervisor.tasks(),
+                labels: labels.clone(),
+                access: config.access,
+                limits: config.limits,
+                proxies: config.proxies.clone(),
+                token_prefix: config.token_prefix,
+                dexes: dexes.clone(),
+                response_cache_bytes: config.memory.response_cache(),
+            });
+            let services = state.services();
+            let pages = web::router(WebParts {
+                chain: services.chain.clone(),
+                accounts: services.accounts.clone(),
+                failures,
+                node: node.clone(),
+                verified: services.verified.clone(),
+                jobs: services.jobs.clone(),
+                sync: sync.clone(),
+                names: Names {
+                    labels,
+                    dexes,
+                    token_prefix: config.token_prefix,
+                    chain: config.chain_name,
+                    coin: config.coin,
+                },
+                pages_per_minute: config.pages_per_minute,
+                proxies: config.proxies,
+            });
+            let uses = state.key_uses();
+            let written = uses.clone();
+            supervisor.spawn("key-uses", move |cancel| written.clone().persist_until(cancel));
+            key_uses = Some(uses);
+            let dialects = dialects::dialects(services);
+            let router = site::router(api::router(state, dialects), pages);
+            let (connections, cancel) = (config.connections, cancel.clone());
+            serving = Some(tokio::spawn(async move {
+                api::serve(listener, router, connections, cancel).await.context("the API stopped serving")
+            }));
+        }
+
         let background = Background::start()?;
-        let following = background.handle().spawn(following.run(cancel.clone()));
+        let following = match node.filter(|_| roles.index) {
+            Some(node) => {
+                let following = Following {
+                    node,
+                    store: Arc::clone(&store),
+                    is_shared: shared.is_some(),
+                    location: config.location,
+                    start_block: config.start_block,
+                    traces: config.traces,
+                    lower_head_after: config.lower_head_after,
+                    waiting_blocks: config.memory.waiting_blocks(),
+                    status,
+                    progress: Arc::clone(&progress),
+                };
+                background.handle().spawn(following.run(cancel.clone()))
+            }
+            None => background.handle().spawn(idle(cancel.clone())),
+        };
+        let serving = serving.unwrap_or_else(|| tokio::spawn(idle(cancel.clone())));
         Ok(Self { local_addr, sync, progress, store, following, serving, sending, key_uses, cancel, background })
     }
 
@@ -130,7 +163,8 @@ impl Service {
         self.store.user_records()
     }
 
-    pub(crate) fn local_addr(&self) -> SocketAddr {
+    /// Where the API listens; None if this process does not serve.
+    pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
         self.local_addr
     }
 
@@ -170,16 +204,34 @@ impl Service {
             tracing::warn!("some tasks did not end in time and were aborted; no committed data is lost");
         }
         drop(self.background);
-        self.key_uses.finish().await;
+        if let Some(key_uses) = &self.key_uses {
+            key_uses.finish().await;
+        }
         self.store.sync().await.context("cannot sync the last writes to disk")?;
         ended
     }
 }
 
+/// In place of a part that this process does not have.
+async fn idle(cancel: CancellationToken) -> anyhow::Result<()> {
+    cancel.cancelled().await;
+    Ok(())
+}
+
+async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| {
+        format!(
+            "cannot listen on {address}: choose another address with --listen, or stop the process that uses this one"
+        )
+    })
+}
+
 struct Following {
     node: NodeClient,
     store: Arc<dyn Store>,
-    data: std::path::PathBuf,
+    /// Whether other processes may have the store open, too.
+    is_shared: bool,
+    location: Location,
     start_block: Option<BlockNumber>,
     traces: Traces,
     lower_head_after: Option<Duration>,
@@ -198,26 +250,31 @@ impl Following {
             window_bytes: self.waiting_blocks,
             ..IngestConfig::from_block(start_block)
         };
-        let (writer, reader) = (self.store.writer(), self.store.reader());
-        let follower = Follower::new(self.node, writer, reader, config, self.status, self.progress);
-        match follower.run(cancel).await {
-            // The process ends, since the other writer's process serves too. Whoever supervises it starts it again.
-            Err(error @ IngestError::WriterReplaced) => Err(error.into()),
-            // The error was logged and is shown in the status; the API keeps serving.
-            Ok(()) | Err(IngestError::Store(_)) => Ok(()),
+        loop {
+            let (writer, reader) = (self.store.writer(), self.store.reader());
+            let (node, status, progress) = (self.node.clone(), self.status.clone(), Arc::clone(&self.progress));
+            let follower = Follower::new(node, writer, reader, config, status, progress);
+            match follower.run(cancel.clone()).await {
+                // Another process has taken over: from now on, this one stands by.
+                Err(IngestError::WriterReplaced) if self.is_shared => {}
+                // The process ends, since a second writer of its own store was taken. Whoever supervises it starts it again.
+                Err(error @ IngestError::WriterReplaced) => return Err(error.into()),
+                // The error was logged and is shown in the status; the API keeps serving.
+                Ok(()) | Err(IngestError::Store(_)) => return Ok(()),
+            }
         }
     }
 
-    /// Waits until the node reports its chain, and binds the data folder to that chain.
+    /// Waits until the node reports its chain, and binds the data to that chain.
     async fn bind(&self) -> anyhow::Result<BlockNumber> {
         loop {
             match self.node.identity().await {
                 Ok(identity) => match self.store.bind(identity, self.start_block).await {
                     Err(error) if error.is_transient() => {
-                        tracing::warn!(%error, "waiting for the disk");
+                        tracing::warn!(%error, "waiting for the store");
                         tokio::time::sleep(NODE_RETRY).await;
                     }
-                    bound => return bound.map_err(|error| stores::explain_binding(error, &self.data)),
+                    bound => return bound.map_err(|error| stores::explain_binding(error, &self.location)),
                 },
                 Err(error) => {
                     tracing::warn!(%error, "waiting for the node");

@@ -1,29 +1,83 @@
-//! Opens and repairs the store. The only module that names a storage engine.
+//! Opens and repairs stores. The only module that names a storage engine.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
 use store::{Store, StoreError};
 use store_embedded::{EmbeddedStore, StoreOptions};
 pub(crate) use store_embedded::{LostRecords, Repair};
+pub(crate) use store_postgres::{Findings, PostgresStore as SharedStore, ServerVersion, TableSize};
+use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use crate::{
+    cli::DatabaseUrl,
+    config::Location,
     memory::{MemoryBudget, StoreMemory},
     open_files,
 };
 
-/// Opens a data folder, or creates one.
-pub(crate) fn open(data: &Path, memory: MemoryBudget) -> anyhow::Result<Arc<dyn Store>> {
-    let StoreMemory { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries } = memory.store();
-    let descriptors = open_files::store_share();
-    let options = StoreOptions { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries, descriptors };
-    open_with(data, options)
+/// Pause between attempts to reach a database.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// An open store.
+pub(crate) struct OpenStore {
+    pub(crate) store: Arc<dyn Store>,
+    /// Set for a store that other processes may have open, too.
+    pub(crate) shared: Option<Arc<SharedStore>>,
 }
 
-/// Opens an existing data folder for a maintenance command.
-pub(crate) fn open_existing(data: &Path) -> anyhow::Result<Arc<dyn Store>> {
-    require(data)?;
-    open_with(data, StoreOptions::default())
+impl From<EmbeddedStore> for OpenStore {
+    fn from(store: EmbeddedStore) -> Self {
+        Self { store: Arc::new(store), shared: None }
+    }
+}
+
+impl From<PostgresStore> for OpenStore {
+    fn from(store: PostgresStore) -> Self {
+        let store = Arc::new(store);
+        Self { store: Arc::clone(&store) as Arc<dyn Store>, shared: Some(store) }
+    }
+}
+
+/// Opens a store, or creates one. Waits for a database that is not reachable.
+pub(crate) async fn open(location: &Location, memory: MemoryBudget) -> anyhow::Result<OpenStore> {
+    let StoreMemory { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries } = memory.store();
+    match location {
+        Location::Folder(data) => {
+            let descriptors = open_files::store_share();
+            let options =
+                StoreOptions { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries, descriptors };
+            Ok(open_folder(data, options)?.into())
+        }
+        Location::Database(url) => {
+            let options = PostgresOptions { writer_cache_entries, ..PostgresOptions::default() };
+            loop {
+                match PostgresStore::open(url.reveal(), options.clone()).await {
+                    Err(OpenError::Store(error)) if error.is_transient() => {
+                        tracing::warn!(%error, "waiting for the database");
+                        tokio::time::sleep(RETRY).await;
+                    }
+                    opened => return Ok(opened.map_err(explain_database)?.into()),
+                }
+            }
+        }
+    }
+}
+
+/// Opens an existing store for a maintenance command.
+pub(crate) async fn open_existing(location: &Location) -> anyhow::Result<Arc<dyn Store>> {
+    match location {
+        Location::Folder(data) => {
+            require(data)?;
+            Ok(Arc::new(open_folder(data, StoreOptions::default())?))
+        }
+        Location::Database(url) => Ok(Arc::new(open_database(url).await?)),
+    }
+}
+
+/// Opens a database, and creates or updates its tables.
+pub(crate) async fn open_database(url: &DatabaseUrl) -> anyhow::Result<SharedStore> {
+    PostgresStore::open(url.reveal(), PostgresOptions::default()).await.map_err(explain_database)
 }
 
 /// Restores a damaged data folder to its last intact commit; None if it is not damaged.
@@ -44,9 +98,8 @@ fn require(data: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn open_with(data: &Path, options: StoreOptions) -> anyhow::Result<Arc<dyn Store>> {
-    let store = EmbeddedStore::open(data, options).map_err(|error| explain_open(error, data))?;
-    Ok(Arc::new(store))
+fn open_folder(data: &Path, options: StoreOptions) -> anyhow::Result<EmbeddedStore> {
+    EmbeddedStore::open(data, options).map_err(|error| explain_open(error, data))
 }
 
 fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
@@ -70,18 +123,40 @@ fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
     anyhow!(error).context(advice)
 }
 
-pub(crate) fn explain_binding(error: StoreError, data: &Path) -> anyhow::Error {
-    let data = data.display();
+fn explain_database(error: OpenError) -> anyhow::Error {
+    let advice = match &error {
+        OpenError::InvalidUrl(_) => "invalid --database: give a URL such as postgres://user:password@host/database",
+        OpenError::Refused(_) => "cannot log in to the database: check the user and the password in --database",
+        OpenError::NoDatabase(_) => "the database does not exist: create it, or give another one with --database",
+        OpenError::MissingRights(_) => {
+            "the user of --database may not create or change its tables: grant it the rights, or make it the owner of the \
+             database"
+        }
+        OpenError::Tls(_) => {
+            "no encrypted connection to the database: check sslmode and sslrootcert in the URL of --database"
+        }
+        OpenError::OldServer(_) => "the server of --database is too old",
+        OpenError::Store(StoreError::NewerSchema { .. }) => {
+            "the database was written by a newer explorer: use that one, or another database with --database"
+        }
+        OpenError::Store(_) => "cannot open the database",
+    };
+    anyhow!(error).context(advice)
+}
+
+pub(crate) fn explain_binding(error: StoreError, location: &Location) -> anyhow::Error {
+    let (name, other) = match location {
+        Location::Folder(data) => (data.display().to_string(), "folder with --data"),
+        Location::Database(_) => ("the database".to_owned(), "database with --database"),
+    };
     let advice = match &error {
         StoreError::OtherChain { .. } => {
-            format!(
-                "{data} holds another chain than the node's: point --rpc at the right node, or use another folder with --data"
-            )
+            format!("{name} holds another chain than the node's: point --rpc at the right node, or use another {other}")
         }
         StoreError::OtherStart { stored, .. } => {
-            format!("{data} begins at block {stored}: leave --start-block out, or use another folder with --data")
+            format!("{name} begins at block {stored}: leave --start-block out, or use another {other}")
         }
-        _ => format!("cannot use the data folder {data}"),
+        _ => format!("cannot use {name}"),
     };
     anyhow!(error).context(advice)
 }

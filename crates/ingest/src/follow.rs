@@ -51,6 +51,8 @@ pub struct Follower {
     finality: Finality,
     lower_head: LowerHead,
     rhythm: Rhythm,
+    /// Whether another process had the writer at the last attempt.
+    is_standby: bool,
 }
 
 /// How a pass ended.
@@ -93,6 +95,7 @@ impl Follower {
             finality,
             lower_head,
             rhythm: Rhythm::default(),
+            is_standby: false,
         }
     }
 
@@ -130,6 +133,15 @@ impl Follower {
         let mut pause = STORE_PAUSE;
         loop {
             match self.follow_until_store_fails(&mut heads, &mut pause).await {
+                // Another process writes. This one takes over soon after it ends, so the pause stays short.
+                Err(failure @ StoreError::InUse) => {
+                    if !self.is_standby {
+                        info!("another process writes the index, standing by");
+                        self.is_standby = true;
+                    }
+                    self.report_waiting(&failure);
+                    tokio::time::sleep(STORE_PAUSE).await;
+                }
                 Err(failure) if failure.is_transient() => {
                     warn!(error = %failure, "cannot write the index, retrying");
                     self.report_waiting(&failure);
@@ -148,6 +160,9 @@ impl Follower {
         pause: &mut Duration,
     ) -> Result<Infallible, StoreError> {
         let tip = self.writer.tip().await?;
+        if std::mem::take(&mut self.is_standby) {
+            info!("this process writes the index now");
+        }
         let timestamp = match tip {
             Some(tip) => self.timestamp_of(tip.number).await?,
             None => None,

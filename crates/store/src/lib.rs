@@ -2,6 +2,7 @@
 //!
 //! The traits use domain types only, so that the API and the ingest do not depend on a particular store.
 
+mod block_order;
 #[cfg(feature = "conformance")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a check that does not hold panics")]
 pub mod conformance;
@@ -9,14 +10,19 @@ mod contract_data;
 mod error;
 pub mod fetch_policy;
 mod lifecycle;
+mod parties;
+mod queue_loads;
 mod traits;
 mod user_records;
 mod verified_contracts;
 mod webhook_records;
 
+pub use block_order::check_order;
 pub use contract_data::ContractDataWriter;
 pub use error::{BoxError, Failure, StoreError};
 pub use lifecycle::Store;
+pub use parties::{Parties, Party};
+pub use queue_loads::QueueLoads;
 pub use traits::{CachedAccounts, CachedFailures, ChainReader, ChainWriter, IndexWriter, StateVersion, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 pub use verified_contracts::{JOB_RETENTION, KEPT_JOBS, Kept, VerifiedContracts};

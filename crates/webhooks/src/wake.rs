@@ -32,7 +32,8 @@ impl Wake {
         self.update(|changes| changes.queued.extend(webhooks));
     }
 
-    pub(crate) fn changed(&self, webhook: WebhookId) {
+    /// Announces that a webhook was created, changed or deleted, or that a message was queued for it.
+    pub fn changed(&self, webhook: WebhookId) {
         self.update(|changes| {
             changes.changed.insert(webhook);
         });

@@ -3,11 +3,17 @@ use std::path::PathBuf;
 use clap::Args;
 use node::Endpoint;
 
+use crate::cli::DatabaseUrl;
+
 #[derive(Debug, Args)]
 pub(crate) struct CheckOptions {
     /// The data folder [default: explorer in your data folder]
     #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+
+    /// The database, as for `run`
+    #[arg(long, env = "EXPLORER_DATABASE", value_name = "URL", hide_env_values = true)]
+    pub(crate) database: Option<DatabaseUrl>,
 
     /// Compare every block with the node; without it, only check that the indexed blocks form one chain
     #[arg(long)]

@@ -84,8 +84,10 @@ fn sources(folder: &str) -> Vec<(PathBuf, String)> {
 #[test]
 fn one_file_names_the_storage_engine() {
     let sources = sources("crates/explorer/src");
-    let naming = sources.iter().filter(|(_, text)| text.contains("store_embedded")).map(|(path, _)| path.as_path());
-    assert_eq!(naming.collect::<Vec<_>>(), [Path::new("crates/explorer/src/stores.rs")]);
+    for engine in ["store_embedded", "store_postgres"] {
+        let naming = sources.iter().filter(|(_, text)| text.contains(engine)).map(|(path, _)| path.as_path());
+        assert_eq!(naming.collect::<Vec<_>>(), [Path::new("crates/explorer/src/stores.rs")], "{engine}");
+    }
 }
 
 /// Whether a type in this source is written as JSON, which gives its fields their names.

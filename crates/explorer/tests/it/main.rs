@@ -22,6 +22,7 @@ mod limits;
 mod node_outages;
 mod pages;
 mod pending;
+mod postgres;
 mod real_contracts;
 mod reorgs;
 mod request_ids;

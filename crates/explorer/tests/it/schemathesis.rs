@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::{
     Launch,
     client::Client,
-    process::{Process, Signal},
+    process::{Process, Signal, output},
     wallet_clients::installed_clients,
 };
 
@@ -67,7 +67,7 @@ impl Demo {
         command.args(["--max-examples", &cases.to_string(), "--workers", "1", "--generation-database", "none"]);
         // The default of 10 seconds is short for a busy machine.
         command.args(["--request-timeout", "60", "--continue-on-failure", "--no-color"]).args(options);
-        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        let output = output(command).await;
         let (printed, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{printed}{stderr}");
         let (before, _) = printed.rsplit_once(" generated").unwrap_or_else(|| panic!("{printed}{stderr}"));

@@ -1,7 +1,7 @@
 //! A run of entries of a list. The open chunk at the end of a list and the full ones before it have the same encoding,
 //! so that closing one copies bytes without decoding.
 
-use store::StoreError;
+use store::{Party, StoreError};
 
 use crate::codec::{RowReader, RowWriter, write_varint};
 
@@ -32,6 +32,17 @@ pub(crate) enum Role {
     To,
     /// Both sender and receiver.
     Both,
+}
+
+impl From<Party> for Role {
+    fn from(party: Party) -> Self {
+        match party {
+            Party::Any => Self::Any,
+            Party::Sender => Self::From,
+            Party::Receiver => Self::To,
+            Party::Both => Self::Both,
+        }
+    }
 }
 
 impl Role {

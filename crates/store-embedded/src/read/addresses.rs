@@ -40,11 +40,8 @@ impl ReadSnapshot {
     ) -> Result<Option<AddressOverview>, ReadError> {
         let (Some(tip), Some(summary)) = (self.tip(), self.find_address(address)?) else { return Ok(None) };
         let touching = TransactionFilter::touching(address);
-        let transfers = TransferFilter { address: Some(address), ..TransferFilter::default() };
-        let trades = match self.find_pool(address)? {
-            Some(_) => TradeFilter { pool: Some(address), ..TradeFilter::default() },
-            None => TradeFilter { maker: Some(address), ..TradeFilter::default() },
-        };
+        let transfers = TransferFilter::touching(address);
+        let trades = TradeFilter::of(address, self.find_pool(address)?.is_some());
         Ok(Some(AddressOverview {
             tip: tip.block,
             summary,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use domain::{Address, BlockRange, Page, PageRequest};
-use store::StoreError;
+use store::{Parties, StoreError};
 
 use super::{
     ReadSnapshot,
@@ -16,37 +16,6 @@ use crate::{
     rows::Totals,
 };
 
-/// The combined conditions on sender and receiver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Parties {
-    Any,
-    Impossible,
-    One(Address, Role),
-    Pair { from: Address, to: Address },
-}
-
-impl Parties {
-    pub(super) fn of(address: Option<Address>, from: Option<Address>, to: Option<Address>) -> Self {
-        match (address, from, to) {
-            (None, None, None) => Self::Any,
-            (Some(address), None, None) => Self::One(address, Role::Any),
-            (None, Some(from), None) => Self::One(from, Role::From),
-            (None, None, Some(to)) => Self::One(to, Role::To),
-            (None, Some(from), Some(to)) => Self::pair(from, to),
-            (Some(address), Some(from), None) if address == from => Self::One(from, Role::From),
-            (Some(address), Some(from), None) => Self::pair(from, address),
-            (Some(address), None, Some(to)) if address == to => Self::One(to, Role::To),
-            (Some(address), None, Some(to)) => Self::pair(address, to),
-            (Some(address), Some(from), Some(to)) if address == from || address == to => Self::pair(from, to),
-            (Some(_), Some(_), Some(_)) => Self::Impossible,
-        }
-    }
-
-    fn pair(from: Address, to: Address) -> Self {
-        if from == to { Self::One(from, Role::Both) } else { Self::Pair { from, to } }
-    }
-}
-
 /// An entry must be in this list, in this role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Condition {
@@ -57,13 +26,8 @@ pub(crate) struct Condition {
 impl ReadSnapshot {
     /// The parties as conditions on lists; None if they cannot be satisfied.
     pub(super) fn conditions(&self, parties: Parties, kind: ListKind) -> Result<Option<Vec<Condition>>, StoreError> {
-        let required = match parties {
-            Parties::Any => Vec::new(),
-            Parties::Impossible => return Ok(None),
-            Parties::One(address, role) => vec![(address, role)],
-            Parties::Pair { from, to } => vec![(from, Role::From), (to, Role::To)],
-        };
-        required.into_iter().map(|(address, role)| self.condition(address, kind, role)).collect()
+        let Some(required) = parties.required() else { return Ok(None) };
+        required.into_iter().map(|(address, party)| self.condition(address, kind, party.into())).collect()
     }
 
     /// None if the address was never seen.

@@ -1,7 +1,7 @@
 use domain::{B256, BlockNumber, Order, Page, PageRequest, Transaction, TransactionFilter};
-use store::StoreError;
+use store::{Parties, StoreError};
 
-use super::{ReadSnapshot, long_walk::ReadError, select::Parties};
+use super::{ReadSnapshot, long_walk::ReadError};
 use crate::{
     keys::{AddressId, Key, ListKind, Table, TxId, number_after_hash},
     rows::TransactionRow,

@@ -1,7 +1,7 @@
 use domain::{Page, PageRequest, Transfer, TransferEvent, TransferFilter};
-use store::StoreError;
+use store::{Parties, StoreError};
 
-use super::{ReadSnapshot, long_walk::ReadError, select::Parties};
+use super::{ReadSnapshot, long_walk::ReadError};
 use crate::{
     keys::{Key, ListKind, Table, TransferId},
     lists::Role,

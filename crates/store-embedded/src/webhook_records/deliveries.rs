@@ -129,7 +129,7 @@ impl Change<'_> {
 
     /// Makes room for the given number of new messages per webhook: the oldest pending ones are dropped and counted.
     pub(super) fn make_room(&mut self, new: &BTreeMap<WebhookId, u64>) -> Result<(), StoreError> {
-        for (webhook, count) in self.queues.loads.make_room(new, self.limits) {
+        for (webhook, count) in self.queues.loads.queues.make_room(new, self.limits) {
             self.drop_oldest(webhook, count)?;
         }
         Ok(())

@@ -73,7 +73,7 @@ impl Change<'_> {
             }
         }
         let webhooks: Vec<WebhookId> = new.iter().map(|(_, recipient)| recipient.webhook).collect();
-        let rejected = self.queues.loads.exceeding(&webhooks, self.limits);
+        let rejected = self.queues.loads.queues.exceeding(&webhooks, self.limits);
         let mut counts: BTreeMap<WebhookId, u64> = BTreeMap::new();
         for (webhook, rejected) in webhooks.iter().zip(&rejected) {
             let count = counts.entry(*webhook).or_default();

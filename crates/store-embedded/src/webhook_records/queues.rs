@@ -65,7 +65,7 @@ impl Queues {
             self.loads.add(webhook, owner, 0);
         }
         for (webhook, pending) in effects.pending {
-            self.loads.set(webhook, pending);
+            self.loads.queues.set(webhook, pending);
         }
         for webhook in effects.deleted {
             self.loads.remove(webhook);

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use domain::{Address, BalanceSource, BlockChanges, BlockNumber};
 use store::{
-    StoreError, Undo,
+    StoreError, Undo, check_order,
     fetch_policy::{self, CodeEvent},
 };
 
@@ -33,7 +33,8 @@ impl WriteState {
         let view = engine.view();
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(()) };
         let tip = meta::find_tip(&view)?;
-        check_order(&view, tip.as_ref(), blocks)?;
+        let start = meta::find_binding(&view)?.map(|binding| binding.start_block);
+        check_order(tip.as_ref().map(|tip| tip.block), start, blocks)?;
 
         let (overwrites, record) = match undo {
             Undo::Keep { .. } => (Overwrites::with_undo(&view), Some(UndoRecord::default())),
@@ -86,29 +87,6 @@ impl WriteState {
         self.addresses.mark_committed();
         Ok(())
     }
-}
-
-/// The first block follows the tip (or starts the index), and each further one is the child of the one before.
-fn check_order(view: &View, tip: Option<&Tip>, blocks: &[BlockChanges]) -> Result<(), StoreError> {
-    let mut parent = tip.map(|tip| tip.block);
-    if parent.is_none()
-        && let (Some(binding), Some(first)) = (meta::find_binding(view)?, blocks.first())
-        && first.block.number != binding.start_block
-    {
-        return Err(StoreError::NotNextBlock { number: first.block.number, tip: None });
-    }
-    for BlockChanges { block, .. } in blocks {
-        if let Some(parent) = parent {
-            if block.number != parent.number + 1 {
-                return Err(StoreError::NotNextBlock { number: block.number, tip: Some(parent.number) });
-            }
-            if block.parent_hash != parent.hash {
-                return Err(StoreError::NotChildOfTip { number: block.number });
-            }
-        }
-        parent = Some(block.id());
-    }
-    Ok(())
 }
 
 /// Deletes the undo records that no revert needs.

@@ -299,12 +299,9 @@ async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
         let touching = TransactionFilter::touching(*address);
         let newest = subject.reader.list_transactions(&touching, PageRequest::newest(5)).await.expect("transactions");
         assert_eq!(overview.recent, newest.items);
-        let transfers = TransferFilter { address: Some(*address), ..TransferFilter::default() };
+        let transfers = TransferFilter::touching(*address);
         let transfers = subject.reader.list_transfers(&transfers, PageRequest::newest(1)).await.expect("transfers");
-        let trades = match subject.reader.find_pool(*address).await.expect("pool") {
-            Some(_) => TradeFilter { pool: Some(*address), ..TradeFilter::default() },
-            None => TradeFilter { maker: Some(*address), ..TradeFilter::default() },
-        };
+        let trades = TradeFilter::of(*address, subject.reader.find_pool(*address).await.expect("pool").is_some());
         let trades = subject.reader.list_trades(&trades, PageRequest::newest(1)).await.expect("trades");
         assert_eq!((overview.transfer_count, overview.trade_count), (transfers.total, trades.total));
         assert_eq!(

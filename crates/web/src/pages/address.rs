@@ -188,7 +188,7 @@ impl WebState {
         let names = &self.names;
         Ok(match name {
             "transfers" => {
-                let filter = TransferFilter { address: Some(address), ..TransferFilter::default() };
+                let filter = TransferFilter::touching(address);
                 let Page { items, total } = self.chain.list_transfers(&filter, request).await?;
                 (Tab::Transfers(items.iter().map(|transfer| TransferRow::new(transfer, names)).collect()), pager(total))
             }
@@ -204,11 +204,7 @@ impl WebState {
                 (Tab::Holdings(rows.collect()), pager(total))
             }
             "trades" => {
-                // A pool is the maker of no trade, but all its trades are about it.
-                let filter = match self.chain.find_pool(address).await? {
-                    Some(_) => TradeFilter { pool: Some(address), ..TradeFilter::default() },
-                    None => TradeFilter { maker: Some(address), ..TradeFilter::default() },
-                };
+                let filter = TradeFilter::of(address, self.chain.find_pool(address).await?.is_some());
                 let Page { items, total } = self.chain.list_trades(&filter, request).await?;
                 (Tab::Trades(items.iter().map(|trade| TradeRow::new(trade, names)).collect()), pager(total))
             }

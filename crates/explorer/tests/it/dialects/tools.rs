@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::compiler_site::CompilerSite;
 use crate::{
     contracts::verifier_fixture::{clients, compilers, word},
-    support::{Anvil, Launch, TestExplorer, anvil::binary, wallet_clients::run_client},
+    support::{Anvil, Launch, TestExplorer, anvil::binary, process::output, wallet_clients::run_client},
 };
 
 const SOURCE: &str = "// SPDX-License-Identifier: MIT
@@ -77,7 +77,7 @@ impl Project {
             command.env(folder, self.path());
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+        output(command).await
     }
 
     /// The output of a command that must succeed.

@@ -2,7 +2,11 @@ use std::{ops::Deref, path::PathBuf, process::Command};
 
 use serde_json::{Value, json};
 
-use super::{node_process::NodeProcess, process::Process, rpc::quantity};
+use super::{
+    node_process::NodeProcess,
+    process::{Process, output},
+    rpc::quantity,
+};
 
 /// A real anvil, with its ten unlocked accounts.
 #[derive(Debug)]
@@ -50,7 +54,7 @@ impl Anvil {
         // Right after the subcommand: some subcommands take all later arguments as their own.
         let (subcommand, rest) = arguments.split_at(1);
         command.args(subcommand).args(["--rpc-url", self.url()]).args(rest);
-        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        let output = output(command).await;
         assert!(output.status.success(), "cast {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
@@ -8,6 +10,9 @@ pub(crate) struct Client {
     base: String,
     http: reqwest::Client,
 }
+
+/// A server that says nothing for this long hangs: the test fails instead of waiting for it.
+const LONGEST_SILENCE: Duration = Duration::from_secs(120);
 
 /// A response of the API.
 #[derive(Debug, Clone)]
@@ -96,5 +101,5 @@ impl Client {
 pub(crate) fn http_client() -> reqwest::ClientBuilder {
     // Fails if another test of this process has installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder().no_proxy()
+    reqwest::Client::builder().no_proxy().connect_timeout(LONGEST_SILENCE).read_timeout(LONGEST_SILENCE)
 }

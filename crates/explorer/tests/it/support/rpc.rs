@@ -45,7 +45,8 @@ impl Rpc {
             .collect();
         let request = self.http.post(&self.url).header("content-type", "application/json");
         let body = serde_json::to_vec(&requests).unwrap();
-        let answer = request.body(body).send().await.unwrap().bytes().await.unwrap();
+        let answer = async { request.body(body).send().await?.bytes().await }.await;
+        let answer = answer.unwrap_or_else(|error| panic!("the node does not answer {calls:?}: {error:?}"));
         let mut answers: Vec<Value> = serde_json::from_slice(&answer).unwrap();
         assert_eq!(answers.len(), count);
         answers.sort_by_key(|answer| answer["id"].as_u64());

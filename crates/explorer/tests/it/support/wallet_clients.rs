@@ -2,6 +2,8 @@ use std::{path::PathBuf, process::Command};
 
 use serde_json::Value;
 
+use super::process::output;
+
 /// Where ./test installs programs of other languages.
 pub(crate) fn installed_clients() -> PathBuf {
     PathBuf::from(std::env::var_os("EXPLORER_TEST_CLIENTS").unwrap_or_else(|| {
@@ -22,7 +24,7 @@ pub(crate) async fn run_client(script: &str, arguments: &[&str]) -> Value {
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
     let mut command = Command::new(program);
     command.arg(script).args(arguments).env("EXPLORER_TEST_CLIENTS", &installed);
-    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let output = output(command).await;
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{stdout}{stderr}");
     serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"))

@@ -1,0 +1,55 @@
+//! `explorer database`: updates, checks and measures a PostgreSQL database.
+
+use std::fmt::Write;
+
+use anyhow::{Context, bail};
+
+use crate::{
+    cli::{DatabaseCommand, DatabaseOptions},
+    logging,
+    stores::{self, Findings, ServerVersion, TableSize},
+};
+
+const MEGABYTE: f64 = 1e6;
+
+pub(crate) async fn run(options: DatabaseOptions) -> anyhow::Result<()> {
+    let url = options.database.context("no database: give one with --database, or set EXPLORER_DATABASE")?;
+    let store = stores::open_database(&url).await?;
+    match options.command {
+        DatabaseCommand::Migrate => {
+            let ServerVersion { server, schema } = store.version().await?;
+            logging::print(&format!("PostgreSQL {server}: the tables are at schema {schema}\n"));
+        }
+        DatabaseCommand::Check => {
+            let ServerVersion { server, schema } = store.version().await?;
+            let Findings { blocks, transactions, faults } = store.check().await?;
+            logging::print(&format!(
+                "PostgreSQL {server}, schema {schema}: {blocks} blocks, {transactions} transactions\n"
+            ));
+            for fault in &faults {
+                logging::print(&format!("fault: {fault}\n"));
+            }
+            if !faults.is_empty() {
+                bail!("{} faults: see above", faults.len());
+            }
+            logging::print("no faults\n");
+        }
+        DatabaseCommand::Size => logging::print(&table(&store.sizes().await?)),
+    }
+    Ok(())
+}
+
+fn table(sizes: &[TableSize]) -> String {
+    let mut text = format!("{:30}  {:>12}  {:>10}  {:>10}\n", "table", "rows", "heap MB", "indexes MB");
+    let mut line = |name: &str, rows: u64, heap: u64, indexes: u64| {
+        #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+        let [heap, indexes] = [heap, indexes].map(|bytes| bytes as f64 / MEGABYTE);
+        let _ = writeln!(text, "{name:30}  {rows:>12}  {heap:>10.1}  {indexes:>10.1}");
+    };
+    for TableSize { table, rows, heap, indexes } in sizes {
+        line(table, *rows, *heap, *indexes);
+    }
+    let sum = |part: fn(&TableSize) -> u64| sizes.iter().map(part).sum();
+    line("all", sum(|size| size.rows), sum(|size| size.heap), sum(|size| size.indexes));
+    text
+}

@@ -1,0 +1,110 @@
+//! The row of the chain: its binding, its tip and its totals.
+
+use deadpool_postgres::GenericClient;
+use domain::{BlockNumber, BlockRef, ChainIdentity, U256};
+use store::StoreError;
+use tokio_postgres::Row;
+
+use crate::{
+    database::{execute, get},
+    numeric::Numeric,
+    rows::{RowExt, int8},
+};
+
+/// Running totals. They are also the next ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Totals {
+    pub(crate) transactions: u64,
+    pub(crate) transfers: u64,
+    pub(crate) trades: u64,
+    pub(crate) addresses: u64,
+    pub(crate) tokens: u64,
+    pub(crate) filled_blocks: u64,
+    pub(crate) untraced_blocks: u64,
+    pub(crate) gas_prices: U256,
+}
+
+/// The columns of [`Totals`], of a block or of the chain.
+pub(crate) const TOTALS: &str =
+    "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices";
+
+impl Totals {
+    /// From eight columns.
+    pub(crate) fn from_row(row: &Row, first: usize) -> Result<Self, StoreError> {
+        Ok(Self {
+            transactions: row.u64(first)?,
+            transfers: row.u64(first + 1)?,
+            trades: row.u64(first + 2)?,
+            addresses: row.u64(first + 3)?,
+            tokens: row.u64(first + 4)?,
+            filled_blocks: row.u64(first + 5)?,
+            untraced_blocks: row.u64(first + 6)?,
+            gas_prices: row.amount(first + 7)?,
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Chain {
+    pub(crate) identity: Option<ChainIdentity>,
+    /// The first block to index, if the data is bound to a chain.
+    pub(crate) start_block: Option<BlockNumber>,
+    pub(crate) first_block: Option<BlockNumber>,
+    pub(crate) tip: Option<BlockRef>,
+    /// The lowest block that can be reverted.
+    pub(crate) undo_first: Option<BlockNumber>,
+    pub(crate) totals: Totals,
+}
+
+impl Chain {
+    pub(crate) async fn read(client: &impl GenericClient) -> Result<Self, StoreError> {
+        let sql = format!(
+            "select chain_id, genesis_hash, start_block, first_block, tip_number, tip_hash, undo_first, {TOTALS} from chain"
+        );
+        let row = get(client, &sql, &[]).await?;
+        let identity = row.option_u64(0)?.zip(row.option_hash(1)?);
+        Ok(Self {
+            identity: identity.map(|(chain_id, genesis_hash)| ChainIdentity { chain_id, genesis_hash }),
+            start_block: row.option_u64(2)?,
+            first_block: row.option_u64(3)?,
+            tip: row.option_block(4)?,
+            undo_first: row.option_u64(6)?,
+            totals: Totals::from_row(&row, 7)?,
+        })
+    }
+
+    /// Writes the tip and what belongs to it.
+    pub(crate) async fn write(&self, client: &impl GenericClient) -> Result<(), StoreError> {
+        let Totals { transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices } =
+            self.totals;
+        execute(
+            client,
+            "update chain set first_block = $1, tip_number = $2, tip_hash = $3, undo_first = $4, transactions = $5,
+                transfers = $6, trades = $7, addresses = $8, tokens = $9, filled_blocks = $10, untraced_blocks = $11,
+                gas_prices = $12",
+            &[
+                &self.first_block.map(int8),
+                &self.tip.map(|tip| int8(tip.number)),
+                &self.tip.map(|tip| tip.hash.to_vec()),
+                &self.undo_first.map(int8),
+                &int8(transactions),
+                &int8(transfers),
+                &int8(trades),
+                &int8(addresses),
+                &int8(tokens),
+                &int8(filled_blocks),
+                &int8(untraced_blocks),
+                &Numeric::from(gas_prices),
+            ],
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// The lowest block that a revert can go to.
+    pub(crate) fn oldest_revertible(&self) -> Option<BlockNumber> {
+        let tip = self.tip?.number;
+        let oldest = self.undo_first.map_or(tip, |first| first.saturating_sub(1));
+        Some(oldest.max(self.first_block.unwrap_or_default()))
+    }
+}

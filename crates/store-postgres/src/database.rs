@@ -1,0 +1,120 @@
+//! Connections to the database, and queries with cached statements.
+
+use std::time::Duration;
+
+use deadpool_postgres::{GenericClient, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use store::StoreError;
+use tokio_postgres::{IsolationLevel, Row, types::ToSql};
+
+use crate::{
+    PostgresOptions,
+    database_url::DatabaseUrl,
+    error::{pool_error, store_error},
+};
+
+pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// The connections of one process.
+#[derive(Clone)]
+pub(crate) struct Database {
+    url: DatabaseUrl,
+    pool: Pool,
+    timeout: Duration,
+    schema: String,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Without the configuration, which has the password.
+        f.debug_struct("Database").field("pool", &self.pool.status()).finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    pub(crate) fn new(mut url: DatabaseUrl, options: &PostgresOptions) -> Result<Self, StoreError> {
+        let PostgresOptions { schema, connections, timeout, .. } = options;
+        let config = &mut url.config;
+        let given = config.get_options().unwrap_or_default();
+        // Compiling a query takes longer than running it.
+        let options = format!(
+            "{given} -c search_path={schema} -c jit=off -c client_min_messages=warning -c tcp_keepalives_idle=3 \
+             -c tcp_keepalives_interval=1 -c tcp_keepalives_count=3 -c tcp_user_timeout=6000"
+        );
+        config.options(options.trim());
+        config.application_name("explorer").connect_timeout(*timeout);
+        // A machine that lost its power does not close its connections. The server checks them too (above), so that a
+        // writer that is gone does not keep its lock.
+        config
+            .keepalives_idle(Duration::from_secs(5))
+            .keepalives_interval(Duration::from_secs(1))
+            .keepalives_retries(3);
+        config.tcp_user_timeout(Duration::from_secs(8));
+        let pool = new_pool(&url, *connections, *timeout)?;
+        Ok(Self { url, pool, timeout: *timeout, schema: schema.clone() })
+    }
+
+    pub(crate) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    pub(crate) fn url(&self) -> &DatabaseUrl {
+        &self.url
+    }
+
+    /// Connections that are not shared with queries.
+    pub(crate) fn separate_pool(&self, connections: usize) -> Result<Pool, StoreError> {
+        new_pool(&self.url, connections, self.timeout)
+    }
+
+    pub(crate) async fn connection(&self) -> Result<Object, StoreError> {
+        self.pool.get().await.map_err(pool_error)
+    }
+}
+
+fn new_pool(url: &DatabaseUrl, connections: usize, timeout: Duration) -> Result<Pool, StoreError> {
+    let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = Manager::from_config(url.config.clone(), url.tls.clone(), manager_config);
+    let pool = Pool::builder(manager)
+        .max_size(connections.max(1))
+        .runtime(Runtime::Tokio1)
+        .wait_timeout(Some(timeout))
+        .create_timeout(Some(timeout));
+    pool.build().map_err(|error| StoreError::Backend(error.into()))
+}
+
+/// Begins a transaction in which all queries see the same state.
+pub(crate) async fn snapshot(client: &mut Object) -> Result<deadpool_postgres::Transaction<'_>, StoreError> {
+    let builder = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+    builder.start().await.map_err(store_error)
+}
+
+pub(crate) async fn query(
+    client: &impl GenericClient,
+    sql: &str,
+    parameters: Parameters<'_>,
+) -> Result<Vec<Row>, StoreError> {
+    let statement = client.prepare_cached(sql).await.map_err(store_error)?;
+    client.query(&statement, parameters).await.map_err(store_error)
+}
+
+pub(crate) async fn find(
+    client: &impl GenericClient,
+    sql: &str,
+    parameters: Parameters<'_>,
+) -> Result<Option<Row>, StoreError> {
+    Ok(query(client, sql, parameters).await?.into_iter().next())
+}
+
+pub(crate) async fn get(client: &impl GenericClient, sql: &str, parameters: Parameters<'_>) -> Result<Row, StoreError> {
+    find(client, sql, parameters).await?.ok_or(StoreError::Corrupt("a row is missing"))
+}
+
+/// Returns the number of rows that it changed.
+pub(crate) async fn execute(
+    client: &impl GenericClient,
+    sql: &str,
+    parameters: Parameters<'_>,
+) -> Result<u64, StoreError> {
+    let statement = client.prepare_cached(sql).await.map_err(store_error)?;
+    client.execute(&statement, parameters).await.map_err(store_error)
+}

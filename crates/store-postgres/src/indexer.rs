@@ -1,0 +1,67 @@
+//! The status of following: written by the process that follows, read by the others.
+
+use std::time::{Duration, Instant};
+
+use deadpool_postgres::GenericClient;
+use domain::{SyncPhase, SyncStatus};
+use store::StoreError;
+
+use crate::{
+    database::{execute, get},
+    rows::{RowExt, int8},
+};
+
+/// Without a report for this long, the process that followed counts as gone.
+const SILENT_AFTER: Duration = Duration::from_secs(10);
+const NO_INDEXER: &str = "no process indexes";
+
+pub(crate) async fn report(client: &impl GenericClient, status: &SyncStatus, now: Instant) -> Result<(), StoreError> {
+    let (phase, reason): (i16, _) = match &status.phase {
+        SyncPhase::Starting => (0, None),
+        SyncPhase::Backfilling => (1, None),
+        SyncPhase::Following => (2, None),
+        SyncPhase::Waiting { reason } => (3, Some(reason.as_bytes())),
+        SyncPhase::Halted { reason } => (4, Some(reason.as_bytes())),
+    };
+    let quiet_in = status.quiet_from.map(|from| from.saturating_duration_since(now).as_millis());
+    let quiet_in = quiet_in.map(|millis| i64::try_from(millis).unwrap_or(i64::MAX));
+    let sql = "insert into indexer (reported_at, phase, reason, settled, quiet_in, node_head, node_reachable)
+        values (clock_timestamp(), $1, $2, $3, $4, $5, $6)
+        on conflict (is_only) do update set reported_at = excluded.reported_at, phase = excluded.phase,
+            reason = excluded.reason, settled = excluded.settled, quiet_in = excluded.quiet_in,
+            node_head = excluded.node_head, node_reachable = excluded.node_reachable";
+    let (settled, head) = (status.settled.map(int8), status.node_head.map(int8));
+    execute(client, sql, &[&phase, &reason, &settled, &quiet_in, &head, &status.node_reachable]).await?;
+    Ok(())
+}
+
+/// With the tip of the index at this moment.
+pub(crate) async fn read(client: &impl GenericClient, now: Instant) -> Result<SyncStatus, StoreError> {
+    let sql = "select c.tip_number, c.tip_hash, b.timestamp, i.phase, i.reason, i.settled, i.quiet_in, i.node_head,
+            i.node_reachable, (extract(epoch from clock_timestamp() - i.reported_at) * 1000)::int8
+        from chain c left join block b on b.number = c.tip_number left join indexer i on true";
+    let row = get(client, sql, &[]).await?;
+    let (tip, tip_timestamp) = (row.option_block(0)?, row.option_u64(2)?);
+    let status = SyncStatus { tip, tip_timestamp, ..SyncStatus::starting() };
+    let silent = || SyncPhase::Waiting { reason: NO_INDEXER.to_owned() };
+    let Some(phase) = row.value::<Option<i16>>(3)? else { return Ok(SyncStatus { phase: silent(), ..status }) };
+    let age = Duration::from_millis(row.value::<i64>(9)?.try_into().unwrap_or_default());
+    let reason = row.option_text(4)?.unwrap_or_default();
+    let is_silent = age > SILENT_AFTER;
+    let quiet_in = row.option_u64(6)?.map(Duration::from_millis);
+    Ok(SyncStatus {
+        phase: match phase {
+            _ if is_silent => silent(),
+            0 => SyncPhase::Starting,
+            1 => SyncPhase::Backfilling,
+            2 => SyncPhase::Following,
+            3 => SyncPhase::Waiting { reason },
+            _ => SyncPhase::Halted { reason },
+        },
+        settled: row.option_u64(5)?,
+        quiet_from: quiet_in.and_then(|quiet_in| now.checked_sub(age)?.checked_add(quiet_in)),
+        node_head: row.option_u64(7)?,
+        node_reachable: !is_silent && row.value::<Option<bool>>(8)?.unwrap_or_default(),
+        ..status
+    })
+}

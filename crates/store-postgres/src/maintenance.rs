@@ -1,0 +1,124 @@
+//! What an operator wants to know about a database: its size, and whether it is consistent.
+
+use store::StoreError;
+
+use crate::{
+    PostgresStore,
+    database::{get, query},
+    migrations,
+    rows::RowExt,
+};
+
+/// The size of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableSize {
+    pub table: String,
+    /// Estimated by the server.
+    pub rows: u64,
+    /// Of the table itself, in bytes.
+    pub heap: u64,
+    /// Of its indexes, in bytes.
+    pub indexes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerVersion {
+    pub server: String,
+    /// The number of the newest migration.
+    pub schema: u32,
+}
+
+/// What a check of a database found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Findings {
+    /// How many blocks there are.
+    pub blocks: u64,
+    pub transactions: u64,
+    /// What is wrong, in words.
+    pub faults: Vec<String>,
+}
+
+/// A table with ids without gaps, and its total in the row of the chain.
+const NUMBERED: [(&str, &str); 4] =
+    [("transaction", "transactions"), ("transfer", "transfers"), ("trade", "trades"), ("address", "addresses")];
+
+impl PostgresStore {
+    /// Of the server and of the tables.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn version(&self) -> Result<ServerVersion, StoreError> {
+        let client = self.database().connection().await?;
+        let server = get(&client, "select current_setting('server_version')", &[]).await?.value(0)?;
+        let schema = migrations::applied(&client, self.database().schema()).await?.unwrap_or_default();
+        Ok(ServerVersion { server, schema })
+    }
+
+    /// The sizes of all tables, the largest first.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn sizes(&self) -> Result<Vec<TableSize>, StoreError> {
+        let client = self.database().connection().await?;
+        let sql = "select c.relname::text, greatest(c.reltuples, 0)::int8, pg_table_size(c.oid), pg_indexes_size(c.oid)
+            from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
+            order by pg_total_relation_size(c.oid) desc, c.relname";
+        query(&client, sql, &[])
+            .await?
+            .iter()
+            .map(|row| {
+                Ok(TableSize { table: row.value(0)?, rows: row.u64(1)?, heap: row.u64(2)?, indexes: row.u64(3)? })
+            })
+            .collect()
+    }
+
+    /// Compares the totals with the rows, and reports settings with which acknowledged data can be lost. Reads whole tables.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn check(&self) -> Result<Findings, StoreError> {
+        let mut client = self.database().connection().await?;
+        let client = crate::database::snapshot(&mut client).await?;
+        let mut faults = Vec::new();
+        for (setting, consequence) in [
+            ("fsync", "a crash of the server can damage the database"),
+            ("synchronous_commit", "a crash of the server can lose acknowledged data"),
+        ] {
+            let value: String = get(&client, "select current_setting($1)", &[&setting]).await?.value(0)?;
+            if value == "off" {
+                faults.push(format!("{setting} is off: {consequence}"));
+            }
+        }
+        let sql = "select count(*), coalesce(max(number) - min(number) + 1, 0),
+            (select coalesce(tip_number - first_block + 1, 0) from chain) from block";
+        let row = get(&client, sql, &[]).await?;
+        let (blocks, span, expected) = (row.u64(0)?, row.u64(1)?, row.u64(2)?);
+        if blocks != span || blocks != expected {
+            faults.push(format!("there are {blocks} blocks, but the chain has {expected}"));
+        }
+        let sql = "select count(*) from block b join block p on p.number = b.number - 1 where p.hash <> b.parent_hash";
+        let unlinked = get(&client, sql, &[]).await?.u64(0)?;
+        if unlinked > 0 {
+            faults.push(format!("{unlinked} blocks do not have the hash of the block before as their parent"));
+        }
+        let mut transactions = 0;
+        for (table, total) in NUMBERED {
+            let sql = format!("select count(*), coalesce(max(id) + 1, 0), (select {total} from chain) from {table}");
+            let row = get(&client, &sql, &[]).await?;
+            let (rows, end, expected) = (row.u64(0)?, row.u64(1)?, row.u64(2)?);
+            if rows != expected || end != expected {
+                faults.push(format!("{table} has {rows} rows with ids up to {end}, but the total is {expected}"));
+            }
+            if table == "transaction" {
+                transactions = rows;
+            }
+        }
+        let sql = "select count(*) from block b where tx_count <> (select count(*) from transaction t
+            where t.id >= b.transactions and t.id < b.transactions + b.tx_count and t.block = b.number)";
+        let incomplete = get(&client, sql, &[]).await?.u64(0)?;
+        if incomplete > 0 {
+            faults.push(format!("{incomplete} blocks do not have all their transactions"));
+        }
+        Ok(Findings { blocks, transactions, faults })
+    }
+}

@@ -1,0 +1,19 @@
+//! Queries. Each is one statement, or runs in a transaction that sees one state.
+
+mod addresses;
+mod blocks;
+mod pages;
+mod select;
+mod tokens;
+mod trades;
+mod transactions;
+mod transfers;
+
+pub(crate) use self::{
+    addresses::{count_activity, find_address, find_code, find_code_hash},
+    blocks::{find_block, list_blocks, list_gas_prices, list_mined_blocks, stats},
+    tokens::{find_token, list_address_tokens, list_holders, list_tokens, search_tokens},
+    trades::{combines_trade_lists, find_pool, list_trades},
+    transactions::{combines_transaction_lists, find_transaction, find_transaction_events, list_transactions},
+    transfers::{combines_transfer_lists, list_transfers},
+};

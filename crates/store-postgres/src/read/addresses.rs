@@ -1,0 +1,63 @@
+use deadpool_postgres::GenericClient;
+use domain::{Address, AddressSummary, B256, Bytes, Creation};
+use store::StoreError;
+
+use crate::{database::find, rows::RowExt};
+
+pub(crate) async fn find_address(
+    client: &impl GenericClient,
+    address: Address,
+) -> Result<Option<AddressSummary>, StoreError> {
+    let sql = "select coalesce(t.total, 0), fb.timestamp, lb.timestamp, cr.address, ct.hash, cb.hash
+        from address a
+        join block fb on fb.number = a.first_seen
+        left join lateral address_transaction_end(a.id) t on true
+        left join lateral address_involved_end(a.id) i on true
+        left join lateral address_mined_end(a.id) m on true
+        left join lateral address_transfer_end(a.id) x on true
+        left join transfer xt on xt.id = x.last_id
+        left join transaction lt on lt.id = greatest(t.last_id, i.last_id, xt.transaction)
+        join block lb on lb.number = coalesce(greatest(lt.block, m.last_id), a.first_seen)
+        left join lateral (
+            select * from creation where created = a.id order by transaction desc limit 1
+        ) c on true
+        left join transaction ct on ct.id = c.transaction
+        left join block cb on cb.number = ct.block
+        left join address cr on cr.id = coalesce(c.creator, ct.sender)
+        where a.address = $1";
+    let Some(row) = find(client, sql, &[&address.as_slice()]).await? else { return Ok(None) };
+    let creation = match (row.option_address(3)?, row.option_hash(4)?, row.option_hash(5)?) {
+        (Some(creator), Some(tx_hash), Some(block_hash)) => Some(Creation { creator, tx_hash, block_hash }),
+        _ => None,
+    };
+    Ok(Some(AddressSummary {
+        address,
+        tx_count: row.u64(0)?,
+        first_seen: row.u64(1)?,
+        last_seen: row.u64(2)?,
+        creation,
+    }))
+}
+
+/// How many transfers and trades an address has ([`domain::TradeFilter::of`]).
+pub(crate) async fn count_activity(client: &impl GenericClient, address: Address) -> Result<(u64, u64), StoreError> {
+    let sql = "select coalesce(x.total, 0), coalesce(case when p.id is null then m.total else t.total end, 0)
+        from address a
+        left join pool p on p.id = a.id
+        left join lateral address_transfer_end(a.id) x on true
+        left join lateral maker_trade_end(a.id) m on true
+        left join lateral pool_trade_end(a.id) t on true
+        where a.address = $1";
+    find(client, sql, &[&address.as_slice()]).await?.map_or(Ok((0, 0)), |row| Ok((row.u64(0)?, row.u64(1)?)))
+}
+
+pub(crate) async fn find_code_hash(client: &impl GenericClient, address: Address) -> Result<Option<B256>, StoreError> {
+    let sql = "select c.hash from address a join address_code c on c.address = a.id where a.address = $1";
+    let row = find(client, sql, &[&address.as_slice()]).await?;
+    Ok(row.map(|row| row.option_hash(0)).transpose()?.flatten())
+}
+
+pub(crate) async fn find_code(client: &impl GenericClient, hash: B256) -> Result<Option<Bytes>, StoreError> {
+    let row = find(client, "select code from code where hash = $1", &[&hash.as_slice()]).await?;
+    row.map(|row| row.bytes(0)).transpose()
+}

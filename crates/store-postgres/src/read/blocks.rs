@@ -1,0 +1,127 @@
+use deadpool_postgres::GenericClient;
+use domain::{Address, Block, BlockGasPrice, BlockId, BlockRange, Order, Page, PageRequest, Stats, U256};
+use store::StoreError;
+use tokio_postgres::Row;
+
+use super::pages::{clamped_range, page_of};
+use crate::{
+    chain::{Chain, TOTALS, Totals},
+    database::{find, query},
+    numeric::Numeric,
+    rows::{RowExt, clamped, int8, limit, to_u128},
+};
+
+/// Non-empty blocks included in the average gas price.
+const GAS_PRICE_BLOCKS: usize = 100;
+
+/// The columns of a block `b` with its miner `m`.
+const BLOCK: &str = "b.number, b.hash, b.parent_hash, b.timestamp, m.address, b.tx_count, b.gas_used, b.gas_limit,
+    b.base_fee_per_gas, b.size";
+
+fn block_from_row(row: &Row, first: usize) -> Result<Block, StoreError> {
+    let base_fee = row.value::<Option<Numeric>>(first + 8)?;
+    Ok(Block {
+        number: row.u64(first)?,
+        hash: row.hash(first + 1)?,
+        parent_hash: row.hash(first + 2)?,
+        timestamp: row.u64(first + 3)?,
+        miner: row.address(first + 4)?,
+        tx_count: row.u32(first + 5)?,
+        gas_used: row.u64(first + 6)?,
+        gas_limit: row.u64(first + 7)?,
+        base_fee_per_gas: base_fee.map(to_u128).transpose()?,
+        size: row.u64(first + 9)?,
+    })
+}
+
+pub(crate) async fn find_block(client: &impl GenericClient, id: BlockId) -> Result<Option<Block>, StoreError> {
+    let select = format!("select {BLOCK} from block b join address m on m.id = b.miner");
+    let row = match id {
+        BlockId::Number(number) => find(client, &format!("{select} where b.number = $1"), &[&int8(number)]).await?,
+        BlockId::Hash(hash) => find(client, &format!("{select} where b.hash = $1"), &[&hash.as_slice()]).await?,
+    };
+    row.map(|row| block_from_row(&row, 0)).transpose()
+}
+
+/// The rows of a page of block numbers.
+fn select_blocks(page: &str) -> String {
+    format!(
+        "with page as materialized ({page})
+        select page.total, u.id, {BLOCK} from page
+        left join lateral unnest(page.ids) with ordinality u(id, n) on true
+        left join block b on b.number = u.id left join address m on m.id = b.miner order by u.n"
+    )
+}
+
+pub(crate) async fn list_blocks(
+    client: &impl GenericClient,
+    range: BlockRange,
+    page: PageRequest,
+) -> Result<Page<Block>, StoreError> {
+    let sql = select_blocks(
+        "select p.total, p.ids from chain c cross join lateral span_page(
+            greatest($1, c.first_block), least($2, c.tip_number) + 1, $3, $4, $5
+        ) p where c.tip_number is not null",
+    );
+    let (from, to) = clamped_range(range);
+    let newest_first = page.order == Order::NewestFirst;
+    let rows = query(client, &sql, &[&from, &to, &clamped(page.offset), &i64::from(page.limit), &newest_first]).await?;
+    page_of(&rows, |row| block_from_row(row, 2))
+}
+
+pub(crate) async fn list_mined_blocks(
+    client: &impl GenericClient,
+    miner: Address,
+    range: BlockRange,
+    page: PageRequest,
+) -> Result<Page<Block>, StoreError> {
+    let sql = select_blocks(
+        "select p.total, p.ids from address a cross join chain c cross join lateral address_mined_page(
+            a.id, 0, greatest($1, c.first_block), least($2, c.tip_number) + 1, $3, $4, $5
+        ) p where a.address = $6 and c.tip_number is not null",
+    );
+    let (from, to) = clamped_range(range);
+    let (offset, limit, newest_first) = (clamped(page.offset), i64::from(page.limit), page.order == Order::NewestFirst);
+    let rows = query(client, &sql, &[&from, &to, &offset, &limit, &newest_first, &miner.as_slice()]).await?;
+    page_of(&rows, |row| block_from_row(row, 2))
+}
+
+pub(crate) async fn stats(client: &impl GenericClient) -> Result<Stats, StoreError> {
+    // One statement: the newest blocks belong to the totals.
+    let sql = format!(
+        "select c.tip_number, {}, coalesce(b.transactions, 0), coalesce(b.gas_prices, 0) from chain c
+        left join lateral (
+            select * from block where tx_count > 0 order by number desc offset $1 limit 1
+        ) b on true",
+        TOTALS.split(", ").map(|column| format!("c.{column}")).collect::<Vec<_>>().join(", ")
+    );
+    let row = query(client, &sql, &[&limit(GAS_PRICE_BLOCKS - 1)]).await?.into_iter().next();
+    let row = row.ok_or(StoreError::Corrupt("the row of the chain is missing"))?;
+    let totals = Totals::from_row(&row, 1)?;
+    let (transactions, gas_prices) = (row.u64(9)?, row.amount(10)?);
+    let count = U256::from(totals.transactions - transactions);
+    Ok(Stats {
+        latest_block: row.option_u64(0)?,
+        total_transactions: totals.transactions,
+        total_tokens: totals.tokens,
+        untraced_blocks: totals.untraced_blocks,
+        average_gas_price: (totals.gas_prices - gas_prices).checked_div(count).unwrap_or_default(),
+    })
+}
+
+/// Block rows contain the totals before the block, so the figures of one block are the difference to the next one.
+pub(crate) async fn list_gas_prices(
+    client: &impl GenericClient,
+    blocks: u32,
+) -> Result<Vec<BlockGasPrice>, StoreError> {
+    let mut after = Chain::read(client).await?.totals;
+    let sql = format!("select number, {TOTALS} from block order by number desc limit $1");
+    let mut prices = Vec::new();
+    for row in query(client, &sql, &[&i64::from(blocks)]).await? {
+        let before = Totals::from_row(&row, 1)?;
+        let (sum, count) = (after.gas_prices - before.gas_prices, after.transactions - before.transactions);
+        prices.push(BlockGasPrice { block: row.u64(0)?, mean: sum.checked_div(U256::from(count)) });
+        after = before;
+    }
+    Ok(prices)
+}

@@ -1,0 +1,209 @@
+//! Selects the entries that satisfy several conditions: their count, and those on a page.
+//!
+//! With at most one condition, the page is part of the statement that reads its rows. With more, the lists are read and
+//! intersected here.
+
+use deadpool_postgres::GenericClient;
+use domain::{Address, BlockRange, Order, Page, PageRequest};
+use store::{Parties, StoreError};
+use tokio_postgres::Row;
+
+use super::pages::clamped_range;
+use crate::{
+    database::{find, get, query},
+    lists::{List, Role, mask},
+    rows::{RowExt, clamped, int8},
+};
+
+/// The parties as conditions on lists of one kind; None if they cannot be satisfied.
+pub(super) fn conditions(parties: Parties, list: List) -> Option<Vec<Condition>> {
+    let condition = |(address, role)| Condition { list, address, role };
+    Some(parties.required()?.into_iter().map(condition).collect())
+}
+
+/// An entry must be in this list of an address, in this role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Condition {
+    pub(super) list: List,
+    pub(super) address: Address,
+    pub(super) role: Role,
+}
+
+/// The kind of ids in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Numbering {
+    Transactions,
+    Transfers,
+    Trades,
+}
+
+impl Numbering {
+    /// The names of its columns in `span_of_blocks`.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Transactions => "transaction",
+            Self::Transfers => "transfer",
+            Self::Trades => "trade",
+        }
+    }
+}
+
+/// The rows of a page: `select`s columns after the total and the id, from the rows `{rows}` of `page.ids`, as `u.id` in the
+/// order of `u.n`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows {
+    pub(super) columns: &'static str,
+    pub(super) joins: &'static str,
+}
+
+impl Rows {
+    pub(super) fn statement(self, page: &str) -> String {
+        let Self { columns, joins } = self;
+        format!(
+            "with page as materialized ({page})
+            select page.total, u.id, {columns} from page
+            left join lateral unnest(page.ids) with ordinality u(id, n) on true {joins} order by u.n"
+        )
+    }
+}
+
+/// The statement and parameters of a page with at most one condition. The address, if there is one, is the last parameter.
+pub(super) fn single_page(numbering: Numbering, condition: Option<Condition>) -> String {
+    let name = numbering.name();
+    let Some(Condition { list, role, .. }) = condition else {
+        return format!(
+            "select p.total, p.ids from span_of_blocks($1, $2) s
+            cross join lateral span_page(s.low_{name}, s.high_{name}, $3, $4, $5) p"
+        );
+    };
+    format!(
+        "select p.total, p.ids from span_of_blocks($1, $2) s cross join lateral (select id from address where address = $6) o
+        cross join lateral {}_page(o.id, {}, s.low_{name}, s.high_{name}, $3, $4, $5) p",
+        list.name(),
+        mask(role)
+    )
+}
+
+/// The parameters of [`single_page`].
+pub(super) struct PageParameters {
+    from: i64,
+    to: i64,
+    offset: i64,
+    limit: i64,
+    newest_first: bool,
+    address: Option<Vec<u8>>,
+}
+
+impl PageParameters {
+    pub(super) fn new(blocks: BlockRange, page: PageRequest, condition: Option<Condition>) -> Self {
+        let (from, to) = clamped_range(blocks);
+        Self {
+            from,
+            to,
+            offset: clamped(page.offset),
+            limit: page.limit.into(),
+            newest_first: page.order == Order::NewestFirst,
+            address: condition.map(|condition| condition.address.to_vec()),
+        }
+    }
+
+    pub(super) async fn query(&self, client: &impl GenericClient, sql: &str) -> Result<Vec<Row>, StoreError> {
+        let Self { from, to, offset, limit, newest_first, address } = self;
+        match address {
+            Some(address) => query(client, sql, &[from, to, offset, limit, newest_first, address]).await,
+            None => query(client, sql, &[from, to, offset, limit, newest_first]).await,
+        }
+    }
+}
+
+/// A page of the ids that satisfy all conditions.
+pub(super) async fn intersect(
+    client: &impl GenericClient,
+    numbering: Numbering,
+    conditions: &[Condition],
+    blocks: BlockRange,
+    page: PageRequest,
+) -> Result<Page<i64>, StoreError> {
+    let Some((low, high)) = span(client, numbering, blocks).await? else { return Ok(Page::empty(0)) };
+    let mut common: Option<Vec<i64>> = None;
+    for condition in conditions {
+        let ids = ids(client, *condition, low, high).await?;
+        common = Some(match common {
+            Some(common) => intersection(&common, &ids),
+            None => ids,
+        });
+    }
+    Ok(cut_page(&common.unwrap_or_default(), page))
+}
+
+/// The ids assigned in a range of blocks; None for an empty index.
+pub(super) async fn span(
+    client: &impl GenericClient,
+    numbering: Numbering,
+    blocks: BlockRange,
+) -> Result<Option<(i64, i64)>, StoreError> {
+    let (from, to) = clamped_range(blocks);
+    let name = numbering.name();
+    let sql = format!("select low_{name}, high_{name} from span_of_blocks($1, $2)");
+    let row = find(client, &sql, &[&from, &to]).await?;
+    row.map(|row| Ok((row.value(0)?, row.value(1)?))).transpose()
+}
+
+pub(super) async fn ids(
+    client: &impl GenericClient,
+    condition: Condition,
+    low: i64,
+    high: i64,
+) -> Result<Vec<i64>, StoreError> {
+    let Condition { list, address, role } = condition;
+    let Some(owner) = address_id(client, &address).await? else { return Ok(Vec::new()) };
+    owner_ids(client, list, owner, role, low, high).await
+}
+
+pub(super) async fn address_id(client: &impl GenericClient, address: &Address) -> Result<Option<u64>, StoreError> {
+    let row = find(client, "select id from address where address = $1", &[&address.as_slice()]).await?;
+    row.map(|row| row.u64(0)).transpose()
+}
+
+pub(super) async fn owner_ids(
+    client: &impl GenericClient,
+    list: List,
+    owner: u64,
+    role: Role,
+    low: i64,
+    high: i64,
+) -> Result<Vec<i64>, StoreError> {
+    let sql = format!("select {}_ids($1, $2, $3, $4)", list.name());
+    get(client, &sql, &[&int8(owner), &mask(role), &low, &high]).await?.value(0)
+}
+
+/// The common ids of two ascending lists.
+pub(super) fn intersection(one: &[i64], other: &[i64]) -> Vec<i64> {
+    let mut other = other.iter().peekable();
+    let mut common = Vec::new();
+    for id in one {
+        while other.next_if(|candidate| *candidate < id).is_some() {}
+        if other.peek() == Some(&id) {
+            common.push(*id);
+        }
+    }
+    common
+}
+
+pub(super) fn cut_page(ids: &[i64], page: PageRequest) -> Page<i64> {
+    let total = ids.len() as u64;
+    let on_page = page.ranks(total).filter_map(|rank| ids.get(usize::try_from(rank).ok()?).copied());
+    Page { items: on_page.collect(), total }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_intersection_has_the_common_ids() {
+        assert_eq!(intersection(&[1, 3, 5, 7], &[0, 3, 4, 7, 9]), [3, 7]);
+        assert_eq!(intersection(&[1], &[]), []);
+        assert_eq!(intersection(&[], &[1]), []);
+    }
+}

@@ -1,0 +1,111 @@
+use std::cmp::Reverse;
+
+use deadpool_postgres::GenericClient;
+use domain::{Address, Holder, Order, Page, PageRequest, Token, TokenBalance};
+use store::StoreError;
+use tokio_postgres::Row;
+
+use super::pages::page_of;
+use crate::{
+    database::{find, query},
+    numeric::Numeric,
+    ranks::{HELD_TOKENS, HOLDERS, RankedSet},
+    rows::{RowExt, clamped},
+    tokens::{TOKEN, token_from_row},
+    write::folded,
+};
+
+/// Maximum tokens considered for one prefix, so that a single letter does not scan the names of the whole chain.
+const MAX_CANDIDATES: i64 = 200;
+
+pub(crate) async fn find_token(client: &impl GenericClient, address: Address) -> Result<Option<Token>, StoreError> {
+    let sql = format!("select {TOKEN} from address a join token t on t.id = a.id where a.address = $1");
+    let row = find(client, &sql, &[&address.as_slice()]).await?;
+    row.map(|row| token_from_row(&row, 0)).transpose()
+}
+
+/// Sets are stored in their default order.
+pub(crate) async fn list_tokens(client: &impl GenericClient, page: PageRequest) -> Result<Page<Token>, StoreError> {
+    let sql = format!(
+        "select rank_total($1, $2), r.n, {TOKEN} from (select 1) one
+        left join lateral rank_page($1, $2, $3, $4, $5) r on true
+        left join address a on a.address = r.tie left join token t on t.id = a.id order by r.n"
+    );
+    let (kind, owner, from_end) =
+        (RankedSet::Tokens.kind(), RankedSet::Tokens.owner(), page.order == Order::OldestFirst);
+    let (offset, limit) = (clamped(page.offset), i64::from(page.limit));
+    let rows = query(client, &sql, &[&kind, &owner, &offset, &limit, &from_end]).await?;
+    page_of(&rows, |row| token_from_row(row, 2))
+}
+
+pub(crate) async fn list_holders(
+    client: &impl GenericClient,
+    token: Address,
+    page: PageRequest,
+) -> Result<Option<Page<Holder>>, StoreError> {
+    let sql = "select rank_total($1, k.id), r.n, h.address, -r.sort
+        from (select t.id from address a join token t on t.id = a.id where a.address = $2) k
+        left join lateral rank_page($1, k.id, $3, $4, $5) r on true
+        left join address h on h.id = ('x' || encode(r.tie, 'hex'))::bit(64)::int8 order by r.n";
+    let rows = page_of_address(client, sql, HOLDERS, token, page).await?;
+    let holder = |row: &Row| Ok(Holder { address: row.address(2)?, balance: row.value::<Numeric>(3)?.0 });
+    // Without a token there is no row.
+    if rows.is_empty() { Ok(None) } else { page_of(&rows, holder).map(Some) }
+}
+
+pub(crate) async fn list_address_tokens(
+    client: &impl GenericClient,
+    address: Address,
+    page: PageRequest,
+) -> Result<Page<TokenBalance>, StoreError> {
+    let sql = format!(
+        "select rank_total($1, k.id), r.n, b.ranked, {TOKEN}
+        from (select id from address where address = $2) k
+        left join lateral rank_page($1, k.id, $3, $4, $5) r on true
+        left join token t on t.id = ('x' || encode(r.tie, 'hex'))::bit(64)::int8
+        left join address a on a.id = t.id left join balance b on b.token = t.id and b.holder = k.id order by r.n"
+    );
+    let rows = page_of_address(client, &sql, HELD_TOKENS, address, page).await?;
+    page_of(&rows, |row| Ok(TokenBalance { token: token_from_row(row, 3)?, balance: row.value::<Numeric>(2)?.0 }))
+}
+
+/// The rows of a page of the set of an address.
+async fn page_of_address(
+    client: &impl GenericClient,
+    sql: &str,
+    kind: i16,
+    address: Address,
+    page: PageRequest,
+) -> Result<Vec<Row>, StoreError> {
+    let (offset, limit, from_end) = (clamped(page.offset), i64::from(page.limit), page.order == Order::OldestFirst);
+    query(client, sql, &[&kind, &address.as_slice(), &offset, &limit, &from_end]).await
+}
+
+pub(crate) async fn search_tokens(
+    client: &impl GenericClient,
+    beginning: &str,
+    limit: usize,
+) -> Result<Vec<Token>, StoreError> {
+    let beginning = folded(beginning);
+    if beginning.is_empty() {
+        return Ok(Vec::new());
+    }
+    // No UTF-8 text has this byte.
+    let end = [beginning.as_slice(), &[0xff]].concat();
+    let sql = format!(
+        "select {TOKEN} from (
+            select distinct token from (
+                select token from token_name where name >= $1 and name < $2 order by name, token limit $3
+            ) candidate
+        ) n join token t on t.id = n.token join address a on a.id = t.id"
+    );
+    let rows = query(client, &sql, &[&beginning, &end, &MAX_CANDIDATES]).await?;
+    let mut tokens = rows.iter().map(|row| token_from_row(row, 0)).collect::<Result<Vec<Token>, _>>()?;
+    let is_exact_match = |text: &str| folded(text) == beginning;
+    tokens.sort_by_key(|token| {
+        let exact = is_exact_match(&token.metadata.symbol) || is_exact_match(&token.metadata.name);
+        (!exact, Reverse(token.holder_count), token.address)
+    });
+    tokens.truncate(limit);
+    Ok(tokens)
+}

@@ -1,0 +1,164 @@
+use deadpool_postgres::GenericClient;
+use domain::{
+    Address, BlockRange, Exchange, Page, PageRequest, Pool, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken,
+};
+use store::StoreError;
+use tokio_postgres::Row;
+
+use super::{
+    pages::page_of,
+    select::{
+        Condition, Numbering, PageParameters, Rows, address_id, cut_page, ids, intersect, intersection, owner_ids,
+        single_page, span,
+    },
+    transactions::KNOWN_PAGE,
+};
+use crate::{
+    database::{find, query},
+    lists::{List, Role, exchange_owner},
+    rows::{RowExt, int8},
+    tokens::decimals_from,
+    write::style_from,
+};
+
+pub(super) const TRADES: Rows = Rows {
+    columns:
+        "d.transaction - b.transactions, d.log_index, pa.address, d.zero_for_one, d.amount_in, d.amount_out, p.style,
+        fa.address, a0.address, a1.address, m.address, t.hash, t.block, b.timestamp, t0.symbol, t0.decimals, t1.symbol,
+        t1.decimals",
+    joins: "left join trade d on d.id = u.id left join transaction t on t.id = d.transaction
+        left join block b on b.number = t.block left join pool p on p.id = d.pool left join address pa on pa.id = d.pool
+        left join address fa on fa.id = p.factory left join address a0 on a0.id = p.token0
+        left join address a1 on a1.id = p.token1 left join address m on m.id = t.sender
+        left join token t0 on t0.id = p.token0 left join token t1 on t1.id = p.token1",
+};
+
+pub(super) fn trade_from_row(row: &Row) -> Result<Trade, StoreError> {
+    let tx_index = u32::try_from(row.value::<i64>(2)?);
+    let direction = if row.value(5)? { TradeDirection::ZeroForOne } else { TradeDirection::OneForZero };
+    let pool = Pool {
+        address: row.address(4)?,
+        style: style_from(row.value(8)?)?,
+        factory: row.address(9)?,
+        token0: row.address(10)?,
+        token1: row.address(11)?,
+    };
+    // A token without transfers has no metadata.
+    let traded = |address: Address, column: usize| -> Result<TradedToken, StoreError> {
+        let decimals = row.value::<Option<i16>>(column + 1)?.unwrap_or_default();
+        let symbol = row.option_text(column)?.unwrap_or_default();
+        Ok(TradedToken { address, symbol, decimals: decimals_from(decimals)? })
+    };
+    let (token0, token1) = (traded(pool.token0, 16)?, traded(pool.token1, 18)?);
+    let (token_in, token_out) = match direction {
+        TradeDirection::ZeroForOne => (token0, token1),
+        TradeDirection::OneForZero => (token1, token0),
+    };
+    Ok(Trade {
+        event: TradeEvent {
+            tx_index: tx_index.map_err(|_| StoreError::Corrupt("a trade outside its block"))?,
+            log_index: row.u32(3)?,
+            pool: pool.address,
+            direction,
+            amount_in: row.amount(6)?,
+            amount_out: row.amount(7)?,
+        },
+        pool,
+        maker: row.address(12)?,
+        tx_hash: row.hash(13)?,
+        block_number: row.u64(14)?,
+        timestamp: row.u64(15)?,
+        token_in,
+        token_out,
+    })
+}
+
+/// Whether a filter combines lists, which takes several statements.
+pub(crate) fn combines_trade_lists(filter: &TradeFilter) -> bool {
+    filter.exchanges.is_some() || conditions(filter).len() > 1
+}
+
+/// The conditions other than the exchanges.
+fn conditions(filter: &TradeFilter) -> Vec<Condition> {
+    let lists = [(filter.maker, List::MakerTrades), (filter.pool, List::PoolTrades)].into_iter();
+    lists.filter_map(|(address, list)| Some(Condition { list, address: address?, role: Role::Any })).collect()
+}
+
+/// Needs a snapshot if the filter combines lists.
+pub(crate) async fn list_trades(
+    client: &impl GenericClient,
+    filter: &TradeFilter,
+    page: PageRequest,
+) -> Result<Page<Trade>, StoreError> {
+    let conditions = conditions(filter);
+    let rows = if let Some(exchanges) = &filter.exchanges {
+        let Page { items, total } = select_by_exchange(client, exchanges, &conditions, filter.blocks, page).await?;
+        query(client, &TRADES.statement(KNOWN_PAGE), &[&int8(total), &items]).await?
+    } else if conditions.len() > 1 {
+        let Page { items, total } = intersect(client, Numbering::Trades, &conditions, filter.blocks, page).await?;
+        query(client, &TRADES.statement(KNOWN_PAGE), &[&int8(total), &items]).await?
+    } else {
+        let condition = conditions.first().copied();
+        let sql = TRADES.statement(&single_page(Numbering::Trades, condition));
+        PageParameters::new(filter.blocks, page, condition).query(client, &sql).await?
+    };
+    page_of(&rows, trade_from_row)
+}
+
+/// A page of the trades on any of the exchanges that satisfy all conditions. No trade is on two exchanges.
+async fn select_by_exchange(
+    client: &impl GenericClient,
+    exchanges: &[Exchange],
+    conditions: &[Condition],
+    blocks: BlockRange,
+    page: PageRequest,
+) -> Result<Page<i64>, StoreError> {
+    let Some((low, high)) = span(client, Numbering::Trades, blocks).await? else { return Ok(Page::empty(0)) };
+    let mut owners = Vec::new();
+    for exchange in exchanges {
+        if let Some(factory) = address_id(client, &exchange.factory).await? {
+            owners.push(exchange_owner(factory, exchange.style));
+        }
+    }
+    // One exchange and nothing else: its list has the total and the page.
+    if let ([owner], []) = (owners.as_slice(), conditions) {
+        return one_exchange(client, *owner, low, high, page).await;
+    }
+    let mut common = Vec::new();
+    for owner in owners {
+        common.extend(owner_ids(client, List::ExchangeTrades, owner, Role::Any, low, high).await?);
+    }
+    common.sort_unstable();
+    for condition in conditions {
+        common = intersection(&common, &ids(client, *condition, low, high).await?);
+    }
+    Ok(cut_page(&common, page))
+}
+
+async fn one_exchange(
+    client: &impl GenericClient,
+    owner: u64,
+    low: i64,
+    high: i64,
+    page: PageRequest,
+) -> Result<Page<i64>, StoreError> {
+    let newest_first = page.order == domain::Order::NewestFirst;
+    let sql = "select p.total, p.ids from exchange_trade_page($1, 0, $2, $3, $4, $5, $6) p";
+    let (offset, limit) = (crate::rows::clamped(page.offset), i64::from(page.limit));
+    let row = find(client, sql, &[&int8(owner), &low, &high, &offset, &limit, &newest_first]).await?;
+    row.map_or(Ok(Page::empty(0)), |row| Ok(Page { total: row.u64(0)?, items: row.value(1)? }))
+}
+
+pub(crate) async fn find_pool(client: &impl GenericClient, address: Address) -> Result<Option<Pool>, StoreError> {
+    let sql = "select p.style, f.address, a0.address, a1.address from address a join pool p on p.id = a.id
+        join address f on f.id = p.factory join address a0 on a0.id = p.token0 join address a1 on a1.id = p.token1
+        where a.address = $1";
+    let Some(row) = find(client, sql, &[&address.as_slice()]).await? else { return Ok(None) };
+    Ok(Some(Pool {
+        address,
+        style: style_from(row.value(0)?)?,
+        factory: row.address(1)?,
+        token0: row.address(2)?,
+        token1: row.address(3)?,
+    }))
+}

@@ -1,0 +1,247 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::{
+    Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
+    Bytes, Code, FailureSource, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter,
+    Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter,
+};
+use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
+
+use crate::{
+    chain::Chain,
+    database::{Database, execute, find, snapshot},
+    numeric::Numeric,
+    read,
+    rows::{RowExt, int8},
+    versions::Versions,
+};
+
+/// Reads the index. Cheap to clone; never blocks the writer.
+#[derive(Debug, Clone)]
+pub struct PostgresReader {
+    database: Database,
+    versions: Arc<Versions>,
+}
+
+impl PostgresReader {
+    pub(crate) fn new(database: Database, versions: Arc<Versions>) -> Self {
+        Self { database, versions }
+    }
+}
+
+/// Runs a query of one statement.
+macro_rules! read {
+    ($this:ident, |$client:ident| $query:expr) => {{
+        let $client = $this.database.connection().await?;
+        $query.await
+    }};
+}
+
+/// Runs a query of several statements that see the same state.
+macro_rules! read_snapshot {
+    ($this:ident, |$client:ident| $query:expr) => {{
+        let mut connection = $this.database.connection().await?;
+        // Ends with a rollback, since it changes nothing.
+        let $client = snapshot(&mut connection).await?;
+        $query.await
+    }};
+}
+
+#[async_trait]
+impl ChainReader for PostgresReader {
+    fn state(&self) -> Option<StateVersion> {
+        self.versions.now()
+    }
+
+    async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError> {
+        let client = self.database.connection().await?;
+        Ok(Chain::read(&client).await?.tip)
+    }
+
+    async fn stats(&self) -> Result<Stats, StoreError> {
+        read!(self, |client| read::stats(&client))
+    }
+
+    async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError> {
+        read_snapshot!(self, |client| read::list_gas_prices(&client, blocks))
+    }
+
+    async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {
+        read!(self, |client| read::find_block(&client, id))
+    }
+
+    async fn list_blocks(&self, range: BlockRange, page: PageRequest) -> Result<Page<Block>, StoreError> {
+        read!(self, |client| read::list_blocks(&client, range, page))
+    }
+
+    async fn list_mined_blocks(
+        &self,
+        miner: Address,
+        range: BlockRange,
+        page: PageRequest,
+    ) -> Result<Page<Block>, StoreError> {
+        read!(self, |client| read::list_mined_blocks(&client, miner, range, page))
+    }
+
+    async fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError> {
+        read!(self, |client| read::find_transaction(&client, hash))
+    }
+
+    async fn list_transactions(
+        &self,
+        filter: &TransactionFilter,
+        page: PageRequest,
+    ) -> Result<Page<Transaction>, StoreError> {
+        if read::combines_transaction_lists(filter) {
+            return read_snapshot!(self, |client| read::list_transactions(&client, filter, page));
+        }
+        read!(self, |client| read::list_transactions(&client, filter, page))
+    }
+
+    async fn find_transaction_events(&self, hash: B256, limit: u32) -> Result<Option<TransactionEvents>, StoreError> {
+        read_snapshot!(self, |client| read::find_transaction_events(&client, hash, limit))
+    }
+
+    async fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {
+        read!(self, |client| read::find_address(&client, address))
+    }
+
+    async fn find_address_overview(
+        &self,
+        address: Address,
+        recent: u32,
+    ) -> Result<Option<AddressOverview>, StoreError> {
+        let mut connection = self.database.connection().await?;
+        let client = snapshot(&mut connection).await?;
+        let (tip, summary) = (Chain::read(&client).await?.tip, read::find_address(&client, address).await?);
+        let (Some(tip), Some(summary)) = (tip, summary) else { return Ok(None) };
+        let touching = TransactionFilter::touching(address);
+        let recent = read::list_transactions(&client, &touching, PageRequest::newest(recent)).await?.items;
+        let token = read::find_token(&client, address).await?;
+        let (transfer_count, trade_count) = read::count_activity(&client, address).await?;
+        Ok(Some(AddressOverview { tip, summary, transfer_count, trade_count, recent, token }))
+    }
+
+    async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
+        read!(self, |client| read::find_code_hash(&client, address))
+    }
+
+    async fn find_code(&self, code_hash: B256) -> Result<Option<Bytes>, StoreError> {
+        read!(self, |client| read::find_code(&client, code_hash))
+    }
+
+    async fn list_tokens(&self, page: PageRequest) -> Result<Page<Token>, StoreError> {
+        read!(self, |client| read::list_tokens(&client, page))
+    }
+
+    async fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError> {
+        read!(self, |client| read::find_token(&client, address))
+    }
+
+    async fn search_tokens(&self, beginning: &str, limit: usize) -> Result<Vec<Token>, StoreError> {
+        read!(self, |client| read::search_tokens(&client, beginning, limit))
+    }
+
+    async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError> {
+        if read::combines_transfer_lists(filter) {
+            return read_snapshot!(self, |client| read::list_transfers(&client, filter, page));
+        }
+        read!(self, |client| read::list_transfers(&client, filter, page))
+    }
+
+    async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
+        if read::combines_trade_lists(filter) {
+            return read_snapshot!(self, |client| read::list_trades(&client, filter, page));
+        }
+        read!(self, |client| read::list_trades(&client, filter, page))
+    }
+
+    async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {
+        read!(self, |client| read::find_pool(&client, address))
+    }
+
+    async fn list_holders(&self, token: Address, page: PageRequest) -> Result<Option<Page<Holder>>, StoreError> {
+        read!(self, |client| read::list_holders(&client, token, page))
+    }
+
+    async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError> {
+        read!(self, |client| read::list_address_tokens(&client, address, page))
+    }
+}
+
+const NO_CODE: i16 = 0;
+const CONTRACT: i16 = 1;
+const DELEGATION: i16 = 2;
+
+#[async_trait]
+impl CachedAccounts for PostgresReader {
+    async fn find_account(&self, address: Address) -> Result<Option<Account>, StoreError> {
+        let client = self.database.connection().await?;
+        let sql = "select balance, nonce, code, code_reference, block from account where address = $1";
+        let Some(row) = find(&client, sql, &[&address.as_slice()]).await? else { return Ok(None) };
+        let code = match row.value::<i16>(2)? {
+            NO_CODE => Code::None,
+            CONTRACT => Code::Contract { hash: row.hash(3)? },
+            DELEGATION => Code::Delegation { target: row.address(3)? },
+            _ => return Err(StoreError::Corrupt("an account with an unknown kind of code")),
+        };
+        Ok(Some(Account { balance: row.amount(0)?, nonce: row.u64(1)?, code, block: row.u64(4)? }))
+    }
+
+    async fn save_account(&self, address: Address, account: Account) -> Result<(), StoreError> {
+        let client = self.database.connection().await?;
+        let (kind, reference) = match &account.code {
+            Code::None => (NO_CODE, None),
+            Code::Contract { hash } => (CONTRACT, Some(hash.as_slice())),
+            Code::Delegation { target } => (DELEGATION, Some(target.as_slice())),
+        };
+        let sql = "insert into account values ($1, $2, $3, $4, $5, $6) on conflict (address) do update set
+            balance = excluded.balance, nonce = excluded.nonce, code = excluded.code,
+            code_reference = excluded.code_reference, block = excluded.block";
+        let (balance, nonce, block) = (Numeric::from(account.balance), int8(account.nonce), int8(account.block));
+        execute(&client, sql, &[&address.as_slice(), &balance, &nonce, &kind, &reference, &block]).await?;
+        Ok(())
+    }
+}
+
+const TRACE: i16 = 0;
+const PARENT_BLOCK: i16 = 1;
+
+#[async_trait]
+impl CachedFailures for PostgresReader {
+    async fn find_failure(&self, transaction: B256, block: B256) -> Result<Option<TransactionFailure>, StoreError> {
+        let client = self.database.connection().await?;
+        let sql = "select error, data, source from transaction_failure where transaction = $1 and block = $2";
+        let Some(row) = find(&client, sql, &[&transaction.as_slice(), &block.as_slice()]).await? else {
+            return Ok(None);
+        };
+        let source = match row.value::<i16>(2)? {
+            TRACE => FailureSource::Trace,
+            PARENT_BLOCK => FailureSource::ParentBlock,
+            _ => return Err(StoreError::Corrupt("a failure with an unknown source")),
+        };
+        let data = row.value::<Option<Vec<u8>>>(1)?.map(Bytes::from);
+        Ok(Some(TransactionFailure { error: row.value(0)?, data, source }))
+    }
+
+    async fn save_failure(
+        &self,
+        transaction: B256,
+        block: B256,
+        failure: TransactionFailure,
+    ) -> Result<(), StoreError> {
+        let client = self.database.connection().await?;
+        let source = match failure.source {
+            FailureSource::Trace => TRACE,
+            FailureSource::ParentBlock => PARENT_BLOCK,
+        };
+        let sql = "insert into transaction_failure values ($1, $2, $3, $4, $5) on conflict (transaction) do update set
+            block = excluded.block, error = excluded.error, data = excluded.data, source = excluded.source";
+        // PostgreSQL's text cannot contain a null character.
+        let error = failure.error.replace('\0', "\u{fffd}");
+        let data = failure.data.as_ref().map(|data| data.as_ref());
+        execute(&client, sql, &[&transaction.as_slice(), &block.as_slice(), &error, &data, &source]).await?;
+        Ok(())
+    }
+}

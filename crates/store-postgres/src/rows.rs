@@ -1,0 +1,107 @@
+//! Values of rows. Unsigned numbers are stored with the same bits as signed ones.
+
+use domain::{Address, B256, BlockRef, Bytes, U256};
+use store::StoreError;
+use tokio_postgres::{Row, types::FromSql};
+
+use crate::{error::store_error, numeric::Numeric};
+
+/// A number that is sent as int8.
+pub(crate) fn int8(number: u64) -> i64 {
+    number.cast_signed()
+}
+
+/// A count or position for a comparison in the database, which has no larger numbers.
+pub(crate) fn clamped(number: u64) -> i64 {
+    // Less than the maximum, so that one can be added.
+    i64::try_from(number).unwrap_or(i64::MAX).min(i64::MAX - 1)
+}
+
+pub(crate) fn limit(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// Reads columns by position.
+pub(crate) trait RowExt {
+    fn value<'a, T: FromSql<'a>>(&'a self, column: usize) -> Result<T, StoreError>;
+
+    fn u64(&self, column: usize) -> Result<u64, StoreError> {
+        Ok(self.value::<i64>(column)?.cast_unsigned())
+    }
+
+    fn u32(&self, column: usize) -> Result<u32, StoreError> {
+        Ok(self.value::<i32>(column)?.cast_unsigned())
+    }
+
+    fn option_u64(&self, column: usize) -> Result<Option<u64>, StoreError> {
+        Ok(self.value::<Option<i64>>(column)?.map(i64::cast_unsigned))
+    }
+
+    fn amount(&self, column: usize) -> Result<U256, StoreError> {
+        to_u256(self.value(column)?)
+    }
+
+    fn u128(&self, column: usize) -> Result<u128, StoreError> {
+        to_u128(self.value(column)?)
+    }
+
+    fn address(&self, column: usize) -> Result<Address, StoreError> {
+        to_address(self.value(column)?)
+    }
+
+    fn option_address(&self, column: usize) -> Result<Option<Address>, StoreError> {
+        self.value::<Option<&[u8]>>(column)?.map(to_address).transpose()
+    }
+
+    fn hash(&self, column: usize) -> Result<B256, StoreError> {
+        to_hash(self.value(column)?)
+    }
+
+    fn option_hash(&self, column: usize) -> Result<Option<B256>, StoreError> {
+        self.value::<Option<&[u8]>>(column)?.map(to_hash).transpose()
+    }
+
+    fn bytes(&self, column: usize) -> Result<Bytes, StoreError> {
+        Ok(Bytes::copy_from_slice(self.value(column)?))
+    }
+
+    fn text(&self, column: usize) -> Result<String, StoreError> {
+        to_text(self.value(column)?)
+    }
+
+    fn option_text(&self, column: usize) -> Result<Option<String>, StoreError> {
+        self.value::<Option<&[u8]>>(column)?.map(to_text).transpose()
+    }
+
+    /// A block by its number and, in the next column, its hash.
+    fn option_block(&self, column: usize) -> Result<Option<BlockRef>, StoreError> {
+        let (number, hash) = (self.option_u64(column)?, self.option_hash(column + 1)?);
+        Ok(number.zip(hash).map(|(number, hash)| BlockRef { number, hash }))
+    }
+}
+
+impl RowExt for Row {
+    fn value<'a, T: FromSql<'a>>(&'a self, column: usize) -> Result<T, StoreError> {
+        self.try_get(column).map_err(store_error)
+    }
+}
+
+pub(crate) fn to_u256(number: Numeric) -> Result<U256, StoreError> {
+    U256::checked_from_limbs_slice(number.0.as_limbs()).ok_or(StoreError::Corrupt("an amount above 256 bits"))
+}
+
+pub(crate) fn to_u128(number: Numeric) -> Result<u128, StoreError> {
+    u128::try_from(number.0).map_err(|_| StoreError::Corrupt("a number above 128 bits"))
+}
+
+pub(crate) fn to_address(bytes: &[u8]) -> Result<Address, StoreError> {
+    Address::try_from(bytes).map_err(|_| StoreError::Corrupt("an address without 20 bytes"))
+}
+
+pub(crate) fn to_hash(bytes: &[u8]) -> Result<B256, StoreError> {
+    B256::try_from(bytes).map_err(|_| StoreError::Corrupt("a hash without 32 bytes"))
+}
+
+pub(crate) fn to_text(bytes: &[u8]) -> Result<String, StoreError> {
+    String::from_utf8(bytes.to_vec()).map_err(|_| StoreError::Corrupt("a text that is not UTF-8"))
+}

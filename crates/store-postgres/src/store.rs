@@ -1,0 +1,242 @@
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use domain::{BlockNumber, ChainIdentity, SyncStatus};
+use store::{
+    CachedAccounts, CachedFailures, ChainReader, IndexWriter, Store, StoreError, UserRecords, VerifiedContracts,
+    WebhookLimits, WebhookRecords,
+};
+
+use crate::{
+    chain::Chain,
+    database::{Database, execute, get},
+    database_url::DatabaseUrl,
+    delivery_lock::DeliveryLock,
+    error::{describe, is_tls, store_error},
+    indexer, migrations,
+    open_error::OpenError,
+    reader::PostgresReader,
+    rows::int8,
+    user_records::PostgresUserRecords,
+    verified_contracts::PostgresVerifiedContracts,
+    versions::{Listener, Versions},
+    webhook_records::PostgresWebhookRecords,
+    writer::{PostgresWriter, Writers},
+};
+
+/// Limits of one process.
+#[derive(Debug, Clone)]
+pub struct PostgresOptions {
+    /// The schema that contains all tables.
+    pub schema: String,
+    /// Connections for queries. The writer and the notifications have one more each.
+    pub connections: usize,
+    /// How long an operation waits for a free connection, and for a new one.
+    pub timeout: Duration,
+    /// Number of list tails, and of address ids, that the writer caches.
+    pub writer_cache_entries: usize,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self {
+            schema: "explorer".to_owned(),
+            connections: 16,
+            timeout: Duration::from_secs(5),
+            writer_cache_entries: 400_000,
+        }
+    }
+}
+
+/// A database. Any number of processes can have it open; one of them has the writer.
+#[derive(Debug)]
+pub struct PostgresStore {
+    database: Database,
+    versions: Arc<Versions>,
+    writers: Arc<Writers>,
+    webhook_records: PostgresWebhookRecords,
+    _listener: Listener,
+}
+
+impl PostgresStore {
+    /// Connects to a database, and creates or updates its tables.
+    ///
+    /// # Errors
+    /// If the server is not reachable, refuses the user or is too old, or if the tables have a newer schema.
+    pub async fn open(url: &str, options: PostgresOptions) -> Result<Self, OpenError> {
+        let url = DatabaseUrl::parse(url)?;
+        // A certificate that is not trusted stays so: waiting for the server would not help.
+        match url.connect().await {
+            Err(error) if is_tls(&error) => Err(OpenError::Tls(describe(&error))),
+            _ => Ok(Self::connect(url, options).await?),
+        }
+    }
+
+    async fn connect(url: DatabaseUrl, options: PostgresOptions) -> Result<Self, StoreError> {
+        let database = Database::new(url, &options)?;
+        migrations::migrate(&mut database.connection().await?, &options.schema).await?;
+        let versions = Arc::<Versions>::default();
+        let listener = Listener::start(database.url().clone(), Arc::clone(&versions)).await?;
+        let pool = database.separate_pool(1)?;
+        let writers = Arc::new(Writers::new(pool, Arc::clone(&versions), options.writer_cache_entries));
+        let webhook_records = PostgresWebhookRecords::open(database.clone()).await?;
+        Ok(Self { database, versions, writers, webhook_records, _listener: listener })
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// The chain that the data belongs to; None before the first [`Self::bind`].
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn identity(&self) -> Result<Option<ChainIdentity>, StoreError> {
+        Ok(Chain::read(&self.database.connection().await?).await?.identity)
+    }
+
+    /// Binds the data to a chain permanently, or checks that it is bound to this one. Returns the first block to index.
+    ///
+    /// # Errors
+    /// If the data belongs to another chain or starts at another block.
+    pub async fn bind(
+        &self,
+        identity: ChainIdentity,
+        start_block: Option<BlockNumber>,
+    ) -> Result<BlockNumber, StoreError> {
+        let mut client = self.database.connection().await?;
+        let tx = client.transaction().await.map_err(store_error)?;
+        // Two processes may start together.
+        get(&tx, "select 1 from chain for update", &[]).await?;
+        let chain = Chain::read(&tx).await?;
+        let Some((stored, start)) = chain.identity.zip(chain.start_block) else {
+            let start = start_block.unwrap_or(0);
+            let sql = "update chain set chain_id = $1, genesis_hash = $2, start_block = $3";
+            let hash = identity.genesis_hash;
+            execute(&tx, sql, &[&int8(identity.chain_id), &hash.as_slice(), &int8(start)]).await?;
+            tx.commit().await.map_err(store_error)?;
+            return Ok(start);
+        };
+        if stored != identity {
+            return Err(StoreError::OtherChain { stored, requested: identity });
+        }
+        match start_block {
+            Some(requested) if requested != start => Err(StoreError::OtherStart { stored: start, requested }),
+            _ => Ok(start),
+        }
+    }
+
+    /// Becomes the writer. One that was taken from this store before is replaced, and can no longer write; one of another
+    /// process is replaced when it ends or loses its connection, and until then the new one fails with
+    /// [`StoreError::InUse`].
+    #[must_use]
+    pub fn writer(&self) -> PostgresWriter {
+        PostgresWriter::new(Arc::clone(&self.writers))
+    }
+
+    /// Whether this process writes the index, as far as it knows.
+    #[must_use]
+    pub fn is_writer(&self) -> bool {
+        self.writers.is_elected()
+    }
+
+    /// Publishes how following goes, for processes that do not follow.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn report_sync(&self, status: &SyncStatus) -> Result<(), StoreError> {
+        indexer::report(&self.database.connection().await?, status, Instant::now()).await
+    }
+
+    /// How following goes in the process that does. Says so if none has reported for a while.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn read_sync(&self) -> Result<SyncStatus, StoreError> {
+        indexer::read(&self.database.connection().await?, Instant::now()).await
+    }
+
+    /// Becomes the process that sends webhooks; None if another one is.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn lock_deliveries(&self) -> Result<Option<DeliveryLock>, StoreError> {
+        DeliveryLock::acquire(self.database.url()).await
+    }
+
+    #[must_use]
+    pub fn reader(&self) -> PostgresReader {
+        PostgresReader::new(self.database.clone(), Arc::clone(&self.versions))
+    }
+
+    #[must_use]
+    pub fn user_records(&self) -> PostgresUserRecords {
+        PostgresUserRecords::new(self.database.clone())
+    }
+
+    #[must_use]
+    pub fn verified_contracts(&self) -> PostgresVerifiedContracts {
+        PostgresVerifiedContracts::new(self.database.clone(), Arc::clone(&self.versions))
+    }
+
+    #[must_use]
+    pub fn webhook_records(&self) -> PostgresWebhookRecords {
+        self.webhook_records.clone()
+    }
+
+    /// Returns when everything committed so far is durable. Commits wait for the disk unless the server is configured
+    /// otherwise, so this checks only that the server answers.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn sync(&self) -> Result<(), StoreError> {
+        get(&self.database.connection().await?, "select 1", &[]).await?;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn identity(&self) -> Result<Option<ChainIdentity>, StoreError> {
+        Self::identity(self).await
+    }
+
+    async fn bind(&self, identity: ChainIdentity, start_block: Option<BlockNumber>) -> Result<BlockNumber, StoreError> {
+        Self::bind(self, identity, start_block).await
+    }
+
+    async fn sync(&self) -> Result<(), StoreError> {
+        Self::sync(self).await
+    }
+
+    fn writer(&self) -> Box<dyn IndexWriter> {
+        Box::new(Self::writer(self))
+    }
+
+    fn reader(&self) -> Arc<dyn ChainReader> {
+        Arc::new(Self::reader(self))
+    }
+
+    fn accounts(&self) -> Arc<dyn CachedAccounts> {
+        Arc::new(Self::reader(self))
+    }
+
+    fn failures(&self) -> Arc<dyn CachedFailures> {
+        Arc::new(Self::reader(self))
+    }
+
+    fn user_records(&self) -> Arc<dyn UserRecords> {
+        Arc::new(Self::user_records(self))
+    }
+
+    fn verified_contracts(&self) -> Arc<dyn VerifiedContracts> {
+        Arc::new(Self::verified_contracts(self))
+    }
+
+    fn webhook_records(&self, limits: WebhookLimits) -> Arc<dyn WebhookRecords> {
+        Arc::new(Self::webhook_records(self).with_limits(limits))
+    }
+}

@@ -1,0 +1,433 @@
+//! Verified contracts. Changes run one at a time, and not while the writer changes the code at addresses.
+
+mod jobs;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use deadpool_postgres::{GenericClient, Transaction};
+use domain::{
+    Address, Artifacts, B256, Balance, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, JobId,
+    LibraryOffset, MatchKind, Order, Page, PageRequest, SourceFile, VerificationJob, VerifiedCode, VerifiedContract,
+    VerifiedSummary,
+};
+use store::{Kept, StateVersion, StoreError, VerifiedContracts};
+use tokio_postgres::Row;
+
+use crate::{
+    database::{Database, execute, find, get, query, snapshot},
+    error::store_error,
+    locks,
+    ranks::{RankMoves, RankedSet, id_tie},
+    read,
+    rows::{RowExt, clamped, int8, to_address, to_hash, to_text},
+    versions::{self, Versions},
+};
+
+/// The verified contracts of a database.
+#[derive(Debug, Clone)]
+pub struct PostgresVerifiedContracts {
+    database: Database,
+    versions: Arc<Versions>,
+}
+
+impl PostgresVerifiedContracts {
+    pub(crate) fn new(database: Database, versions: Arc<Versions>) -> Self {
+        Self { database, versions }
+    }
+}
+
+/// The summary of verified code that applies to an address.
+struct Record {
+    only_at: Vec<u8>,
+    origin: Address,
+    runtime_match: MatchKind,
+    verified_at: u64,
+    build: B256,
+    name: String,
+    compiler: String,
+    license: Option<String>,
+}
+
+/// The sources that prove the most of some code at an address.
+async fn find_record(
+    client: &impl GenericClient,
+    address: Address,
+    code_hash: B256,
+) -> Result<Option<Record>, StoreError> {
+    // Of two that prove as much, that of the address itself.
+    let sql = "select only_at, origin, runtime_match, verified_at, build, name, compiler, license from verified_code
+        where code_hash = $1 and only_at in ('', $2) order by runtime_match desc, length(only_at) desc limit 1";
+    let row = find(client, sql, &[&code_hash.as_slice(), &address.as_slice()]).await?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(Record {
+        only_at: row.value(0)?,
+        origin: row.address(1)?,
+        runtime_match: match_from(row.value(2)?)?,
+        verified_at: row.u64(3)?,
+        build: row.hash(4)?,
+        name: row.text(5)?,
+        compiler: row.text(6)?,
+        license: row.option_text(7)?,
+    }))
+}
+
+impl Record {
+    /// What was derived about the deployment at an address, if it belongs to the current creation and to this code.
+    async fn deployment(
+        &self,
+        client: &impl GenericClient,
+        address: Address,
+        code_hash: B256,
+    ) -> Result<Option<Deployment>, StoreError> {
+        let sql = "select tx_hash, block_hash, build, proof_kind, arguments, library_names, library_addresses
+            from verified_deployment where address = $1 and code_hash = $2 and build = $3";
+        let parameters = [address.as_slice(), code_hash.as_slice(), self.build.as_slice()];
+        let row = find(client, sql, &[&parameters[0], &parameters[1], &parameters[2]]).await?;
+        let Some(deployment) = row.map(|row| deployment_from_row(&row)).transpose()? else { return Ok(None) };
+        let metadata = read::find_address(client, address).await?;
+        let creation = metadata.and_then(|metadata| metadata.creation).map(|creation| creation.id());
+        Ok((creation == Some(deployment.creation)).then_some(deployment))
+    }
+
+    async fn detail(self, client: &impl GenericClient, code_hash: B256) -> Result<VerifiedCode, StoreError> {
+        let sql = "select names_own_address, file, abi, settings, source_paths, source_contents, library_names,
+                library_addresses, metadata, input_settings, storage_layout, userdoc, devdoc, creation_code, link_libraries,
+                link_starts, metadata_starts, metadata_ends, proves_sources
+            from verified_code where code_hash = $1 and only_at = $2";
+        let row = get(client, sql, &[&code_hash.as_slice(), &self.only_at]).await?;
+        let sources = texts(&row, 4)?.into_iter().zip(texts(&row, 5)?);
+        let links = texts(&row, 14)?.into_iter().zip(positions(&row, 15)?);
+        let metadata = positions(&row, 16)?.into_iter().zip(positions(&row, 17)?);
+        Ok(VerifiedCode {
+            code_hash,
+            name: self.name,
+            compiler: self.compiler,
+            runtime_match: self.runtime_match,
+            license: self.license,
+            verified_at: self.verified_at,
+            names_own_address: row.value(0)?,
+            file: row.text(1)?,
+            abi: row.text(2)?,
+            settings: row.text(3)?,
+            sources: sources.map(|(path, content)| SourceFile { path, content }).collect(),
+            libraries: libraries(&row, 6)?,
+            artifacts: Artifacts {
+                metadata: row.text(8)?,
+                input_settings: row.text(9)?,
+                storage_layout: row.option_text(10)?,
+                userdoc: row.option_text(11)?,
+                devdoc: row.option_text(12)?,
+            },
+            creation: CreationTemplate {
+                code: row.bytes(13)?,
+                links: links.map(|(library, start)| LibraryOffset { library, start }).collect(),
+                metadata: metadata.map(|(start, end)| start..end).collect(),
+                proves_sources: row.value(18)?,
+            },
+        })
+    }
+}
+
+fn texts(row: &Row, column: usize) -> Result<Vec<String>, StoreError> {
+    row.value::<Vec<&[u8]>>(column)?.into_iter().map(to_text).collect()
+}
+
+fn positions(row: &Row, column: usize) -> Result<Vec<usize>, StoreError> {
+    let position = |number| usize::try_from(number).map_err(|_| StoreError::Corrupt("a position in code"));
+    row.value::<Vec<i64>>(column)?.into_iter().map(position).collect()
+}
+
+/// Names, and in the next column their addresses.
+fn libraries(row: &Row, column: usize) -> Result<Vec<(String, Address)>, StoreError> {
+    let addresses = row.value::<Vec<&[u8]>>(column + 1)?;
+    let pair = |(name, address)| Ok((name, to_address(address)?));
+    texts(row, column)?.into_iter().zip(addresses).map(pair).collect()
+}
+
+fn deployment_from_row(row: &Row) -> Result<Deployment, StoreError> {
+    let proof = match row.value::<Option<i16>>(3)? {
+        None => None,
+        Some(kind) => Some(CreationProof {
+            kind: match_from(kind)?,
+            arguments: Bytes::copy_from_slice(row.value(4)?),
+            libraries: libraries(row, 5)?,
+        }),
+    };
+    let creation = CreationId { tx_hash: row.hash(0)?, block_hash: row.hash(1)? };
+    Ok(Deployment { creation, build: row.hash(2)?, proof })
+}
+
+fn match_number(kind: MatchKind) -> i16 {
+    match kind {
+        MatchKind::Partial => 1,
+        MatchKind::Exact => 2,
+    }
+}
+
+fn match_from(number: i16) -> Result<MatchKind, StoreError> {
+    match number {
+        1 => Ok(MatchKind::Partial),
+        2 => Ok(MatchKind::Exact),
+        _ => Err(StoreError::Corrupt("a match of an unknown kind")),
+    }
+}
+
+/// The number of a verified contract; None if this code was not verified at this address.
+async fn find_number(
+    client: &impl GenericClient,
+    address: Address,
+    code_hash: B256,
+) -> Result<Option<u64>, StoreError> {
+    let sql = "select number from verified_contract where address = $1 and code_hash = $2";
+    let row = find(client, sql, &[&address.as_slice(), &code_hash.as_slice()]).await?;
+    row.map(|row| row.u64(0)).transpose()
+}
+
+async fn find_summary(
+    client: &impl GenericClient,
+    address: Address,
+    code_hash: B256,
+) -> Result<Option<VerifiedSummary>, StoreError> {
+    let Some(record) = find_record(client, address, code_hash).await? else { return Ok(None) };
+    let deployment = record.deployment(client, address, code_hash).await?;
+    let is_verified_here = find_number(client, address, code_hash).await?.is_some();
+    Ok(Some(VerifiedSummary {
+        address,
+        code_hash,
+        build: record.build,
+        name: record.name,
+        compiler: record.compiler,
+        runtime_match: record.runtime_match,
+        creation_match: deployment.and_then(|deployment| deployment.proof).map(|proof| proof.kind),
+        license: record.license,
+        verified_at: record.verified_at,
+        twin_of: (!is_verified_here).then_some(record.origin),
+    }))
+}
+
+/// Returns what changed, and whether anything was written.
+async fn keep(tx: &Transaction<'_>, contract: &VerifiedContract) -> Result<(Kept, bool), StoreError> {
+    query(tx, "select pg_advisory_xact_lock($1)", &[&locks::LISTING]).await?;
+    let (address, code) = (contract.address, &contract.code);
+    let hash = code.code_hash;
+    let before = find_record(tx, address, hash).await?;
+    let here = Some(address);
+    // A copy of code that contains its own address no longer matches its sources.
+    let everywhere = here.filter(|_| code.names_own_address);
+    let (kept, only_at) = match &before {
+        None => (Kept::New, Some(everywhere)),
+        Some(before) if code.runtime_match > before.runtime_match => (Kept::Upgraded, Some(everywhere)),
+        Some(before) if code.runtime_match == before.runtime_match => {
+            let known = before.deployment(tx, address, hash).await?;
+            let is_proven = known.is_some_and(|known| known.proof.is_some());
+            // At other addresses, the other sources may be the proven ones.
+            if contract.creation_match().is_some() && !is_proven {
+                (Kept::Upgraded, Some(here))
+            } else {
+                (Kept::Unchanged, None)
+            }
+        }
+        Some(_) => (Kept::Unchanged, None),
+    };
+    if let Some(only_at) = only_at {
+        put_code(tx, only_at, address, code).await?;
+        if let Some(deployment) = &contract.deployment {
+            put_deployment(tx, address, hash, deployment).await?;
+        }
+    }
+    let is_new_here = find_number(tx, address, hash).await?.is_none();
+    if is_new_here {
+        let sql = "insert into verified_contract select coalesce(max(number), 0) + 1, $1::bytea, $2::bytea from verified_contract
+            returning number";
+        let number = get(tx, sql, &[&address.as_slice(), &hash.as_slice()]).await?.u64(0)?;
+        if read::find_code_hash(tx, address).await? == Some(hash) {
+            let mut moves = RankMoves::default();
+            moves.insert(RankedSet::VerifiedContracts, Balance::ZERO, &id_tie(number));
+            moves.write(tx).await?;
+        }
+    }
+    Ok((kept, is_new_here || only_at.is_some()))
+}
+
+async fn put_code(
+    tx: &Transaction<'_>,
+    only_at: Option<Address>,
+    origin: Address,
+    code: &VerifiedCode,
+) -> Result<(), StoreError> {
+    let VerifiedCode { artifacts, creation, .. } = code;
+    let only_at = only_at.map(|address| address.to_vec()).unwrap_or_default();
+    let paths: Vec<&[u8]> = code.sources.iter().map(|source| source.path.as_bytes()).collect();
+    let contents: Vec<&[u8]> = code.sources.iter().map(|source| source.content.as_bytes()).collect();
+    let (names, addresses) = split_libraries(&code.libraries);
+    let link_libraries: Vec<&[u8]> = creation.links.iter().map(|link| link.library.as_bytes()).collect();
+    let link_starts: Vec<i64> = creation.links.iter().map(|link| int8(link.start as u64)).collect();
+    let metadata_starts: Vec<i64> = creation.metadata.iter().map(|region| int8(region.start as u64)).collect();
+    let metadata_ends: Vec<i64> = creation.metadata.iter().map(|region| int8(region.end as u64)).collect();
+    let delete = "delete from verified_code where code_hash = $1 and only_at = $2";
+    execute(tx, delete, &[&code.code_hash.as_slice(), &only_at]).await?;
+    let sql =
+        "insert into verified_code values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+        $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)";
+    execute(
+        tx,
+        sql,
+        &[
+            &code.code_hash.as_slice(),
+            &only_at,
+            &origin.as_slice(),
+            &code.names_own_address,
+            &match_number(code.runtime_match),
+            &int8(code.verified_at),
+            &code.build().as_slice(),
+            &code.name.as_bytes(),
+            &code.compiler.as_bytes(),
+            &code.license.as_ref().map(String::as_bytes),
+            &code.file.as_bytes(),
+            &code.abi.as_bytes(),
+            &code.settings.as_bytes(),
+            &paths,
+            &contents,
+            &names,
+            &addresses,
+            &artifacts.metadata.as_bytes(),
+            &artifacts.input_settings.as_bytes(),
+            &artifacts.storage_layout.as_ref().map(String::as_bytes),
+            &artifacts.userdoc.as_ref().map(String::as_bytes),
+            &artifacts.devdoc.as_ref().map(String::as_bytes),
+            &creation.code.as_ref(),
+            &link_libraries,
+            &link_starts,
+            &metadata_starts,
+            &metadata_ends,
+            &creation.proves_sources,
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+fn split_libraries(libraries: &[(String, Address)]) -> (Vec<&[u8]>, Vec<&[u8]>) {
+    libraries.iter().map(|(name, address)| (name.as_bytes(), address.as_slice())).unzip()
+}
+
+async fn put_deployment(
+    client: &impl GenericClient,
+    address: Address,
+    code_hash: B256,
+    deployment: &Deployment,
+) -> Result<(), StoreError> {
+    let proof = deployment.proof.as_ref();
+    let libraries = proof.map(|proof| split_libraries(&proof.libraries));
+    let (names, addresses) = libraries.unzip();
+    let sql = "insert into verified_deployment values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        on conflict (address, code_hash) do update set tx_hash = excluded.tx_hash, block_hash = excluded.block_hash,
+            build = excluded.build, proof_kind = excluded.proof_kind, arguments = excluded.arguments,
+            library_names = excluded.library_names, library_addresses = excluded.library_addresses";
+    execute(
+        client,
+        sql,
+        &[
+            &address.as_slice(),
+            &code_hash.as_slice(),
+            &deployment.creation.tx_hash.as_slice(),
+            &deployment.creation.block_hash.as_slice(),
+            &deployment.build.as_slice(),
+            &proof.map(|proof| match_number(proof.kind)),
+            &proof.map(|proof| proof.arguments.as_ref()),
+            &names,
+            &addresses,
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+#[async_trait]
+impl VerifiedContracts for PostgresVerifiedContracts {
+    fn state(&self) -> Option<StateVersion> {
+        self.versions.now()
+    }
+
+    async fn find_verified(&self, address: Address, code_hash: B256) -> Result<Option<VerifiedContract>, StoreError> {
+        let mut connection = self.database.connection().await?;
+        let client = snapshot(&mut connection).await?;
+        let Some(record) = find_record(&client, address, code_hash).await? else { return Ok(None) };
+        let is_verified_here = find_number(&client, address, code_hash).await?.is_some();
+        let twin_of = (!is_verified_here).then_some(record.origin);
+        let deployment = record.deployment(&client, address, code_hash).await?;
+        let code = record.detail(&client, code_hash).await?;
+        Ok(Some(VerifiedContract { address, twin_of, code, deployment }))
+    }
+
+    async fn find_verified_summary(
+        &self,
+        address: Address,
+        code_hash: B256,
+    ) -> Result<Option<VerifiedSummary>, StoreError> {
+        let mut connection = self.database.connection().await?;
+        let client = snapshot(&mut connection).await?;
+        find_summary(&client, address, code_hash).await
+    }
+
+    async fn list_verified(&self, page: PageRequest) -> Result<Page<VerifiedSummary>, StoreError> {
+        const MISSING: StoreError = StoreError::Corrupt("a listed verified contract is missing");
+        let mut connection = self.database.connection().await?;
+        let client = snapshot(&mut connection).await?;
+        let set = RankedSet::VerifiedContracts;
+        let from_end = page.order == Order::NewestFirst;
+        let sql = "select rank_total($1, $2), v.address, v.code_hash from (select 1) one
+            left join lateral rank_page($1, $2, $3, $4, $5) r on true
+            left join verified_contract v on v.number = ('x' || encode(r.tie, 'hex'))::bit(64)::int8 order by r.n";
+        let (kind, owner, offset) = (set.kind(), set.owner(), clamped(page.offset));
+        let rows = query(&client, sql, &[&kind, &owner, &offset, &i64::from(page.limit), &from_end]).await?;
+        let total = rows.first().map_or(Ok(0), |row| row.u64(0))?;
+        let mut items = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let (Some(address), Some(hash)) = (row.value::<Option<&[u8]>>(1)?, row.value::<Option<&[u8]>>(2)?) else {
+                continue;
+            };
+            items.push(find_summary(&client, to_address(address)?, to_hash(hash)?).await?.ok_or(MISSING)?);
+        }
+        Ok(Page { items, total })
+    }
+
+    async fn count_verifications(&self) -> Result<u64, StoreError> {
+        let client = self.database.connection().await?;
+        get(&client, "select coalesce(max(number), 0) from verified_contract", &[]).await?.u64(0)
+    }
+
+    async fn save_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError> {
+        let mut client = self.database.connection().await?;
+        let tx = client.transaction().await.map_err(store_error)?;
+        let (kept, is_written) = keep(&tx, &contract).await?;
+        if is_written {
+            versions::commit(tx, &self.versions).await?;
+        }
+        Ok(kept)
+    }
+
+    async fn save_deployment(
+        &self,
+        address: Address,
+        code_hash: B256,
+        deployment: Deployment,
+    ) -> Result<(), StoreError> {
+        let mut client = self.database.connection().await?;
+        let tx = client.transaction().await.map_err(store_error)?;
+        put_deployment(&tx, address, code_hash, &deployment).await?;
+        versions::commit(tx, &self.versions).await
+    }
+
+    async fn save_job(&self, job: VerificationJob) -> Result<(), StoreError> {
+        let mut client = self.database.connection().await?;
+        let tx = client.transaction().await.map_err(store_error)?;
+        jobs::put(&tx, &job).await?;
+        tx.commit().await.map_err(store_error)
+    }
+
+    async fn find_job(&self, id: JobId) -> Result<Option<VerificationJob>, StoreError> {
+        jobs::find(&self.database.connection().await?, id).await
+    }
+}

@@ -1,0 +1,389 @@
+//! Webhooks and their deliveries. Changes run one at a time, over all processes; leases are part of the rows.
+
+mod change;
+mod deliveries;
+mod matches;
+mod queues;
+mod rows;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use deadpool_postgres::Object;
+use domain::{
+    Address, AttemptReport, BlockNumber, BlockRef, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber,
+    DeliveryStatus, NewDelivery, NewWebhook, Page, PageRequest, SealedSecret, UnixMillis, Webhook, WebhookChange,
+    WebhookId,
+};
+use store::{
+    AddWebhookError, EnqueueError, Matches, Orphaning, Progress, QueueCounts, QueueHead, QueueState, Removal,
+    RetractedBatch, Retraction, RetractionCursor, StoreError, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookLimits,
+    WebhookRecords, WebhookTotals,
+};
+
+use self::{
+    change::{Change, ProgressRow},
+    rows::{DELIVERY, DeliveryRow, WEBHOOK, webhook_from_row},
+};
+use crate::{
+    chain::Chain,
+    database::{Database, execute, find, get, query, snapshot},
+    error::store_error,
+    rows::{RowExt, clamped, int8, limit},
+};
+
+/// The webhooks of a database.
+#[derive(Debug, Clone)]
+pub struct PostgresWebhookRecords {
+    database: Database,
+    limits: WebhookLimits,
+    totals: Arc<Mutex<Totals>>,
+}
+
+/// As of the last change or query by this process.
+#[derive(Debug)]
+struct Totals {
+    now: WebhookTotals,
+    dropped_before: u64,
+}
+
+impl PostgresWebhookRecords {
+    pub(crate) async fn open(database: Database) -> Result<Self, StoreError> {
+        let progress = ProgressRow::read(&database.connection().await?).await?;
+        let totals = Totals { now: WebhookTotals::default(), dropped_before: progress.dropped };
+        let records = Self { database, limits: WebhookLimits::default(), totals: Arc::new(Mutex::new(totals)) };
+        records.note_totals(&progress);
+        Ok(records)
+    }
+
+    /// The same records with other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: WebhookLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The webhooks that were changed after a number, by any process, and the number of the last change.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn list_changes(&self, after: u64) -> Result<(Vec<WebhookId>, u64), StoreError> {
+        let sql = "select webhook, number from webhook_change where number > $1 order by number";
+        let rows = query(&self.connection().await?, sql, &[&int8(after)]).await?;
+        let last = rows.last().map_or(Ok(after), |row| row.u64(1))?;
+        Ok((rows.iter().map(|row| row.u64(0)).collect::<Result<_, _>>()?, last))
+    }
+
+    async fn connection(&self) -> Result<Object, StoreError> {
+        self.database.connection().await
+    }
+
+    fn note_totals(&self, progress: &ProgressRow) {
+        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        let dropped = progress.dropped.saturating_sub(totals.dropped_before);
+        totals.now = WebhookTotals { webhooks: progress.webhooks, pending: progress.pending, dropped };
+    }
+}
+
+/// Runs one change in a transaction. Its result is that of the block.
+macro_rules! change {
+    ($this:ident, |$change:ident| $work:expr) => {{
+        let mut connection = $this.connection().await?;
+        let tx = connection.transaction().await.map_err(store_error)?;
+        #[allow(unused_mut, reason = "some changes need only the transaction")]
+        let mut $change = Change::begin(&tx, $this.limits).await?;
+        let outcome = $work;
+        let progress = $change.finish().await?;
+        tx.commit().await.map_err(store_error)?;
+        $this.note_totals(&progress);
+        Ok(outcome)
+    }};
+}
+
+async fn find_webhook(
+    client: &impl deadpool_postgres::GenericClient,
+    id: WebhookId,
+) -> Result<Option<Webhook>, StoreError> {
+    let sql = format!("select {WEBHOOK} from webhook w where w.id = $1");
+    let row = find(client, &sql, &[&int8(id)]).await?;
+    row.map(|row| webhook_from_row(&row, 0)).transpose()
+}
+
+#[async_trait]
+impl WebhookRecords for PostgresWebhookRecords {
+    async fn add_webhook(&self, new: NewWebhook) -> Result<Webhook, AddWebhookError> {
+        change!(self, |change| {
+            let counts = "select (select count(*) from webhook where owner = $1),
+                (select count(*) from webhook where watched = $2)";
+            let row = get(change.tx, counts, &[&new.owner.as_slice(), &new.watched.as_slice()]).await?;
+            if row.u64(0)? >= WEBHOOKS_PER_OWNER as u64 {
+                return Err(AddWebhookError::QuotaReached);
+            }
+            if row.u64(1)? >= self.limits.per_address as u64 {
+                return Err(AddWebhookError::AddressFull);
+            }
+            if change.progress.webhooks >= self.limits.webhooks as u64 {
+                return Err(AddWebhookError::Full);
+            }
+            change.progress.last_webhook += 1;
+            change.progress.webhooks += 1;
+            change.progress.version += 1;
+            let webhook = Webhook {
+                id: change.progress.last_webhook,
+                owner: new.owner,
+                url: new.url,
+                watched: new.watched,
+                events: new.events,
+                active: true,
+                created_at: new.created_at,
+                after: Chain::read(change.tx).await?.tip,
+                secret: new.secret,
+                retired_secrets: Vec::new(),
+                last_triggered_at: None,
+                fail_count: 0,
+                failing_since: None,
+                proven: false,
+            };
+            rows::put_webhook(change.tx, &webhook).await?;
+            change.note(webhook.id).await?;
+            webhook
+        })
+    }
+
+    async fn find_webhook(&self, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
+        find_webhook(&self.connection().await?, id).await
+    }
+
+    async fn list_webhooks(&self, owner: Address) -> Result<Vec<Webhook>, StoreError> {
+        let sql = format!("select {WEBHOOK} from webhook w where w.owner = $1 order by w.id desc");
+        let rows = query(&self.connection().await?, &sql, &[&owner.as_slice()]).await?;
+        rows.iter().map(|row| webhook_from_row(row, 0)).collect()
+    }
+
+    async fn change_webhook(&self, id: WebhookId, changes: WebhookChange) -> Result<Option<Webhook>, StoreError> {
+        change!(self, |change| change.change_webhook(id, |webhook| webhook.change(changes)).await?)
+    }
+
+    async fn rotate_secret(
+        &self,
+        id: WebhookId,
+        secret: SealedSecret,
+        old_until: UnixMillis,
+    ) -> Result<Option<Webhook>, StoreError> {
+        change!(self, |change| change.change_webhook(id, |webhook| webhook.rotate(secret, old_until)).await?)
+    }
+
+    async fn delete_webhook(&self, id: WebhookId) -> Result<bool, StoreError> {
+        change!(self, |change| {
+            let is_known = execute(change.tx, "delete from webhook where id = $1", &[&int8(id)]).await? > 0;
+            if is_known {
+                change.progress.webhooks = change.progress.webhooks.saturating_sub(1);
+                change.progress.version += 1;
+                change.orphan_log(id).await?;
+                change.note(id).await?;
+            }
+            is_known
+        })
+    }
+
+    async fn watch_list(&self) -> Result<WatchList, StoreError> {
+        // One statement: the version belongs to the watchers.
+        let sql = "select p.version, w.id, w.watched, w.events, w.after_number, w.after_hash
+            from webhook_progress p left join webhook w on w.is_active order by w.id";
+        let rows = query(&self.connection().await?, sql, &[]).await?;
+        let version = rows.first().map_or(Ok(0), |row| row.u64(0))?;
+        let mut watchers = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let Some(webhook) = row.option_u64(1)? else { continue };
+            let events = rows::events_from(row.value(3)?);
+            watchers.push(Watcher { webhook, watched: row.address(2)?, events, after: row.option_block(4)? });
+        }
+        Ok(WatchList { version, watchers })
+    }
+
+    async fn progress(&self) -> Result<Progress, StoreError> {
+        let sql = "select p.cursor_number, p.cursor_hash, b.number, b.hash, p.retracting_from is not null
+            from webhook_progress p
+            left join lateral (select * from matched_block order by number desc limit 1) b on true";
+        let row = get(&self.connection().await?, sql, &[]).await?;
+        let (cursor, newest) = (row.option_block(0)?, row.option_block(2)?);
+        let begun = newest.filter(|newest| cursor.is_none_or(|cursor| newest.number > cursor.number));
+        Ok(Progress { cursor, begun, retracting: row.value(4)? })
+    }
+
+    async fn list_matched_blocks(&self, below: BlockNumber, count: usize) -> Result<Vec<BlockRef>, StoreError> {
+        let sql = "select number, hash from matched_block where number < $1 order by number desc limit $2";
+        let rows = query(&self.connection().await?, sql, &[&clamped(below), &limit(count)]).await?;
+        rows.iter().map(|row| Ok(BlockRef { number: row.u64(0)?, hash: row.hash(1)? })).collect()
+    }
+
+    async fn find_orphaning(&self, block: BlockRef) -> Result<Option<Orphaning>, StoreError> {
+        let sql = "select times, known_to from orphaned_block where number = $1 and hash = $2";
+        let client = self.connection().await?;
+        let Some(row) = find(&client, sql, &[&int8(block.number), &block.hash.as_slice()]).await? else {
+            return Ok(None);
+        };
+        let times = u32::try_from(row.u64(0)?).map_err(|_| StoreError::Corrupt("a count of reorgs"))?;
+        Ok(Some(Orphaning { times, known_to: row.u64(1)? }))
+    }
+
+    async fn enqueue_matches(&self, matches: Matches, now: UnixMillis) -> Result<(), EnqueueError> {
+        change!(self, |change| {
+            if (change.progress.version, change.progress.cursor) != (matches.version, matches.from) {
+                return Err(EnqueueError::Stale);
+            }
+            change.enqueue_matches(matches, now).await?
+        })
+    }
+
+    async fn begin_retraction(&self, retraction: Retraction) -> Result<(), StoreError> {
+        change!(self, |change| change.begin_retraction(retraction).await?)
+    }
+
+    async fn list_retracted(&self, count: usize) -> Result<RetractedBatch, StoreError> {
+        let mut connection = self.connection().await?;
+        let client = snapshot(&mut connection).await?;
+        matches::list_retracted(&client, count).await
+    }
+
+    async fn retract(&self, removals: Vec<Removal>, upto: RetractionCursor, now: UnixMillis) -> Result<(), StoreError> {
+        change!(self, |change| change.retract(removals, upto, now).await?)
+    }
+
+    async fn end_retraction(&self) -> Result<(), StoreError> {
+        change!(self, |change| change.progress.retracting_from = None)
+    }
+
+    async fn enqueue(&self, new: NewDelivery, now: UnixMillis) -> Result<Option<Delivery>, StoreError> {
+        change!(self, |change| {
+            if change.find_webhook(new.webhook).await?.is_none() {
+                None
+            } else {
+                change.make_room(&BTreeMap::from([(new.webhook, 1)])).await?;
+                change.note(new.webhook).await?;
+                Some(change.push_single(new, now).await?)
+            }
+        })
+    }
+
+    async fn requeue(
+        &self,
+        webhook: WebhookId,
+        id: DeliveryId,
+        now: UnixMillis,
+    ) -> Result<Option<Delivery>, StoreError> {
+        change!(self, |change| {
+            if change.find_webhook(webhook).await?.is_none() {
+                return Ok(None);
+            }
+            let Some(mut row) = rows::find_by_id(change.tx, webhook, id).await? else { return Ok(None) };
+            // A message in flight, or queued for the first time, is not queued again.
+            let in_flight = row.lease_until.is_some_and(|until| until > now);
+            if !in_flight && row.delivery.status != (DeliveryStatus::Pending { due: None }) {
+                let was_pending = row.is_pending();
+                row.delivery.status = DeliveryStatus::Pending { due: Some(now) };
+                change.log(webhook).await?.pending += u64::from(!was_pending);
+                rows::put_status(change.tx, std::slice::from_ref(&row)).await?;
+                change.note(webhook).await?;
+            }
+            Some(row.delivery)
+        })
+    }
+
+    async fn find_delivery(&self, webhook: WebhookId, id: DeliveryId) -> Result<Option<Delivery>, StoreError> {
+        let row = rows::find_by_id(&self.connection().await?, webhook, id).await?;
+        Ok(row.map(|row| row.delivery))
+    }
+
+    async fn list_queues(&self) -> Result<Vec<QueueHead>, StoreError> {
+        let due = queues::due_of("l.webhook");
+        let sql = format!(
+            "select l.webhook, {due} from delivery_log l join webhook w on w.id = l.webhook
+            where w.is_active and l.pending > 0 order by l.webhook"
+        );
+        let mut heads = Vec::new();
+        for row in query(&self.connection().await?, &sql, &[]).await? {
+            if let Some(due) = row.option_u64(1)? {
+                heads.push(QueueHead { webhook: row.u64(0)?, due });
+            }
+        }
+        Ok(heads)
+    }
+
+    async fn find_due(&self, webhook: WebhookId) -> Result<Option<UnixMillis>, StoreError> {
+        queues::find_due(&self.connection().await?, webhook).await
+    }
+
+    async fn claim(
+        &self,
+        webhook: WebhookId,
+        count: usize,
+        now: UnixMillis,
+        lease_until: UnixMillis,
+    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        change!(self, |change| queues::claim(&mut change, webhook, count, now, lease_until).await?)
+    }
+
+    async fn release(&self, claims: Vec<(WebhookId, DeliveryNumber)>) -> Result<(), StoreError> {
+        let (webhooks, numbers): (Vec<i64>, Vec<i64>) =
+            claims.into_iter().map(|(webhook, number)| (int8(webhook), int8(number))).unzip();
+        let sql = "update delivery d set lease_until = null from unnest($1::int8[], $2::int8[]) as c(webhook, number)
+            where d.webhook = c.webhook and d.number = c.number";
+        change!(self, |change| {
+            execute(change.tx, sql, &[&webhooks, &numbers]).await?;
+        })
+    }
+
+    async fn end_leases(&self) -> Result<(), StoreError> {
+        // They were claimed, and may have been sent: that stays known.
+        change!(self, |change| {
+            execute(change.tx, "update delivery set lease_until = 0 where lease_until is not null", &[]).await?;
+        })
+    }
+
+    async fn record_attempts(&self, reports: Vec<AttemptReport>) -> Result<Vec<QueueState>, StoreError> {
+        let webhooks: BTreeSet<WebhookId> = reports.iter().map(|report| report.webhook).collect();
+        change!(self, |change| {
+            change.record(reports).await?;
+            let mut states = Vec::new();
+            for id in webhooks {
+                if let Some(webhook) = change.find_webhook(id).await?.cloned() {
+                    let due = if webhook.active { queues::next_due(change.tx, id).await? } else { None };
+                    states.push(QueueState { webhook, due });
+                }
+            }
+            states
+        })
+    }
+
+    async fn list_deliveries(&self, webhook: WebhookId, page: PageRequest) -> Result<Page<Delivery>, StoreError> {
+        let mut connection = self.connection().await?;
+        let client = snapshot(&mut connection).await?;
+        let log = change::read_log(&client, webhook).await?;
+        let total = log.next - log.first;
+        let numbers: Vec<i64> = page.ranks(total).map(|rank| int8(log.first + rank)).collect();
+        let sql = format!(
+            "select {DELIVERY} from unnest($2::int8[]) with ordinality u(number, n)
+            join delivery d on d.webhook = $1 and d.number = u.number join event e on e.number = d.event order by u.n"
+        );
+        let rows = query(&client, &sql, &[&int8(webhook), &numbers]).await?;
+        let items = rows.iter().map(|row| Ok(DeliveryRow::from_row(row, 0)?.delivery));
+        Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
+    }
+
+    async fn queue_counts(&self, webhook: WebhookId) -> Result<QueueCounts, StoreError> {
+        let log = change::read_log(&self.connection().await?, webhook).await?;
+        Ok(QueueCounts { pending: log.pending, dropped: log.dropped.total })
+    }
+
+    fn totals(&self) -> WebhookTotals {
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner).now
+    }
+
+    async fn forget_deliveries(&self, before: UnixMillis, count: usize) -> Result<usize, StoreError> {
+        change!(self, |change| change.forget_deliveries(before, count).await?)
+    }
+}

@@ -1,0 +1,233 @@
+//! An unfinished change: rows that it uses more than once, as read and as they will be written.
+
+use std::collections::BTreeMap;
+
+use deadpool_postgres::{GenericClient, Transaction};
+use domain::{BlockNumber, BlockRef, DeliveryNumber, DropCount, Webhook, WebhookId};
+use store::{StoreError, WebhookLimits};
+
+use super::{find_webhook, rows};
+use crate::{
+    database::{execute, find, get, query},
+    locks,
+    rows::{RowExt, int8},
+};
+
+/// The row about all webhooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ProgressRow {
+    pub(super) version: u64,
+    pub(super) last_webhook: WebhookId,
+    pub(super) last_event: u64,
+    pub(super) cursor: Option<BlockRef>,
+    pub(super) retracting_from: Option<BlockNumber>,
+    pub(super) webhooks: u64,
+    pub(super) pending: u64,
+    pub(super) dropped: u64,
+}
+
+impl ProgressRow {
+    pub(super) async fn read(client: &impl GenericClient) -> Result<Self, StoreError> {
+        let sql =
+            "select version, last_webhook, last_event, cursor_number, cursor_hash, retracting_from, webhooks, pending,
+            dropped from webhook_progress";
+        let row = get(client, sql, &[]).await?;
+        Ok(Self {
+            version: row.u64(0)?,
+            last_webhook: row.u64(1)?,
+            last_event: row.u64(2)?,
+            cursor: row.option_block(3)?,
+            retracting_from: row.option_u64(5)?,
+            webhooks: row.u64(6)?,
+            pending: row.u64(7)?,
+            dropped: row.u64(8)?,
+        })
+    }
+
+    async fn write(&self, tx: &Transaction<'_>) -> Result<(), StoreError> {
+        let sql = "update webhook_progress set version = $1, last_webhook = $2, last_event = $3, cursor_number = $4,
+            cursor_hash = $5, retracting_from = $6, webhooks = $7, pending = $8, dropped = $9";
+        execute(
+            tx,
+            sql,
+            &[
+                &int8(self.version),
+                &int8(self.last_webhook),
+                &int8(self.last_event),
+                &self.cursor.map(|cursor| int8(cursor.number)),
+                &self.cursor.map(|cursor| cursor.hash.to_vec()),
+                &self.retracting_from.map(int8),
+                &int8(self.webhooks),
+                &int8(self.pending),
+                &int8(self.dropped),
+            ],
+        )
+        .await?;
+        Ok(())
+    }
+}
+
+/// Delivery numbers without gaps: the oldest stored and the next to assign; and counts of what is between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DeliveryLog {
+    pub(super) first: DeliveryNumber,
+    pub(super) next: DeliveryNumber,
+    pub(super) pending: u64,
+    pub(super) dropped: DropCount,
+    /// Whether the webhook was deleted. Then its messages do not count.
+    pub(super) is_orphaned: bool,
+}
+
+pub(super) async fn read_log(client: &impl GenericClient, webhook: WebhookId) -> Result<DeliveryLog, StoreError> {
+    let sql = "select first, next, pending, dropped, reported, is_orphaned from delivery_log where webhook = $1";
+    let Some(row) = find(client, sql, &[&int8(webhook)]).await? else {
+        let dropped = DropCount::default();
+        return Ok(DeliveryLog { first: 1, next: 1, pending: 0, dropped, is_orphaned: false });
+    };
+    Ok(DeliveryLog {
+        first: row.u64(0)?,
+        next: row.u64(1)?,
+        pending: row.u64(2)?,
+        dropped: DropCount { total: row.u64(3)?, reported: row.u64(4)? },
+        is_orphaned: row.value(5)?,
+    })
+}
+
+/// A row as read, and as it will be written.
+#[derive(Debug)]
+struct Held<T> {
+    before: T,
+    now: T,
+}
+
+impl<T: Clone + PartialEq> Held<T> {
+    fn new(row: T) -> Self {
+        Self { before: row.clone(), now: row }
+    }
+
+    fn is_changed(&self) -> bool {
+        self.before != self.now
+    }
+}
+
+pub(super) struct Change<'a> {
+    pub(super) tx: &'a Transaction<'a>,
+    pub(super) limits: WebhookLimits,
+    pub(super) progress: ProgressRow,
+    progress_before: ProgressRow,
+    logs: BTreeMap<WebhookId, Held<DeliveryLog>>,
+    webhooks: BTreeMap<WebhookId, Held<Option<Webhook>>>,
+}
+
+impl<'a> Change<'a> {
+    /// Waits for other changes.
+    pub(super) async fn begin(tx: &'a Transaction<'a>, limits: WebhookLimits) -> Result<Self, StoreError> {
+        query(tx, "select pg_advisory_xact_lock($1)", &[&locks::WEBHOOKS]).await?;
+        let progress = ProgressRow::read(tx).await?;
+        let (logs, webhooks) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { tx, limits, progress_before: progress.clone(), progress, logs, webhooks })
+    }
+
+    /// Writes the held rows that have changed.
+    pub(super) async fn finish(mut self) -> Result<ProgressRow, StoreError> {
+        let changed: Vec<(&WebhookId, &Held<DeliveryLog>)> =
+            self.logs.iter().filter(|(_, log)| log.is_changed()).collect();
+        for (_, Held { before, now }) in &changed {
+            if !now.is_orphaned {
+                self.progress.pending = (self.progress.pending + now.pending).saturating_sub(before.pending);
+            }
+            self.progress.dropped += now.dropped.total - before.dropped.total;
+        }
+        if !changed.is_empty() {
+            let webhooks: Vec<i64> = changed.iter().map(|(webhook, _)| int8(**webhook)).collect();
+            let numbers = |number: fn(&DeliveryLog) -> u64| -> Vec<i64> {
+                changed.iter().map(|(_, log)| int8(number(&log.now))).collect()
+            };
+            let orphaned: Vec<bool> = changed.iter().map(|(_, log)| log.now.is_orphaned).collect();
+            let sql = "insert into delivery_log (webhook, first, next, pending, dropped, reported, is_orphaned)
+                select * from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::int8[], $7::boolean[])
+                on conflict (webhook) do update set first = excluded.first, next = excluded.next,
+                    pending = excluded.pending, dropped = excluded.dropped, reported = excluded.reported,
+                    is_orphaned = excluded.is_orphaned";
+            execute(
+                self.tx,
+                sql,
+                &[
+                    &webhooks,
+                    &numbers(|log| log.first),
+                    &numbers(|log| log.next),
+                    &numbers(|log| log.pending),
+                    &numbers(|log| log.dropped.total),
+                    &numbers(|log| log.dropped.reported),
+                    &orphaned,
+                ],
+            )
+            .await?;
+        }
+        for held in self.webhooks.values().filter(|held| held.is_changed()) {
+            if let Some(webhook) = &held.now {
+                rows::put_webhook(self.tx, webhook).await?;
+            }
+        }
+        if self.progress != self.progress_before {
+            self.progress.write(self.tx).await?;
+        }
+        Ok(self.progress)
+    }
+
+    pub(super) async fn find_webhook(&mut self, id: WebhookId) -> Result<Option<&mut Webhook>, StoreError> {
+        if !self.webhooks.contains_key(&id) {
+            self.webhooks.insert(id, Held::new(find_webhook(self.tx, id).await?));
+        }
+        Ok(self.webhooks.get_mut(&id).and_then(|held| held.now.as_mut()))
+    }
+
+    /// Changes a webhook, and returns it; None if it is unknown.
+    pub(super) async fn change_webhook(
+        &mut self,
+        id: WebhookId,
+        change: impl FnOnce(&mut Webhook),
+    ) -> Result<Option<Webhook>, StoreError> {
+        let Some(webhook) = self.find_webhook(id).await? else { return Ok(None) };
+        change(webhook);
+        let webhook = webhook.clone();
+        self.progress.version += 1;
+        self.note(id).await?;
+        Ok(Some(webhook))
+    }
+
+    /// Announces a webhook to the process that sends. Changes run one at a time, so their numbers are in order.
+    pub(super) async fn note(&self, webhook: WebhookId) -> Result<(), StoreError> {
+        let sql = "insert into webhook_change values ($1, nextval('webhook_change_number'))
+            on conflict (webhook) do update set number = excluded.number";
+        execute(self.tx, sql, &[&int8(webhook)]).await?;
+        Ok(())
+    }
+
+    pub(super) async fn log(&mut self, webhook: WebhookId) -> Result<&mut DeliveryLog, StoreError> {
+        if !self.logs.contains_key(&webhook) {
+            self.logs.insert(webhook, Held::new(read_log(self.tx, webhook).await?));
+        }
+        let held = self.logs.get_mut(&webhook).ok_or(StoreError::Corrupt("a log that was just read"))?;
+        Ok(&mut held.now)
+    }
+
+    /// The webhook of a log was deleted: its messages no longer count.
+    pub(super) async fn orphan_log(&mut self, webhook: WebhookId) -> Result<(), StoreError> {
+        let log = self.log(webhook).await?;
+        log.is_orphaned = true;
+        let pending = log.pending;
+        self.progress.pending = self.progress.pending.saturating_sub(pending);
+        Ok(())
+    }
+
+    /// Deletes the log of a deleted webhook.
+    pub(super) async fn drop_log(&mut self, webhook: WebhookId) -> Result<(), StoreError> {
+        self.logs.remove(&webhook);
+        for table in ["delivery_log", "webhook_change"] {
+            let sql = format!("delete from {table} where webhook = $1");
+            execute(self.tx, &sql, &[&int8(webhook)]).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use deadpool_postgres::Transaction;
+use domain::{BalanceSource, BlockChanges, BlockNumber};
+use store::{
+    StoreError, Undo, check_order,
+    fetch_policy::{self, AuditCandidate},
+};
+
+use super::{
+    WriteState, codes, copy,
+    holders::{self, Marks},
+    prefetch::Prefetched,
+    step::{Moved, Step},
+};
+use crate::{
+    chain::Chain,
+    database::{execute, query},
+    lists::{AddressId, Appended, List, Tail},
+    ranks::RankMoves,
+    rows::{RowExt, int8},
+    tokens::{self, TokenRow},
+};
+
+impl WriteState {
+    /// Appends blocks.
+    pub(crate) async fn commit(
+        &mut self,
+        tx: &Transaction<'_>,
+        blocks: &[BlockChanges],
+        undo: Undo,
+    ) -> Result<(), StoreError> {
+        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(()) };
+        let mut chain = Chain::read(tx).await?;
+        check_order(chain.tip, chain.start_block, blocks)?;
+        let known = Prefetched::read(tx, self, blocks).await?;
+        let tokens_before = known.tokens.clone();
+        let mut step = Step::new(self, known, chain.totals, undo);
+        for block in blocks {
+            step.add_block(block)?;
+        }
+        let Step { mut known, totals, rows, appended, new_addresses, new_tokens, moved, codes, .. } = step;
+
+        copy::addresses(tx, &rows.addresses).await?;
+        copy::blocks(tx, &rows.blocks).await?;
+        copy::transactions(tx, &rows.transactions).await?;
+        copy::transfers(tx, &rows.transfers).await?;
+        copy::trades(tx, &rows.trades).await?;
+        copy::pools(tx, &rows.pools).await?;
+        self.append(tx, &appended, chain.totals.addresses).await?;
+        add_creations(tx, &rows.creations).await?;
+        codes::mark_pending(tx, &codes).await?;
+
+        let mut marks = Marks::default();
+        let number = last.block.number;
+        write_balances(tx, &moved, &known, undo).await?;
+        let mut drifting = BTreeSet::new();
+        for pair in moved.pairs.keys() {
+            marks.unranked.insert(*pair);
+            let source = known.tokens.get(&pair.token).map(TokenRow::balance_source);
+            if source == Some(BalanceSource::Calls) {
+                marks.pending.insert(*pair, number);
+                drifting.insert(pair.token);
+            }
+        }
+        for token in drifting {
+            let token = known.tokens.get_mut(&token).ok_or(StoreError::Corrupt("a token that was just moved"))?;
+            holders::mark_drifting(tx, &mut marks, token, number).await?;
+        }
+        for id in &moved.tokens {
+            let token = known.tokens.get_mut(id).ok_or(StoreError::Corrupt("a token that was just moved"))?;
+            if token.is_fetched && fetch_policy::is_metadata_old(token.requested_at, number) {
+                token.mark_pending(number);
+            }
+            let candidate = AuditCandidate {
+                token: *id,
+                kind: token.kind,
+                balance_source: token.balance_source(),
+                transfers: token.transfers,
+                audited_transfers: token.audit.map(|audit| audit.transfers),
+            };
+            token.is_audit_due |= fetch_policy::is_audit_due(&candidate, number);
+        }
+        let mut moves = RankMoves::default();
+        for (id, token) in &mut known.tokens {
+            let before = tokens_before.get(id);
+            if fetch_policy::needs_sweep(before.map(TokenRow::source_by_events), Some(token.source_by_events())) {
+                token.begin_sweep();
+            }
+            moves.move_token(token.address, before.map(TokenRow::holder_count), Some(token.holder_count()));
+        }
+        let changed = known.tokens.iter().filter(|(id, token)| tokens_before.get(*id) != Some(*token));
+        tokens::save(tx, changed.map(|(_, token)| token).collect::<Vec<_>>()).await?;
+        marks.write(tx).await?;
+        moves.write(tx).await?;
+        debug_assert!(new_tokens.iter().all(|token| known.tokens.contains_key(token)));
+
+        let old_tip = chain.tip.map(|tip| tip.number);
+        chain.first_block = chain.first_block.or(Some(first.block.number));
+        chain.tip = Some(last.block.id());
+        chain.totals = totals;
+        chain.undo_first = undo_first(chain.undo_first, old_tip, first.block.number, undo);
+        chain.write(tx).await?;
+        prune(tx, chain.undo_first).await?;
+        for (address, id) in new_addresses {
+            self.addresses.insert(address, id);
+        }
+        Ok(())
+    }
+
+    /// Appends entries to lists. Owners from `new_from` on are new.
+    async fn append(
+        &mut self,
+        tx: &Transaction<'_>,
+        appended: &Appended,
+        new_from: AddressId,
+    ) -> Result<(), StoreError> {
+        for list in List::ALL {
+            let is_known = |owner: &u64| {
+                let address = if list == List::ExchangeTrades { owner >> 1 } else { *owner };
+                address < new_from
+            };
+            let mut before: BTreeMap<u64, Tail> = BTreeMap::new();
+            let mut missing = Vec::new();
+            for owner in appended.owners(list).filter(is_known) {
+                match self.tails.get(&(list, owner)) {
+                    Some(tail) => {
+                        before.insert(owner, *tail);
+                    }
+                    None => missing.push(int8(owner)),
+                }
+            }
+            if !missing.is_empty() {
+                before.extend(tails(tx, list, &missing).await?);
+            }
+            let (runs, tails) = appended.runs(list, |owner| before.get(&owner).copied().unwrap_or_default());
+            copy::runs(tx, list, &runs).await?;
+            for (owner, tail) in tails {
+                self.tails.insert((list, owner), tail);
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn tails(tx: &Transaction<'_>, list: List, owners: &[i64]) -> Result<Vec<(u64, Tail)>, StoreError> {
+    let sql = format!(
+        "select o.owner, r.first_seq + 1 + coalesce(cardinality(r.rest), 0),
+            coalesce(r.sent_before + run_count_below(r.first, r.rest, 1, 9223372036854775807), 0),
+            coalesce(r.received_before + run_count_below(r.first, r.rest, 2, 9223372036854775807), 0)
+        from unnest($1::int8[]) o(owner) cross join lateral (
+            select * from {}_run r where r.owner = o.owner order by r.first_seq desc limit 1
+        ) r",
+        list.name()
+    );
+    let rows = query(tx, &sql, &[&owners]).await?;
+    let tail = |row: &tokio_postgres::Row| {
+        Ok((row.u64(0)?, Tail { total: row.u64(1)?, sent: row.u64(2)?, received: row.u64(3)? }))
+    };
+    rows.iter().map(tail).collect()
+}
+
+/// The lowest block that can be reverted after a commit.
+fn undo_first(
+    before: Option<BlockNumber>,
+    old_tip: Option<BlockNumber>,
+    first: BlockNumber,
+    undo: Undo,
+) -> Option<BlockNumber> {
+    match undo {
+        Undo::Discard => None,
+        Undo::Keep { down_to } => {
+            let kept = before.map(|before| before.max(down_to.saturating_add(1)));
+            Some(kept.filter(|kept| old_tip.is_some_and(|tip| *kept <= tip)).unwrap_or(first))
+        }
+    }
+}
+
+/// Deletes what is needed only while a block can be reverted.
+async fn prune(tx: &Transaction<'_>, undo_first: Option<BlockNumber>) -> Result<(), StoreError> {
+    let first = undo_first.map_or(i64::MAX, int8);
+    execute(tx, "delete from touched_balance where block < $1", &[&first]).await?;
+    Ok(())
+}
+
+/// A contract, the transaction that created it, and the contract that did, if there is one.
+type CreationRow = (AddressId, u64, Option<AddressId>);
+
+async fn add_creations(
+    tx: &Transaction<'_>,
+    creations: &BTreeMap<(AddressId, u64), Option<AddressId>>,
+) -> Result<(), StoreError> {
+    if creations.is_empty() {
+        return Ok(());
+    }
+    let rows = creations.iter().map(|((created, tx), creator)| (*created, *tx, *creator));
+    let rows: Vec<CreationRow> = rows.collect();
+    let created: Vec<i64> = rows.iter().map(|row| int8(row.0)).collect();
+    let transactions: Vec<i64> = rows.iter().map(|row| int8(row.1)).collect();
+    let creators: Vec<Option<i64>> = rows.iter().map(|row| row.2.map(int8)).collect();
+    let sql = "insert into creation select * from unnest($1::int8[], $2::int8[], $3::int8[])";
+    execute(tx, sql, &[&created, &transactions, &creators]).await?;
+    Ok(())
+}
+
+async fn write_balances(tx: &Transaction<'_>, moved: &Moved, known: &Prefetched, undo: Undo) -> Result<(), StoreError> {
+    if moved.pairs.is_empty() {
+        return Ok(());
+    }
+    let (mut tokens, mut holders, mut amounts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut first_transfers, mut first_touches) = (Vec::new(), Vec::new());
+    for (pair, touch) in &moved.pairs {
+        tokens.push(int8(pair.token));
+        holders.push(int8(pair.holder));
+        amounts.push(crate::numeric::Numeric(known.balances.get(pair).copied().unwrap_or_default()));
+        first_transfers.push(touch.first_transfer.map(int8));
+        first_touches.push(touch.first_block.map(int8));
+    }
+    let sql = "insert into balance as b (token, holder, amount, first_transfer, first_touch)
+        select * from unnest($1::int8[], $2::int8[], $3::numeric[], $4::int8[], $5::int8[])
+        on conflict (token, holder) do update set
+            amount = case when excluded.first_transfer is null then b.amount else excluded.amount end,
+            first_transfer = coalesce(b.first_transfer, excluded.first_transfer),
+            first_touch = coalesce(b.first_touch, excluded.first_touch)";
+    execute(tx, sql, &[&tokens, &holders, &amounts, &first_transfers, &first_touches]).await?;
+    if undo == Undo::Discard || moved.touched.is_empty() {
+        return Ok(());
+    }
+    let blocks: Vec<i64> = moved.touched.iter().map(|(block, _)| int8(*block)).collect();
+    let (tokens, holders) = super::prefetch::split(moved.touched.iter().map(|(_, pair)| pair));
+    let sql = "insert into touched_balance select * from unnest($1::int8[], $2::int8[], $3::int8[])";
+    execute(tx, sql, &[&blocks, &tokens, &holders]).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_blocks_of_a_commit_can_all_be_reverted_and_older_ones_down_to_a_block() {
+        let keep = |down_to| Undo::Keep { down_to };
+        assert_eq!(undo_first(None, None, 0, keep(0)), Some(0));
+        assert_eq!(undo_first(Some(0), Some(4), 5, keep(0)), Some(1));
+        assert_eq!(undo_first(Some(0), Some(4), 5, keep(3)), Some(4));
+        assert_eq!(undo_first(Some(0), Some(4), 5, keep(4)), Some(5));
+        assert_eq!(undo_first(Some(0), Some(4), 5, keep(9)), Some(5), "all of this commit");
+        assert_eq!(undo_first(None, Some(4), 5, keep(0)), Some(5), "those before cannot be reverted");
+        assert_eq!(undo_first(Some(3), Some(4), 5, Undo::Discard), None);
+    }
+}

@@ -1,0 +1,299 @@
+//! New rows, in the binary format of COPY.
+
+use std::pin::pin;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use deadpool_postgres::Transaction;
+use domain::{Address, Balance, Block, BlockNumber, PoolStyle, TradeDirection, TradeEvent, TransferEvent};
+use futures::SinkExt;
+use store::{BoxError, StoreError};
+use tokio_postgres::types::{IsNull, ToSql, Type};
+
+use super::prefetch::style_number;
+use crate::{
+    chain::Totals,
+    error::store_error,
+    lists::{AddressId, List, Run},
+    numeric::Numeric,
+    rows::int8,
+    tokens::kind_number,
+};
+
+#[derive(Debug)]
+pub(super) struct AddressCopy {
+    pub(super) id: AddressId,
+    pub(super) address: Address,
+    pub(super) first_seen: BlockNumber,
+}
+
+#[derive(Debug)]
+pub(super) struct BlockCopy {
+    pub(super) block: Block,
+    pub(super) miner: AddressId,
+    pub(super) before: Totals,
+}
+
+#[derive(Debug)]
+pub(super) struct TransactionCopy {
+    pub(super) id: u64,
+    pub(super) tx: domain::Transaction,
+    pub(super) from: AddressId,
+    pub(super) to: Option<AddressId>,
+    pub(super) created: Option<AddressId>,
+}
+
+#[derive(Debug)]
+pub(super) struct TransferCopy {
+    pub(super) id: u64,
+    pub(super) tx: u64,
+    pub(super) token: AddressId,
+    pub(super) from: AddressId,
+    pub(super) to: AddressId,
+    pub(super) event: TransferEvent,
+    pub(super) shortfall: Option<Balance>,
+}
+
+#[derive(Debug)]
+pub(super) struct TradeCopy {
+    pub(super) id: u64,
+    pub(super) tx: u64,
+    pub(super) pool: AddressId,
+    pub(super) event: TradeEvent,
+}
+
+#[derive(Debug)]
+pub(super) struct PoolCopy {
+    pub(super) id: AddressId,
+    pub(super) style: PoolStyle,
+    pub(super) factory: AddressId,
+    pub(super) token0: AddressId,
+    pub(super) token1: AddressId,
+    pub(super) first_block: BlockNumber,
+}
+
+/// Bytes that are sent at once.
+const PART: usize = 256 * 1024;
+
+/// Rows in the binary format of COPY.
+struct Encoder<'a> {
+    types: &'a [Type],
+    bytes: BytesMut,
+}
+
+impl<'a> Encoder<'a> {
+    fn new(types: &'a [Type]) -> Self {
+        let mut bytes = BytesMut::with_capacity(PART + 4096);
+        bytes.put_slice(b"PGCOPY\n\xff\r\n\0");
+        // No flags, no extension of the header.
+        bytes.put_u64(0);
+        Self { types, bytes }
+    }
+
+    fn row(&mut self, values: &[&(dyn ToSql + Sync)]) -> Result<(), BoxError> {
+        self.bytes.put_i16(i16::try_from(values.len())?);
+        for (value, of_type) in values.iter().zip(self.types) {
+            let start = self.bytes.len();
+            self.bytes.put_i32(-1);
+            if let IsNull::No = value.to_sql_checked(of_type, &mut self.bytes)? {
+                let length = i32::try_from(self.bytes.len() - start - 4)?;
+                if let Some(place) = self.bytes.get_mut(start..start + 4) {
+                    place.copy_from_slice(&length.to_be_bytes());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies rows into a table. `write` encodes one row.
+async fn copy<R>(
+    tx: &Transaction<'_>,
+    table: &str,
+    types: &[Type],
+    rows: &[R],
+    write: impl Fn(&R, &mut Encoder<'_>) -> Result<(), BoxError>,
+) -> Result<(), StoreError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let statement =
+        tx.prepare_cached(&format!("copy {table} from stdin (format binary)")).await.map_err(store_error)?;
+    let mut sink = pin!(tx.copy_in::<_, Bytes>(&statement).await.map_err(store_error)?);
+    let mut encoder = Encoder::new(types);
+    for row in rows {
+        write(row, &mut encoder).map_err(StoreError::Backend)?;
+        if encoder.bytes.len() >= PART {
+            sink.send(encoder.bytes.split().freeze()).await.map_err(store_error)?;
+        }
+    }
+    encoder.bytes.put_i16(-1);
+    sink.send(encoder.bytes.freeze()).await.map_err(store_error)?;
+    sink.as_mut().finish().await.map_err(store_error)?;
+    Ok(())
+}
+
+pub(super) async fn addresses(tx: &Transaction<'_>, rows: &[AddressCopy]) -> Result<(), StoreError> {
+    copy(tx, "address", &[Type::INT8, Type::BYTEA, Type::INT8], rows, |row, out| {
+        out.row(&[&int8(row.id), &row.address.as_slice(), &int8(row.first_seen)])
+    })
+    .await
+}
+
+pub(super) async fn blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Result<(), StoreError> {
+    let types = [
+        Type::INT8,
+        Type::BYTEA,
+        Type::BYTEA,
+        Type::INT8,
+        Type::INT8,
+        Type::INT4,
+        Type::INT8,
+        Type::INT8,
+        Type::NUMERIC,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::NUMERIC,
+    ];
+    copy(tx, "block", &types, rows, |BlockCopy { block, miner, before }, out| {
+        out.row(&[
+            &int8(block.number),
+            &block.hash.as_slice(),
+            &block.parent_hash.as_slice(),
+            &int8(block.timestamp),
+            &int8(*miner),
+            &block.tx_count.cast_signed(),
+            &int8(block.gas_used),
+            &int8(block.gas_limit),
+            &block.base_fee_per_gas.map(Numeric::from),
+            &int8(block.size),
+            &int8(before.transactions),
+            &int8(before.transfers),
+            &int8(before.trades),
+            &int8(before.addresses),
+            &int8(before.tokens),
+            &int8(before.filled_blocks),
+            &int8(before.untraced_blocks),
+            &Numeric::from(before.gas_prices),
+        ])
+    })
+    .await
+}
+
+pub(super) async fn transactions(tx: &Transaction<'_>, rows: &[TransactionCopy]) -> Result<(), StoreError> {
+    let types = [
+        Type::INT8,
+        Type::BYTEA,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::NUMERIC,
+        Type::INT8,
+        Type::INT8,
+        Type::NUMERIC,
+        Type::BOOL,
+        Type::BYTEA,
+    ];
+    copy(tx, "transaction", &types, rows, |TransactionCopy { id, tx, from, to, created }, out| {
+        out.row(&[
+            &int8(*id),
+            &tx.hash.as_slice(),
+            &int8(tx.block_number),
+            &int8(*from),
+            &to.map(int8),
+            &created.map(int8),
+            &Numeric::from(tx.value),
+            &int8(tx.nonce),
+            &int8(tx.gas_used),
+            &Numeric::from(tx.gas_price),
+            &tx.succeeded,
+            &tx.method.as_ref().map(|method| method.as_slice()),
+        ])
+    })
+    .await
+}
+
+pub(super) async fn transfers(tx: &Transaction<'_>, rows: &[TransferCopy]) -> Result<(), StoreError> {
+    let types = [
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::INT2,
+        Type::INT4,
+        Type::INT4,
+        Type::NUMERIC,
+        Type::NUMERIC,
+        Type::NUMERIC,
+    ];
+    copy(tx, "transfer", &types, rows, |row, out| {
+        out.row(&[
+            &int8(row.id),
+            &int8(row.tx),
+            &int8(row.token),
+            &int8(row.from),
+            &int8(row.to),
+            &kind_number(row.event.kind),
+            &row.event.log_index.cast_signed(),
+            &row.event.batch_index.cast_signed(),
+            &Numeric::from(row.event.value),
+            &row.event.token_id.map(Numeric::from),
+            &row.shortfall.map(Numeric),
+        ])
+    })
+    .await
+}
+
+pub(super) async fn trades(tx: &Transaction<'_>, rows: &[TradeCopy]) -> Result<(), StoreError> {
+    let types = [Type::INT8, Type::INT8, Type::INT8, Type::INT4, Type::BOOL, Type::NUMERIC, Type::NUMERIC];
+    copy(tx, "trade", &types, rows, |row, out| {
+        out.row(&[
+            &int8(row.id),
+            &int8(row.tx),
+            &int8(row.pool),
+            &row.event.log_index.cast_signed(),
+            &(row.event.direction == TradeDirection::ZeroForOne),
+            &Numeric::from(row.event.amount_in),
+            &Numeric::from(row.event.amount_out),
+        ])
+    })
+    .await
+}
+
+pub(super) async fn pools(tx: &Transaction<'_>, rows: &[PoolCopy]) -> Result<(), StoreError> {
+    let types = [Type::INT8, Type::INT2, Type::INT8, Type::INT8, Type::INT8, Type::INT8];
+    copy(tx, "pool", &types, rows, |row, out| {
+        let PoolCopy { id, style, factory, token0, token1, first_block } = row;
+        out.row(&[
+            &int8(*id),
+            &style_number(*style),
+            &int8(*factory),
+            &int8(*token0),
+            &int8(*token1),
+            &int8(*first_block),
+        ])
+    })
+    .await
+}
+
+pub(super) async fn runs(tx: &Transaction<'_>, list: List, rows: &[Run]) -> Result<(), StoreError> {
+    let types = [Type::INT8, Type::INT8, Type::INT8, Type::INT8, Type::INT8, Type::INT4_ARRAY];
+    copy(tx, &format!("{}_run", list.name()), &types, rows, |run, out| {
+        out.row(&[
+            &int8(run.owner),
+            &run.first_seq(),
+            &run.first(),
+            &run.sent_before(),
+            &run.received_before(),
+            &run.rest(),
+        ])
+    })
+    .await
+}

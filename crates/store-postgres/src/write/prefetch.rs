@@ -1,0 +1,187 @@
+//! Everything that a commit has to know of the database, read in a few queries.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use deadpool_postgres::GenericClient;
+use domain::{Address, Balance, BlockChanges, PoolStyle};
+use foldhash::fast::RandomState;
+use store::{StoreError, fetch_policy::KnownCode};
+
+use super::WriteState;
+use crate::{
+    database::query,
+    lists::AddressId,
+    numeric::Numeric,
+    rows::{RowExt, int8},
+    tokens::{self, TokenRow},
+};
+
+/// Keys come from the chain, so anyone can choose them: the random seed is enough against chosen collisions.
+type FastMap<K, V> = HashMap<K, V, RandomState>;
+
+/// A token and one of its holders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Pair {
+    pub(super) token: AddressId,
+    pub(super) holder: AddressId,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct KnownPool {
+    pub(super) style: PoolStyle,
+    pub(super) factory: AddressId,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Prefetched {
+    pub(super) addresses: FastMap<Address, AddressId>,
+    pub(super) pools: FastMap<AddressId, KnownPool>,
+    pub(super) tokens: BTreeMap<AddressId, TokenRow>,
+    pub(super) balances: FastMap<Pair, Balance>,
+    /// Of addresses whose code was fetched.
+    pub(super) codes: FastMap<AddressId, KnownCode>,
+}
+
+impl Prefetched {
+    pub(super) async fn read(
+        client: &impl GenericClient,
+        state: &mut WriteState,
+        blocks: &[BlockChanges],
+    ) -> Result<Self, StoreError> {
+        let mut read = Self { addresses: addresses(client, state, blocks).await?, ..Self::default() };
+        let id = |address: &Address| read.addresses.get(address).copied();
+        let pools: BTreeSet<AddressId> = blocks
+            .iter()
+            .flat_map(|changes| {
+                let named = changes.pools.iter().map(|pool| &pool.address);
+                named.chain(changes.trades.iter().map(|trade| &trade.pool)).filter_map(id)
+            })
+            .collect();
+        let (mut moved, mut pairs) = (BTreeSet::new(), BTreeSet::new());
+        for changes in blocks {
+            for event in &changes.transfers {
+                let Some(token) = id(&event.token) else { continue };
+                moved.insert(token);
+                pairs.extend([event.from, event.to].iter().filter_map(id).map(|holder| Pair { token, holder }));
+            }
+            moved.extend(changes.touched_holders.iter().filter_map(|touched| id(&touched.token)));
+        }
+        let mut run: BTreeSet<AddressId> = BTreeSet::new();
+        for changes in blocks {
+            let called = changes.transactions.iter().filter(|tx| tx.method.is_some()).filter_map(|tx| tx.to);
+            let involved = changes.involved.iter().map(|involvement| involvement.address);
+            run.extend(called.chain(involved).filter_map(|address| id(&address)));
+        }
+        run.retain(|id| state.known_codes.get(id).is_none());
+        read.pools = known_pools(client, &pools).await?;
+        read.tokens = tokens::load(client, moved).await?;
+        read.balances = balances(client, &pairs).await?;
+        read.codes = known_codes(client, &run).await?;
+        Ok(read)
+    }
+}
+
+/// The ids of all known addresses in the blocks.
+async fn addresses(
+    client: &impl GenericClient,
+    state: &mut WriteState,
+    blocks: &[BlockChanges],
+) -> Result<FastMap<Address, AddressId>, StoreError> {
+    let mut all: HashSet<Address, RandomState> = HashSet::default();
+    for changes in blocks {
+        all.insert(changes.block.miner);
+        all.extend(changes.transactions.iter().flat_map(|tx| [Some(tx.from), tx.to, tx.created]).flatten());
+        all.extend(changes.involved.iter().map(|involvement| involvement.address));
+        all.extend(changes.transfers.iter().flat_map(|event| [event.token, event.from, event.to]));
+        all.extend(changes.touched_holders.iter().flat_map(|touched| [touched.token, touched.holder]));
+        all.extend(changes.pools.iter().flat_map(|pool| [pool.address, pool.factory, pool.token0, pool.token1]));
+        all.extend(changes.trades.iter().map(|trade| trade.pool));
+        let created = changes.inner_creations.iter().flatten();
+        all.extend(created.flat_map(|creation| [creation.creator, creation.created]));
+    }
+    let mut known = FastMap::default();
+    let mut unknown: Vec<Address> = Vec::new();
+    for address in all {
+        match state.addresses.get(&address) {
+            Some(id) => {
+                known.insert(address, *id);
+            }
+            None => unknown.push(address),
+        }
+    }
+    for part in unknown.chunks(20_000) {
+        let part: Vec<&[u8]> = part.iter().map(|address| address.as_slice()).collect();
+        for row in query(client, "select address, id from address where address = any($1)", &[&part]).await? {
+            let (address, id) = (row.address(0)?, row.u64(1)?);
+            known.insert(address, id);
+            state.addresses.insert(address, id);
+        }
+    }
+    Ok(known)
+}
+
+async fn known_pools(
+    client: &impl GenericClient,
+    ids: &BTreeSet<AddressId>,
+) -> Result<FastMap<AddressId, KnownPool>, StoreError> {
+    if ids.is_empty() {
+        return Ok(FastMap::default());
+    }
+    let ids: Vec<i64> = ids.iter().map(|id| int8(*id)).collect();
+    let rows = query(client, "select id, style, factory from pool where id = any($1)", &[&ids]).await?;
+    let pool = |row: &tokio_postgres::Row| {
+        Ok((row.u64(0)?, KnownPool { style: style_from(row.value(1)?)?, factory: row.u64(2)? }))
+    };
+    rows.iter().map(pool).collect()
+}
+
+pub(crate) fn style_number(style: PoolStyle) -> i16 {
+    match style {
+        PoolStyle::V2 => 2,
+        PoolStyle::V3 => 3,
+    }
+}
+
+pub(crate) fn style_from(number: i16) -> Result<PoolStyle, StoreError> {
+    match number {
+        2 => Ok(PoolStyle::V2),
+        3 => Ok(PoolStyle::V3),
+        _ => Err(StoreError::Corrupt("a pool of an unknown style")),
+    }
+}
+
+async fn balances(client: &impl GenericClient, pairs: &BTreeSet<Pair>) -> Result<FastMap<Pair, Balance>, StoreError> {
+    let mut found = FastMap::default();
+    if pairs.is_empty() {
+        return Ok(found);
+    }
+    let (tokens, holders) = split(pairs);
+    let sql = "select b.token, b.holder, b.amount from unnest($1::int8[], $2::int8[]) as p(token, holder)
+        join balance b on b.token = p.token and b.holder = p.holder where b.first_transfer is not null";
+    for row in query(client, sql, &[&tokens, &holders]).await? {
+        let pair = Pair { token: row.u64(0)?, holder: row.u64(1)? };
+        found.insert(pair, row.value::<Numeric>(2)?.0);
+    }
+    Ok(found)
+}
+
+/// Pairs as two arrays.
+pub(super) fn split<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> (Vec<i64>, Vec<i64>) {
+    pairs.into_iter().map(|pair| (int8(pair.token), int8(pair.holder))).unzip()
+}
+
+async fn known_codes(
+    client: &impl GenericClient,
+    ids: &BTreeSet<AddressId>,
+) -> Result<FastMap<AddressId, KnownCode>, StoreError> {
+    if ids.is_empty() {
+        return Ok(FastMap::default());
+    }
+    let ids: Vec<i64> = ids.iter().map(|id| int8(*id)).collect();
+    let sql = "select address, hash is not null from address_code where address = any($1)";
+    let rows = query(client, sql, &[&ids]).await?;
+    let code = |row: &tokio_postgres::Row| {
+        Ok((row.u64(0)?, if row.value(1)? { KnownCode::Contract } else { KnownCode::Empty }))
+    };
+    rows.iter().map(code).collect()
+}

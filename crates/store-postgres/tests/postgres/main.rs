@@ -1,0 +1,9 @@
+//! The store on a real PostgreSQL server: the conformance suite, several processes, and failures.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
+mod conformance;
+mod failures;
+mod processes;
+mod schema;
+mod server;
