@@ -95,7 +95,7 @@ pub(crate) enum ApiError {
     BlockNotReached { wanted: BlockNumber },
     #[error("no such transaction is indexed")]
     TransactionNotFound,
-    #[error("the address took no part in any indexed block")]
+    #[error("no indexed block contains the address, and the node knows nothing about it")]
     AddressNotFound,
     #[error("no transfer of such a token is indexed")]
     TokenNotFound,
@@ -127,6 +127,8 @@ pub(crate) enum ApiError {
     NoTip,
     #[error("the node did not return the account, and no earlier response is stored")]
     NodeUnavailable(#[source] AccountUnavailable),
+    #[error("the node did not answer whether it has the transaction")]
+    PoolUnavailable(#[source] Option<NodeError>),
     #[error("the node could not check whether a contract at the owner's address accepts the signature")]
     WalletUnavailable(#[source] NodeError),
     #[error("the request took too long")]
@@ -194,7 +196,9 @@ impl ApiError {
                 ProblemCode::InternalError
             }
             Self::Store(_) | Self::NoTip => ProblemCode::StoreUnavailable,
-            Self::NodeUnavailable(_) | Self::WalletUnavailable(_) => ProblemCode::NodeUnavailable,
+            Self::NodeUnavailable(_) | Self::PoolUnavailable(_) | Self::WalletUnavailable(_) => {
+                ProblemCode::NodeUnavailable
+            }
             Self::DeadlineExceeded => ProblemCode::DeadlineExceeded,
         }
     }

@@ -9,6 +9,7 @@ mod contract;
 mod contract_call;
 mod health;
 mod holder;
+mod pending_transaction;
 mod problem;
 mod query;
 mod scalar;
@@ -34,6 +35,7 @@ pub use contract::{
 pub use contract_call::{CallRequest, CallResponse};
 pub use health::{BackgroundTask, BlockTip, Health, HealthStatus, Phase, RejectedBlock, TaskState, WebhookFigures};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
+pub use pending_transaction::{FoundTransaction, PendingTransaction};
 pub use problem::Problem;
 pub use query::{QueryEntity, QueryRecord, QueryResponse};
 pub use scalar::{Address, AnyCaseAddress, Decimal, Hash, Receiver, Selector};

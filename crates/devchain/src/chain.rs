@@ -25,7 +25,7 @@ use crate::{
     call::{Call, CallError, Simulation},
     config::{DevChainConfig, MIN_HISTORY},
     keys,
-    ledger::{Ledger, Snapshot, StateUnavailable},
+    ledger::{BlockInput, Ledger, Snapshot, StateUnavailable},
     pool::{Pool, SubmitError},
     reorg::{ReorgError, ReorgedTransactions, Replay},
     state::{Account, WorldState},
@@ -288,6 +288,15 @@ impl DevChain {
     /// A block with the state after it.
     pub(crate) fn snapshot(&self, at: impl Into<BlockId>) -> Result<Snapshot, StateUnavailable> {
         self.read().ledger.snapshot(at.into())
+    }
+
+    /// A block with the state before it.
+    pub(crate) fn block_input(&self, id: impl Into<BlockId>) -> Result<BlockInput, StateUnavailable> {
+        self.read().ledger.input_of(id.into())
+    }
+
+    pub(crate) fn offers_traces(&self) -> bool {
+        self.shared.config.traces
     }
 
     /// The base fee of the block after the given one.

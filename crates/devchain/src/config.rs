@@ -31,6 +31,8 @@ pub struct DevChainConfig {
     pub base_fee: BaseFee,
     /// Blocks whose state is kept and which can be reverted by a reorg; at least 128.
     pub history: usize,
+    /// Whether JSON-RPC has the methods `debug_trace*` and `trace_*`, which many nodes do not offer.
+    pub traces: bool,
 }
 
 impl Default for DevChainConfig {
@@ -45,6 +47,7 @@ impl Default for DevChainConfig {
             block_gas_limit: 30_000_000,
             base_fee: BaseFee { genesis: 1_000_000_000, floor: 50_000_000 },
             history: 512,
+            traces: true,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use alloy_consensus::{BlockHeader, Header, Transaction, TxEnvelope, Typed2718, transaction::Recovered};
 use alloy_primitives::{Address, B256, U256};
 use revm::{
-    Context, Database, DatabaseCommit, MainBuilder, MainContext, MainnetEvm,
+    Context, Database, DatabaseCommit, DatabaseRef, MainBuilder, MainContext, MainnetEvm,
     bytecode::Bytecode,
     context::{BlockEnv, CfgEnv, TxEnv},
     context_interface::{block::BlobExcessGasAndPrice, either::Either},
@@ -20,6 +20,7 @@ use crate::state::WorldState;
 pub(crate) const FORK: SpecId = SpecId::PRAGUE;
 
 pub(crate) type ChainEvm = MainnetEvm<MainnetContext<ExecutionState>>;
+pub(crate) type InspectedEvm<I> = MainnetEvm<MainnetContext<ExecutionState>, I>;
 
 /// The hashes of the latest ancestors, for BLOCKHASH.
 #[derive(Debug, Clone, Default)]
@@ -51,24 +52,44 @@ pub(crate) struct ExecutionState {
     pub(crate) ancestors: AncestorHashes,
 }
 
-impl Database for ExecutionState {
+impl DatabaseRef for ExecutionState {
     type Error = Infallible;
 
-    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Infallible> {
+    fn basic_ref(&self, address: Address) -> Result<Option<AccountInfo>, Infallible> {
         Ok(self.world.account(address).map(|account| account.info()))
     }
 
-    fn code_by_hash(&mut self, _: B256) -> Result<Bytecode, Infallible> {
+    fn code_by_hash_ref(&self, _: B256) -> Result<Bytecode, Infallible> {
         // Accounts are returned with their code, so this is called only for empty code.
         Ok(Bytecode::default())
     }
 
-    fn storage(&mut self, address: Address, slot: U256) -> Result<U256, Infallible> {
+    fn storage_ref(&self, address: Address, slot: U256) -> Result<U256, Infallible> {
         Ok(self.world.account(address).map(|account| account.storage(slot)).unwrap_or_default())
     }
 
-    fn block_hash(&mut self, number: u64) -> Result<B256, Infallible> {
+    fn block_hash_ref(&self, number: u64) -> Result<B256, Infallible> {
         Ok(self.ancestors.get(number))
+    }
+}
+
+impl Database for ExecutionState {
+    type Error = Infallible;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Infallible> {
+        self.basic_ref(address)
+    }
+
+    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, Infallible> {
+        self.code_by_hash_ref(hash)
+    }
+
+    fn storage(&mut self, address: Address, slot: U256) -> Result<U256, Infallible> {
+        self.storage_ref(address, slot)
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, Infallible> {
+        self.block_hash_ref(number)
     }
 }
 
@@ -93,12 +114,21 @@ pub(crate) fn for_call(chain_id: u64, block: BlockEnv, state: ExecutionState) ->
     build(rules, block, state)
 }
 
+/// An EVM for transactions that are executed again, with an inspector.
+pub(crate) fn for_trace<I>(chain_id: u64, block: BlockEnv, state: ExecutionState, inspector: I) -> InspectedEvm<I> {
+    context(rules(chain_id), block, state).build_mainnet_with_inspector(inspector)
+}
+
 fn rules(chain_id: u64) -> CfgEnv {
     CfgEnv::new_with_spec(FORK).with_chain_id(chain_id)
 }
 
 fn build(rules: CfgEnv, block: BlockEnv, state: ExecutionState) -> ChainEvm {
-    Context::mainnet().with_db(state).with_cfg(rules).with_block(block).build_mainnet()
+    context(rules, block, state).build_mainnet()
+}
+
+fn context(rules: CfgEnv, block: BlockEnv, state: ExecutionState) -> MainnetContext<ExecutionState> {
+    Context::mainnet().with_db(state).with_cfg(rules).with_block(block)
 }
 
 /// The block environment given by a header.

@@ -25,11 +25,21 @@ pub enum StateUnavailable {
     UnknownBlock,
     #[error("missing trie node: state of block {number} is pruned, the oldest available is {oldest}")]
     Pruned { number: u64, oldest: u64 },
+    #[error("genesis is not traceable")]
+    Genesis,
 }
 
 /// A block with the state after it.
 #[derive(Debug, Clone)]
 pub(crate) struct Snapshot {
+    pub(crate) block: Arc<MinedBlock>,
+    pub(crate) world: WorldState,
+    pub(crate) ancestors: AncestorHashes,
+}
+
+/// A block with the state before it, to execute it again.
+#[derive(Debug)]
+pub(crate) struct BlockInput {
     pub(crate) block: Arc<MinedBlock>,
     pub(crate) world: WorldState,
     pub(crate) ancestors: AncestorHashes,
@@ -158,13 +168,26 @@ impl Ledger {
     pub(crate) fn snapshot(&self, id: BlockId) -> Result<Snapshot, StateUnavailable> {
         let block = self.by_id(id).ok_or(StateUnavailable::UnknownBlock)?;
         let number = block.number();
+        let world = self.state_after(number)?.clone();
+        Ok(Snapshot { block: Arc::clone(block), world, ancestors: self.ancestors_of(number) })
+    }
+
+    /// The genesis block is no execution, so it has no input.
+    pub(crate) fn input_of(&self, id: BlockId) -> Result<BlockInput, StateUnavailable> {
+        let block = self.by_id(id).ok_or(StateUnavailable::UnknownBlock)?;
+        let number = block.number();
+        let parent = number.checked_sub(1).ok_or(StateUnavailable::Genesis)?;
+        let world = self.state_after(parent)?.clone();
+        Ok(BlockInput { block: Arc::clone(block), world, ancestors: self.ancestors_of(number) })
+    }
+
+    fn state_after(&self, number: u64) -> Result<&WorldState, StateUnavailable> {
         let oldest = self.oldest_state();
-        let world = usize::try_from(number)
+        usize::try_from(number)
             .ok()
             .and_then(|number| number.checked_sub(oldest))
             .and_then(|offset| self.states.get(offset))
-            .ok_or(StateUnavailable::Pruned { number, oldest: oldest as u64 })?;
-        Ok(Snapshot { block: Arc::clone(block), world: world.clone(), ancestors: self.ancestors_of(number) })
+            .ok_or(StateUnavailable::Pruned { number, oldest: oldest as u64 })
     }
 
     /// The ancestor hashes visible to a block with this number.

@@ -17,6 +17,7 @@ mod reorg;
 mod rpc;
 mod send;
 mod state;
+mod trace;
 pub mod traffic;
 
 pub use block::{BlockSummary, Inclusion, MinedBlock, MinedTransaction};

@@ -12,6 +12,7 @@ mod params;
 mod protocol;
 mod state;
 mod subscriptions;
+mod traces;
 mod transactions;
 mod wire;
 

@@ -27,6 +27,14 @@ pub enum Code {
     },
 }
 
+impl Account {
+    /// Whether the chain has nothing about it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.balance.is_zero() && self.nonce == 0 && self.code == Code::None
+    }
+}
+
 impl Code {
     /// Classifies the bytes of an account's code.
     #[must_use]

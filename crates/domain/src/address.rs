@@ -39,6 +39,10 @@ pub struct AddressOverview {
     /// The latest indexed block.
     pub tip: BlockRef,
     pub summary: AddressSummary,
+    /// Token transfers from or to the address.
+    pub transfer_count: u64,
+    /// Trades that the address made; of a pool, its trades.
+    pub trade_count: u64,
     /// The latest transactions from or to the address, newest first.
     pub recent: Vec<Transaction>,
     /// Set if the address is a token.

@@ -11,6 +11,7 @@ mod delivery;
 mod filter;
 mod log;
 mod page;
+mod pending_transaction;
 mod stats;
 mod sync;
 mod task;
@@ -39,6 +40,7 @@ pub use delivery::{
 pub use filter::{BlockRange, TransactionFilter};
 pub use log::{FetchedBlock, Log};
 pub use page::{Order, Page, PageRequest};
+pub use pending_transaction::PendingTransaction;
 pub use stats::{BlockGasPrice, Stats};
 pub use sync::{SyncPhase, SyncStatus};
 pub use task::{TaskState, TaskStatus};

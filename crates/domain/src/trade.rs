@@ -80,3 +80,12 @@ pub struct TradeFilter {
     pub exchanges: Option<Vec<Exchange>>,
     pub blocks: BlockRange,
 }
+
+impl TradeFilter {
+    /// The trades of an address: those that it made, or all trades of a pool, which makes none.
+    #[must_use]
+    pub fn of(address: Address, is_pool: bool) -> Self {
+        let (maker, pool) = if is_pool { (None, Some(address)) } else { (Some(address), None) };
+        Self { maker, pool, ..Self::default() }
+    }
+}

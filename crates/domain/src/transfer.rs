@@ -46,6 +46,12 @@ pub struct TransferFilter {
 }
 
 impl TransferFilter {
+    /// Transfers from or to an address.
+    #[must_use]
+    pub fn touching(address: Address) -> Self {
+        Self { address: Some(address), ..Self::default() }
+    }
+
     /// The reference semantics of the filter; stores use an index.
     #[must_use]
     pub fn matches(&self, event: &TransferEvent, block: BlockNumber) -> bool {

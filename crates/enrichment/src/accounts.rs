@@ -48,6 +48,14 @@ pub enum AccountSource {
     Store,
 }
 
+/// Which accounts are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Always,
+    /// Otherwise requests for random addresses would fill the disk.
+    UnlessEmpty,
+}
+
 /// Balances, nonces and code of accounts. Fetched from the node, cached until the tip changes, and stored for times when the
 /// node is unavailable.
 pub struct Accounts {
@@ -88,7 +96,7 @@ impl Accounts {
     }
 
     pub async fn get_with_source(&self, tip: BlockRef, address: Address) -> Result<SourcedAccount, AccountError> {
-        match self.get_or_fetch(tip, address).await {
+        match self.get_or_fetch(tip, address, Keep::Always).await {
             Ok(account) => Ok(SourcedAccount { account, source: AccountSource::Node }),
             Err(cause) => match self.store.find_account(address).await? {
                 Some(account) => {
@@ -101,8 +109,30 @@ impl Accounts {
         }
     }
 
+    /// The account of an address that no indexed block contains; None if the chain has nothing about it. Uses the stored
+    /// account if `may_call_node` is false and the account is not cached.
+    pub async fn find_unindexed(
+        &self,
+        tip: BlockRef,
+        address: Address,
+        may_call_node: impl FnOnce() -> bool,
+    ) -> Result<Option<Account>, AccountError> {
+        let found = if self.cache.get(&(address, tip.hash)).is_some() || may_call_node() {
+            self.get_or_fetch(tip, address, Keep::UnlessEmpty).await
+        } else {
+            Err(AccountUnavailable::BudgetSpent)
+        };
+        match found {
+            Ok(account) => Ok(Some(account).filter(|account| !account.is_empty())),
+            Err(cause) => match self.store.find_account(address).await? {
+                Some(account) => Ok(Some(account)),
+                None => Err(AccountError::Unavailable(cause)),
+            },
+        }
+    }
+
     /// Concurrent requests for the same account share one call to the node.
-    async fn get_or_fetch(&self, tip: BlockRef, address: Address) -> Result<Account, AccountUnavailable> {
+    async fn get_or_fetch(&self, tip: BlockRef, address: Address, keep: Keep) -> Result<Account, AccountUnavailable> {
         let key = (address, tip.hash);
         if let Some(account) = self.cache.get(&key) {
             return Ok(account);
@@ -110,13 +140,15 @@ impl Accounts {
         if self.node.silent_for().is_some_and(|waited| waited >= UNRESPONSIVE_AFTER) {
             return Err(AccountUnavailable::Unresponsive);
         }
-        let account = self.cache.get_or_insert_async(&key, self.fetch(tip, address));
+        let account = self.cache.get_or_insert_async(&key, self.fetch(tip, address, keep));
         timeout(NODE_TIMEOUT, account).await.unwrap_or(Err(AccountUnavailable::Timeout))
     }
 
-    async fn fetch(&self, tip: BlockRef, address: Address) -> Result<Account, AccountUnavailable> {
+    async fn fetch(&self, tip: BlockRef, address: Address, keep: Keep) -> Result<Account, AccountUnavailable> {
         let account = self.node.account(address, tip).await?;
-        self.persist(address, account).await;
+        if keep == Keep::Always || !account.is_empty() {
+            self.persist(address, account).await;
+        }
         Ok(account)
     }
 

@@ -19,6 +19,8 @@ const INITIAL_TIMEOUT: Duration = Duration::from_secs(4);
 /// The timeout is this multiple of the typical duration.
 const TIMEOUT_FACTOR: u32 = 10;
 const LONGEST_BACKOFF: Duration = Duration::from_secs(15 * 60);
+/// Blocks that are skipped at most after one whose state the node does not have.
+const MOST_SKIPPED: u64 = 32;
 /// Gas of a transaction that executes no code.
 const GAS_WITHOUT_CODE: u64 = 21_000;
 
@@ -40,6 +42,10 @@ struct State {
     backoff: Option<Duration>,
     /// A probe after the backoff is in flight.
     probing: bool,
+    /// The blocks up to this one are skipped, since the node did not have the state to trace one shortly before.
+    skipped_to: Option<BlockNumber>,
+    /// How many blocks were skipped last.
+    skipped: u64,
 }
 
 /// Whether to trace a block.
@@ -74,7 +80,7 @@ impl CreationFinder {
         }
         let _permit = self.permits.acquire().await.ok()?;
         // Decided after the permit is acquired, so that few requests reach a failing node.
-        match self.choose() {
+        match self.choose(block.block.number) {
             Choice::Trace => self.trace(block).await,
             Choice::Probe => {
                 let (finder, block) = (Arc::clone(self), block.clone());
@@ -89,8 +95,11 @@ impl CreationFinder {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn choose(&self) -> Choice {
+    fn choose(&self, block: BlockNumber) -> Choice {
         let (mut state, now) = (self.state(), Instant::now());
+        if state.skipped_to.is_some_and(|last| block <= last) {
+            return Choice::Skip;
+        }
         match state.backoff_until {
             None => Choice::Trace,
             Some(until) if until > now || state.probing => Choice::Skip,
@@ -108,6 +117,7 @@ impl CreationFinder {
                 self.succeeded(begun.elapsed());
                 found
             }
+            Ok(Err(error)) if error.lacks_state() => self.lacks_state(block.block.number),
             Ok(Err(error)) => self.failed(block.block.number, &error.to_string()),
             Err(_) => self.failed(block.block.number, "timed out"),
         }
@@ -131,6 +141,19 @@ impl CreationFinder {
         *state = State { typical: Some(typical), ..State::default() };
     }
 
+    /// Most nodes keep the state of recent blocks only. That is no failure, and needs no pause: the backfill reaches blocks
+    /// that the node can trace. Until then few blocks are requested, ever fewer.
+    fn lacks_state(&self, block: BlockNumber) -> Option<Vec<InnerCreation>> {
+        let mut state = self.state();
+        if state.skipped == 0 {
+            info!(block, "the node has no state to trace the block: some creators of contracts stay unknown");
+        }
+        let skipped = (state.skipped * 2).clamp(1, MOST_SKIPPED);
+        let skipped_to = Some(block.saturating_add(skipped)).max(state.skipped_to);
+        *state = State { typical: state.typical, skipped, skipped_to, ..State::default() };
+        None
+    }
+
     fn failed(&self, block: BlockNumber, reason: &str) -> Option<Vec<InnerCreation>> {
         let (mut state, now) = (self.state(), Instant::now());
         // Reported once for all blocks that were waiting.
@@ -147,6 +170,8 @@ impl CreationFinder {
                 backoff: Some(backoff),
                 typical: state.typical,
                 probing: false,
+                skipped_to: state.skipped_to,
+                skipped: state.skipped,
             };
         }
         None
@@ -245,6 +270,21 @@ mod tests {
         skip(61 * SECOND).await;
         assert_eq!(finder.find(&block()).await, None);
         assert!(!finder.state().probing);
+    }
+
+    #[tokio::test]
+    async fn few_blocks_are_requested_of_a_node_without_their_state() {
+        let gone = json!({ "code": -32000, "message": "required historical state unavailable (reexec=128)" });
+        let node = node(Err(gone)).await;
+        let finder = finder(node.client(), Traces::Auto, SECOND, 60 * SECOND);
+        for number in 0..100 {
+            let mut block = block();
+            block.block.number = number;
+            assert_eq!(finder.find(&block).await, None);
+        }
+        // Blocks 0, 2, 5, 10, 19, 36 and 69.
+        assert_eq!(node.traces(), 7);
+        assert!(finder.state().backoff_until.is_none(), "it is no failure");
     }
 
     #[tokio::test]

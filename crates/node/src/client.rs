@@ -8,7 +8,7 @@ use std::{
 
 use domain::{
     Account, Address, B256, BlockNumber, BlockRef, Bytes, ChainIdentity, CreationId, FetchedBlock, InnerCreation,
-    Transaction, TransactionDetail, TransactionFailure,
+    PendingTransaction, Transaction, TransactionDetail, TransactionFailure,
 };
 
 use crate::{
@@ -27,6 +27,7 @@ use crate::{
     jitter::Jitter,
     limiter::Priority,
     logs::fetch_logs,
+    pending::fetch_pending,
     raw,
     rpc_error::RpcErrorKind,
     status::Counters,
@@ -160,7 +161,13 @@ impl NodeClient {
         self.with_retries(Operation::Transaction, self.retry.tries, request).await
     }
 
-    /// The same for many transactions, in the order of the hashes.
+    /// A transaction that is not indexed; None if the node does not know it.
+    pub async fn find_pending(&self, hash: B256) -> Result<Option<PendingTransaction>, NodeError> {
+        let request = |_, upstream: Arc<Upstream>| async move { fetch_pending(&upstream, hash).await };
+        self.with_retries(Operation::Transaction, self.retry.tries, request).await
+    }
+
+    /// The call data and logs for many transactions, in the order of the hashes.
     pub async fn find_transactions(&self, hashes: &[B256]) -> Result<Vec<Option<TransactionDetail>>, NodeError> {
         let ask = |_, upstream: Arc<Upstream>| async move { fetch_transactions(&upstream, hashes).await };
         self.with_retries(Operation::Transaction, self.retry.tries, ask).await

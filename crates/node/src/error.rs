@@ -65,6 +65,12 @@ pub(crate) enum Recovery {
 }
 
 impl NodeError {
+    /// Whether the node does not have the block or its state (any more).
+    #[must_use]
+    pub fn lacks_state(&self) -> bool {
+        self.rpc_kind() == Some(RpcErrorKind::StateGone)
+    }
+
     /// Whether the same call may succeed later without intervention: the node is down, slow or busy, or its response was
     /// invalid.
     #[must_use]

@@ -31,6 +31,7 @@ mod jitter;
 mod limiter;
 mod logs;
 mod method_breaker;
+mod pending;
 mod rate;
 mod raw;
 mod retry;

@@ -10,7 +10,7 @@ mod transactions;
 mod transfers;
 
 pub(crate) use self::{
-    addresses::{find_address, find_code, find_code_hash},
+    addresses::{count_activity, find_address, find_code, find_code_hash},
     blocks::{find_block, list_blocks, list_gas_prices, list_mined_blocks, stats},
     tokens::{find_token, list_address_tokens, list_holders, list_tokens, search_tokens},
     trades::{combines_trade_lists, find_pool, list_trades},

@@ -119,7 +119,8 @@ impl ChainReader for PostgresReader {
         let touching = TransactionFilter::touching(address);
         let recent = read::list_transactions(&client, &touching, PageRequest::newest(recent)).await?.items;
         let token = read::find_token(&client, address).await?;
-        Ok(Some(AddressOverview { tip, summary, recent, token }))
+        let (transfer_count, trade_count) = read::count_activity(&client, address).await?;
+        Ok(Some(AddressOverview { tip, summary, transfer_count, trade_count, recent, token }))
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {

@@ -368,8 +368,13 @@ function showWaiting(page) {
 
 async function refresh() {
   const response = await fetch(location.href, { headers: { accept: "text/html" } });
+  const isPending = document.querySelector("[data-pending]") !== null;
+  // The transaction was dropped or replaced.
+  if (isPending && response.status === 404) return location.reload();
   if (!response.ok) return;
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  // The transaction is in a block: its page has other parts.
+  if (isPending && !page.querySelector("[data-pending]")) return location.reload();
   for (const part of live) {
     const other = page.getElementById(part.id);
     if (other && part.dataset.live === "now" && !isUsed(part)) merge(part, other);

@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{Transaction, TransactionDetail};
-use node::NodeClient;
+use domain::{B256, PendingTransaction, Transaction, TransactionDetail};
+use node::{NodeClient, NodeError};
 use quick_cache::sync::Cache;
 use tokio::{sync::Semaphore, time::timeout};
 
@@ -66,6 +66,11 @@ impl Details {
         };
         let done = timeout(CONTRACT_CALL_TIMEOUT, permitted).await.ok().flatten();
         done.ok_or(NodeCallRefused::TookTooLong)
+    }
+
+    /// A transaction that is not indexed; None if the node could not be asked.
+    pub(crate) async fn find_pending(&self, hash: B256) -> Option<Result<Option<PendingTransaction>, NodeError>> {
+        self.call_node(self.node.find_pending(hash)).await
     }
 
     /// None if the node is unavailable, or if it has the transaction in another block than the index.

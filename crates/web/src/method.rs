@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use contracts::standards;
-use domain::{Address, Transaction};
+use domain::{Address, Selector, Transaction};
 use store::StoreError;
 
 use crate::{interfaces::KnownInterface, state::WebState, view::sanitize_name};
@@ -44,8 +44,12 @@ impl Methods {
 
 /// The method of a transaction, without the contract's interface.
 pub(crate) fn name(tx: &Transaction) -> String {
-    match tx.method {
-        _ if tx.to.is_none() => "create".to_owned(),
+    name_of(tx.to, tx.method)
+}
+
+pub(crate) fn name_of(to: Option<Address>, method: Option<Selector>) -> String {
+    match method {
+        _ if to.is_none() => "create".to_owned(),
         None => "send".to_owned(),
         Some(selector) => match standards().function_name(selector) {
             Some(name) => name.to_owned(),

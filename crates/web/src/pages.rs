@@ -9,6 +9,7 @@ mod contracts;
 mod developers;
 mod home;
 mod job;
+mod pending;
 mod search;
 mod token;
 mod tokens;

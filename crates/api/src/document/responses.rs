@@ -56,7 +56,7 @@ problem_responses! {
     NoSuchBlock: "No such block is indexed", [ApiError::BlockNotFound];
     NoSuchTransaction: "No such transaction is indexed", [ApiError::TransactionNotFound];
     NoSuchToken: "No transfer of such a token is indexed", [ApiError::TokenNotFound];
-    NoSuchAddress: "The address is not indexed", [ApiError::AddressNotFound];
+    NoSuchAddress: "No indexed block contains the address, and the node knows nothing about it", [ApiError::AddressNotFound];
     BadBody: "The body is invalid; `field` names the invalid field", [
         ApiError::MissingField { field: "signature" },
         ApiError::Body(BodyError::Unknown { field: "lable".to_owned(), allowed: "ownerAddress, label, signature, timestamp".to_owned() }),

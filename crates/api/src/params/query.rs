@@ -24,6 +24,15 @@ impl Query {
         }
     }
 
+    /// False if missing.
+    pub(crate) fn flag(&self, field: &'static str) -> Result<bool, ApiError> {
+        match self.find(field)? {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(ApiError::InvalidParameter { field, rule: "must be true or false" }),
+        }
+    }
+
     pub(crate) fn find_whole_number(&self, field: &'static str) -> Result<Option<u64>, ApiError> {
         let rule = "must be a whole number of at least 0";
         let read = |text| parse_whole_number(text).ok_or(ApiError::InvalidParameter { field, rule });

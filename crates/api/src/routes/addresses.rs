@@ -6,6 +6,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
+    ApiState,
     document::{BadParameter, NoSuchAddress, NodeOrIndexUnavailable, NotModified, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
@@ -20,6 +21,9 @@ pub(super) fn router() -> OpenApiRouter<App> {
 }
 
 /// Address detail
+///
+/// An address that no indexed block contains is found if the node knows a balance, a nonce or code: with these,
+/// `txCount` 0, and null for `firstSeen` and `lastSeen`.
 #[utoipa::path(
     get,
     path = "/addresses/{address}",
@@ -37,8 +41,10 @@ async fn get_address(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
 ) -> Result<JsonResponse<wire::AddressDetail>, ApiError> {
-    let overview = app.chain.find_address_overview(address, RECENT_TRANSACTIONS).await?;
-    let AddressOverview { tip, summary, recent, token } = overview.ok_or(ApiError::AddressNotFound)?;
+    let Some(overview) = app.chain.find_address_overview(address, RECENT_TRANSACTIONS).await? else {
+        return get_unindexed(&app, address).await;
+    };
+    let AddressOverview { tip, summary, transfer_count, trade_count, recent, token } = overview;
     let (account, is_current) = match app.accounts.get_with_source(tip, address).await {
         Ok(SourcedAccount { account, source }) => (Some(account), source == AccountSource::Node),
         // The index has everything except the balance and the nonce.
@@ -56,10 +62,22 @@ async fn get_address(
     let label = app.labels.find(&address);
     let token = token.map(|token| wire::Token::new(token, app.token_prefix));
     let source = find_source(&*app.verified, address, code).await?;
-    let detail = wire::AddressDetail::new(&summary, account.as_ref(), code, label, recent, token).with_source(source);
+    let detail = wire::AddressDetail::new(&summary, account.as_ref(), code, label, recent, token)
+        .with_counts(transfer_count, trade_count)
+        .with_source(source);
     let response = JsonResponse::new(detail, Freshness::UntilNextBlock);
     // An account at the tip is valid until the tip changes; an older one only until the node responds again.
     Ok(if is_current { response.cacheable() } else { response })
+}
+
+/// An address that no indexed block contains: found if the node knows a balance, a nonce or code.
+async fn get_unindexed(app: &ApiState, address: Address) -> Result<JsonResponse<wire::AddressDetail>, ApiError> {
+    let tip = app.chain.find_tip().await?.ok_or(ApiError::AddressNotFound)?;
+    let account = app.accounts.find_unindexed(tip, address, || true).await?.ok_or(ApiError::AddressNotFound)?;
+    let source = find_source(&*app.verified, address, account.code).await?;
+    let detail = wire::AddressDetail::unindexed(address, &account, app.labels.find(&address)).with_source(source);
+    let response = JsonResponse::new(detail, Freshness::UntilNextBlock);
+    Ok(if account.block == tip.number { response.cacheable() } else { response })
 }
 
 /// Tokens held by an address

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use axum::extract::State;
 use contracts::revert_reason;
-use domain::{Address, B256, BlockId, Transaction, TransactionDetail, TransactionFilter};
+use domain::{Address, B256, BlockId, PendingTransaction, Transaction, TransactionDetail, TransactionFilter};
 use tokio::time::timeout;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -10,7 +10,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     ApiState,
-    document::{BadParameter, NoSuchTransaction, NotModified, Unavailable},
+    document::{BadParameter, NoSuchTransaction, NodeOrIndexUnavailable, NotModified, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{FromQuery, Paging, Query, ValidPath, ValidQuery},
@@ -69,6 +69,21 @@ async fn list_transactions(
     Ok(JsonResponse::new(wire::TransactionList::new(page, params.paging), Freshness::UntilNextBlock).cacheable())
 }
 
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct GetTransactionParams {
+    /// Whether to find a transaction that is in no indexed block, but that the node has: with `pending` true and
+    /// `blockNumber` null.
+    #[param(value_type = Option<bool>, example = false)]
+    pending: bool,
+}
+
+impl FromQuery for GetTransactionParams {
+    fn from_query(query: &Query) -> Result<Self, ApiError> {
+        Ok(Self { pending: query.flag("pending")? })
+    }
+}
+
 /// One transaction
 ///
 /// With its call data, fees and logs, which are read from the node: they are null while it is unavailable. For a failed
@@ -84,20 +99,26 @@ async fn list_transactions(
         description = "The transaction's hash in any letter case",
         pattern = "^0x[0-9a-fA-F]{64}$",
         example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6",
-    )),
+    ), GetTransactionParams),
     responses(
-        (status = 200, description = "The transaction", body = wire::TransactionDetail),
+        (status = 200, description = "The transaction", body = wire::FoundTransaction),
         NotModified,
         BadParameter,
         NoSuchTransaction,
-        Unavailable
+        NodeOrIndexUnavailable
     )
 )]
 async fn get_transaction(
     State(app): State<App>,
     ValidPath(hash): ValidPath<B256>,
-) -> Result<JsonResponse<wire::TransactionDetail>, ApiError> {
-    let transaction = app.chain.find_transaction(hash).await?.ok_or(ApiError::TransactionNotFound)?;
+    ValidQuery(params): ValidQuery<GetTransactionParams>,
+) -> Result<JsonResponse<wire::FoundTransaction>, ApiError> {
+    let Some(transaction) = app.chain.find_transaction(hash).await? else {
+        let pending = if params.pending { find_pending(&app, hash).await? } else { None };
+        let pending = pending.ok_or(ApiError::TransactionNotFound)?;
+        let found = wire::FoundTransaction::Pending(Box::new(pending.into()));
+        return Ok(JsonResponse::new(found, Freshness::Momentary));
+    };
     let block = app.chain.find_block(BlockId::Hash(transaction.block_hash)).await?;
     let base_fee = block.and_then(|block| block.base_fee_per_gas);
     let detail = find_detail(&app, &transaction).await;
@@ -106,9 +127,22 @@ async fn get_transaction(
     // A contract that is verified later can give a failure other words.
     let is_lasting = is_complete && transaction.succeeded;
     let freshness = if is_lasting { app.freshness_of(transaction.block_number) } else { Freshness::UntilNextBlock };
-    let response = JsonResponse::new(wire::TransactionDetail::new(transaction, base_fee, detail, failure), freshness);
+    let found = wire::TransactionDetail::new(transaction, base_fee, detail, failure);
+    let response = JsonResponse::new(wire::FoundTransaction::Mined(Box::new(found)), freshness);
     // What the node says about a transaction in this block never changes.
     Ok(if is_complete { response.cacheable() } else { response })
+}
+
+/// A transaction that the node has in its pool, or in a block above the index.
+async fn find_pending(app: &ApiState, hash: B256) -> Result<Option<PendingTransaction>, ApiError> {
+    if app.node.silent_for().is_some_and(|waited| waited >= UNRESPONSIVE_AFTER) {
+        return Err(ApiError::PoolUnavailable(None));
+    }
+    let found = timeout(NODE_TIMEOUT, app.node.find_pending(hash)).await;
+    let found = found.map_err(|_| ApiError::PoolUnavailable(None))?;
+    let found = found.map_err(|error| ApiError::PoolUnavailable(Some(error)))?;
+    let tip = app.chain.find_tip().await?.map_or(0, |tip| tip.number);
+    Ok(found.filter(|pending| pending.is_ahead_of(tip)))
 }
 
 /// Why a transaction failed; None if it succeeded, or if the node cannot tell now.

@@ -1,4 +1,4 @@
-use domain::{Account, AddressSummary, Code};
+use domain::{Account, AddressSummary, Code, Creation};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -18,10 +18,20 @@ pub struct AddressDetail {
     /// The operator's label of the address, or else the name of the token or of the verified contract, or null.
     #[schema(required = true, example = "Treasury")]
     pub label: Option<String>,
-    pub first_seen: Timestamp,
-    pub last_seen: Timestamp,
+    /// Null if no indexed block contains the address.
+    #[schema(required = true)]
+    pub first_seen: Option<Timestamp>,
+    /// Null if no indexed block contains the address.
+    #[schema(required = true)]
+    pub last_seen: Option<Timestamp>,
     /// The newest 25 transactions from or to the address.
     pub recent_txs: Vec<Transaction>,
+    /// Token transfers from or to the address.
+    #[schema(example = 31)]
+    pub transfer_count: u64,
+    /// Trades that the address made; of a pool, its trades.
+    #[schema(example = 4)]
+    pub trade_count: u64,
     /// Null if `balanceBlock` is null.
     #[schema(required = true, example = 7)]
     pub nonce: Option<u64>,
@@ -78,14 +88,42 @@ impl AddressDetail {
             tx_count: summary.tx_count,
             is_contract: code.is_contract() || (account.is_none() && summary.creation.is_some()),
             label: label.or(token_name).map(str::to_owned),
-            first_seen: Timestamp::from_unix_seconds(summary.first_seen),
-            last_seen: Timestamp::from_unix_seconds(summary.last_seen),
+            first_seen: Some(Timestamp::from_unix_seconds(summary.first_seen)),
+            last_seen: Some(Timestamp::from_unix_seconds(summary.last_seen)),
             recent_txs: recent.into_iter().map(Transaction::from).collect(),
+            transfer_count: 0,
+            trade_count: 0,
             nonce: account.map(|account| account.nonce),
             balance_block: account.map(|account| account.block),
-            contract: Contract::of(summary, code),
+            contract: Contract::of(summary.creation, code),
             token,
         }
+    }
+
+    /// An address that no indexed block contains, but that the node knows.
+    #[must_use]
+    pub fn unindexed(address: domain::Address, account: &Account, label: Option<&str>) -> Self {
+        Self {
+            address: address.into(),
+            balance: account.balance.into(),
+            tx_count: 0,
+            is_contract: account.code.is_contract(),
+            label: label.map(str::to_owned),
+            first_seen: None,
+            last_seen: None,
+            recent_txs: Vec::new(),
+            transfer_count: 0,
+            trade_count: 0,
+            nonce: Some(account.nonce),
+            balance_block: Some(account.block),
+            contract: Contract::of(None, account.code),
+            token: None,
+        }
+    }
+
+    #[must_use]
+    pub fn with_counts(self, transfer_count: u64, trade_count: u64) -> Self {
+        Self { transfer_count, trade_count, ..self }
     }
 }
 
@@ -114,11 +152,11 @@ impl AddressDetail {
 }
 
 impl Contract {
-    fn of(summary: &AddressSummary, code: Code) -> Option<Self> {
+    fn of(creation: Option<Creation>, code: Code) -> Option<Self> {
         match code {
             Code::Contract { hash } if code.is_contract() => Some(Self {
-                creator: summary.creation.map(|creation| creation.creator.into()),
-                creation_tx_hash: summary.creation.map(|creation| creation.tx_hash.into()),
+                creator: creation.map(|creation| creation.creator.into()),
+                creation_tx_hash: creation.map(|creation| creation.tx_hash.into()),
                 verified: false,
                 name: None,
                 twin_of: None,
@@ -131,7 +169,7 @@ impl Contract {
 
 #[cfg(test)]
 mod tests {
-    use domain::{Address, B256, Creation, TokenPrefix, U256};
+    use domain::{Address, B256, TokenPrefix, U256};
 
     use super::{
         super::{token::tests::coin, transaction::tests::call},

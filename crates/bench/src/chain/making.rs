@@ -55,6 +55,8 @@ pub(super) fn make(plan: ChainPlan) -> anyhow::Result<Made> {
         accounts: ACCOUNTS,
         account_balance: U256::from(COINS_PER_ACCOUNT) * U256::from(10).pow(U256::from(18)),
         block_gas_limit: BLOCK_GAS,
+        // Blocks are recorded, traces would be computed while the index is measured.
+        traces: false,
         ..DevChainConfig::default()
     });
     let mut traffic = Traffic::new(chain.clone(), SEED).with_mix(Mix::Trading);

@@ -8,7 +8,7 @@ use super::{
     execution, fees, logs, network,
     params::Params,
     protocol::{Reply, reply},
-    state, transactions,
+    state, traces, transactions,
 };
 use crate::DevChain;
 
@@ -24,6 +24,7 @@ static METHODS: LazyLock<Methods> = LazyLock::new(|| {
     logs::register(&mut methods);
     network::register(&mut methods);
     state::register(&mut methods);
+    traces::register(&mut methods);
     transactions::register(&mut methods);
     methods
 });
@@ -34,6 +35,7 @@ pub(super) fn typed<T: serde::Serialize + 'static>(method: fn(&DevChain, Params)
 }
 
 pub(super) fn dispatch(chain: &DevChain, method: &str, params: Params) -> Result<Reply, RpcError> {
-    let handler = METHODS.get(method).ok_or_else(|| RpcError::method_not_found(method))?;
+    let offered = chain.offers_traces() || !traces::is_trace(method);
+    let handler = METHODS.get(method).filter(|_| offered).ok_or_else(|| RpcError::method_not_found(method))?;
     handler(chain, params)
 }

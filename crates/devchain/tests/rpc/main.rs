@@ -15,4 +15,5 @@ mod pruning;
 mod reorgs;
 mod states;
 mod subscriptions;
+mod traces;
 mod transactions;

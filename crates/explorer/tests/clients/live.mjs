@@ -1,12 +1,12 @@
 // Watches lists while blocks arrive, in a real browser.
 //
-//   node live.mjs <base URL> <URL of a dev node with more than 300 blocks>
+//   node live.mjs <base URL> <URL of a dev node with more than 300 blocks> <hash of a pending transaction>
 //
 // Prints the names of the passed scenarios as JSON; the first failure ends the run with its reason.
 import assert from "node:assert/strict";
 import { pagesOf, run } from "./browser.mjs";
 
-const [base, rpc] = process.argv.slice(2);
+const [base, rpc, pending] = process.argv.slice(2);
 const { open } = pagesOf(base);
 const phone = { viewport: { width: 390, height: 844 } };
 
@@ -80,6 +80,15 @@ async function shiftWhileBlocksArrive(path, list, options) {
 }
 
 const scenarios = {
+  // The first one, since all others mine.
+  "a pending transaction turns into the mined one": () =>
+    openLive(`/tx/${pending}`, {}, async (page) => {
+      await page.locator("[data-pending]", { hasText: "Pending" }).waitFor({ timeout: 20_000 });
+      await mine();
+      await page.locator(".good", { hasText: "Succeeded" }).waitFor({ timeout: 20_000 });
+      assert.equal(await page.locator("[data-pending]").count(), 0);
+    }),
+
   "a new row is inserted above the others, which stay the same elements": () =>
     openLive("/blocks", {}, async (page) => {
       await page.evaluate(() => {

@@ -1,7 +1,7 @@
 //! Why transactions failed, in the API and on their pages.
 
 use alloy_primitives::{Address, B256, TxKind, U256, hex};
-use devchain::DevChain;
+use devchain::{DevChain, DevChainConfig};
 use serde_json::{Value, json};
 
 use crate::{
@@ -53,8 +53,8 @@ async fn page(explorer: &TestExplorer, hash: impl std::fmt::Display) -> String {
 }
 
 #[tokio::test]
-async fn a_failed_transaction_has_the_reason_of_the_call_repeated_on_the_state_before_it() {
-    let mut node = DevNode::start().await;
+async fn without_traces_a_failed_transaction_has_the_reason_of_the_call_repeated_on_the_state_before_it() {
+    let mut node = DevNode::with(DevChainConfig { traces: false, ..DevChainConfig::default() }).await;
     let echo = deploy(&node.chain, &ECHO);
     let sent: Vec<_> =
         reasons().into_iter().map(|(data, reason)| (call(&node.chain, 0, echo, &data), reason)).collect();
@@ -97,6 +97,26 @@ async fn a_failed_transaction_has_the_reason_of_the_call_repeated_on_the_state_b
     let found = transaction(&explorer, hash).await;
     assert_eq!((&found["revertReason"], &found["input"]), (&json!(reason), &Value::Null));
     assert!(page(&explorer, hash).await.contains(&format!("<bdi>{reason}</bdi>")));
+}
+
+#[tokio::test]
+async fn a_failure_that_depends_on_its_block_has_the_reason_of_its_trace() {
+    let node = DevNode::start().await;
+    let echo = deploy(&node.chain, &ECHO);
+    let sent: Vec<_> =
+        reasons().into_iter().map(|(data, reason)| (call(&node.chain, 0, echo, &data), reason)).collect();
+    node.chain.mine(None);
+    let once = deploy(&node.chain, &ONCE);
+    let [_, second] = [1, 2].map(|from| call(&node.chain, from, once, ""));
+    node.chain.mine(None);
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    for (hash, reason) in sent {
+        let found = transaction(&explorer, hash).await;
+        assert_eq!((&found["revertReason"], &found["errorSource"]), (&json!(reason), &json!("trace")), "{found}");
+    }
+    let found = transaction(&explorer, second).await;
+    assert_eq!((&found["error"], &found["errorSource"]), (&json!("execution reverted"), &json!("trace")), "{found}");
 }
 
 #[tokio::test]

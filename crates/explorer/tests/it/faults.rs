@@ -20,7 +20,7 @@ use crate::support::{FaultyNode, Launch, TestExplorer};
 
 /// Empty blocks, more than the undo data covers.
 fn chain_of(blocks: u64) -> DevChain {
-    let chain = DevChain::new(DevChainConfig { history: 1_024, ..DevChainConfig::default() });
+    let chain = DevChain::new(DevChainConfig { history: 1_024, traces: false, ..DevChainConfig::default() });
     for _ in 0..blocks {
         chain.mine(None);
     }
@@ -30,8 +30,8 @@ fn chain_of(blocks: u64) -> DevChain {
 /// A chain with all contracts and this many transactions, a few in each block.
 async fn busy_chain(transactions: u64) -> DevChain {
     let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3 };
-    let config =
-        DevChainConfig { genesis_timestamp: plan.genesis_timestamp(), accounts: 12, ..DevChainConfig::default() };
+    let genesis_timestamp = plan.genesis_timestamp();
+    let config = DevChainConfig { genesis_timestamp, accounts: 12, traces: false, ..DevChainConfig::default() };
     let made = tokio::task::spawn_blocking(move || {
         let chain = DevChain::new(config);
         let mut traffic = Traffic::new(chain.clone(), 11);

@@ -26,7 +26,7 @@ async fn the_first_start_waits_for_a_node_that_is_down() {
 
 #[tokio::test]
 async fn indexed_data_is_served_while_the_node_is_down() {
-    let (mut node, mut traffic) = DevNode::with_traffic(60).await;
+    let (mut node, mut traffic) = DevNode::with_traffic_without_traces(60).await;
     let (queried, not_queried) = (lower_hex(node.account(1)), lower_hex(node.account(2)));
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;

@@ -135,10 +135,9 @@ async fn query_address(
         let hashes: Vec<_> = page.items.iter().map(|transaction| transaction.hash).collect();
         lines.push(format!("{filter:?} {} {hashes:?}", page.total));
     }
-    for filter in [
-        TransferFilter { address: Some(address), ..TransferFilter::default() },
-        TransferFilter { token: Some(address), ..TransferFilter::default() },
-    ] {
+    for filter in
+        [TransferFilter::touching(address), TransferFilter { token: Some(address), ..TransferFilter::default() }]
+    {
         let page = reader.list_transfers(&filter, ALL).await.unwrap();
         let places: Vec<_> = page.items.iter().map(|transfer| (transfer.tx_hash, transfer.event.log_index)).collect();
         lines.push(format!("{filter:?} {} {places:?}", page.total));

@@ -1,4 +1,6 @@
-use domain::{Address, AddressOverview, AddressSummary, Creation, PageRequest, TransactionFilter};
+use domain::{
+    Address, AddressOverview, AddressSummary, Creation, PageRequest, TradeFilter, TransactionFilter, TransferFilter,
+};
 use store::StoreError;
 
 use super::{ReadSnapshot, long_walk::ReadError};
@@ -38,9 +40,13 @@ impl ReadSnapshot {
     ) -> Result<Option<AddressOverview>, ReadError> {
         let (Some(tip), Some(summary)) = (self.tip(), self.find_address(address)?) else { return Ok(None) };
         let touching = TransactionFilter::touching(address);
+        let transfers = TransferFilter::touching(address);
+        let trades = TradeFilter::of(address, self.find_pool(address)?.is_some());
         Ok(Some(AddressOverview {
             tip: tip.block,
             summary,
+            transfer_count: self.list_transfers(&transfers, PageRequest::newest(0))?.total,
+            trade_count: self.list_trades(&trades, PageRequest::newest(0))?.total,
             recent: self.list_transactions(&touching, PageRequest::newest(recent))?.items,
             token: self.find_token(address)?,
         }))

@@ -39,6 +39,18 @@ pub(crate) async fn find_address(
     }))
 }
 
+/// How many transfers and trades an address has ([`domain::TradeFilter::of`]).
+pub(crate) async fn count_activity(client: &impl GenericClient, address: Address) -> Result<(u64, u64), StoreError> {
+    let sql = "select coalesce(x.total, 0), coalesce(case when p.id is null then m.total else t.total end, 0)
+        from address a
+        left join pool p on p.id = a.id
+        left join lateral address_transfer_end(a.id) x on true
+        left join lateral maker_trade_end(a.id) m on true
+        left join lateral pool_trade_end(a.id) t on true
+        where a.address = $1";
+    find(client, sql, &[&address.as_slice()]).await?.map_or(Ok((0, 0)), |row| Ok((row.u64(0)?, row.u64(1)?)))
+}
+
 pub(crate) async fn find_code_hash(client: &impl GenericClient, address: Address) -> Result<Option<B256>, StoreError> {
     let sql = "select c.hash from address a join address_code c on c.address = a.id where a.address = $1";
     let row = find(client, sql, &[&address.as_slice()]).await?;

@@ -299,6 +299,11 @@ async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
         let touching = TransactionFilter::touching(*address);
         let newest = subject.reader.list_transactions(&touching, PageRequest::newest(5)).await.expect("transactions");
         assert_eq!(overview.recent, newest.items);
+        let transfers = TransferFilter::touching(*address);
+        let transfers = subject.reader.list_transfers(&transfers, PageRequest::newest(1)).await.expect("transfers");
+        let trades = TradeFilter::of(*address, subject.reader.find_pool(*address).await.expect("pool").is_some());
+        let trades = subject.reader.list_trades(&trades, PageRequest::newest(1)).await.expect("trades");
+        assert_eq!((overview.transfer_count, overview.trade_count), (transfers.total, trades.total));
         assert_eq!(
             (Some(overview.tip), overview.token),
             (model.tip(), subject.reader.find_token(*address).await.expect("token"))

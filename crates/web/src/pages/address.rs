@@ -4,7 +4,7 @@ use axum::{
     http::{HeaderMap, HeaderName, header::HOST},
     response::Response,
 };
-use domain::{Account, Address, AddressSummary, Code, Page, TradeFilter, TransactionFilter, TransferFilter};
+use domain::{Account, Address, Code, Creation, Page, TradeFilter, TransactionFilter, TransferFilter, U256};
 use serde::Deserialize;
 
 use super::{App, contract_tab::ContractView};
@@ -36,8 +36,10 @@ struct AddressPage {
     /// None if the node is unavailable and no account is stored.
     account: Option<AccountView>,
     tx_count: String,
-    first_seen: Moment,
-    last_seen: Moment,
+    /// None if no indexed block contains the address.
+    seen: Option<Seen>,
+    transfer_count: String,
+    trade_count: String,
     token: Option<TokenLink>,
     creator: Option<AddressLink>,
     creation: Option<TransactionLink>,
@@ -45,6 +47,11 @@ struct AddressPage {
     tab: Tab,
     /// None for the contract tab.
     pager: Option<Pager>,
+}
+
+struct Seen {
+    first: Moment,
+    last: Moment,
 }
 
 struct AccountView {
@@ -92,14 +99,18 @@ pub(super) async fn show(
     let Ok(address) = address.parse::<Address>() else {
         return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.");
     };
-    let Some(summary) = app.chain.find_address(address).await? else {
-        return app.not_found("Address not found", "No indexed block contains it. It may still be a valid address.");
+    let overview = app.chain.find_address_overview(address, 0).await?;
+    let account = match overview {
+        Some(_) => app.account(address).await,
+        None => app.unindexed_account(address).await,
     };
-    let account = app.account(address).await;
+    let (transfer_count, trade_count) =
+        overview.as_ref().map(|overview| (overview.transfer_count, overview.trade_count)).unwrap_or_default();
+    let (summary, token) = overview.map(|overview| (overview.summary, overview.token)).unzip();
+    let (creation, token) = (summary.as_ref().and_then(|summary| summary.creation), token.flatten());
     let full = address.to_checksum(None);
     let (tab, pager) = app.tab(address, &full, &params, &server_address(&headers)).await?;
-    let token = app.chain.find_token(address).await?;
-    let is_contract = is_contract(account.as_ref(), &summary);
+    let is_contract = is_contract(account.as_ref(), creation.as_ref());
     let verified = match account.as_ref().and_then(|account| account.code.hash()) {
         Some(hash) => app.verified.find_verified_summary(address, hash).await?,
         None => None,
@@ -120,12 +131,14 @@ pub(super) async fn show(
         kind,
         is_contract,
         account: account.map(|account| AccountView::new(&account, &app)),
-        tx_count: grouped(summary.tx_count),
-        first_seen: Moment::of(summary.first_seen),
-        last_seen: Moment::of(summary.last_seen),
+        tx_count: grouped(summary.as_ref().map_or(0, |summary| summary.tx_count)),
+        seen: summary
+            .map(|summary| Seen { first: Moment::of(summary.first_seen), last: Moment::of(summary.last_seen) }),
+        transfer_count: grouped(transfer_count),
+        trade_count: grouped(trade_count),
         token: token.map(|token| TokenLink::new(address, &token.metadata.symbol, &token.metadata.name)),
-        creator: summary.creation.map(|creation| app.names.address(creation.creator)),
-        creation: summary.creation.map(|creation| TransactionLink::new(creation.tx_hash)),
+        creator: creation.map(|creation| app.names.address(creation.creator)),
+        creation: creation.map(|creation| TransactionLink::new(creation.tx_hash)),
         address: full,
         tab,
         pager,
@@ -152,6 +165,15 @@ impl WebState {
         account.inspect_err(|error| tracing::debug!(%error, "account unavailable")).ok()
     }
 
+    /// The account of an address that no indexed block contains. One that the chain has nothing about is empty.
+    async fn unindexed_account(&self, address: Address) -> Option<Account> {
+        let tip = self.sync.borrow().tip?;
+        let may_call_node = || self.budget.allows_node_calls(ACCOUNT_CALLS);
+        let account = self.accounts.find_unindexed(tip, address, may_call_node).await;
+        let account = account.inspect_err(|error| tracing::debug!(%error, "account unavailable")).ok()?;
+        Some(account.unwrap_or(Account { balance: U256::ZERO, nonce: 0, code: Code::None, block: tip.number }))
+    }
+
     async fn tab(
         &self,
         address: Address,
@@ -166,7 +188,7 @@ impl WebState {
         let names = &self.names;
         Ok(match name {
             "transfers" => {
-                let filter = TransferFilter { address: Some(address), ..TransferFilter::default() };
+                let filter = TransferFilter::touching(address);
                 let Page { items, total } = self.chain.list_transfers(&filter, request).await?;
                 (Tab::Transfers(items.iter().map(|transfer| TransferRow::new(transfer, names)).collect()), pager(total))
             }
@@ -182,11 +204,7 @@ impl WebState {
                 (Tab::Holdings(rows.collect()), pager(total))
             }
             "trades" => {
-                // A pool is the maker of no trade, but all its trades are about it.
-                let filter = match self.chain.find_pool(address).await? {
-                    Some(_) => TradeFilter { pool: Some(address), ..TradeFilter::default() },
-                    None => TradeFilter { maker: Some(address), ..TradeFilter::default() },
-                };
+                let filter = TradeFilter::of(address, self.chain.find_pool(address).await?.is_some());
                 let Page { items, total } = self.chain.list_trades(&filter, request).await?;
                 (Tab::Trades(items.iter().map(|trade| TradeRow::new(trade, names)).collect()), pager(total))
             }
@@ -216,6 +234,6 @@ impl AccountView {
     }
 }
 
-fn is_contract(account: Option<&Account>, summary: &AddressSummary) -> bool {
-    account.map_or(summary.creation.is_some(), |account| account.code.is_contract())
+fn is_contract(account: Option<&Account>, creation: Option<&Creation>) -> bool {
+    account.map_or(creation.is_some(), |account| account.code.is_contract())
 }

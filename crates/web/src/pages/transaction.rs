@@ -101,7 +101,7 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         return app.not_found(NOT_A_HASH, HASH_FORMAT);
     };
     let Some(tx) = app.chain.find_transaction(hash).await? else {
-        return app.not_found("No such transaction", "It may still be pending, or belong to another chain.");
+        return app.show_unindexed(hash).await;
     };
     let events = app.chain.find_transaction_events(tx.hash, SHOWN_EVENTS).await?;
     let (transfers, trades) =
@@ -280,7 +280,7 @@ impl Detail {
 }
 
 /// The transaction type with its common name.
-fn type_name(form: u64) -> String {
+pub(super) fn type_name(form: u64) -> String {
     let name = match form {
         0 => "legacy",
         1 => "access list",

@@ -44,7 +44,7 @@ async fn a_full_disk_pauses_indexing_but_not_reads() {
         println!("not run: this system lets us mount nothing");
         return;
     };
-    let (node, mut traffic) = DevNode::with_traffic(60).await;
+    let (node, mut traffic) = DevNode::with_traffic_without_traces(60).await;
     let mount = "mount -t tmpfs -o size=48m tmpfs \"$EXPLORER_DATA\"";
     let explorer = Launch::run(&node.url()).after_script(unshare, mount).start().await;
     node.wait_for(&explorer).await;
@@ -89,7 +89,7 @@ fn flip_a_bit(path: &Path) {
 
 #[tokio::test]
 async fn a_flipped_bit_before_an_acknowledged_key_prevents_the_start_until_repaired() {
-    let (node, _) = DevNode::with_traffic(120).await;
+    let (node, _) = DevNode::with_traffic_without_traces(120).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     KeyRequest::by(&PrivateKeySigner::random()).key(explorer.client()).await;
@@ -114,7 +114,7 @@ async fn a_flipped_bit_before_an_acknowledged_key_prevents_the_start_until_repai
 
 #[tokio::test]
 async fn blocks_lost_to_a_flipped_bit_are_fetched_again() {
-    let (node, _) = DevNode::with_traffic(120).await;
+    let (node, _) = DevNode::with_traffic_without_traces(120).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let data = explorer.kill();

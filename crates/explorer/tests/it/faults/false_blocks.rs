@@ -64,7 +64,7 @@ async fn assert_equals_node(explorer: &TestExplorer, node: &DevNode) {
 
 #[tokio::test]
 async fn blocks_served_without_transactions_are_not_indexed_until_the_node_is_honest() {
-    let (node, _) = DevNode::with_traffic(200).await;
+    let (node, _) = DevNode::with_traffic_without_traces(200).await;
     let proxy = TamperingProxy::in_front_of(&node.url(), remove_transactions(6..=9)).await;
     let explorer = TestExplorer::start(&proxy.url()).await;
     let refused = wait_for_rejection(&explorer, "transactions root").await;
@@ -80,7 +80,7 @@ async fn blocks_served_without_transactions_are_not_indexed_until_the_node_is_ho
 
 #[tokio::test]
 async fn changed_logs_are_not_indexed() {
-    let (node, _) = DevNode::with_traffic(120).await;
+    let (node, _) = DevNode::with_traffic_without_traces(120).await;
     for options in [&["--verify-blocks", "full"][..], &[]] {
         let proxy = TamperingProxy::in_front_of(&node.url(), change_amounts).await;
         let launch = Launch::run(&proxy.url());
@@ -94,7 +94,7 @@ async fn changed_logs_are_not_indexed() {
 
 #[tokio::test]
 async fn a_block_rejected_from_one_node_is_fetched_from_the_next() {
-    let (node, _) = DevNode::with_traffic(120).await;
+    let (node, _) = DevNode::with_traffic_without_traces(120).await;
     let proxy = TamperingProxy::in_front_of(&node.url(), remove_transactions(3..=u64::MAX)).await;
     let explorer = Launch::run(&proxy.url()).argument("--rpc", node.url()).start().await;
     assert_equals_node(&explorer, &node).await;
@@ -103,7 +103,7 @@ async fn a_block_rejected_from_one_node_is_fetched_from_the_next() {
 
 #[tokio::test]
 async fn blocks_of_a_second_node_are_fully_verified_by_default() {
-    let (mut node, mut traffic) = DevNode::with_traffic(120).await;
+    let (mut node, mut traffic) = DevNode::with_traffic_without_traces(120).await;
     let upstream = DevNode::serve(node.chain.clone()).await;
     let proxy = TamperingProxy::in_front_of(&upstream.url(), change_amounts).await;
     let explorer = Launch::run(&node.url()).argument("--rpc", proxy.url()).start().await;
@@ -214,7 +214,7 @@ async fn check(data: &DataFolder, arguments: &[&str]) -> (i32, String) {
 
 #[tokio::test]
 async fn check_finds_and_repairs_false_blocks_in_the_index() {
-    let (node, _) = DevNode::with_traffic(200).await;
+    let (node, _) = DevNode::with_traffic_without_traces(200).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let (_, data) = explorer.stop().await;
@@ -244,7 +244,7 @@ async fn check_finds_and_repairs_false_blocks_in_the_index() {
 
 #[tokio::test]
 async fn check_says_what_to_do_about_blocks_that_cannot_be_reverted() {
-    let (node, _) = DevNode::with_traffic(120).await;
+    let (node, _) = DevNode::with_traffic_without_traces(120).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let (_, data) = explorer.stop().await;

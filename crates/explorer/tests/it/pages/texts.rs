@@ -32,7 +32,7 @@ async fn a_malformed_hash_is_called_malformed() {
     let search = fixture.explorer.get(&format!("/search?q={cut}")).await.text;
     assert!(search.contains("it has 63.") && !search.contains("pending"), "{search}");
     let unknown = fixture.explorer.get(&format!("/tx/0x{}", "ab".repeat(32))).await.text;
-    assert!(unknown.contains("may still be pending"), "{unknown}");
+    assert!(unknown.contains("the node does not know it"), "{unknown}");
 }
 
 #[tokio::test]

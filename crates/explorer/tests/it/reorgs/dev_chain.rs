@@ -55,7 +55,7 @@ async fn a_reorg_during_downtime_is_detected_at_the_start() {
 
 #[tokio::test]
 async fn many_reorgs_in_a_row_end_at_the_tip_of_the_node() {
-    let (node, mut traffic) = DevNode::with_traffic(80).await;
+    let (node, mut traffic) = DevNode::with_traffic_without_traces(80).await;
     // Subscribed heads arrive faster than polled ones, so they interrupt the follower more often.
     let explorer = TestExplorer::start(&node.ws_url()).await;
     node.wait_for(&explorer).await;

@@ -1,8 +1,8 @@
-use alloy_primitives::{Address, keccak256};
+use alloy_primitives::{Address, TxKind, U256, hex, keccak256};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Fixture, as_listed,
+    DevNode, Fixture, TestExplorer, as_listed, eventually,
     fixture::{PAYMENTS, lower_hex},
 };
 
@@ -25,6 +25,8 @@ async fn an_account_has_the_documented_fields_and_no_others() {
         "firstSeen": "2023-11-14T22:13:23.000Z",
         "lastSeen": "2023-11-14T22:13:29.000Z",
         "recentTxs": [call, payment],
+        "transferCount": 0,
+        "tradeCount": 0,
         "nonce": 1,
         "balanceBlock": chain.head().number,
         "contract": null,
@@ -97,6 +99,86 @@ async fn a_block_producer_is_known() {
     let detail = detail(&fixture, miner).await;
     assert_eq!(detail["balance"], fixture.node.chain.balance(miner).to_string());
     assert_eq!(detail["txCount"], 0);
+}
+
+#[tokio::test]
+async fn the_counts_of_an_address_are_the_totals_of_its_lists() {
+    let (node, _) = DevNode::with_traffic(300).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    let query = async |body: Value| {
+        let request = explorer.client().request("POST", "/api/v1/query").header("Content-Type", "application/json");
+        explorer.client().send(request.body(body.to_string())).await.ok()
+    };
+    let mut all_trades = Vec::new();
+    loop {
+        let body = json!({ "entity": "dex_trades", "limit": 100, "offset": all_trades.len() });
+        match query(body).await["data"].take() {
+            Value::Array(trades) if !trades.is_empty() => all_trades.extend(trades),
+            _ => break,
+        }
+    }
+    let mut addresses: Vec<(String, &str)> = (0..8).map(|index| (lower_hex(node.account(index)), "maker")).collect();
+    addresses.push((all_trades[0]["pairAddress"].as_str().unwrap().to_owned(), "pairAddress"));
+    let (mut transfers_of_all, mut trades_of_all) = (0, 0);
+    for (address, role) in addresses {
+        let detail = explorer.json(&format!("/api/v1/addresses/{address}")).await;
+        let body = json!({ "entity": "token_transfers", "filter": { "address": address }, "limit": 1 });
+        let transfers = query(body).await["total"].as_u64().unwrap();
+        let trades = all_trades.iter().filter(|trade| trade[role] == *address).count();
+        assert_eq!((&detail["transferCount"], &detail["tradeCount"]), (&json!(transfers), &json!(trades)), "{address}");
+        let page = explorer.get(&format!("/address/{address}")).await.text;
+        assert!(page.contains(&format!("Token transfers <span class=\"muted num\">{transfers}</span>")), "{page}");
+        assert!(page.contains(&format!("Trades <span class=\"muted num\">{trades}</span>")), "{page}");
+        (transfers_of_all, trades_of_all) = (transfers_of_all + transfers, trades_of_all + trades);
+    }
+    assert!(transfers_of_all > 0 && trades_of_all > 0);
+}
+
+#[tokio::test]
+async fn an_address_outside_the_index_has_what_the_node_knows() {
+    let mut node = DevNode::start().await;
+    let paid = Address::repeat_byte(0x77);
+    // Pays the address inside a call, which no indexed list has: CALL with the value, to the address.
+    let code = [&hex!("5f5f5f5f3473")[..], paid.as_slice(), &hex!("5af100")].concat();
+    node.chain.send(0, TxKind::Create, U256::from(1_500), code).unwrap();
+    node.chain.mine(None);
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    let path = format!("/api/v1/addresses/{}", lower_hex(paid));
+    let expected = json!({
+        "address": lower_hex(paid), "balance": "1500", "txCount": 0, "isContract": false, "label": null,
+        "firstSeen": null, "lastSeen": null, "recentTxs": [], "transferCount": 0, "tradeCount": 0, "nonce": 0,
+        "balanceBlock": 1, "contract": null, "token": null,
+    });
+    assert_eq!(explorer.json(&path).await, expected);
+    let page = explorer.get(&format!("/address/{paid}")).await;
+    assert_eq!(page.status, 200);
+    assert!(page.text.contains("In no indexed block.") && page.text.contains("(1500)"), "{}", page.text);
+
+    // The page of an address that nobody used is shown, too.
+    let unused = Address::repeat_byte(0x78);
+    let unused_path = format!("/api/v1/addresses/{}", lower_hex(unused));
+    assert_eq!(explorer.get(&unused_path).await.status, 404);
+    for tab in ["", "?tab=transfers", "?tab=tokens", "?tab=trades"] {
+        let page = explorer.get(&format!("/address/{unused}{tab}")).await;
+        assert_eq!(page.status, 200, "{tab}");
+        assert!(page.text.contains("In no indexed block."), "{}", page.text);
+    }
+
+    // Without the node, a stored account is returned, and nothing is claimed about the others.
+    node.stop_serving().await;
+    let stored = explorer.json(&path).await;
+    assert_eq!((&stored["balance"], &stored["balanceBlock"]), (&json!("1500"), &json!(1)));
+    let other = lower_hex(Address::repeat_byte(0x79));
+    let unknown = eventually("an answer without the node", async || {
+        let answer = explorer.get(&format!("/api/v1/addresses/{other}")).await;
+        (answer.status != 404).then_some(answer)
+    })
+    .await;
+    assert_eq!((unknown.status, &unknown.json["code"]), (503, &json!("node_unavailable")));
+    let page = explorer.get(&format!("/address/{other}")).await;
+    assert!(page.status == 200 && page.text.contains("the node does not respond"), "{}", page.text);
 }
 
 #[tokio::test]

@@ -28,9 +28,18 @@ impl DevNode {
 
     /// A chain with all contracts and this many transactions, and the traffic generator to continue it.
     pub(crate) async fn with_traffic(transactions: u64) -> (Self, Traffic) {
+        Self::with_traffic_and_traces(transactions, true).await
+    }
+
+    /// The same without traces: whether a block is traced depends on faults and reorgs at the moment it is fetched.
+    pub(crate) async fn with_traffic_without_traces(transactions: u64) -> (Self, Traffic) {
+        Self::with_traffic_and_traces(transactions, false).await
+    }
+
+    async fn with_traffic_and_traces(transactions: u64, traces: bool) -> (Self, Traffic) {
         let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3 };
-        let config =
-            DevChainConfig { genesis_timestamp: plan.genesis_timestamp(), accounts: 12, ..DevChainConfig::default() };
+        let genesis_timestamp = plan.genesis_timestamp();
+        let config = DevChainConfig { genesis_timestamp, accounts: 12, traces, ..DevChainConfig::default() };
         let made = tokio::task::spawn_blocking(move || {
             let chain = DevChain::new(config);
             let mut traffic = Traffic::new(chain.clone(), 7);

@@ -1,0 +1,74 @@
+//! The page of a transaction that the node has, but that is in no indexed block.
+
+use askama::Template;
+use axum::response::Response;
+use domain::{B256, PendingTransaction};
+
+use super::transaction::type_name;
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    method,
+    state::WebState,
+    view::{AddressLink, Amount, grouped, sanitize_name, short},
+};
+
+#[derive(Template)]
+#[template(path = "pending.html")]
+struct PendingPage {
+    frame: Frame,
+    hash: String,
+    from: AddressLink,
+    to: Option<AddressLink>,
+    method: String,
+    value: Amount,
+    gas_price: Option<Amount>,
+    gas_limit: String,
+    nonce: String,
+    transaction_type: String,
+    is_in_pool: bool,
+}
+
+const UNKNOWN: &str = "No such transaction";
+
+impl WebState {
+    /// The page of a transaction that is not indexed.
+    pub(super) async fn show_unindexed(&self, hash: B256) -> Result<Response, PageError> {
+        let tip = self.sync.borrow().tip.map_or(0, |tip| tip.number);
+        match self.details.find_pending(hash).await {
+            Some(Ok(Some(found))) if found.is_ahead_of(tip) => self.show_pending(&found).await,
+            Some(Ok(Some(_))) => self.not_found(UNKNOWN, "The node has it in a block that is not indexed."),
+            Some(Ok(None)) => self.not_found(
+                UNKNOWN,
+                "No indexed block contains it, and the node does not know it: it was dropped or replaced by another \
+                 transaction of its sender, has not reached the node yet, or belongs to another chain.",
+            ),
+            Some(Err(_)) | None => {
+                self.not_found(UNKNOWN, "It may still be pending: the node could not be asked. Try again shortly.")
+            }
+        }
+    }
+
+    async fn show_pending(&self, tx: &PendingTransaction) -> Result<Response, PageError> {
+        let full = format!("{:#x}", tx.hash);
+        let mut known = None;
+        if let (Some(to), Some(selector)) = (tx.to, tx.method()) {
+            let interfaces = self.interfaces_of(to).await?;
+            known = interfaces.iter().find_map(|interface| interface.function_name(selector)).map(sanitize_name);
+        }
+        let names = &self.names;
+        page(&PendingPage {
+            frame: self.frame(format!("Pending transaction {}", short(&full)), Section::Transactions).live_if(true),
+            hash: full,
+            from: names.address(tx.from),
+            to: tx.to.map(|to| names.address(to)),
+            method: known.unwrap_or_else(|| method::name_of(tx.to, tx.method())),
+            value: names.coin(tx.value),
+            gas_price: tx.gas_price.map(Amount::gas_price),
+            gas_limit: grouped(tx.gas_limit),
+            nonce: grouped(tx.nonce),
+            transaction_type: type_name(tx.form),
+            is_in_pool: tx.block_number.is_none(),
+        })
+    }
+}
