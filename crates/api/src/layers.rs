@@ -17,7 +17,7 @@ use axum::{
     http::{Method, header},
 };
 use front::Front;
-pub(crate) use indexed_block::IndexedBlock;
+pub(crate) use indexed_block::{IndexedBlock, MinBlock};
 use tower::Layer;
 use tower_http::cors::{Any, CorsLayer};
 

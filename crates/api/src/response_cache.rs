@@ -19,7 +19,7 @@ pub(crate) use request::{CacheKey, CachedRequest};
 use store::{ChainReader, StateVersion, VerifiedContracts};
 use tokio::sync::watch;
 
-use crate::error::ApiError;
+use crate::{error::ApiError, layers::MinBlock};
 
 /// Estimated size of an entry without its body and key: the headers and the slot in the cache.
 const OVERHEAD_BYTES: u64 = 1024;
@@ -98,6 +98,7 @@ impl ResponseCache {
     pub(crate) async fn get_or_render(
         &self,
         request: CachedRequest,
+        min_block: MinBlock,
         render: impl AsyncFnOnce(CachedRequest) -> Response,
     ) -> Response {
         let Some(Enabled { responses, current_version }) = &self.0 else { return render(request).await };
@@ -107,7 +108,8 @@ impl ResponseCache {
         };
         // The version is read before rendering and compared afterwards.
         let (Some(key), Some(version)) = (key, current_version()) else { return render(request).await };
-        if let Some(hit) = responses.get(&key).filter(|hit| hit.version == version) {
+        if let Some(hit) = responses.get(&key).filter(|hit| hit.version == version && min_block.is_met_by(&hit.headers))
+        {
             return hit.to_response();
         }
         let mut response = render(request).await;

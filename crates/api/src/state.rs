@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc};
 
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
-use domain::{BlockNumber, SyncStatus, TaskStatus, TokenPrefix};
+use domain::{BlockNumber, ReplicaStatus, SyncStatus, TaskStatus, TokenPrefix};
 use enrichment::{Accounts, Dexes, Failures, Labels};
 use node::NodeClient;
 use store::{ChainReader, SharedJobs, SharedQuotas, UserRecords, VerifiedContracts};
@@ -32,6 +32,8 @@ pub struct ApiParts {
     pub webhooks: Registry,
     pub node: NodeClient,
     pub sync: watch::Receiver<SyncStatus>,
+    /// Set if reads use a standby of the database.
+    pub replica: Option<watch::Receiver<ReplicaStatus>>,
     /// Status of the background tasks, for `/health`.
     pub tasks: watch::Receiver<Vec<TaskStatus>>,
     pub labels: Arc<Labels>,
@@ -54,6 +56,7 @@ pub struct ApiState {
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) failures: Arc<Failures>,
     pub(crate) sync: watch::Receiver<SyncStatus>,
+    pub(crate) replica: Option<watch::Receiver<ReplicaStatus>>,
     pub(crate) tasks: watch::Receiver<Vec<TaskStatus>>,
     pub(crate) node: NodeClient,
     pub(crate) labels: Arc<Labels>,
@@ -98,6 +101,7 @@ impl ApiState {
             accounts: parts.accounts,
             failures: parts.failures,
             sync: parts.sync,
+            replica: parts.replica,
             tasks: parts.tasks,
             node: parts.node.clone(),
             labels: parts.labels,
@@ -135,7 +139,7 @@ impl ApiState {
     }
 
     pub(crate) fn indexed_block(&self) -> IndexedBlock {
-        IndexedBlock::new(Arc::clone(&self.chain), self.sync.clone())
+        IndexedBlock::new(Arc::clone(&self.chain))
     }
 
     /// Persists the use counts of keys; run it as a background task.

@@ -80,6 +80,10 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_DATABASE", value_name = "URL", hide_env_values = true)]
     pub(crate) database: Option<DatabaseUrl>,
 
+    /// A standby of the database, which answers reads while it has all that was shown before
+    #[arg(long, env = "EXPLORER_READ_DATABASE", value_name = "URL", hide_env_values = true)]
+    pub(crate) read_database: Option<DatabaseUrl>,
+
     /// What this process does, if several share a database; can be given several times [default: everything]
     #[arg(long, env = "EXPLORER_ROLE", value_name = "ROLE", value_delimiter = ',')]
     #[serde(deserialize_with = "roles")]
@@ -259,6 +263,7 @@ impl RunOptions {
             rpc: if self.rpc.is_empty() { other.rpc } else { self.rpc },
             data: self.data.or(other.data),
             database: self.database.or(other.database),
+            read_database: self.read_database.or(other.read_database),
             role: if self.role.is_empty() { other.role } else { self.role },
             listen: self.listen.or(other.listen),
             start_block: self.start_block.or(other.start_block),

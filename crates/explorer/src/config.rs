@@ -33,7 +33,11 @@ const DEFAULT_CHAIN_NAME: &str = "Explorer";
 #[derive(Debug, Clone)]
 pub(crate) enum Location {
     Folder(PathBuf),
-    Database(DatabaseUrl),
+    Database {
+        url: DatabaseUrl,
+        /// A standby that answers reads.
+        read_url: Option<DatabaseUrl>,
+    },
 }
 
 /// What a process does.
@@ -130,6 +134,9 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     if roles != Roles::ALL && options.database.is_none() {
         bail!("--role needs a store that several processes can open: give a database with --database");
     }
+    if options.read_database.is_some() && options.database.is_none() {
+        bail!("--read-database is a standby of a database: give the database with --database");
+    }
     if roles != Roles::ALL && (roles.serve || roles.deliver) && options.webhook_encryption_key.is_none() {
         bail!(
             "with --role, give the key that encrypts webhook secrets with --webhook-encryption-key: all processes need the \
@@ -160,7 +167,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     let dexes = Dexes::with(&options.dex).context("invalid [[dex]] entries in the configuration file")?;
     let data = data_folder(options.data)?;
     let location = match options.database {
-        Some(url) => Location::Database(url),
+        Some(url) => Location::Database { url, read_url: options.read_database },
         None => Location::Folder(data.clone()),
     };
     let compilers = options.compilers.unwrap_or_else(|| data.join("compilers"));
@@ -245,7 +252,7 @@ fn compiler_source(given: Option<&str>) -> anyhow::Result<CompilerSource> {
 /// The store of a maintenance command.
 pub(crate) fn location(data: Option<PathBuf>, database: Option<DatabaseUrl>) -> anyhow::Result<Location> {
     match database {
-        Some(url) => Ok(Location::Database(url)),
+        Some(url) => Ok(Location::Database { url, read_url: None }),
         None => Ok(Location::Folder(data_folder(data)?)),
     }
 }

@@ -94,6 +94,7 @@ impl Service {
                 webhooks: hooks.registry(),
                 node: node.clone(),
                 sync: sync.clone(),
+                replica: shared.as_ref().and_then(|shared| shared.replica()),
                 tasks: supervisor.tasks(),
                 labels: labels.clone(),
                 access: config.access,

@@ -49,8 +49,9 @@ pub(crate) async fn open(location: &Location, memory: MemoryBudget) -> anyhow::R
                 StoreOptions { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries, descriptors };
             Ok(open_folder(data, options)?.into())
         }
-        Location::Database(url) => {
-            let options = PostgresOptions { writer_cache_entries, ..PostgresOptions::default() };
+        Location::Database { url, read_url } => {
+            let read_url = read_url.as_ref().map(|url| url.reveal().to_owned());
+            let options = PostgresOptions { writer_cache_entries, read_url, ..PostgresOptions::default() };
             loop {
                 match PostgresStore::open(url.reveal(), options.clone()).await {
                     Err(OpenError::Store(error)) if error.is_transient() => {
@@ -71,7 +72,7 @@ pub(crate) async fn open_existing(location: &Location) -> anyhow::Result<Arc<dyn
             require(data)?;
             Ok(Arc::new(open_folder(data, StoreOptions::default())?))
         }
-        Location::Database(url) => Ok(Arc::new(open_database(url).await?)),
+        Location::Database { url, .. } => Ok(Arc::new(open_database(url).await?)),
     }
 }
 
@@ -147,7 +148,7 @@ fn explain_database(error: OpenError) -> anyhow::Error {
 pub(crate) fn explain_binding(error: StoreError, location: &Location) -> anyhow::Error {
     let (name, other) = match location {
         Location::Folder(data) => (data.display().to_string(), "folder with --data"),
-        Location::Database(_) => ("the database".to_owned(), "database with --database"),
+        Location::Database { .. } => ("the database".to_owned(), "database with --database"),
     };
     let advice = match &error {
         StoreError::OtherChain { .. } => {

@@ -49,6 +49,13 @@ impl DatabaseUrl {
         Ok(Self { config, tls: Tls::new(verification, root.as_deref())? })
     }
 
+    /// Of several servers, any can be read.
+    pub(crate) fn parse_for_reads(url: &str) -> Result<Self, OpenError> {
+        let mut url = Self::parse(url)?;
+        url.config.target_session_attrs(TargetSessionAttrs::Any);
+        Ok(url)
+    }
+
     pub(crate) async fn connect(&self) -> Result<(Client, Connection<Socket, Encrypted<Socket>>), Error> {
         self.config.connect(self.tls.clone()).await
     }

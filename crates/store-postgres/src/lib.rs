@@ -20,6 +20,7 @@ mod quotas;
 mod ranks;
 mod read;
 mod reader;
+mod replica;
 mod rows;
 mod store;
 mod tls;

@@ -10,8 +10,8 @@ mod transactions;
 mod transfers;
 
 pub(crate) use self::{
-    addresses::{count_activity, find_address, find_code, find_code_hash},
-    blocks::{find_block, list_blocks, list_gas_prices, list_mined_blocks, stats},
+    addresses::{find_address, find_address_overview, find_code, find_code_hash},
+    blocks::{find_block, find_tip, list_blocks, list_gas_prices, list_mined_blocks, stats},
     tokens::{find_token, list_address_tokens, list_holders, list_tokens, search_tokens},
     trades::{combines_trade_lists, find_pool, list_trades},
     transactions::{combines_transaction_lists, find_transaction, find_transaction_events, list_transactions},

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use deadpool_postgres::GenericClient;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
     Bytes, Code, FailureSource, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter,
@@ -9,10 +10,10 @@ use domain::{
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
 
 use crate::{
-    chain::Chain,
     database::{Database, execute, find, snapshot},
     numeric::Numeric,
     read,
+    replica::Replica,
     rows::{RowExt, int8},
     versions::Versions,
 };
@@ -22,41 +23,81 @@ use crate::{
 pub struct PostgresReader {
     database: Database,
     versions: Arc<Versions>,
+    /// Reads use it while it is recent enough.
+    replica: Option<Arc<Replica>>,
 }
 
 impl PostgresReader {
-    pub(crate) fn new(database: Database, versions: Arc<Versions>) -> Self {
-        Self { database, versions }
+    pub(crate) fn new(database: Database, versions: Arc<Versions>, replica: Option<Arc<Replica>>) -> Self {
+        Self { database, versions, replica }
+    }
+
+    fn usable_replica(&self) -> Option<&Replica> {
+        self.replica.as_deref().filter(|replica| replica.usable_version().is_some())
+    }
+
+    async fn note_shown(&self, client: &impl GenericClient) -> Result<(), StoreError> {
+        match &self.replica {
+            Some(replica) => replica.note_shown(client).await,
+            None => Ok(()),
+        }
     }
 }
 
-/// Runs a query of one statement.
+/// Runs a query of one statement, on the standby or on the primary.
 macro_rules! read {
     ($this:ident, |$client:ident| $query:expr) => {{
+        if let Some(replica) = $this.usable_replica() {
+            let read = async {
+                let $client = replica.connection().await?;
+                $query.await
+            };
+            match read.await {
+                Ok(found) => return Ok(found),
+                Err(error) => replica.failed(&error),
+            }
+        }
         let $client = $this.database.connection().await?;
-        $query.await
+        let found = $query.await?;
+        $this.note_shown(&$client).await?;
+        Ok(found)
     }};
 }
 
 /// Runs a query of several statements that see the same state.
 macro_rules! read_snapshot {
     ($this:ident, |$client:ident| $query:expr) => {{
+        if let Some(replica) = $this.usable_replica() {
+            let read = async {
+                let mut connection = replica.connection().await?;
+                let $client = snapshot(&mut connection).await?;
+                $query.await
+            };
+            match read.await {
+                Ok(found) => return Ok(found),
+                Err(error) => replica.failed(&error),
+            }
+        }
         let mut connection = $this.database.connection().await?;
         // Ends with a rollback, since it changes nothing.
         let $client = snapshot(&mut connection).await?;
-        $query.await
+        let found = $query.await?;
+        $this.note_shown(&$client).await?;
+        Ok(found)
     }};
 }
 
 #[async_trait]
 impl ChainReader for PostgresReader {
     fn state(&self) -> Option<StateVersion> {
-        self.versions.now()
+        match self.usable_replica().and_then(Replica::usable_version) {
+            Some(version) => Some(StateVersion(version)),
+            None => self.versions.now(),
+        }
     }
 
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError> {
-        let client = self.database.connection().await?;
-        Ok(Chain::read(&client).await?.tip)
+        read!(self, |client| read::find_tip(&client))
     }
 
     async fn stats(&self) -> Result<Stats, StoreError> {
@@ -112,15 +153,7 @@ impl ChainReader for PostgresReader {
         address: Address,
         recent: u32,
     ) -> Result<Option<AddressOverview>, StoreError> {
-        let mut connection = self.database.connection().await?;
-        let client = snapshot(&mut connection).await?;
-        let (tip, summary) = (Chain::read(&client).await?.tip, read::find_address(&client, address).await?);
-        let (Some(tip), Some(summary)) = (tip, summary) else { return Ok(None) };
-        let touching = TransactionFilter::touching(address);
-        let recent = read::list_transactions(&client, &touching, PageRequest::newest(recent)).await?.items;
-        let token = read::find_token(&client, address).await?;
-        let (transfer_count, trade_count) = read::count_activity(&client, address).await?;
-        Ok(Some(AddressOverview { tip, summary, transfer_count, trade_count, recent, token }))
+        read_snapshot!(self, |client| read::find_address_overview(&client, address, recent))
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {

@@ -4,11 +4,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use domain::{BlockNumber, ChainIdentity, SyncStatus};
+use domain::{BlockNumber, ChainIdentity, ReplicaStatus, SyncStatus};
 use store::{
     CachedAccounts, CachedFailures, ChainReader, IndexWriter, Store, StoreError, UserRecords, VerifiedContracts,
     WebhookLimits, WebhookRecords,
 };
+use tokio::sync::watch;
 
 use crate::{
     chain::Chain,
@@ -20,6 +21,7 @@ use crate::{
     open_error::OpenError,
     quotas::PostgresQuotas,
     reader::PostgresReader,
+    replica::{Polling, Replica},
     rows::int8,
     user_records::PostgresUserRecords,
     verified_contracts::{PostgresJobs, PostgresVerifiedContracts},
@@ -37,6 +39,8 @@ pub struct PostgresOptions {
     pub connections: usize,
     /// How long an operation waits for a free connection, and for a new one.
     pub timeout: Duration,
+    /// A standby that answers reads while it is recent enough.
+    pub read_url: Option<String>,
     /// Number of list tails, and of address ids, that the writer caches.
     pub writer_cache_entries: usize,
 }
@@ -47,6 +51,7 @@ impl Default for PostgresOptions {
             schema: "explorer".to_owned(),
             connections: 16,
             timeout: Duration::from_secs(5),
+            read_url: None,
             writer_cache_entries: 400_000,
         }
     }
@@ -59,6 +64,7 @@ pub struct PostgresStore {
     versions: Arc<Versions>,
     writers: Arc<Writers>,
     webhook_records: PostgresWebhookRecords,
+    replica: Option<(Arc<Replica>, Polling)>,
     _listener: Listener,
 }
 
@@ -70,13 +76,18 @@ impl PostgresStore {
     pub async fn open(url: &str, options: PostgresOptions) -> Result<Self, OpenError> {
         let url = DatabaseUrl::parse(url)?;
         // A certificate that is not trusted stays so: waiting for the server would not help.
+        let read_url = options.read_url.as_deref().map(DatabaseUrl::parse_for_reads).transpose()?;
         match url.connect().await {
             Err(error) if is_tls(&error) => Err(OpenError::Tls(describe(&error))),
-            _ => Ok(Self::connect(url, options).await?),
+            _ => Ok(Self::connect(url, read_url, options).await?),
         }
     }
 
-    async fn connect(url: DatabaseUrl, options: PostgresOptions) -> Result<Self, StoreError> {
+    async fn connect(
+        url: DatabaseUrl,
+        read_url: Option<DatabaseUrl>,
+        options: PostgresOptions,
+    ) -> Result<Self, StoreError> {
         let database = Database::new(url, &options)?;
         migrations::migrate(&mut database.connection().await?, &options.schema).await?;
         let versions = Arc::<Versions>::default();
@@ -84,7 +95,9 @@ impl PostgresStore {
         let pool = database.separate_pool(1)?;
         let writers = Arc::new(Writers::new(pool, Arc::clone(&versions), options.writer_cache_entries));
         let webhook_records = PostgresWebhookRecords::open(database.clone()).await?;
-        Ok(Self { database, versions, writers, webhook_records, _listener: listener })
+        let read_database = read_url.map(|url| Database::new(url, &options)).transpose()?;
+        let replica = read_database.map(|database| Replica::start(database, Arc::clone(&versions)));
+        Ok(Self { database, versions, writers, webhook_records, replica, _listener: listener })
     }
 
     pub(crate) fn database(&self) -> &Database {
@@ -170,7 +183,14 @@ impl PostgresStore {
 
     #[must_use]
     pub fn reader(&self) -> PostgresReader {
-        PostgresReader::new(self.database.clone(), Arc::clone(&self.versions))
+        let replica = self.replica.as_ref().map(|(replica, _)| Arc::clone(replica));
+        PostgresReader::new(self.database.clone(), Arc::clone(&self.versions), replica)
+    }
+
+    /// The state of the standby that answers reads; None if there is none.
+    #[must_use]
+    pub fn replica(&self) -> Option<watch::Receiver<ReplicaStatus>> {
+        self.replica.as_ref().map(|(replica, _)| replica.status())
     }
 
     #[must_use]

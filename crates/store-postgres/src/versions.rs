@@ -47,6 +47,11 @@ impl Versions {
         known.version.filter(|_| known.is_listening && known.changes == 0).map(StateVersion)
     }
 
+    /// The newest version that this process has heard of.
+    pub(crate) fn latest(&self) -> Option<u64> {
+        self.known().version
+    }
+
     fn learn(&self, version: u64) {
         let mut known = self.known();
         known.version = Some(known.version.map_or(version, |before| before.max(version)));

@@ -22,7 +22,7 @@ use tower_http::{
 use tracing::Instrument;
 
 use super::{
-    Admission, IndexedBlock, admission::Admitted, conditional, deadline, indexed_block::Source, panic::PanicResponse,
+    Admission, IndexedBlock, admission::Admitted, conditional, deadline, indexed_block::MinBlock, panic::PanicResponse,
     request_id::RequestId, url_length,
 };
 use crate::{
@@ -93,9 +93,9 @@ impl Parts {
 
     async fn answer(&self, request: Request, is_dialect: bool) -> Response {
         let is_of_index = is_dialect || IndexedBlock::is_read_at(request.uri().path());
-        let source = match is_of_index {
+        let min_block = match is_of_index {
             true => self.indexed_block.wait_for_requested(request.headers()).await,
-            false => Ok(Source::CacheOrIndex),
+            false => Ok(MinBlock::ANY),
         };
         let render = async |CachedRequest(request)| {
             let mut response = self.render(request).await;
@@ -104,9 +104,8 @@ impl Parts {
             }
             response
         };
-        match source {
-            Ok(Source::CacheOrIndex) => self.cache.get_or_render(CachedRequest(request), render).await,
-            Ok(Source::Index) => render(CachedRequest(request)).await,
+        match min_block {
+            Ok(min_block) => self.cache.get_or_render(CachedRequest(request), min_block, render).await,
             Err(error) => error.into_response(),
         }
     }

@@ -4,9 +4,9 @@
 use std::{pin::Pin, sync::Arc, time::Duration};
 
 use axum::http::{HeaderMap, HeaderName};
-use domain::{BlockNumber, SyncStatus};
+use domain::BlockNumber;
 use store::{ChainReader, StoreError};
-use tokio::{sync::watch, time::Instant};
+use tokio::time::Instant;
 
 use crate::error::ApiError;
 
@@ -16,7 +16,7 @@ pub(crate) const BLOCK: HeaderName = HeaderName::from_static("x-explorer-block")
 pub(crate) const MIN_BLOCK: HeaderName = HeaderName::from_static("x-explorer-min-block");
 /// How long a request waits for a block.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// Between questions to a store that other processes write.
+/// Between questions to the store.
 const POLL: Duration = Duration::from_millis(20);
 const API: &str = "/api/v1/";
 /// The resources that are read from the index.
@@ -26,31 +26,37 @@ type FoundTip = Pin<Box<dyn Future<Output = Result<Option<BlockNumber>, StoreErr
 
 pub(crate) struct IndexedBlock {
     find_tip: Box<dyn Fn() -> FoundTip + Send + Sync>,
-    sync: watch::Receiver<SyncStatus>,
 }
 
-/// Where a response may come from.
+/// The oldest block that a response may stand for; None if any may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
-    CacheOrIndex,
-    /// A cached response may stand for an older block than is requested.
-    Index,
+pub(crate) struct MinBlock(Option<BlockNumber>);
+
+impl MinBlock {
+    pub(crate) const ANY: Self = Self(None);
+
+    /// Whether a response with these headers stands for this block or a later one.
+    pub(crate) fn is_met_by(self, headers: &HeaderMap) -> bool {
+        let Self(Some(wanted)) = self else { return true };
+        let block = headers.get(BLOCK).and_then(|block| block.to_str().ok()?.parse::<BlockNumber>().ok());
+        block >= Some(wanted)
+    }
 }
 
 impl IndexedBlock {
-    pub(crate) fn new(chain: Arc<dyn ChainReader>, sync: watch::Receiver<SyncStatus>) -> Self {
+    pub(crate) fn new(chain: Arc<dyn ChainReader>) -> Self {
         let find_tip = move || -> FoundTip {
             let chain = Arc::clone(&chain);
             Box::pin(async move { Ok(chain.find_tip().await?.map(|tip| tip.number)) })
         };
-        Self { find_tip: Box::new(find_tip), sync }
+        Self { find_tip: Box::new(find_tip) }
     }
 
     /// Of an empty index.
     #[cfg(test)]
     pub(crate) fn none() -> Self {
         let find_tip = || -> FoundTip { Box::pin(std::future::ready(Ok(None))) };
-        Self { find_tip: Box::new(find_tip), sync: watch::channel(SyncStatus::starting()).1 }
+        Self { find_tip: Box::new(find_tip) }
     }
 
     /// Whether a path is a resource of the index.
@@ -60,23 +66,16 @@ impl IndexedBlock {
     }
 
     /// Waits until the index has the block that a request needs at least.
-    pub(super) async fn wait_for_requested(&self, headers: &HeaderMap) -> Result<Source, ApiError> {
-        let Some(wanted) = requested(headers)? else { return Ok(Source::CacheOrIndex) };
+    pub(super) async fn wait_for_requested(&self, headers: &HeaderMap) -> Result<MinBlock, ApiError> {
+        let Some(wanted) = requested(headers)? else { return Ok(MinBlock::ANY) };
         let started = Instant::now();
-        loop {
-            // Once the status has the block, all responses rendered under it have.
-            if self.sync.borrow().tip.is_some_and(|tip| tip.number >= wanted) {
-                return Ok(Source::CacheOrIndex);
-            }
-            let tip = (self.find_tip)().await?;
-            if tip >= Some(wanted) {
-                return Ok(Source::Index);
-            }
+        while (self.find_tip)().await? < Some(wanted) {
             if started.elapsed() >= LONGEST_WAIT {
                 return Err(ApiError::BlockNotReached { wanted });
             }
             tokio::time::sleep(POLL).await;
         }
+        Ok(MinBlock(Some(wanted)))
     }
 
     /// Names the tip after the response was rendered, so that the response shows no newer block.
@@ -109,6 +108,13 @@ mod tests {
         for path in ["/api/v1/keys", "/api/v1/blocksx", "/api/v1/openapi.json", "/blocks", "/api/v1"] {
             assert!(!IndexedBlock::is_read_at(path), "{path}");
         }
+    }
+
+    #[test]
+    fn a_cached_response_must_have_the_block() {
+        let headers = HeaderMap::from_iter([(BLOCK, 7.into())]);
+        assert!(MinBlock(Some(7)).is_met_by(&headers) && !MinBlock(Some(8)).is_met_by(&headers));
+        assert!(!MinBlock(Some(0)).is_met_by(&HeaderMap::new()) && MinBlock::ANY.is_met_by(&HeaderMap::new()));
     }
 
     #[test]

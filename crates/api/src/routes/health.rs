@@ -56,6 +56,7 @@ fn health_of(app: &App) -> Health {
     Health::new(&app.sync.borrow(), Instant::now(), unix_now())
         .with_tasks(&app.tasks.borrow())
         .with_webhooks(app.webhooks.totals())
+        .with_replica(app.replica.as_ref().map(|replica| replica.borrow().clone()))
         .with_rejected_block(app.node.status().rejected_block)
 }
 

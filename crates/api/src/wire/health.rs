@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use domain::{SyncPhase, SyncStatus, TaskStatus};
+use domain::{ReplicaStatus, SyncPhase, SyncStatus, TaskStatus};
 use serde::Serialize;
 use store::WebhookTotals;
 use utoipa::ToSchema;
@@ -10,6 +10,9 @@ use super::Hash;
 /// Maximum lag behind the node's head to be ready. A few blocks are normal: blocks arrive in bursts, and a commit takes a
 /// moment.
 const READY_LAG: u64 = 10;
+
+/// A standby that is further behind counts as a fault.
+const READ_LAG_SECONDS: f64 = 10.0;
 
 /// Health of the service.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -40,12 +43,29 @@ pub struct Health {
     pub lag: Option<u64>,
     /// Whether the node responded to the last call.
     pub node_reachable: bool,
+    /// The standby that answers reads (`--read-database`), or null.
+    #[schema(required = true)]
+    pub read_database: Option<ReadDatabase>,
     /// The background tasks.
     pub tasks: Vec<BackgroundTask>,
     pub webhooks: WebhookFigures,
     /// The block that failed a check and is not indexed until a node returns a valid one; or null.
     #[schema(required = true)]
     pub rejected_block: Option<RejectedBlock>,
+}
+
+/// A standby of the database.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadDatabase {
+    /// Whether reads use it now; otherwise they use the database itself.
+    pub used: bool,
+    /// For how long it has lacked a change that the database has, in seconds.
+    #[schema(example = 0.05)]
+    pub seconds_behind: f64,
+    /// Why it cannot be read; null if it can.
+    #[schema(required = true)]
+    pub failure: Option<String>,
 }
 
 /// A block from the node that is inconsistent and therefore not indexed.
@@ -117,7 +137,7 @@ pub enum HealthStatus {
     /// Ready; the node responds and does not lag; the chain is not quiet; all tasks are running.
     Ok,
     /// One of these: the index lags, waits for the disk, or rejects a block; the node is unreachable or more than 10 blocks
-    /// behind the index; the chain is quiet; a task is restarting.
+    /// behind the index; the chain is quiet; a task is restarting; the database for reads fails or is 10 seconds behind.
     Degraded,
     /// Indexing stopped: the operator must act.
     Halted,
@@ -176,6 +196,7 @@ impl Health {
             node_reachable: sync.node_reachable,
             tasks: Vec::new(),
             webhooks: WebhookTotals::default().into(),
+            read_database: None,
             rejected_block: None,
         }
     }
@@ -187,6 +208,20 @@ impl Health {
         self.tasks = tasks.iter().map(BackgroundTask::from).collect();
         let all_run = tasks.iter().all(|task| task.state == domain::TaskState::Running);
         self.degraded_unless(all_run)
+    }
+
+    #[must_use]
+    pub fn with_replica(mut self, replica: Option<ReplicaStatus>) -> Self {
+        self.read_database = replica.map(|ReplicaStatus { is_used, behind, failure }| ReadDatabase {
+            used: is_used,
+            seconds_behind: (behind.as_secs_f64() * 100.0).round() / 100.0,
+            failure,
+        });
+        let is_ok = self
+            .read_database
+            .as_ref()
+            .is_none_or(|database| database.failure.is_none() && database.seconds_behind < READ_LAG_SECONDS);
+        self.degraded_unless(is_ok)
     }
 
     #[must_use]

@@ -223,6 +223,54 @@ async fn keys_and_webhooks_work_over_several_processes() {
 }
 
 #[tokio::test]
+async fn a_process_that_reads_from_a_standby_never_shows_an_older_block() {
+    let primary = Server::start();
+    let standby = primary.start_standby();
+    let url = primary.database().await;
+    let (node, mut traffic) = DevNode::with_traffic(40).await;
+    let _indexing = role(&node.url(), &url, "index").spawn();
+    let read_url = standby.url(url.rsplit('/').next().unwrap());
+    let one = role(&node.url(), &url, "serve").start().await;
+    let two = role(&node.url(), &url, "serve").variable("EXPLORER_READ_DATABASE", read_url).start().await;
+    node.wait_for(&one).await;
+    node.wait_for(&two).await;
+    let mut shown = 0;
+    for _ in 0..20 {
+        traffic.step().unwrap();
+        node.chain.mine(None);
+        for explorer in [&one, &two, &one, &two] {
+            let client = explorer.client();
+            let request = client.request("GET", "/api/v1/blocks?limit=1").header("X-Explorer-Min-Block", shown);
+            let answer = client.send(request).await;
+            assert_eq!(answer.status, 200, "{}", answer.text);
+            let block = answer.json["blocks"][0]["number"].as_u64().unwrap();
+            let named: u64 = answer.header("x-explorer-block").parse().unwrap();
+            assert!(block >= shown && named >= block, "shown before: {shown}, now: {block} as of {named}");
+            shown = named;
+        }
+    }
+    let health = eventually("the standby is read", async || {
+        let health = two.json("/health/ready").await;
+        (health["readDatabase"]["used"] == true).then_some(health)
+    })
+    .await;
+    assert!(health["readDatabase"]["secondsBehind"].as_f64().unwrap() < 5.0, "{health}");
+    assert_eq!(one.json("/health/ready").await["readDatabase"], Value::Null);
+    let expected = crate::support::expected_state(&node.rpc, 0, []).await;
+    node.wait_for(&two).await;
+    crate::support::read_api(&two, expected.address_names()).await.assert_equals(&expected, "from the standby");
+
+    standby.kill();
+    assert_eq!(two.get("/api/v1/blocks").await.status, 200);
+    let health = eventually("the failure is shown", async || {
+        let health = two.json("/health").await;
+        (health["readDatabase"]["used"] == false).then_some(health)
+    })
+    .await;
+    assert_eq!(health["status"], "degraded", "{health}");
+}
+
+#[tokio::test]
 async fn limits_hold_over_all_processes_that_serve() {
     let server = Server::shared();
     let url = server.database().await;
@@ -332,6 +380,9 @@ async fn what_is_wrong_with_a_database_is_said_at_the_start() {
     fails(run(&url.replace("explorer@", "nobody@")), &["cannot log in", "--database"]).await;
     fails(run(&url).argument("--start-block", 5), &["begins at block 0", "--start-block"]).await;
     fails(Launch::run(&node.url()).argument("--role", "serve"), &["--role", "--database"]).await;
+    let without_primary =
+        Launch::run(&node.url()).argument("--read-database", "postgres://explorer@localhost/explorer");
+    fails(without_primary, &["--read-database", "--database"]).await;
     let without_key = Launch::run(&node.url()).argument("--database", &url).argument("--role", "serve");
     fails(without_key, &["--webhook-encryption-key"]).await;
     let client = server.connect(&url).await;

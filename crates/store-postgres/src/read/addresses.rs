@@ -1,7 +1,8 @@
 use deadpool_postgres::GenericClient;
-use domain::{Address, AddressSummary, B256, Bytes, Creation};
+use domain::{Address, AddressOverview, AddressSummary, B256, Bytes, Creation, PageRequest, TransactionFilter};
 use store::StoreError;
 
+use super::{find_tip, find_token, list_transactions};
 use crate::{database::find, rows::RowExt};
 
 pub(crate) async fn find_address(
@@ -39,8 +40,23 @@ pub(crate) async fn find_address(
     }))
 }
 
+/// Needs a snapshot.
+pub(crate) async fn find_address_overview(
+    client: &impl GenericClient,
+    address: Address,
+    recent: u32,
+) -> Result<Option<AddressOverview>, StoreError> {
+    let (tip, summary) = (find_tip(client).await?, find_address(client, address).await?);
+    let (Some(tip), Some(summary)) = (tip, summary) else { return Ok(None) };
+    let touching = TransactionFilter::touching(address);
+    let recent = list_transactions(client, &touching, PageRequest::newest(recent)).await?.items;
+    let token = find_token(client, address).await?;
+    let (transfer_count, trade_count) = count_activity(client, address).await?;
+    Ok(Some(AddressOverview { tip, summary, transfer_count, trade_count, recent, token }))
+}
+
 /// How many transfers and trades an address has ([`domain::TradeFilter::of`]).
-pub(crate) async fn count_activity(client: &impl GenericClient, address: Address) -> Result<(u64, u64), StoreError> {
+async fn count_activity(client: &impl GenericClient, address: Address) -> Result<(u64, u64), StoreError> {
     let sql = "select coalesce(x.total, 0), coalesce(case when p.id is null then m.total else t.total end, 0)
         from address a
         left join pool p on p.id = a.id

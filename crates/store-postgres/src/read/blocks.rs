@@ -1,5 +1,5 @@
 use deadpool_postgres::GenericClient;
-use domain::{Address, Block, BlockGasPrice, BlockId, BlockRange, Order, Page, PageRequest, Stats, U256};
+use domain::{Address, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Order, Page, PageRequest, Stats, U256};
 use store::StoreError;
 use tokio_postgres::Row;
 
@@ -84,6 +84,10 @@ pub(crate) async fn list_mined_blocks(
     let (offset, limit, newest_first) = (clamped(page.offset), i64::from(page.limit), page.order == Order::NewestFirst);
     let rows = query(client, &sql, &[&from, &to, &offset, &limit, &newest_first, &miner.as_slice()]).await?;
     page_of(&rows, |row| block_from_row(row, 2))
+}
+
+pub(crate) async fn find_tip(client: &impl GenericClient) -> Result<Option<BlockRef>, StoreError> {
+    Ok(Chain::read(client).await?.tip)
 }
 
 pub(crate) async fn stats(client: &impl GenericClient) -> Result<Stats, StoreError> {

@@ -6,5 +6,6 @@ mod conformance;
 mod failures;
 mod processes;
 mod quotas;
+mod replica;
 mod schema;
 mod server;

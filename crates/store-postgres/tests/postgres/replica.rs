@@ -1,0 +1,109 @@
+//! Reads from a standby.
+
+use domain::BlockRef;
+use store::{ChainReader, ChainWriter};
+use store_postgres::{PostgresOptions, PostgresReader, PostgresStore};
+
+use crate::{
+    processes::{KEEP, blocks, eventually},
+    server::{Server, open, options},
+};
+
+async fn until_tip(reader: &PostgresReader, tip: BlockRef) {
+    eventually("the reader has the tip", async || (reader.find_tip().await.unwrap() == Some(tip)).then_some(())).await;
+}
+
+async fn until_used(store: &PostgresStore, is_used: bool) {
+    let status = store.replica().unwrap();
+    eventually("the standby is used or not", async || (status.borrow().is_used == is_used).then_some(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_is_read_unless_it_lacks_what_was_shown_or_is_too_far_behind() {
+    let primary = Server::start();
+    let standby = primary.start_standby();
+    let url = primary.database().await;
+    let name = url.rsplit('/').next().unwrap();
+    let indexer = open(&url).await;
+    let read_url = Some(standby.url(name));
+    let serving = PostgresStore::open(&url, PostgresOptions { read_url, ..options() }).await.unwrap();
+    let reader = serving.reader();
+    let blocks = blocks(5, 5);
+    let mut writer = indexer.writer();
+    writer.commit(blocks[..2].to_vec(), KEEP).await.unwrap();
+    until_tip(&reader, blocks[1].block.id()).await;
+    until_used(&serving, true).await;
+
+    // A standby that stands still is read for a while, and then no longer.
+    let copied = standby.connect(&standby.url(name)).await;
+    copied.batch_execute("select pg_wal_replay_pause()").await.unwrap();
+    let paused = async || {
+        let state: String = copied.query_one("select pg_get_wal_replay_pause_state()", &[]).await.unwrap().get(0);
+        (state == "paused").then_some(())
+    };
+    eventually("the standby stands still", paused).await;
+    writer.commit(vec![blocks[2].clone()], KEEP).await.unwrap();
+    assert_eq!(reader.find_tip().await.unwrap(), Some(blocks[1].block.id()), "read from the standby");
+    until_used(&serving, false).await;
+    assert!(serving.replica().unwrap().borrow().behind.as_secs() >= 5);
+    assert_eq!(reader.find_tip().await.unwrap(), Some(blocks[2].block.id()), "read from the primary");
+    assert_eq!(reader.state(), indexer.reader().state());
+
+    // Once it has what was shown, it is read again; the chain never goes back.
+    copied.batch_execute("select pg_wal_replay_resume()").await.unwrap();
+    for step in 0.. {
+        assert_eq!(reader.find_tip().await.unwrap(), Some(blocks[2].block.id()), "after {step} reads");
+        if serving.replica().unwrap().borrow().is_used {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+
+    // Without the standby, and with it again.
+    standby.kill();
+    assert_eq!(reader.find_tip().await.unwrap(), Some(blocks[2].block.id()));
+    writer.commit(vec![blocks[3].clone()], KEEP).await.unwrap();
+    assert_eq!(reader.find_tip().await.unwrap(), Some(blocks[3].block.id()));
+    until_used(&serving, false).await;
+    let failure = serving.replica().unwrap().borrow().failure.clone();
+    assert!(failure.is_some());
+    standby.run_up();
+    until_used(&serving, true).await;
+    assert_eq!(reader.find_tip().await.unwrap(), Some(blocks[3].block.id()));
+
+    // Without the primary, the standby is read.
+    writer.commit(vec![blocks[4].clone()], KEEP).await.unwrap();
+    until_tip(&reader, blocks[4].block.id()).await;
+    until_used(&serving, true).await;
+    primary.kill();
+    for _ in 0..20 {
+        assert_eq!(reader.find_tip().await.unwrap(), Some(blocks[4].block.id()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_that_cuts_connections_fails_no_read() {
+    let primary = Server::start();
+    let standby = primary.start_standby();
+    let url = primary.database().await;
+    let name = url.rsplit('/').next().unwrap();
+    let indexer = open(&url).await;
+    let read_url = Some(standby.url(name));
+    let serving = PostgresStore::open(&url, PostgresOptions { read_url, ..options() }).await.unwrap();
+    let blocks = blocks(6, 40);
+    indexer.writer().commit(blocks.clone(), KEEP).await.unwrap();
+    let reader = serving.reader();
+    let address = blocks[39].transactions[0].from;
+    let expected = indexer.reader().find_address_overview(address, 5).await.unwrap();
+    assert!(expected.is_some());
+    until_tip(&reader, blocks[39].block.id()).await;
+    let operator = standby.connect(&standby.url(name)).await;
+    let sql = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'explorer'";
+    for _ in 0..5 {
+        until_used(&serving, true).await;
+        assert!(!operator.query(sql, &[]).await.unwrap().is_empty());
+        for _ in 0..20 {
+            assert_eq!(reader.find_address_overview(address, 5).await.unwrap(), expected);
+        }
+    }
+}
