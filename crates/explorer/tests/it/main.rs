@@ -12,6 +12,7 @@ mod contracts;
 mod crash;
 mod data_folder;
 mod demo;
+mod deployment;
 mod dialects;
 mod docs;
 mod failures;

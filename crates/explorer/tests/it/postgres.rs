@@ -2,7 +2,7 @@
 
 #[path = "../../../store-postgres/tests/postgres/server.rs"]
 #[allow(dead_code, reason = "shared with the tests of the store")]
-mod server;
+pub(crate) mod server;
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,8 @@ fn on_database(launch: Launch, url: &str) -> Launch {
     launch.argument("--database", url).variable("EXPLORER_WEBHOOK_ENCRYPTION_KEY", KEY)
 }
 
-fn role(rpc: &str, url: &str, role: &str) -> Launch {
+/// A process that shares the database with others.
+pub(crate) fn role(rpc: &str, url: &str, role: &str) -> Launch {
     on_database(webhooks::launch(rpc), url).argument("--role", role)
 }
 

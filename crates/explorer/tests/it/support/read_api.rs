@@ -12,7 +12,12 @@ use super::{
 
 /// Reads all pages of all lists and looks up every block, transaction and address.
 pub(crate) async fn read_api<'a>(explorer: &TestExplorer, addresses: impl IntoIterator<Item = &'a str>) -> ApiState {
-    let client = explorer.client().with_keep_alive();
+    read_api_through(explorer.client(), addresses).await
+}
+
+/// The same, through a client of a proxy, for example.
+pub(crate) async fn read_api_through<'a>(client: &Client, addresses: impl IntoIterator<Item = &'a str>) -> ApiState {
+    let client = client.with_keep_alive();
     let stats = client.json("/api/v1/stats").await;
     let blocks = read_list(&client, "/api/v1/blocks?", "blocks").await;
     let transactions = read_list(&client, "/api/v1/transactions?", "transactions").await;
