@@ -1,6 +1,10 @@
 //! Connections to the database, and queries with cached statements.
 
-use std::time::Duration;
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
 
 use deadpool_postgres::{GenericClient, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use store::StoreError;
@@ -41,7 +45,7 @@ impl Database {
              -c tcp_keepalives_interval=1 -c tcp_keepalives_count=3 -c tcp_user_timeout=6000"
         );
         config.options(options.trim());
-        config.application_name("explorer").connect_timeout(*timeout);
+        config.application_name(process_name()).connect_timeout(*timeout);
         // A machine that lost its power does not close its connections. The server checks them too (above), so that a
         // writer that is gone does not keep its lock.
         config
@@ -69,6 +73,13 @@ impl Database {
     pub(crate) async fn connection(&self) -> Result<Object, StoreError> {
         self.pool.get().await.map_err(pool_error)
     }
+}
+
+/// The name of all connections of this process: if it stands still, they are ended together.
+fn process_name() -> String {
+    static NAME: OnceLock<String> = OnceLock::new();
+    let name = || format!("explorer {:08x} {}", RandomState::new().hash_one(Instant::now()), std::process::id());
+    NAME.get_or_init(name).clone()
 }
 
 fn new_pool(url: &DatabaseUrl, connections: usize, timeout: Duration) -> Result<Pool, StoreError> {

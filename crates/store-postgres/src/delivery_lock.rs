@@ -1,16 +1,20 @@
 //! One process sends webhooks: so the order of messages and the number of requests in flight to a receiver hold.
 
+use std::time::Duration;
+
 use store::StoreError;
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use crate::{database_url::DatabaseUrl, error::store_error, locks};
 
+const BEAT: Duration = Duration::from_secs(1);
+
 /// The right to send webhooks. It ends with its connection, or when it is dropped.
 #[derive(Debug)]
 pub struct DeliveryLock {
     /// Closes the connection when it is dropped.
-    _client: Client,
+    client: Client,
     connection: JoinHandle<()>,
 }
 
@@ -24,12 +28,26 @@ impl DeliveryLock {
         });
         let row =
             client.query_one("select pg_try_advisory_lock($1)", &[&locks::DELIVERIES]).await.map_err(store_error)?;
-        let is_acquired = row.try_get(0).map_err(store_error)?;
-        Ok(if is_acquired { Some(Self { _client: client, connection }) } else { None })
+        if row.try_get(0).map_err(store_error)? {
+            locks::beat(&client, locks::DELIVERIES).await?;
+            return Ok(Some(Self { client, connection }));
+        }
+        locks::end_silent_holder(&client, locks::DELIVERIES).await?;
+        Ok(None)
     }
 
-    /// Returns when the connection is lost, and so is the lock.
+    /// Returns when the connection is lost, and so is the lock. To be polled all the time: otherwise another process takes
+    /// over.
     pub async fn lost(&mut self) {
-        let _ = (&mut self.connection).await;
+        let Self { client, connection } = self;
+        let beating = async {
+            while locks::beat(client, locks::DELIVERIES).await.is_ok() {
+                tokio::time::sleep(BEAT).await;
+            }
+        };
+        tokio::select! {
+            () = beating => {}
+            _ = connection => {}
+        }
     }
 }

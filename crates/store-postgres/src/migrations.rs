@@ -11,13 +11,14 @@ use crate::{
 };
 
 /// The SQL of each migration, in order: the first one is number 1.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../migrations/0001_chain.sql"),
     include_str!("../migrations/0002_lists.sql"),
     include_str!("../migrations/0003_records.sql"),
     include_str!("../migrations/0004_views.sql"),
     include_str!("../migrations/0005_request_quotas.sql"),
     include_str!("../migrations/0006_running_verifications.sql"),
+    include_str!("../migrations/0007_heartbeats.sql"),
 ];
 
 const OLDEST_SERVER: i32 = 140_000;

@@ -17,7 +17,7 @@ use crate::{
     database_url::DatabaseUrl,
     delivery_lock::DeliveryLock,
     error::{describe, is_tls, store_error},
-    indexer, migrations,
+    indexer, locks, migrations,
     open_error::OpenError,
     quotas::PostgresQuotas,
     reader::PostgresReader,
@@ -157,12 +157,17 @@ impl PostgresStore {
         self.writers.is_elected()
     }
 
-    /// Publishes how following goes, for processes that do not follow.
+    /// Publishes how following goes, for processes that do not follow. To be called every second or so by the one that does:
+    /// otherwise another one takes over.
     ///
     /// # Errors
     /// If the database fails.
     pub async fn report_sync(&self, status: &SyncStatus) -> Result<(), StoreError> {
-        indexer::report(&self.database.connection().await?, status, Instant::now()).await
+        let client = self.database.connection().await?;
+        if self.is_writer() {
+            locks::beat(&client, locks::WRITER).await?;
+        }
+        indexer::report(&client, status, Instant::now()).await
     }
 
     /// How following goes in the process that does. Says so if none has reported for a while.

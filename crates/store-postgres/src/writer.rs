@@ -100,9 +100,13 @@ impl Session {
             let client = self.pool.get().await.map_err(pool_error)?;
             client.batch_execute(ELECTION_TIMEOUT).await.map_err(store_error)?;
             if let Err(error) = client.query("select pg_advisory_lock($1)", &[&locks::WRITER]).await {
-                let is_held = error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
-                return Err(if is_held { StoreError::InUse } else { store_error(error) });
+                if error.code() != Some(&SqlState::LOCK_NOT_AVAILABLE) {
+                    return Err(store_error(error));
+                }
+                locks::end_silent_holder(&client, locks::WRITER).await?;
+                return Err(StoreError::InUse);
             }
+            locks::beat(&client, locks::WRITER).await?;
             client.batch_execute("set lock_timeout = 0").await.map_err(store_error)?;
             self.client = Some(client);
         }

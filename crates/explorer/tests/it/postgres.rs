@@ -1,5 +1,6 @@
 //! The explorer on PostgreSQL: the same responses as with the embedded store, and several processes on one database.
 
+mod paused;
 #[path = "../../../store-postgres/tests/postgres/server.rs"]
 #[allow(dead_code, reason = "shared with the tests of the store")]
 pub(crate) mod server;

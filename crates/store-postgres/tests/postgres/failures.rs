@@ -87,7 +87,7 @@ async fn connections_are_encrypted_and_the_certificate_is_verified_on_request() 
         let operator = server.connect(&server.url(name)).await;
         let sql =
             "select count(*), count(*) filter (where s.ssl) from pg_stat_activity a join pg_stat_ssl s using (pid)
-            where a.application_name = 'explorer' and a.client_addr is not null";
+            where a.application_name like 'explorer %' and a.client_addr is not null";
         let row = operator.query_one(sql, &[]).await.unwrap();
         let (all, encrypted): (i64, i64) = (row.get(0), row.get(1));
         assert!(all > 0 && encrypted == all, "{host} {options}: {encrypted} of {all}");

@@ -98,7 +98,7 @@ async fn a_standby_that_cuts_connections_fails_no_read() {
     assert!(expected.is_some());
     until_tip(&reader, blocks[39].block.id()).await;
     let operator = standby.connect(&standby.url(name)).await;
-    let sql = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'explorer'";
+    let sql = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'explorer %'";
     for _ in 0..5 {
         until_used(&serving, true).await;
         assert!(!operator.query(sql, &[]).await.unwrap().is_empty());

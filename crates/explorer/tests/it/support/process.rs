@@ -114,6 +114,16 @@ impl Process {
         Ended { status, took: started.elapsed() }
     }
 
+    /// SIGSTOP: it keeps everything, and does nothing.
+    pub(crate) fn pause(&self) {
+        shell(&format!("kill -STOP {}", self.child.id())).status().unwrap();
+    }
+
+    /// SIGCONT.
+    pub(crate) fn resume(&self) {
+        shell(&format!("kill -CONT {}", self.child.id())).status().unwrap();
+    }
+
     /// SIGKILL.
     pub(crate) fn kill(&mut self) {
         // Fails only if it has already ended.
