@@ -14,8 +14,8 @@ pub(crate) use responses::{
 use utoipa::{
     IntoResponses, PartialSchema,
     openapi::{
-        Components, Header, HeaderBuilder, InfoBuilder, LicenseBuilder, Object, ObjectBuilder, OpenApi, OpenApiBuilder,
-        RefOr, Required, SecurityRequirement, Type,
+        Components, Header, HeaderBuilder, InfoBuilder, LicenseBuilder, Object, OpenApi, OpenApiBuilder, RefOr,
+        Required, SecurityRequirement, Type,
         path::{Operation, ParameterBuilder, ParameterIn, PathItem},
         response::Responses,
         security::{ApiKey, ApiKeyValue, SecurityScheme},
@@ -162,25 +162,24 @@ fn add_common_problems(operation: &mut Operation, is_limited: bool, is_of_index:
 }
 
 fn add_request_headers(operation: &mut Operation, is_of_index: bool) {
-    let mut add = |name: &str, description: &str, schema: Object| {
+    let mut add = |name: &str, description: &str| {
         let parameter = ParameterBuilder::new()
             .name(name)
             .parameter_in(ParameterIn::Header)
             .required(Required::False)
             .description(Some(description))
-            .schema(Some(schema))
+            .schema(Some(Object::with_type(Type::String)))
             .build();
         operation.parameters.get_or_insert_default().push(parameter.into());
     };
-    let id = "An id for the request, returned with the response; at most 128 letters, digits and `-_.:`";
-    add("X-Request-Id", id, Object::with_type(Type::String));
+    add("X-Request-Id", "An id for the request, returned with the response; at most 128 letters, digits and `-_.:`");
     if operation.responses.responses.contains_key("304") {
-        add("If-None-Match", "The ETag of a response that the client has", Object::with_type(Type::String));
+        add("If-None-Match", "The ETag of a response that the client has");
     }
     if is_of_index {
-        let block = "A block that the response must include, such as the X-Explorer-Block of an earlier one";
-        let number = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).build();
-        add("X-Explorer-Min-Block", block, number);
+        let block =
+            "The number of a block that the response must include, such as the X-Explorer-Block of an earlier one";
+        add("X-Explorer-Min-Block", block);
     }
 }
 

@@ -29,6 +29,7 @@ async fn health_reports_the_tip_of_the_index_and_of_the_node() {
             "nodeHead": 1,
             "lag": 0,
             "nodeReachable": true,
+            "readDatabase": null,
             "rejectedBlock": null,
             "waitingFor": null,
             "tasks": tasks,
