@@ -195,6 +195,12 @@ impl Shared {
 
     async fn run(self: Arc<Self>, job: Arc<Job>, admitted: Admitted, request: Arc<VerifyRequest>) {
         let started = Instant::now();
+        // Before the job is stored: another process that finds it must not take it for an interrupted one.
+        if let Some(elsewhere) = &self.elsewhere
+            && let Err(error) = elsewhere.renew(job.id).await
+        {
+            tracing::warn!(%error, job = %job.id, "other processes do not know that a verification runs");
+        }
         let (result, error) = match self.records.save_job(job.record()).await {
             Err(error) => self.verdict(&job, started, (Err(error.into()), None)),
             Ok(()) => {
