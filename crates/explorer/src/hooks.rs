@@ -60,17 +60,18 @@ impl Hooks {
         Registry::new(Arc::clone(&self.records), Arc::clone(&self.egress), self.vault.clone(), self.wake.clone())
     }
 
-    /// Starts all webhook tasks, which work while the turn is this process's; returns the handle of the dispatcher.
+    /// Starts all webhook tasks: blocks are matched while the turn is this process's, and the queues sent from are those of
+    /// the records. Returns the handle of the dispatcher.
     pub(crate) fn start(
         self,
         reader: Arc<dyn ChainReader>,
         sync: &watch::Receiver<SyncStatus>,
         token_prefix: TokenPrefix,
         supervisor: &Supervisor,
-        turn: Turn,
+        (turn, queues): (Turn, Option<Arc<dyn WebhookRecords>>),
     ) -> JoinHandle<()> {
         let (hooks, sync) = (self.clone(), sync.clone());
-        let (of_matcher, of_housekeeping) = (turn.clone(), turn.clone());
+        let of_matcher = turn.clone();
         supervisor.spawn("webhook-matcher", move |cancel| {
             let (hooks, reader, sync) = (hooks.clone(), reader.clone(), sync.clone());
             of_matcher.clone().run(cancel, move |cancel| {
@@ -81,15 +82,13 @@ impl Hooks {
         let records = Arc::clone(&self.records);
         supervisor.spawn("webhook-housekeeping", move |cancel| {
             let records = Arc::clone(&records);
-            of_housekeeping.clone().run(cancel, move |cancel| webhooks::run_housekeeping(Arc::clone(&records), cancel))
+            turn.clone().run(cancel, move |cancel| webhooks::run_housekeeping(Arc::clone(&records), cancel))
         });
         let max_parked = max_parked();
+        let queues = queues.unwrap_or_else(|| Arc::clone(&self.records));
         supervisor.spawn("webhook-dispatcher", move |cancel| {
-            let hooks = self.clone();
-            turn.clone().run(cancel, move |cancel| {
-                let Hooks { records, egress, vault, wake } = hooks.clone();
-                Dispatcher::new(records, egress, vault, wake, max_parked).run(cancel)
-            })
+            let Hooks { egress, vault, wake, .. } = self.clone();
+            Dispatcher::new(Arc::clone(&queues), egress, vault, wake, max_parked).run(cancel)
         })
     }
 }

@@ -8,7 +8,7 @@ use domain::{BlockNumber, SyncStatus};
 use enrichment::{Accounts, Failures};
 use ingest::{Follower, IngestConfig, IngestError, Progress, Traces};
 use node::NodeClient;
-use store::{SharedJobs, SharedQuotas, Store};
+use store::{SharedJobs, SharedQuotas, Store, WebhookRecords};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use web::{Names, WebParts};
@@ -19,12 +19,14 @@ use crate::{
     hooks::Hooks,
     sharing::{self, Turn},
     site,
-    stores::{self, OpenStore},
+    stores::{self, OpenStore, Sender},
     supervisor::Supervisor,
 };
 
 /// Time for the parts to end at shutdown, which takes less than two seconds in total.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_400);
+/// Time to pass the queues of webhooks on to other processes.
+const LEAVE_TIMEOUT: Duration = Duration::from_millis(300);
 /// Pause between attempts to read the node's chain identity.
 const NODE_RETRY: Duration = Duration::from_secs(1);
 
@@ -38,6 +40,8 @@ pub(crate) struct Service {
     following: JoinHandle<anyhow::Result<()>>,
     serving: JoinHandle<anyhow::Result<()>>,
     sending: JoinHandle<()>,
+    /// Set if this process shares the sending of webhooks with others.
+    sender: Option<Sender>,
     key_uses: Option<KeyUses>,
     cancel: CancellationToken,
     /// Runs indexing.
@@ -68,13 +72,20 @@ impl Service {
         } else {
             None
         };
+        let mut sender = None;
         let sending = match &hooks {
             Some(hooks) if roles.deliver => {
-                let turn = match &shared {
-                    Some(shared) => sharing::take_turns(shared, hooks.wake(), &supervisor),
-                    None => Turn::always(),
+                let shares = match &shared {
+                    Some(shared) => {
+                        let turn = sharing::take_turns(shared, &supervisor);
+                        let sender = sender.insert(sharing::share_queues(shared, hooks.wake(), &supervisor));
+                        let queues = shared.webhook_records().with_limits(config.webhook_limits);
+                        let queues: Arc<dyn WebhookRecords> = Arc::new(queues.with_sender(sender.clone()));
+                        (turn, Some(queues))
+                    }
+                    None => (Turn::always(), None),
                 };
-                hooks.clone().start(store.reader(), &sync, config.token_prefix, &supervisor, turn)
+                hooks.clone().start(store.reader(), &sync, config.token_prefix, &supervisor, shares)
             }
             _ => tokio::spawn(std::future::ready(())),
         };
@@ -157,7 +168,19 @@ impl Service {
             None => background.handle().spawn(idle(cancel.clone())),
         };
         let serving = serving.unwrap_or_else(|| tokio::spawn(idle(cancel.clone())));
-        Ok(Self { local_addr, sync, progress, store, following, serving, sending, key_uses, cancel, background })
+        Ok(Self {
+            local_addr,
+            sync,
+            progress,
+            store,
+            following,
+            serving,
+            sending,
+            sender,
+            key_uses,
+            cancel,
+            background,
+        })
     }
 
     /// API keys and other records of users.
@@ -207,6 +230,13 @@ impl Service {
             tracing::warn!("some tasks did not end in time and were aborted; no committed data is lost");
         }
         drop(self.background);
+        if let Some(sender) = &self.sender
+            && !tokio::time::timeout(LEAVE_TIMEOUT, sender.leave()).await.is_ok_and(|left| left.is_ok())
+        {
+            tracing::warn!(
+                "cannot reach the database: other processes take over the webhooks of this one after 8 seconds"
+            );
+        }
         if let Some(key_uses) = &self.key_uses {
             key_uses.finish().await;
         }

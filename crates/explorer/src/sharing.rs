@@ -1,4 +1,4 @@
-//! What processes on one database share: the status of following, and who sends webhooks.
+//! What processes on one database share: the status of following, and the work on webhooks.
 
 use std::{
     future::Future,
@@ -12,7 +12,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use webhooks::Wake;
 
-use crate::{stores::SharedStore, supervisor::Supervisor};
+use crate::{
+    stores::{QueueNews, Sender, SharedStore},
+    supervisor::Supervisor,
+};
 
 /// How often a process that does not follow looks for a new version of the index, which takes no query.
 const CHECK: Duration = Duration::from_millis(50);
@@ -20,7 +23,7 @@ const CHECK: Duration = Duration::from_millis(50);
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// At most one report in this time.
 const REPORT_PAUSE: Duration = Duration::from_millis(200);
-/// How often the process that sends webhooks reads which of them were changed elsewhere.
+/// How often a process that sends webhooks reads which of them were changed elsewhere.
 const CHANGES: Duration = Duration::from_millis(500);
 
 /// The status of following: that of this process while it has the writer, else that of the process that has it.
@@ -108,7 +111,7 @@ impl Sharing {
     }
 }
 
-/// Whether it is this process that sends webhooks.
+/// Whether it is this process that matches blocks with webhooks.
 #[derive(Clone)]
 pub(crate) struct Turn(watch::Receiver<bool>);
 
@@ -151,40 +154,68 @@ async fn lost(turn: &mut watch::Receiver<bool>) {
     }
 }
 
-/// Waits for the right to send webhooks, and again whenever it is lost. While this process has it, changes by other
-/// processes wake the dispatcher.
-pub(crate) fn take_turns(store: &Arc<SharedStore>, wake: Wake, supervisor: &Supervisor) -> Turn {
+/// Waits for the right to match blocks with webhooks, and again whenever it is lost.
+pub(crate) fn take_turns(store: &Arc<SharedStore>, supervisor: &Supervisor) -> Turn {
     let (turn, receiver) = watch::channel(false);
     let store = Arc::clone(store);
     supervisor.spawn("webhook-turns", move |cancel| {
-        let (store, wake, turn) = (Arc::clone(&store), wake.clone(), turn.clone());
+        let (store, turn) = (Arc::clone(&store), turn.clone());
         async move {
-            cancel.run_until_cancelled(keep_turn(&store, &wake, &turn)).await;
+            cancel.run_until_cancelled(keep_turn(&store, &turn)).await;
         }
     });
     Turn(receiver)
 }
 
-async fn keep_turn(store: &SharedStore, wake: &Wake, turn: &watch::Sender<bool>) {
+async fn keep_turn(store: &SharedStore, turn: &watch::Sender<bool>) {
     let mut is_standby = false;
     loop {
-        match store.lock_deliveries().await {
+        match store.lock_matching().await {
             Ok(Some(mut lock)) => {
-                tracing::info!("this process sends webhooks");
+                tracing::info!("this process matches blocks with webhooks");
                 turn.send_replace(true);
-                tokio::select! {
-                    () = lock.lost() => tracing::warn!("lost the database, sending of webhooks stops"),
-                    () = pass_on_changes(store, wake) => {}
-                }
+                lock.lost().await;
+                tracing::warn!("lost the database, matching of blocks with webhooks stops");
                 turn.send_replace(false);
                 is_standby = false;
             }
             Ok(None) if is_standby => {}
             Ok(None) => {
-                tracing::info!("another process sends webhooks, standing by");
+                tracing::info!("another process matches blocks with webhooks, standing by");
                 is_standby = true;
             }
-            Err(error) => tracing::warn!(%error, "waiting for the database to send webhooks"),
+            Err(error) => tracing::warn!(%error, "waiting for the database to match blocks with webhooks"),
+        }
+        tokio::time::sleep(HEARTBEAT).await;
+    }
+}
+
+/// Shares the queues of webhooks with other processes that send. What others change or queue wakes the dispatcher.
+pub(crate) fn share_queues(store: &Arc<SharedStore>, wake: Wake, supervisor: &Supervisor) -> Sender {
+    let sender = store.webhook_records().new_sender();
+    let (store, taking_part) = (Arc::clone(store), sender.clone());
+    supervisor.spawn("webhook-queues", move |cancel| {
+        let (store, wake, sender) = (Arc::clone(&store), wake.clone(), taking_part.clone());
+        async move {
+            let sharing = async {
+                tokio::join!(take_part(&sender, &wake), pass_on_changes(&store, &wake));
+            };
+            cancel.run_until_cancelled(sharing).await;
+        }
+    });
+    sender
+}
+
+/// Never returns.
+async fn take_part(sender: &Sender, wake: &Wake) {
+    loop {
+        let ended = sender.take_part(|news| match news {
+            QueueNews::Queued(webhooks) => wake.queued(webhooks),
+            QueueNews::Reassigned => wake.reassigned(),
+            QueueNews::ClockAhead(ahead) => webhooks::correct_clock(ahead),
+        });
+        if let Err(error) = ended.await {
+            tracing::warn!(%error, "waiting for the database to send webhooks");
         }
         tokio::time::sleep(HEARTBEAT).await;
     }

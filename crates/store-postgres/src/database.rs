@@ -12,6 +12,7 @@ use tokio_postgres::{IsolationLevel, Row, types::ToSql};
 
 use crate::{
     PostgresOptions,
+    connector::Connector,
     database_url::DatabaseUrl,
     error::{pool_error, store_error},
 };
@@ -84,7 +85,7 @@ fn process_name() -> String {
 
 fn new_pool(url: &DatabaseUrl, connections: usize, timeout: Duration) -> Result<Pool, StoreError> {
     let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let manager = Manager::from_config(url.config.clone(), url.tls.clone(), manager_config);
+    let manager = Manager::from_connect(url.config.clone(), Connector::new(url.tls.clone()), manager_config);
     let pool = Pool::builder(manager)
         .max_size(connections.max(1))
         .runtime(Runtime::Tokio1)

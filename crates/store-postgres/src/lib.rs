@@ -5,14 +5,15 @@
 //! page is one seek at any depth, a block range is two searches, and reverting a block deletes the runs that it appended.
 
 mod chain;
+mod connector;
 mod database;
 mod database_url;
-mod delivery_lock;
 mod error;
 mod indexer;
 mod lists;
 mod locks;
 mod maintenance;
+mod matching_lock;
 mod migrations;
 mod numeric;
 mod open_error;
@@ -32,13 +33,13 @@ mod webhook_records;
 mod write;
 mod writer;
 
-pub use delivery_lock::DeliveryLock;
 pub use maintenance::{Findings, ServerVersion, TableSize};
+pub use matching_lock::MatchingLock;
 pub use open_error::OpenError;
 pub use quotas::PostgresQuotas;
 pub use reader::PostgresReader;
 pub use store::{PostgresOptions, PostgresStore};
 pub use user_records::PostgresUserRecords;
 pub use verified_contracts::{PostgresJobs, PostgresVerifiedContracts};
-pub use webhook_records::PostgresWebhookRecords;
+pub use webhook_records::{PostgresWebhookRecords, QueueNews, Sender};
 pub use writer::PostgresWriter;

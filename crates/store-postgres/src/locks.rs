@@ -22,8 +22,8 @@ pub(crate) const LISTING: i64 = 0x6578_706c_0000_0004;
 pub(crate) const WEBHOOKS: i64 = 0x6578_706c_0000_0005;
 /// Held by changes of verification jobs.
 pub(crate) const JOBS: i64 = 0x6578_706c_0000_0006;
-/// Held by the process that sends webhooks, as long as its connection lives.
-pub(crate) const DELIVERIES: i64 = 0x6578_706c_0000_0007;
+/// Held by the process that matches blocks with webhooks, as long as its connection lives.
+pub(crate) const MATCHING: i64 = 0x6578_706c_0000_0007;
 
 /// Shows that the holder of a lock runs.
 pub(crate) async fn beat(client: &Client, lock: i64) -> Result<(), StoreError> {

@@ -15,9 +15,10 @@ use crate::{
     chain::Chain,
     database::{Database, execute, get},
     database_url::DatabaseUrl,
-    delivery_lock::DeliveryLock,
     error::{describe, is_tls, store_error},
-    indexer, locks, migrations,
+    indexer, locks,
+    matching_lock::MatchingLock,
+    migrations,
     open_error::OpenError,
     quotas::PostgresQuotas,
     reader::PostgresReader,
@@ -178,12 +179,12 @@ impl PostgresStore {
         indexer::read(&self.database.connection().await?, Instant::now()).await
     }
 
-    /// Becomes the process that sends webhooks; None if another one is.
+    /// Becomes the process that matches blocks with webhooks; None if another one is.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn lock_deliveries(&self) -> Result<Option<DeliveryLock>, StoreError> {
-        DeliveryLock::acquire(self.database.url()).await
+    pub async fn lock_matching(&self) -> Result<Option<MatchingLock>, StoreError> {
+        MatchingLock::acquire(self.database.url()).await
     }
 
     #[must_use]
@@ -224,16 +225,6 @@ impl PostgresStore {
     pub fn running_jobs(&self) -> PostgresJobs {
         PostgresJobs::new(self.database.clone())
     }
-
-    /// Returns when everything committed so far is durable. Commits wait for the disk unless the server is configured
-    /// otherwise, so this checks only that the server answers.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn sync(&self) -> Result<(), StoreError> {
-        get(&self.database.connection().await?, "select 1", &[]).await?;
-        Ok(())
-    }
 }
 
 #[async_trait]
@@ -246,8 +237,9 @@ impl Store for PostgresStore {
         Self::bind(self, identity, start_block).await
     }
 
+    /// A commit has already waited for the disk, unless the server is configured otherwise.
     async fn sync(&self) -> Result<(), StoreError> {
-        Self::sync(self).await
+        Ok(())
     }
 
     fn writer(&self) -> Box<dyn IndexWriter> {

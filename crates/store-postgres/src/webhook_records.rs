@@ -5,10 +5,13 @@ mod deliveries;
 mod matches;
 mod queues;
 mod rows;
+mod sender;
+mod shares;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
+    time::Instant,
 };
 
 use async_trait::async_trait;
@@ -24,6 +27,7 @@ use store::{
     WebhookRecords, WebhookTotals,
 };
 
+pub use self::sender::{QueueNews, Sender};
 use self::{
     change::{Change, ProgressRow},
     rows::{DELIVERY, DeliveryRow, WEBHOOK, webhook_from_row},
@@ -41,6 +45,8 @@ pub struct PostgresWebhookRecords {
     database: Database,
     limits: WebhookLimits,
     totals: Arc<Mutex<Totals>>,
+    /// If several processes send: which queues this one may claim from. Else it may claim from all.
+    sender: Option<Sender>,
 }
 
 /// As of the last change or query by this process.
@@ -54,7 +60,8 @@ impl PostgresWebhookRecords {
     pub(crate) async fn open(database: Database) -> Result<Self, StoreError> {
         let progress = ProgressRow::read(&database.connection().await?).await?;
         let totals = Totals { now: WebhookTotals::default(), dropped_before: progress.dropped };
-        let records = Self { database, limits: WebhookLimits::default(), totals: Arc::new(Mutex::new(totals)) };
+        let totals = Arc::new(Mutex::new(totals));
+        let records = Self { database, limits: WebhookLimits::default(), totals, sender: None };
         records.note_totals(&progress);
         Ok(records)
     }
@@ -64,6 +71,35 @@ impl PostgresWebhookRecords {
     pub fn with_limits(mut self, limits: WebhookLimits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// A sender, which shares the queues with those of other processes.
+    #[must_use]
+    pub fn new_sender(&self) -> Sender {
+        Sender::new(self.database.clone())
+    }
+
+    /// The same records for a sender: only queues that belong to it are claimed from.
+    #[must_use]
+    pub fn with_sender(mut self, sender: Sender) -> Self {
+        self.sender = Some(sender);
+        self
+    }
+
+    /// Of the webhooks, those whose claims are this process's.
+    async fn owned(&self, change: &Change<'_>, webhooks: &[i64]) -> Result<BTreeSet<WebhookId>, StoreError> {
+        match &self.sender {
+            Some(sender) => Ok(sender.owned(change, webhooks).await?.into_iter().collect()),
+            None => Ok(webhooks.iter().map(|webhook| webhook.cast_unsigned()).collect()),
+        }
+    }
+
+    /// Gives up queues that others are to send, after claims on them ended.
+    async fn hand_over(&self, change: &mut Change<'_>, webhooks: &BTreeSet<WebhookId>) -> Result<(), StoreError> {
+        match &self.sender {
+            Some(sender) => sender.hand_over(change, &webhooks.iter().copied().collect::<Vec<_>>()).await,
+            None => Ok(()),
+        }
     }
 
     /// The webhooks that were changed after a number, by any process, and the number of the last change.
@@ -306,14 +342,22 @@ impl WebhookRecords for PostgresWebhookRecords {
         );
         let mut heads = Vec::new();
         for row in query(&self.connection().await?, &sql, &[]).await? {
-            if let Some(due) = row.option_u64(1)? {
-                heads.push(QueueHead { webhook: row.u64(0)?, due });
+            let webhook = row.u64(0)?;
+            if let Some(due) = row.option_u64(1)?.filter(|_| self.may_send(webhook)) {
+                heads.push(QueueHead { webhook, due });
             }
         }
         Ok(heads)
     }
 
+    fn may_send(&self, webhook: WebhookId) -> bool {
+        self.sender.as_ref().is_none_or(|sender| sender.shares.may_send(webhook, Instant::now()))
+    }
+
     async fn find_due(&self, webhook: WebhookId) -> Result<Option<UnixMillis>, StoreError> {
+        if !self.may_send(webhook) {
+            return Ok(None);
+        }
         queues::find_due(&self.connection().await?, webhook).await
     }
 
@@ -324,34 +368,62 @@ impl WebhookRecords for PostgresWebhookRecords {
         now: UnixMillis,
         lease_until: UnixMillis,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
-        change!(self, |change| queues::claim(&mut change, webhook, count, now, lease_until).await?)
+        if !self.may_send(webhook) {
+            return Ok(Vec::new());
+        }
+        change!(self, |change| {
+            if let Some(sender) = &self.sender
+                && !sender.take(&change, webhook).await?
+            {
+                return Ok(Vec::new());
+            }
+            queues::claim(&mut change, webhook, count, now, lease_until).await?
+        })
     }
 
     async fn release(&self, claims: Vec<(WebhookId, DeliveryNumber)>) -> Result<(), StoreError> {
         let (webhooks, numbers): (Vec<i64>, Vec<i64>) =
             claims.into_iter().map(|(webhook, number)| (int8(webhook), int8(number))).unzip();
         let sql = "update delivery d set lease_until = null from unnest($1::int8[], $2::int8[]) as c(webhook, number)
-            where d.webhook = c.webhook and d.number = c.number";
+            where d.webhook = c.webhook and d.number = c.number and d.webhook = any($3)";
         change!(self, |change| {
-            execute(change.tx, sql, &[&webhooks, &numbers]).await?;
+            let owned = self.owned(&change, &webhooks).await?;
+            let ids: Vec<i64> = owned.iter().map(|webhook| int8(*webhook)).collect();
+            execute(change.tx, sql, &[&webhooks, &numbers, &ids]).await?;
+            self.hand_over(&mut change, &owned).await?;
         })
     }
 
     async fn end_leases(&self) -> Result<(), StoreError> {
-        // They were claimed, and may have been sent: that stays known.
+        // They were claimed, and may have been sent: that stays known. Those of other senders stay.
+        let owner = self.sender.as_ref().map(|sender| sender.shares.token());
+        let sql = "update delivery d set lease_until = 0 where lease_until is not null
+            and ($1::int8 is null or d.webhook in (select webhook from queue_owner where owner = $1))";
         change!(self, |change| {
-            execute(change.tx, "update delivery set lease_until = 0 where lease_until is not null", &[]).await?;
+            execute(change.tx, sql, &[&owner]).await?;
         })
     }
 
     async fn record_attempts(&self, reports: Vec<AttemptReport>) -> Result<Vec<QueueState>, StoreError> {
         let webhooks: BTreeSet<WebhookId> = reports.iter().map(|report| report.webhook).collect();
+        let ids: Vec<i64> = webhooks.iter().map(|webhook| int8(*webhook)).collect();
         change!(self, |change| {
-            change.record(reports).await?;
+            let owned = self.owned(&change, &ids).await?;
+            let (ours, lost): (Vec<_>, Vec<_>) =
+                reports.into_iter().partition(|report| owned.contains(&report.webhook));
+            if !lost.is_empty() {
+                tracing::warn!(
+                    messages = lost.len(),
+                    "another process has taken over queues: it sends these messages again"
+                );
+            }
+            change.record(ours).await?;
+            self.hand_over(&mut change, &owned).await?;
             let mut states = Vec::new();
             for id in webhooks {
+                let may_send = self.may_send(id);
                 if let Some(webhook) = change.find_webhook(id).await?.cloned() {
-                    let due = if webhook.active { queues::next_due(change.tx, id).await? } else { None };
+                    let due = if webhook.active && may_send { queues::next_due(change.tx, id).await? } else { None };
                     states.push(QueueState { webhook, due });
                 }
             }

@@ -129,6 +129,12 @@ pub trait WebhookRecords: Send + Sync {
     /// Every active webhook with messages to send, and when the first is due.
     async fn list_queues(&self) -> Result<Vec<QueueHead>, StoreError>;
 
+    /// Whether this process may send the messages of a webhook now. If several processes share the queues, each webhook is
+    /// sent by one of them, which may change.
+    fn may_send(&self, _webhook: WebhookId) -> bool {
+        true
+    }
+
     /// When the next message of an active webhook is due: 0 for immediately; None if its queue is empty.
     async fn find_due(&self, webhook: WebhookId) -> Result<Option<UnixMillis>, StoreError>;
 

@@ -1,6 +1,29 @@
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
 
 use domain::UnixMillis;
+
+/// Milliseconds to add to the system time.
+static CORRECTION: AtomicI64 = AtomicI64::new(0);
+/// A smaller difference may as well be the time that it took to ask.
+const TOLERANCE: i64 = 1_000;
+/// Above this, the operator should know.
+const REPORTED: i64 = 10_000;
+
+/// Uses the clock of the database, which is ahead of this machine's by some milliseconds: processes that send webhooks share
+/// the times at which messages are due, and receivers reject signatures of another time.
+pub fn correct_clock(ahead: i64) {
+    let correction = if ahead.abs() < TOLERANCE { 0 } else { ahead };
+    let before = CORRECTION.swap(correction, Ordering::Relaxed);
+    if correction.abs() >= REPORTED && (correction - before).abs() >= REPORTED {
+        tracing::warn!(
+            seconds = -correction / 1_000,
+            "the clock of this machine differs from the database's, which is used for webhooks"
+        );
+    }
+}
 
 /// The current Unix time; 0 if the system clock is set before 1970.
 ///
@@ -10,7 +33,7 @@ pub(crate) fn now() -> UnixMillis {
     let system = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let ahead = timers.saturating_duration_since(real);
     let behind = real.saturating_duration_since(timers);
-    millis((system + ahead).saturating_sub(behind))
+    millis((system + ahead).saturating_sub(behind)).saturating_add_signed(CORRECTION.load(Ordering::Relaxed))
 }
 
 pub(crate) fn millis(duration: Duration) -> UnixMillis {

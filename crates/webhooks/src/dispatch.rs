@@ -179,6 +179,21 @@ impl Dispatcher {
         Ok(())
     }
 
+    /// Releases what was claimed of queues that another process is to send from now on.
+    async fn hand_over_queues(&mut self) -> Result<(), StoreError> {
+        let lost: Vec<WebhookId> = self.endpoints.keys().copied().filter(|id| !self.records.may_send(*id)).collect();
+        for id in lost {
+            self.hand_over(id).await?;
+        }
+        Ok(())
+    }
+
+    async fn hand_over(&mut self, id: WebhookId) -> Result<(), StoreError> {
+        self.disable(id);
+        let Some(endpoint) = self.endpoints.get_mut(&id) else { return Ok(()) };
+        self.records.release(endpoint.take_claims()).await
+    }
+
     async fn apply_changes(&mut self) -> Result<(), StoreError> {
         let mut changes = self.wake.take();
         let applied = self.apply(&mut changes).await;
@@ -188,12 +203,19 @@ impl Dispatcher {
     }
 
     async fn apply(&mut self, changes: &mut Changes) -> Result<(), StoreError> {
+        if changes.reassigned {
+            self.hand_over_queues().await?;
+            self.scan_queues().await?;
+            changes.reassigned = false;
+        }
         while let Some(id) = changes.changed.iter().next().copied() {
             self.reload(id).await?;
             changes.changed.remove(&id);
         }
         while let Some(id) = changes.queued.iter().next().copied() {
-            self.set_due(id, Some(0)).await?;
+            if self.records.may_send(id) {
+                self.set_due(id, Some(0)).await?;
+            }
             changes.queued.remove(&id);
         }
         Ok(())
@@ -206,7 +228,7 @@ impl Dispatcher {
             let claims = endpoint.take_claims();
             self.records.release(claims).await?;
         }
-        let Some(webhook) = webhook else {
+        let Some(webhook) = webhook.filter(|_| self.records.may_send(id)) else {
             self.disable(id);
             return Ok(());
         };
@@ -219,11 +241,14 @@ impl Dispatcher {
     }
 
     async fn set_due(&mut self, id: WebhookId, due: Option<UnixMillis>) -> Result<(), StoreError> {
-        if !self.endpoints.contains_key(&id) {
+        if self.endpoints.get(&id).is_none_or(|endpoint| endpoint.disabled) {
             let Some(webhook) = self.records.find_webhook(id).await?.filter(|webhook| webhook.active) else {
                 return Ok(());
             };
-            self.endpoints.insert(id, Endpoint::new(&webhook, &self.egress, &self.vault));
+            match self.endpoints.get_mut(&id) {
+                Some(endpoint) => endpoint.reload(&webhook, &self.egress, &self.vault),
+                None => drop(self.endpoints.insert(id, Endpoint::new(&webhook, &self.egress, &self.vault))),
+            }
         }
         if let Some(endpoint) = self.endpoints.get_mut(&id) {
             endpoint.due = due;
@@ -262,6 +287,10 @@ impl Dispatcher {
     }
 
     async fn send_one(&mut self, trust: Trust, id: WebhookId) -> Result<(), StoreError> {
+        // Claims may be older than the right to send: the process may have stood still.
+        if !self.records.may_send(id) {
+            return self.hand_over(id).await;
+        }
         let now = clock::now();
         let Some(endpoint) = self.endpoints.get_mut(&id) else { return Ok(()) };
         if endpoint.claimed.is_empty() {

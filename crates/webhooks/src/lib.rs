@@ -22,6 +22,7 @@ mod secrets;
 mod sign;
 mod wake;
 
+pub use clock::correct_clock;
 pub use dispatch::{Dispatcher, MAX_PARKED};
 pub use egress::{Connecting, Egress, EgressConfig, EgressError, Insecure, Network, Stream, UrlFault};
 pub use follow::Matcher;

@@ -25,11 +25,19 @@ pub(crate) struct Changes {
     pub(crate) queued: BTreeSet<WebhookId>,
     /// Webhooks that were created, updated or deleted.
     pub(crate) changed: BTreeSet<WebhookId>,
+    /// Whether any queue may be this process's, or no longer.
+    pub(crate) reassigned: bool,
 }
 
 impl Wake {
-    pub(crate) fn queued(&self, webhooks: impl IntoIterator<Item = WebhookId>) {
+    /// Announces new messages of webhooks.
+    pub fn queued(&self, webhooks: impl IntoIterator<Item = WebhookId>) {
         self.update(|changes| changes.queued.extend(webhooks));
+    }
+
+    /// Announces that other processes send other queues than before.
+    pub fn reassigned(&self) {
+        self.update(|changes| changes.reassigned = true);
     }
 
     /// Announces that a webhook was created, changed or deleted, or that a message was queued for it.
@@ -59,6 +67,7 @@ impl Wake {
         let mut changes = self.shared.changes.lock().unwrap_or_else(PoisonError::into_inner);
         changes.queued.extend(unprocessed.queued);
         changes.changed.extend(unprocessed.changed);
+        changes.reassigned |= unprocessed.reassigned;
     }
 
     pub(crate) fn take(&self) -> Changes {

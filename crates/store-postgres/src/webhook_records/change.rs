@@ -1,12 +1,12 @@
 //! An unfinished change: rows that it uses more than once, as read and as they will be written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{BlockNumber, BlockRef, DeliveryNumber, DropCount, Webhook, WebhookId};
 use store::{StoreError, WebhookLimits};
 
-use super::{find_webhook, rows};
+use super::{find_webhook, rows, sender};
 use crate::{
     database::{execute, find, get, query},
     locks,
@@ -117,6 +117,8 @@ pub(super) struct Change<'a> {
     progress_before: ProgressRow,
     logs: BTreeMap<WebhookId, Held<DeliveryLog>>,
     webhooks: BTreeMap<WebhookId, Held<Option<Webhook>>>,
+    /// Webhooks whose queues senders are told to look at.
+    announced: BTreeSet<WebhookId>,
 }
 
 impl<'a> Change<'a> {
@@ -124,17 +126,20 @@ impl<'a> Change<'a> {
     pub(super) async fn begin(tx: &'a Transaction<'a>, limits: WebhookLimits) -> Result<Self, StoreError> {
         query(tx, "select pg_advisory_xact_lock($1)", &[&locks::WEBHOOKS]).await?;
         let progress = ProgressRow::read(tx).await?;
-        let (logs, webhooks) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { tx, limits, progress_before: progress.clone(), progress, logs, webhooks })
+        let (logs, webhooks, announced) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Ok(Self { tx, limits, progress_before: progress.clone(), progress, logs, webhooks, announced })
     }
 
     /// Writes the held rows that have changed.
     pub(super) async fn finish(mut self) -> Result<ProgressRow, StoreError> {
         let changed: Vec<(&WebhookId, &Held<DeliveryLog>)> =
             self.logs.iter().filter(|(_, log)| log.is_changed()).collect();
-        for (_, Held { before, now }) in &changed {
+        for (webhook, Held { before, now }) in &changed {
             if !now.is_orphaned {
                 self.progress.pending = (self.progress.pending + now.pending).saturating_sub(before.pending);
+            }
+            if now.next > before.next {
+                self.announced.insert(**webhook);
             }
             self.progress.dropped += now.dropped.total - before.dropped.total;
         }
@@ -172,7 +177,16 @@ impl<'a> Change<'a> {
         if self.progress != self.progress_before {
             self.progress.write(self.tx).await?;
         }
+        if !self.announced.is_empty() {
+            let text = sender::payload(self.announced.into_iter());
+            query(self.tx, "select pg_notify($1, $2)", &[&sender::CHANNEL, &text]).await?;
+        }
         Ok(self.progress)
+    }
+
+    /// Tells the processes that send to look at the queue of a webhook.
+    pub(super) fn announce(&mut self, webhook: WebhookId) {
+        self.announced.insert(webhook);
     }
 
     pub(super) async fn find_webhook(&mut self, id: WebhookId) -> Result<Option<&mut Webhook>, StoreError> {

@@ -1,5 +1,7 @@
 //! A server that fails, and comes back.
 
+use std::time::Duration;
+
 use store::{ChainReader, ChainWriter, Failure, UserRecords, conformance::RandomChain};
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
@@ -152,4 +154,85 @@ async fn a_reorg_does_not_change_user_records() {
         .unwrap();
     writer.revert_to(0).await.unwrap();
     assert_eq!(records.find_key(key.id).await.unwrap(), Some(key));
+}
+
+#[test]
+fn connections_do_not_depend_on_the_runtime_that_asked_for_them() {
+    let new_runtime = || tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let (main, background) = (new_runtime(), new_runtime());
+    let server = Server::start();
+    let store = main.block_on(async { open(&server.database().await).await });
+    let read = |_| {
+        let reader = store.reader();
+        background.spawn(async move { reader.find_tip().await.unwrap() })
+    };
+    let reads: Vec<_> = (0..8).map(read).collect();
+    background.block_on(async {
+        for read in reads {
+            assert_eq!(read.await.unwrap(), None);
+        }
+    });
+    // All its threads are busy.
+    for _ in 0..2 {
+        background.spawn(async { std::thread::sleep(Duration::from_secs(30)) });
+    }
+    main.block_on(async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        for _ in 0..8 {
+            let read = tokio::time::timeout(Duration::from_secs(10), store.reader().find_tip()).await;
+            assert_eq!(read.expect("an answer in time").unwrap(), None);
+        }
+    });
+    background.shutdown_background();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_free_connection_an_operation_fails_in_time_and_later_ones_succeed() {
+    let server = Server::start();
+    let url = server.database().await;
+    let options = PostgresOptions { connections: 2, timeout: Duration::from_millis(300), ..crate::server::options() };
+    let store = PostgresStore::open(&url, options).await.unwrap();
+    store.writer().commit(blocks(7, 1), KEEP).await.unwrap();
+    // Reads wait for a table, each with a connection.
+    let mut operator = server.connect(&url).await;
+    let blocking = operator.transaction().await.unwrap();
+    blocking.batch_execute("lock table explorer.chain in access exclusive mode").await.unwrap();
+    let reads: Vec<_> = (0..2)
+        .map(|_| {
+            let reader = store.reader();
+            tokio::spawn(async move { reader.find_tip().await })
+        })
+        .collect();
+    let observer = server.connect(&url).await;
+    eventually("both wait", async || {
+        let sql = "select count(*) from pg_locks where relation = 'explorer.chain'::regclass and not granted";
+        let waiting: i64 = observer.query_one(sql, &[]).await.unwrap().get(0);
+        (waiting == 2).then_some(())
+    })
+    .await;
+    let started = std::time::Instant::now();
+    let error = store.user_records().find_key(1).await.unwrap_err();
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert_eq!(error.failure(), Failure::Transient);
+    assert!(error.to_string().contains("no free connection to the database"), "{error}");
+    blocking.rollback().await.unwrap();
+    for read in reads {
+        assert!(read.await.unwrap().unwrap().is_some());
+    }
+    assert_eq!(store.user_records().find_key(1).await.unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_free_connections_is_waited_for() {
+    let server = Server::start();
+    let url = server.database().await;
+    let operator = server.connect(&url).await;
+    operator.batch_execute("alter database test0 connection limit 1; create role guest login").await.unwrap();
+    operator.batch_execute("grant all on database test0 to guest").await.unwrap();
+    let guest = url.replace("explorer@", "guest@");
+    let error = PostgresStore::open(&guest, crate::server::options()).await.map(drop).unwrap_err();
+    assert!(matches!(&error, OpenError::Store(error) if error.is_transient()), "{error:?}");
+    assert!(error.to_string().contains("too many connections"), "{error}");
+    operator.batch_execute("alter database test0 connection limit -1").await.unwrap();
+    PostgresStore::open(&guest, crate::server::options()).await.unwrap();
 }

@@ -8,4 +8,5 @@ mod processes;
 mod quotas;
 mod replica;
 mod schema;
+mod senders;
 mod server;

@@ -35,7 +35,7 @@ pub(super) struct Endpoint {
     /// Claimed, but not sent yet.
     pub(super) claimed: VecDeque<ClaimedDelivery>,
     connections: Vec<Connection>,
-    /// Deleted or not active: removed when nothing is in flight.
+    /// Deleted, not active, or sent by another process: removed when nothing is in flight.
     pub(super) disabled: bool,
 }
 

@@ -1,4 +1,4 @@
-//! One process sends webhooks: so the order of messages and the number of requests in flight to a receiver hold.
+//! One process matches blocks with webhooks, so that messages are queued in the order of blocks.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use crate::{database_url::DatabaseUrl, error::store_error, locks};
 
 const BEAT: Duration = Duration::from_secs(1);
 
-/// The right to send webhooks. It ends with its connection, or when it is dropped.
+/// The right to match blocks with webhooks. It ends with its connection, or when it is dropped.
 #[derive(Debug)]
-pub struct DeliveryLock {
+pub struct MatchingLock {
     /// Closes the connection when it is dropped.
     client: Client,
     connection: JoinHandle<()>,
 }
 
-impl DeliveryLock {
+impl MatchingLock {
     /// None if another process has it.
     pub(crate) async fn acquire(url: &DatabaseUrl) -> Result<Option<Self>, StoreError> {
         let (client, connection) = url.connect().await.map_err(store_error)?;
@@ -27,12 +27,12 @@ impl DeliveryLock {
             let _ = connection.await;
         });
         let row =
-            client.query_one("select pg_try_advisory_lock($1)", &[&locks::DELIVERIES]).await.map_err(store_error)?;
+            client.query_one("select pg_try_advisory_lock($1)", &[&locks::MATCHING]).await.map_err(store_error)?;
         if row.try_get(0).map_err(store_error)? {
-            locks::beat(&client, locks::DELIVERIES).await?;
+            locks::beat(&client, locks::MATCHING).await?;
             return Ok(Some(Self { client, connection }));
         }
-        locks::end_silent_holder(&client, locks::DELIVERIES).await?;
+        locks::end_silent_holder(&client, locks::MATCHING).await?;
         Ok(None)
     }
 
@@ -41,7 +41,7 @@ impl DeliveryLock {
     pub async fn lost(&mut self) {
         let Self { client, connection } = self;
         let beating = async {
-            while locks::beat(client, locks::DELIVERIES).await.is_ok() {
+            while locks::beat(client, locks::MATCHING).await.is_ok() {
                 tokio::time::sleep(BEAT).await;
             }
         };

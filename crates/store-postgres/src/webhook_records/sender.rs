@@ -1,0 +1,222 @@
+//! A process that sends webhooks: it shows that it lives, and learns which queues are its own and which have new messages.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use domain::WebhookId;
+use futures::{
+    Stream, StreamExt,
+    future::{Either, select},
+    stream::poll_fn,
+};
+use store::StoreError;
+use tokio_postgres::{AsyncMessage, Client, Error};
+
+use super::{
+    change::Change,
+    shares::{SILENT_AFTER, Shares},
+};
+use crate::{
+    database::{Database, execute, query},
+    error::store_error,
+    rows::{RowExt, int8},
+};
+
+pub(super) const CHANNEL: &str = "explorer_queues";
+/// In place of webhooks, if there are too many for a notification.
+const ANY: &str = "*";
+/// The longest text of a notification, with a margin.
+const LONGEST_PAYLOAD: usize = 7_900;
+const BEAT: Duration = Duration::from_secs(1);
+/// Entries of processes that ended without leaving are deleted after this time.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(3_600);
+
+/// This process as one of those that send webhooks.
+#[derive(Debug, Clone)]
+pub struct Sender {
+    database: Database,
+    pub(super) shares: Arc<Shares>,
+}
+
+/// What a sender has learned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueueNews {
+    /// These webhooks have new messages, or are free to be taken.
+    Queued(Vec<WebhookId>),
+    /// Other queues may be those of this process than before.
+    Reassigned,
+    /// By how many milliseconds the clock of the database is ahead of this machine's.
+    ClockAhead(i64),
+}
+
+impl Sender {
+    pub(super) fn new(database: Database) -> Self {
+        Self { database, shares: Arc::new(Shares::new(random_token())) }
+    }
+
+    /// Takes part in sending, until the connection is lost. To be called again then: queues of a process that has not
+    /// beaten for 8 seconds are taken by others.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn take_part(&self, news: impl Fn(QueueNews)) -> Result<(), StoreError> {
+        let (client, mut connection) = self.database.url().connect().await.map_err(store_error)?;
+        let messages = poll_fn(move |context| connection.poll_message(context));
+        let (receiving, beating) = (receive(messages, &news), self.beat_until_lost(&client, &news));
+        match select(pin!(receiving), pin!(beating)).await {
+            Either::Left((ended, _)) | Either::Right((ended, _)) => ended,
+        }
+    }
+
+    async fn beat_until_lost(&self, client: &Client, news: &impl Fn(QueueNews)) -> Result<(), StoreError> {
+        client.batch_execute(&format!("listen {CHANNEL}")).await.map_err(store_error)?;
+        while !self.shares.has_left() {
+            if self.beat(client, news).await? {
+                self.hand_over_unassigned().await?;
+                news(QueueNews::Reassigned);
+            }
+            tokio::time::sleep(BEAT).await;
+        }
+        std::future::pending().await
+    }
+
+    /// Returns whether other queues may be those of this process than before.
+    async fn beat(&self, client: &Client, news: &impl Fn(QueueNews)) -> Result<bool, StoreError> {
+        // One that was forgotten meanwhile is entered again.
+        let sql = "with beaten as (
+                insert into sender values ($1, clock_timestamp())
+                on conflict (token) do update set beaten_at = excluded.beaten_at
+            ), forgotten as (
+                delete from sender where beaten_at < clock_timestamp() - $3 * interval '1 second' and token <> $1
+            )
+            select array(select token from sender
+                    where token <> $1 and beaten_at > clock_timestamp() - $2 * interval '1 second'),
+                (extract(epoch from clock_timestamp()) * 1000)::int8";
+        let (begun, begun_at) = (Instant::now(), unix_millis());
+        let parameters = (self.shares.token(), SILENT_AFTER.as_secs_f64(), FORGOTTEN_AFTER.as_secs_f64());
+        let row = client.query_one(sql, &[&parameters.0, &parameters.1, &parameters.2]).await.map_err(store_error)?;
+        let mut senders: Vec<i64> = row.value(0)?;
+        senders.push(self.shares.token());
+        senders.sort_unstable();
+        let half_trip = i64::try_from(begun.elapsed().as_millis() / 2).unwrap_or(i64::MAX);
+        news(QueueNews::ClockAhead(row.value::<i64>(1)?.saturating_sub(begun_at).saturating_sub(half_trip)));
+        Ok(self.shares.note(begun, senders))
+    }
+
+    /// Gives up queues that others are to send, unless some of their messages are claimed.
+    async fn hand_over_unassigned(&self) -> Result<(), StoreError> {
+        let mut connection = self.database.connection().await?;
+        let tx = connection.transaction().await.map_err(store_error)?;
+        let mut change = Change::begin(&tx, store::WebhookLimits::default()).await?;
+        let rows = query(&tx, "select webhook from queue_owner where owner = $1", &[&self.shares.token()]).await?;
+        let owned = rows.iter().map(|row| row.u64(0)).collect::<Result<Vec<WebhookId>, _>>()?;
+        self.hand_over(&mut change, &owned).await?;
+        change.finish().await?;
+        tx.commit().await.map_err(store_error)
+    }
+
+    /// Of the webhooks, gives up those that others are to send, unless some of their messages are claimed.
+    pub(super) async fn hand_over(&self, change: &mut Change<'_>, webhooks: &[WebhookId]) -> Result<(), StoreError> {
+        let foreign: Vec<i64> = webhooks
+            .iter()
+            .filter(|webhook| !self.shares.is_assigned(**webhook))
+            .map(|webhook| int8(*webhook))
+            .collect();
+        if foreign.is_empty() {
+            return Ok(());
+        }
+        let sql = "delete from queue_owner q where q.owner = $1 and q.webhook = any($2) and not exists (
+                select 1 from delivery d where d.webhook = q.webhook and d.lease_until is not null and d.lease_until > 0)
+            returning q.webhook";
+        for row in query(change.tx, sql, &[&self.shares.token(), &foreign]).await? {
+            change.announce(row.u64(0)?);
+        }
+        Ok(())
+    }
+
+    /// Gives up all queues, so that others take them at once. Messages that are claimed and not reported are sent again.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn leave(&self) -> Result<(), StoreError> {
+        self.shares.leave();
+        let mut connection = self.database.connection().await?;
+        let tx = connection.transaction().await.map_err(store_error)?;
+        let mut change = Change::begin(&tx, store::WebhookLimits::default()).await?;
+        let sql = "with gone as (delete from sender where token = $1)
+            delete from queue_owner where owner = $1 returning webhook";
+        for row in query(&tx, sql, &[&self.shares.token()]).await? {
+            change.announce(row.u64(0)?);
+        }
+        change.finish().await?;
+        tx.commit().await.map_err(store_error)
+    }
+
+    /// Takes the queue of a webhook for this process; false if it belongs to another one, or is to be sent by another one.
+    pub(super) async fn take(&self, change: &Change<'_>, webhook: WebhookId) -> Result<bool, StoreError> {
+        let token = self.shares.token();
+        let sql = "select q.owner, exists (select 1 from sender s
+                where s.token = q.owner and s.beaten_at > clock_timestamp() - $2 * interval '1 second')
+            from queue_owner q where q.webhook = $1";
+        let rows = query(change.tx, sql, &[&int8(webhook), &SILENT_AFTER.as_secs_f64()]).await?;
+        let (owner, is_alive) = match rows.first() {
+            Some(row) => (Some(row.value::<i64>(0)?), row.value(1)?),
+            None => (None, false),
+        };
+        if owner == Some(token) {
+            return Ok(true);
+        }
+        if is_alive || !self.shares.is_assigned(webhook) {
+            return Ok(false);
+        }
+        let sql = "insert into queue_owner values ($1, $2) on conflict (webhook) do update set owner = excluded.owner";
+        execute(change.tx, sql, &[&int8(webhook), &token]).await?;
+        // They were claimed by the owner before, and may have been sent: that stays known.
+        let sql =
+            "update delivery set lease_until = 0 where webhook = $1 and lease_until is not null and lease_until > 0";
+        execute(change.tx, sql, &[&int8(webhook)]).await?;
+        Ok(true)
+    }
+
+    /// Of the webhooks, those whose queue belongs to this process.
+    pub(super) async fn owned(&self, change: &Change<'_>, webhooks: &[i64]) -> Result<Vec<WebhookId>, StoreError> {
+        let sql = "select webhook from queue_owner where owner = $1 and webhook = any($2)";
+        query(change.tx, sql, &[&self.shares.token(), &webhooks]).await?.iter().map(|row| row.u64(0)).collect()
+    }
+}
+
+/// Receives notifications, and everything else that the server sends.
+async fn receive(
+    messages: impl Stream<Item = Result<AsyncMessage, Error>>,
+    news: &impl Fn(QueueNews),
+) -> Result<(), StoreError> {
+    let mut messages = pin!(messages);
+    while let Some(message) = messages.next().await {
+        if let AsyncMessage::Notification(notification) = message.map_err(store_error)? {
+            news(match notification.payload() {
+                ANY => QueueNews::Reassigned,
+                webhooks => QueueNews::Queued(webhooks.split(',').filter_map(|id| id.parse().ok()).collect()),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The text of a notification about webhooks.
+pub(super) fn payload(webhooks: impl Iterator<Item = WebhookId>) -> String {
+    let text = webhooks.map(|webhook| webhook.to_string()).collect::<Vec<_>>().join(",");
+    if text.len() > LONGEST_PAYLOAD { ANY.to_owned() } else { text }
+}
+
+fn random_token() -> i64 {
+    RandomState::new().hash_one(Instant::now()).cast_signed()
+}
+
+fn unix_millis() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}

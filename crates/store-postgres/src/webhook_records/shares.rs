@@ -1,0 +1,121 @@
+//! Which process sends the messages of which webhook.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use domain::WebhookId;
+
+/// A process that has not beaten for this long may lose its queues.
+pub(super) const SILENT_AFTER: Duration = Duration::from_secs(8);
+/// It stops sending earlier than that: a message takes some time to leave.
+const HOLDS_FOR: Duration = Duration::from_secs(6);
+
+/// What this process knows about those that send.
+#[derive(Debug)]
+pub(super) struct Shares {
+    token: i64,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// The processes that send, this one included, in order.
+    senders: Vec<i64>,
+    /// When the last heartbeat that succeeded was begun.
+    beaten_at: Option<Instant>,
+    has_left: bool,
+}
+
+impl Shares {
+    pub(super) fn new(token: i64) -> Self {
+        Self { token, known: Mutex::default() }
+    }
+
+    pub(super) fn token(&self) -> i64 {
+        self.token
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a heartbeat and those that send. Returns whether the queues of this process may be others than before it.
+    pub(super) fn note(&self, begun: Instant, senders: Vec<i64>) -> bool {
+        let mut known = self.known();
+        let had_lapsed = known.beaten_at.is_none_or(|at| begun.saturating_duration_since(at) >= HOLDS_FOR);
+        let is_changed = known.senders != senders;
+        known.senders = senders;
+        known.beaten_at = Some(begun);
+        had_lapsed || is_changed
+    }
+
+    /// The process ends, and takes no queue any more.
+    pub(super) fn leave(&self) {
+        self.known().has_left = true;
+    }
+
+    pub(super) fn has_left(&self) -> bool {
+        self.known().has_left
+    }
+
+    /// Whether this process is to send the messages of a webhook, among those that send now.
+    pub(super) fn is_assigned(&self, webhook: WebhookId) -> bool {
+        let known = self.known();
+        !known.has_left && assigned(webhook, &known.senders) == Some(self.token)
+    }
+
+    /// Whether it may send them at this moment: no other process can have taken them.
+    pub(super) fn may_send(&self, webhook: WebhookId, now: Instant) -> bool {
+        let is_alive = self.known().beaten_at.is_some_and(|at| now.saturating_duration_since(at) < HOLDS_FOR);
+        is_alive && self.is_assigned(webhook)
+    }
+}
+
+/// The sender with the highest hash for the webhook: when one comes or goes, only its own queues move.
+fn assigned(webhook: WebhookId, senders: &[i64]) -> Option<i64> {
+    senders.iter().copied().max_by_key(|sender| (mix(webhook ^ mix(sender.cast_unsigned())), *sender))
+}
+
+/// A hash that is the same in every process: the finalizer of SplitMix64.
+fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_are_spread_and_only_those_of_a_lost_sender_move() {
+        let senders = [-7, 1, 2, 40];
+        let before: Vec<Option<i64>> = (0..10_000).map(|webhook| assigned(webhook, &senders)).collect();
+        for sender in senders {
+            let share = before.iter().filter(|owner| **owner == Some(sender)).count();
+            assert!((2_200..2_800).contains(&share), "{sender} has {share}");
+        }
+        for (webhook, owner) in (0..).zip(before) {
+            let after = assigned(webhook, &[-7, 2, 40]);
+            assert!(owner == Some(1) || after == owner, "{webhook} moved from {owner:?} to {after:?}");
+            assert_ne!(after, Some(1));
+        }
+        assert_eq!(assigned(1, &[]), None);
+    }
+
+    #[test]
+    fn a_process_without_a_recent_heartbeat_sends_nothing() {
+        let (shares, start) = (Shares::new(5), Instant::now());
+        assert!(!shares.may_send(1, start), "before the first heartbeat");
+        assert!(shares.note(start, vec![5]));
+        assert!(shares.may_send(1, start + Duration::from_secs(5)));
+        assert!(!shares.may_send(1, start + Duration::from_secs(6)));
+        assert!(!shares.note(start + Duration::from_secs(2), vec![5]));
+        assert!(shares.may_send(1, start + Duration::from_secs(6)));
+        assert!(shares.note(start + Duration::from_secs(9), vec![5]), "another one may have taken its queues");
+        shares.leave();
+        assert!(!shares.may_send(1, start + Duration::from_secs(9)));
+    }
+}
