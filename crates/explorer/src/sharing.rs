@@ -6,9 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{SyncPhase, SyncStatus};
+use domain::{SyncPhase, SyncStatus, WebhookId};
 use store::{ChainReader, StoreError};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use webhooks::Wake;
 
@@ -25,6 +25,8 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 const REPORT_PAUSE: Duration = Duration::from_millis(200);
 /// How often a process that sends webhooks reads which of them were changed elsewhere.
 const CHANGES: Duration = Duration::from_millis(500);
+/// Notifications that are passed on at once.
+const MOST_NEWS: usize = 1_000;
 
 /// The status of following: that of this process while it has the writer, else that of the process that has it.
 pub(crate) fn share_status(
@@ -197,8 +199,9 @@ pub(crate) fn share_queues(store: &Arc<SharedStore>, wake: Wake, supervisor: &Su
     supervisor.spawn("webhook-queues", move |cancel| {
         let (store, wake, sender) = (Arc::clone(&store), wake.clone(), taking_part.clone());
         async move {
+            let (queued, news) = mpsc::unbounded_channel();
             let sharing = async {
-                tokio::join!(take_part(&sender, &wake), pass_on_changes(&store, &wake));
+                tokio::join!(take_part(&sender, &wake, &queued), pass_on(&store, &wake, news));
             };
             cancel.run_until_cancelled(sharing).await;
         }
@@ -207,10 +210,10 @@ pub(crate) fn share_queues(store: &Arc<SharedStore>, wake: Wake, supervisor: &Su
 }
 
 /// Never returns.
-async fn take_part(sender: &Sender, wake: &Wake) {
+async fn take_part(sender: &Sender, wake: &Wake, queued: &mpsc::UnboundedSender<Vec<WebhookId>>) {
     loop {
         let ended = sender.take_part(|news| match news {
-            QueueNews::Queued(webhooks) => wake.queued(webhooks),
+            QueueNews::Queued(webhooks) => drop(queued.send(webhooks)),
             QueueNews::Reassigned => wake.reassigned(),
             QueueNews::ClockAhead(ahead) => webhooks::correct_clock(ahead),
         });
@@ -221,9 +224,11 @@ async fn take_part(sender: &Sender, wake: &Wake) {
     }
 }
 
-/// Never returns.
-async fn pass_on_changes(store: &SharedStore, wake: &Wake) {
+/// Passes changes of webhooks and new messages on to the dispatcher, in this order: what an owner changed before a message was
+/// queued applies to it. Never returns.
+async fn pass_on(store: &SharedStore, wake: &Wake, mut queued: mpsc::UnboundedReceiver<Vec<WebhookId>>) {
     let (records, mut last) = (store.webhook_records(), None);
+    let mut waiting = Vec::new();
     loop {
         match records.list_changes(last.unwrap_or_default()).await {
             Ok((changed, newest)) => {
@@ -232,9 +237,13 @@ async fn pass_on_changes(store: &SharedStore, wake: &Wake) {
                     changed.into_iter().for_each(|webhook| wake.changed(webhook));
                 }
                 last = Some(newest);
+                wake.queued(waiting.drain(..).flatten());
             }
-            Err(error) => tracing::debug!(%error, "cannot read which webhooks were changed"),
+            Err(error) => {
+                tracing::debug!(%error, "cannot read which webhooks were changed");
+                tokio::time::sleep(CHANGES).await;
+            }
         }
-        tokio::time::sleep(CHANGES).await;
+        let _ = tokio::time::timeout(CHANGES, queued.recv_many(&mut waiting, MOST_NEWS)).await;
     }
 }

@@ -1,5 +1,7 @@
 //! The explorer on PostgreSQL: the same responses as with the embedded store, and several processes on one database.
 
+mod deliverers;
+mod faults;
 mod paused;
 #[path = "../../../store-postgres/tests/postgres/server.rs"]
 #[allow(dead_code, reason = "shared with the tests of the store")]
@@ -18,6 +20,7 @@ use crate::{
         client::Client,
         eventually,
         key_request::{KeyRequest, post},
+        process::Process,
         receiver::Receiver,
     },
     webhooks::{self, register},
@@ -32,6 +35,10 @@ fn on_database(launch: Launch, url: &str) -> Launch {
 /// A process that shares the database with others.
 pub(crate) fn role(rpc: &str, url: &str, role: &str) -> Launch {
     on_database(webhooks::launch(rpc), url).argument("--role", role)
+}
+
+async fn wait_for_log(process: &Process, text: &str) {
+    eventually(&format!("{text:?} in the log"), async || process.stderr().contains(text).then_some(())).await;
 }
 
 /// The responses of every route of the index, with pages and filters, by request.

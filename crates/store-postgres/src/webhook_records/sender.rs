@@ -104,7 +104,12 @@ impl Sender {
         senders.sort_unstable();
         let half_trip = i64::try_from(begun.elapsed().as_millis() / 2).unwrap_or(i64::MAX);
         news(QueueNews::ClockAhead(row.value::<i64>(1)?.saturating_sub(begun_at).saturating_sub(half_trip)));
-        Ok(self.shares.note(begun, senders))
+        let count = senders.len();
+        let noted = self.shares.note(begun, senders);
+        if noted.is_other_count {
+            tracing::info!(processes = count, "processes share the sending of webhooks");
+        }
+        Ok(noted.is_reassigned)
     }
 
     /// Gives up queues that others are to send, unless some of their messages are claimed.

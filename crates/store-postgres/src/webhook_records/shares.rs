@@ -28,6 +28,15 @@ struct Known {
     has_left: bool,
 }
 
+/// What a heartbeat told.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Noted {
+    /// Whether the queues of this process may be others than before.
+    pub(super) is_reassigned: bool,
+    /// Whether more or fewer processes send than before.
+    pub(super) is_other_count: bool,
+}
+
 impl Shares {
     pub(super) fn new(token: i64) -> Self {
         Self { token, known: Mutex::default() }
@@ -41,14 +50,15 @@ impl Shares {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a heartbeat and those that send. Returns whether the queues of this process may be others than before it.
-    pub(super) fn note(&self, begun: Instant, senders: Vec<i64>) -> bool {
+    /// Notes a heartbeat and those that send.
+    pub(super) fn note(&self, begun: Instant, senders: Vec<i64>) -> Noted {
         let mut known = self.known();
         let had_lapsed = known.beaten_at.is_none_or(|at| begun.saturating_duration_since(at) >= HOLDS_FOR);
-        let is_changed = known.senders != senders;
+        let is_other_count = known.senders.len() != senders.len();
+        let is_reassigned = had_lapsed || known.senders != senders;
         known.senders = senders;
         known.beaten_at = Some(begun);
-        had_lapsed || is_changed
+        Noted { is_reassigned, is_other_count }
     }
 
     /// The process ends, and takes no queue any more.
@@ -109,12 +119,15 @@ mod tests {
     fn a_process_without_a_recent_heartbeat_sends_nothing() {
         let (shares, start) = (Shares::new(5), Instant::now());
         assert!(!shares.may_send(1, start), "before the first heartbeat");
-        assert!(shares.note(start, vec![5]));
+        assert!(shares.note(start, vec![5]).is_reassigned);
         assert!(shares.may_send(1, start + Duration::from_secs(5)));
         assert!(!shares.may_send(1, start + Duration::from_secs(6)));
-        assert!(!shares.note(start + Duration::from_secs(2), vec![5]));
+        assert!(!shares.note(start + Duration::from_secs(2), vec![5]).is_reassigned);
         assert!(shares.may_send(1, start + Duration::from_secs(6)));
-        assert!(shares.note(start + Duration::from_secs(9), vec![5]), "another one may have taken its queues");
+        assert!(
+            shares.note(start + Duration::from_secs(9), vec![5]).is_reassigned,
+            "another one may have taken its queues"
+        );
         shares.leave();
         assert!(!shares.may_send(1, start + Duration::from_secs(9)));
     }

@@ -123,7 +123,7 @@ impl Server {
     }
 
     /// Gives a file or folder to the user of the server.
-    fn give(&self, path: &Path, mode: u32) {
+    pub(crate) fn give(&self, path: &Path, mode: u32) {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         if rustix::process::geteuid().is_root() {
             assert!(Command::new("chown").arg(UNPRIVILEGED).arg(path).status().unwrap().success());

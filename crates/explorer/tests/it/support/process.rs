@@ -35,6 +35,9 @@ pub(crate) async fn output(command: Command) -> std::process::Output {
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     pub(crate) took: Duration,
+    /// What it wrote to stderr.
+    #[allow(dead_code, reason = "shown by an assertion that fails")]
+    pub(crate) log: String,
 }
 
 /// A child process with captured output. It never outlives the test.
@@ -111,7 +114,7 @@ impl Process {
         let started = Instant::now();
         shell(&format!("kill -{name} {}", self.child.id())).status().unwrap();
         let status = self.ended().await;
-        Ended { status, took: started.elapsed() }
+        Ended { status, took: started.elapsed(), log: self.stderr() }
     }
 
     /// SIGSTOP: it keeps everything, and does nothing.
