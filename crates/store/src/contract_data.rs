@@ -23,7 +23,7 @@ pub trait ContractDataWriter: Send + Sync {
     async fn list_audits(&self, limit: usize) -> Result<Vec<AuditSample>, StoreError>;
 
     /// Stores the results of comparisons made at block `at`, the tip at that time. From then on, balances of a token
-    /// whose events do not add up are read from its contract.
+    /// whose events do not add up are read from its contract. A token that has moved since is still due.
     async fn save_audits(&mut self, verdicts: Vec<(Address, AuditResult)>, at: BlockNumber) -> Result<(), StoreError>;
 
     /// Balances to read from contracts, for tokens whose events do not give them.

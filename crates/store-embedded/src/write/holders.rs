@@ -8,7 +8,7 @@ use store::{
     fetch_policy::{self, AuditCandidate, Refetch},
 };
 
-use super::{WriteState, overwrite::Overwrites, ranks::rerank_tokens, tokens::stored_address};
+use super::{WriteState, overwrite::Overwrites, ranks::rerank_tokens, revert, tokens::stored_address};
 use crate::{
     engine::{Batch, Engine, View},
     keys::{AddressId, Key, ListKind, Pair, Table, id_bytes, number_in_key},
@@ -42,11 +42,18 @@ impl WriteState {
         for (address, verdict) in verdicts {
             let Some(token) = find_id(&view, address)? else { continue };
             let Some(status) = find_token_status(&mut &view, token)? else { continue };
-            let transfers = List::open(&view, ListKind::TokenTransfers.of(token))?.total(Role::Any);
+            let list = List::open(&view, ListKind::TokenTransfers.of(token))?;
+            let transfers = match revert::find_block(&view, at + 1)? {
+                Some(next) => list.rank_of(Role::Any, next.totals.transfers)?,
+                None => list.total(Role::Any),
+            };
             let verdict = fetch_policy::merge_audits(status.audit.map(|audit| audit.verdict), *verdict);
             let audit = AuditRow { verdict, block: at, transfers };
             overwrites.put(Table::Audit, &Key::id(token), Some(audit.to_row()))?;
-            batch.delete(Table::Unaudited, &Key::id(token));
+            // One that moved meanwhile is still due.
+            if transfers == list.total(Role::Any) || verdict == AuditResult::DoesNotAddUp {
+                batch.delete(Table::Unaudited, &Key::id(token));
+            }
             let source = fetch_policy::balance_source(status.row.balance_source, Some(verdict));
             if fetch_policy::needs_sweep(Some(status.balance_source), Some(source)) {
                 begin_sweep(&mut batch, token);

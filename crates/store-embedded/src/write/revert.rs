@@ -125,7 +125,7 @@ impl WriteState {
 
 const MISSING_BLOCK: StoreError = StoreError::Corrupt("a block is missing below the tip");
 
-fn find_block(view: &View, number: BlockNumber) -> Result<Option<BlockRow>, StoreError> {
+pub(super) fn find_block(view: &View, number: BlockNumber) -> Result<Option<BlockRow>, StoreError> {
     view.get(Table::Block, &Key::block(number))?.map(|row| BlockRow::from_row(&row)).transpose()
 }
 

@@ -12,7 +12,7 @@ use store::{
 use super::prefetch::{Pair, split};
 use crate::{
     chain::Chain,
-    database::{execute, find, query},
+    database::{execute, find, get, query},
     lists::AddressId,
     numeric::Numeric,
     ranks::{RankMoves, RankedSet, id_from_tie},
@@ -116,12 +116,22 @@ pub(crate) async fn save_audits(
     let ids = find_ids(tx, verdicts.iter().map(|(token, _)| *token)).await?;
     let mut tokens = tokens::load(tx, ids.values().copied()).await?;
     let mut moves = RankMoves::default();
+    let next = find(tx, "select transfers from block where number = $1", &[&int8(at + 1)]).await?;
+    let next_transfer = next.map(|row| row.u64(0)).transpose()?;
     for (address, verdict) in verdicts {
-        let Some(token) = ids.get(address).and_then(|id| tokens.get_mut(id)) else { continue };
+        let Some((id, token)) = ids.get(address).and_then(|id| Some((*id, tokens.get_mut(id)?))) else { continue };
+        let transfers = match next_transfer {
+            Some(next) => {
+                let sql = "select token_transfer_rank($1, 0, $2)";
+                get(tx, sql, &[&int8(id), &int8(next)]).await?.u64(0)?
+            }
+            None => token.transfers,
+        };
         let (source, holders) = (token.balance_source(), token.holder_count());
         let result = fetch_policy::merge_audits(token.audit.map(|audit| audit.result), *verdict);
-        token.audit = Some(Audit { result, block: at, transfers: token.transfers });
-        token.is_audit_due = false;
+        token.audit = Some(Audit { result, block: at, transfers });
+        // One that moved meanwhile is still due.
+        token.is_audit_due &= transfers < token.transfers && result == AuditResult::AddsUp;
         if fetch_policy::needs_sweep(Some(source), Some(token.balance_source())) {
             token.begin_sweep();
             moves.move_token(token.address, Some(holders), Some(token.holder_count()));

@@ -46,7 +46,7 @@ async fn a_writer_with_a_tiny_cache_matches_the_model() {
 async fn contract_data_is_fetched_when_the_rules_say() {
     let server = Server::shared();
     let mut stores = VecDeque::new();
-    for _ in 0..10 {
+    for _ in 0..11 {
         stores.push_back(server.store().await);
     }
     // A store that is dropped no longer knows the version of its data.

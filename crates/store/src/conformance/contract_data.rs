@@ -27,6 +27,7 @@ pub async fn run_contract_data(mut new_subject: impl FnMut() -> Subject) {
     all_of_few_holders_are_fetched_at_every_move_and_revert(new_chain()).await;
     a_token_with_many_unranked_holders_can_move(new_chain()).await;
     the_first_transfers_of_a_token_are_all_audited(new_chain()).await;
+    a_token_that_moves_while_it_is_audited_is_audited_again(new_chain()).await;
     an_audit_samples_the_first_and_the_newest_transfers(new_chain()).await;
     code_is_fetched_when_it_may_be_unknown(new_chain()).await;
 }
@@ -273,6 +274,17 @@ async fn the_first_transfers_of_a_token_are_all_audited(mut chain: Chain) {
         chain.transfer(&[(COIN, Address::ZERO, ALICE, 1)]).await;
     }
     assert_eq!(chain.subject.writer.list_audits(10).await.expect("audits"), [], "a failed audit is permanent");
+}
+
+async fn a_token_that_moves_while_it_is_audited_is_audited_again(mut chain: Chain) {
+    chain.transfer(&[(COIN, Address::ZERO, ALICE, 1)]).await;
+    let at = chain.next - 1;
+    chain.transfer(&[(COIN, Address::ZERO, BOB, 1)]).await;
+    let writer = &mut chain.subject.writer;
+    writer.save_audits(vec![(COIN, AuditResult::AddsUp)], at).await.expect("audits");
+    assert_eq!(writer.list_audits(10).await.expect("audits").len(), 1, "the second transfer was not compared");
+    writer.save_audits(vec![(COIN, AuditResult::DoesNotAddUp)], at).await.expect("audits");
+    assert_eq!(writer.list_audits(10).await.expect("audits"), [], "a failed audit is permanent");
 }
 
 async fn an_audit_samples_the_first_and_the_newest_transfers(mut chain: Chain) {
