@@ -59,6 +59,8 @@ pub(crate) enum DatabaseCommand {
     Migrate,
     /// Compare totals with rows, and report settings that can lose data; reads whole tables
     Check,
+    /// Merge rows of lists whose blocks are final; `run` does the same in small steps
+    Compact,
     /// Show the size of each table and its indexes
     Size,
 }

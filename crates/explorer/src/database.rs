@@ -1,4 +1,4 @@
-//! `explorer database`: updates, checks and measures a PostgreSQL database.
+//! `explorer database`: updates, checks, compacts and measures a PostgreSQL database.
 
 use std::fmt::Write;
 
@@ -33,6 +33,19 @@ pub(crate) async fn run(options: DatabaseOptions) -> anyhow::Result<()> {
                 bail!("{} faults: see above", faults.len());
             }
             logging::print("no faults\n");
+        }
+        DatabaseCommand::Compact => {
+            let (mut before, mut after) = (0, 0);
+            loop {
+                let step = store.compact(true).await?;
+                before += step.runs_before;
+                after += step.runs_after;
+                if !step.has_more {
+                    break;
+                }
+                tracing::info!(before, after, "merging rows of lists");
+            }
+            logging::print(&format!("merged {before} rows into {after}\n"));
         }
         DatabaseCommand::Size => logging::print(&table(&store.sizes().await?)),
     }

@@ -61,7 +61,12 @@ impl Service {
         let progress = Arc::new(Progress::default());
         let supervisor = Supervisor::new(cancel.clone());
         let sync = match &shared {
-            Some(shared) => sharing::share_status(shared, followed, &supervisor),
+            Some(shared) => {
+                if roles.index {
+                    sharing::compact(shared, followed.clone(), &supervisor);
+                }
+                sharing::share_status(shared, followed, &supervisor)
+            }
             None => followed,
         };
 

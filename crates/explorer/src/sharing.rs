@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use webhooks::Wake;
 
 use crate::{
-    stores::{QueueNews, Sender, SharedStore},
+    stores::{Compacted, QueueNews, Sender, SharedStore},
     supervisor::Supervisor,
 };
 
@@ -25,6 +25,9 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 const REPORT_PAUSE: Duration = Duration::from_millis(200);
 /// How often a process that sends webhooks reads which of them were changed elsewhere.
 const CHANGES: Duration = Duration::from_millis(500);
+/// How often rows of lists are merged, and between steps if there are more.
+const COMPACTION: Duration = Duration::from_secs(30);
+const COMPACTION_STEP: Duration = Duration::from_millis(500);
 /// Notifications that are passed on at once.
 const MOST_NEWS: usize = 1_000;
 
@@ -110,6 +113,36 @@ impl Sharing {
         {
             tokio::time::sleep(CHECK).await;
         }
+    }
+}
+
+/// Merges rows of lists while this process writes the index and has caught up.
+pub(crate) fn compact(store: &Arc<SharedStore>, sync: watch::Receiver<SyncStatus>, supervisor: &Supervisor) {
+    let store = Arc::clone(store);
+    supervisor.spawn("compaction", move |cancel| {
+        let (store, sync) = (Arc::clone(&store), sync.clone());
+        async move {
+            cancel.run_until_cancelled(keep_compact(&store, &sync)).await;
+        }
+    });
+}
+
+async fn keep_compact(store: &SharedStore, sync: &watch::Receiver<SyncStatus>) {
+    loop {
+        let is_following = sync.borrow().phase == SyncPhase::Following;
+        let mut pause = COMPACTION;
+        if is_following && store.is_writer() {
+            match store.compact(false).await {
+                Ok(Compacted { runs_before, runs_after, has_more }) => {
+                    if runs_before > 0 {
+                        tracing::debug!(runs_before, runs_after, "merged rows of lists");
+                    }
+                    pause = if has_more { COMPACTION_STEP } else { COMPACTION };
+                }
+                Err(error) => tracing::warn!(%error, "cannot merge rows of lists; retrying"),
+            }
+        }
+        tokio::time::sleep(pause).await;
     }
 }
 

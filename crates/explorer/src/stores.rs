@@ -6,7 +6,9 @@ use anyhow::{Context, anyhow, bail};
 use store::{Store, StoreError};
 use store_embedded::{EmbeddedStore, StoreOptions};
 pub(crate) use store_embedded::{LostRecords, Repair};
-pub(crate) use store_postgres::{Findings, PostgresStore as SharedStore, QueueNews, Sender, ServerVersion, TableSize};
+pub(crate) use store_postgres::{
+    Compacted, Findings, PostgresStore as SharedStore, QueueNews, Sender, ServerVersion, TableSize,
+};
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use crate::{

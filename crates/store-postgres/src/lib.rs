@@ -5,6 +5,7 @@
 //! page is one seek at any depth, a block range is two searches, and reverting a block deletes the runs that it appended.
 
 mod chain;
+mod compaction;
 mod connector;
 mod database;
 mod database_url;
@@ -33,6 +34,7 @@ mod webhook_records;
 mod write;
 mod writer;
 
+pub use compaction::Compacted;
 pub use maintenance::{Findings, ServerVersion, TableSize};
 pub use matching_lock::MatchingLock;
 pub use open_error::OpenError;

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use domain::PoolStyle;
+use domain::{BlockNumber, PoolStyle};
 pub(crate) use store::Party as Role;
+use store::StoreError;
+use tokio_postgres::Row;
+
+use crate::{chain::Totals, rows::RowExt};
 
 /// Entries of a run. A longer one would be moved out of its table.
 pub(crate) const RUN_ENTRIES: usize = 128;
@@ -54,6 +58,16 @@ impl List {
         }
     }
 
+    /// The first entry after a block, given the totals before the next one.
+    pub(crate) fn end(self, kept: &Totals, block: BlockNumber) -> u64 {
+        match self {
+            Self::Transactions | Self::Involved => kept.transactions,
+            Self::Mined => block + 1,
+            Self::Transfers | Self::TokenTransfers => kept.transfers,
+            Self::MakerTrades | Self::PoolTrades | Self::ExchangeTrades => kept.trades,
+        }
+    }
+
     fn has_roles(self) -> bool {
         matches!(self, Self::Transactions | Self::Transfers)
     }
@@ -99,7 +113,7 @@ pub(crate) struct Tail {
 }
 
 /// A row of a list.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) owner: u64,
     before: Tail,
@@ -109,6 +123,42 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// From the columns of a list.
+    pub(crate) fn from_row(row: &Row, list: List) -> Result<Self, StoreError> {
+        let before = Tail {
+            total: row.u64(1)?,
+            sent: row.option_u64(3)?.unwrap_or_default(),
+            received: row.option_u64(4)?.unwrap_or_default(),
+        };
+        let rest = row.value::<Option<Vec<i32>>>(5)?.unwrap_or_default();
+        Ok(Self { owner: row.u64(0)?, before, first: row.value(2)?, rest, has_roles: list.has_roles() })
+    }
+
+    /// One run with the entries of several that follow each other; None if there are none.
+    pub(crate) fn concat(runs: Vec<Self>) -> Option<Self> {
+        let mut runs = runs.into_iter();
+        let mut merged = runs.next()?;
+        let base = merged.first & -4;
+        for run in runs {
+            let distance = (run.first & -4) - base;
+            let entries =
+                std::iter::once(run.first - base).chain(run.rest.iter().map(|rest| i64::from(*rest) + distance));
+            // Within range: see `can_hold`.
+            merged.rest.extend(entries.filter_map(|entry| i32::try_from(entry).ok()));
+        }
+        Some(merged)
+    }
+
+    /// Whether the entries of a later run can be in this one.
+    pub(crate) fn can_hold(&self, later: &Self) -> bool {
+        let last = (later.first & -4) + later.rest.last().map_or(3, |rest| i64::from(*rest));
+        i32::try_from(last - (self.first & -4)).is_ok()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        1 + self.rest.len()
+    }
+
     pub(crate) fn first_seq(&self) -> i64 {
         self.before.total.cast_signed()
     }

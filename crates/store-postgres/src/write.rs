@@ -21,6 +21,7 @@ use quick_cache::{
 
 pub(crate) use self::{
     codes::list_pending_codes,
+    copy::runs as copy_runs,
     holders::{list_audits, list_pending_balances, save_audits, save_balances},
     metadata::{folded, save_token_metadata},
     prefetch::style_from,

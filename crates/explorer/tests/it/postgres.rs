@@ -420,6 +420,8 @@ async fn the_tables_are_created_checked_and_measured_by_a_command() {
     node.chain.mine(None);
     let explorer = on_database(Launch::run(&node.url()), &url).start().await;
     node.wait_for(&explorer).await;
+    let (succeeded, text) = run("compact").await;
+    assert!(succeeded && text.contains("merged "), "{text}");
     let (succeeded, text) = run("size").await;
     assert!(succeeded && text.contains("transaction") && text.contains("all"), "{text}");
     // The server of the tests does not wait for the disk, which is the one fault.

@@ -283,7 +283,7 @@ pub(super) async fn pools(tx: &Transaction<'_>, rows: &[PoolCopy]) -> Result<(),
     .await
 }
 
-pub(super) async fn runs(tx: &Transaction<'_>, list: List, rows: &[Run]) -> Result<(), StoreError> {
+pub(crate) async fn runs(tx: &Transaction<'_>, list: List, rows: &[Run]) -> Result<(), StoreError> {
     let types = [Type::INT8, Type::INT8, Type::INT8, Type::INT8, Type::INT8, Type::INT4_ARRAY];
     copy(tx, &format!("{}_run", list.name()), &types, rows, |run, out| {
         out.row(&[

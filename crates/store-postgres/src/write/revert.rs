@@ -245,12 +245,7 @@ async fn delete_balances(tx: &Transaction<'_>, deleted: &[(Pair, bool)]) -> Resu
 
 async fn delete_rows(tx: &Transaction<'_>, kept: &Totals, number: BlockNumber) -> Result<(), StoreError> {
     for list in List::ALL {
-        let cut = match list {
-            List::Transactions | List::Involved => kept.transactions,
-            List::Mined => number + 1,
-            List::Transfers | List::TokenTransfers => kept.transfers,
-            List::MakerTrades | List::PoolTrades | List::ExchangeTrades => kept.trades,
-        };
+        let cut = list.end(kept, number);
         let sql = format!("delete from {}_run where first >= $1::int8 << 2", list.name());
         execute(tx, &sql, &[&int8(cut)]).await?;
     }
