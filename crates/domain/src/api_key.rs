@@ -1,6 +1,7 @@
 use std::fmt;
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, B256};
+use serde::{Deserialize, Serialize};
 
 /// The sequence number of an API key, from 1.
 pub type ApiKeyId = u64;
@@ -9,7 +10,7 @@ pub type ApiKeyId = u64;
 pub type UnixMillis = u64;
 
 /// A stored API key, without the key itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiKey {
     pub id: ApiKeyId,
     pub digest: KeyDigest,
@@ -48,8 +49,21 @@ pub struct KeyUse {
 }
 
 /// The SHA-256 of a key. Never shown, not even in a log.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "B256", into = "B256")]
 pub struct KeyDigest([u8; 32]);
+
+impl From<B256> for KeyDigest {
+    fn from(digest: B256) -> Self {
+        Self(digest.0)
+    }
+}
+
+impl From<KeyDigest> for B256 {
+    fn from(digest: KeyDigest) -> Self {
+        Self(digest.0)
+    }
+}
 
 impl KeyDigest {
     #[must_use]

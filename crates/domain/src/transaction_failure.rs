@@ -1,7 +1,8 @@
 use alloy_primitives::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// Why a transaction failed, as the node tells it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransactionFailure {
     /// The error in the node's words, such as `execution reverted` or `out of gas`.
     pub error: String,
@@ -11,7 +12,7 @@ pub struct TransactionFailure {
 }
 
 /// How the node found out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FailureSource {
     /// The node executed the block again up to the transaction.
     Trace,

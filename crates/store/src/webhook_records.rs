@@ -4,6 +4,7 @@ use domain::{
     EventKind, EventKinds, EventLocation, NewDelivery, NewWebhook, Page, PageRequest, SealedSecret, UnixMillis,
     Webhook, WebhookChange, WebhookId,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
@@ -192,6 +193,9 @@ pub struct Progress {
     pub begun: Option<BlockRef>,
     /// Whether messages of orphaned blocks still have to be retracted.
     pub retracting: bool,
+    /// Whether the cursor was copied from another store, and no block was matched since: then the index may not have
+    /// reached it yet, and a cursor above the tip does not mean that its block was orphaned.
+    pub copied: bool,
 }
 
 /// The events that some blocks matched, or a part of them.
@@ -215,7 +219,7 @@ pub enum Part {
     Last,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatchedBlock {
     pub block: BlockRef,
     /// The newest webhook that existed when the block was first matched. Later ones do not receive its events, even if
