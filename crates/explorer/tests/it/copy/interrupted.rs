@@ -5,7 +5,7 @@ use std::{path::Path, process::Command, time::Duration};
 use domain::{Address, B256, BlockRef, Bytes, DeliveryId, EventKind, EventKinds, NewWebhook, SealedSecret};
 use store::{
     MatchedBlock, Matches, NewEvent, Part, Recipient, Record, RecordKind, RecordTransfer, Store, Transfer,
-    WebhookLimits, WebhookRecords,
+    WebhookLimits,
 };
 
 use super::{copy, open_folder, text};
