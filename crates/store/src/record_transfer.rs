@@ -123,11 +123,11 @@ impl<'a> RecordCopy<'a> {
             Some(Transfer::Target(state)) if Some(&state.id) == source_id.as_ref() => {
                 return Ok(Self { source, target, state });
             }
-            Some(Transfer::Target(state)) if !state.is_complete => {
-                if state.source != source_name {
-                    return Err(TransferError::OtherSource { source_name: state.source });
-                }
+            Some(Transfer::Target(state)) if !state.is_complete && state.source != source_name => {
+                return Err(TransferError::OtherSource { source_name: state.source });
             }
+            // The source was used since the copy began.
+            Some(Transfer::Target(state)) if !state.is_complete => {}
             _ if target.has_records().await? => {
                 source.save_transfer(Some(Transfer::Source { id: new_id.clone() })).await?;
                 let is_same = target.find_transfer().await? == Some(Transfer::Source { id: new_id });

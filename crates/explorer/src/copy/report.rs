@@ -41,8 +41,7 @@ fn describe_chain(indexed: Option<BlockNumber>, known: Option<BlockNumber>, curs
     let Some(known) = known.filter(|known| indexed.is_none_or(|indexed| indexed < *known)) else { return text };
     let _ = writeln!(
         text,
-        "The chain was not copied: `explorer run` indexes it again from the node, up to block {known} and on, which takes \
-         no longer than a copy."
+        "The chain was not copied: `explorer run` indexes it again from the node, up to block {known} and on."
     );
     if let Some(cursor) = cursor {
         let _ = writeln!(

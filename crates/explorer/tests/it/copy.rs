@@ -11,7 +11,7 @@ use store::conformance::run_record_transfer;
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use crate::{
-    contracts::verifier_fixture::{Case, VerifierFixture, compilers},
+    contracts::verifier_fixture::{Case, VerifierFixture},
     postgres::{KEY, on_database, responses, server::Server, without_request_id},
     support::{
         DevNode, Launch, TestExplorer, eventually,
@@ -155,9 +155,13 @@ async fn records_and_queues_move_to_a_database_and_back() {
     let before = (scene.records(&moved).await, without_request_id(responses(&moved).await));
     moved.stop().await;
 
+    // This time, the target is indexed first.
     let back = tempfile::tempdir().unwrap();
+    let indexing = launch_on(&url, back.path()).await;
+    scene.node.wait_for(&indexing).await;
+    indexing.stop().await;
     let (succeeded, printed) = copy(&database, text(back.path())).await;
-    assert!(succeeded, "{printed}");
+    assert!(succeeded && !printed.contains("not copied"), "{printed}");
     let moved = launch_on(&url, back.path()).await;
     scene.compare(&moved, &before, 2).await;
     scene.pay(3);
@@ -208,11 +212,14 @@ async fn a_verified_contract_stays_verified() {
     anvil.wait_for(&moved).await;
     eventually("it is listed again", async || (read(&moved).await == before).then_some(())).await;
     moved.stop().await;
+    // This time, the target is indexed first.
     let back = tempfile::tempdir().unwrap();
+    let indexing = Launch::run(anvil.url()).on(back.path()).start().await;
+    anvil.wait_for(&indexing).await;
+    indexing.stop().await;
     let (succeeded, printed) = copy(&database, text(back.path())).await;
     assert!(succeeded, "{printed}");
-    let moved = Launch::run(anvil.url()).on(back.path()).argument("--compiler-source", compilers().display());
-    let moved = moved.start().await;
+    let moved = Launch::run(anvil.url()).on(back.path()).start().await;
     anvil.wait_for(&moved).await;
     eventually("it is listed again", async || (read(&moved).await == before).then_some(())).await;
 }
