@@ -1,6 +1,6 @@
 //! Reads and writes API keys for a copy of all records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use domain::{Address, ApiKey, ApiKeyId};
 use store::{Record, RecordPosition, StoreError, UsedProof};
@@ -51,10 +51,10 @@ pub(crate) fn write<'a>(
         batch.put(Table::ApiKeyByDigest, &Key::api_key_by_digest(&key.digest, key.id), []);
         batch.put(Table::ApiKeyByOwner, &Key::api_key_by_owner(&key.owner, key.id), []);
         if key.active {
-            if !active.contains_key(&key.owner) {
-                active.insert(key.owner, active_keys(view, &key.owner)?);
-            }
-            let ids = active.entry(key.owner).or_default();
+            let ids = match active.entry(key.owner) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => unknown.insert(active_keys(view, &key.owner)?),
+            };
             if !ids.contains(&key.id) {
                 ids.push(key.id);
             }
