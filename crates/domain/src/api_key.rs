@@ -1,7 +1,6 @@
 use std::fmt;
 
-use alloy_primitives::{Address, B256};
-use serde::{Deserialize, Serialize};
+use alloy_primitives::Address;
 
 /// The sequence number of an API key, from 1.
 pub type ApiKeyId = u64;
@@ -10,7 +9,7 @@ pub type ApiKeyId = u64;
 pub type UnixMillis = u64;
 
 /// A stored API key, without the key itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
     pub id: ApiKeyId,
     pub digest: KeyDigest,
@@ -49,21 +48,8 @@ pub struct KeyUse {
 }
 
 /// The SHA-256 of a key. Never shown, not even in a log.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(from = "B256", into = "B256")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyDigest([u8; 32]);
-
-impl From<B256> for KeyDigest {
-    fn from(digest: B256) -> Self {
-        Self(digest.0)
-    }
-}
-
-impl From<KeyDigest> for B256 {
-    fn from(digest: KeyDigest) -> Self {
-        Self(digest.0)
-    }
-}
 
 impl KeyDigest {
     #[must_use]

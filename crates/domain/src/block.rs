@@ -1,11 +1,10 @@
 use alloy_primitives::{Address, B256};
-use serde::{Deserialize, Serialize};
 
 /// The height of a block.
 pub type BlockNumber = u64;
 
 /// Identifies a block: the height alone does not identify the branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BlockRef {
     pub number: BlockNumber,
     pub hash: B256,

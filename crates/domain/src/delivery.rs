@@ -1,12 +1,11 @@
 use std::{fmt, str::FromStr};
 
 use alloy_primitives::{B256, Bytes, Keccak256, hex};
-use serde::{Deserialize, Serialize};
 
 use crate::{AttemptEffect, BlockRef, UnixMillis, WebhookId};
 
 /// The kind of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// The watched address sent or received a transaction.
     Tx,
@@ -35,23 +34,8 @@ impl EventKind {
 pub type DeliveryNumber = u64;
 
 /// Identifies an event for a webhook. It is the same on each attempt, so that a receiver can deduplicate.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeliveryId([u8; 16]);
-
-impl TryFrom<String> for DeliveryId {
-    type Error = InvalidDeliveryId;
-
-    fn try_from(text: String) -> Result<Self, InvalidDeliveryId> {
-        text.parse()
-    }
-}
-
-impl From<DeliveryId> for String {
-    fn from(id: DeliveryId) -> Self {
-        id.to_string()
-    }
-}
 
 const ID_PREFIX: &str = "evt_";
 
@@ -147,14 +131,14 @@ pub struct NewDelivery {
 }
 
 /// The transaction that an event belongs to, and its block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventLocation {
     pub block: BlockRef,
     pub tx_hash: B256,
 }
 
 /// A message with its status and attempts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     pub webhook: WebhookId,
     pub number: DeliveryNumber,
@@ -184,7 +168,7 @@ impl Delivery {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryStatus {
     /// To be sent, not before `due`; None means in queue order.
     Pending {
@@ -198,14 +182,14 @@ pub enum DeliveryStatus {
 }
 
 /// One attempt to send a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
     pub at: UnixMillis,
     pub millis: u32,
     pub outcome: AttemptOutcome,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptOutcome {
     /// The receiver responded; `body` is the start of the response.
     Answered { status: u16, body: String },
@@ -228,7 +212,7 @@ pub struct ClaimedDelivery {
 }
 
 /// Messages of a webhook that were dropped because its queue was full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DropCount {
     pub total: u64,
     /// How many of them were reported in a message that the receiver accepted.

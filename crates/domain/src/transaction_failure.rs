@@ -1,8 +1,7 @@
 use alloy_primitives::Bytes;
-use serde::{Deserialize, Serialize};
 
 /// Why a transaction failed, as the node tells it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionFailure {
     /// The error in the node's words, such as `execution reverted` or `out of gas`.
     pub error: String,
@@ -12,7 +11,7 @@ pub struct TransactionFailure {
 }
 
 /// How the node found out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureSource {
     /// The node executed the block again up to the transaction.
     Trace,

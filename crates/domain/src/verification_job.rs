@@ -1,28 +1,12 @@
 use std::{fmt, str::FromStr};
 
 use alloy_primitives::{Address, hex};
-use serde::{Deserialize, Serialize};
 
 use crate::{MatchKind, UnixMillis};
 
 /// Identifies a verification job; shown as a UUID.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct JobId([u8; 16]);
-
-impl TryFrom<String> for JobId {
-    type Error = InvalidJobId;
-
-    fn try_from(text: String) -> Result<Self, InvalidJobId> {
-        text.parse()
-    }
-}
-
-impl From<JobId> for String {
-    fn from(id: JobId) -> Self {
-        id.to_string()
-    }
-}
 
 /// The text is not a job id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -76,7 +60,7 @@ impl FromStr for JobId {
 }
 
 /// A verification of a contract, from its submission on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerificationJob {
     pub id: JobId,
     /// The contract.
@@ -87,7 +71,7 @@ pub struct VerificationJob {
 }
 
 /// How a verification ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobResult {
     pub finished_at: UnixMillis,
     /// Milliseconds from the first compilation to the end; None if nothing was compiled.
@@ -97,7 +81,7 @@ pub struct JobResult {
     pub message: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobVerdict {
     Verified {
         name: String,
@@ -115,7 +99,7 @@ pub enum JobVerdict {
 }
 
 /// What the creation code says about a contract whose runtime code matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreationCheck {
     Matches(MatchKind),
     /// The creation code is unknown, so the constructor is unproven.
@@ -134,7 +118,7 @@ impl CreationCheck {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobRefusal {
     /// The source could not be compiled.
     Compilation,
@@ -143,7 +127,7 @@ pub enum JobRefusal {
 }
 
 /// Why a verification ended without a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobFailure {
     NoCode,
     CompilerVersion,

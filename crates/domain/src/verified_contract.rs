@@ -1,12 +1,11 @@
 use std::ops::Range;
 
 use alloy_primitives::{Address, B256, Bytes, Keccak256};
-use serde::{Deserialize, Serialize};
 
 use crate::UnixMillis;
 
 /// How well compiled code matches the code on the chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MatchKind {
     /// The code matches, but not the metadata hash, or there is none: names and comments are not proven.
     Partial,
@@ -92,7 +91,7 @@ impl VerifiedContract {
 }
 
 /// Sources that compile to some code, with settings and artifacts. Valid for this code at any address.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedCode {
     pub code_hash: B256,
     pub name: String,
@@ -149,7 +148,7 @@ impl VerifiedCode {
 }
 
 /// Compiler outputs other than code, unmodified.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Artifacts {
     /// Byte for byte, since its hash may be in the code.
     pub metadata: String,
@@ -163,7 +162,7 @@ pub struct Artifacts {
 
 /// Compiled creation code and where deployments may differ, so that any deployment can be compared later without compiling
 /// again.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreationTemplate {
     /// With zeros in place of library addresses.
     pub code: Bytes,
@@ -175,7 +174,7 @@ pub struct CreationTemplate {
 }
 
 /// Where the address of a library is linked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LibraryOffset {
     /// `file:Name` if the compiler gives it, else the placeholder.
     pub library: String,
@@ -183,7 +182,7 @@ pub struct LibraryOffset {
 }
 
 /// What the creation code proves about a deployment of verified code.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deployment {
     /// The creation that was compared.
     pub creation: CreationId,
@@ -194,14 +193,14 @@ pub struct Deployment {
 }
 
 /// An execution of a transaction that created a contract. In another block the same transaction may execute differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CreationId {
     pub tx_hash: B256,
     pub block_hash: B256,
 }
 
 /// A match of the creation code.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreationProof {
     pub kind: MatchKind,
     /// The constructor arguments.
@@ -210,7 +209,7 @@ pub struct CreationProof {
     pub libraries: Vec<(String, Address)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
     /// A name, never a path on a disk.
     pub path: String,

@@ -1,7 +1,6 @@
 use std::fmt;
 
-use alloy_primitives::{Address, Bytes};
-use serde::{Deserialize, Serialize};
+use alloy_primitives::Address;
 
 use crate::{BlockRef, EventKind, UnixMillis};
 
@@ -16,7 +15,7 @@ const FAILING_TIME_BEFORE_DEACTIVATION: UnixMillis = 72 * 60 * 60 * 1_000;
 const MAX_RETIRED_SECRETS: usize = 8;
 
 /// A subscription to the events of an address.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Webhook {
     pub id: WebhookId,
     pub owner: Address,
@@ -112,21 +111,8 @@ impl Webhook {
 }
 
 /// A secret encrypted with the service's key.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Bytes", into = "Bytes")]
+#[derive(Clone, PartialEq, Eq)]
 pub struct SealedSecret(Vec<u8>);
-
-impl From<Bytes> for SealedSecret {
-    fn from(bytes: Bytes) -> Self {
-        Self(bytes.into())
-    }
-}
-
-impl From<SealedSecret> for Bytes {
-    fn from(secret: SealedSecret) -> Self {
-        secret.0.into()
-    }
-}
 
 impl SealedSecret {
     #[must_use]
@@ -146,28 +132,15 @@ impl fmt::Debug for SealedSecret {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetiredSecret {
     pub secret: SealedSecret,
     pub until: UnixMillis,
 }
 
 /// The kinds of events that a webhook subscribes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(from = "Vec<EventKind>", into = "Vec<EventKind>")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EventKinds(u8);
-
-impl From<Vec<EventKind>> for EventKinds {
-    fn from(kinds: Vec<EventKind>) -> Self {
-        kinds.into_iter().collect()
-    }
-}
-
-impl From<EventKinds> for Vec<EventKind> {
-    fn from(kinds: EventKinds) -> Self {
-        kinds.iter().collect()
-    }
-}
 
 impl EventKinds {
     #[must_use]

@@ -8,8 +8,7 @@ use crate::MatchedBlock;
 
 /// One record that does not follow from the chain, in a form that every store can read and write. It contains ids and
 /// counters as they are, so that a copy behaves like the original.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "record", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
     ApiKey(ApiKey),
     UsedProof(UsedProof),
@@ -28,13 +27,13 @@ pub enum Record {
 }
 
 /// A proof that an owner used for a key: it cannot be used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UsedProof {
     pub owner: Address,
     pub signed_at: UnixMillis,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedCodeRecord {
     /// None if it applies to every address with this code.
     pub only_at: Option<Address>,
@@ -44,14 +43,14 @@ pub struct VerifiedCodeRecord {
 }
 
 /// A contract that was verified, with its number in the order of verifications.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VerifiedContractRecord {
     pub number: u64,
     pub address: Address,
     pub code_hash: B256,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeploymentRecord {
     pub address: Address,
     pub code_hash: B256,
@@ -59,14 +58,14 @@ pub struct DeploymentRecord {
 }
 
 /// A verification job with its number in the order of submission.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRecord {
     pub number: u64,
     pub job: VerificationJob,
 }
 
 /// Why a transaction failed: stored too, since a node that has dropped old state cannot tell it again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureRecord {
     pub transaction: B256,
     pub block: B256,
@@ -74,7 +73,7 @@ pub struct FailureRecord {
 }
 
 /// The counters of a webhook's messages. It outlives its webhook until they are deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliveryLogRecord {
     pub webhook: WebhookId,
     /// The oldest stored message.
@@ -86,7 +85,7 @@ pub struct DeliveryLogRecord {
 }
 
 /// The body and position of an event, shared by its messages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRecord {
     pub number: u64,
     pub location: Option<EventLocation>,
@@ -95,7 +94,7 @@ pub struct EventRecord {
     pub uses: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRecord {
     /// The number of its event.
     pub event: u64,
@@ -107,7 +106,7 @@ pub struct DeliveryRecord {
     pub delivery: Delivery,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrphanedBlockRecord {
     pub number: BlockNumber,
     /// The first bytes of its hash, which identify it among blocks with this number.
@@ -119,7 +118,7 @@ pub struct OrphanedBlockRecord {
 pub type HashPrefix = [u8; 8];
 
 /// How far the chain was matched against the webhooks, and the last numbers assigned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatchingRecord {
     /// Of the watch list.
     pub version: u64,

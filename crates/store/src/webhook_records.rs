@@ -4,7 +4,6 @@ use domain::{
     EventKind, EventKinds, EventLocation, NewDelivery, NewWebhook, Page, PageRequest, SealedSecret, UnixMillis,
     Webhook, WebhookChange, WebhookId,
 };
-use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
@@ -219,7 +218,7 @@ pub enum Part {
     Last,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatchedBlock {
     pub block: BlockRef,
     /// The newest webhook that existed when the block was first matched. Later ones do not receive its events, even if

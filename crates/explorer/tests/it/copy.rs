@@ -162,6 +162,7 @@ async fn records_and_queues_move_to_a_database_and_back() {
     indexing.stop().await;
     let (succeeded, printed) = copy(&database, text(back.path())).await;
     assert!(succeeded && !printed.contains("not copied"), "{printed}");
+    scene.receiver.set_behavior("/failing", Behavior::Status(200));
     let moved = launch_on(&url, back.path()).await;
     scene.compare(&moved, &before, 2).await;
     scene.pay(3);
@@ -169,7 +170,6 @@ async fn records_and_queues_move_to_a_database_and_back() {
     scene.receiver.expect_silence("/good", 3).await;
 
     // The message that failed first is still queued, with its id and its body.
-    scene.receiver.set_behavior("/failing", Behavior::Status(200));
     let id = first.id().to_owned();
     let with_id = || -> Vec<Received> {
         scene.receiver.at_path("/failing").into_iter().filter(|received| received.id() == id).collect()
